@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host_uv.c - libuv's loop, and the cases that need libuv. */
 #include <stdlib.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "stall.h"
@@ -125,7 +126,83 @@ static STALL_FUNCTION void load_cover(int n)
     stall_sink += (uint64_t)n;
 }
 
+/* ---- what a timer, a send and a request for a file call ---- */
+
+static uv_timer_t autosave;
+static uv_async_t wakeup;
+static uv_fs_t settings;
+
+static STALL_FUNCTION void save_draft(uv_timer_t *handle)
+{
+    usleep(1500 * 1000);
+    stall_sink += (uint64_t)(handle != NULL);
+}
+
+static STALL_FUNCTION void arm_autosave(int n)
+{
+    uv_timer_init(uv_default_loop(), &autosave);
+    uv_timer_start(&autosave, save_draft, 20, 0);
+    stall_sink += (uint64_t)n;
+}
+
+static STALL_FUNCTION void show_result(uv_async_t *handle)
+{
+    STALL_COMPUTE_MS(1500);
+    stall_sink += (uint64_t)(handle != NULL);
+}
+
+static STALL_FUNCTION void *finish_download(void *unused)
+{
+    stall_pause_ms(20);
+    uv_async_send(&wakeup);
+    return unused;
+}
+
+static STALL_FUNCTION void start_download(int n)
+{
+    uv_async_init(uv_default_loop(), &wakeup, show_result);
+    stall_thread("downloader", finish_download, NULL, NULL);
+    stall_sink += (uint64_t)n;
+}
+
+static STALL_FUNCTION void apply_settings(uv_fs_t *request)
+{
+    STALL_COMPUTE_MS(1500);
+    stall_sink += (uint64_t)(request != NULL);
+}
+
+static STALL_FUNCTION void load_settings(int n)
+{
+    uv_fs_stat(uv_default_loop(), &settings, "/", apply_settings);
+    stall_sink += (uint64_t)n;
+}
+
+/* From the loop to the pool, and from there to the loop. */
+static STALL_FUNCTION void paint_tile(uv_async_t *handle)
+{
+    STALL_COMPUTE_MS(1500);
+    stall_sink += (uint64_t)(handle != NULL);
+}
+
+static STALL_FUNCTION void decode_tile(uv_work_t *job)
+{
+    stall_pause_ms(20);
+    uv_async_send(&wakeup);
+    stall_sink += (uint64_t)(job != NULL);
+}
+
+static STALL_FUNCTION void scroll_view(int n)
+{
+    uv_async_init(uv_default_loop(), &wakeup, paint_tile);
+    uv_queue_work(uv_default_loop(), &jobs[2], decode_tile, no_more);
+    stall_sink += (uint64_t)n;
+}
+
 const struct stall stalls_uv[] = {
+    {.name = "task_timeout", .message = arm_autosave},
+    {.name = "task_send", .message = start_download},
+    {.name = "task_file", .message = load_settings},
+    {.name = "task_two_hops", .message = scroll_view},
     {.name = "task_answer", .message = load_cover},
     {.name = "uv_sem", .message = await_image},
     {.name = "uv_fs_sync", .message = save_document},
