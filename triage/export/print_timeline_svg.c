@@ -9,7 +9,7 @@
  *   legend
  *
  * An arrow comes from who let the judged thread, or one it waited for, go; a dashed one leads to who holds a lock that
- * is still waited for. */
+ * is still waited for; a blue one from who queued a task to where it was run (timeline_tasks.h). */
 #include "exporters.h"
 
 #include <errno.h>
@@ -24,6 +24,7 @@
 #include "svg_writer.h"
 #include "thread_spans.h"
 #include "timeline_columns.h"
+#include "timeline_tasks.h"
 #include "wait_links.h"
 
 enum {
@@ -501,6 +502,29 @@ static void draw_links(const struct picture *picture)
     }
 }
 
+static bool is_drawn(const void *context, uint32_t thread)
+{
+    double top, bottom;
+    return find_bar(context, thread, &top, &bottom);
+}
+
+/* Returns how many there are. */
+static size_t draw_tasks(const struct picture *picture)
+{
+    struct sbx_task_arrow arrows[SBX_TASK_ARROWS_MAX];
+    size_t count = sbx_task_arrows_choose(picture->report, is_drawn, picture, picture->begin_ns, arrows);
+    for (size_t i = 0; i < count; i++) {
+        double top = 0, bottom = 0;
+        struct sbx_task_arrow_place place = {.from_x = x_at(picture, arrows[i].queued_ns),
+                                             .to_x = x_at(picture, arrows[i].begun_ns)};
+        (void)find_bar(picture, arrows[i].from, &top, &bottom);
+        place.from_y = (top + bottom) / 2;
+        (void)find_bar(picture, arrows[i].to, &place.to_top, &place.to_bottom);
+        sbx_task_arrow_draw(picture->out, picture->report, &arrows[i], &place);
+    }
+    return count;
+}
+
 static void draw(const struct picture *picture)
 {
     const struct sbx_report *report = picture->report;
@@ -534,16 +558,17 @@ static void draw(const struct picture *picture)
     }
     draw_trigger(picture, bottom - LANE_GAP / 2.0);
     draw_links(picture);
+    const char *blue = draw_tasks(picture) > 0 ? "; blue: who queued it" : "";
     const char *arrows = picture->link_count > 0 ? "; arrow: who ended the wait; dashed: who holds the lock" : "";
     double x = sbx_svg_legend(picture->out, PLOT_LEFT, bottom + 18, picture->states);
     if (picture->threads_left_out > 0) {
-        snprintf(text, sizeof text, "blank: not known; %zu quieter threads not shown%s", picture->threads_left_out,
-                 arrows);
+        snprintf(text, sizeof text, "blank: not known; %zu quieter threads not shown%s%s", picture->threads_left_out,
+                 blue, arrows);
     } else {
-        snprintf(text, sizeof text, "blank: not known%s", arrows);
+        snprintf(text, sizeof text, "blank: not known%s%s", blue, arrows);
     }
     const struct sbx_svg_text_look note = {.size = 11, .fill = SBX_SVG_FAINT};
-    sbx_svg_text(picture->out, x, bottom + 18, &note, text);
+    sbx_svg_text_within(picture->out, x, bottom + 18, PLOT_RIGHT - x, &note, text);
     sbx_svg_end(picture->out);
 }
 

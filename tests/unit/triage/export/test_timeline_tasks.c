@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_timeline_tasks.c - which tasks have an arrow on the timeline, and what it says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "exporters.h"
+#include "printed.h"
+#include "report_fixture.h"
+#include "timeline_tasks.h"
+
+enum {
+    TASKS_MAX = 40
+};
+static struct sbx_stall_task tasks[TASKS_MAX];
+
+/* Main computes for a second, and so does a worker. */
+static int begin(void **state)
+{
+    report_fixture_begin(state);
+    struct report_fixture *fixture = *state;
+    report_fixture_thread(fixture, "worker", false);
+    for (int at_ms = -1000; at_ms <= 0; at_ms += 10) {
+        report_fixture_sample(fixture, 0, at_ms, 1, 1000 + at_ms, "main;paint");
+        report_fixture_sample(fixture, 1, at_ms, 0, 1000 + at_ms, "start;decode");
+    }
+    report_fixture_stall(fixture)->trigger.history_ns = ms_to_ns(1000);
+    report_fixture_verdict(fixture)->interval_begin_ns = ms_to_ns(-1000);
+    report_fixture_verdict(fixture)->interval_end_ns = 0;
+    memset(tasks, 0, sizeof tasks);
+    return 0;
+}
+
+static int end(void **state)
+{
+    report_fixture_stall(*state)->tasks = NULL;
+    report_fixture_stall(*state)->task_count = 0;
+    return report_fixture_end(state);
+}
+
+static struct sbx_stall_task *add_task(struct report_fixture *fixture, int32_t from, int32_t runner, double begun_ms,
+                                       double ended_ms)
+{
+    struct sbx_stall *stall = report_fixture_stall(fixture);
+    stall->tasks = tasks;
+    struct sbx_stall_task *task = &tasks[stall->task_count++];
+    *task = (struct sbx_stall_task){.queued_ns = ms_to_ns(begun_ms - 40),
+                                    .begun_ns = ms_to_ns(begun_ms),
+                                    .ended_ns = ms_to_ns(ended_ms),
+                                    .runner = runner,
+                                    .from = from,
+                                    .stack = report_fixture_stack(fixture, "start;on_folder_opened"),
+                                    .op = SBX_OP_G_IDLE_ADD};
+    return task;
+}
+
+static bool all_are_drawn(const void *unused, uint32_t thread)
+{
+    (void)unused;
+    return thread < 2;
+}
+
+static size_t choose(struct report_fixture *fixture, struct sbx_task_arrow arrows[SBX_TASK_ARROWS_MAX])
+{
+    return sbx_task_arrows_choose(report_fixture_report(fixture), all_are_drawn, NULL, ms_to_ns(-1000), arrows);
+}
+
+static void test_the_longest_come_first_and_the_rest_is_left_out(void **state)
+{
+    struct sbx_task_arrow arrows[SBX_TASK_ARROWS_MAX];
+    for (int i = 0; i < TASKS_MAX; i++) { /* the longest is neither first nor last */
+        add_task(*state, 1, 0, -900, -800 + (i * 7) % TASKS_MAX);
+    }
+    assert_int_equal(choose(*state, arrows), SBX_TASK_ARROWS_MAX);
+    int longest = 0;
+    for (int i = 0; i < TASKS_MAX; i++) {
+        longest = tasks[i].ended_ns > tasks[longest].ended_ns ? i : longest;
+    }
+    tasks[longest].op = SBX_OP_UV_QUEUE_WORK;
+    assert_int_equal(choose(*state, arrows), SBX_TASK_ARROWS_MAX);
+    assert_int_equal(arrows[0].op, SBX_OP_UV_QUEUE_WORK);
+    for (size_t i = 1; i < SBX_TASK_ARROWS_MAX; i++) {
+        assert_int_equal(arrows[i].op, SBX_OP_G_IDLE_ADD);
+    }
+}
+
+static void test_tasks_that_tell_nothing_of_the_stall_have_none(void **state)
+{
+    struct sbx_task_arrow arrows[SBX_TASK_ARROWS_MAX];
+    add_task(*state, 0, 0, -900, -100);                                /* to itself */
+    add_task(*state, 1, 0, -900, -890);                                /* short */
+    add_task(*state, -1, 0, -900, -100);                               /* of a thread that is gone */
+    add_task(*state, 2, 0, -900, -100);                                /* of one without a lane */
+    add_task(*state, 1, 0, -1500, -1100);                              /* before */
+    add_task(*state, 1, 0, -900, -100)->op = SBX_OP_PTHREAD_CREATE;    /* a thread's start */
+    struct sbx_stall_task *lies = add_task(*state, 1, -1, -900, -100); /* in its queue still */
+    lies->lies = true;
+    assert_int_equal(choose(*state, arrows), 0);
+    add_task(*state, 1, 0, -900, 0)->runs = true;
+    assert_int_equal(choose(*state, arrows), 1);
+}
+
+static void test_the_picture_has_an_arrow_that_says_who_queued_what(void **state)
+{
+    add_task(*state, 1, 0, -900, -100);
+    char *text = printed(sbx_print_timeline_svg, report_fixture_report(*state), NULL);
+    assert_svg_is_sound(text);
+    assert_non_null(strstr(text, "<title>on_folder_opened on worker queued what main began 40.0 ms later (g_idle_add)"
+                                 "</title>"));
+    assert_non_null(strstr(text, "blue: who queued it"));
+    free(text);
+    report_fixture_stall(*state)->task_count = 0;
+    text = printed(sbx_print_timeline_svg, report_fixture_report(*state), NULL);
+    assert_null(strstr(text, "blue"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_the_longest_come_first_and_the_rest_is_left_out, begin, end),
+        cmocka_unit_test_setup_teardown(test_tasks_that_tell_nothing_of_the_stall_have_none, begin, end),
+        cmocka_unit_test_setup_teardown(test_the_picture_has_an_arrow_that_says_who_queued_what, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
