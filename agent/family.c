@@ -15,13 +15,21 @@
 
 enum {
     PAGE_BYTES = 4096,
-    STALLS = 64 /* remembered at a time, the newest */
+    STALLS = 64, /* remembered at a time, the newest */
+    WISHES = 64  /* of those that have no seat */
 };
 #define SECOND_NS UINT64_C(1000000000)
+#define WISH_NS   (3 * SECOND_NS)    /* a wish holds so long: who still wants a seat asks once a second */
+#define WORK_NS   UINT64_C(10000000) /* in which work is counted */
 
 struct stall {
     uint64_t begin_ns, end_ns, moment;
     uint32_t pid, reserved;
+};
+
+struct wish {
+    uint64_t who; /* pid << 32 | worked, in WORK_NS; 0: free */
+    uint64_t asked_ns;
 };
 
 struct family {
@@ -33,6 +41,7 @@ struct family {
     uint32_t first;                   /* pid of the first process */
     uint32_t seats[SBX_FAMILY_SEATS]; /* pid; 0: free */
     struct stall stalls[STALLS];
+    struct wish wishes[WISHES];
 };
 static_assert(sizeof(struct family) <= PAGE_BYTES, "a page for all of them");
 
@@ -104,17 +113,92 @@ static void sweep(uint64_t now_ns)
     }
 }
 
-bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, bool is_last_chance)
+/* Wishes are hints, and every word of them is relaxed: two that are written at once cost one of them a second. */
+
+static uint32_t pid_of(uint64_t who)
 {
-    if (family == NULL ||
-        (!count_in(&family->starts, now_ns / SECOND_NS, SBX_FAMILY_STARTS_A_SECOND) && !is_last_chance)) {
+    return (uint32_t)(who >> 32);
+}
+
+static bool is_in_force(const struct wish *wish, uint64_t who, uint64_t now_ns)
+{
+    return who != 0 && now_ns - sbx_load_relaxed(&wish->asked_ns) < WISH_NS; /* relaxed: see above */
+}
+
+/* By a quarter, and by more than 100 ms: else each would wait for the other. */
+static bool has_worked_much_longer(uint32_t other, uint32_t worked)
+{
+    return other > (uint64_t)worked + worked / 4 + 10;
+}
+
+static bool has_another_worked_longer(uint32_t pid, uint64_t now_ns, uint32_t worked)
+{
+    for (uint32_t i = 0; i < WISHES; i++) {
+        uint64_t who = sbx_load_relaxed(&family->wishes[i].who); /* relaxed: see above */
+        if (pid_of(who) != pid && is_in_force(&family->wishes[i], who, now_ns) &&
+            has_worked_much_longer((uint32_t)who, worked)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* In its own place, a free one, or that of one who has worked less. */
+static void wish(uint32_t pid, uint64_t now_ns, uint32_t worked)
+{
+    struct wish *place = NULL;
+    uint32_t least = worked;
+    for (uint32_t i = 0; i < WISHES; i++) {
+        struct wish *it = &family->wishes[i];
+        uint64_t who = sbx_load_relaxed(&it->who); /* relaxed: see above */
+        uint32_t its = is_in_force(it, who, now_ns) ? (uint32_t)who : 0;
+        if (pid_of(who) == pid) {
+            place = it;
+            break;
+        }
+        if (its < least || (its == 0 && place == NULL)) {
+            place = it;
+            least = its;
+        }
+    }
+    if (place != NULL) {
+        sbx_store_relaxed(&place->who, (uint64_t)pid << 32 | worked); /* relaxed: see above */
+        sbx_store_relaxed(&place->asked_ns, now_ns);
+    }
+}
+
+static void wish_no_more(uint32_t pid)
+{
+    for (uint32_t i = 0; i < WISHES; i++) {
+        uint64_t who = sbx_load_relaxed(&family->wishes[i].who); /* relaxed: see above */
+        if (who != 0 && pid_of(who) == pid) {
+            sbx_store_relaxed(&family->wishes[i].who, 0);
+        }
+    }
+}
+
+bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, bool is_last_chance)
+{
+    uint64_t units = worked_ns / WORK_NS;
+    uint32_t worked = units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
+    if (family == NULL) {
         return false;
     }
-    if (take_free(pid)) {
-        return true;
+    bool is_its_turn = is_last_chance || !has_another_worked_longer(pid, now_ns, worked);
+    if (is_its_turn && !count_in(&family->starts, now_ns / SECOND_NS, SBX_FAMILY_STARTS_A_SECOND) && !is_last_chance) {
+        return false;
     }
-    sweep(now_ns);
-    return take_free(pid);
+    bool has_seat = is_its_turn && take_free(pid);
+    if (is_its_turn && !has_seat) {
+        sweep(now_ns);
+        has_seat = take_free(pid);
+    }
+    if (has_seat) {
+        wish_no_more(pid);
+    } else {
+        wish(pid, now_ns, worked);
+    }
+    return has_seat;
 }
 
 void sbx_family_give_seat(uint32_t pid)

@@ -29,9 +29,10 @@ bool sbx_family_is_of(uint32_t pid);
 /* The family's id; zeroes when there is none. */
 const uint8_t *sbx_family_id(void);
 
-/* A child wants to be recorded, and is not any more. A seat whose owner has ended is given to who asks next. `is_last_chance`: it gives
- * up its rights, and could make no recording later, so how many begin in a second does not matter. */
-bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, bool is_last_chance);
+/* A child wants to be recorded, and is not any more. `worked_ns`: the processor time that it has used. A seat whose owner has ended is given to who
+ * asks next, but not before one who has worked much longer and has asked in vain in the last seconds. `is_last_chance`: it gives up its rights, and
+ * could make no recording later, so neither that nor how many begin in a second matters. */
+bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, bool is_last_chance);
 void sbx_family_give_seat(uint32_t pid);
 
 /* The processes of the family that are recorded, as far as they have said so: the first of them, and those with a seat. Returns how

@@ -182,7 +182,8 @@ static bool begin(uint64_t now_ns, bool is_last_chance)
         return expected == STARTING;
     }
     pthread_t thread;
-    bool has_seat = sbx_family_take_seat(child.pid, now_ns, is_last_chance);
+    uint64_t worked_ns = sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    bool has_seat = sbx_family_take_seat(child.pid, now_ns, worked_ns, is_last_chance);
     if (has_seat && sbx_agent_start_thread(&thread, start) == 0) {
         pthread_detach(thread);
         return true;

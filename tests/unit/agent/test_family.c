@@ -41,12 +41,12 @@ static void test_so_many_begin_in_a_second_and_no_more(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < SBX_FAMILY_STARTS_A_SECOND; i++) {
-        assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + i, false));
+        assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + i, 0, false));
     }
-    assert_false(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, false));
-    assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000,
+    assert_false(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, 0, false));
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, 0,
                                      true)); /* who gives up its rights cannot wait */
-    assert_true(sbx_family_take_seat((uint32_t)getpid(), 8 * SECOND, false));
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), 8 * SECOND, 0, false));
 }
 
 static void test_seats_of_the_living_stay_taken_and_those_of_the_dead_are_given_on(void **state)
@@ -55,17 +55,66 @@ static void test_seats_of_the_living_stay_taken_and_those_of_the_dead_are_given_
     uint32_t taken = 0;
     uint64_t now_ns = 100 * SECOND;
     while (taken < SBX_FAMILY_SEATS) {
-        assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns, false));
+        assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns, 0, false));
         now_ns += SECOND / 10;
         taken++;
     }
-    assert_false(sbx_family_take_seat(self, now_ns + SECOND, false)); /* all are of this process, which lives */
+    assert_false(sbx_family_take_seat(self, now_ns + SECOND, 0, false)); /* all are of this process, which lives */
     sbx_family_give_seat((uint32_t)getpid());
     for (taken = 0; taken < SBX_FAMILY_SEATS; taken++) {
         now_ns += SECOND / 10;
-        assert_true(sbx_family_take_seat(self, now_ns + 5 * SECOND, false)); /* nobody's any more */
+        assert_true(sbx_family_take_seat(self, now_ns + 5 * SECOND, 0, false)); /* nobody's any more */
     }
-    assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns + 10 * SECOND, false));
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns + 10 * SECOND, 0, false));
+}
+
+static void fill_seats(uint64_t *now_ns)
+{
+    for (uint32_t taken = 0; taken < SBX_FAMILY_SEATS; taken++) {
+        *now_ns += SECOND / 10;
+        assert_true(sbx_family_take_seat((uint32_t)getpid(), *now_ns, 0, false));
+    }
+    *now_ns += SECOND;
+}
+
+static void test_a_seat_that_becomes_free_goes_to_who_has_worked_longest(void **state)
+{
+    (void)state;
+    const uint32_t busy = self + 1;
+    uint64_t now_ns = 1000 * SECOND;
+    fill_seats(&now_ns);
+    assert_false(sbx_family_take_seat(self, now_ns, SECOND, false));
+    assert_false(sbx_family_take_seat(busy, now_ns, 60 * SECOND, false));
+    sbx_family_give_seat((uint32_t)getpid());
+    assert_false(sbx_family_take_seat(self, now_ns + SECOND, SECOND, false)); /* it is another's turn */
+    assert_true(sbx_family_take_seat(self, now_ns + SECOND, SECOND, true));
+    assert_true(sbx_family_take_seat(busy, now_ns + SECOND, 60 * SECOND, false));
+    assert_true(sbx_family_take_seat(self, now_ns + SECOND, SECOND, false));
+}
+
+static void test_who_asks_no_more_keeps_nobody_from_a_seat(void **state)
+{
+    (void)state;
+    const uint32_t busy = self + 1;
+    uint64_t now_ns = 2000 * SECOND;
+    fill_seats(&now_ns);
+    assert_false(sbx_family_take_seat(busy, now_ns, 60 * SECOND, false));
+    sbx_family_give_seat((uint32_t)getpid());
+    assert_false(sbx_family_take_seat(self, now_ns + 2 * SECOND, SECOND, false));
+    assert_true(sbx_family_take_seat(self, now_ns + 4 * SECOND, SECOND, false));
+}
+
+static void test_more_wish_for_a_seat_than_are_remembered_and_the_busiest_is(void **state)
+{
+    (void)state;
+    uint64_t now_ns = 3000 * SECOND;
+    fill_seats(&now_ns);
+    for (uint32_t i = 0; i < 3 * SBX_FAMILY_SEATS; i++) {
+        assert_false(sbx_family_take_seat(self + i, now_ns, (i == 5 ? 900 : i % 7) * SECOND, false));
+    }
+    sbx_family_give_seat((uint32_t)getpid());
+    assert_false(sbx_family_take_seat(self, now_ns + SECOND, SECOND, false));
+    assert_true(sbx_family_take_seat(self + 5, now_ns + SECOND, 900 * SECOND, false));
 }
 
 static void test_children_make_four_snapshots_a_minute(void **state)
@@ -124,6 +173,9 @@ int main(void)
         cmocka_unit_test_setup(test_a_family_is_called_by_its_first_process, found),
         cmocka_unit_test_setup(test_so_many_begin_in_a_second_and_no_more, found),
         cmocka_unit_test_setup(test_seats_of_the_living_stay_taken_and_those_of_the_dead_are_given_on, found),
+        cmocka_unit_test_setup(test_a_seat_that_becomes_free_goes_to_who_has_worked_longest, found),
+        cmocka_unit_test_setup(test_who_asks_no_more_keeps_nobody_from_a_seat, found),
+        cmocka_unit_test_setup(test_more_wish_for_a_seat_than_are_remembered_and_the_busiest_is, found),
         cmocka_unit_test_setup(test_children_make_four_snapshots_a_minute, found),
         cmocka_unit_test_setup(test_who_stalled_meanwhile_is_counted_once_and_who_did_before_is_not, found),
         cmocka_unit_test_setup(test_stalls_that_overlap_have_a_moment_in_common, found),
