@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_tasks.c - what following a task costs: queued, begun and ended, by GLib and by an application that tells of it.
+/* bench_tasks.c - what following a task costs: queued, begun and ended, by GLib, libuv and Qt, as far as they are here, and by an application that tells of it.
  *
  * usage: bench_tasks [--json] [--rounds N]
  * One process, whose points are taken out and put in again from round to round, as in bench_points. Why it matters: a program may hand over a hundred thousand
@@ -11,6 +11,12 @@
 #include "control.h"
 #include "rounds.h"
 #include "stallbox/stallbox.h"
+#ifdef HAS_UV
+#include <uv.h>
+#endif
+#ifdef HAS_QT
+#include "programs/qt_post.h"
+#endif
 
 enum {
     ROUNDS_DEFAULT = 21,
@@ -64,6 +70,65 @@ static void push_and_take(void)
     }
 }
 
+#ifdef HAS_UV
+static uv_loop_t loop;
+static uv_timer_t timer;
+static uv_async_t async;
+static uv_work_t work;
+
+static void on_timer(uv_timer_t *unused)
+{
+    sink += unused != NULL;
+}
+
+static void on_async(uv_async_t *unused)
+{
+    sink += unused != NULL;
+}
+
+static void do_work(uv_work_t *unused)
+{
+    (void)unused;
+}
+
+static void after_work(uv_work_t *unused, int status)
+{
+    sink += unused != NULL && status == 0;
+}
+
+static void begin_uv(void)
+{
+    uv_loop_init(&loop);
+    uv_timer_init(&loop, &timer);
+    uv_async_init(&loop, &async, on_async);
+}
+
+static void run_until_called(void)
+{
+    for (unsigned before = sink; sink == before;) {
+        uv_run(&loop, UV_RUN_NOWAIT);
+    }
+}
+
+static void start_timer_and_run(void)
+{
+    uv_timer_start(&timer, on_timer, 0, 0);
+    run_until_called();
+}
+
+static void send_and_run(void)
+{
+    uv_async_send(&async);
+    run_until_called();
+}
+
+static void work_and_answer(void)
+{
+    uv_queue_work(&loop, &work, do_work, after_work);
+    run_until_called();
+}
+#endif
+
 static void tell_of_one(void)
 {
     uint64_t id = stallbox_task_queued();
@@ -79,6 +144,14 @@ static const struct {
     {"g_idle_add + run", idle_and_run},
     {"g_thread_pool_push + taken by a worker that is awake", push_and_take},
     {"stallbox_task_queued + begin + end", tell_of_one},
+#ifdef HAS_UV
+    {"uv_timer_start + run", start_timer_and_run},
+    {"uv_async_send + run", send_and_run},
+    {"uv_queue_work + answered", work_and_answer},
+#endif
+#ifdef HAS_QT
+    {"QCoreApplication::postEvent + delivered", qt_post_and_deliver},
+#endif
 };
 enum {
     KINDS = sizeof tasks / sizeof tasks[0]
@@ -98,11 +171,18 @@ int main(int count, char **arguments)
     struct sbx_capture_settings settings = bench_control_page(header)->in_force;
     settings.max_cpu_permille = 0;
     const uint64_t with = SBX_POINTS_ALL,
-                   without = with & ~(SBX_POINT_BIT(SBX_GROUP_TASK) | SBX_POINT_BIT(SBX_GROUP_GLIB));
+                   without = with & ~(SBX_POINT_BIT(SBX_GROUP_TASK) | SBX_POINT_BIT(SBX_GROUP_GLIB) |
+                                      SBX_POINT_BIT(SBX_GROUP_UV) | SBX_POINT_BIT(SBX_GROUP_QT));
     settings.points = with;
     if (!bench_control_order(header, &settings)) {
         return 1;
     }
+#ifdef HAS_UV
+    begin_uv();
+#endif
+#ifdef HAS_QT
+    qt_post_begin();
+#endif
     pool = g_thread_pool_new(take_item, NULL, 1, TRUE, NULL); /* while the points are in: it is followed */
     for (int round = -1; round < options.rounds; round++) {
         for (int k = 0; k < 2; k++) {
