@@ -167,34 +167,14 @@ static inline void push(struct sbx_thread *thread, struct sbx_blocking *call, ui
     memcpy(&entry->kind, &what, sizeof what);
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, uint32_t what, uint64_t object,
-                                                   uint32_t peer)
+/* The call begins, and all can see it. `pc` and `sp` are where its hook goes on. */
+__attribute__((always_inline)) static inline void begin_at(struct sbx_thread *thread, struct sbx_blocking *call,
+                                                           uint32_t what, uint64_t object, uint32_t peer,
+                                                           uint64_t begin_ns, uint32_t depth, uint64_t pc, uint64_t sp)
 {
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_seats_are_short) != 0) && /* relaxed: a hint */
-        begins_without_seat(call, what, object, peer)) {
-        return;
-    }
-    struct sbx_thread *thread = sbx_self;
-    if (SBX_UNLIKELY(!sbx_thread_is_registered(thread) || !sbx_capture_is_open() ||
-                     /* relaxed: see begin_unrecorded() */
-                     (sbx_load_relaxed(&sbx_the_capture.quiet_groups) >> group_of(what) & 1) != 0 ||
-                     sbx_thread_is_inside(thread))) {
-        thread = begin_unrecorded(call, what);
-        if (thread == NULL) {
-            return;
-        }
-    }
-    uint32_t depth = thread->call_depth;
-    if (SBX_UNLIKELY(depth != 0)) {
-        if (!sbx_calls_make_room(thread, (uint64_t)(uintptr_t)call)) {
-            call->thread = NULL;
-            call->shield = NULL;
-            return;
-        }
-        depth = thread->call_depth;
-    }
     call->thread = thread;
     call->shield = NULL;
+    call->begin_ns = begin_ns;
     call->object = object;
     call->peer = peer;
     say_what(call, SBX_CALL_WHAT_WITH_DEPTH(what, depth));
@@ -203,21 +183,67 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, ui
     call->is_rest = false;
     call->reserved = false;
     call->wait = 0;
-    uint64_t begin_ns = call->begin_ns = sbx_thread_wall_ns(thread);
     push(thread, call, what, depth);
     sbx_thread_clock_disarm(&thread->clock);
-    sbx_call_is_at(thread, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0)) { /* relaxed: a hint */
-        sbx_logical_note_call(thread, call);
-    }
-    struct sbx_thread_entry *entry = thread->entry;
+    sbx_call_is_at(thread, pc, sp);
+}
+
+__attribute__((always_inline)) static inline void show(struct sbx_thread_entry *entry, uint32_t what, uint64_t object,
+                                                       uint32_t peer, uint64_t begin_ns)
+{
     entry->call_op = op_of(what);
     entry->call_object = object;
     entry->call_peer = peer;
     entry->call_begin_ns = begin_ns;
     entry->call_wait = 0;
     sbx_store_release(&entry->call_kind, what & 0xff); /* order: release entry.call - the fields above are whole */
+}
+
+/* A call that begins in any way. */
+SBX_NOINLINE static void enter_otherwise(struct sbx_blocking *call, uint32_t what, uint64_t object, uint32_t peer,
+                                         uint64_t pc, uint64_t sp)
+{
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_seats_are_short) != 0) && /* relaxed: a hint */
+        begins_without_seat(call, what, object, peer)) {
+        return;
+    }
+    struct sbx_thread *thread = begin_unrecorded(call, what);
+    if (thread == NULL) {
+        return;
+    }
+    if (thread->call_depth != 0 && !sbx_calls_make_room(thread, (uint64_t)(uintptr_t)call)) {
+        call->thread = NULL;
+        call->shield = NULL;
+        return;
+    }
+    uint64_t begin_ns = sbx_thread_wall_ns(thread);
+    begin_at(thread, call, what, object, peer, begin_ns, thread->call_depth, pc, sp);
+    if (sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) { /* relaxed: a hint */
+        sbx_logical_note_call(thread, call);
+    }
+    show(thread->entry, what, object, peer, begin_ns);
     keep_signal_away(thread, how_of(op_of(what)));
+}
+
+/* Most calls begin with none around them on a thread that is registered, and nothing is out of the ordinary: that way calls no
+ * function, so it saves no register. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, uint32_t what, uint64_t object,
+                                                   uint32_t peer)
+{
+    struct sbx_thread *thread = sbx_self;
+    uint64_t pc = (uint64_t)__builtin_return_address(0), sp = (uint64_t)__builtin_dwarf_cfa(), begin_ns;
+    /* relaxed: see begin_unrecorded() and keep_signal_away(); hints */
+    if (SBX_UNLIKELY(
+            sbx_load_relaxed(&sbx_seats_are_short) != 0 || !sbx_thread_is_registered(thread) ||
+            !sbx_capture_is_open() || (sbx_load_relaxed(&sbx_the_capture.quiet_groups) >> group_of(what) & 1) != 0 ||
+            sbx_load_relaxed(&sbx_the_capture.provider_count) != 0 ||
+            sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0 || thread->inside != 0 || thread->call_depth != 0 ||
+            how_of(op_of(what)) == SBX_BLOCKING_ALWAYS || !sbx_thread_clock_wall_at_once(&thread->clock, &begin_ns))) {
+        enter_otherwise(call, what, object, peer, pc, sp);
+        return;
+    }
+    begin_at(thread, call, what, object, peer, begin_ns, 0, pc, sp);
+    show(thread->entry, what, object, peer, begin_ns);
 }
 
 /* The main thread paused, or a key or a connection was awaited: what that says of its message loop says message_loop.h. The watch
@@ -349,13 +375,14 @@ SBX_FORK_CODE SBX_NOINLINE static void end_otherwise(struct sbx_blocking *call, 
 SBX_FORK_CODE SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
     struct sbx_thread *thread = sbx_self;
+    uint64_t end_ns;
     /* The call is the one in the list (K2), and alone there; and no seat among the waiters is to be given back. */
     if (SBX_UNLIKELY(call->thread != thread || !sbx_thread_is_registered(thread) || !sbx_capture_is_ours() ||
-                     thread->call_depth != 1 || thread->wait_depth != 0 || thread->calls[0].serial != call->serial)) {
+                     thread->call_depth != 1 || thread->wait_depth != 0 || thread->calls[0].serial != call->serial ||
+                     !sbx_thread_clock_wall_at_once(&thread->clock, &end_ns))) {
         end_otherwise(call, amount, failed, fd);
         return;
     }
-    uint64_t end_ns = sbx_thread_wall_ns(thread);
     thread->call_depth = 0;
     sbx_store_relaxed(&thread->blocking, 0);                       /* relaxed: a late look only spares us one signal */
     sbx_store_release(&thread->entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */

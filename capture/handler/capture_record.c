@@ -31,7 +31,7 @@ static void learn_loop(struct sbx_thread *thread)
 {
     struct sbx_message_loop *loop = &thread->loop;
     const struct sbx_replay *replay = &thread->replay;
-    if (replay->changed_from < replay->depth) {
+    if (replay->changed_from < replay->depth && replay->changed_from < loop->poller_holds) {
         loop->poller_asked = false;
     }
     if (loop->poller_returns || loop->slot_count == 0 || thread->entry->message_begin_ns == 0 || loop->root_sp == 0 ||
@@ -40,7 +40,8 @@ static void learn_loop(struct sbx_thread *thread)
     }
     if (!loop->poller_asked) {
         loop->poller_asked = true;
-        loop->poller_is_gone = !sbx_replay_has_frame(replay, loop->slots[0], loop->callers[0]);
+        loop->poller_is_gone =
+            !sbx_replay_looks_for_frame(replay, loop->slots[0], loop->callers[0], &loop->poller_holds);
     }
     uint64_t message = thread->entry->message;
     if (loop->poller_is_gone) {

@@ -109,24 +109,32 @@ SBX_SIGNAL_SAFE static inline struct sbx_times sbx_thread_clock_read(struct sbx_
     return sbx_thread_clock_read_slow(clock);
 }
 
-/* Wall time now, for who needs no CPU time: half a clock_gettime if the source is CYCLES or better, else the same. */
-SBX_SIGNAL_SAFE static inline uint64_t sbx_thread_clock_wall_ns(struct sbx_thread_clock *clock)
+/* Wall time now if a line tells it, else false: for who has another way to go then. */
+SBX_SIGNAL_SAFE static inline bool sbx_thread_clock_wall_at_once(struct sbx_thread_clock *clock, uint64_t *wall_ns_out)
 {
     uint32_t sequence = sbx_load_relaxed(&clock->sequence);
     sbx_order_with_handler();
     uint64_t base = clock->wall_base;
-    if (SBX_LIKELY(base != 0)) { /* I4 */
-        uint64_t scaled = sbx_cycles_scaled(sbx_cycle_counter(), clock->multiplier);
-        uint64_t wall_ns = scaled + clock->wall_offset;
-        sbx_order_with_handler();
-        if (SBX_LIKELY(scaled - base < SBX_CLOCK_REBASE_NS &&
-                       sbx_load_relaxed(&clock->sequence) == (sequence & ~1u))) { /* I1 */
-            wall_ns = wall_ns < clock->wall_floor ? clock->wall_floor : wall_ns;
-            clock->wall_floor = wall_ns;
-            return wall_ns;
-        }
+    if (SBX_UNLIKELY(base == 0)) { /* I4 */
+        return false;
     }
-    return sbx_thread_clock_wall_slow(clock);
+    uint64_t scaled = sbx_cycles_scaled(sbx_cycle_counter(), clock->multiplier);
+    uint64_t wall_ns = scaled + clock->wall_offset;
+    sbx_order_with_handler();
+    if (SBX_UNLIKELY(scaled - base >= SBX_CLOCK_REBASE_NS ||
+                     sbx_load_relaxed(&clock->sequence) != (sequence & ~1u))) { /* I1 */
+        return false;
+    }
+    wall_ns = wall_ns < clock->wall_floor ? clock->wall_floor : wall_ns;
+    *wall_ns_out = clock->wall_floor = wall_ns;
+    return true;
+}
+
+/* Wall time now, for who needs no CPU time: half a clock_gettime if the source is CYCLES or better, else the same. */
+SBX_SIGNAL_SAFE static inline uint64_t sbx_thread_clock_wall_ns(struct sbx_thread_clock *clock)
+{
+    uint64_t wall_ns;
+    return SBX_LIKELY(sbx_thread_clock_wall_at_once(clock, &wall_ns)) ? wall_ns : sbx_thread_clock_wall_slow(clock);
 }
 
 /* Take the word down if it is ours: the next reading asks the kernel. Call it before a blocking call of ours, so that

@@ -80,22 +80,46 @@ SBX_SIGNAL_SAFE static inline uint32_t sbx_frame_intern(struct sbx_callstack_tab
     return sbx_frame_intern_slowly(table, epoch, word);
 }
 
-/* The node index of `frame_id` called from node `parent` (0: outermost) in `epoch`, inserted if new; 0 when the half is
- * full or the epoch has been left (counted in SBX_DROP_STACK_OVERFLOW). `frame_id` is not 0. */
+/* Where the nodes of an epoch lie: looked up once for a whole stack. */
+struct sbx_node_places {
+    const uint64_t *half;
+    uint64_t tag;         /* of the epoch, as in a word */
+    uint64_t tag_product; /* what it adds to a word's product */
+    uint32_t shift;
+};
+
+SBX_SIGNAL_SAFE static inline struct sbx_node_places sbx_node_places(const struct sbx_callstack_table *table,
+                                                                     uint32_t epoch)
+{
+    uint64_t tag = (uint64_t)(epoch & 0xffff) << SBX_NODE_TAG_SHIFT;
+    return (struct sbx_node_places){
+        .half = table->nodes + ((epoch & 1) != 0 ? (size_t)table->node_mask + 1 : 0),
+        .tag = tag,
+        .tag_product = tag * SBX_CALLSTACK_MULTIPLIER,
+        .shift = table->node_shift,
+    };
+}
+
+/* The node index of `frame_id` called from node `parent` (0: outermost), if it lies in the first place looked at, else 0. */
+SBX_SIGNAL_SAFE static inline uint32_t sbx_node_find(const struct sbx_node_places *places, uint32_t parent,
+                                                     uint32_t frame_id)
+{
+    uint64_t link = (uint64_t)parent << SBX_NODE_PARENT_SHIFT | frame_id;
+    uint32_t slot = (uint32_t)((link * SBX_CALLSTACK_MULTIPLIER + places->tag_product) >> places->shift);
+    /* relaxed: a word is complete in itself; see callstack_table.c. Slot 0 never holds one. */
+    return SBX_LIKELY(sbx_load_relaxed(&places->half[slot]) == (link | places->tag)) ? slot : 0;
+}
+
+/* The same in `epoch`, wherever it lies, inserted if new; 0 when the half is full or the epoch has been left (counted in
+ * SBX_DROP_STACK_OVERFLOW). `frame_id` is not 0. */
 SBX_SIGNAL_SAFE static inline uint32_t sbx_node_intern(struct sbx_callstack_table *table, uint32_t epoch,
                                                        uint32_t parent, uint32_t frame_id)
 {
-    const uint64_t *half = table->nodes + ((epoch & 1) != 0 ? (size_t)table->node_mask + 1 : 0);
-    uint64_t begin = (uint64_t)(epoch & 0xffff) << SBX_NODE_TAG_SHIFT | frame_id;
-    /* The product of the whole word, in two parts: only the second waits for the parent. */
-    uint64_t product = begin * SBX_CALLSTACK_MULTIPLIER + parent * (SBX_CALLSTACK_MULTIPLIER << SBX_NODE_PARENT_SHIFT);
-    uint32_t slot = (uint32_t)(product >> table->node_shift);
-    uint64_t word = begin | (uint64_t)parent << SBX_NODE_PARENT_SHIFT;
-    /* relaxed: a word is complete in itself; see callstack_table.c. Slot 0 never holds one. */
-    if (SBX_LIKELY(sbx_load_relaxed(&half[slot]) == word)) {
-        return slot;
-    }
-    return sbx_node_intern_slowly(table, epoch, word);
+    struct sbx_node_places places = sbx_node_places(table, epoch);
+    uint32_t slot = sbx_node_find(&places, parent, frame_id);
+    return SBX_LIKELY(slot != 0) ? slot
+                                 : sbx_node_intern_slowly(
+                                       table, epoch, places.tag | (uint64_t)parent << SBX_NODE_PARENT_SHIFT | frame_id);
 }
 
 /* Callstack id of a leaf node. */

@@ -76,7 +76,8 @@ struct sbx_message_loop {
     uint64_t walked_ns;      /* when that was */
     uint32_t root_sp;        /* of the outermost frame, in bytes below the stack's end; see sbx_replay_root_sp() */
     uint64_t poller_gone_in; /* message in which a sample found the poll call's function returned; 0: none */
-    bool poller_asked;       /* of the stack of the last sample: */
+    uint32_t poller_holds;   /* below this frame's index nothing changed since it was asked: */
+    bool poller_asked;
     bool poller_is_gone;     /* the poll call's function is not on it */
     bool poller_returns;     /* proven: that function returns before the message is handled */
     uint64_t poller_kept_in; /* last message in which a sample found that function still on the stack; 0: none */

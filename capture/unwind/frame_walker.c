@@ -63,6 +63,13 @@ SBX_NOINLINE static void clear_cache(struct sbx_walk_cache *cache, uint32_t gene
     cache->epoch = epoch;
 }
 
+static inline void keep_cache_fresh(struct sbx_walk_cache *cache, uint32_t generation, uint32_t epoch)
+{
+    if (SBX_UNLIKELY(cache->generation != generation || cache->epoch != epoch)) {
+        clear_cache(cache, generation, epoch);
+    }
+}
+
 /* Put a slot first in its set; the one that was first becomes second, and the second is forgotten. */
 static void remember(struct sbx_walk_cache_slot *set, const struct sbx_walk_cache_slot *slot)
 {
@@ -272,7 +279,8 @@ static bool step_by_runtime(const struct sbx_stack_window *window, struct frame 
 
 /* ---- the walk ---- */
 
-/* Has the walk come to a trusted frame? Both sides' stack pointers rise outwards, so one pass over each is enough. */
+/* Has the walk come to a trusted frame? Both sides' stack pointers rise outwards, so one pass over each is enough; frames further in
+ * than the innermost trusted one are asked for their stack pointer alone. */
 static inline bool is_known(struct sbx_known_frames *known, uint64_t pc, uint64_t sp, uint64_t fp, uint32_t flags)
 {
     const struct sbx_replay *replay = known->replay;
@@ -340,79 +348,99 @@ static inline struct sbx_walk_cache_slot find_out(const struct sbx_code_map *map
     return found;
 }
 
-/* Frames that nearly all are: a return address the cache knows, a CFA off sp or fp, fp saved below it or not at all.
- * Walks as many as there are and writes them to walk_out->frames[count...]; returns how many there are then. `frame` is
- * the first that is different in any way, or a known one (*met_out). Everything in registers: this loop is what a
- * capture that is not replayed costs. */
-READS_FOREIGN_STACKS __attribute__((always_inline)) static inline uint32_t
+/* Frames that nearly all are: a pc the cache knows, a CFA off sp or fp, fp known, and saved below the CFA or not at all. Walks as
+ * many as there are and writes them from `out` on, up to `end`; returns behind the last. `frame` is then the first that is different
+ * in any way, or a known one (*met_out). A function of its own, so that everything is in registers: this loop is what a capture
+ * that is not replayed costs. */
+READS_FOREIGN_STACKS __attribute__((always_inline)) static inline struct sbx_walk_frame *
 walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window *window, struct sbx_known_frames *known,
-              struct frame *frame, uint32_t count, struct sbx_walk *walk_out, bool *met_out)
+              struct frame *frame, struct sbx_walk_frame *out, const struct sbx_walk_frame *end, bool *met_out)
 {
+    const struct sbx_walk_cache_slot(*const sets)[2] = (const struct sbx_walk_cache_slot(*)[2])cache->slots;
     const uint64_t lo = window->lo, hi = window->hi, delta = (uint64_t)window->delta;
     uint64_t pc = frame->pc, sp = frame->sp, fp = frame->fp, slot = frame->slot, fp_slot = frame->fp_slot;
-    struct sbx_walk_frame *out = &walk_out->frames[count];
-    struct sbx_walk_frame *const end = &walk_out->frames[SBX_WALK_MAX];
+    uint32_t seen = frame->flags; /* FP_KNOWN, and of the innermost frame perhaps IS_EXACT */
+    uint64_t key = pc | ((seen & SBX_FRAME_IS_EXACT) != 0 ? SBX_EXACT_KEY : 0);
+    const uint64_t known_sp =
+        known != NULL ? known->replay->stack_high - (known->replay->frames[known->at].sp_flags & ~7u) : 0;
     for (; out < end; out++) {
-        if (known != NULL && is_known(known, pc, sp, fp, SBX_FRAME_FP_KNOWN)) {
+        if (known != NULL && SBX_UNLIKELY(sp >= known_sp) && is_known(known, pc, sp, fp, seen)) {
             *met_out = true;
             break;
         }
-        const struct sbx_walk_cache_slot *found = &cache->slots[(pc % CACHE_SETS) * 2];
-        if (SBX_UNLIKELY(found->pc != pc)) {
-            found++;
-            if (found->pc != pc) {
-                break;
-            }
-        }
-        uint32_t rule = found->rule, kind = sbx_rule_kind(rule), field = sbx_rule_fp(rule);
-        uint64_t cfa = (uint64_t)sbx_rule_offset(rule);
-        if (SBX_LIKELY(kind == SBX_RULE_FROM_SP)) {
-            cfa += sp;
-        } else if (kind == SBX_RULE_FROM_FP) {
-            cfa += fp;
-        } else {
-            break;
-        }
-        /* Above sp, which lies in the window, and not above the window. */
-        if (SBX_UNLIKELY(cfa - sp - 1 >= hi - sp || (cfa & 7) != 0 || field > SBX_RULE_FP_SLOT_MAX)) {
-            break;
-        }
-        uint64_t next_slot = sbx_rule_return_slot(rule, sp, fp, cfa);
-        if (SBX_HAS_LINK_REGISTER && (next_slot < lo || next_slot > hi - 8)) {
-            break;
-        }
-        uint64_t next_pc = sbx_plain_address(*(const stack_word *)(uintptr_t)(next_slot + delta));
-        uint64_t next_fp = fp, next_fp_slot = 0;
-        if (field != SBX_RULE_FP_SAME) {
-            next_fp_slot = sbx_rule_fp_slot(rule, sp, cfa);
-            if (SBX_UNLIKELY(next_fp_slot < lo || (SBX_HAS_LINK_REGISTER && next_fp_slot > hi - 8))) {
-                break;
-            }
-            next_fp = *(const stack_word *)(uintptr_t)(next_fp_slot + delta);
-        }
-        if (SBX_UNLIKELY((next_pc - 1) >> SBX_USER_ADDRESS_BITS != 0)) {
-            break; /* the root, or rubbish */
-        }
+        /* Said at once, so that the registers are free for the caller's. */
         out->pc = pc;
         out->sp = sp;
         out->fp = fp;
         out->slot = slot;
         out->fp_slot = fp_slot;
-        out->frame_id = found->frame_id & ~SBX_SKIP_BIT;
-        out->flags = SBX_FRAME_FP_KNOWN | (found->frame_id >> 31) * SBX_FRAME_SKIPPED |
-                     (kind == SBX_RULE_FROM_SP) * SBX_FRAME_FP_IDLE;
-        pc = next_pc;
-        fp = next_fp;
-        fp_slot = next_fp_slot;
+        const struct sbx_walk_cache_slot *found = sets[pc % CACHE_SETS];
+        if (SBX_UNLIKELY(found->pc != key)) {
+            found++;
+            if (found->pc != key) {
+                goto differs;
+            }
+        }
+        const uint32_t rule = found->rule, kind = sbx_rule_kind(rule), field = sbx_rule_fp(rule);
+        uint64_t cfa = (uint64_t)sbx_rule_offset(rule);
+        uint32_t flags = seen;
+        if (SBX_LIKELY(kind == SBX_RULE_FROM_SP)) {
+            cfa += sp;
+            flags |= SBX_FRAME_FP_IDLE;
+        } else if (kind == SBX_RULE_FROM_FP) {
+            cfa += fp;
+        } else {
+            goto differs;
+        }
+        if (SBX_UNLIKELY(cfa <= sp || cfa > hi || cfa % 8 != 0)) { /* sp lies in the window */
+            goto differs;
+        }
+        slot = sbx_rule_return_slot(rule, sp, fp, cfa);
+        if (SBX_HAS_LINK_REGISTER && (slot < lo || slot > hi - 8)) {
+            goto differs;
+        }
+        fp_slot = 0;
+        if (field != SBX_RULE_FP_SAME) {
+            fp_slot = sbx_rule_fp_slot(rule, sp, cfa);
+            if (SBX_UNLIKELY(field > SBX_RULE_FP_SLOT_MAX || fp_slot < lo ||
+                             (SBX_HAS_LINK_REGISTER && fp_slot > hi - 8))) {
+                goto differs;
+            }
+            fp = *(const stack_word *)(uintptr_t)(fp_slot + delta);
+        }
         sp = cfa;
-        slot = next_slot;
+        key = pc = sbx_plain_address(*(const stack_word *)(uintptr_t)(slot + delta));
+        if (SBX_UNLIKELY((pc - 1) >> SBX_USER_ADDRESS_BITS != 0)) {
+            goto differs; /* the root, or rubbish */
+        }
+        const uint32_t frame_id = found->frame_id;
+        out->frame_id = frame_id & ~SBX_SKIP_BIT;
+        out->flags = flags | (frame_id >> 31) * SBX_FRAME_SKIPPED;
+        seen = SBX_FRAME_FP_KNOWN;
     }
-    frame->pc = pc;
-    frame->sp = sp;
-    frame->fp = fp;
-    frame->slot = slot;
-    frame->fp_slot = fp_slot;
-    return (uint32_t)(out - walk_out->frames);
+    *frame = (struct frame){.pc = pc, .sp = sp, .fp = fp, .slot = slot, .fp_slot = fp_slot, .flags = seen};
+    return out;
+differs:
+    *frame = (struct frame){
+        .pc = out->pc, .sp = out->sp, .fp = out->fp, .slot = out->slot, .fp_slot = out->fp_slot, .flags = seen};
+    return out;
+}
+
+SBX_NOINLINE static struct sbx_walk_frame *walk_ordinary_to_root(const struct sbx_walk_cache *cache,
+                                                                 const struct sbx_stack_window *window,
+                                                                 struct frame *frame, struct sbx_walk_frame *out,
+                                                                 const struct sbx_walk_frame *end)
+{
+    return walk_ordinary(cache, window, NULL, frame, out, end, NULL);
+}
+
+SBX_NOINLINE static struct sbx_walk_frame *walk_ordinary_to_known(const struct sbx_walk_cache *cache,
+                                                                  const struct sbx_stack_window *window,
+                                                                  struct sbx_known_frames *known, struct frame *frame,
+                                                                  struct sbx_walk_frame *out,
+                                                                  const struct sbx_walk_frame *end, bool *met_out)
+{
+    return walk_ordinary(cache, window, known, frame, out, end, met_out);
 }
 
 /* Does a step by this rule not ask what fp is? It may still tell where the caller's was kept. */
@@ -425,13 +453,15 @@ static inline bool leaves_fp_alone(uint32_t rule, uint32_t flags)
            (sbx_rule_kind(rule) == SBX_RULE_FROM_SP && sbx_rule_fp(rule) <= SBX_RULE_FP_SLOT_MAX);
 }
 
-/* Walk until the root, or until a known frame: returns true then, and known->at says which. */
-__attribute__((always_inline)) static inline bool
-walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct sbx_callstack_table *table,
-            uint32_t epoch, const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
-            struct sbx_known_frames *known, struct sbx_walk *walk_out)
+/* May `frame`, and those outside of it, be ordinary ones? */
+static inline bool may_be_ordinary(const struct frame *frame)
 {
-    struct frame frame = {
+    return (frame->flags & ~(uint32_t)SBX_FRAME_IS_EXACT) == SBX_FRAME_FP_KNOWN;
+}
+
+static inline struct frame first_frame(const struct sbx_walk_registers *start)
+{
+    return (struct frame){
         .pc = start->pc,
         .sp = start->sp,
         .fp = start->fp,
@@ -440,23 +470,29 @@ walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct
         .flags = (start->fp_known ? SBX_FRAME_FP_KNOWN : 0) | (start->pc_is_exact ? SBX_FRAME_IS_EXACT : 0) |
                  (start->context != NULL ? SBX_FRAME_OPAQUE : 0) | (start->link_known ? LINK_KNOWN : 0),
     };
-    uint32_t count = 0;
+}
+
+/* Walk until the root, or until a known frame: returns true then, and known->at says which. `frame` is number `count`. */
+__attribute__((always_inline)) static inline bool
+walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct sbx_callstack_table *table,
+            uint32_t epoch, const struct sbx_stack_window *window, struct frame frame, uint32_t count,
+            struct sbx_known_frames *known, struct sbx_walk *walk_out)
+{
     uint32_t unknown_begin = UINT32_MAX; /* first of the frames outside every module that the walk is in; none */
     uint32_t guess_begin = UINT32_MAX;   /* first of the frames that fp alone led to from code without a row; none */
     uint32_t end;
 
-    if (SBX_UNLIKELY(cache->generation != map->generation || cache->epoch != epoch)) {
-        clear_cache(cache, map->generation, epoch);
-    }
-    walk_out->omitted = 0;
     for (;;) {
         bool is_met = false;
-        if (frame.flags == SBX_FRAME_FP_KNOWN && count < SBX_WALK_MAX) {
-            uint32_t before = count;
+        if (may_be_ordinary(&frame) && count < SBX_WALK_MAX) {
+            struct sbx_walk_frame *const first = &walk_out->frames[count], *const last =
+                                                                               &walk_out->frames[SBX_WALK_MAX];
             struct frame next = frame;
-            count = walk_ordinary(cache, window, known, &next, count, walk_out, &is_met);
-            if (count > before) {
-                next.context = NULL;
+            const struct sbx_walk_frame *behind =
+                known == NULL ? walk_ordinary_to_root(cache, window, &next, first, last)
+                              : walk_ordinary_to_known(cache, window, known, &next, first, last, &is_met);
+            if (behind != first) {
+                count = (uint32_t)(behind - walk_out->frames);
                 frame = next;
                 unknown_begin = UINT32_MAX;
                 guess_begin = UINT32_MAX;
@@ -554,15 +590,38 @@ SBX_NOINLINE void sbx_walk_stack(const struct sbx_code_map *map, struct sbx_walk
                                  const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
                                  struct sbx_walk *walk_out)
 {
-    walk_frames(map, cache, table, epoch, window, start, NULL, walk_out);
+    keep_cache_fresh(cache, map->generation, epoch);
+    walk_out->omitted = 0;
+    walk_frames(map, cache, table, epoch, window, first_frame(start), 0, NULL, walk_out);
 }
 
-SBX_NOINLINE bool sbx_walk_until_known(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
-                                       struct sbx_callstack_table *table, uint32_t epoch,
-                                       const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
-                                       struct sbx_known_frames *known, struct sbx_walk *walk_out)
+SBX_NOINLINE static bool go_on_until_known(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
+                                           struct sbx_callstack_table *table, uint32_t epoch,
+                                           const struct sbx_stack_window *window, const struct frame *frame,
+                                           uint32_t count, struct sbx_known_frames *known, struct sbx_walk *walk_out)
 {
-    return walk_frames(map, cache, table, epoch, window, start, known, walk_out);
+    return walk_frames(map, cache, table, epoch, window, *frame, count, known, walk_out);
+}
+
+bool sbx_walk_until_known(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
+                          struct sbx_callstack_table *table, uint32_t epoch, const struct sbx_stack_window *window,
+                          const struct sbx_walk_registers *start, struct sbx_known_frames *known,
+                          struct sbx_walk *walk_out)
+{
+    struct frame frame = first_frame(start);
+    const struct sbx_walk_frame *behind = walk_out->frames;
+    bool is_met = false;
+    keep_cache_fresh(cache, map->generation, epoch);
+    walk_out->omitted = 0;
+    if (SBX_LIKELY(may_be_ordinary(&frame))) { /* mostly they all are, up to the known one */
+        struct frame next = frame;
+        behind = walk_ordinary_to_known(cache, window, known, &next, walk_out->frames, &walk_out->frames[SBX_WALK_MAX],
+                                        &is_met);
+        frame = behind != walk_out->frames ? next : frame;
+    }
+    walk_out->count = (uint32_t)(behind - walk_out->frames);
+    return SBX_LIKELY(is_met) ||
+           go_on_until_known(map, cache, table, epoch, window, &frame, walk_out->count, known, walk_out);
 }
 
 uint32_t sbx_walk_intern(const struct sbx_walk *walk, struct sbx_callstack_table *table, uint32_t epoch)

@@ -14,6 +14,11 @@ READS_FOREIGN_STACKS static inline uint64_t load_slot(uint64_t address)
     return *(const stack_word *)(uintptr_t)address;
 }
 
+READS_FOREIGN_STACKS static inline bool holds(const struct sbx_replay_check *check)
+{
+    return load_slot(check->address) == check->value;
+}
+
 /* How many of the remembered frames, from the root in, still follow from the one inside of them: the words that decided
  * about them hold what they held, and lie in the part of the stack that is in use. */
 READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *replay,
@@ -29,17 +34,28 @@ READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *repl
     }
     const struct sbx_replay_check *check = replay->checks;
     const struct sbx_replay_check *end = check + replay->frames[frames - 1].checks;
-    for (; end - check >= 4; check += 4) { /* by fours: the processor does the loads side by side */
-        uint64_t changed =
-            (load_slot(check[0].address) ^ check[0].value) | (load_slot(check[1].address) ^ check[1].value) |
-            (load_slot(check[2].address) ^ check[2].value) | (load_slot(check[3].address) ^ check[3].value);
-        if (changed != 0) {
-            break;
+    const struct sbx_replay_check *fours = check + (replay->frames[frames - 1].checks & ~3u);
+    for (; check != fours; check += 4) {
+        if (SBX_UNLIKELY(!holds(check))) {
+            goto changed;
+        }
+        if (SBX_UNLIKELY(!holds(check + 1))) {
+            check += 1;
+            goto changed;
+        }
+        if (SBX_UNLIKELY(!holds(check + 2))) {
+            check += 2;
+            goto changed;
+        }
+        if (SBX_UNLIKELY(!holds(check + 3))) {
+            check += 3;
+            goto changed;
         }
     }
-    while (check < end && load_slot(check->address) == check->value) {
+    while (check < end && holds(check)) {
         check++;
     }
+changed:;
     uint32_t held = (uint32_t)(check - replay->checks);
     while (frames > 0 && replay->frames[frames - 1].checks > held) { /* those near the leaf change */
         frames--;
@@ -56,13 +72,108 @@ static bool is_replayable(const struct sbx_walk *walk, const struct sbx_walk_reg
             walk->end == SBX_WALK_UNSUPPORTED);
 }
 
-static inline uint32_t add_check(struct sbx_replay *replay, uint32_t checks, uint64_t address, uint64_t value,
-                                 uint32_t *reach)
+/* What is remembered grows from the root inwards. */
+struct growth {
+    struct sbx_replay_frame *frame; /* the next one */
+    struct sbx_replay_check *check; /* the next one */
+    uint32_t node;
+    uint32_t reach;
+    bool
+        fp_is_awaited; /* the frame outside of the next one, or one further out, hangs on an fp that the next one must still have */
+};
+
+/* The frames walked[count - 1], walked[count - 2], ... that are nearly all: the words in their slots tell them. Returns how many are
+ * left: the last of those is different, or needs a new node. A function of its own, so that everything is in registers: this is half
+ * of a capture that is all new. */
+SBX_NOINLINE static uint32_t append_ordinary(const struct sbx_replay *replay, struct growth *growth,
+                                             const struct sbx_walk_frame *walked, uint32_t count,
+                                             const struct sbx_node_places *places)
+{
+    const struct sbx_node_places nodes = *places;
+    const uint32_t high = (uint32_t)replay->stack_high;
+    struct sbx_replay_frame *frame = growth->frame;
+    struct sbx_replay_check *check = growth->check;
+    uint32_t checks = (uint32_t)(check - replay->checks), node = growth->node, reach = growth->reach;
+    bool fp_is_awaited = growth->fp_is_awaited;
+    for (walked += count; count != 0; count--, frame++) {
+        walked--;
+        const uint32_t flags = walked->flags;
+        const uint64_t slot = walked->slot;
+        if (SBX_UNLIKELY((flags & ~(uint32_t)(SBX_FRAME_FP_IDLE | SBX_FRAME_IS_EXACT)) != SBX_FRAME_FP_KNOWN ||
+                         slot == 0)) {
+            break;
+        }
+        const uint32_t found = sbx_node_find(&nodes, node, walked->frame_id);
+        if (SBX_UNLIKELY(found == 0)) {
+            break;
+        }
+        frame->node = node = found;
+        const uint64_t pc = frame->pc = walked->pc, fp = frame->fp = walked->fp;
+        /* What the slot holds may be signed, and then is not the pc itself. */
+        *check = (struct sbx_replay_check){slot, SBX_HAS_LINK_REGISTER ? load_slot(slot) : pc};
+        check++;
+        checks++;
+        uint32_t below = high - (uint32_t)slot, seen = SBX_FRAME_FP_KNOWN;
+        if (SBX_UNLIKELY(flags != (SBX_FRAME_FP_KNOWN | SBX_FRAME_FP_IDLE) || fp_is_awaited)) {
+            const uint64_t fp_slot = walked->fp_slot;
+            seen = SBX_FRAME_FP_KNOWN | SBX_REPLAY_FP_COUNTS;
+            fp_is_awaited = fp_slot == 0;
+            if (fp_slot != 0) {
+                *check = (struct sbx_replay_check){fp_slot, fp};
+                check++;
+                checks++;
+                below = high - (uint32_t)fp_slot > below ? high - (uint32_t)fp_slot : below;
+            }
+        }
+        frame->reach = reach = below > reach ? below : reach;
+        frame->sp_flags = ((high - (uint32_t)walked->sp) & ~7u) | seen;
+        frame->checks = checks;
+    }
+    *growth = (struct growth){frame, check, node, reach, fp_is_awaited};
+    return count;
+}
+
+static inline void add_check(const struct sbx_replay *replay, struct growth *growth, uint64_t address, uint64_t value)
 {
     uint32_t below = (uint32_t)(replay->stack_high - address);
-    replay->checks[checks] = (struct sbx_replay_check){address, value};
-    *reach = below > *reach ? below : *reach;
-    return checks + 1;
+    *growth->check++ = (struct sbx_replay_check){address, value};
+    growth->reach = below > growth->reach ? below : growth->reach;
+}
+
+/* One frame of any sort. False: a table was full. */
+static inline bool append_frame(struct sbx_replay *replay, struct growth *growth, const struct sbx_walk_frame *frame,
+                                struct sbx_callstack_table *table)
+{
+    if (SBX_LIKELY((frame->flags & SBX_FRAME_SKIPPED) == 0)) {
+        growth->node = frame->frame_id == 0 ? 0 : sbx_node_intern(table, replay->epoch, growth->node, frame->frame_id);
+        if (SBX_UNLIKELY(growth->node == 0)) {
+            return false;
+        }
+    }
+    if (SBX_LIKELY(frame->slot != 0)) {
+        add_check(replay, growth, frame->slot,
+                  SBX_HAS_LINK_REGISTER ? load_slot(frame->slot) : frame->pc); /* see above */
+    }
+    bool fp_counts = growth->fp_is_awaited || (frame->flags & SBX_FRAME_FP_IDLE) == 0;
+    growth->fp_is_awaited = fp_counts && frame->fp_slot == 0;
+    if (fp_counts && frame->fp_slot != 0) {
+        add_check(replay, growth, frame->fp_slot, frame->fp);
+    }
+    bool is_decided = (frame->slot != 0 && (frame->flags & SBX_FRAME_OPAQUE) == 0) || frame->pc == 0;
+    uint32_t depth = (uint32_t)(growth->frame - replay->frames);
+    if (!is_decided && replay->opaque_at == UINT32_MAX) {
+        replay->opaque_at = depth;
+    }
+    *growth->frame++ = (struct sbx_replay_frame){
+        .pc = frame->pc,
+        .fp = frame->fp,
+        .sp_flags = ((uint32_t)(replay->stack_high - frame->sp) & ~7u) | (frame->flags & SBX_FRAME_SEEN_FLAGS) |
+                    (fp_counts ? SBX_REPLAY_FP_COUNTS : 0),
+        .node = growth->node,
+        .reach = growth->reach,
+        .checks = (uint32_t)(growth->check - replay->checks),
+    };
+    return true;
 }
 
 /* Remember the walked frames on top of the `kept` ones that stay, and intern them on the way. Returns the callstack id;
@@ -70,51 +181,26 @@ static inline uint32_t add_check(struct sbx_replay *replay, uint32_t checks, uin
 static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, const struct sbx_walk *walk,
                                      struct sbx_callstack_table *table)
 {
-    uint64_t high = replay->stack_high;
-    uint32_t epoch = replay->epoch;
-    uint32_t node = kept == 0 ? 0 : replay->frames[kept - 1].node;
-    uint32_t reach = kept == 0 ? 0 : replay->frames[kept - 1].reach;
-    uint32_t checks = kept == 0 ? 0 : replay->frames[kept - 1].checks;
-    uint32_t depth = kept;
-    /* Whether the frame outside of the next one, or one further out, hangs on an fp that the next one must still have. */
-    bool fp_is_awaited = kept != 0 && (replay->frames[kept - 1].sp_flags & SBX_REPLAY_FP_COUNTS) != 0;
-    replay->opaque_at = replay->opaque_at < kept ? replay->opaque_at : UINT32_MAX;
-    for (uint32_t i = walk->count; i > 0; i--, depth++) {
-        const struct sbx_walk_frame *frame = &walk->frames[i - 1];
-        if (SBX_LIKELY((frame->flags & SBX_FRAME_SKIPPED) == 0)) {
-            node = frame->frame_id == 0 ? 0 : sbx_node_intern(table, epoch, node, frame->frame_id);
-            if (SBX_UNLIKELY(node == 0)) {
-                replay->depth = 0;
-                return SBX_STACK_OVERFLOW;
-            }
-        }
-        if (SBX_LIKELY(frame->slot != 0)) {
-            /* What the slot holds may be signed, and then is not the pc itself. */
-            uint64_t held = SBX_HAS_LINK_REGISTER ? load_slot(frame->slot) : frame->pc;
-            checks = add_check(replay, checks, frame->slot, held, &reach);
-        }
-        bool fp_counts = fp_is_awaited || (frame->flags & SBX_FRAME_FP_IDLE) == 0;
-        fp_is_awaited = fp_counts && frame->fp_slot == 0;
-        if (fp_counts && frame->fp_slot != 0) {
-            checks = add_check(replay, checks, frame->fp_slot, frame->fp, &reach);
-        }
-        bool is_decided = (frame->slot != 0 && (frame->flags & SBX_FRAME_OPAQUE) == 0) || frame->pc == 0;
-        if (!is_decided && replay->opaque_at == UINT32_MAX) {
-            replay->opaque_at = depth;
-        }
-        replay->frames[depth] = (struct sbx_replay_frame){
-            .pc = frame->pc,
-            .fp = frame->fp,
-            .sp_flags = ((uint32_t)(high - frame->sp) & ~7u) | (frame->flags & SBX_FRAME_SEEN_FLAGS) |
-                        (fp_counts ? SBX_REPLAY_FP_COUNTS : 0),
-            .node = node,
-            .reach = reach,
-            .checks = checks,
-        };
+    const struct sbx_replay_frame *outer = kept == 0 ? NULL : &replay->frames[kept - 1];
+    struct growth growth = {.frame = &replay->frames[kept], .check = replay->checks};
+    if (outer != NULL) {
+        growth.check += outer->checks;
+        growth.node = outer->node;
+        growth.reach = outer->reach;
+        growth.fp_is_awaited = (outer->sp_flags & SBX_REPLAY_FP_COUNTS) != 0;
     }
-    replay->depth = depth;
-    replay->opaque_at = replay->opaque_at < depth ? replay->opaque_at : depth;
-    return node == 0 ? SBX_STACK_NONE : sbx_callstack_id(epoch, node);
+    struct sbx_node_places places = sbx_node_places(table, replay->epoch);
+    replay->opaque_at = replay->opaque_at < kept ? replay->opaque_at : UINT32_MAX;
+    uint32_t count = walk->count;
+    while ((count = append_ordinary(replay, &growth, walk->frames, count, &places)) != 0) {
+        if (!append_frame(replay, &growth, &walk->frames[--count], table)) {
+            replay->depth = 0;
+            return SBX_STACK_OVERFLOW;
+        }
+    }
+    replay->depth = (uint32_t)(growth.frame - replay->frames);
+    replay->opaque_at = replay->opaque_at < replay->depth ? replay->opaque_at : replay->depth;
+    return growth.node == 0 ? SBX_STACK_NONE : sbx_callstack_id(replay->epoch, growth.node);
 }
 
 /* All but the leaf is verified. Is the leaf what it was, too? Then its rule names the slots of its caller that were just
@@ -167,13 +253,44 @@ uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *
     return append_frames(replay, kept, scratch, table);
 }
 
-SBX_SIGNAL_SAFE bool sbx_replay_has_frame(const struct sbx_replay *replay, uint64_t slot, uint64_t pc)
+/* The innermost frame whose stack pointer lies beyond `slot`: where stack pointers rise outwards, and no frame is a mere marker,
+ * no other can have its return address there. */
+static uint32_t frame_around(const struct sbx_replay *replay, uint64_t slot)
 {
-    uint32_t count = replay->depth == 0 ? 0 : replay->frames[replay->depth - 1].checks;
-    for (uint32_t i = 0; i < count; i++) {
-        if (replay->checks[i].address == slot && sbx_plain_address(replay->checks[i].value) == pc) {
+    uint32_t beyond = (uint32_t)(replay->stack_high - slot) & ~7u, low = 0, count = replay->depth;
+    while (count > 1) {
+        uint32_t half = count / 2;
+        low = (replay->frames[low + half].sp_flags & ~7u) < beyond ? low + half : low;
+        count -= half;
+    }
+    return low;
+}
+
+SBX_SIGNAL_SAFE bool sbx_replay_looks_for_frame(const struct sbx_replay *replay, uint64_t slot, uint64_t pc,
+                                                uint32_t *holds_out)
+{
+    uint32_t depth = replay->depth;
+    *holds_out = UINT32_MAX;
+    if (depth == 0) {
+        return false;
+    }
+    uint32_t at = 0, end = replay->frames[depth - 1].checks;
+    if (SBX_LIKELY(replay->end == SBX_WALK_COMPLETE && replay->opaque_at + 1 >= depth)) {
+        uint32_t frame = frame_around(replay, slot);
+        at = frame == 0 ? 0 : replay->frames[frame - 1].checks;
+        end = replay->frames[frame].checks;
+        *holds_out = frame + 2; /* the next one in does not lie around it, and stays so */
+    }
+    for (; at < end; at++) {
+        if (replay->checks[at].address == slot && sbx_plain_address(replay->checks[at].value) == pc) {
             return true;
         }
     }
     return false;
+}
+
+SBX_SIGNAL_SAFE bool sbx_replay_has_frame(const struct sbx_replay *replay, uint64_t slot, uint64_t pc)
+{
+    uint32_t holds;
+    return sbx_replay_looks_for_frame(replay, slot, pc, &holds);
 }

@@ -65,6 +65,10 @@ SBX_SIGNAL_SAFE uint32_t sbx_replay_stack(struct sbx_replay *replay, const struc
 /* Is the frame with this return address, in this slot, on the stack that is remembered? */
 SBX_SIGNAL_SAFE bool sbx_replay_has_frame(const struct sbx_replay *replay, uint64_t slot, uint64_t pc);
 
+/* The same, and for how long that is true: until a capture walks a frame below index `*holds_out` anew. */
+SBX_SIGNAL_SAFE bool sbx_replay_looks_for_frame(const struct sbx_replay *replay, uint64_t slot, uint64_t pc,
+                                                uint32_t *holds_out);
+
 /* Where the outermost frame that was found lies, in bytes below the stack's end; 0: a walk that ended for no good reason.
  * A C library without unwind data (musl) ends each walk in the frame that called main: as good as a whole one, as long as
  * this number is the same; when it is another, the walk ended in a libc function further in. */

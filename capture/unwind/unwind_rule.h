@@ -68,7 +68,8 @@ static inline uint32_t sbx_rule_fp(uint32_t rule)
 /* Kinds 1 and 2, and where unwind_ARCH.h says so: bytes. */
 static inline int64_t sbx_rule_offset(uint32_t rule)
 {
-    return (int64_t)((int32_t)rule >> SBX_RULE_VALUE_SHIFT) * 8;
+    return ((int64_t)(int32_t)rule >> (SBX_RULE_VALUE_SHIFT - 3)) &
+           ~INT64_C(7); /* one instruction less than a product */
 }
 
 /* For encoders: offset / unit as a signed field of `bits` at `shift`, or false: it does not fit. */
