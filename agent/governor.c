@@ -30,6 +30,11 @@ static struct {
     uint64_t begin_ns, rested_ns;
     bool is_stalling, has_stalled; /* now; at any moment of the window */
     uint32_t doubts;               /* rests with groups shed since the last whole window */
+    /* The recorder is switched off: since when, and what had been used by then. */
+    bool is_off;
+    uint64_t off_ns;
+    struct readings off;
+    struct sbx_capture_settings governed; /* settings that are, or were, governed; zeroed: none yet */
 } the;
 SBX_OF_ONE_PROCESS(the);
 
@@ -99,19 +104,56 @@ static void begin_window(uint64_t now_ns, const struct readings *now)
     the.has_stalled = the.is_stalling;
 }
 
-void sbx_governor_begin(const struct sbx_capture_settings *wanted, uint64_t now_ns)
+/* What was used since it was switched off is no part of the window that goes on. */
+static void leave_out(const struct readings *now)
+{
+    struct readings *begin = &the.begin;
+    begin->process_ns += since(now->process_ns, the.off.process_ns);
+    begin->watch_ns += since(now->watch_ns, the.off.watch_ns);
+    begin->modules_ns += since(now->modules_ns, the.off.modules_ns);
+    begin->captures_ns += since(now->captures_ns, the.off.captures_ns);
+    begin->signals_ns += since(now->signals_ns, the.off.signals_ns);
+    for (unsigned group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
+        begin->pass_ns[group] += since(now->pass_ns[group], the.off.pass_ns[group]);
+    }
+}
+
+static bool are_the_same(const struct sbx_capture_settings *wanted, const struct sbx_capture_settings *before)
+{
+    return before->enabled != 0 && memcmp(wanted, before, sizeof *wanted) == 0;
+}
+
+void sbx_governor_begin(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings_out,
+                        uint64_t now_ns)
 {
     struct readings now;
-    uint32_t changes = the.governor.changes;
-    the.governor = (struct sbx_governor){.changes = changes};
+    *settings_out = *wanted;
     read_all(&now);
-    begin_window(now_ns, &now);
-    tell(&now, NULL, wanted->max_cpu_permille, wanted);
+    if (wanted->enabled == 0) {
+        if (!the.is_off) {
+            the.is_off = true;
+            the.off_ns = now_ns;
+            the.off = now;
+        }
+        return;
+    }
+    if (the.is_off && are_the_same(wanted, &the.governed)) {
+        leave_out(&now);
+        the.rested_ns += since(now_ns, the.off_ns);
+        sbx_governor_apply(&the.governor, wanted, the.is_stalling, settings_out);
+    } else {
+        uint32_t changes = the.governor.changes;
+        the.governor = (struct sbx_governor){.changes = changes};
+        begin_window(now_ns, &now);
+    }
+    the.is_off = false;
+    the.governed = *wanted;
+    tell(&now, NULL, wanted->max_cpu_permille, settings_out);
 }
 
 void sbx_governor_has_rested(uint64_t from_ns, uint64_t to_ns)
 {
-    the.rested_ns += since(to_ns, from_ns);
+    the.rested_ns += the.is_off ? 0 : since(to_ns, from_ns); /* what is off is left out as a whole */
 }
 
 /* A window has ended. A snapshot that was made in it is no tick's cost, and a stall in the making was recorded closely on

@@ -12,8 +12,11 @@
 
 #include "capture_settings.h"
 
-/* Begin anew: other settings were given, and are tried as they are. Costs so far stay counted. */
-void sbx_governor_begin(const struct sbx_capture_settings *wanted, uint64_t now_ns);
+/* Other settings were given: they are tried as they are, and it begins anew. Those that were in force when the recorder was
+ * switched off go on where they were then; the time in between is no part of a window. Costs so far stay counted. Fills
+ * *settings_out with what is to be in force. */
+void sbx_governor_begin(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings_out,
+                        uint64_t now_ns);
 
 /* The watch thread lay down from `from_ns` to `to_ns`: no part of a window. */
 void sbx_governor_has_rested(uint64_t from_ns, uint64_t to_ns);

@@ -100,8 +100,7 @@ static void put_in_force(void)
         wanted.enabled = 0;
     }
     if (memcmp(&watch.settings, &wanted, sizeof wanted) != 0) {
-        watch.governed = wanted;
-        sbx_governor_begin(&wanted, sbx_now_ns());
+        sbx_governor_begin(&wanted, &watch.governed, sbx_now_ns());
     }
     watch.settings = wanted;
     sbx_capture_apply(&watch.governed);

@@ -2,17 +2,19 @@
 /* alternate.c - one process under load, its recorder in and out in turn, and what each turn cost.
  *
  * usage: alternate PID [--port N --request FILE --connections N --deep N --by lines|bytes] [--pairs N] [--window-ms N]
- *                      [--settle-ms N] [KEY=NUMBER...]
+ *                      [--settle-ms N] [--warm-ms N] [KEY=NUMBER...]
  * With --port it is the load as well: so many connections, on each `deep` copies of FILE's request under way. A response is told by
  * the lines, or the bytes, that the first one had. Without, the process says what it has done by lines, which come on standard input.
  *
  * A pair is two windows, one with the recorder in and one with it out, in random order. Prints one line a window:
  *     in|out PAIR CPU_NS RECORDER_NS DONE WALL_NS
+ * and at the end one of what the recorder's budget has come to: end INTERVAL_US GAP_US SHED_POINTS WINDOW_PPM 0
  * CPU_NS is that of the whole process by its CPU clock, which the kernel brings up to date when it is asked; RECORDER_NS is what of it
  * the threads named sbx-* have used, by /proc/PID/task/TID/schedstat. KEY=NUMBER: settings while it is in, as for capture_order.
  *
  * "Out" means that no hook is in and no thread of the recorder wakes. The threads are there, so that the C library's and the kernel's
- * ways of a process with several threads are in both. */
+ * ways of a process with several threads are in both. With --warm-ms it is in for so long before the first pair: what it does by
+ * itself to keep its CPU budget goes on from turn to turn (agent/governor.h). */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -42,7 +44,7 @@ enum {
 };
 
 static struct {
-    int pid, port, connections, deep, pairs, window_ms, settle_ms;
+    int pid, port, connections, deep, pairs, window_ms, settle_ms, warm_ms;
     bool by_lines;
 } options = {.connections = 16, .deep = 1, .pairs = 40, .window_ms = 150, .settle_ms = 40};
 
@@ -282,7 +284,8 @@ static bool read_options(int count, char **arguments, struct sbx_capture_setting
         int *value;
     } numbers[] = {{"--port", &options.port},           {"--connections", &options.connections},
                    {"--deep", &options.deep},           {"--pairs", &options.pairs},
-                   {"--window-ms", &options.window_ms}, {"--settle-ms", &options.settle_ms}};
+                   {"--window-ms", &options.window_ms}, {"--settle-ms", &options.settle_ms},
+                   {"--warm-ms", &options.warm_ms}};
     for (int i = 2; i < count; i++) {
         bool is_known = read_setting(arguments[i], settings);
         const char *value = !is_known && i + 1 < count ? arguments[i + 1] : "";
@@ -341,6 +344,12 @@ int main(int count, char **arguments)
         fail("no thread for the load");
     }
     rest_ms(10 * options.settle_ms);
+    if (options.warm_ms != 0) {
+        if (!bench_control_order(header, &in)) {
+            fail("the process does not answer");
+        }
+        rest_ms(options.warm_ms);
+    }
     uint32_t random = (uint32_t)clock_ns(CLOCK_MONOTONIC) | 1;
     for (int pair = 0; pair < options.pairs; pair++) {
         random ^= random << 13;
@@ -351,5 +360,8 @@ int main(int count, char **arguments)
         measure_window(header, is_in_first ? &out : &in, pair);
     }
     bench_control_order(header, &in);
+    /* order: none - statistics of another process */
+    const struct sbx_overhead *overhead = &header->overhead;
+    printf("end %u %u %u %u 0\n", overhead->interval_us, overhead->gap_us, overhead->shed, overhead->window_ppm);
     return 0;
 }

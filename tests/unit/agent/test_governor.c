@@ -61,11 +61,12 @@ static void allocate_for_ms(uint64_t ms)
     }
 }
 
-static bool order(struct sbx_recording_header *header, uint32_t permille)
+static bool order(struct sbx_recording_header *header, uint32_t permille, bool enabled)
 {
     struct sbx_control_page *control = control_of(header);
     control->wanted = control->in_force;
     control->wanted.max_cpu_permille = permille;
+    control->wanted.enabled = enabled;
     /* order: release control.generation - `wanted` is whole */
     uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
     for (uint64_t begin_ms = stalling_now_ms(); stalling_now_ms() - begin_ms < PATIENCE_MS;) {
@@ -101,8 +102,21 @@ static void child_allocates_all_the_time(void)
                     "what was ordered is still what was ordered");
     stalling_expect((control_of(header)->hooked_points & SBX_POINT_BIT(SBX_GROUP_POLL)) != 0, "others are in");
     stalling_expect(stallbox_snapshot(5000) == STALLBOX_OK, "a snapshot is made");
+    /* Switched off and on again it goes on where it was. */
+    stalling_expect(order(header, 1, false), "it is switched off");
+    for (int waited = 0; waited < 1000 && control_of(header)->hooked_points != 0; waited++) {
+        stalling_pause_ms(5);
+    }
+    stalling_expect(control_of(header)->hooked_points == 0, "no hook is in");
+    stalling_expect(order(header, 1, true), "and on");
+    for (int waited = 0; waited < 1000 && control_of(header)->hooked_points == 0; waited++) {
+        stalling_pause_ms(5);
+    }
+    stalling_expect((control_of(header)->hooked_points & SBX_POINT_BIT(SBX_GROUP_POLL)) != 0, "hooks are in again");
+    stalling_expect((control_of(header)->hooked_points & points) == 0 && (overhead->shed & points) == points,
+                    "but those that were shed");
     /* Other orders are tried as they are; without a budget they stay. */
-    stalling_expect(order(header, 0), "another order is taken");
+    stalling_expect(order(header, 0, true), "another order is taken");
     stalling_expect(overhead->shed == 0 && overhead->interval_us == 1000, "it is tried as it is");
     for (int waited = 0; waited < 1000 && (control_of(header)->hooked_points & points) != points; waited++) {
         stalling_pause_ms(5);
