@@ -349,22 +349,23 @@ static inline struct sbx_walk_cache_slot find_out(const struct sbx_code_map *map
 }
 
 /* Frames that nearly all are: a pc the cache knows, a CFA off sp or fp, fp known, and saved below the CFA or not at all. Walks as
- * many as there are and writes them from `out` on, up to `end`; returns behind the last. `frame` is then the first that is different
- * in any way, or a known one (*met_out). A function of its own, so that everything is in registers: this loop is what a capture
- * that is not replayed costs. */
+ * many as there are and writes them from `first` on, up to `end`; returns behind the last. `frame` is then the first that is different
+ * in any way, or a known one (*met_out). This loop is what a capture that is not replayed costs; a function of its own is
+ * slower where a few frames are walked. */
 READS_FOREIGN_STACKS __attribute__((always_inline)) static inline struct sbx_walk_frame *
 walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window *window, struct sbx_known_frames *known,
-              struct frame *frame, struct sbx_walk_frame *out, const struct sbx_walk_frame *end, bool *met_out)
+              struct frame *frame, struct sbx_walk_frame *first, const struct sbx_walk_frame *end, bool *met_out)
 {
+    struct sbx_walk_frame *out = first;
     const struct sbx_walk_cache_slot(*const sets)[2] = (const struct sbx_walk_cache_slot(*)[2])cache->slots;
     const uint64_t lo = window->lo, hi = window->hi, delta = (uint64_t)window->delta;
     uint64_t pc = frame->pc, sp = frame->sp, fp = frame->fp, slot = frame->slot, fp_slot = frame->fp_slot;
     uint32_t seen = frame->flags; /* FP_KNOWN, and of the innermost frame perhaps IS_EXACT */
     uint64_t key = pc | ((seen & SBX_FRAME_IS_EXACT) != 0 ? SBX_EXACT_KEY : 0);
     const uint64_t known_sp =
-        known != NULL ? known->replay->stack_high - (known->replay->frames[known->at].sp_flags & ~7u) : 0;
+        known != NULL ? known->replay->stack_high - (known->replay->frames[known->at].sp_flags & ~7u) : UINT64_MAX;
     for (; out < end; out++) {
-        if (known != NULL && SBX_UNLIKELY(sp >= known_sp) && is_known(known, pc, sp, fp, seen)) {
+        if (SBX_UNLIKELY(sp >= known_sp) && is_known(known, pc, sp, fp, seen)) {
             *met_out = true;
             break;
         }
@@ -418,29 +419,16 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
         out->flags = flags | (frame_id >> 31) * SBX_FRAME_SKIPPED;
         seen = SBX_FRAME_FP_KNOWN;
     }
-    *frame = (struct frame){.pc = pc, .sp = sp, .fp = fp, .slot = slot, .fp_slot = fp_slot, .flags = seen};
+    if (SBX_LIKELY(out != first)) {
+        *frame = (struct frame){.pc = pc, .sp = sp, .fp = fp, .slot = slot, .fp_slot = fp_slot, .flags = seen};
+    }
     return out;
 differs:
-    *frame = (struct frame){
-        .pc = out->pc, .sp = out->sp, .fp = out->fp, .slot = out->slot, .fp_slot = out->fp_slot, .flags = seen};
+    if (SBX_LIKELY(out != first)) {
+        *frame = (struct frame){
+            .pc = out->pc, .sp = out->sp, .fp = out->fp, .slot = out->slot, .fp_slot = out->fp_slot, .flags = seen};
+    }
     return out;
-}
-
-SBX_NOINLINE static struct sbx_walk_frame *walk_ordinary_to_root(const struct sbx_walk_cache *cache,
-                                                                 const struct sbx_stack_window *window,
-                                                                 struct frame *frame, struct sbx_walk_frame *out,
-                                                                 const struct sbx_walk_frame *end)
-{
-    return walk_ordinary(cache, window, NULL, frame, out, end, NULL);
-}
-
-SBX_NOINLINE static struct sbx_walk_frame *walk_ordinary_to_known(const struct sbx_walk_cache *cache,
-                                                                  const struct sbx_stack_window *window,
-                                                                  struct sbx_known_frames *known, struct frame *frame,
-                                                                  struct sbx_walk_frame *out,
-                                                                  const struct sbx_walk_frame *end, bool *met_out)
-{
-    return walk_ordinary(cache, window, known, frame, out, end, met_out);
 }
 
 /* Does a step by this rule not ask what fp is? It may still tell where the caller's was kept. */
@@ -453,10 +441,11 @@ static inline bool leaves_fp_alone(uint32_t rule, uint32_t flags)
            (sbx_rule_kind(rule) == SBX_RULE_FROM_SP && sbx_rule_fp(rule) <= SBX_RULE_FP_SLOT_MAX);
 }
 
-/* May `frame`, and those outside of it, be ordinary ones? */
-static inline bool may_be_ordinary(const struct frame *frame)
+/* May `frame`, and those outside of it, be ordinary ones? Where its sp lies in the window, theirs do. */
+static inline bool may_be_ordinary(const struct frame *frame, const struct sbx_stack_window *window)
 {
-    return (frame->flags & ~(uint32_t)SBX_FRAME_IS_EXACT) == SBX_FRAME_FP_KNOWN;
+    return (frame->flags & ~(uint32_t)SBX_FRAME_IS_EXACT) == SBX_FRAME_FP_KNOWN && frame->sp >= window->lo &&
+           frame->sp % 8 == 0;
 }
 
 static inline struct frame first_frame(const struct sbx_walk_registers *start)
@@ -472,28 +461,25 @@ static inline struct frame first_frame(const struct sbx_walk_registers *start)
     };
 }
 
-/* Walk until the root, or until a known frame: returns true then, and known->at says which. `frame` is number `count`. */
-__attribute__((always_inline)) static inline bool
-walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct sbx_callstack_table *table,
-            uint32_t epoch, const struct sbx_stack_window *window, struct frame frame, uint32_t count,
-            struct sbx_known_frames *known, struct sbx_walk *walk_out)
+/* Walk until the root, or until a known frame: returns true then, and known->at says which. `begin` is number `count`. */
+SBX_NOINLINE static bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
+                                     struct sbx_callstack_table *table, uint32_t epoch,
+                                     const struct sbx_stack_window *window, const struct frame *begin, uint32_t count,
+                                     struct sbx_known_frames *known, struct sbx_walk *walk_out)
 {
+    struct frame frame = *begin;
     uint32_t unknown_begin = UINT32_MAX; /* first of the frames outside every module that the walk is in; none */
     uint32_t guess_begin = UINT32_MAX;   /* first of the frames that fp alone led to from code without a row; none */
     uint32_t end;
 
     for (;;) {
         bool is_met = false;
-        if (may_be_ordinary(&frame) && count < SBX_WALK_MAX) {
+        if (may_be_ordinary(&frame, window) && count < SBX_WALK_MAX) {
             struct sbx_walk_frame *const first = &walk_out->frames[count], *const last =
                                                                                &walk_out->frames[SBX_WALK_MAX];
-            struct frame next = frame;
-            const struct sbx_walk_frame *behind =
-                known == NULL ? walk_ordinary_to_root(cache, window, &next, first, last)
-                              : walk_ordinary_to_known(cache, window, known, &next, first, last, &is_met);
+            const struct sbx_walk_frame *behind = walk_ordinary(cache, window, known, &frame, first, last, &is_met);
             if (behind != first) {
                 count = (uint32_t)(behind - walk_out->frames);
-                frame = next;
                 unknown_begin = UINT32_MAX;
                 guess_begin = UINT32_MAX;
             }
@@ -590,17 +576,10 @@ SBX_NOINLINE void sbx_walk_stack(const struct sbx_code_map *map, struct sbx_walk
                                  const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
                                  struct sbx_walk *walk_out)
 {
+    const struct frame frame = first_frame(start);
     keep_cache_fresh(cache, map->generation, epoch);
     walk_out->omitted = 0;
-    walk_frames(map, cache, table, epoch, window, first_frame(start), 0, NULL, walk_out);
-}
-
-SBX_NOINLINE static bool go_on_until_known(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
-                                           struct sbx_callstack_table *table, uint32_t epoch,
-                                           const struct sbx_stack_window *window, const struct frame *frame,
-                                           uint32_t count, struct sbx_known_frames *known, struct sbx_walk *walk_out)
-{
-    return walk_frames(map, cache, table, epoch, window, *frame, count, known, walk_out);
+    walk_frames(map, cache, table, epoch, window, &frame, 0, NULL, walk_out);
 }
 
 bool sbx_walk_until_known(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
@@ -613,15 +592,13 @@ bool sbx_walk_until_known(const struct sbx_code_map *map, struct sbx_walk_cache 
     bool is_met = false;
     keep_cache_fresh(cache, map->generation, epoch);
     walk_out->omitted = 0;
-    if (SBX_LIKELY(may_be_ordinary(&frame))) { /* mostly they all are, up to the known one */
-        struct frame next = frame;
-        behind = walk_ordinary_to_known(cache, window, known, &next, walk_out->frames, &walk_out->frames[SBX_WALK_MAX],
-                                        &is_met);
-        frame = behind != walk_out->frames ? next : frame;
+    if (SBX_LIKELY(may_be_ordinary(&frame, window))) { /* mostly they all are, up to the known one */
+        behind =
+            walk_ordinary(cache, window, known, &frame, walk_out->frames, &walk_out->frames[SBX_WALK_MAX], &is_met);
     }
     walk_out->count = (uint32_t)(behind - walk_out->frames);
     return SBX_LIKELY(is_met) ||
-           go_on_until_known(map, cache, table, epoch, window, &frame, walk_out->count, known, walk_out);
+           walk_frames(map, cache, table, epoch, window, &frame, walk_out->count, known, walk_out);
 }
 
 uint32_t sbx_walk_intern(const struct sbx_walk *walk, struct sbx_callstack_table *table, uint32_t epoch)

@@ -78,16 +78,15 @@ struct growth {
     struct sbx_replay_check *check; /* the next one */
     uint32_t node;
     uint32_t reach;
-    bool
-        fp_is_awaited; /* the frame outside of the next one, or one further out, hangs on an fp that the next one must still have */
+    /* Whether the frame outside of the next one, or one further out, hangs on an fp that the next one must still have. */
+    bool fp_is_awaited;
 };
 
 /* The frames walked[count - 1], walked[count - 2], ... that are nearly all: the words in their slots tell them. Returns how many are
- * left: the last of those is different, or needs a new node. A function of its own, so that everything is in registers: this is half
- * of a capture that is all new. */
-SBX_NOINLINE static uint32_t append_ordinary(const struct sbx_replay *replay, struct growth *growth,
-                                             const struct sbx_walk_frame *walked, uint32_t count,
-                                             const struct sbx_node_places *places)
+ * left: the last of those is different, or needs a new node. This is half of a capture that is all new. */
+static inline uint32_t append_ordinary(const struct sbx_replay *replay, struct growth *growth,
+                                       const struct sbx_walk_frame *walked, uint32_t count,
+                                       const struct sbx_node_places *places)
 {
     const struct sbx_node_places nodes = *places;
     const uint32_t high = (uint32_t)replay->stack_high;
@@ -99,8 +98,7 @@ SBX_NOINLINE static uint32_t append_ordinary(const struct sbx_replay *replay, st
         walked--;
         const uint32_t flags = walked->flags;
         const uint64_t slot = walked->slot;
-        if (SBX_UNLIKELY((flags & ~(uint32_t)(SBX_FRAME_FP_IDLE | SBX_FRAME_IS_EXACT)) != SBX_FRAME_FP_KNOWN ||
-                         slot == 0)) {
+        if (SBX_UNLIKELY((flags & ~(uint32_t)(SBX_FRAME_FP_IDLE | SBX_FRAME_IS_EXACT)) != SBX_FRAME_FP_KNOWN)) {
             break;
         }
         const uint32_t found = sbx_node_find(&nodes, node, walked->frame_id);
@@ -109,14 +107,17 @@ SBX_NOINLINE static uint32_t append_ordinary(const struct sbx_replay *replay, st
         }
         frame->node = node = found;
         const uint64_t pc = frame->pc = walked->pc, fp = frame->fp = walked->fp;
-        /* What the slot holds may be signed, and then is not the pc itself. */
-        *check = (struct sbx_replay_check){slot, SBX_HAS_LINK_REGISTER ? load_slot(slot) : pc};
-        check++;
-        checks++;
-        uint32_t below = high - (uint32_t)slot, seen = SBX_FRAME_FP_KNOWN;
-        if (SBX_UNLIKELY(flags != (SBX_FRAME_FP_KNOWN | SBX_FRAME_FP_IDLE) || fp_is_awaited)) {
+        uint32_t below = 0, seen = flags & SBX_FRAME_SEEN_FLAGS;
+        if (SBX_LIKELY(slot != 0)) { /* not the innermost */
+            /* What the slot holds may be signed, and then is not the pc itself. */
+            *check = (struct sbx_replay_check){slot, SBX_HAS_LINK_REGISTER ? load_slot(slot) : pc};
+            check++;
+            checks++;
+            below = high - (uint32_t)slot;
+        }
+        if (SBX_UNLIKELY((flags & SBX_FRAME_FP_IDLE) == 0 || fp_is_awaited)) {
             const uint64_t fp_slot = walked->fp_slot;
-            seen = SBX_FRAME_FP_KNOWN | SBX_REPLAY_FP_COUNTS;
+            seen |= SBX_REPLAY_FP_COUNTS;
             fp_is_awaited = fp_slot == 0;
             if (fp_slot != 0) {
                 *check = (struct sbx_replay_check){fp_slot, fp};
@@ -141,8 +142,8 @@ static inline void add_check(const struct sbx_replay *replay, struct growth *gro
 }
 
 /* One frame of any sort. False: a table was full. */
-static inline bool append_frame(struct sbx_replay *replay, struct growth *growth, const struct sbx_walk_frame *frame,
-                                struct sbx_callstack_table *table)
+SBX_NOINLINE static bool append_frame(struct sbx_replay *replay, struct growth *growth,
+                                      const struct sbx_walk_frame *frame, struct sbx_callstack_table *table)
 {
     if (SBX_LIKELY((frame->flags & SBX_FRAME_SKIPPED) == 0)) {
         growth->node = frame->frame_id == 0 ? 0 : sbx_node_intern(table, replay->epoch, growth->node, frame->frame_id);
@@ -199,7 +200,9 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
         }
     }
     replay->depth = (uint32_t)(growth.frame - replay->frames);
-    replay->opaque_at = replay->opaque_at < replay->depth ? replay->opaque_at : replay->depth;
+    /* No slot tells what the innermost frame is, unless that is a marker. */
+    uint32_t decided = replay->depth - (walk->count != 0 && walk->frames[0].slot == 0 && walk->frames[0].pc != 0);
+    replay->opaque_at = replay->opaque_at < decided ? replay->opaque_at : decided;
     return growth.node == 0 ? SBX_STACK_NONE : sbx_callstack_id(replay->epoch, growth.node);
 }
 
