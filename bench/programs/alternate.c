@@ -362,6 +362,7 @@ int main(int count, char **arguments)
     bench_control_order(header, &in);
     /* order: none - statistics of another process */
     const struct sbx_overhead *overhead = &header->overhead;
-    printf("end %u %u %u %u 0\n", overhead->interval_us, overhead->gap_us, overhead->shed, overhead->window_ppm);
+    printf("end %u %u %llu %u 0\n", overhead->interval_us, overhead->gap_us, (unsigned long long)overhead->shed,
+           overhead->window_ppm);
     return 0;
 }
