@@ -7,10 +7,10 @@
  * the lines, or the bytes, that the first one had. Without, the process says what it has done by lines, which come on standard input.
  *
  * A pair is two windows, one with the recorder in and one with it out, in random order. Prints one line a window:
- *     in|out PAIR CPU_NS RECORDER_NS DONE WALL_NS
- * and at the end one of what the recorder's budget has come to: end INTERVAL_US GAP_US SHED_POINTS WINDOW_PPM 0
+ *     in|out PAIR CPU_NS RECORDER_NS DONE WALL_NS SLEEPS
+ * and at the end one of what the recorder's budget has come to: end INTERVAL_US GAP_US SHED_POINTS WINDOW_PPM
  * CPU_NS is that of the whole process by its CPU clock, which the kernel brings up to date when it is asked; RECORDER_NS is what of it
- * the threads named sbx-* have used, by /proc/PID/task/TID/schedstat. KEY=NUMBER: settings while it is in, as for capture_order.
+ * the threads named sbx-* have used, by /proc/PID/task/TID/schedstat, and SLEEPS how often those went to sleep. KEY=NUMBER: settings while it is in, as for capture_order.
  *
  * "Out" means that no hook is in and no thread of the recorder wakes. The threads are there, so that the C library's and the kernel's
  * ways of a process with several threads are in both. With --warm-ms it is in for so long before the first pair: what it does by
@@ -178,10 +178,33 @@ static void *count_lines(void *unused)
 
 /* ---- what was used ---- */
 
-static uint64_t recorder_ns(void)
+/* What the recorder's threads have used, and how often they went to sleep. */
+struct recorder_use {
+    uint64_t cpu_ns, sleeps;
+};
+
+static uint64_t sleeps_of(int tid)
+{
+    static const char key[] = "voluntary_ctxt_switches:";
+    char path[80], line[128];
+    unsigned long long count = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/status", options.pid, tid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, sizeof key - 1) == 0) {
+            count = strtoull(line + sizeof key - 1, NULL, 10);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return count;
+}
+
+static struct recorder_use recorder_use(void)
 {
     char path[80], name[16] = "";
-    uint64_t sum_ns = 0;
+    struct recorder_use sum = {0, 0};
     snprintf(path, sizeof path, "/proc/%d/task", options.pid);
     DIR *tasks = opendir(path);
     for (struct dirent *entry; tasks != NULL && (entry = readdir(tasks)) != NULL;) {
@@ -197,14 +220,15 @@ static uint64_t recorder_ns(void)
         snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", options.pid, tid);
         file = is_ours ? fopen(path, "re") : NULL;
         if (file != NULL) {
-            sum_ns += fscanf(file, "%llu", &ns) == 1 ? ns : 0;
+            sum.cpu_ns += fscanf(file, "%llu", &ns) == 1 ? ns : 0;
+            sum.sleeps += sleeps_of(tid);
             fclose(file);
         }
     }
     if (tasks != NULL) {
         closedir(tasks);
     }
-    return sum_ns;
+    return sum;
 }
 
 /* A window begins and ends when something was just done: what is in the making is not cut in two. */
@@ -230,15 +254,17 @@ static void measure_window(struct sbx_recording_header *header, const struct sbx
         fail("the process is gone, or does not answer");
     }
     rest_ms(options.settle_ms);
-    uint64_t recorder = recorder_ns(), count = next_done();
+    struct recorder_use before = recorder_use();
+    uint64_t count = next_done();
     uint64_t cpu = clock_ns(cpu_clock), wall = clock_ns(CLOCK_MONOTONIC);
     rest_ms(options.window_ms);
     count = next_done() - count;
     cpu = clock_ns(cpu_clock) - cpu;
     wall = clock_ns(CLOCK_MONOTONIC) - wall;
-    recorder = recorder_ns() - recorder;
-    printf("%s %d %llu %llu %llu %llu\n", settings->enabled != 0 ? "in" : "out", pair, (unsigned long long)cpu,
-           (unsigned long long)recorder, (unsigned long long)count, (unsigned long long)wall);
+    struct recorder_use after = recorder_use();
+    printf("%s %d %llu %llu %llu %llu %llu\n", settings->enabled != 0 ? "in" : "out", pair, (unsigned long long)cpu,
+           (unsigned long long)(after.cpu_ns - before.cpu_ns), (unsigned long long)count, (unsigned long long)wall,
+           (unsigned long long)(after.sleeps - before.sleeps));
     fflush(stdout);
 }
 
@@ -362,7 +388,7 @@ int main(int count, char **arguments)
     bench_control_order(header, &in);
     /* order: none - statistics of another process */
     const struct sbx_overhead *overhead = &header->overhead;
-    printf("end %u %u %llu %u 0\n", overhead->interval_us, overhead->gap_us, (unsigned long long)overhead->shed,
+    printf("end %u %u %llu %u\n", overhead->interval_us, overhead->gap_us, (unsigned long long)overhead->shed,
            overhead->window_ppm);
     return 0;
 }

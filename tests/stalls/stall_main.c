@@ -3,12 +3,15 @@
 #include "stall.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
 
 volatile uint64_t stall_sink;
 static const struct stall *the_stall;
@@ -79,6 +82,7 @@ const char *stall_folder(void)
 
 static pthread_mutex_t quiet_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t quiet_work = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t served_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static STALL_FUNCTION void *idle_for_work(void *unused)
 {
@@ -103,6 +107,56 @@ static STALL_FUNCTION void *tick_statistics(void *unused)
         count_statistics();
     }
     return unused;
+}
+
+/* A worker of a busy host: it serves requests for a fifth of a processor, and does in them what programs do all the time. */
+static STALL_FUNCTION void serve_request(int file)
+{
+    char bytes[512], text[64];
+    struct timespec now;
+    for (int i = 0; i < 200; i++) {
+        char *volatile memory = malloc(64 + (size_t)i);
+        stall_sink += memory != NULL ? (uint64_t)(uintptr_t)memory : 0;
+        free(memory);
+    }
+    for (int i = 0; i < 20; i++) {
+        pthread_mutex_lock(&served_lock);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        pthread_mutex_unlock(&served_lock);
+        stall_sink += (uint64_t)now.tv_nsec;
+    }
+    for (int i = 0; i < 4; i++) {
+        stall_sink += (uint64_t)pread(file, bytes, sizeof bytes, i * 512);
+    }
+    snprintf(text, sizeof text, "%d %ld", file, now.tv_nsec);
+    stall_sink += (uint64_t)text[0];
+}
+
+static STALL_FUNCTION void *serve_requests(void *unused)
+{
+    enum {
+        WORK_NS = 2000000,
+        REST_US = 8000
+    };
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    for (;;) {
+        for (int64_t begin_ns = stall_cpu_ns(); stall_cpu_ns() - begin_ns < WORK_NS;) {
+            serve_request(file);
+        }
+        usleep(REST_US);
+    }
+    return unused;
+}
+
+/* With STALL_BUSY_MS the host has such a worker, for so long before its first message and from there on (bench_budget_truth). */
+static void become_busy(void)
+{
+    const char *busy_ms = getenv("STALL_BUSY_MS");
+    long ms = busy_ms != NULL ? strtol(busy_ms, NULL, 10) : 0;
+    if (ms > 0) {
+        stall_thread("requests", serve_requests, NULL, NULL);
+        nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+    }
 }
 
 /* ---- the messages ---- */
@@ -195,6 +249,7 @@ int main(int count, char **arguments)
     }
     stall_thread("quiet-pool", idle_for_work, NULL, NULL);
     stall_thread("statistics", tick_statistics, NULL, NULL);
+    become_busy();
     if (the_stall->prepare != NULL) {
         the_stall->prepare();
     }
