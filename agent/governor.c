@@ -171,8 +171,9 @@ static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_
                                  .now_ns = now_ns,
                                  .interval_us = wanted->interval_us,
                                  .gap_us = wanted->gap_us};
-    view.kept =
-        sbx_load_relaxed(&sbx_the_capture.rests) != 0 ? SBX_POINTS_OF_RESTS : 0; /* relaxed: late by one window */
+    /* relaxed: late by one window */
+    view.kept = (sbx_load_relaxed(&sbx_the_capture.rests) != 0 ? SBX_POINTS_OF_RESTS : 0) |
+                (sbx_load_relaxed(&sbx_the_capture.serves) != 0 ? SBX_POINTS_OF_CLIENTS : 0);
     view.tick_ns = has_snapshot ? 0 : watch_ns + since(now.signals_ns, the.begin.signals_ns);
     view.capture_ns = since(now.captures_ns, the.begin.captures_ns);
     for (unsigned group = 0; group < SBX_POINT_GROUPS_MAX; group++) {

@@ -118,6 +118,9 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, i
     if (is_judged && result > 0 && (has_waited || open_ns == 0 || is_without_loop(thread))) {
         sbx_store_relaxed(&thread->loop.maybe_pc, is_without_loop(thread) ? 0 : thread->loop.maybe_pc);
         learn_place(&thread->work);
+        if (!thread->has_loop || serves_one(thread)) {
+            sbx_serves_clients();
+        }
         if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.has_clients) == 0)) { /* relaxed: a number for people */
             sbx_store_relaxed(&sbx_the_capture.has_clients, 1);
         }

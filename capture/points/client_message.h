@@ -23,7 +23,24 @@
 #include "client_sockets.h"
 #include "open_calls.h"
 #include "poll_set.h"
+#include "the_capture.h"
 #include "thread_block.h"
+
+/* The governor leaves the points of clients in from now on. For a thread without a loop that accepts a client, or has read from one. */
+SBX_HOOK_SAFE static inline void sbx_serves_clients(void)
+{
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.serves) == 0)) { /* relaxed: the governor is late by a second */
+        sbx_store_relaxed(&sbx_the_capture.serves, 1);
+    }
+}
+
+/* Behind the begin of accept(). */
+SBX_HOOK_SAFE static inline void sbx_client_awaited(const struct sbx_blocking *call)
+{
+    if (call->thread != NULL && !call->thread->has_loop) {
+        sbx_serves_clients();
+    }
+}
 
 /* Around a read from a client, behind sbx_blocking_begin() and in place of sbx_blocking_end(). `result` as read() returns it. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call);

@@ -48,6 +48,7 @@
         } else {                                                                                                \
             sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_ACCEPT, (uint64_t)fd + 1, 0); \
         }                                                                                                       \
+        sbx_client_awaited(&call);                                                                              \
         int result = real_##name arguments;                                                                     \
         sbx_client_came(result, is_prompt);                                                                     \
         if (may_be_loops) {                                                                                     \

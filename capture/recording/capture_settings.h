@@ -16,6 +16,12 @@
 /* Those that are on unless somebody asks otherwise. Not free(): who counts what is freed pays at every call for a number that no report
  * has, only `stallbox ctl PID status`. */
 #define SBX_POINTS_DEFAULT (SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_FREE))
+
+/* What sees a client's question, its answer and waits for work. */
+#define SBX_POINTS_OF_CLIENTS                                                                             \
+    (SBX_POINT_BIT(SBX_GROUP_SOCKET) | SBX_POINT_BIT(SBX_GROUP_FILE) | SBX_POINT_BIT(SBX_GROUP_OPEN) |    \
+     SBX_POINT_BIT(SBX_GROUP_POLL) | SBX_POINT_BIT(SBX_GROUP_COND) | SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | \
+     SBX_POINT_BIT(SBX_GROUP_FUTEX))
 /* Groups with calls that the kernel does not restart after a handler (signal(7); of the others libc restarts what it waits
  * with): their hooks also keep our signal away, so they stay in while threads are sampled by signal, recording or not. */
 #define SBX_POINTS_SHIELDING                                                                                  \

@@ -40,7 +40,8 @@ void sbx_capture_forget_parent(void)
     capture->signal_changes = 0;
     capture->resting = SBX_AWAKE;
     capture->wake_ns = 0;
-    capture->news = capture->own_tid = capture->has_frames = capture->has_clients = capture->rests = 0;
+    capture->news = capture->own_tid = capture->has_frames = capture->has_clients = capture->serves = capture->rests =
+        0;
 }
 
 /* Without one of these points a question would never be seen answered. When they come back it takes a while until all hooks
@@ -50,12 +51,8 @@ static void follow_clients(uint64_t points)
     enum {
         HOOKS_ARE_IN_NS = 1000000000
     };
-    const uint64_t needed = SBX_POINT_BIT(SBX_GROUP_SOCKET) | SBX_POINT_BIT(SBX_GROUP_FILE) |
-                            SBX_POINT_BIT(SBX_GROUP_OPEN) | SBX_POINT_BIT(SBX_GROUP_POLL) |
-                            SBX_POINT_BIT(SBX_GROUP_COND) | SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) |
-                            SBX_POINT_BIT(SBX_GROUP_FUTEX);
     uint64_t *since_ns = &sbx_the_capture.clients_since_ns;
-    if ((points & needed) != needed) {
+    if ((points & SBX_POINTS_OF_CLIENTS) != SBX_POINTS_OF_CLIENTS) {
         sbx_store_relaxed(since_ns, UINT64_MAX);
     } else if (sbx_load_relaxed(since_ns) == UINT64_MAX) {
         sbx_store_relaxed(since_ns, sbx_now_ns() + HOOKS_ARE_IN_NS);

@@ -9,10 +9,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -140,10 +142,50 @@ static void test_a_process_over_its_budget_sheds_points_and_says_so(void **state
     sbx_snapshot_destroy(snapshot);
 }
 
+static void *accept_one(void *listener)
+{
+    (void)accept((int)(intptr_t)listener, NULL, NULL);
+    return NULL;
+}
+
+/* Its reads from a file cost more than all else, and its clients' questions would be such reads. */
+static void child_waits_for_clients_while_it_reads(void)
+{
+    struct stallbox_options options = stalling_options();
+    options.max_cpu_permille = 1;
+    stalling_start(&options);
+    struct sbx_overhead *overhead = &open_own_recording()->overhead;
+    const uint32_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
+    int listener = socket(AF_INET, SOCK_STREAM, 0), zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    pthread_t thread;
+    stalling_expect(zeros >= 0 && listen(listener, 1) == 0, "a listener");
+    stalling_expect(pthread_create(&thread, NULL, accept_one, (void *)(intptr_t)listener) == 0, "a thread");
+    uint64_t begin_ms = stalling_now_ms();
+    while ((sbx_load_relaxed(&overhead->shed) & points) != points && stalling_now_ms() - begin_ms < PATIENCE_MS) {
+        for (int i = 0; i < 20000; i++) {
+            char byte;
+            void *volatile memory = malloc(32);
+            stalling_expect(pread(zeros, &byte, 1, 0) == 1, "a byte");
+            free(memory);
+        }
+    }
+    stalling_expect((overhead->shed & points) == points, "the allocation points are shed");
+    stalling_expect((overhead->shed & SBX_POINTS_OF_CLIENTS) == 0, "and none that sees a client");
+    stallbox_stop(5000);
+}
+
+static void test_a_process_that_waits_for_clients_keeps_the_points_that_see_them(void **state)
+{
+    (void)state;
+    stalling_process_run(child_waits_for_clients_while_it_reads);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_process_over_its_budget_sheds_points_and_says_so,
+                                        stalling_process_set_up, stalling_process_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_process_that_waits_for_clients_keeps_the_points_that_see_them,
                                         stalling_process_set_up, stalling_process_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
