@@ -155,7 +155,7 @@ static void child_waits_for_clients_while_it_reads(void)
     options.max_cpu_permille = 1;
     stalling_start(&options);
     struct sbx_overhead *overhead = &open_own_recording()->overhead;
-    const uint32_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
+    const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
     int listener = socket(AF_INET, SOCK_STREAM, 0), zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     pthread_t thread;
     stalling_expect(zeros >= 0 && listen(listener, 1) == 0, "a listener");
