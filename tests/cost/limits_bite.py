@@ -13,7 +13,8 @@ bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench_i
 loader.exec_module(bench)
 bench.compiler = lambda: "x86_64; one compiler"
 
-ROWS = [("hook", "malloc, free", 15, 8, 139), ("capture", "stack unchanged", 600, 220, None), ("capture", "libunwind alone", 9, 9, None)]
+ROWS = [("hook", "malloc, free", 15, 8, 0, 139), ("capture", "stack unchanged", 600, 220, 0, None),
+        ("capture", "libunwind alone", 9, 9, 0, None)]
 
 
 def judged(rows):
@@ -21,7 +22,7 @@ def judged(rows):
 
 
 def changed(index, **new):
-    rows = [dict(zip(("what", "name", "instructions", "lines", "bare"), row)) for row in ROWS]
+    rows = [dict(zip(("what", "name", "instructions", "lines", "atomics", "bare"), row)) for row in ROWS]
     rows[index].update(new)
     return [tuple(row.values()) for row in rows]
 
@@ -36,9 +37,10 @@ with tempfile.TemporaryDirectory() as folder:
         ("three in a hundred more", changed(1, instructions=618), 0),
         ("four in a hundred more", changed(1, instructions=624), 1),
         ("many more cache lines", changed(1, lines=230), 1),
+        ("one atomic more", changed(0, atomics=1), 1),
         ("cheaper", changed(1, instructions=300), 0),
         ("libunwind is not ours", changed(2, instructions=900), 0),
-        ("something new", ROWS + [("hook", "new", 1, 1, 1)], 1),
+        ("something new", ROWS + [("hook", "new", 1, 1, 0, 1)], 1),
         ("something gone", ROWS[1:], 1),
     ]
     wrong = [what for what, rows, status in cases if judged(rows) != status]
