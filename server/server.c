@@ -146,7 +146,7 @@ static int check_options(const struct sbx_server *server, const struct sbx_serve
     }
     if (options->webhook_changes && sbx_change_rules_kinds(options->webhook_changes) == 0) {
         snprintf(why, why_bytes,
-                 "the webhook is told of new, regressed, slower, surging, improved or gone (words with a comma "
+                 "the webhook can report new, regressed, slower, surging, improved or gone (words with a comma "
                  "between), not of \"%.100s\"",
                  options->webhook_changes);
         return -EINVAL;

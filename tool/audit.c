@@ -88,9 +88,9 @@ void sbx_usage_audit(FILE *out)
 {
     fputs("usage: stallbox audit [--format FORMAT] SPOOL\n"
           "\n"
-          "Show what was made of which snapshot, what of it left this machine, sealed to whom, and what the server "
-          "said: from\n"
-          "SPOOL/audit.log, which is written before the first byte of a payload is sent.\n"
+          "Show which payload was made of each snapshot, which bytes left this machine, the key they are sealed to, "
+          "and the\n"
+          "server's answer: from SPOOL/audit.log, which is written before the first byte of a payload is sent.\n"
           "\n",
           out);
     sbx_options_print(options, OPTION_COUNT, out);

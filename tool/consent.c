@@ -88,7 +88,7 @@ static int tell_applications(const char *spool_path, enum sbx_consent consent)
         struct sbx_consent_told there;
         int result = sbx_consent_tell(folders.paths[i], spool_path, sbx_consent_order_of(consent), ANSWER_MS, &there);
         if (result != 0) {
-            return sbx_failure("consent", "%s: %s: no running application was told", folders.paths[i],
+            return sbx_failure("consent", "%s: %s: no running application was notified", folders.paths[i],
                                strerror(-result));
         }
         told.told += there.told;
@@ -101,7 +101,7 @@ static int tell_applications(const char *spool_path, enum sbx_consent consent)
                            told.silent_pid, ANSWER_MS / 1000);
     }
     if (told.told != 0) {
-        fprintf(stderr, "stallbox consent: %u running application%s told\n", told.told, told.told == 1 ? "" : "s");
+        fprintf(stderr, "stallbox consent: %u running application%s notified\n", told.told, told.told == 1 ? "" : "s");
     }
     return SBX_EXIT_DONE;
 }

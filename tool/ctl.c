@@ -340,7 +340,7 @@ static void print_crash_signals(uint32_t mask, const struct sbx_capture_settings
     }
     printf("%s\n", mask != 0                          ? ""
                    : settings->crash == SBX_CRASH_OFF ? " left alone"
-                                                      : " none ours (yet: a second after the start)");
+                                                      : " no handler (yet: installed a second after the start)");
 }
 
 /* Why nothing is recorded; NULL: it is. */
@@ -404,7 +404,7 @@ static void print_runtimes(const struct sbx_recording_header *header)
         entry.why[sizeof entry.why - 1] = 0;
         if (state != SBX_RUNTIME_NONE) {
             printf("runtime            %s%s", plain(entry.name),
-                   state == SBX_RUNTIME_ATTACHED  ? ": its functions are told"
+                   state == SBX_RUNTIME_ATTACHED  ? ": its functions are named"
                    : state == SBX_RUNTIME_NOT_YET ? ": not up yet"
                                                   : ": left alone");
             printf("%s%s\n", entry.why[0] != 0 ? ", " : "", plain(entry.why));

@@ -136,7 +136,7 @@ static uint64_t deliver_round(struct delivery *delivery)
         snprintf(problem, sizeof problem, "%s", packed.why);
     }
     if (packed.expired > 0) {
-        fprintf(stderr, "stallbox deliver: %s: %u had waited for too long and were removed unsent\n",
+        fprintf(stderr, "stallbox deliver: %s: %u waited too long and were removed unsent\n",
                 sbx_spool_path(delivery->spool), packed.expired);
     }
     uint64_t due_ms = sbx_deliverer_step(delivery->deliverer);

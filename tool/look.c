@@ -45,18 +45,18 @@ struct request {
 
 void sbx_usage_look(FILE *out)
 {
-    fputs(
-        "usage: stallbox look [OPTION]... PID\n"
-        "\n"
-        "Print what each thread of a process does now: the stacks of those that sleep, what they wait for, which "
-        "thread\n"
-        "has it, and deadlocks. The process needs no preparation, is not stopped, and is not changed.\n"
-        "The stack of a thread that runs cannot be known this way: its CPU time is told instead.\n"
-        "\n"
-        "It works for your own processes where the kernel lets you trace them (kernel.yama.ptrace_scope), and for all\n"
-        "as root; also for those in containers, from the host.\n"
-        "\n",
-        out);
+    fputs("usage: stallbox look [OPTION]... PID\n"
+          "\n"
+          "Print what each thread of a process does now: the stacks of sleeping threads, what they wait for, which "
+          "thread\n"
+          "holds it, and deadlocks. The process needs no preparation, is not stopped, and is not changed.\n"
+          "The stack of a running thread cannot be read this way: its CPU time is printed instead.\n"
+          "\n"
+          "The command works for your own processes where the kernel lets you trace them (kernel.yama.ptrace_scope), "
+          "and\n"
+          "for all processes as root; from the host also for those in containers.\n"
+          "\n",
+          out);
     sbx_options_print(options, OPTION_COUNT, out);
 }
 

@@ -9,22 +9,22 @@
 #include "options.h"
 
 static const struct sbx_command commands[] = {
-    {"run", "run a command with the recorder in it, and keep what it recorded", sbx_command_run, sbx_usage_run},
+    {"run", "run and record a command, and keep its stalls", sbx_command_run, sbx_usage_run},
     {"report", "say what stalled, and why", sbx_command_report, sbx_usage_report},
-    {"show", "show what a payload holds, and which bytes of it leave the machine", sbx_command_show, sbx_usage_show},
+    {"show", "show the fields of a payload, and which bytes of it leave the machine", sbx_command_show, sbx_usage_show},
     {"audit", "show what left this machine, and what the server said", sbx_command_audit, sbx_usage_audit},
-    {"consent", "show or set what the user said, and have the server delete what it has", sbx_command_consent,
+    {"consent", "show or set the user's answer, and have the server delete its data", sbx_command_consent,
      sbx_usage_consent},
     {"symbols", "keep the names of programs, look them up by build-id", sbx_command_symbols, sbx_usage_symbols},
-    {"policy", "sign and verify what a fleet records and sends", sbx_command_policy, sbx_usage_policy},
+    {"policy", "sign and verify policies: what a fleet records and sends", sbx_command_policy, sbx_usage_policy},
     {"seal", "make keys that payloads are sealed to, and open sealed ones", sbx_command_seal, sbx_usage_seal},
-    {"deliver", "send a spool's payloads to a server, now and whenever some arrive", sbx_command_deliver,
+    {"deliver", "send a spool's payloads to a server, now and as new ones arrive", sbx_command_deliver,
      sbx_usage_deliver},
     {"ctl", "talk to the recorder of a running process", sbx_command_ctl, sbx_usage_ctl},
     {"look", "say what a running process does now, without stopping it", sbx_command_look, sbx_usage_look},
     {"unit", "print or install a systemd drop-in that records a service", sbx_command_unit, sbx_usage_unit},
     {"serve", "collect payloads and show them as pages", sbx_command_serve, sbx_usage_serve},
-    {"token", "say who may send to a server, and look at it", sbx_command_token, sbx_usage_token},
+    {"token", "make and remove tokens for sending to and reading from a server", sbx_command_token, sbx_usage_token},
 };
 enum {
     COMMAND_COUNT = sizeof commands / sizeof commands[0]
@@ -37,7 +37,7 @@ static void print_usage(FILE *out)
           "A flight recorder for stalls: it keeps the seconds before an application stopped answering.\n"
           "\n"
           "  stallbox run -- redis-server             record it, unchanged\n"
-          "  stallbox report ~/.local/state/stallbox/spool   read what was caught\n"
+          "  stallbox report ~/.local/state/stallbox/spool   read the stalls\n"
           "\n"
           "commands:\n",
           out);

@@ -108,10 +108,11 @@ void sbx_usage_report(FILE *out)
         "usage: stallbox report [OPTION]... PATH... [ID]...\n"
         "\n"
         "Say what stalled and why. A PATH is a spool folder, a payload (*.sbx) or a raw snapshot (*.raw). Of a spool,\n"
-        "what waits, what is not encoded yet and what was sent lately is reported, each once, oldest first.\n"
+        "waiting payloads, snapshots not encoded yet and recently sent payloads are reported, each once, oldest "
+        "first.\n"
         "\n"
         "Several snapshots as text are a list, newest first; an ID of it, or its first letters, chooses one. One is a\n"
-        "screen: verdict, evidence, who, the stack. --all tells everything.\n"
+        "screen: verdict, evidence, culprit, the stack. --all prints everything.\n"
         "\n",
         out);
     sbx_options_print(options, OPTION_COUNT, out);
@@ -568,7 +569,7 @@ static int report_paths(struct request *request)
         for (size_t i = 0; i < 16; i++) {
             snprintf(of + 2 * i, 3, "%02x", request->ends.ends[0]->completes[i]);
         }
-        status = sbx_failure("report", "it tells how stall %s ended, and nothing else", of);
+        status = sbx_failure("report", "it only says how stall %s ended", of);
         goto finish_list;
     }
     status = list.count > 0 ? choose(request, &list) : SBX_EXIT_DONE;

@@ -285,7 +285,7 @@ static void tell(const struct run *run, const struct sbx_courier_counts *counts)
                 (unsigned long long)counts->unsealed, run->spool_absolute);
     }
     if (counts->expired != 0) {
-        fprintf(stderr, "stallbox run: %s: %llu had waited for too long and were removed unsent\n", run->spool_absolute,
+        fprintf(stderr, "stallbox run: %s: %llu waited too long and were removed unsent\n", run->spool_absolute,
                 (unsigned long long)counts->expired);
     }
 }

@@ -41,10 +41,10 @@ static const struct sbx_option option_table[OPTION_COUNT] = {
                         "(1 to 50, default 5)"},
     [OPTION_NO_CRASH] = {"--no-crash", 0, NULL, "leave fatal signals alone: no handler, and no snapshot of a crash"},
     [OPTION_APP] = {"--app", 0, "NAME",
-                    "what the application is called, where its executable does not tell (python3);\n"
+                    "the application's name, where its executable has another one (python3);\n"
                     "a payload has a number for it"},
     [OPTION_APP_VERSION] = {"--app-version", 0, "V", "its version, up to three numbers: 1.4.2"},
-    [OPTION_QUIET] = {"--quiet", 'q', NULL, "say nothing at the end but what went wrong"},
+    [OPTION_QUIET] = {"--quiet", 'q', NULL, "at the end, print errors only"},
 };
 
 static_assert(OPTION_COUNT <= 32, "a bit each");
@@ -53,10 +53,9 @@ void sbx_usage_run(FILE *out)
 {
     fputs("usage: stallbox run [OPTION]... -- COMMAND [ARGUMENT]...\n"
           "\n"
-          "Run COMMAND with the recorder in it, unchanged otherwise: its input, output, signals and exit status\n"
-          "pass through. When its main loop does not answer, the seconds before are kept, also when it is killed then; "
-          "and\n"
-          "when it dies of a fault of its own (SIGSEGV, abort).\n"
+          "Run COMMAND with the recorder preloaded, otherwise unchanged: its input, output, signals and exit status\n"
+          "pass through. When its main loop does not answer, the seconds before are kept, also when it is killed then\n"
+          "or crashes (SIGSEGV, abort).\n"
           "\n",
           out);
     sbx_options_print(option_table, OPTION_COUNT, out);

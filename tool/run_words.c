@@ -174,7 +174,7 @@ void sbx_run_tell_stay(const char *program, bool is_quiet, int result)
 {
     if (result != 0) {
         fprintf(stderr,
-                "stallbox run: processes that %s started go on, and nobody looks after what they record: %s; run "
+                "stallbox run: processes that %s started go on, without a companion for their recordings: %s; run "
                 "`stallbox deliver` for their spool\n",
                 sbx_run_name(program), strerror(-result));
     } else if (!is_quiet) {

@@ -37,9 +37,8 @@ void sbx_usage_seal(FILE *out)
           "       stallbox seal id FILE...\n"
           "       stallbox seal open --unseal-key FILE [-o FILE] PAYLOAD\n"
           "\n"
-          "Payloads can be sealed on the machine they come from (HPKE, RFC 9180), so that only who has the secret key "
-          "reads\n"
-          "them: not the disk, not the network, and not the collector.\n"
+          "Payloads can be sealed on the machine they come from (HPKE, RFC 9180), so that they can be read\n"
+          "with the secret key only: not on the disk, not on the network, and not by the collector.\n"
           "\n"
           "  keygen   make a key pair, NAME.key (secret, 0600) and NAME.pub\n"
           "  id       print the 16 hex digits that a public key, or a sealed payload, names its key by\n"
@@ -49,9 +48,10 @@ void sbx_usage_seal(FILE *out)
           out);
     sbx_options_print(open_options, OPEN_COUNT, out);
     fputs("\n"
-          "Whoever runs applications gets NAME.pub: as --seal-key of \"stallbox run\" and \"stallbox deliver\", or in "
-          "the KEYSET of\n"
-          "their policy (seal_key = key:NAME.pub from:now until:now+90d). NAME.key stays with who reads the reports:\n"
+          "NAME.pub goes to the machines of the applications: as --seal-key of \"stallbox run\" and \"stallbox "
+          "deliver\", "
+          "or in the KEYSET of\n"
+          "their policy (seal_key = key:NAME.pub from:now until:now+90d). NAME.key stays where the reports are read:\n"
           "--unseal-key of \"stallbox serve\", \"stallbox report\" and \"stallbox show\".\n",
           out);
 }

@@ -52,16 +52,15 @@ enum {
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
-    [OPTION_DATA] = {"--data", 'd', "DIR", "where everything is kept; made when missing (required)"},
+    [OPTION_DATA] = {"--data", 'd', "DIR", "the folder of the server's data; made when missing (required)"},
     [OPTION_LISTEN] = {"--listen", 'l', "ADDR:PORT", "default " DEFAULT_LISTEN "; port 0 takes a free one"},
     [OPTION_TOKEN_FILE] =
         {"--token-file", 't', "FILE",
          "its first line is the secret a sender must know; with it\neverything is allowed. This, or one of the next "
          "three, is needed\nto listen on anything but loopback"},
-    [OPTION_SEND_TOKEN] = {"--send-token-file", 0, "FILE",
-                           "a secret for delivering payloads, and nothing else; may be\nrepeated"},
-    [OPTION_SYMBOLS_TOKEN] = {"--symbols-token-file", 0, "FILE", "one for sending symbols; may be repeated"},
-    [OPTION_READ_TOKEN] = {"--read-token-file", 0, "FILE", "one for looking at pages and lists; may be repeated"},
+    [OPTION_SEND_TOKEN] = {"--send-token-file", 0, "FILE", "a secret for delivering payloads only; may be repeated"},
+    [OPTION_SYMBOLS_TOKEN] = {"--symbols-token-file", 0, "FILE", "a secret for sending symbols; may be repeated"},
+    [OPTION_READ_TOKEN] = {"--read-token-file", 0, "FILE", "a secret for reading pages and lists; may be repeated"},
     [OPTION_DATABASE] = {"--database", 0, "URL",
                          "PostgreSQL instead of a file: postgresql://[USER@]HOST/NAME, with\nthe password in "
                          "~/.pgpass; several servers may share it"},
@@ -75,7 +74,7 @@ static const struct sbx_option options[OPTION_COUNT] = {
                        "read anew when it changes"},
     [OPTION_TOKEN_RATE] = {"--token-rate", 0, "N",
                            "take N payloads and symbol files an hour of one token, and a\nsixtieth of it at once "
-                           "(default 3600000); senders come again"},
+                           "(default 3600000); senders try again"},
     [OPTION_SYMBOL_STORE] = {"--symbol-store", 'S', "DIR|URL",
                              "where parsed symbols are kept and asked for first (default\nsymbols, below --data); or "
                              "Redis, as symbols add has it"},
@@ -90,28 +89,28 @@ static const struct sbx_option options[OPTION_COUNT] = {
                            "open sealed payloads with this secret key of `stallbox seal\nkeygen`; may be repeated. "
                            "Without it they are kept sealed, until\na server with the key starts on the same data"},
     [OPTION_RETENTION] = {"--retention-days", 0, "N",
-                          "what was said of a payload goes N days after it came\n(default 90; 0: never)"},
+                          "delete the verdict on a payload N days after it arrived\n(default 90; 0: never)"},
     [OPTION_PAYLOAD_DAYS] =
         {"--payload-days", 0, "N",
-         "the payload itself, sealed or not, and reports made of it,\nN days after it came (default "
-         "30; 0: as long as the rest)"},
-    [OPTION_RENDERINGS_MB] =
-        {"--renderings-mb", 0, "N",
-         "keep at most N MiB of the reports that somebody looked at\n(default 256; 0: none, each is "
-         "made anew)"},
+         "delete the payload itself, sealed or not, and its reports,\nN days after it arrived (default "
+         "30; 0: together with the rest)"},
+    [OPTION_RENDERINGS_MB] = {"--renderings-mb", 0, "N",
+                              "keep at most N MiB of rendered reports\n(default 256; 0: none, each is "
+                              "made again)"},
     [OPTION_WORKERS] = {"--workers", 0, "N", "triage in N processes (default: as many as there are processors)"},
     [OPTION_TRIAGE_SECONDS] = {"--triage-seconds", 0, "N",
-                               "set a payload aside that takes more than N s of processor time\n(default 5)"},
+                               "mark a payload as failed that takes more than N s of processor time\n(default 5)"},
     [OPTION_PENDING] = {"--pending", 0, "N",
                         "take no more payloads while N wait for triage; senders try again\n(default 100000)"},
-    [OPTION_MACHINE_RATE] = {"--machine-rate", 0, "N",
-                             "take N payloads an hour of one machine; it is told when to come\nagain (default 1000)"},
+    [OPTION_MACHINE_RATE] =
+        {"--machine-rate", 0, "N",
+         "take N payloads an hour of one machine; further ones get 429 and\nRetry-After (default 1000)"},
     [OPTION_BEHIND_PROXY] = {"--behind-proxy", 0, "ADDR",
-                             "visitors come through a proxy at this address, so that none is\ntaken for this machine "
-                             "itself; may be repeated"},
+                             "requests come through a proxy at this address, so that none\ncounts as local; "
+                             "may be repeated"},
     [OPTION_WEBHOOK] =
         {"--webhook", 0, "URL",
-         "tell this address of issues that are new, regressed, slower,\nsurging or gone (docs/REGRESSIONS.md)"},
+         "notify this address of issues that are new, regressed, slower,\nsurging or gone (docs/REGRESSIONS.md)"},
     [OPTION_WEBHOOK_FORMAT] =
         {"--webhook-format", 0, "WORD",
          "stallbox (default), or otlp: log records of OpenTelemetry, for an\naddress that ends in /v1/logs"},
@@ -120,7 +119,7 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_WEBHOOK_APP] = {"--webhook-app", 0, "NAME",
                             "only of this application, by the name on pages; may be repeated"},
     [OPTION_WEBHOOK_SECRET] = {"--webhook-secret-file", 0, "FILE",
-                               "sign what it is told with the secret in this file, which only\nits owner may read"},
+                               "sign webhook requests with the secret in this file, which only\nits owner may read"},
     [OPTION_MIN_MACHINES] = {"--min-machines", 0, "N",
                              "show no stall, and no build, that fewer than N machines sent\n(default 1: all; see "
                              "docs/PRIVACY.md)"},

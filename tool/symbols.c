@@ -31,7 +31,7 @@ static const struct sbx_option options[OPTION_COUNT] = {
                       "~/.local/share/stallbox/symbols); for many "
                       "machines redis://HOST:PORT,\nredis+cluster://HOST:PORT,... or unix:PATH"},
     [OPTION_TENANT] = {"--tenant", 't', "NAME",
-                       "whose symbols, where several share a store (default " SBX_SYMBOL_TENANT ")"},
+                       "the owner of the symbols, where several share a store (default " SBX_SYMBOL_TENANT ")"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR",
                         "lookup: also look for programs and debug files here; may be repeated"},
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
@@ -39,14 +39,13 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_JSON] = {"--json", 'j', NULL, "list: one JSON object a line"},
     [OPTION_SERVER] = {"--server", 'u', "URL", "add, names: send them to this server instead (stallbox serve)"},
     [OPTION_TOKEN_FILE] = {"--token-file", 'T', "FILE",
-                           "add, names: its first line is the secret the server wants to hear"},
+                           "add, names: its first line is the secret that the server requires"},
     [OPTION_CA_FILE] = {"--ca-file", 0, "FILE",
-                        "add, names: believe only servers whose certificate an authority in\nFILE (PEM) has signed"},
-    [OPTION_DEBUGINFOD] = {"--debuginfod", 0, "URL", "lookup: ask this debuginfod server for what is not here"},
+                        "add, names: trust only servers whose certificate an authority in\nFILE (PEM) has signed"},
+    [OPTION_DEBUGINFOD] = {"--debuginfod", 0, "URL", "lookup: ask this debuginfod server for missing names"},
     [OPTION_OUTPUT] = {"--output", 'o', "DIR", "names: write the maps into this folder (default: the current one)"},
-    [OPTION_MAPPING] =
-        {"--mapping", 0, "FILE",
-         "names: classes were obfuscated, and this says what they were called (mapping.txt of\nR8 or ProGuard)"},
+    [OPTION_MAPPING] = {"--mapping", 0, "FILE",
+                        "names: the original names of obfuscated classes (mapping.txt of R8 or ProGuard)"},
 };
 
 struct verb {
@@ -81,20 +80,19 @@ void sbx_usage_symbols(FILE *out)
         "       stallbox symbols remove [OPTION]... BUILD-ID...\n"
         "       stallbox symbols lookup [OPTION]... BUILD-ID OFFSET...\n"
         "\n"
-        "Names for code. add reads programs, libraries, debug files and dSYMs (ELF, Mach-O) completely and keeps what "
-        "they name;\n"
-        "list says what is kept, remove takes it away. What nobody asked for in 45 days goes by itself. Parts that "
-        "were split off a\n"
-        "program (.dwo, .dwp) are taken from beside it, or given with it.\n"
+        "Names for code. add reads programs, libraries, debug files and dSYMs (ELF, Mach-O) completely and keeps their "
+        "names;\n"
+        "list prints them, remove removes them. Names that were not used for 45 days are removed by themselves. Split "
+        "debug information\n"
+        "(.dwo, .dwp) is found beside the program, or given with it.\n"
         "\n"
         "add --server sends the files, compressed, to a server, which reads them; also a runtime's map of names\n"
-        "(provider-NAME.map). Stalls that lacked them are named anew there.\n"
+        "(provider-NAME.map). Stalls without names are named again there.\n"
         "\n"
-        "names reads sources of Python and writes what their functions are called in stalls, without the program "
-        "having "
-        "run, into a map\n"
-        "of names for report and serve (--symbols), or sends it to a server. DIR is what an entry of sys.path is "
-        "to the program.\n"
+        "names reads sources of Python and writes the names that their functions have in stalls, without running the "
+        "program, into a map\n"
+        "of names for report and serve (--symbols), or sends it to a server. DIR corresponds to an entry of sys.path "
+        "of the program.\n"
         "\n"
         "lookup prints one JSON object a line for each OFFSET, a file-relative virtual address in hex, as addr2line "
         "takes it:\n"

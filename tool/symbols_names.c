@@ -27,7 +27,7 @@ static const char *words_of(int result)
     case -ECHILD:
         return "reading it ended the process that reads: the file is damaged";
     case -EBADMSG:
-        return "it is damaged, or its source map is; the functions that could be read are told";
+        return "it is damaged, or its source map is; the functions that could be read are kept";
     case -E2BIG:
         return "it names more than a map holds";
     default:

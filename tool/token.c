@@ -37,9 +37,10 @@ static const struct sbx_option options[OPTION_COUNT] = {
                     "for this application alone, as run --app calls it, else its\nexecutable's name (add; default: all "
                     "applications)"},
     [OPTION_DAYS] = {"--days", 0, "N", "it ends N days from now (add; default: never)"},
-    [OPTION_RATE] = {"--rate", 0, "N",
-                     "it may send N payloads and symbol files an hour (add; default:\nwhat serve --token-rate says)"},
-    [OPTION_NOTE] = {"--note", 0, "TEXT", "what people will know it by (add)"},
+    [OPTION_RATE] =
+        {"--rate", 0, "N",
+         "the token may send N payloads and symbol files an hour (add; default:\nthat of serve --token-rate)"},
+    [OPTION_NOTE] = {"--note", 0, "TEXT", "a description for people (add)"},
 };
 
 void sbx_usage_token(FILE *out)
@@ -48,20 +49,19 @@ void sbx_usage_token(FILE *out)
           "       stallbox token list --data DIR\n"
           "       stallbox token remove --data DIR ID\n"
           "\n"
-          "Make the secrets that senders and readers of a server must know, and end them. A server that runs takes a "
+          "Make and remove the secrets that senders and readers of a server must know. A running server applies a "
           "change\n"
           "within a second.\n"
           "\n"
           "  add      print a new secret on standard output, once: only its SHA-256 is kept\n"
           "  list     print all tokens, without their secrets\n"
-          "  remove   end one; sessions of people who logged in with it end too\n"
+          "  remove   remove one; sessions of people that logged in with it end too\n"
           "\n",
           out);
     sbx_options_print(options, OPTION_COUNT, out);
     fputs(
         "\n"
-        "As soon as one token is for one application alone, nobody reads without a token, not on this machine either: "
-        "then\n"
+        "As soon as one token is for one application alone, reading always needs a token, even on this machine: then\n"
         "applications that share a server see nothing of one another.\n",
         out);
 }

@@ -39,8 +39,8 @@ static const struct sbx_option option_table[OPTION_COUNT] = {
                            "the secret of that server, in a file that the service can read"},
     [OPTION_POLICY] = {"--policy", 'p', "FILE", "the signed policy to obey"},
     [OPTION_WAY] = {"--way", 0, "WAY",
-                    "run: by `stallbox run`; preload: load the library (default: whichever the unit bears)"},
-    [OPTION_LOOSEN] = {"--loosen", 0, NULL, "change settings of the unit that stand in the way, too"},
+                    "run: by `stallbox run`; preload: load the library (default: the one that works with the unit)"},
+    [OPTION_LOOSEN] = {"--loosen", 0, NULL, "change the settings of the unit that prevent recording"},
 };
 
 struct request {
@@ -55,7 +55,7 @@ void sbx_usage_unit(FILE *out)
     fputs("usage: stallbox unit [OPTION]... NAME\n"
           "\n"
           "Print a systemd drop-in that records the service NAME, which is not changed otherwise. Its hardening is\n"
-          "respected: what stands in the way is said, and changed only with --loosen.\n"
+          "kept: settings that prevent recording are reported, and changed only with --loosen.\n"
           "\n",
           out);
     sbx_options_print(option_table, OPTION_COUNT, out);

@@ -41,7 +41,7 @@ static int refuse_few(const struct sbx_store_view *view, const struct sbx_span_t
 {
     if (sbx_store_min_machines(view->store) <= 1 || !(*text->version || *text->since || *text->until))
         return 0;
-    sbx_reply_text(reply, 403, "this server was told --min-machines: versions and days could be of fewer");
+    sbx_reply_text(reply, 403, "this server runs with --min-machines: versions and days could be of fewer machines");
     return -EINVAL;
 }
 

@@ -151,7 +151,8 @@ int sbx_issue_reply_list(const struct sbx_store_view *view, const struct sbx_arg
     if (result < 0)
         return result;
     if (sbx_store_min_machines(view->store) > 1 && (*ask.text.version || *ask.text.since || *ask.text.until)) {
-        sbx_reply_text(reply, 403, "this server was told --min-machines: versions and days could be of fewer");
+        sbx_reply_text(reply, 403,
+                       "this server runs with --min-machines: versions and days could be of fewer machines");
         return -EINVAL;
     }
     size_t max = (size_t)ask.limit, count = 0;

@@ -168,7 +168,8 @@ static int give(const struct sbx_merged_profile *profile, const struct sbx_profi
         break;
     }
     if (is_withheld) {
-        sbx_reply_text(reply, 403, "this server was told --min-machines: what stalls have in common could be of fewer");
+        sbx_reply_text(reply, 403,
+                       "this server runs with --min-machines: common properties of stalls could be of fewer machines");
         return -EINVAL;
     }
     snprintf(name, sizeof(name), "stalls of %s %s",

@@ -135,15 +135,16 @@ void sbx_stall_reply_download(struct sbx_renderings *renderings, const struct sb
 {
     const struct download *download = find_download(suffix);
     if (!download) {
-        sbx_refuse(request, reply, 404,
-                   "a snapshot can be had as .json, .perfetto, .pprof, .folded, .async.pprof, .async.folded and .sbx");
+        sbx_refuse(
+            request, reply, 404,
+            "a snapshot is available as .json, .perfetto, .pprof, .folded, .async.pprof, .async.folded and .sbx");
         return;
     }
     /* Where rows are held back, so is what was made of them; and what came as it came names builds of every module. */
     struct sbx_snapshot_row row;
     int result = sbx_store_snapshot(&request->view, id, &row);
     if (result == 0 && download->rendering < 0 && sbx_store_min_machines(request->view.store) > 1) {
-        sbx_refuse(request, reply, 403, "payloads are not given out by a server that was told --min-machines");
+        sbx_refuse(request, reply, 403, "a server with --min-machines offers no payloads for download");
         return;
     }
     if (result == 0 && download->rendering >= 0) {

@@ -332,7 +332,7 @@ static bool tell_one(struct sbx_change_watch *watch)
     if (result == 0)
         return sbx_change_log_told(watch->settings.log, event.num) == 0;
     int64_t pause_s = result == -EAGAIN ? sbx_webhook_pause_s(event.tries + 1) : 0;
-    say(watch, pause_s ? "the webhook is told later" : "the webhook is not told of a change", why);
+    say(watch, pause_s ? "the webhook is notified later" : "the webhook was not notified of a change", why);
     return sbx_change_log_not_told(watch->settings.log, event.num,
                                    pause_s ? sbx_wall_clock_ms() + pause_s * 1000 : 0) == 0;
 }

@@ -135,7 +135,7 @@ void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_count
     sbx_byte_buffer_format(out, "stallbox_triage_seconds_sum %.6f\nstallbox_triage_seconds_count %llu\n",
                            (double)counts[SBX_METRIC_TRIAGE_MICROSECONDS] / 1e6,
                            (unsigned long long)(counts[SBX_METRIC_TRIAGED] + counts[SBX_METRIC_TRIAGE_FAILED]));
-    print_one(out, "stallbox_reports_made_total", "counter", "Reports rendered because somebody asked.",
+    print_one(out, "stallbox_reports_made_total", "counter", "Reports rendered on request.",
               counts[SBX_METRIC_RENDERED]);
     print_one(out, "stallbox_reports_failed_total", "counter", "Reports that could not be made, or not within bounds.",
               counts[SBX_METRIC_NOT_RENDERED]);
@@ -145,7 +145,7 @@ void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_count
               counts[SBX_METRIC_ERASURES]);
     print_one(out, "stallbox_snapshots_erased_total", "counter", "Payloads deleted on request.",
               counts[SBX_METRIC_ERASED]);
-    print_one(out, "stallbox_payloads_aged_total", "counter", "Payloads whose bytes went for their age.",
+    print_one(out, "stallbox_payloads_aged_total", "counter", "Payloads whose bytes were deleted for their age.",
               counts[SBX_METRIC_AGED_PAYLOADS]);
     print_one(out, "stallbox_snapshots_aged_total", "counter", "Snapshots that went for their age.",
               counts[SBX_METRIC_AGED_SNAPSHOTS]);
@@ -198,7 +198,7 @@ void sbx_metrics_print_changes(const struct sbx_change_counts *changes, struct s
     for (int kind = SBX_CHANGE_NONE + 1; kind < SBX_CHANGES; kind++)
         sbx_byte_buffer_format(out, "stallbox_changes{change=\"%s\"} %lld\n", sbx_change_name((enum sbx_change)kind),
                                (long long)changes->by_kind[kind]);
-    print_one(out, "stallbox_webhook_waiting", "gauge", "Changes that the webhook is to be told.",
+    print_one(out, "stallbox_webhook_waiting", "gauge", "Changes that wait for the webhook.",
               (uint64_t)changes->to_tell);
     print_one(out, "stallbox_webhook_given_up", "gauge", "Changes that the webhook did not take.",
               (uint64_t)changes->given_up);

@@ -154,7 +154,7 @@ static void take_code(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
             announce(intake, making->build_id, making->build_id_bytes, made_s, answer);
         if (outcome == SBX_STORE_DIFFERENT)
             snprintf(answer->why, sizeof(answer->why),
-                     "other symbols of this build-id are here, and they stay until who runs the server removes them"
+                     "other symbols of this build-id are here; they stay until the operator of the server removes them"
                      " (stallbox symbols remove --store DATA/symbols)");
     }
 }

@@ -157,7 +157,8 @@ static void explain(const struct mapped *mapped, uint32_t pid, const struct sbx_
         snprintf(why, why_bytes, "it locks its memory, and has a small limit for that");
     } else if (!mapped->can_be_read) {
         snprintf(why, why_bytes, "looked in %s; it is another user's: ask as root",
-                 folders->count != 0 ? folders->paths[0] : "/dev/shm, /run/user and /tmp: there is no folder of ours");
+                 folders->count != 0 ? folders->paths[0]
+                                     : "/dev/shm, /run/user and /tmp: this user has no folder there");
     } else if (mapped->has_library) {
         snprintf(why, why_bytes, "it has begun none: the recorder of a child program begins when that program waits");
     } else {

@@ -322,18 +322,18 @@ static void write_preload(struct making *making)
     fprintf(making->body, "Environment=\"LD_PRELOAD=%s", wish->library);
     print_preloaded(making);
     fprintf(making->body, "\" \"STALLBOX_AUTOSTART=0\" \"STALLBOX_SPOOL=%s\"\n", making->spool);
-    note(making, "Each process of the service records once it is seen to wait (STALLBOX_AUTOSTART=0).");
+    note(making, "Each process of the service is recorded from its first wait on (STALLBOX_AUTOSTART=0).");
     note(making, "Snapshots wait in the spool: `stallbox report` reads them, `stallbox deliver` sends them.");
     if (value(making, "User") == NULL && !sbx_unit_file_is_set(making->unit, "DynamicUser")) {
-        note(making, "It starts as root. Should it go on as another user, that one cannot write into the spool: such a "
-                     "process tells");
-        note(making, "nothing by itself. What it records is found when it has died.");
+        note(making, "It starts as root. If it changes to another user, that user cannot write into the spool: such a "
+                     "process makes");
+        note(making, "no snapshots itself. Its recording is found when it has died.");
     }
     if (wish->server != NULL || wish->policy != NULL) {
         note(making, "--server and --policy are for a companion; here `stallbox deliver` takes them.");
     }
     if (value(making, "EnvironmentFile") != NULL) {
-        note(making, "An LD_PRELOAD in its EnvironmentFile= would take the place of ours.");
+        note(making, "An LD_PRELOAD in its EnvironmentFile= would replace this one.");
     }
 }
 
