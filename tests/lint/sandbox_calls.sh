@@ -8,7 +8,7 @@ cd "$1"
 
 code=$(sed -n '/sbx_calls_on_their_threads\[\] = {/,/^const size_t sbx_calls_for_asking_count/p' capture/port/sandbox_filter.c |
     grep -oE 'SYS_[a-z0-9_]+,' | tr -d ',' | sed 's/SYS_//' | sort -u)
-page=$(sed -n '/^\* on the program/,/^$/p' docs/SANDBOXES.md | sed -E "s/^\* (on the program's threads|on our own|for samples of running threads, on either): (those, and)?//" |
+page=$(sed -n '/^\* on the program/,/^$/p' docs/SANDBOXES.md | sed -E "s/^\* (on the program's threads|on the recorder's own|for samples of running threads, on either): (those, and)?//" |
     sed 's/; and of the old names of x86-64/,/' | tr ',' '\n' | tr -d ' ' | grep -E '^[a-z0-9_]+$' | sort -u)
 if [ "$code" != "$page" ]; then
     diff <(echo "$code") <(echo "$page") | sed 's/^</in the code only:/; s/^>/on the page only:/' >&2 || true
