@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* handover.h - a snapshot that this process cannot write is asked of its companion.
  *
- * A daemon that gave up its rights, changed its root, shut itself into a sandbox or has no descriptor left cannot
+ * A daemon that dropped its privileges, changed its root, entered a sandbox or has no descriptor left cannot
  * write into the spool any more. The companion (`stallbox run`) can: it maps the recording and makes the same copy
- * (tool/companion/handover_taker.h). What is asked stands in the control page (struct sbx_handover). The way to wake who waits
- * there without a right to anything is a descriptor of the recording that the watch thread has kept since the start,
- * in a table of its own: a byte written through it is an event of inotify(7). The answer comes with the bell. Nobody
+ * (tool/companion/handover_taker.h). The request is in the control page (struct sbx_handover). The way to wake the companion
+ * without any privilege is a descriptor of the recording that the watch thread has kept since the start,
+ * in a table of its own: a byte written through it is an event of inotify(7). The answer comes with the bell. No thread
  * waits in a system call: the watch thread goes on, and looks.
  *
  * For the watch thread alone. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording_folder.h - where recordings lie when nobody said where, and how they are found again.
+/* recording_folder.h - where recordings lie when no folder was given, and how they are found again.
  *
- * /dev/shm and /tmp are everybody's: the name that we would take first may be somebody else's folder already, or a link. So
- * there is a list of places, the same for who makes recordings and for who looks for them:
+ * All users may write to /dev/shm and /tmp: the first name may already be another user's folder, or a link. So
+ * there is a list of places, the same for writers and for readers of recordings:
  *
  *   1  /dev/shm/stallbox-UID
- *   2  $XDG_RUNTIME_DIR/stallbox, then /run/user/UID/stallbox, where that folder is ours
+ *   2  $XDG_RUNTIME_DIR/stallbox, then /run/user/UID/stallbox, where that folder belongs to this user
  *   3  /dev/shm/stallbox-UID-RANDOM, a name that nobody could take first; found again by listing
  *   4  /tmp/stallbox-UID, then /tmp/stallbox-UID-RANDOM
  *   5  $XDG_STATE_HOME/stallbox/recordings or ~/.local/state/stallbox/recordings: a disk, but ours

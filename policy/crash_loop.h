@@ -10,10 +10,10 @@
  *   streak 6   nothing is recorded, until another document or another version of the application comes
  *
  * Chromium's numbers for its safe seed and null seed. A start is written down, durably, before the first capture, and
- * counts as a crash when nobody lives who could say how it ended: a kill or a power cut costs a fallback for some time,
+ * counts as a crash when no process lives that could say how it ended: a kill or a power cut costs a fallback for some time,
  * which is cheaper than an application that cannot start. Starts of several instances at a time are told apart.
  *
- * Pure: the caller keeps the struct durably, tells the time and who lives. */
+ * Pure: the caller keeps the struct durably, and passes the time and the living processes. */
 #ifndef SBX_CRASH_LOOP_H
 #define SBX_CRASH_LOOP_H
 
@@ -49,7 +49,7 @@ enum sbx_policy_choice {
 
 /* A process that was started with a document on trial and has not been heard of since. */
 struct sbx_open_start {
-    uint32_t pid;         /* of the one who will say how it ended; 0: the place is free */
+    uint32_t pid;         /* of the process that will say how it ended; 0: the place is free */
     uint32_t reserved;    /* 0 */
     uint64_t points;      /* the points that were put in */
     uint64_t start_ticks; /* field 22 of its /proc/PID/stat: a pid that was given anew is another process */
@@ -73,14 +73,14 @@ struct sbx_crash_loop {
 };
 
 /* The newest document is `newest` and the application `app_mark`: what was learned about others does not count against
- * them. Starts whose bit is set in `dead` (by index in open[]: nobody lives who could tell) are taken as crashes. Returns
+ * them. Starts whose bit is set in `dead` (by index in open[]: no process lives that could say) count as crashes. Returns
  * what is to be applied; *points_off_out are the points that must not be put in whatever the document says. */
 enum sbx_policy_choice sbx_crash_loop_choose(struct sbx_crash_loop *loop, const uint8_t newest[SBX_DIGEST_BYTES],
                                              uint64_t app_mark, uint64_t wall_s, uint32_t dead,
                                              uint64_t *points_off_out);
 
 /* A start, or a switch in a running application, with `applied` in force and `points` in: write it down unless the document
- * has survived before. `who` names the one who will tell. The same one's earlier start is replaced. Returns whether there
+ * has survived before. `who` names the process that will report the end. An earlier start of the same process is replaced. Returns whether there
  * is anything to keep durably. */
 bool sbx_crash_loop_arm(struct sbx_crash_loop *loop, const struct sbx_open_start *who,
                         const uint8_t applied[SBX_DIGEST_BYTES], uint64_t points);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keyset.h - who may sign what for one application: the payload of a KEYSET document as a value.
+/* keyset.h - the keys that may sign the documents of one application: the payload of a KEYSET document as a value.
  *
  * Root keys sign KEYSETs and are kept offline. A KEYSET names the keys that sign policies and kills, the keys that payloads
  * are sealed to, the server's certificate pins, and caps that narrow what a policy may say. */
@@ -55,8 +55,8 @@ struct sbx_keyset {
     struct sbx_field_cap caps[SBX_CAPS_MAX];
 };
 
-/* Read a payload. Returns SBX_POLICY_ACCEPTED, PARSE, RANGE or LATER; the report says why. Whether the keys are points of
- * their curve is checked, who signed is not. */
+/* Read a payload. Returns SBX_POLICY_ACCEPTED, PARSE, RANGE or LATER; the report says why. It checks that the keys are points of
+ * their curve, not the signatures. */
 enum sbx_policy_verdict sbx_keyset_decode(const uint8_t *payload, size_t bytes, struct sbx_keyset *keyset_out,
                                           struct sbx_policy_report *report);
 

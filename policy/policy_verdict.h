@@ -19,7 +19,7 @@ enum sbx_policy_verdict {
     SBX_POLICY_AGENT = 8,         /* for older or newer agents */
     SBX_POLICY_EPOCH = 9,         /* of another epoch than the KEYSET in force */
     SBX_POLICY_ROLLBACK = 10,     /* older than one that was accepted */
-    SBX_POLICY_EQUIVOCATION = 11, /* two documents under one number: somebody has the key who should not */
+    SBX_POLICY_EQUIVOCATION = 11, /* two documents under one number: the key may be stolen */
     SBX_POLICY_EXPIRED = 12,
     SBX_POLICY_FUTURE = 13,   /* issued more than 48 h from now */
     SBX_POLICY_LIFETIME = 14, /* valid for longer than a document may be */

@@ -5,8 +5,8 @@
  *   bucket = u * 10000 / 2^64
  *   inside = bucket < threshold
  *
- * `key` is 16 bytes that a machine makes of its own secret and never tells. Another salt makes another, independent choice;
- * a larger threshold with the same salt keeps whom the smaller one had. docs/POLICY.md has test vectors. */
+ * `key` is 16 bytes that a machine derives from its own secret and never sends. Another salt makes another, independent choice;
+ * a larger threshold with the same salt keeps the machines of the smaller one. docs/POLICY.md has test vectors. */
 #ifndef SBX_ROLLOUT_H
 #define SBX_ROLLOUT_H
 

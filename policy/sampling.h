@@ -41,7 +41,7 @@ struct sbx_sampling_block sbx_sampling_block_of(const struct sbx_sampling_terms 
                                                 uint64_t n);
 
 /* Is stall number `n` the one that is drawn in its block? `seed` is the machine's own random number, `place` that of the
- * stall: who asks again hears the same. */
+ * stall: the same question has the same answer. */
 bool sbx_sampling_picks(const struct sbx_sampling_block *block, uint64_t n, uint64_t seed, uint64_t place);
 
 #endif

@@ -16,7 +16,7 @@ struct sbx_run_world {              /* all borrowed */
     const char *app_name;           /* NULL: not told */
     uint32_t app_version[3];
     const struct sbx_policy *policy; /* in force */
-    const char *mark;                /* "STALLBOX_COMPANION=..." of who steers it; NULL: nobody does */
+    const char *mark;                /* "STALLBOX_COMPANION=..." of its companion; NULL: none */
 };
 
 /* libstallbox.so: where STALLBOX_LIBRARY says, else beside this command. False: it is not there. */

@@ -4,8 +4,8 @@
  *
  * `stallbox run` must end with its program: shells and systemd wait for that status. So it starts itself once more, in the
  * background: same file, same arguments with SBX_STAY_OPTION before them, and what is not in them in a file in memory. The
- * new process has a session of its own, /dev/null for its three streams, and none of the other descriptors, so nobody who
- * reads a pipe of the program's waits for it. It has nothing of the threads of the old one. */
+ * new process has a session of its own, /dev/null for its three streams, and none of the other descriptors, so no reader
+ * of a pipe of the program waits for it. It has nothing of the threads of the old one. */
 #ifndef SBX_RUN_STAY_H
 #define SBX_RUN_STAY_H
 

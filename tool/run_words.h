@@ -25,18 +25,18 @@ struct sbx_run_told {
 /* The path without its folders. */
 const char *sbx_run_name(const char *program);
 
-/* One line: nothing is recorded of it, why, and what mends it. */
+/* One line: nothing is recorded of the program, why, and the remedy. */
 void sbx_run_tell_off(const char *program, const char *why, const char *remedy);
 
-/* The same of what the roster says, when it says so. Returns whether it did. `has_ended`: one that has said nothing by now never
- * will. */
+/* The same for the state in the roster, when there is one. Returns whether there was. `has_ended`: a program without a state by now
+ * will have none. */
 bool sbx_run_tell_state(const struct sbx_run_told *told, const struct sbx_roster *roster, bool has_ended);
 
 /* At the end: what was recorded, and what was not and why. */
 void sbx_run_tell_end(const struct sbx_run_told *told, const struct sbx_roster *roster,
                       const struct sbx_snapshot_fates *fates);
 
-/* The program has ended, and others that it started have not: who looks after them. `result`: 0, or -errno when nobody does. */
+/* The program has ended, but not all that it started: say whether a companion attends them. `result`: 0, or -errno without one. */
 void sbx_run_tell_stay(const char *program, bool is_quiet, int result);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seal_option.h - whom payloads are sealed to, by what a command line says. */
+/* seal_option.h - the key that payloads are sealed to, by a command line. */
 #ifndef SBX_SEAL_OPTION_H
 #define SBX_SEAL_OPTION_H
 

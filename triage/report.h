@@ -56,7 +56,7 @@ struct sbx_evidence {
     double value;     /* the number it rests on */
 };
 
-/* Who put the work there that stalled. */
+/* The origin of the stalled work. */
 struct sbx_queued_by {
     bool is_known;
     int32_t thread;               /* ordinal; -1 not known any more */

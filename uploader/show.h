@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* show.h - what is in a payload, for a person who has to answer for it. */
+/* show.h - the fields of a payload, for a privacy review. */
 #ifndef SBX_SHOW_H
 #define SBX_SHOW_H
 
@@ -10,7 +10,7 @@
 
 #include "marks.h"
 
-/* Opens a sealed envelope, for who has the key: the code for that is the server's, and comes from outside. Returns 0
+/* Opens a sealed envelope, for an owner of the key: the code for that is the server's, and comes from outside. Returns 0
  * and malloc'ed bytes of the plain one (given: free), or -errno with `why`. */
 struct sbx_show_opener {
     int (*open)(void *context, const uint8_t *envelope, size_t bytes, uint8_t **plain_out, size_t *plain_bytes_out,

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording_recover.h - what a process left behind: its recording becomes a snapshot when it died in the middle of a
- * stall or of a fault of its own, and goes away when it did not.
+/* recording_recover.h - the recording of a dead process becomes a snapshot when the process died in the middle of a
+ * stall or of a crash. Otherwise the recording is removed.
  *
  * Runs in the companion, in `stallbox deliver`, and on the module thread of a starting agent. Any number of recoverers
  * may look at one folder at a time, and any of them may be killed anywhere; each recording yields one snapshot:
  *
- *   1  lock the recording (flock); who does not get it leaves it. While its process lives, that one holds the lock
+ *   1  lock the recording (flock); a recoverer without the lock leaves it. While its process lives, that process holds the lock
  *   2  write the snapshot to raw/.ID.raw-RANDOM.PID.tmp and sync it. ID follows from the recording's session, as its name
- *      has it: a repetition after a break takes away what was begun, and makes the same snapshot
+ *      has it: a repetition after an interruption removes the unfinished file, and makes the same snapshot
  *   3  store SBX_STATE_PUBLISHED in the recording: from here on no recoverer makes a snapshot of it
- *   4  rename it to ID.raw: from here on the courier may take it. Who finds PUBLISHED begins here, and when the
- *      temporary file is gone it was renamed by the one who was broken off
+ *   4  rename it to ID.raw: from here on the courier may take it. A recoverer that finds PUBLISHED begins here; when the
+ *      temporary file is gone, the interrupted recoverer has renamed it
  *   5  unlink the recording, and with it the lock
  *
- * A recording may have been written by a process with fewer rights than ours, at any time until it died and, if it wants
- * to, after we have its lock. Each byte is read once, into memory of our own. Its id, pid and spool are those of its name;
- * consent, times and triggers are its word, and come to numbers in a snapshot of our own spool, no more.
+ * A recording may have been written by a process with fewer privileges than the recoverer's, at any time until it died and, if it
+ * wants to, after the recoverer has its lock. Each byte is read once, into private memory. Its id, pid and spool are those of its name;
+ * consent, times and triggers are not trusted: they only become numbers in a snapshot of the recoverer's own spool.
  *
  * Before all that comes what the dead process itself had begun: a snapshot that it had made durable, and not yet named
  * (SBX_PENDING_DURABLE), is given its name; one that is gone has it. What had fired and is not durable has left half a
  * file, which goes away; its snapshot is made as above, with its own trigger.
  *
- * A stall that it had told while it went on (struct sbx_told) is told to have ended with it, in place of a second snapshot.
+ * A stall that was reported while it went on (struct sbx_told) is reported to have ended with the process, instead of a second snapshot.
  * That is a file with an id of its own, which follows from the first's: it is made before step 2, and as often as needed. */
 #ifndef SBX_RECORDING_RECOVER_H
 #define SBX_RECORDING_RECOVER_H
@@ -72,7 +72,7 @@ struct sbx_recovery_order {
 
 /* Deal with every recording (*.rec of this user) in the folder, or with the one that is named, which must be ours alone (-EPERM). A snapshot goes to raw/ of
  * our own spool, whatever the recording says; the folders are made as needed (0700). Which recordings are of that spool is in
- * their names (recording_name.h), or they are of none; those of another wait for who has it, for a week after their death
+ * their names (recording_name.h), or they are of none; those of another spool wait for its users, for a week after their death
  * was seen. When the user has said no in the spool, nothing is made. Returns 0, also when single recordings failed (see the
  * counts), or -errno when the folder itself cannot be read; a folder that does not exist holds nothing, 0. */
 SBX_MUST_CHECK int sbx_recording_recover(const struct sbx_recovery_order *order,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roster.h - what the programs of one `stallbox run` tell it: who records and who cannot, whose main thread has a message
- * loop, what was left out, and the ids of the snapshots that were made of them.
+/* roster.h - the report of the programs of one `stallbox run` to it: which of them record and which cannot, which have a message
+ * loop in the main thread, what was left out, and the ids of the snapshots that were made of them.
  *
  * A spool is shared by many companions, and any of them may pack or send what is in it. So what a companion counts by its own
  * hands is not what became of its program; the ids are. A file in the folder of recordings, a mapping of which each program

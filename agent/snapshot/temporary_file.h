@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* temporary_file.h - a file that is being written beside the one it is to become, and whether its writer lives.
  *
- * ".NAME-RANDOM.PID.tmp", and its writer holds a lock (flock) on it until it has its name or is closed. Who sweeps the folder
- * goes by the lock and by nothing else: a pid means somebody else in another pid namespace, and several containers may
+ * ".NAME-RANDOM.PID.tmp", and its writer holds a lock (flock) on it until it has its name or is closed. A sweep of the folder
+ * decides by the lock only: a pid means another process in another pid namespace, and several containers may
  * share a spool. Without allocation, and nothing here waits: the agent's own threads write so too. */
 #ifndef SBX_TEMPORARY_FILE_H
 #define SBX_TEMPORARY_FILE_H

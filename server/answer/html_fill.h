@@ -15,7 +15,7 @@
  *
  * It is a switch over the fragment's enum, and the pages are compiled with -Werror=switch-enum: a place that is not filled, and
  * one that the template does not have, do not compile. What is put into a place for a value is escaped as the place demands; into
- * a place for parts go fragments only. Who breaks that fails the page (sbx_byte_buffer.failed), and it is not sent. */
+ * a place for parts go fragments only. A violation fails the page (sbx_byte_buffer.failed), and it is not sent. */
 #ifndef SBX_HTML_FILL_H
 #define SBX_HTML_FILL_H
 

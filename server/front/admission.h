@@ -27,11 +27,11 @@ struct sbx_admission { /* all borrowed */
     struct sbx_metrics *metrics;
 };
 
-/* Who may not come in: the refusal is in `reply`, whose status is 0 otherwise. *token_out: what the request came with. */
+/* Check a request. A refusal is in `reply`, whose status is 0 otherwise. *token_out: the token of the request. */
 void sbx_admission_check(const struct sbx_admission *admission, struct MHD_Connection *connection, const char *version,
                          const char *method, const char *path, struct sbx_token *token_out, struct sbx_reply *reply);
 
-/* The same for who sends too much with this token, or without one. Counts one request. */
+/* The same for a sender of too many requests with this token, or without one. Counts one request. */
 void sbx_admission_check_rate(const struct sbx_admission *admission, const struct sbx_token *token,
                               struct sbx_reply *reply);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate.h - who may do what: a function of a request's headers and the tokens there are.
+/* gate.h - the rights of a request: a function of a request's headers and the tokens there are.
  *
  *   writing   needs a token with a right to it when there is any token; never comes from a web page (a browser says so in
  *             Origin)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rate_limit.h - how much one sender may send: so many at once, and so many an hour after that.
  *
- * For each of the senders heard of lately, in bounded memory: who makes up senders drives out those that were quiet for longest,
- * and finds his own full. Any thread. */
+ * For each recent sender, in bounded memory: a client that invents senders replaces those that were quiet for longest, and its own
+ * limit stays in force. Any thread. */
 #ifndef SBX_RATE_LIMIT_H
 #define SBX_RATE_LIMIT_H
 

@@ -26,7 +26,7 @@ struct sbx_need {
 struct sbx_request {                /* all borrowed */
     const char *method;             /* "GET" */
     const char *path;               /* decoded, without the query */
-    struct sbx_store_view view;     /* who asks: all that is answered of the store comes through it */
+    struct sbx_store_view view;     /* of the client: all answers from the store come through it */
     const char *before, *limit;     /* query arguments as they came; NULL when missing */
     struct sbx_arguments arguments; /* all of them */
     const char *if_none_match;      /* header; NULL when missing */

@@ -18,7 +18,7 @@ enum {
 
 struct sbx_sessions;
 
-/* `max` at a time; who is one too many ends the oldest. NULL without memory. */
+/* `max` at a time; one more ends the oldest. NULL without memory. */
 struct sbx_sessions *sbx_sessions_create(size_t max);
 void sbx_sessions_destroy(struct sbx_sessions *sessions); /* NULL is fine */
 

@@ -21,7 +21,7 @@
 
 struct sbx_store;
 
-/* Who looks. What is given out below is cut to it, and of what is another application's nothing is told, not that it is there.
+/* A reader. The functions below return only what the reader may see; even the existence of another application's data is hidden.
  * A place, an issue and a build are of one application each. */
 struct sbx_store_view {
     struct sbx_store *store; /* borrowed */

@@ -19,7 +19,7 @@ struct sbx_blobs;
  * it fails and once when it works again. Before anybody asks. -EINVAL when there are payloads outside and `blobs` is NULL. */
 int sbx_store_use_blobs(struct sbx_store *store, struct sbx_blobs *blobs, FILE *log);
 
-/* Pay debts that are due, `max` at most: those of removed rows, and those of who began to put and did not end within an hour. Returns how
+/* Pay debts that are due, `max` at most: those of removed rows, and those of writers that began a put and did not end it within an hour. Returns how
  * many were paid, or -errno of the first that could not be. */
 int sbx_store_settle_blobs(struct sbx_store *store, int64_t now_ms, size_t max);
 

@@ -194,7 +194,7 @@ int sbx_store_join_issues(struct sbx_store *store, int64_t from, const uint8_t f
 /* End the transaction that `result` is of: commit what went well, roll back the rest. */
 int sbx_store_end(struct sbx_store *store, int result);
 
-/* A statement that shows rows, with k and who looks. The lock is held. */
+/* A statement that shows rows, with k and the reader's application. The lock is held. */
 struct sbx_statement *sbx_store_use_to_show(const struct sbx_store_view *view, enum sbx_reader_statement index);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_span.h - conditions of statements that read the sums of an issue, of an application or of all, in a span: for the files of the store.
- * ?1 the issue (NULL: of all), ?2 and ?3 the days, ?4 the version, ?5 the application, ?6 who looks. */
+ * ?1 the issue (NULL: of all), ?2 and ?3 the days, ?4 the version, ?5 the application, ?6 the reader's application. */
 #ifndef SBX_STORE_SPAN_H
 #define SBX_STORE_SPAN_H
 
@@ -10,7 +10,7 @@
 #define IN_SPAN(table)                                                                                           \
     table ".day BETWEEN ?2 AND ?3 AND (?4 = '' OR " table ".build IN (SELECT b.num FROM build b WHERE b.version" \
           " = ?4))"
-/* Without an issue (?1 NULL) that of an application, or of all. ?6: who looks. */
+/* Without an issue (?1 NULL) that of an application, or of all. ?6: the reader's application. */
 #define APPS_SEEN "app a WHERE ?1 IS NULL AND (?5 = '' OR a.name = ?5) AND (?6 = 0 OR a.tenant = ?6)"
 #define OF_ISSUE(table)                                                                                          \
     table ".place IN (SELECT p.num FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 AND (?6 = 0 OR " \

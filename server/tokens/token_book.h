@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* token_book.h - a file of tokens, one a line (token_line.h); lines that begin with '#' and empty ones mean nothing.
  *
- * It is replaced as a whole and durably, under a lock beside it, so who reads it sees it whole. It must be its owner's alone: who may
+ * It is replaced as a whole and durably, under a lock beside it, so a reader sees it whole. Only its owner may have access: a process that may
  * write to it may do everything. */
 #ifndef SBX_TOKEN_BOOK_H
 #define SBX_TOKEN_BOOK_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* triage_queue.h - which of the payloads that wait is triaged next.
  *
- * Those first that stand for a place not seen lately: one of a new problem tells more than the thousandth of an old one. Among
- * equals the machines take turns, each with its oldest, so that nobody waits for the thousand of somebody else. And after
- * NEW_IN_A_ROW new ones comes one of the others, so that who makes up places does not hold up the rest. Pure; the caller
+ * Those first that stand for a place not seen lately: a payload of a new problem says more than the thousandth of an old one. Among
+ * equals the machines take turns, each with its oldest, so that no machine waits for the thousand payloads of another. And after
+ * NEW_IN_A_ROW new ones comes one of the others, so that a sender that invents places does not delay the rest. Pure; the caller
  * locks. */
 #ifndef SBX_TRIAGE_QUEUE_H
 #define SBX_TRIAGE_QUEUE_H
@@ -18,7 +18,7 @@ struct sbx_triage_queue;
 
 struct sbx_waiting {
     uint8_t id[SBX_ID_BYTES];
-    uint64_t machine; /* who sent it: any number that tells one from another */
+    uint64_t machine; /* the sender: any number that is different for each */
     uint64_t place;   /* where it stalled, likewise; 0: not known, which is never new */
 };
 

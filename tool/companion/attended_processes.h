@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attended_processes.h - the recorded processes that one `stallbox run` has started, their children included: who they are, and what
- * becomes of the recording of each that ends.
+/* attended_processes.h - the recorded processes that one `stallbox run` has started, their children included: which they are, and how the
+ * recording of each is settled when it ends.
  *
- * Only the program itself is our child; of the others nobody tells us. Each has a recording of its own in the folder, with
+ * Only the program itself is our child; nothing reports the others to us. Each has a recording of its own in the folder, with
  * our key in it. A process descriptor (pidfd) says when one has ended; /proc, while its parent has not asked, or the descriptor
  * (Linux 6.15) says by which signal. Then its recording is settled at once (agent/snapshot/recording_recover.h): it becomes a snapshot, or goes away.
  * Where there is no process descriptor (another pid namespace, no descriptors left) a look at the recording's lock every
@@ -24,7 +24,7 @@ struct sbx_attended;
 struct sbx_attended_options {        /* all borrowed until the family is destroyed */
     const char *recordings;          /* folder, absolute */
     int folder;                      /* the same, open */
-    uint32_t child_pid;              /* its recording is left to its parent, who knows more; 0: there is none */
+    uint32_t child_pid;              /* its recording is left to its parent, which knows more; 0: there is none */
     struct sbx_handovers *handovers; /* key and spool; what a dead one has asked for is done first */
     struct sbx_lost_images *images;  /* theirs are held; NULL: none */
 };
@@ -42,8 +42,8 @@ void sbx_attended_forget(struct sbx_attended *family, const char *name);
 /* Readable when somebody has ended. Stays the family's. */
 int sbx_attended_descriptor(const struct sbx_attended *family);
 
-/* Settle who has ended, look again at who was starting. Returns in how many milliseconds to come again, whatever happens
- * meanwhile; -1: only when the descriptor is readable. *ended_out: how many were settled. */
+/* Settle processes that have ended, look again at those that were starting. Returns in how many milliseconds to call again at
+ * the latest; -1: only when the descriptor is readable. *ended_out: how many were settled. */
 int sbx_attended_step(struct sbx_attended *family, unsigned *ended_out);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* handover_snapshot.h - the snapshot of one recording whose process asks its companion for it (agent/handover.h).
  *
- * The companion may be root, and the process nobody whom it trusts: it dropped its rights because it talks to
- * strangers, and it can write anything into its recording at any time, also while that is read, and cut the file
+ * The companion may be root, and it does not trust the process, which dropped its privileges because it serves untrusted
+ * clients: the process can write anything into its recording at any time, also while that is read, and cut the file
  * short. So:
  *
  *   - what is believed of the header was copied first and checked then, and the copy stays inside of what is mapped
@@ -28,7 +28,7 @@ enum {
     SBX_HANDOVER_WAITING_MIB = 1024, /* while so much waits in raw/ nothing is added */
 };
 
-/* For whom, and what was done so far. */
+/* The spool and key it works for, and its state. */
 struct sbx_handovers {
     const char *spool_path; /* absolute, borrowed */
     uint64_t key;           /* of the recordings that are ours; never 0 */

@@ -6,7 +6,7 @@
  *                                                                          +--> redaction and gate of the deliverer
  *
  * A thread of its own, because a question to a server may take its time. The application is never asked anything: it finds
- * new numbers on its control page. Who switched recording off by hand (`stallbox ctl disable`) is not overruled. */
+ * new numbers on its control page. An application that a user switched off by hand (`stallbox ctl disable`) is not switched on. */
 #ifndef SBX_POLICY_FOLLOWER_H
 #define SBX_POLICY_FOLLOWER_H
 

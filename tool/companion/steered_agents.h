@@ -2,8 +2,8 @@
 /* steered_agents.h - the running agents that follow one policy, and the orders they were given.
  *
  * An agent is ours when it has our spool, and its process carries our mark in the environment it was started with; or
- * nobody's mark, where we steer whoever uses the spool. Each gets an order once: who switches recording off by hand
- * (`stallbox ctl disable`) afterwards is not overruled by the next one. */
+ * no mark, where we steer all users of the spool. Each agent gets an order once: the next order does not switch on an agent
+ * that a user has switched off by hand (`stallbox ctl disable`) meanwhile. */
 #ifndef SBX_STEERED_AGENTS_H
 #define SBX_STEERED_AGENTS_H
 
@@ -32,7 +32,7 @@ struct sbx_steered_agents {
     bool searches_recordings; /* then those where recordings may lie (recording_folder.h); else there are none */
     const char *spool_path;   /* absolute, borrowed */
     const char *mark;         /* "STALLBOX_COMPANION=...", borrowed; NULL: whoever carries none */
-    uint64_t key;             /* or who has this in its recording; 0: nobody */
+    uint64_t key;             /* or the agents that have this in their recording; 0: none */
     bool has_consent;         /* out: one of ours was seen whose user lets it record */
     struct sbx_steered_agent places[SBX_STEERED_MAX];
 };

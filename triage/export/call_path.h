@@ -33,7 +33,7 @@ void sbx_call_paths_destroy(struct sbx_call_paths *paths);
 size_t sbx_call_path_read(const struct sbx_call_paths *paths, uint32_t stack,
                           struct sbx_path_frame out[SBX_CALL_PATH_MAX]);
 
-/* The frame between the stack of who queued a task by `op` (enum sbx_op) and that of who ran it: "[g_idle_add]". */
+/* The frame between the stack that queued a task by `op` (enum sbx_op) and the stack that ran it: "[g_idle_add]". */
 struct sbx_path_frame sbx_call_path_queued(const struct sbx_call_paths *paths, uint8_t op);
 
 /* How many outer frames of two paths are the same running calls: the functions agree, and up to there each was at the

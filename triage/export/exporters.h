@@ -9,7 +9,7 @@
 
 int sbx_print_folded(const struct sbx_report *report, FILE *out); /* "thread;outer;...;leaf MICROSECONDS" */
 int sbx_print_pprof(const struct sbx_report *report, FILE *out);  /* profile.proto, gzip */
-/* The same with the stack of who queued a task under that of who ran it (queued_stacks.h). */
+/* The same with the stack that queued a task under the stack that ran it (queued_stacks.h). */
 int sbx_print_async_folded(const struct sbx_report *report, FILE *out);
 int sbx_print_async_pprof(const struct sbx_report *report, FILE *out);
 int sbx_print_perfetto(const struct sbx_report *report, FILE *out); /* Perfetto TracePacket stream */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queued_stacks.h - asynchronous stacks: under what a thread did in a task, the stack of who queued it.
+/* queued_stacks.h - asynchronous stacks: under the frames of a task, the stack that queued it.
  *
  *   submitter's outermost;...;submitter's leaf;[g_idle_add];runner's outermost;...;runner's leaf
  *

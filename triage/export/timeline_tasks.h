@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeline_tasks.h - the arrows of the timeline from who queued a task to where it was run. Pure.
+/* timeline_tasks.h - the arrows of the timeline from where a task was queued to where it was run. Pure.
  *
  * Those of tasks that were run by threads which are drawn, and queued by others of these, in the judged interval or shortly before: the ones that ran longest first. */
 #ifndef SBX_TIMELINE_TASKS_H
@@ -16,7 +16,7 @@ enum {
 struct sbx_task_arrow {
     uint32_t from, to;             /* thread ordinals, never the same */
     int64_t queued_ns, begun_ns;   /* report times; the arrow leads from the one to the other */
-    const struct sbx_location *by; /* who queued it; NULL: not known. Borrowed from the report */
+    const struct sbx_location *by; /* the function that queued it; NULL: not known. Borrowed from the report */
     uint8_t op;                    /* how: enum sbx_op */
 };
 
@@ -29,7 +29,7 @@ struct sbx_task_arrow_place {
     double from_x, from_y, to_x, to_top, to_bottom;
 };
 
-/* Draw it, with a title that says who queued what, how and how long before. */
+/* Draw it, with a title: which function queued what, how and how long before. */
 void sbx_task_arrow_draw(FILE *out, const struct sbx_report *report, const struct sbx_task_arrow *arrow,
                          const struct sbx_task_arrow_place *place);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait_links.h - who each wait was for: the arrows of the pictures. Pure.
+/* wait_links.h - the thread that each wait was for: the arrows of the pictures. Pure.
  *
  * A wait that ended is joined by its id with the WAKE record of the thread that ended it; one for a lock names the
  * holder it met when it began. */

@@ -12,8 +12,8 @@ enum sbx_fact_kind {
     SBX_FACT_DETAIL = 1,   /* one a stall: "io > fsync", "lock > held by flush_log", or the cause alone */
     SBX_FACT_FUNCTION = 2, /* to blame */
     SBX_FACT_HOLDER = 3,   /* what held the lock; its time is the wait's */
-    SBX_FACT_WAKER = 4,    /* who woke, or should have; likewise */
-    SBX_FACT_RIVAL = 5,    /* who had the processor; its time is what the thread waited for one */
+    SBX_FACT_WAKER = 4,    /* the thread that woke, or should have; likewise */
+    SBX_FACT_RIVAL = 5,    /* the user of the processor; its time is the thread's wait for one */
     SBX_FACT_PAIR = 6,     /* "waiter < holder", of both kinds of wait */
     SBX_FACT_TIME = 7,     /* where the judged thread's time went: adds up to the interval */
     SBX_FACT_TRIGGER = 8,

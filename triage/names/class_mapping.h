@@ -7,7 +7,7 @@
  *         4:4:int com.shop.Tax.of(int):7:7 -> a      inlined into ...
  *         4:4:void run(int):45 -> a                  ... what stands behind it
  *
- * Of methods that were inlined the outermost is told, with the line of its call. Mappings are anybody's; lines that are none are passed over. */
+ * Of inlined methods the outermost is named, with the line of its call. Mappings are untrusted; invalid lines are skipped. */
 #ifndef SBX_CLASS_MAPPING_H
 #define SBX_CLASS_MAPPING_H
 

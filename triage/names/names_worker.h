@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* names_worker.h - sources read in a process of their own.
  *
- * Sources and archives may be anybody's. They are read by a forked process behind a filter of system calls, with limits of memory and
+ * Sources and archives are untrusted. They are read by a forked process behind a filter of system calls, with limits of memory and
  * time; when one ends it, that file is named and the others go on in another process. */
 #ifndef SBX_NAMES_WORKER_H
 #define SBX_NAMES_WORKER_H

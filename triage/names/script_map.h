@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* script_map.h - a source map (version 3): where what stands in a script that a program made was written.
  *
- * Lines and columns of the made script from 0, columns in units of UTF-16. Maps are anybody's: numbers are checked, and what is not understood is
- * passed over. Maps of sections are not read. */
+ * Lines and columns of the made script from 0, columns in units of UTF-16. Maps are untrusted: numbers are checked, and unknown parts are
+ * skipped. Maps of sections are not read. */
 #ifndef SBX_SCRIPT_MAP_H
 #define SBX_SCRIPT_MAP_H
 

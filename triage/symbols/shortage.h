@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shortage.h - "later" is not "never": whether a file of symbols was missing, or could only not be opened now.
  *
- * Who looks for symbols goes on without those it does not get. Where that is for want of descriptors or memory, or because a
- * disk fails, it is noted here, for the whole process: who keeps what came of it can ask, and do it again. Any thread. */
+ * A lookup of symbols goes on without missing ones. Where symbols are missing for lack of descriptors or memory, or because a
+ * disk fails, it is noted here, for the whole process: a keeper of the results can ask, and repeat the lookup. Any thread. */
 #ifndef SBX_SHORTAGE_H
 #define SBX_SHORTAGE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* split_files.h - where the debug information lies that was split off a program: for whoever may open files.
  *
- * A program says in which file each unit is. Nothing is opened by such a name: it may be that of a pipe, or of anybody's
+ * A program says in which file each unit is. No file is opened by such a name: it may be that of a pipe, or of another user's
  * file. Parts are looked for where they are expected, and known by the id that they and the program have. */
 #ifndef SBX_SPLIT_FILES_H
 #define SBX_SPLIT_FILES_H

@@ -43,8 +43,8 @@ const char *sbx_symbolizer_debuginfod_trouble(struct sbx_symbolizer *symbolizer)
 struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes,
                                             const char *name, const char **path_out);
 
-/* The same for one who will ask about these addresses: what a server has of them is fetched at once, and where it is
- * damaged or away the files of this machine are taken instead. */
+/* The same for a caller that will ask about these addresses: a server's names for them are fetched at once. Where these are
+ * damaged or the server is not reachable, the files of this machine are used instead. */
 struct sbx_symbol_file *sbx_symbolizer_file_for(struct sbx_symbolizer *symbolizer, const uint8_t *build_id,
                                                 size_t bytes, const char *name, const uint64_t *addresses, size_t count,
                                                 const char **path_out);

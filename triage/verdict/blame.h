@@ -29,7 +29,7 @@ bool sbx_blame_hides_callers(const struct sbx_report *report, uint32_t frame, co
 /* The location of callstack `stack` to name, NULL when the stack is 0 or nothing but markers. */
 const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint32_t stack);
 
-/* Who queued a task, by the stack of that moment: as above, but a function that only puts work into queues for others (known_names.h) is passed over
+/* The function that queued a task, by the stack of that moment: as above, but a function that only puts work into queues for others (known_names.h) is passed over
  * where another of the application's called it. */
 const struct sbx_location *sbx_blame_submitter(const struct sbx_report *report, uint32_t stack);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* culprit.h - who else had a part in it: who held the lock, who came late to wake, who used the processor. Pure. */
+/* culprit.h - other threads involved: the holder of the lock, the late waker, the user of the processor. Pure. */
 #ifndef SBX_CULPRIT_H
 #define SBX_CULPRIT_H
 
@@ -12,8 +12,8 @@ enum sbx_culprit_source {
     SBX_CULPRIT_INFERRED = 2 /* concluded from what the other threads did meanwhile */
 };
 
-/* Is it a wait for a file, a process or a peer of which it was recorded who it was for? Of locks on files, pipes and sockets
- * that is known where another process of the family has them. */
+/* Is it a wait for a file, a process or a peer with a recorded owner? For locks on files, pipes and sockets
+ * the owner is known where it is another process of the family. */
 bool sbx_culprit_is_told(const struct sbx_judgement *judgement);
 
 /* For a verdict of LOCK or WAIT, and others whose culprit is told: names holder or waker, follows him to the end of the chain of waits, and turns LOCK
@@ -27,8 +27,8 @@ int sbx_culprit_of_contention(struct sbx_report *report, const struct sbx_judgem
 /* CPU time of all other threads of this process in the judged interval. Returns 0 or -ENOMEM. */
 int sbx_culprit_rivals_ns(struct sbx_report *report, const struct sbx_judgement *judgement, double *own_ns_out);
 
-/* Evidence of kinds `peer`, that nobody knows who has the other end, and `meanwhile`: a thread of this process that may have the other end of a pipe that was waited for. Nobody is
- * named for it. Returns 0 or -ENOMEM. */
+/* Evidence of kinds `peer`: the other end is not known, and `meanwhile`: a thread of this process that may have the other end of a pipe that was waited for. No
+ * culprit is named. Returns 0 or -ENOMEM. */
 int sbx_culprit_perhaps(struct sbx_report *report, const struct sbx_judgement *judgement);
 
 #endif

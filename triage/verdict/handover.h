@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handover.h - of a pool that is known by its condition alone: who let a thread go, from its wait for work, before what it did. Pure.
+/* handover.h - for a pool that is known by its condition alone: the thread that ended another's wait for work, before that work. Pure.
  *
- * Who puts an item into a pool's list wakes a thread for it, and that wake is recorded with the stack of who did it. So where no queue is
- * known, it says who asked for the work that a thread did next. It is a wait for work, and not for a result:
+ * A thread that puts an item into a pool's list wakes a thread for it, and that wake is recorded with the waker's stack. So where no queue is
+ * known, the wake says which thread asked for the work done next. It is a wait for work, and not for a result:
  *
  *   HO1  of the place to which the thread keeps coming back (SBX_RECORD_IDLE), or, where no such place is known of it and it is not the
  *        main thread, any for a condition, a semaphore, an eventfd or a futex;
@@ -14,11 +14,11 @@
 #include "judgement.h"
 
 struct sbx_handover {
-    const struct sbx_stall_record *wait; /* of the thread that was let go */
-    const struct sbx_stall_record *wake; /* and of who did that */
+    const struct sbx_stall_record *wait; /* of the thread that was woken */
+    const struct sbx_stall_record *wake; /* of the thread that woke it */
 };
 
-/* For what the thread did in the span. False: nobody is known. */
+/* For the thread's work in the span. False: the waker is not known. */
 bool sbx_handover_find(const struct sbx_stall *stall, uint32_t thread, struct sbx_interval span,
                        struct sbx_handover *handover_out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* origin.h - who queued the work that stalled. Pure. */
+/* origin.h - the function that queued the stalled work. Pure. */
 #ifndef SBX_ORIGIN_H
 #define SBX_ORIGIN_H
 

@@ -9,7 +9,7 @@
  * than half of the wait. Returns whether it did. */
 bool sbx_queue_wait_judge(struct sbx_report *report, const struct sbx_judgement *judgement);
 
-/* For a verdict of QUEUE: name what blocked the task, as culprit, who filled the queue, how fast tasks came and were begun. Returns enum
+/* For a verdict of QUEUE: name the task that blocked it, as culprit, the function that filled the queue, how fast tasks came and were begun. Returns enum
  * sbx_culprit_source or -ENOMEM. */
 int sbx_queue_wait_tell(struct sbx_report *report, const struct sbx_judgement *judgement);
 

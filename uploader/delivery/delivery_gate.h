@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delivery_gate.h - who says whether a snapshot may become a payload, and whether a payload may be sent now.
+/* delivery_gate.h - decides whether a snapshot may become a payload, and whether a payload may be sent now.
  *
  * Functions and not numbers, because the numbers are a day's budget that several processes share and that must be asked at
  * the moment. Called by the thread that packs or delivers. */

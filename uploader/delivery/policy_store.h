@@ -10,8 +10,8 @@
  *     lock                   held while the others are read and changed
  *     alive.PID.START        locked by a process that lives (companion_alive.h)
  *
- * The root of trust is not here but in the file that ships with the application, so who can write here can withhold and
- * undo, and not sign. Documents are written before the floor that they raise: a kill in between repeats the step. Any number
+ * The root of trust is not here but in the file that ships with the application, so a process that can write here can withhold and
+ * undo, but not sign. Documents are written before the floor that they raise: a kill in between repeats the step. Any number
  * of processes may use one folder; a store is for one thread at a time. */
 #ifndef SBX_POLICY_STORE_H
 #define SBX_POLICY_STORE_H
@@ -106,7 +106,7 @@ SBX_MUST_CHECK int sbx_policy_store_decide(struct sbx_policy_store *store, uint6
 /* Between begin and end: the policy in force has earned to be the safe one. Returns 0 or -errno. */
 SBX_MUST_CHECK int sbx_policy_store_keep_safe(struct sbx_policy_store *store);
 
-/* This process, as one who will tell how a start ended. */
+/* This process, as the one that will report how a start ended. */
 struct sbx_open_start sbx_policy_store_self(const struct sbx_policy_store *store);
 
 #endif

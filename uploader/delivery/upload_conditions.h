@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* upload_conditions.h - which conditions of a policy hold now, as far as this machine can tell.
  *
- * What nobody says does not hold. Who knows says so in the environment: STALLBOX_CONDITIONS="unmetered idle", or
+ * A condition that is not set does not hold. The environment sets it: STALLBOX_CONDITIONS="unmetered idle", or
  * STALLBOX_CONDITIONS=@FILE, whose words are read anew each time, for a script that follows the desktop. Besides, a machine
  * on mains power, or without a battery, counts as charging. An application that knows better says so itself
  * (stallbox_set_conditions); while it lives, its word replaces the environment's. */

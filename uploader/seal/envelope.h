@@ -16,7 +16,7 @@
 struct sbx_envelope {
     uint8_t id[SBX_PAYLOAD_ID_BYTES];
     bool is_sealed;                        /* nobody here can look into the body */
-    uint8_t key_id[SBX_SEAL_KEY_ID_BYTES]; /* to whom; zeroes when plain */
+    uint8_t key_id[SBX_SEAL_KEY_ID_BYTES]; /* the recipient's key; zeroes when plain */
     const uint8_t *body;                   /* in the bytes it was read from */
     size_t body_bytes;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delivery_memory.h - what a deliverer knows that the next one must know too: SPOOL/.deliver.state.
  *
- * Who is told to come back in an hour and is started anew each minute must not ask sixty times. So how often it failed
- * and until when to wait outlives the process. It is a text:
+ * A deliverer that has to wait an hour and is restarted each minute must not ask sixty times. So the number of failures
+ * and the time to wait outlive the process. It is a text:
  *
  *     stallbox-delivery 1 BOOT-ID                      the boot that the first of the two times below is of
  *     server HASH FAILS ASKED BOOT-MS WALL-MS WAIT-MS  of the whole server: HASH is that of its address
@@ -10,7 +10,7 @@
  *
  * BOOT-MS and WALL-MS are when it is due (CLOCK_BOOTTIME, CLOCK_REALTIME), WAIT-MS how long the wait was: after a
  * reboot or with the clock set, nothing waits longer than that. ASKED is 1 when the server said so, 0 when it was our
- * own caution. A file that is lost or changed costs an early attempt, nothing more. Written and read by who holds the
+ * own caution. A file that is lost or changed costs an early attempt, nothing more. Written and read by the holder of the
  * spool's lock. */
 #ifndef SBX_DELIVERY_MEMORY_H
 #define SBX_DELIVERY_MEMORY_H

@@ -26,9 +26,9 @@ SBX_MUST_CHECK int sbx_durable_file_read(int folder, const char *name, size_t by
 /* Is `name` a temporary name of agent/snapshot/temporary_file.h, or of an older version, ".NAME.PID.tmp"? */
 bool sbx_durable_file_is_temporary(const char *name);
 
-/* Remove what writers that are gone have left in `folder`: who lives holds a lock, whatever pid namespace he is in. Where no
- * lock can tell (no regular file, a file system without locks) an hour must do; a snapshot that a dying process may have made
- * whole stays a week for who finds its recording. Errors are ignored: the next open tries again. */
+/* Remove files of writers that have ended from `folder`: a living writer holds a lock, in any pid namespace. Where locks do not
+ * work (no regular file, a file system without locks) files older than an hour are removed; a snapshot that a dying process may have completed
+ * stays a week for the finder of its recording. Errors are ignored: the next open tries again. */
 void sbx_durable_file_sweep(int folder);
 
 #endif

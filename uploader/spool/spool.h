@@ -5,8 +5,8 @@
  *     ID.sbx             waiting to be sent; ID is the payload id in lower hex
  *     raw/ID.raw         snapshots not yet encoded (written by the agent; see agent/)
  *     sent/ID.sbx        delivered; the newest few are kept so that a person can look at what left
- *     bad/               what the server refused for good or nobody could read, kept for a person
- *     .NAME-X.PID.tmp    being written, and locked by who does; whoever opens the spool removes the others
+ *     bad/               payloads that the server refused for good or that could not be read, kept for a person
+ *     .NAME-X.PID.tmp    being written, and locked by the writer; every process that opens the spool removes the others
  *     modules            lines "BUILD-ID-HEX PATH" of this machine, for offline symbolization, and "=HASH NAME" of watches
  *                        and deadlines; never sent
  *     images/            copies of executables that had been deleted or replaced (tool/companion/lost_images.h); never sent

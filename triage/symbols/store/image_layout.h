@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image_layout.h - the bytes of an image, for those who write and read it. */
+/* image_layout.h - the bytes of an image, for its writers and readers. */
 #ifndef SBX_IMAGE_LAYOUT_H
 #define SBX_IMAGE_LAYOUT_H
 
@@ -53,7 +53,7 @@ static inline uint64_t sbx_image_hash_chunk(const uint8_t *raw, size_t bytes)
 }
 
 /* Put what is in a chunk into the digest of all. Of all bytes themselves it would be a tenth of the time that parsing takes.
- * Who makes two files whose chunks have equal hashes gains nothing: what is there stays, whether the second is the same or
+ * An attacker with two files whose chunks have equal hashes gains nothing: the first one stays, whether the second is the same or
  * differs. */
 static inline void sbx_image_digest_chunk(mbedtls_sha256_context *digest, uint64_t number, const uint8_t *raw,
                                           size_t bytes)

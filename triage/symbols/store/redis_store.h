@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* redis_store.h - images by build-id, in Redis or Redis Cluster (redis_keys.h says under which keys).
  *
- * A writer puts the chunks first and the head last, by a compare in the server: nobody sees half an image, and of two writers
- * one sees what the other has put. The chunks of what was replaced stay for an hour, for those who are reading them. What
- * nobody asks for expires. */
+ * A writer puts the chunks first and the head last, by a compare in the server: no reader sees half an image, and of two writers
+ * one sees the image of the other. The chunks of a replaced image stay for an hour, for current readers. Unused
+ * images expire. */
 #ifndef SBX_REDIS_STORE_H
 #define SBX_REDIS_STORE_H
 

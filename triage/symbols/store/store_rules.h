@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_rules.h - what holds in every store: who a tenant is, how a build-id is written, what may replace what. */
+/* store_rules.h - rules of every store: what a tenant is, how a build-id is written, what may replace what. */
 #ifndef SBX_STORE_RULES_H
 #define SBX_STORE_RULES_H
 
