@@ -26,18 +26,18 @@
  *   frames     stallbox_frame_begin(); draw(); stallbox_frame_end();
  *              for a renderer whose presents are not known: slow_frame
  *   deadlines  id = stallbox_deadline_begin("save", 2000); ... stallbox_deadline_end(id);
- *              something is done by a time, whoever does it; many may run at once: deadline
+ *              work that has to be done by a time, by any thread; many may run at once: deadline
  *   watches    id = stallbox_watch_open("worker", 5000); for (;;) { stallbox_watch_rest(id); job = wait_for_job();
  *              stallbox_watch_beat(id); work(job); }
  *              a thread lives: watchdog
  *   tasks      id = stallbox_task_queued(); ... stallbox_task_begin(id); work(); stallbox_task_end(id);
- *              work that one thread queues and another runs: what is slow in it is told with who queued it
+ *              work that one thread queues and another runs: a report of slow work names the queuing function
  *   by hand    stallbox_snapshot(1000): manual
  *
  * Everything here may be called from any thread, unless it says otherwise, and is harmless before the start and after the
  * stop: messages, frames, deadlines, watches and tasks then cost one predictable branch. None of these five allocates, takes a
  * lock or waits; when the recorder has gone to rest with the application, the first of them wakes it (one system call).
- * Their tables have a fixed size: what does not fit is counted and nobody looks after it.
+ * Their tables have a fixed size: entries that do not fit are counted, and not checked.
  *
  * The library links nothing but libc, starts two threads, and never calls exit, abort or printf. It takes no part in
  * C++ exceptions: what a longjmp() or an exception leaves open stays open until the next begin or end of that thread
@@ -196,8 +196,8 @@ STALLBOX_EXPORT void stallbox_watch_close(uint64_t id);
 
 /* ---- tasks ----
  *
- * Work that changes hands: one thread puts it into a queue, another takes it out and runs it. A report of what is slow in it then
- * says who queued it, how long before, and how many lay before it. Queues of GLib are known without these calls. */
+ * Work that changes hands: one thread puts it into a queue, another takes it out and runs it. A report of slow work then
+ * names the function that queued it, how long before, and how many tasks lay before it. Queues of GLib are known without these calls. */
 
 /* The calling thread queues a task: say it just before the task is put into its queue. Keep the id with the task. `queue` is any address
  * that stands for the queue, borrowed for nothing (it is a number; an ordinal of it leaves); NULL: the one queue that has no other name, which is that of
@@ -212,7 +212,7 @@ STALLBOX_EXPORT uint64_t stallbox_task_queued_in(const void *queue);
 STALLBOX_EXPORT void stallbox_task_begin(uint64_t id);
 STALLBOX_EXPORT void stallbox_task_end(uint64_t id);
 
-/* The task was taken out of its queue and will never run. A task that nobody begins, ends or cancels is taken for forgotten
+/* The task was taken out of its queue and will never run. A task that is never begun, ended or cancelled counts as forgotten
  * after a minute, when its place is needed. Any thread; not from a signal handler. */
 STALLBOX_EXPORT void stallbox_task_cancelled(uint64_t id);
 
@@ -227,12 +227,12 @@ enum stallbox_consent {
                                      the spool is deleted */
 };
 
-/* Say what the user said. Remembered in the spool (the file SPOOL/consent), for later runs and for whoever delivers
- * from it: nothing is sent from a spool whose user said no. What was sent before is deleted on the server: whoever
- * delivers from the spool asks it to, until it has (docs/PRIVACY.md). Returns STALLBOX_OK when it holds and is durable;
- * STALLBOX_NOT_RUNNING before the start; STALLBOX_IO_FAILED when it could not be written down: it then holds for this
- * run only. He may also have said it elsewhere (`stallbox consent`): that is put in force here too, and
- * stallbox_read_counts() tells what is. Writes a file: not from a signal handler. */
+/* Set the user's answer. It is stored in the spool (the file SPOOL/consent), for later runs and for every process that delivers
+ * from it: nothing is sent from a spool whose user said no. Data sent before is deleted on the server: the process that
+ * delivers from the spool asks for this until it is done (docs/PRIVACY.md). Returns STALLBOX_OK when the answer is in force and durable;
+ * STALLBOX_NOT_RUNNING before the start; STALLBOX_IO_FAILED when it could not be stored: it is then in force for this
+ * run only. The user may also answer elsewhere (`stallbox consent`): that takes effect here too, and
+ * stallbox_read_counts() returns the answer in force. Writes a file: not from a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_set_consent(enum stallbox_consent consent);
 
 /* ---- when to send ---- */
@@ -241,7 +241,7 @@ STALLBOX_EXPORT enum stallbox_result stallbox_set_consent(enum stallbox_consent 
 enum stallbox_condition {
     STALLBOX_UNMETERED = 1, /* the network costs nothing by the byte */
     STALLBOX_CHARGING = 2,  /* not running down a battery */
-    STALLBOX_IDLE = 4       /* nobody uses the machine now */
+    STALLBOX_IDLE = 4       /* no user works at the machine now */
 };
 
 /* Say which of them hold now, as an or of enum stallbox_condition; those left out do not. Call it again whenever that
@@ -350,10 +350,10 @@ struct stallbox_provider_options {
      * same rules as for walk, in handlers too. May be NULL. */
     int (*step)(struct stallbox_code_frame *frame);
     /* The calling thread, whose `context` it is, is about to wait for a condition, a semaphore or a futex: the kernel's number of the
-     * thread that holds what it waits for; 0: nobody does, or that is not known. The same rules as for walk. May be NULL. */
+     * thread that holds what it waits for; 0: no thread does, or it is not known. The same rules as for walk. May be NULL. */
     uint32_t (*holder)(void *context);
     /* A thread begins to wait for the condition variable (pthread_cond_t) at `condition`. Is that how the runtime waits for
-     * a lock of its own? Then the wait is told as one for a lock: returns the holder's thread id, 0 when nobody holds it or
+     * a lock of its own? Then the wait is reported as one for a lock: returns the holder's thread id, 0 when no thread holds it or
      * it is not known; -1 for other conditions. Called at every such wait of every thread, so it must be quick; otherwise as
      * resolve. May be NULL. */
     int (*lock_holder)(const void *condition);
@@ -389,7 +389,7 @@ STALLBOX_EXPORT int stallbox_provider_tell_name(struct stallbox_provider *provid
                                                 size_t name_bytes);
 
 /* May `bytes` (at most 4096) at `at` be read? 1 or 0. The kernel is asked (100 ns). Its answer is kept for one walk of an
- * interrupted thread, and for 10 ms otherwise; in lock_holder it is not kept. Nobody's handler of faults is touched. To be asked of pointers that may be stale or half written. Signal safe. */
+ * interrupted thread, and for 10 ms otherwise; in lock_holder it is not kept. No handler of faults is touched. For pointers that may be stale or half written. Signal safe. */
 STALLBOX_EXPORT int stallbox_provider_can_read(const void *at, size_t bytes);
 
 /* The id of a function by its place in the source: FNV-1a, 64 bits, of the bytes "SOURCE:LINE", and ":NAME" when `name` is
