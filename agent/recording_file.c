@@ -169,7 +169,7 @@ static uint64_t lay_out(struct sbx_recording_header *header, const struct shape 
         {&header->modules, shape->modules, sizeof(struct sbx_module_entry)},
         {&header->threads, shape->threads, sizeof(struct sbx_thread_entry)},
         {&header->watches, SBX_WATCHES_MAX, sizeof(struct sbx_watch_entry)},
-        {&header->kinds, SBX_MESSAGE_KINDS, sizeof(struct sbx_kind_entry)},
+        {&header->kinds, SBX_MESSAGE_KINDS + SBX_SCENES, sizeof(struct sbx_kind_entry)},
         {&header->tasks, shape->tasks, sizeof(struct sbx_task_entry)},
         {&header->queues, SBX_QUEUES_MAX, sizeof(struct sbx_queue_entry)},
         {&header->frames, shape->frames, sizeof(uint64_t)},

@@ -289,6 +289,7 @@ static int begin(const struct sbx_trigger_entry *trigger, uint32_t after_ms, uin
 {
     maker.trigger = *trigger;
     maker.trigger.after_ms = after_ms;
+    maker.trigger.scene = sbx_load_relaxed(&sbx_the_agent.scene);
     maker.due_ns = now_ns + (uint64_t)after_ms * 1000000u;
     maker.is_pending = true;
     make_id(maker.id);

@@ -218,6 +218,18 @@ void stallbox_message_name(uint32_t kind, const char *name)
     }
 }
 
+void stallbox_set_scene(uint32_t scene)
+{
+    sbx_store_relaxed(&sbx_the_agent.scene, scene < SBX_SCENES ? scene : 0);
+}
+
+void stallbox_scene_name(uint32_t scene, const char *name)
+{
+    if ((stallbox_is_running() || sbx_forked_child_is_to_come()) && name != NULL) {
+        sbx_scene_set_name(scene, name);
+    }
+}
+
 void stallbox_frame_begin(void)
 {
     if (sbx_capture_is_open()) {

@@ -19,6 +19,7 @@ void sbx_the_agent_forget_parent(void)
     parent = sbx_the_agent;
     memset(&sbx_the_agent, 0, sizeof sbx_the_agent);
     memcpy(sbx_the_agent.app_name, parent.app_name, sizeof parent.app_name);
+    sbx_the_agent.scene = parent.scene;
     memcpy(sbx_the_agent.app_version, parent.app_version, sizeof parent.app_version);
     memcpy(sbx_the_agent.rows_folder, parent.rows_folder, sizeof parent.rows_folder);
     sbx_the_agent.companion_key = parent.companion_key;

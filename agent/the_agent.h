@@ -35,6 +35,7 @@ struct sbx_agent {
     uint32_t consent_said; /* enum sbx_consent: the last word that was said; other words in the spool are news */
     char app_name[SBX_APP_NAME_MAX]; /* set before the start: what the application is called; "": not told */
     uint32_t app_version[3];
+    uint32_t scene; /* which the application said last (stallbox_set_scene); 0: none. Any thread writes it */
     struct sbx_family_entry family; /* set before the start of a worker: whose it is */
     uint32_t parent_modules;        /* the same: how many modules its parent had */
     uint64_t companion_key; /* set before the start: names who makes snapshots that we cannot write; 0: nobody */

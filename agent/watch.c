@@ -323,6 +323,7 @@ static void rest(uint32_t bell)
         sbx_gaps_look(&watch.gaps, watch.asleep_ns, due_ns, now_ns, true);
         begin_work(now_ns);
         sbx_the_capture.header->heartbeat_ns = now_ns;
+        sbx_the_capture.header->scene = sbx_load_relaxed(&sbx_the_agent.scene);
         if (watch.settings.enabled != 0) {
             sbx_watchdog_look_at_watches(&watch.settings, &watch.gaps, now_ns);
         }
@@ -389,6 +390,7 @@ static void tick(uint64_t now_ns)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
     header->heartbeat_ns = now_ns;
+    header->scene = sbx_load_relaxed(&sbx_the_agent.scene);
     if (watch.last_tick_ns != 0) {
         int64_t distance_ns = (int64_t)(now_ns - watch.last_tick_ns), mean_ns = (int64_t)header->async_interval_ns;
         header->async_interval_ns = (uint64_t)(mean_ns == 0 ? distance_ns : mean_ns + (distance_ns - mean_ns) / 16);

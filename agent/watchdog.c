@@ -7,6 +7,7 @@
 #include "process_state.h"
 #include "snapshot_maker.h"
 #include "stall_ends.h"
+#include "the_agent.h"
 #include "the_capture.h"
 #include "thread_block.h"
 #include "thread_registry.h"
@@ -118,6 +119,7 @@ static void leave_note(const struct look *look)
     note->thread = look->noted->index;
     note->message = look->noted_message;
     note->message_kind = look->noted_kind;
+    note->scene = sbx_load_relaxed(&sbx_the_agent.scene);
     note->begin_ns = look->noted_begin_ns;
     sbx_store_release(&note->open, 1); /* order: release note.open */
 }

@@ -13,6 +13,10 @@ enum job {
     JOB_RENDER = 2
 };
 
+enum scene {
+    SCENE_READER = 1
+};
+
 static double width;
 
 __attribute__((noinline)) static void lay_out_the_page(long ms)
@@ -50,6 +54,8 @@ int main(void)
     }
     stallbox_message_name(JOB_SCROLL, "scroll");
     stallbox_message_name(JOB_RENDER, "render the page");
+    stallbox_scene_name(SCENE_READER, "the reader");
+    stallbox_set_scene(SCENE_READER);
     if (pthread_create(&worker, NULL, work, NULL) != 0) {
         return 1;
     }

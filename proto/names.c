@@ -739,12 +739,24 @@ uint64_t sbx_app_what(const char *name)
     return name[0] == '\0' ? 0 : hash != 0 ? hash : 1;
 }
 
-uint64_t sbx_message_kind_what(const uint8_t *app_build_id, size_t bytes, uint32_t kind)
+/* The low 40 bits of FNV-1a of the build-id, a number and what sort of number it is (0: that is left out). */
+static uint64_t number_what(const uint8_t *app_build_id, size_t bytes, uint32_t number, uint8_t sort)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < bytes; i++) {
         hash = (hash ^ app_build_id[i]) * UINT64_C(0x100000001b3);
     }
-    hash = (hash ^ (kind & 0xff)) * UINT64_C(0x100000001b3);
-    return bytes == 0 || kind == 0 ? 0 : hash & UINT64_C(0xffffffffff);
+    hash = (hash ^ (number & 0xff)) * UINT64_C(0x100000001b3);
+    hash = sort != 0 ? (hash ^ sort) * UINT64_C(0x100000001b3) : hash;
+    return bytes == 0 || number == 0 ? 0 : hash & UINT64_C(0xffffffffff);
+}
+
+uint64_t sbx_message_kind_what(const uint8_t *app_build_id, size_t bytes, uint32_t kind)
+{
+    return number_what(app_build_id, bytes, kind, 0);
+}
+
+uint64_t sbx_scene_what(const uint8_t *app_build_id, size_t bytes, uint32_t scene)
+{
+    return number_what(app_build_id, bytes, scene, 's');
 }

@@ -38,6 +38,8 @@ const char *sbx_fd_class_name(uint32_t fd_class);
 uint64_t sbx_app_what(const char *name);
 
 uint64_t sbx_message_kind_what(const uint8_t *app_build_id, size_t bytes, uint32_t kind);
+/* The same of a scene. */
+uint64_t sbx_scene_what(const uint8_t *app_build_id, size_t bytes, uint32_t scene);
 
 /* Name of an x86-64 Linux system call ("futex"), or NULL. Only the blocking ones worth naming. */
 const char *sbx_syscall_name(uint64_t number);

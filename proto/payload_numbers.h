@@ -254,7 +254,8 @@ enum sbx_op {
     SBX_OP_G_ASYNC_QUEUE_PUSH = 203, SBX_OP_PTHREAD_CREATE = 204, SBX_OP_UV_QUEUE_WORK = 205,
     SBX_OP_UV_ASYNC_SEND = 206, SBX_OP_UV_TIMER_START = 207, SBX_OP_UV_FS = 208, SBX_OP_QT_POST_EVENT = 209,
     SBX_OP_EVENT_ACTIVE = 210, SBX_OP_QT_TIMER = 211, SBX_OP_QT_THREAD_POOL = 212,
-    SBX_OP_MAX = 224
+    SBX_OP_MAX = 224,
+    SBX_SCENES = 256 /* of an application, 1 to 255 (Trigger.scene) */
 };
 /* clang-format on */
 

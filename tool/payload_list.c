@@ -341,6 +341,12 @@ static void learn_modules(const struct sbx_snapshot *snapshot, struct sbx_symbol
                 fprintf(index, "=%010llx %s\n", (unsigned long long)what, snapshot->kinds[i].name);
             }
         }
+        for (uint32_t i = 1; i < snapshot->scene_count && (app->flags & SBX_MODULE_MAIN) != 0; i++) {
+            uint64_t what = sbx_scene_what(app->build_id, app->build_id_bytes, i);
+            if (what != 0 && snapshot->scenes[i].name[0] != '\0' && strchr(snapshot->scenes[i].name, '\n') == NULL) {
+                fprintf(index, "=%010llx %s\n", (unsigned long long)what, snapshot->scenes[i].name);
+            }
+        }
     }
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);

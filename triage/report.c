@@ -387,6 +387,10 @@ static int name_kinds(struct sbx_report *report, const struct sbx_symbolizer *sy
         const char *name = what != 0 ? sbx_symbolizer_watch_name(symbolizer, what) : NULL;
         report->kind_names[kind] = name != NULL ? sbx_arena_intern(report->arena, name) : NULL;
     }
+    uint64_t scene_what = sbx_scene_what(stall->app_build_id, stall->app_build_id_bytes, stall->trigger.scene);
+    const char *scene_name =
+        symbolizer != NULL && scene_what != 0 ? sbx_symbolizer_watch_name(symbolizer, scene_what) : NULL;
+    report->scene_name = scene_name != NULL ? sbx_arena_intern(report->arena, scene_name) : NULL;
     report->message_kind = stall->trigger.message_kind;
     for (size_t i = 0; i < judged->record_count && report->message_kind == 0 && stall->trigger.message != 0; i++) {
         const struct sbx_stall_record *record = &stall->records[judged->record_begin + i];
@@ -395,6 +399,16 @@ static int name_kinds(struct sbx_report *report, const struct sbx_symbolizer *sy
         }
     }
     return 0;
+}
+
+void sbx_report_scene_text(const struct sbx_report *report, char text_out[SBX_KIND_TEXT_BYTES])
+{
+    text_out[0] = '\0';
+    if (report->scene_name != NULL) {
+        snprintf(text_out, SBX_KIND_TEXT_BYTES, "%s", report->scene_name);
+    } else if (report->stall->trigger.scene != 0) {
+        snprintf(text_out, SBX_KIND_TEXT_BYTES, "scene %u", report->stall->trigger.scene);
+    }
 }
 
 void sbx_report_kind_text(const struct sbx_report *report, uint32_t kind, char text_out[SBX_KIND_TEXT_BYTES])

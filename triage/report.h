@@ -100,6 +100,7 @@ struct sbx_report {
     const char **watch_names; /* by watch of the stall; NULL: none is known */
     const char **kind_names;  /* SBX_OP_MAX, by message kind; NULL: none is known */
     uint32_t message_kind;    /* of the judged message, as the application numbers them; 0: not told */
+    const char *scene_name;   /* of the scene that the trigger tells; NULL: not known */
     struct sbx_verdict verdict;
     int64_t packed_ns; /* when the payload's file was written, by the wall clock; 0 not known. The caller's to set */
     char app_name[64]; /* as it was called (run --app), else the executable's name */
@@ -120,6 +121,8 @@ enum {
 
 /* What messages of a kind are called: "render" in quotes, or "of kind 7" where only its number is known. "" for kind 0. */
 void sbx_report_kind_text(const struct sbx_report *report, uint32_t kind, char text_out[SBX_KIND_TEXT_BYTES]);
+/* The scene that the application was in: its name, else "scene 7"; "" where it told none. */
+void sbx_report_scene_text(const struct sbx_report *report, char text_out[SBX_KIND_TEXT_BYTES]);
 
 /* Give every frame its names. Returns 0 and a report (given), -EINVAL when this is no stall but how one ended, or -ENOMEM. Missing symbols are no error. `symbolizer` (may be
  * NULL) is borrowed until it returns. The verdict is empty until sbx_attribute() (attribute.h) has filled it. */

@@ -70,6 +70,13 @@ static void note_modules(struct sbx_spool *spool, const struct sbx_snapshot *sna
             return;
         }
     }
+    for (uint32_t i = 1; i < snapshot->scene_count && app != NULL; i++) {
+        uint64_t what = sbx_scene_what(app->build_id, app->build_id_bytes, i);
+        const char *name = snapshot->scenes[i].name;
+        if (name[0] != 0 && sbx_spool_note_watch(spool, what, name) == -ENOMEM) {
+            return;
+        }
+    }
     if (sbx_spool_save_modules(spool) != 0) {
         return; /* still noted: the next snapshot saves it */
     }

@@ -52,7 +52,7 @@ const char *sbx_recording_check(const struct sbx_recording_header *header, uint6
     if (!section_fits(&header->watches, whole, sizeof(struct sbx_watch_entry), SBX_WATCHES_MAX)) {
         return "is a damaged recording (watches)";
     }
-    if (!section_fits(&header->kinds, whole, sizeof(struct sbx_kind_entry), SBX_MESSAGE_KINDS)) {
+    if (!section_fits(&header->kinds, whole, sizeof(struct sbx_kind_entry), SBX_MESSAGE_KINDS + SBX_SCENES)) {
         return "is a damaged recording (message kinds)";
     }
     if (!section_fits(&header->tasks, whole, sizeof(struct sbx_task_entry), SBX_TASKS_MAX) ||

@@ -130,6 +130,7 @@ struct sbx_trigger_entry sbx_recovery_trigger(const struct sbx_recording_header 
                                         : SBX_FAULT_UNKNOWN,
         .end_ns = was_seen ? crash->at_ns : last_sign_ns,
         .in_progress = !has_crashed,
+        .scene = header->scene,
     };
     if (was_seen && crash->thread != UINT32_MAX) {
         trigger.thread = crash->thread;
@@ -139,6 +140,7 @@ struct sbx_trigger_entry sbx_recovery_trigger(const struct sbx_recording_header 
         trigger.begin_ns = header->note.begin_ns;
         trigger.message = header->note.message;
         trigger.message_kind = header->note.message_kind;
+        trigger.scene = header->note.scene;
         trigger.threshold_ms = settings->note_ms;
         trigger.in_progress = 1;
     }

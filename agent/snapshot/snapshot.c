@@ -141,12 +141,15 @@ static int read_watches(struct sbx_snapshot *snapshot, const uint8_t *data)
 /* What was being written while it was copied has no name yet. */
 static int read_kinds(struct sbx_snapshot *snapshot, const uint8_t *data)
 {
-    snapshot->kind_count = snapshot->header.kinds.count;
-    snapshot->kinds = calloc(snapshot->kind_count == 0 ? 1 : snapshot->kind_count, sizeof *snapshot->kinds);
+    uint32_t count = snapshot->header.kinds.count;
+    snapshot->kinds = calloc(count == 0 ? 1 : count, sizeof *snapshot->kinds);
     if (snapshot->kinds == NULL) {
         return -ENOMEM;
     }
-    for (uint32_t i = 0; i < snapshot->kind_count; i++) {
+    snapshot->kind_count = smaller(count, SBX_MESSAGE_KINDS);
+    snapshot->scene_count = count - snapshot->kind_count;
+    snapshot->scenes = snapshot->kinds + snapshot->kind_count;
+    for (uint32_t i = 0; i < count; i++) {
         struct sbx_kind_entry *kind = &snapshot->kinds[i];
         memcpy(kind, data + snapshot->header.kinds.at + (size_t)i * sizeof *kind, sizeof *kind);
         kind->name[kind->state == SBX_KIND_SET ? sizeof kind->name - 1 : 0] = 0;
@@ -204,6 +207,9 @@ static void tame_header(struct sbx_recording_header *header)
     }
     if (header->trigger.message_kind >= SBX_MESSAGE_KINDS) {
         header->trigger.message_kind = 0;
+    }
+    if (header->trigger.scene >= SBX_SCENES) {
+        header->trigger.scene = 0;
     }
     if (header->trigger.kind >= SBX_TRIGGER_KINDS) {
         header->trigger.kind = SBX_TRIGGER_NONE;

@@ -52,6 +52,8 @@ struct sbx_snapshot {
     struct sbx_kind_entry *kinds; /* kind_count, by kind: what the application calls its messages; name "" or
                                                    NUL-terminated */
     uint32_t kind_count;
+    struct sbx_kind_entry *scenes; /* scene_count, by scene: the same of scenes. Within `kinds` */
+    uint32_t scene_count;
     struct sbx_queue_entry *queues; /* queue_count: those that something came into */
     uint32_t queue_count;
     uint32_t module_count;

@@ -6,7 +6,10 @@
 #include "recording_format.h"
 #include "the_capture.h"
 
-static struct sbx_kind_entry kind_names[SBX_MESSAGE_KINDS];
+enum {
+    NAMES = SBX_MESSAGE_KINDS + SBX_SCENES /* the first scene stands behind the last kind */
+};
+static struct sbx_kind_entry kind_names[NAMES];
 
 static bool set(struct sbx_kind_entry *entry, const char *name)
 {
@@ -22,31 +25,45 @@ static bool set(struct sbx_kind_entry *entry, const char *name)
     return true;
 }
 
-static void publish(uint32_t kind)
+static void publish(uint32_t place)
 {
     const struct sbx_section *section = &sbx_the_capture.header->kinds;
     /* order: acquire kind.state */
-    if (kind < section->count && sbx_load_acquire(&kind_names[kind].state) == SBX_KIND_SET) {
-        (void)set((struct sbx_kind_entry *)(void *)((uint8_t *)sbx_the_capture.header + section->at) + kind,
-                  kind_names[kind].name);
+    if (place < section->count && sbx_load_acquire(&kind_names[place].state) == SBX_KIND_SET) {
+        (void)set((struct sbx_kind_entry *)(void *)((uint8_t *)sbx_the_capture.header + section->at) + place,
+                  kind_names[place].name);
+    }
+}
+
+static SBX_HOOK_SAFE void keep(uint32_t place, const char *name)
+{
+    if (!set(&kind_names[place], name)) {
+        return;
+    }
+    sbx_fence_seq_cst(); /* either we see that there is a recording, or who begins it sees the name */
+    if (sbx_capture_is_ours()) {
+        publish(place);
     }
 }
 
 SBX_HOOK_SAFE void sbx_message_set_name(uint32_t kind, const char *name)
 {
-    if (kind == 0 || kind >= SBX_MESSAGE_KINDS || !set(&kind_names[kind], name)) {
-        return;
+    if (kind != 0 && kind < SBX_MESSAGE_KINDS) {
+        keep(kind, name);
     }
-    sbx_fence_seq_cst(); /* either we see that there is a recording, or who begins it sees the name */
-    if (sbx_capture_is_ours()) {
-        publish(kind);
+}
+
+SBX_HOOK_SAFE void sbx_scene_set_name(uint32_t scene, const char *name)
+{
+    if (scene != 0 && scene < SBX_SCENES) {
+        keep(SBX_MESSAGE_KINDS + scene, name);
     }
 }
 
 void sbx_message_names_publish(void)
 {
     sbx_fence_seq_cst();
-    for (uint32_t kind = 1; kind < SBX_MESSAGE_KINDS; kind++) {
-        publish(kind);
+    for (uint32_t place = 1; place < NAMES; place++) {
+        publish(place);
     }
 }

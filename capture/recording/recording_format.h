@@ -13,7 +13,7 @@
  *   watches_at      +--------------------------------------------------+         with a new generation
  *                   | watches           struct sbx_watch_entry[n]      |  watches and deadlines that are open now
  *   kinds_at        +--------------------------------------------------+
- *                   | message kinds     struct sbx_kind_entry[n]       |  immortal; what the application calls them
+ *                   | message kinds     struct sbx_kind_entry[n]       |  immortal; what the application calls them, and its scenes
  *   tasks_at        +--------------------------------------------------+
  *                   | tasks             struct sbx_task_entry[n]       |  tasks that are queued, or run, now
  *   queues_at       +--------------------------------------------------+
@@ -100,8 +100,8 @@ struct sbx_trigger_entry {
     uint32_t fault;        /* enum sbx_fault: what kind of signal that was */
     uint32_t message_kind; /* of the judged message, as the application numbers them; 0: not told */
     /* SBX_TRIGGER_END alone: how the stall ended, which its snapshot told while it went on */
-    uint32_t ended; /* enum sbx_stall_end */
-    uint32_t reserved;
+    uint32_t ended;       /* enum sbx_stall_end */
+    uint32_t scene;       /* that the application was in, as it numbers them, below SBX_SCENES; 0: not told */
     uint8_t first_id[16]; /* of that snapshot */
 };
 
@@ -120,7 +120,7 @@ struct sbx_note {
     uint64_t message;
     uint64_t begin_ns;
     uint32_t message_kind;
-    uint32_t reserved;
+    uint32_t scene; /* as of a trigger */
 };
 
 enum {
@@ -319,7 +319,7 @@ struct sbx_recording_header {
     struct sbx_told told[SBX_TOLD_MAX];
     char app_name[SBX_APP_NAME_MAX]; /* what `stallbox run --app` calls the application; "": not told. Local only */
     uint32_t app_version[3];         /* the same, major, minor, patch; all 0: not told */
-    uint32_t reserved_app;
+    uint32_t scene;                  /* that the application is in, at the watch thread's last tick */
     struct sbx_family_entry family;
     struct sbx_runtime_entry runtimes[SBX_RUNTIMES_MAX];
     struct sbx_section tasks, queues;

@@ -164,7 +164,7 @@ static void put_labels(struct sbx_document *json, const struct sbx_issue_sums *s
 {
     static const char *const names[SBX_FACT_KINDS] = {"causes",  "details",    "functions", "holders",  "wakers",
                                                       "rivals",  "pairs",      "times",     "triggers", "systems",
-                                                      "kernels", "processors", "memory",    "before"};
+                                                      "kernels", "processors", "memory",    "before",   "scenes"};
     for (int kind = 0; kind < SBX_FACT_KINDS; kind++) {
         sbx_document_open(json, names[kind], '[');
         for (size_t i = 0; i < sums->label_count[kind]; i++) {

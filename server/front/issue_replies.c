@@ -78,6 +78,7 @@ static char *room_of(struct sbx_issues_ask *ask, const char *name, size_t *bytes
                  {"app", ask->app, sizeof(ask->app)},
                  {"version", ask->version, sizeof(ask->version)},
                  {"cause", ask->cause, sizeof(ask->cause)},
+                 {"scene", ask->scene, sizeof(ask->scene)},
                  {"state", ask->state, sizeof(ask->state)},
                  {"since", ask->since, sizeof(ask->since)},
                  {"until", ask->until, sizeof(ask->until)},
@@ -106,7 +107,7 @@ static int read_ask(const struct sbx_arguments *arguments, struct ask *ask, stru
                 return refuse(reply, "limit", "is a number from 1 to 1000");
         } else if (!room) {
             return refuse(reply, "list",
-                          "has one that is none of q, app, version, cause, state, since, until, sort,"
+                          "has one that is none of q, app, version, cause, scene, state, since, until, sort,"
                           " limit, cursor");
         } else if (strlen(value) >= bytes) {
             return refuse(reply, name, "is too long");
@@ -128,6 +129,7 @@ static int understand(struct ask *ask, struct sbx_reply *reply)
     query->span = (struct sbx_issue_span){text->version, first_day, last_day, NULL};
     query->app = text->app;
     query->cause = text->cause;
+    query->scene = text->scene;
     query->text = text->text;
     if (sort < 0)
         return refuse(reply, "sort", "is one of stalls, machines, last, first");
@@ -150,9 +152,10 @@ int sbx_issue_reply_list(const struct sbx_store_view *view, const struct sbx_arg
         result = understand(&ask, reply);
     if (result < 0)
         return result;
-    if (sbx_store_min_machines(view->store) > 1 && (*ask.text.version || *ask.text.since || *ask.text.until)) {
+    if (sbx_store_min_machines(view->store) > 1 &&
+        (*ask.text.version || *ask.text.since || *ask.text.until || *ask.text.scene)) {
         sbx_reply_text(reply, 403,
-                       "this server runs with --min-machines: versions and days could be of fewer machines");
+                       "this server runs with --min-machines: versions, days and scenes could be of fewer machines");
         return -EINVAL;
     }
     size_t max = (size_t)ask.limit, count = 0;

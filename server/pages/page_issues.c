@@ -177,6 +177,9 @@ static void put_more(struct sbx_byte_buffer *page, const struct sbx_issues_page 
     case ISSUES_MORE_VERSION:
         sbx_fill_text(&at, ask->version);
         break;
+    case ISSUES_MORE_SCENE:
+        sbx_fill_text(&at, ask->scene);
+        break;
     case ISSUES_MORE_CAUSE:
         sbx_fill_text(&at, ask->cause);
         break;
@@ -211,6 +214,9 @@ void sbx_page_issues(const struct sbx_issues_page *list, struct sbx_byte_buffer 
         break;
     case ISSUES_VERSION:
         sbx_fill_text(&at, ask->version);
+        break;
+    case ISSUES_SCENE:
+        sbx_fill_text(&at, ask->scene);
         break;
     case ISSUES_CAUSES:
         put_options(page, causes, sizeof(causes) / sizeof(causes[0]), ask->cause);

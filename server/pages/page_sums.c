@@ -27,10 +27,25 @@ static void put_word(const struct sums_page *to, enum sbx_fact_kind kind, const 
         sbx_fill_markup(to->page, &sums_rest_markup);
         return;
     }
-    if (!to->of || kind != SBX_FACT_FUNCTION) {
+    if (!to->of || (kind != SBX_FACT_FUNCTION && kind != SBX_FACT_SCENE)) {
         SBX_FILL(to->page, sums_word, at) {
         case SUMS_WORD_TEXT:
             sbx_fill_text(&at, word);
+            break;
+        }
+        return;
+    }
+    if (kind == SBX_FACT_SCENE) {
+        SBX_FILL(to->page, sums_scene, at) {
+        case SUMS_SCENE_WORD:
+        case SUMS_SCENE_TEXT:
+            sbx_fill_text(&at, word);
+            break;
+        case SUMS_SCENE_APP:
+            sbx_fill_text(&at, to->of->app ? to->of->app : "");
+            break;
+        case SUMS_SCENE_VERSION:
+            sbx_fill_text(&at, to->of->version);
             break;
         }
         return;
@@ -116,9 +131,9 @@ static void put_tables(const struct sums_page *to)
     } tables[] = {{SBX_FACT_DETAIL, "Causes, by time"},      {SBX_FACT_TIME, "Where its time went"},
                   {SBX_FACT_FUNCTION, "Functions, by time"}, {SBX_FACT_PAIR, "Who waited for whom"},
                   {SBX_FACT_RIVAL, "Who had the processor"}, {SBX_FACT_BEFORE, "In the 5 s before, in so many stalls"},
-                  {SBX_FACT_TRIGGER, "Triggers, by time"},   {SBX_FACT_OS, "Systems, by stalls"},
-                  {SBX_FACT_KERNEL, "Kernels, by stalls"},   {SBX_FACT_CORES, "Processors, by stalls"},
-                  {SBX_FACT_MEMORY, "Memory, by stalls"}};
+                  {SBX_FACT_SCENE, "Scenes, by stalls"},     {SBX_FACT_TRIGGER, "Triggers, by time"},
+                  {SBX_FACT_OS, "Systems, by stalls"},       {SBX_FACT_KERNEL, "Kernels, by stalls"},
+                  {SBX_FACT_CORES, "Processors, by stalls"}, {SBX_FACT_MEMORY, "Memory, by stalls"}};
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
         put_table(to, tables[i].kind, tables[i].title);
 }

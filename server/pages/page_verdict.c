@@ -49,6 +49,20 @@ static void put_conditions(struct sbx_fill *at, const struct sbx_report *report)
         sbx_fill_textf(at, ", message %s", kind);
 }
 
+/* The page or state that the user was in, where the application told one. */
+static void put_scene(struct sbx_byte_buffer *page, const struct sbx_report *report)
+{
+    char scene[SBX_KIND_TEXT_BYTES];
+    sbx_report_scene_text(report, scene);
+    if (scene[0] == '\0')
+        return;
+    SBX_FILL(page, verdict_scene, at) {
+    case VERDICT_SCENE_NAME:
+        sbx_fill_text(&at, scene);
+        break;
+    }
+}
+
 static void put_version(struct sbx_fill *at, const uint32_t version[3])
 {
     if (version[0] || version[1] || version[2])
@@ -207,6 +221,9 @@ void sbx_page_verdict(struct sbx_byte_buffer *page, const struct sbx_report *rep
     case VERDICT_CULPRIT:
         if (verdict->culprit_thread >= 0 && (uint32_t)verdict->culprit_thread < stall->thread_count)
             put_culprit(page, report);
+        break;
+    case VERDICT_SCENE:
+        put_scene(page, report);
         break;
     case VERDICT_MACHINE:
         put_machine(&at, stall);

@@ -43,7 +43,7 @@ void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_issue_su
 
 /* What was asked for, as it stands in an address; "" any. */
 struct sbx_issues_ask {
-    char text[200], app[80], version[40], cause[24], state[16], since[16], until[16], sort[16];
+    char text[200], app[80], version[40], cause[24], state[16], since[16], until[16], sort[16], scene[80];
 };
 
 /* `/issues`: issues by what is asked for; `sums` has the durations and days of each. */

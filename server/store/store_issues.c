@@ -37,7 +37,9 @@ static int prepare(struct sbx_store *store, const char *sql, struct sbx_statemen
              " instr(lower(s.app), lower(?7)) > 0) AND (?8 < 0 OR i.state = ?8 OR (?8 = 0 AND i.state = 3))"           \
              " AND (?9 <= 1 OR p.sure >= ?9) AND (?12 = 0 OR NOT EXISTS(SELECT 1 FROM place x WHERE x.issue = i.num "  \
              "AND"                                                                                                     \
-             " x.tenant IS NOT ?12)) GROUP BY i.num ORDER BY "
+             " x.tenant IS NOT ?12)) AND (?13 = '' OR EXISTS(SELECT 1 FROM label l JOIN word w ON w.num = l.word "     \
+             "WHERE"                                                                                                   \
+             " l.place = p.num AND l.day = -1 AND l.kind = 14 AND w.text = ?13)) GROUP BY i.num ORDER BY "
 
 int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_issue_query *query,
                           struct sbx_issue_row *rows, size_t max, size_t *count_out)
@@ -70,6 +72,7 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
         sbx_bind_integer(statement, 10, (int64_t)max);
         sbx_bind_integer(statement, 11, query->skip);
         sbx_bind_integer(statement, 12, (int64_t)view->app);
+        sbx_bind_text(statement, 13, query->scene ? query->scene : "");
         while (count < max && (result = sbx_store_step(statement)) > 0) {
             struct found *one = &found[count++];
             memcpy(one->id, sbx_column_blob(statement, 0), SBX_ID_BYTES);

@@ -38,6 +38,7 @@ static inline bool sbx_issue_span_has_all_days(const struct sbx_issue_span *span
 
 struct sbx_issue_query {
     struct sbx_issue_span span;
+    const char *scene;              /* NULL or "" any */
     const char *app, *cause, *text; /* text: in the path, the function, the headline or the application */
     int state;                      /* enum sbx_issue_state; OPEN has REOPENED too; -1 any */
     enum sbx_issue_order order;

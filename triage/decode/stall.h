@@ -163,6 +163,7 @@ struct sbx_stall {
         uint32_t after_ms;     /* recording went on for so long afterwards */
         uint32_t frames;       /* frames dropped in a burst; 0: it was none */
         uint32_t message_kind; /* of the judged message, as the application numbers them; 0: not told */
+        uint32_t scene;        /* that the application was in, likewise; below SBX_SCENES */
     } trigger;
     /* How it ended, where it was told while it went on: of kind SBX_TRIGGER_END by the payload itself, else once it was
      * completed. */

@@ -195,6 +195,7 @@ static int take_trigger(struct sbx_stall *stall, const Stallbox__V1__Trigger *tr
     stall->trigger.after_ms = trigger->after_ms;
     stall->trigger.frames = trigger->frames;
     stall->trigger.message_kind = trigger->message_kind < SBX_OP_MAX ? trigger->message_kind : 0;
+    stall->trigger.scene = trigger->scene < SBX_SCENES ? trigger->scene : 0;
     return 0;
 }
 

@@ -164,6 +164,11 @@ size_t sbx_stall_facts(const struct sbx_report *report, struct sbx_stall_fact fa
     add_who(&facts, verdict, interval_ms);
     add(&facts, SBX_FACT_TRIGGER, interval_ms, "%s", sbx_trigger_name(report->stall->trigger.kind));
     add_machine(&facts, report->stall);
+    char scene[SBX_KIND_TEXT_BYTES];
+    sbx_report_scene_text(report, scene);
+    if (scene[0] != '\0') {
+        add(&facts, SBX_FACT_SCENE, 0, "%s", scene);
+    }
     add_before(&facts, report);
     add_times(&facts, verdict);
     return facts.count;

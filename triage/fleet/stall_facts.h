@@ -22,6 +22,7 @@ enum sbx_fact_kind {
     SBX_FACT_CORES = 11,
     SBX_FACT_MEMORY = 12,
     SBX_FACT_BEFORE = 13, /* what its thread did in the seconds before (stall_before.h): several a stall, or none */
+    SBX_FACT_SCENE = 14,  /* that the application was in: one a stall, where it was told */
     SBX_FACT_KINDS,
 };
 

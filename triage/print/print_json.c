@@ -127,6 +127,10 @@ static void put_head(struct sbx_json *json, const struct sbx_report *report)
         sbx_json_put_unsigned(json, "message_kind", report->message_kind);
         sbx_json_put_text(json, "message_name", report->kind_names[report->message_kind]);
     }
+    if (stall->trigger.scene != 0) {
+        sbx_json_put_unsigned(json, "scene", stall->trigger.scene);
+        sbx_json_put_text(json, "scene_name", report->scene_name);
+    }
     sbx_json_key(json, "watch");
     if (stall->trigger.watch >= 0) {
         put_watch(json, report, (uint32_t)stall->trigger.watch);

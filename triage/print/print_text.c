@@ -54,6 +54,11 @@ static int put_promise(FILE *text, const struct sbx_report *report)
         sbx_report_kind_text(report, report->message_kind, kind);
         lines += sbx_text_wrapped(text, "message", kind);
     }
+    char scene[SBX_KIND_TEXT_BYTES];
+    sbx_report_scene_text(report, scene);
+    if (scene[0] != '\0') {
+        lines += sbx_text_wrapped(text, "scene", scene);
+    }
     if (stall->trigger.frames > 1) {
         snprintf(line, sizeof line, "%u of the last 32 dropped", stall->trigger.frames);
         lines += sbx_text_wrapped(text, "frames", line);

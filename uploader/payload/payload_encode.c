@@ -363,6 +363,7 @@ static void encode_trigger(const struct sbx_redacted *redacted, Stallbox__V1__Tr
     out->signal = redacted->trigger.signal;
     out->fault = redacted->trigger.fault;
     out->ended = redacted->trigger.ended;
+    out->scene = redacted->trigger.scene;
 }
 
 static void encode_redactions(const struct sbx_redacted *redacted, Stallbox__V1__Redactions *out)

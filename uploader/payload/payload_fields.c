@@ -82,6 +82,7 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     NUMBER(SBX_IN_TRIGGER, 12, "frames", SBX_BURST_MAX, "how many frames were dropped"),
     NUMBER(SBX_IN_TRIGGER, 13, "message_kind", SBX_OP_MAX - 1, "number the program gives such messages"),
     NUMBER(SBX_IN_TRIGGER, 14, "ended", SBX_END_KINDS - 1, "how a stall ended that was told before"),
+    NUMBER(SBX_IN_TRIGGER, 15, "scene", SBX_SCENES - 1, "number of the page or state that the program said it was in"),
     CHILD(10, SBX_IN_MODULES, "modules", "framing of the group below"),
     COLUMN(SBX_IN_MODULES, 1, SBX_FIELD_UINT, "kind", 6, "app, system, agent, vdso, other, runtime"),
     COLUMN(SBX_IN_MODULES, 2, SBX_FIELD_BUILD_ID, "build_id", 0, "which build of a library, or which kind of runtime"),

@@ -242,6 +242,7 @@ static void fill_trigger(struct sbx_redaction_work *work)
     redacted->trigger.after_ms = trigger->after_ms < AFTER_MAX_MS ? trigger->after_ms : AFTER_MAX_MS;
     redacted->trigger.frames = trigger->frames < SBX_BURST_FRAMES_MAX ? trigger->frames : SBX_BURST_FRAMES_MAX;
     redacted->trigger.message_kind = trigger->message_kind < SBX_MESSAGE_KINDS ? trigger->message_kind : 0;
+    redacted->trigger.scene = trigger->scene < SBX_SCENES ? trigger->scene : 0;
     redacted->trigger.duration_us = trigger->begin_ns != 0 && trigger->begin_ns < work->now_ns
                                         ? sbx_redaction_longest_us(work->now_ns - trigger->begin_ns)
                                         : 0;

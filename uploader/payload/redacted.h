@@ -95,7 +95,7 @@ struct sbx_redacted {
         uint32_t ended; /* enum sbx_stall_end */
         bool in_progress;
         uint64_t duration_us, message, history_us;
-        uint32_t watch, after_ms, frames, message_kind; /* watch: row + 1; 0 none */
+        uint32_t watch, after_ms, frames, message_kind, scene; /* watch: row + 1; 0 none */
     } trigger;
     uint32_t app_module; /* row + 1 of the executable; 0: not known */
     uint32_t created_day, uptime_bucket;

@@ -157,6 +157,17 @@ STALLBOX_EXPORT void stallbox_message_end(void);
  * too often do nothing. A forked child knows what its parent said before the fork. From any thread; not from a signal handler. */
 STALLBOX_EXPORT void stallbox_message_name(uint32_t kind, const char *name);
 
+/* ---- the scene ---- */
+
+/* Say which scene the user is in: the page, dialog or state that the application shows, as a number of its own, 1 to 255; 0 or a
+ * larger one: none. It holds until another is said, for the whole process, and a snapshot has the one that holds when its trigger
+ * fires. It leaves the machine: give each sort of page a number, and nothing that tells one document or person from another.
+ * Before the start it is kept for the start; a forked process begins with its parent's. One store: from any thread and any signal handler. */
+STALLBOX_EXPORT void stallbox_set_scene(uint32_t scene);
+
+/* Say what a scene (1 to 255) is called. As stallbox_message_name(). */
+STALLBOX_EXPORT void stallbox_scene_name(uint32_t scene, const char *name);
+
 /* ---- frames ---- */
 
 /* The calling thread begins a frame, and has finished it (after its present). From the first call on, this thread's frames

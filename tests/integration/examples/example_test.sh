@@ -44,6 +44,8 @@ fi
 if [ "$(basename "$program")" = message_kinds ]; then
     holds '.[0].trigger | .message_kind == 2 and .message_name == "render the page"'
     grep -q 'message *"render the page"' "$work/text"
+    holds '.[0].trigger | .scene == 1 and .scene_name == "the reader"'
+    grep -q 'scene *the reader' "$work/text"
     grep -q 'the message "render the page" that took' "$work/text"
     "$stallbox" report --format perfetto -o "$work/trace" "$spool"
     grep -qa '"scroll"' "$work/trace"
@@ -55,7 +57,8 @@ if [ "$(basename "$program")" = message_kinds ]; then
     mkdir "$work/elsewhere" && cp "$spool"/*.sbx "$work/elsewhere"
     "$stallbox" report --all "$work/elsewhere" >"$work/text"
     grep -q 'message *of kind 2' "$work/text"
+    grep -q 'scene *scene 1' "$work/text"
     "$stallbox" report --format json "$work/elsewhere" >"$work/report"
-    holds '.[0].trigger | .message_kind == 2 and .message_name == null'
+    holds '.[0].trigger | .message_kind == 2 and .message_name == null and .scene == 1 and .scene_name == null'
 fi
 echo "example_test: $kind in $function, told"

@@ -25,6 +25,7 @@
 enum {
     KIND_SAVE = 7,
     KIND_DRAW = 8,
+    SCENE_INBOX = 255,
     SLOW_MS = 1500, /* what the recorder itself was kept from the processor does not count: far above the threshold */
 };
 
@@ -69,10 +70,17 @@ static void child_has_a_slow_message_on_a_thread(void)
     struct stallbox_options options = stalling_options();
     options.slow_message_ms = 300;
     stallbox_message_name(KIND_SAVE, "too early");
+    stallbox_scene_name(SCENE_INBOX, "too early");
+    stallbox_set_scene(SCENE_INBOX); /* which is kept for the start */
     stalling_start(&options);
     stallbox_message_name(KIND_SAVE, "save");
     stallbox_message_name(KIND_SAVE, "too late");
     stallbox_message_name(KIND_DRAW, "a name that is longer than there is room for in the recording");
+    stallbox_scene_name(SCENE_INBOX, "inbox");
+    stallbox_scene_name(SCENE_INBOX, "too late");
+    stallbox_scene_name(0, "none");
+    stallbox_scene_name(256, "none");
+    stallbox_scene_name(2, NULL);
     stallbox_message_name(0, "none");
     stallbox_message_name(224, "none");
     stallbox_message_name(1, NULL);
@@ -126,6 +134,11 @@ static void test_a_slow_message_of_any_thread_fires(void **state)
     assert_int_equal(snapshot->header.trigger.in_progress, 0);
     assert_int_equal(snapshot->header.trigger.message, 11);
     assert_int_equal(snapshot->header.trigger.message_kind, KIND_SAVE);
+    assert_int_equal(snapshot->header.trigger.scene, SCENE_INBOX);
+    assert_int_equal(snapshot->scene_count, SBX_SCENES);
+    for (uint32_t i = 0; i < snapshot->scene_count; i++) {
+        assert_string_equal(snapshot->scenes[i].name, i == SCENE_INBOX ? "inbox" : "");
+    }
     assert_int_equal(snapshot->kind_count, SBX_MESSAGE_KINDS);
     for (uint32_t i = 0; i < snapshot->kind_count; i++) {
         assert_string_equal(snapshot->kinds[i].name, i == KIND_SAVE ? "save"

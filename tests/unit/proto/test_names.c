@@ -185,6 +185,10 @@ static void test_a_message_kind_is_known_by_its_program_and_number(void **state)
     assert_true(what != sbx_message_kind_what(other, sizeof other, 7));
     assert_int_equal(sbx_message_kind_what(one, 0, 7), 0); /* whose kind it is, is not known */
     assert_int_equal(sbx_message_kind_what(one, sizeof one, 0), 0);
+    assert_true(sbx_scene_what(one, sizeof one, 7) != what); /* scenes are numbers of their own */
+    assert_true(sbx_scene_what(one, sizeof one, 7) != sbx_scene_what(one, sizeof one, 8));
+    assert_int_equal(sbx_scene_what(one, 0, 7), 0);
+    assert_int_equal(sbx_scene_what(one, sizeof one, 0), 0);
 }
 
 int main(void)

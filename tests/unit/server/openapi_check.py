@@ -82,7 +82,7 @@ snapshot = json.loads(get("/v1/snapshots")[2])["snapshots"][0]
 ids = {"/v1/snapshots/": snapshot["id"], "/v1/issues/": snapshot["issue"]}
 EXAMPLES = {"since": "2026-01-01", "until": "2999-12-31", "base_since": "2020-01-01", "base_until": "2026-01-01", "limit": "2", "before": "9",
             "cursor": "0", "state": "open", "sort": "last", "issue": snapshot["issue"], "app": snapshot["app"], "cause": "sleep",
-            "version": "1.0", "base": "0.9", "q": "a"}
+            "version": "1.0", "scene": "inbox", "base": "0.9", "q": "a"}
 
 
 def ask(path, operation, arguments, where):

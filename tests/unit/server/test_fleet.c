@@ -116,6 +116,7 @@ static void test_an_overview_of_few_machines_is_withheld(void **state)
     assert_says("/v1/profile.folded", 403, "--min-machines");
     assert_says("/overview?version=1.0", 403, "--min-machines");
     assert_says("/overview?since=2026-01-01", 403, "--min-machines");
+    assert_says("/issues?scene=scene+1", 403, "--min-machines");
 }
 
 static void test_the_time_of_many_stalls_is_one_picture_in_all_formats(void **state)
@@ -171,6 +172,34 @@ static void post_of_shop(uint64_t seed)
     envelope_finish(&envelope);
 }
 
+static void test_the_scene_is_in_sums_on_the_stalls_page_and_a_filter(void **state)
+{
+    (void)state;
+    char path[80];
+    for (uint32_t scene = 0; scene < 3; scene++) { /* 0: none is told */
+        struct sbx_payload_builder *builder;
+        assert_true(
+            sbx_scenario_build(scene == 2 ? SBX_SCENARIO_LOCK : SBX_SCENARIO_SLEEP, false, 100 + scene, &builder));
+        sbx_builder_payload(builder)->trigger->scene = scene;
+        struct envelope envelope = envelope_of_builder(builder);
+        post_stored(fixture.port, &envelope);
+        snprintf(path, sizeof(path), "/stalls/%s", envelope.id);
+        envelope_finish(&envelope);
+    }
+    expect_metric("stallbox_triaged_total", 3);
+    assert_says(path, 200, "<dt>scene</dt><dd>scene 2</dd>");
+    assert_says("/v1/sums", 200, "\"scenes\":[{\"name\":\"scene 1\",\"hits\":1");
+    assert_says("/overview", 200, "href=\"/issues?scene=scene%202&amp;app=");
+    assert_says("/issues?scene=scene+1", 200, "sleep");
+    assert_says("/issues?scene=scene+3", 200, "No issue is like that.");
+    assert_says("/v1/issues?scene=scene+3", 200, "{\"issues\":[]}");
+    struct answer answer = get(fixture.port, "/v1/issues?scene=scene+2");
+    assert_int_equal(answer.status, 200);
+    assert_true(answer_has(&answer, "\"cause\":\"lock\""));
+    assert_false(answer_has(&answer, "\"cause\":\"sleep\""));
+    answer_finish(&answer);
+}
+
 static void test_penetration_is_shown_where_machine_days_were_told(void **state)
 {
     (void)state;
@@ -210,6 +239,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_overview_is_of_what_is_asked_for, start_server, remove_server),
         cmocka_unit_test_setup_teardown(test_an_overview_of_few_machines_is_withheld, prepare_server, remove_server),
         cmocka_unit_test_setup_teardown(test_the_time_of_many_stalls_is_one_picture_in_all_formats, start_server,
+                                        remove_server),
+        cmocka_unit_test_setup_teardown(test_the_scene_is_in_sums_on_the_stalls_page_and_a_filter, start_server,
                                         remove_server),
         cmocka_unit_test_setup_teardown(test_penetration_is_shown_where_machine_days_were_told, start_server,
                                         remove_server),

@@ -117,6 +117,19 @@ static void test_of_an_idle_thread_nothing_came_before(void **state)
     sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "draw < on_click < main", -1000000, 0, 10000, 1000);
     count = sbx_stall_facts(sbx_scene_report(scene), facts);
     assert_int_equal(count_of(SBX_FACT_BEFORE), 0);
+    assert_int_equal(count_of(SBX_FACT_SCENE), 0);
+    sbx_scene_destroy(scene);
+}
+
+static void test_the_scene_that_the_application_told_is_one_word(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_payload(scene)->trigger->scene = 7;
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "draw < on_click < main", -1000000, 0, 10000, 1000);
+    count = sbx_stall_facts(sbx_scene_report(scene), facts);
+    assert_int_equal(count_of(SBX_FACT_SCENE), 1);
+    assert_string_equal(find(SBX_FACT_SCENE)->word, "scene 7");
     sbx_scene_destroy(scene);
 }
 
@@ -127,6 +140,7 @@ int main(void)
         cmocka_unit_test(test_a_wait_for_a_disk_tells_its_call),
         cmocka_unit_test(test_what_came_before_is_told_by_function_without_the_stall_and_what_is_too_old),
         cmocka_unit_test(test_of_an_idle_thread_nothing_came_before),
+        cmocka_unit_test(test_the_scene_that_the_application_told_is_one_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

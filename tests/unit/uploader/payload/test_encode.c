@@ -70,19 +70,22 @@ static void test_signal_and_kind_of_fault_of_a_crash_come_back_and_numbers_that_
     (void)state;
     struct sbx_recording_builder *builder = sbx_scene_create();
     struct sbx_trigger_entry trigger = {
-        .kind = SBX_TRIGGER_CRASH, .end_ns = 1000000000, .signal = 11, .fault = SBX_FAULT_UNMAPPED};
+        .kind = SBX_TRIGGER_CRASH, .end_ns = 1000000000, .signal = 11, .fault = SBX_FAULT_UNMAPPED, .scene = 9};
     sbx_recording_set_trigger(builder, &trigger);
     struct opened it = encode(builder, 1);
     assert_int_equal(it.decoded->trigger->kind, SBX_TRIGGER_CRASH);
     assert_int_equal(it.decoded->trigger->signal, 11);
     assert_int_equal(it.decoded->trigger->fault, SBX_FAULT_UNMAPPED);
+    assert_int_equal(it.decoded->trigger->scene, 9);
     close_opened(&it);
     trigger.signal = 0x7fff1234; /* as much of an address as would fit */
     trigger.fault = UINT32_MAX;
+    trigger.scene = 256;
     sbx_recording_set_trigger(builder, &trigger);
     it = encode(builder, 1);
     assert_int_equal(it.decoded->trigger->signal, 0);
     assert_int_equal(it.decoded->trigger->fault, SBX_FAULT_UNKNOWN);
+    assert_int_equal(it.decoded->trigger->scene, 0);
     close_opened(&it);
     sbx_recording_builder_destroy(builder);
 }
