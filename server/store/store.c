@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "duration_sketch.h"
 #include "interval.h"
@@ -62,6 +64,8 @@ int sbx_store_open(const char *where, const char *version, struct sbx_store **st
         return -ENOMEM;
     }
     snprintf(store->version, sizeof(store->version), "%s", version);
+    if (getrandom(&store->number, sizeof(store->number), 0) != (ssize_t)sizeof(store->number))
+        store->number = getpid();
     int result = is_postgres ? sbx_store_renew_schema_postgres(where, why, why_bytes)
                              : sbx_store_renew_schema(store, why, why_bytes);
     if (result == 0)

@@ -88,6 +88,10 @@ enum writer_statement {
     ADD_WAS_IN,
     LEAVE_WAS_IN,
     DROP_WAS_IN,
+    ADD_ARRIVAL,
+    FORGET_ARRIVALS,
+    NEWEST_ARRIVAL,
+    NEXT_ARRIVAL,
     SYMBOLS_CAME,
     COUNT_GAPS_OF,
     COUNT_GAPS,
@@ -143,6 +147,7 @@ struct sbx_store {
     struct sbx_store_handle writer, reader;
     char *path; /* DATA/store.db */
     char version[32];
+    int64_t number; /* random: tells what this server wrote from what others did */
     uint32_t min_machines;   /* set before anybody reads */
     struct sbx_blobs *blobs; /* NULL: payloads lie in the database. Likewise */
     FILE *log;

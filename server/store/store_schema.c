@@ -66,6 +66,8 @@
  *     stalls, frames                            that have no name: an aggregate of gap, kept by triggers
  *   gap                                         which stall lacks which
  *     module, seq PRIMARY KEY; unnamed          how many frames have no name
+ *   arrival                                     symbols that came lately, for other servers of the database
+ *     num INTEGER PRIMARY KEY, who (which server took them), build_id BLOB, made_s
  *   symbol_sender                               for which applications symbols were sent, by tokens of theirs
  *     build_id BLOB, tenant
  *   was_in                                      the places that a stall was in before it was triaged anew
@@ -99,6 +101,8 @@ enum {
     " stalls = stalls + 1, frames = frames + new.unnamed WHERE id = new.module; END;"                              \
     "CREATE TRIGGER IF NOT EXISTS gap_goes AFTER DELETE ON gap WHEN old.unnamed > 0 BEGIN UPDATE module SET"       \
     " stalls = stalls - 1, frames = frames - old.unnamed WHERE id = old.module; END;"                              \
+    "CREATE TABLE IF NOT EXISTS arrival(num INTEGER PRIMARY KEY AUTOINCREMENT, who INTEGER NOT NULL,"              \
+    " build_id BLOB NOT NULL, made_s INTEGER NOT NULL);"                                                           \
     "CREATE TABLE IF NOT EXISTS was_in(issue BLOB NOT NULL, seq INTEGER NOT NULL REFERENCES snapshot(seq),"        \
     " at_ms INTEGER NOT NULL, PRIMARY KEY(issue, seq)) WITHOUT ROWID;"                                             \
     "CREATE INDEX IF NOT EXISTS was_in_of_snapshot ON was_in(seq, at_ms);"
@@ -500,6 +504,10 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [ADD_WAS_IN] = "INSERT OR REPLACE INTO was_in(issue, seq, at_ms) SELECT id, ?2, ?3 FROM place WHERE num = ?1",
     [LEAVE_WAS_IN] = "DELETE FROM was_in WHERE issue = (SELECT id FROM place WHERE num = ?1) AND seq = ?2",
     [DROP_WAS_IN] = "DELETE FROM was_in WHERE seq = ?1",
+    [ADD_ARRIVAL] = "INSERT INTO arrival(who, build_id, made_s) VALUES(?1, ?2, ?3)",
+    [FORGET_ARRIVALS] = "DELETE FROM arrival WHERE num < (SELECT MAX(num) FROM arrival) - ?1",
+    [NEWEST_ARRIVAL] = "SELECT COALESCE(MAX(num), 0) FROM arrival",
+    [NEXT_ARRIVAL] = "SELECT num, build_id, made_s FROM arrival WHERE num > ?1 AND who <> ?2 ORDER BY num LIMIT 1",
     [SYMBOLS_CAME] = "UPDATE module SET made_s = ?2, next_seq = 9223372036854775807 WHERE build_id = ?1",
     [COUNT_GAPS] = "SELECT COUNT(*) FROM gap g JOIN module m ON m.id = g.module WHERE m.build_id = ?1",
     [NEXT_RENAMED] = "SELECT m.id, m.next_seq, (SELECT MAX(g.seq) FROM gap g WHERE g.module = m.id AND g.seq <"

@@ -13,7 +13,7 @@
 #include "store_schema.h"
 
 enum {
-    POSTGRES_SCHEMA_VERSION = 4
+    POSTGRES_SCHEMA_VERSION = 5
 };
 
 const char sbx_store_postgres_setup[] =
@@ -37,6 +37,10 @@ static const char first_steps[] =
 #define ACTIVE_TABLE                                                                                                \
     "CREATE TABLE active(tenant bigint, version text COLLATE \"C\" NOT NULL, day bigint, machines bigint NOT NULL," \
     " PRIMARY KEY(tenant, day, version)); CREATE INDEX active_of_day ON active(day);"
+
+#define ARRIVAL_TABLE                                                                            \
+    "CREATE TABLE arrival(num" ROW_ID ", who bigint NOT NULL, build_id bytea NOT NULL, made_s bigint" \
+    " NOT NULL);"
 
 /* What a server alone has in files of its own: changes.db (change_log.c), and its policies (policy_shelf.c). */
 #define SHARED_TABLES                                                                                             \
@@ -121,7 +125,7 @@ static const char tables[] =
     " received_ms bigint NOT NULL, envelope bytea, failed_by text, failure text, tenant" NUMBER ");"
     "CREATE INDEX sealed_received ON sealed(received_ms);"
     "CREATE INDEX sealed_waiting ON sealed(key_id, seq) WHERE envelope IS NOT NULL AND failure IS NULL;"
-    "CREATE VIEW summed AS " SBX_SUMMED SHARED_TABLES ACTIVE_TABLE;
+    "CREATE VIEW summed AS " SBX_SUMMED SHARED_TABLES ACTIVE_TABLE ARRIVAL_TABLE;
 
 #define ON_ROWS(name, table, event)                                                      \
     "CREATE TRIGGER " name " AFTER " event " ON " table " FOR EACH ROW EXECUTE FUNCTION" \
@@ -209,7 +213,8 @@ int sbx_store_renew_schema_postgres(const char *url, char *why, size_t why_bytes
         if (result == 0)
             result = sbx_sql_execute(sql, step);
     }
-    static const char *const steps[] = {from_version_1, SHARED_TABLES, ACTIVE_TABLE}; /* by the version they begin at */
+    static const char *const steps[] = {from_version_1, SHARED_TABLES, ACTIVE_TABLE,
+                                        ARRIVAL_TABLE}; /* by the version they begin at */
     for (; result == 0 && version > 0 && version < POSTGRES_SCHEMA_VERSION; version++) {
         snprintf(step, sizeof(step), "UPDATE version SET number = %lld", (long long)version + 1);
         result = sbx_sql_execute(sql, steps[version - 1]);

@@ -80,6 +80,25 @@ static int mark(struct sbx_store *store, const uint8_t *build_id, size_t bytes, 
     return result;
 }
 
+/* For other servers of the database; the oldest are forgotten. The writer's transaction is open. */
+static int add_arrival(struct sbx_store *store, const uint8_t *build_id, size_t bytes, uint64_t made_s)
+{
+    enum {
+        ARRIVALS_KEPT = 1000
+    };
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_ARRIVAL);
+    sbx_bind_integer(statement, 1, store->number);
+    sbx_bind_blob(statement, 2, build_id, bytes);
+    sbx_bind_integer(statement, 3, (int64_t)made_s);
+    int result = sbx_store_step(statement);
+    sbx_statement_clear(statement);
+    if (result < 0)
+        return result;
+    statement = sbx_store_handle_use(&store->writer, FORGET_ARRIVALS);
+    sbx_bind_integer(statement, 1, ARRIVALS_KEPT);
+    return sbx_store_step(statement);
+}
+
 int sbx_store_symbols_came(struct sbx_store *store, const uint8_t *build_id, size_t bytes, uint64_t made_s,
                            int64_t *stalls_out)
 {
@@ -94,8 +113,49 @@ int sbx_store_symbols_came(struct sbx_store *store, const uint8_t *build_id, siz
         result = 0;
     }
     sbx_statement_clear(statement);
-    if (result == 0)
+    if (result == 0 && (result = sbx_store_handle_begin(&store->writer)) == 0) {
+        /* Together: whoever sees the mark can hear why. */
         result = mark(store, build_id, bytes, made_s);
+        if (result == 0)
+            result = add_arrival(store, build_id, bytes, made_s);
+        result = sbx_store_end(store, result);
+    }
+    sbx_store_handle_unlock(&store->writer);
+    return result;
+}
+
+int sbx_store_newest_arrival(struct sbx_store *store, int64_t *seen_out)
+{
+    sbx_store_handle_lock(&store->writer);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NEWEST_ARRIVAL);
+    int result = sbx_store_step(statement);
+    *seen_out = result > 0 ? sbx_column_integer(statement, 0) : 0;
+    sbx_statement_reset(statement);
+    sbx_store_handle_unlock(&store->writer);
+    return result < 0 ? result : 0;
+}
+
+int sbx_store_next_arrival(struct sbx_store *store, int64_t *seen, uint8_t build_id_out[32], size_t *bytes_out)
+{
+    uint64_t made_s = 0;
+    int64_t number = *seen;
+    sbx_store_handle_lock(&store->writer);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NEXT_ARRIVAL);
+    sbx_bind_integer(statement, 1, *seen);
+    sbx_bind_integer(statement, 2, store->number);
+    int result = sbx_store_step(statement);
+    if (result > 0) {
+        number = sbx_column_integer(statement, 0);
+        size_t bytes = sbx_column_bytes(statement, 1);
+        *bytes_out = bytes < 32 ? bytes : 32;
+        memcpy(build_id_out, sbx_column_blob(statement, 1), *bytes_out);
+        made_s = (uint64_t)sbx_column_integer(statement, 2);
+    }
+    sbx_statement_reset(statement);
+    if (result == 0)
+        result = -ENOENT;
+    if (result > 0 && (result = mark(store, build_id_out, *bytes_out, made_s)) == 0)
+        *seen = number;
     sbx_store_handle_unlock(&store->writer);
     return result;
 }

@@ -18,6 +18,14 @@ int sbx_store_symbols_came(struct sbx_store *store, const uint8_t *build_id, siz
 int sbx_store_note_sender(const struct sbx_store_view *view, const uint8_t *build_id, size_t bytes, bool *is_first_out,
                           int64_t *stalls_out);
 
+/* ---- what other servers of the database took ---- */
+
+/* From which number on arrivals are news: those from before are known to who starts now. 0 or -errno. */
+int sbx_store_newest_arrival(struct sbx_store *store, int64_t *seen_out);
+/* The next arrival of another server: its build-id, with room for 32 bytes. What was triaged here without it waits for triage again.
+ * *seen moves on. 0, -ENOENT when there is none, or -errno. */
+int sbx_store_next_arrival(struct sbx_store *store, int64_t *seen, uint8_t build_id_out[32], size_t *bytes_out);
+
 /* Call `each` with every build-id that some stall lacks and no symbols made at *made_s came for; where it returns true, those
  * symbols are taken as having come. For what was put into the store behind the server's back. 0 or -errno. */
 int sbx_store_look_for_symbols(struct sbx_store *store,

@@ -112,13 +112,27 @@ static void rest(struct sbx_triager *triager, int64_t ms, bool can_wake)
     pthread_mutex_unlock(&triager->lock);
 }
 
+/* Let workers look again for symbols that another server of the database took: one that has looked in vain remembers it. 0 or -errno. */
+static int hear_others(struct sbx_triager *triager)
+{
+    uint8_t build_id[32];
+    size_t bytes;
+    int result = 0;
+    while (sbx_store_is_shared(triager->settings.store) &&
+           (result = sbx_store_next_arrival(triager->settings.store, &triager->heard_arrival, build_id, &bytes)) == 0)
+        sbx_triager_symbols_came(triager, build_id, bytes);
+    return result == -ENOENT ? 0 : result;
+}
+
 /* Triage one stall anew whose symbols came, and rest a little. Returns 0, -ENOENT when there is none, or -errno when it is
  * to be tried again later. */
 static int rename_one(struct sbx_triage_hand *hand)
 {
     struct sbx_triager *triager = hand->triager;
     struct sbx_renamed renamed;
-    int result = sbx_store_next_renamed(triager->settings.store, &renamed);
+    int result = hear_others(triager); /* before what waits because of them is taken */
+    if (result == 0)
+        result = sbx_store_next_renamed(triager->settings.store, &renamed);
     if (result < 0)
         return result;
     result = sbx_triage_one(hand, renamed.id, true);
@@ -280,6 +294,8 @@ static int prepare(struct sbx_triager *triager, const struct sbx_triager_setting
         triager->hands[i].process = sbx_triage_process_create(settings->nursery, &triager->greeting, settings->cpu_ms);
         result = triager->hands[i].process ? 0 : -ENOMEM;
     }
+    if (result == 0) /* before any worker looks */
+        result = sbx_store_newest_arrival(settings->store, &triager->heard_arrival);
     return result < 0 ? result : refill(triager);
 }
 

@@ -40,6 +40,7 @@ struct sbx_triager {
     bool has_more;                             /* of what waits there is more in the store than in the queue */
     struct sbx_arrival arrivals[ARRIVALS_MAX]; /* the newest, by number modulo their count */
     uint64_t arrivals_ever;
+    int64_t heard_arrival; /* the first hand's: the last that another server of the database took */
 };
 
 /* What triage of one came to, beside 0 (it is settled) and -ENOENT (it is gone). */

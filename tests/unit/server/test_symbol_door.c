@@ -506,11 +506,43 @@ static void test_a_server_stops_with_uploads_under_way(void **state)
     free(bytes);
 }
 
+/* ---- two servers ---- */
+
+static void test_symbols_that_one_server_took_name_what_another_of_the_database_triaged(void **state)
+{
+    (void)state;
+    char symbols[120];
+    if (!fixture.options.database)
+        skip(); /* a store of its own has no other server: tests/integration/database runs this */
+    snprintf(symbols, sizeof(symbols), "%s/shared", fixture.data_dir);
+    fixture.options.symbol_store = symbols;
+    fixture_start(&fixture);
+    struct server_fixture other = {.options = fixture.options};
+    snprintf(other.data_dir, sizeof(other.data_dir), "/tmp/sbx_server_test.XXXXXX");
+    assert_non_null(mkdtemp(other.data_dir));
+    other.options.data_dir = other.data_dir;
+    fixture_start(&other);
+    for (unsigned i = 0; i < 6; i++) { /* each server has looked for these symbols in vain, and remembers it */
+        uint16_t port = i % 2 ? other.port : fixture.port;
+        struct envelope envelope = sample_stall(300 + i);
+        post_stored(port, &envelope);
+        assert_int_equal(wait_for_triage(port, envelope.id), 1);
+        envelope_finish(&envelope);
+    }
+    assert_true(is_missing(sample_build_id()));
+    expect_put(SAMPLE_FULL, 201, "\"result\":\"added\"");
+    for (int waited = 0; is_missing(sample_build_id()) && waited < 3000; waited++)
+        sleep_ms(20);
+    assert_false(is_missing(sample_build_id()));
+    fixture_finish(&other);
+}
+
 int main(void)
 {
 #define STARTED(name)  cmocka_unit_test_setup_teardown(name, start_server, remove_server)
 #define PREPARED(name) cmocka_unit_test_setup_teardown(name, prepare_server, remove_server)
     const struct CMUnitTest tests[] = {
+        PREPARED(test_symbols_that_one_server_took_name_what_another_of_the_database_triaged),
         STARTED(test_a_better_file_replaces_and_a_worse_one_does_not),
         STARTED(test_a_compressed_file_is_taken_with_the_name_it_is_given),
         STARTED(test_who_wants_text_gets_a_line),

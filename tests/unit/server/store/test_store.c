@@ -647,6 +647,38 @@ static void test_an_issue_that_symbols_take_apart_says_what_became_of_it(void **
     assert_int_equal(sbx_store_issue(ALL, old, &issues[0]), 0);
 }
 
+static void test_symbols_that_one_server_took_are_heard_by_the_other_once(void **state)
+{
+    (void)state;
+    static const uint8_t build_id[] = {9, 9, 9, 9};
+    uint8_t heard[32];
+    struct sbx_store *other;
+    struct sbx_renamed renamed;
+    size_t bytes = 0;
+    int64_t stalls, seen = -1, own = -1, late = -1;
+    char why[200] = "";
+    assert_int_equal(sbx_store_open(place, version, &other, why, sizeof(why)), 0);
+    put(1, 1, 1, "abc");
+    judge_with_gap(1, "m+0x10", 2);
+    assert_int_equal(sbx_store_newest_arrival(other, &seen), 0);
+    assert_int_equal(sbx_store_newest_arrival(store, &own), 0);
+    assert_int_equal(sbx_store_next_arrival(other, &seen, heard, &bytes), -ENOENT);
+    assert_int_equal(sbx_store_symbols_came(store, build_id, 4, 5, &stalls), 0);
+    assert_int_equal(sbx_store_next_renamed(other, &renamed), 0); /* triaged by who has not heard: without names still */
+    judge_with_gap(1, "m+0x10", 2);
+    assert_int_equal(sbx_store_end_renamed(other, &renamed), 0);
+    assert_int_equal(sbx_store_next_renamed(other, &renamed), -ENOENT);
+    assert_int_equal(sbx_store_next_arrival(store, &own, heard, &bytes), -ENOENT); /* its own is no news */
+    assert_int_equal(sbx_store_next_arrival(other, &seen, heard, &bytes), 0);
+    assert_int_equal(bytes, 4);
+    assert_memory_equal(heard, build_id, 4);
+    assert_int_equal(sbx_store_next_renamed(other, &renamed), 0); /* so it waits again */
+    assert_int_equal(sbx_store_next_arrival(other, &seen, heard, &bytes), -ENOENT);
+    assert_int_equal(sbx_store_newest_arrival(other, &late), 0); /* who begins now knows of it */
+    assert_int_equal(sbx_store_next_arrival(other, &late, heard, &bytes), -ENOENT);
+    sbx_store_close(other);
+}
+
 int main(void)
 {
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -672,6 +704,7 @@ int main(void)
         STORE_TEST(test_failures_are_tried_again_by_another_version_only),
         STORE_TEST(test_a_store_of_a_newer_server_is_refused),
         STORE_TEST(test_text_that_looks_like_sql_is_only_text),
+        STORE_TEST(test_symbols_that_one_server_took_are_heard_by_the_other_once),
         STORE_TEST(test_an_issue_that_symbols_take_apart_says_what_became_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

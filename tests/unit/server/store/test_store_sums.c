@@ -226,7 +226,7 @@ static void make_older(void)
         store_run(fixture.data_dir, sql);
     }
     if (store_is_postgres())
-        store_run(fixture.data_dir, "DROP TABLE event, look, policy, active");
+        store_run(fixture.data_dir, "DROP TABLE event, look, policy, active, arrival");
     store_run(fixture.data_dir, "ALTER TABLE fact DROP COLUMN machine_days");
     store_run(fixture.data_dir, "ALTER TABLE snapshot DROP COLUMN whole");
     store_run(fixture.data_dir, store_is_postgres() ? "UPDATE version SET number = 1" : "PRAGMA user_version=6");
