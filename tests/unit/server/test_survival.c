@@ -2,6 +2,8 @@
 /* test_survival.c - what is left after a kill, a crash in triage and a full disk.
  *
  * The server runs in a child process; this process has no threads, so that it may fork. */
+#include <arpa/inet.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +54,8 @@ static void lift_limit(int signal_number)
     setrlimit(RLIMIT_FSIZE, &limit);
 }
 
+static rlim_t descriptors_max; /* of the child; 0: as many as there may be */
+
 static void start_child(rlim_t file_bytes_max)
 {
     int ends[2];
@@ -62,6 +67,8 @@ static void start_child(rlim_t file_bytes_max)
         close(ends[0]);
         signal(SIGXFSZ, SIG_IGN); /* as a full disk: an error of write, not a signal */
         signal(SIGUSR1, lift_limit);
+        if (descriptors_max && setrlimit(RLIMIT_NOFILE, &(struct rlimit){descriptors_max, descriptors_max}) != 0)
+            _exit(1);
         fixture_start(&fixture);
         if (file_bytes_max) {
             struct rlimit limit;
@@ -205,6 +212,38 @@ static void test_a_full_disk_acknowledges_nothing_and_recovers(void **state)
     envelope_finish(&envelope);
 }
 
+/* More of them than the server has places for connections: those that come first hold all of them, the rest wait to be accepted. */
+static void test_connections_that_say_nothing_do_not_keep_a_visitor_out(void **state)
+{
+    (void)state;
+    enum {
+        DESCRIPTORS = 300,
+        SILENT = 400
+    };
+    int silent[SILENT];
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    struct envelope envelope = envelope_of(SBX_SCENARIO_SLEEP, 1);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    descriptors_max = DESCRIPTORS;
+    start_child(0);
+    descriptors_max = 0;
+    address.sin_port = htons(fixture.port);
+    for (int i = 0; i < SILENT; i++) {
+        silent[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        assert_true(silent[i] >= 0);
+        int result = connect(silent[i], (struct sockaddr *)&address, sizeof(address));
+        assert_true(result == 0 || errno == EINPROGRESS); /* the kernel's queue may be full: it tries again */
+    }
+    post_stored(fixture.port, &envelope); /* within the client's minute */
+    assert_int_equal(wait_for_triage(fixture.port, envelope.id), 1); /* which has the descriptors that it needs */
+    struct answer answer = get(fixture.port, "/healthz");
+    assert_int_equal(answer.status, 200);
+    answer_finish(&answer);
+    for (int i = 0; i < SILENT; i++)
+        close(silent[i]);
+    envelope_finish(&envelope);
+}
+
 int main(void)
 {
 #define ALONE(name) cmocka_unit_test_setup_teardown(name, prepare_server, clean_up)
@@ -214,6 +253,7 @@ int main(void)
         ALONE(test_a_payload_that_took_the_server_down_too_often_is_shown_as_failed),
         ALONE(test_a_payload_that_cannot_be_decoded_is_shown_as_failed),
         ALONE(test_a_full_disk_acknowledges_nothing_and_recovers),
+        ALONE(test_connections_that_say_nothing_do_not_keep_a_visitor_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
