@@ -147,7 +147,7 @@ struct sbx_store {
     struct sbx_store_handle writer, reader;
     char *path; /* DATA/store.db */
     char version[32];
-    int64_t number; /* random: tells what this server wrote from what others did */
+    int64_t number;          /* random: tells what this server wrote from what others did */
     uint32_t min_machines;   /* set before anybody reads */
     struct sbx_blobs *blobs; /* NULL: payloads lie in the database. Likewise */
     FILE *log;

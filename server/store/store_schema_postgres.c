@@ -38,7 +38,7 @@ static const char first_steps[] =
     "CREATE TABLE active(tenant bigint, version text COLLATE \"C\" NOT NULL, day bigint, machines bigint NOT NULL," \
     " PRIMARY KEY(tenant, day, version)); CREATE INDEX active_of_day ON active(day);"
 
-#define ARRIVAL_TABLE                                                                            \
+#define ARRIVAL_TABLE                                                                                 \
     "CREATE TABLE arrival(num" ROW_ID ", who bigint NOT NULL, build_id bytea NOT NULL, made_s bigint" \
     " NOT NULL);"
 

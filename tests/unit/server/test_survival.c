@@ -234,7 +234,7 @@ static void test_connections_that_say_nothing_do_not_keep_a_visitor_out(void **s
         int result = connect(silent[i], (struct sockaddr *)&address, sizeof(address));
         assert_true(result == 0 || errno == EINPROGRESS); /* the kernel's queue may be full: it tries again */
     }
-    post_stored(fixture.port, &envelope); /* within the client's minute */
+    post_stored(fixture.port, &envelope);                            /* within the client's minute */
     assert_int_equal(wait_for_triage(fixture.port, envelope.id), 1); /* which has the descriptors that it needs */
     struct answer answer = get(fixture.port, "/healthz");
     assert_int_equal(answer.status, 200);

@@ -664,7 +664,8 @@ static void test_symbols_that_one_server_took_are_heard_by_the_other_once(void *
     assert_int_equal(sbx_store_newest_arrival(store, &own), 0);
     assert_int_equal(sbx_store_next_arrival(other, &seen, heard, &bytes), -ENOENT);
     assert_int_equal(sbx_store_symbols_came(store, build_id, 4, 5, &stalls), 0);
-    assert_int_equal(sbx_store_next_renamed(other, &renamed), 0); /* triaged by who has not heard: without names still */
+    assert_int_equal(sbx_store_next_renamed(other, &renamed),
+                     0); /* triaged by who has not heard: without names still */
     judge_with_gap(1, "m+0x10", 2);
     assert_int_equal(sbx_store_end_renamed(other, &renamed), 0);
     assert_int_equal(sbx_store_next_renamed(other, &renamed), -ENOENT);
