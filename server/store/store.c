@@ -324,15 +324,6 @@ int sbx_store_find(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int6
     return 0;
 }
 
-int sbx_store_end(struct sbx_store *store, int result)
-{
-    if (result == 0)
-        result = sbx_store_handle_commit(&store->writer);
-    if (result < 0)
-        sbx_store_handle_roll_back(&store->writer);
-    return result;
-}
-
 /* Is it known, or is it not to be kept? Then *stored_out says which, and 0 is returned; 1: it is to be added; or -errno. The
  * writer's transaction is open. */
 static int look(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
@@ -365,7 +356,7 @@ static int take(struct sbx_store *store, const struct sbx_stall *stall, const vo
             result = add_payload(store, stall, envelope, bytes, received_ms, key);
         else if (result == 0 && key) /* another post of the same was faster */
             result = sbx_store_blob_drop(store, key);
-        result = sbx_store_end(store, result);
+        result = sbx_store_handle_end(&store->writer, result);
     }
     sbx_store_handle_unlock(&store->writer);
     return result;
@@ -455,7 +446,7 @@ int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
         result = sbx_store_note_place(store, seq, old_place, place, lacks_less);
     if (result == 0 && place != old_place)
         result = sbx_store_settle_place(store, old_place, place);
-    result = sbx_store_end(store, result);
+    result = sbx_store_handle_end(&store->writer, result);
 unlock:
     sbx_store_handle_unlock(&store->writer);
     return result;

@@ -72,7 +72,7 @@ int sbx_store_add_active(struct sbx_store *store, const struct sbx_active_row *r
             result = add_row(store, &rows[i], &room);
             left_out += result > 0;
         }
-        result = sbx_store_end(store, result < 0 ? result : 0);
+        result = sbx_store_handle_end(&store->writer, result < 0 ? result : 0);
     }
     sbx_store_handle_unlock(&store->writer);
     return result < 0 ? result : left_out;

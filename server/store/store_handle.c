@@ -146,3 +146,12 @@ void sbx_store_column_text(struct sbx_statement *statement, int column, char *te
     const char *text = statement->engine->text(statement, column);
     snprintf(text_out, text_bytes, "%s", text ? text : "");
 }
+
+int sbx_store_handle_end(struct sbx_store_handle *handle, int result)
+{
+    if (result == 0)
+        result = sbx_store_handle_commit(handle);
+    if (result < 0)
+        sbx_store_handle_roll_back(handle);
+    return result;
+}

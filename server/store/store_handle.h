@@ -60,5 +60,7 @@ int sbx_store_handle_begin(struct sbx_store_handle *handle);
 int sbx_store_handle_begin_unhurried(struct sbx_store_handle *handle);
 int sbx_store_handle_commit(struct sbx_store_handle *handle);
 void sbx_store_handle_roll_back(struct sbx_store_handle *handle);
+/* End the transaction that `result` is of: commit when it is 0, roll back when it is less. Returns `result`, or why the commit failed. */
+int sbx_store_handle_end(struct sbx_store_handle *handle, int result);
 
 #endif

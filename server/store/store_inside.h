@@ -196,9 +196,6 @@ int sbx_store_settle_place(struct sbx_store *store, int64_t place, int64_t moved
 /* The places of issue `from` are those of `into` from now on, and so are its addresses. */
 int sbx_store_join_issues(struct sbx_store *store, int64_t from, const uint8_t from_id[SBX_ID_BYTES], int64_t into);
 
-/* End the transaction that `result` is of: commit what went well, roll back the rest. */
-int sbx_store_end(struct sbx_store *store, int result);
-
 /* A statement that shows rows, with k and the reader's application. The lock is held. */
 struct sbx_statement *sbx_store_use_to_show(const struct sbx_store_view *view, enum sbx_reader_statement index);
 

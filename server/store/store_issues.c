@@ -423,7 +423,7 @@ int sbx_store_merge_issues(const struct sbx_store_view *view, const uint8_t from
             sbx_bind_integer(statement, 1, into_num);
             result = sbx_store_step(statement);
         }
-        result = sbx_store_end(view->store, result);
+        result = sbx_store_handle_end(&view->store->writer, result);
     }
     sbx_store_handle_unlock(&view->store->writer);
     return result;
@@ -469,7 +469,7 @@ int sbx_store_split_issue(const struct sbx_store_view *view, const uint8_t place
     sbx_store_handle_lock(&view->store->writer);
     int result = sbx_store_handle_begin(&view->store->writer);
     if (result == 0)
-        result = sbx_store_end(view->store, split(view, place));
+        result = sbx_store_handle_end(&view->store->writer, split(view, place));
     sbx_store_handle_unlock(&view->store->writer);
     return result;
 }

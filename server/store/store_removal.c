@@ -34,7 +34,7 @@ static int drop_found(struct sbx_store *store, struct sbx_statement *statement, 
     sbx_statement_reset(statement);
     int result = sbx_store_handle_begin(&store->writer);
     if (result == 0)
-        result = sbx_store_end(store, drop_snapshot(store, seq, place));
+        result = sbx_store_handle_end(&store->writer, drop_snapshot(store, seq, place));
     return result < 0 ? result : 1;
 }
 
@@ -106,7 +106,7 @@ static int drop_old_payload(struct sbx_store *store, int64_t before_ms, uint8_t 
         sbx_bind_integer(statement, 1, seq);
         result = sbx_store_step(statement);
     }
-    result = sbx_store_end(store, result);
+    result = sbx_store_handle_end(&store->writer, result);
     return result < 0 ? result : 1;
 }
 

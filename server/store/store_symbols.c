@@ -118,7 +118,7 @@ int sbx_store_symbols_came(struct sbx_store *store, const uint8_t *build_id, siz
         result = mark(store, build_id, bytes, made_s);
         if (result == 0)
             result = add_arrival(store, build_id, bytes, made_s);
-        result = sbx_store_end(store, result);
+        result = sbx_store_handle_end(&store->writer, result);
     }
     sbx_store_handle_unlock(&store->writer);
     return result;
