@@ -101,6 +101,9 @@ static inline uint32_t append_ordinary(const struct sbx_replay *replay, struct g
         if (SBX_UNLIKELY((flags & ~(uint32_t)(SBX_FRAME_FP_IDLE | SBX_FRAME_IS_EXACT)) != SBX_FRAME_FP_KNOWN)) {
             break;
         }
+        if (SBX_HAS_LINK_REGISTER && SBX_UNLIKELY(slot == 0) && count != 1) { /* a leaf's caller: no slot tells it */
+            break;
+        }
         const uint32_t found = sbx_node_find(&nodes, node, walked->frame_id);
         if (SBX_UNLIKELY(found == 0)) {
             break;

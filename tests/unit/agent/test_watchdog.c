@@ -90,39 +90,6 @@ static void child_has_a_slow_message_on_a_thread(void)
     stalling_expect(stallbox_read_counts(&counts) == STALLBOX_NOT_RUNNING, "nothing is counted after the stop");
 }
 
-static void child_names_kinds_before_it_forks(void)
-{
-    struct stallbox_options options = stalling_options();
-    stalling_start(&options);
-    stallbox_message_name(KIND_SAVE, "save");
-    pid_t pid = fork();
-    int status = -1;
-    if (pid == 0) {
-        stallbox_message_name(KIND_SAVE, "not any more");
-        stallbox_message_name(KIND_DRAW, "draw");
-        enum stallbox_result result = stallbox_start(NULL);
-        while (result == STALLBOX_TIMED_OUT) {
-            result = stallbox_start(NULL);
-        }
-        stallbox_message_name(KIND_SAVE + 2, "send");
-        exit((result != STALLBOX_OK && result != STALLBOX_ALREADY_RUNNING) || stallbox_snapshot(20000) != STALLBOX_OK);
-    }
-    stalling_expect(waitpid(pid, &status, 0) == pid && status == 0, "the child makes a snapshot");
-    stallbox_stop(5000);
-}
-
-static void test_a_forked_child_knows_the_names_that_were_said_before(void **state)
-{
-    (void)state;
-    stalling_process_run(child_names_kinds_before_it_forks);
-    struct sbx_snapshot *snapshot = stalling_process_snapshot();
-    assert_int_equal(snapshot->header.family.role, SBX_ROLE_WORKER);
-    assert_string_equal(snapshot->kinds[KIND_SAVE].name, "save");
-    assert_string_equal(snapshot->kinds[KIND_DRAW].name, "draw");
-    assert_string_equal(snapshot->kinds[KIND_SAVE + 2].name, "send");
-    sbx_snapshot_destroy(snapshot);
-}
-
 static void test_a_slow_message_of_any_thread_fires(void **state)
 {
     (void)state;
@@ -799,7 +766,6 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, stalling_process_set_up, stalling_process_tear_down)
     const struct CMUnitTest tests[] = {
         CASE(test_a_slow_message_of_any_thread_fires),
-        CASE(test_a_forked_child_knows_the_names_that_were_said_before),
         CASE(test_an_open_message_of_any_thread_fires_once_while_it_lasts),
         CASE(test_a_slow_message_between_two_places_of_one_loop_fires),
         CASE(test_work_between_two_loops_of_a_function_raises_no_alarm),
