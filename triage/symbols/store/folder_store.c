@@ -88,10 +88,9 @@ static bool name_of(const uint8_t *build_id, size_t bytes, char name_out[NAME_BY
     return true;
 }
 
-static int open_image(const struct sbx_symbol_store *store, const char *name, size_t cache_bytes,
-                      struct sbx_symbol_image **image_out)
+static int open_image(int folder, const char *name, size_t cache_bytes, struct sbx_symbol_image **image_out)
 {
-    int fd = openat(own(store)->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     return fd < 0 ? -errno : sbx_symbol_image_open(fd, cache_bytes, image_out);
 }
 
@@ -114,7 +113,7 @@ static int folder_find(struct sbx_symbol_store *store, const uint8_t *build_id, 
     if (!name_of(build_id, bytes, name)) {
         return -ENOENT;
     }
-    int result = open_image(store, name, cache_bytes, image_out);
+    int result = open_image(own(store)->folder, name, cache_bytes, image_out);
     if (result == 0 && !sbx_store_is_of(*image_out, build_id, bytes)) {
         sbx_symbol_image_close(*image_out);
         return -EBADMSG;
@@ -128,9 +127,9 @@ static int folder_find(struct sbx_symbol_store *store, const uint8_t *build_id, 
 /* ---- writing ---- */
 
 /* Wait for the other writers. Returns a descriptor whose close ends it, or -errno. */
-static int lock(const struct sbx_symbol_store *store)
+static int lock(int folder)
 {
-    int fd = openat(own(store)->folder, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = openat(folder, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return -errno;
     }
@@ -174,7 +173,7 @@ static int decide(const struct sbx_symbol_store *store, const char *name, const 
                   enum sbx_store_outcome *outcome, enum sbx_symbol_source *before)
 {
     struct sbx_symbol_image *there = NULL;
-    int result = open_image(store, name, 0, &there);
+    int result = open_image(own(store)->folder, name, 0, &there);
     if (result == -ENOENT) {
         *outcome = SBX_STORE_ADDED;
         return 0;
@@ -215,12 +214,13 @@ static int folder_commit(struct sbx_symbol_store *store, const struct sbx_store_
     struct sbx_symbol_image *image = NULL;
     enum sbx_store_outcome outcome = SBX_STORE_ADDED;
     enum sbx_symbol_source before = SBX_SYMBOLS_NONE;
-    int held = -1, result = name_of(build_id, bytes, name) ? open_image(store, draft->name, 0, &image) : -EINVAL;
+    int held = -1,
+        result = name_of(build_id, bytes, name) ? open_image(own(store)->folder, draft->name, 0, &image) : -EINVAL;
     if (result == 0) { /* whoever wrote it read a stranger's file: nothing of it is believed */
         result = sbx_store_is_of(image, build_id, bytes) ? sbx_symbol_image_verify(image) : -EBADMSG;
     }
     if (result == 0) {
-        held = lock(store);
+        held = lock(own(store)->folder);
         result = held < 0 ? held : decide(store, name, sbx_symbol_image_facts(image), &outcome, &before);
     }
     if (result == 0 && (outcome == SBX_STORE_ADDED || outcome == SBX_STORE_REPLACED)) {
@@ -246,7 +246,7 @@ static int folder_remove(struct sbx_symbol_store *store, const uint8_t *build_id
     if (!name_of(build_id, bytes, name)) {
         return -ENOENT;
     }
-    int held = lock(store);
+    int held = lock(own(store)->folder);
     int result = held < 0 ? held : unlinkat(own(store)->folder, name, 0) == 0 ? 0 : -errno;
     if (held >= 0) {
         close(held);
@@ -264,13 +264,12 @@ static bool is_image_name(const char *name)
            strcmp(name + bytes - suffix_bytes, suffix) == 0;
 }
 
-/* Call `each` for every name in the folder until it fails; returns what it returned. */
-static int each_name(struct sbx_symbol_store *store, int (*each)(struct sbx_symbol_store *, const char *, void *),
-                     void *context)
+/* Call `each` for every name in `folder` until it fails; returns what it returned. */
+static int each_name(int folder, int (*each)(int folder, const char *name, void *context), void *context)
 {
-    int fd = openat(own(store)->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    if (folder == NULL) {
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *names = fd < 0 ? NULL : fdopendir(fd);
+    if (names == NULL) {
         int result = -errno;
         if (fd >= 0) {
             close(fd);
@@ -279,17 +278,17 @@ static int each_name(struct sbx_symbol_store *store, int (*each)(struct sbx_symb
     }
     int result = 0;
     const struct dirent *entry;
-    while (result == 0 && (entry = readdir(folder)) != NULL) {
-        result = each(store, entry->d_name, context);
+    while (result == 0 && (entry = readdir(names)) != NULL) {
+        result = each(folder, entry->d_name, context);
     }
-    closedir(folder);
+    closedir(names);
     return result;
 }
 
-static int add_to_list(struct sbx_symbol_store *store, const char *name, void *context)
+static int add_to_list(int folder, const char *name, void *context)
 {
     struct stat status;
-    if (!is_image_name(name) || fstatat(own(store)->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (!is_image_name(name) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
         return 0; /* something else, or gone meanwhile */
     }
     struct sbx_store_entry *entry = sbx_store_entries_add(context);
@@ -300,7 +299,7 @@ static int add_to_list(struct sbx_symbol_store *store, const char *name, void *c
     entry->used_s = status.st_mtime < 0 ? 0 : (uint64_t)status.st_mtime;
     entry->file_bytes = (uint64_t)status.st_size;
     memcpy(entry->build_id, name, strlen(name) - strlen(suffix));
-    entry->is_damaged = open_image(store, name, 0, &image) != 0;
+    entry->is_damaged = open_image(folder, name, 0, &image) != 0;
     if (!entry->is_damaged) {
         entry->facts = *sbx_symbol_image_facts(image);
     }
@@ -311,7 +310,7 @@ static int add_to_list(struct sbx_symbol_store *store, const char *name, void *c
 static int folder_list(struct sbx_symbol_store *store, struct sbx_store_entry **entries_out, size_t *count_out)
 {
     struct sbx_store_entries list = {0};
-    int result = each_name(store, add_to_list, &list);
+    int result = each_name(own(store)->folder, add_to_list, &list);
     if (result != 0) {
         free(list.entries);
         return result;
@@ -325,34 +324,81 @@ static int folder_list(struct sbx_symbol_store *store, struct sbx_store_entry **
 struct sweep {
     uint64_t now_s;
     int removed;
+    struct stat own; /* the store's own folder, which is swept first */
 };
 
-static int sweep_one(struct sbx_symbol_store *store, const char *name, void *context)
+static int sweep_one(int folder, const char *name, void *context)
 {
     struct sweep *sweep = context;
     bool is_draft = strncmp(name, draft_prefix, strlen(draft_prefix)) == 0;
     struct stat status;
-    if ((!is_draft && !is_image_name(name)) || fstatat(own(store)->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if ((!is_draft && !is_image_name(name)) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
         return 0;
     }
     uint64_t keep_s = is_draft ? DRAFT_KEEP_S : SBX_STORE_KEEP_S;
-    if (status.st_mtime >= 0 && (uint64_t)status.st_mtime + keep_s < sweep->now_s &&
-        unlinkat(own(store)->folder, name, 0) == 0) {
+    if (status.st_mtime >= 0 && (uint64_t)status.st_mtime + keep_s < sweep->now_s && unlinkat(folder, name, 0) == 0) {
         sweep->removed += !is_draft;
     }
     return 0;
 }
 
-static int folder_sweep(struct sbx_symbol_store *store, uint64_t now_s)
+static int sweep_folder(int folder, struct sweep *sweep)
 {
-    struct sweep sweep = {.now_s = now_s};
-    int held = lock(store);
+    int held = lock(folder);
     if (held < 0) {
         return held;
     }
-    int result = each_name(store, sweep_one, &sweep);
+    int result = each_name(folder, sweep_one, sweep);
     close(held);
-    return result != 0 ? result : sweep.removed;
+    return result;
+}
+
+/* Another version's folder; a tenant's names are no reader's any more when that version went. What cannot be opened stays. */
+static int sweep_version(int tenant, const char *name, void *context)
+{
+    struct sweep *sweep = context;
+    struct stat status;
+    if (name[0] != 'v' || name[1] == '\0' || strspn(name + 1, "0123456789") != strlen(name + 1)) {
+        return 0;
+    }
+    int folder = open_folder(tenant, name, false, true);
+    if (folder < 0) {
+        return 0;
+    }
+    bool is_own =
+        fstat(folder, &status) == 0 && status.st_dev == sweep->own.st_dev && status.st_ino == sweep->own.st_ino;
+    if (!is_own) {
+        (void)sweep_folder(folder, sweep);
+    }
+    close(folder);
+    return 0;
+}
+
+static int sweep_tenant(int top, const char *name, void *context)
+{
+    int tenant = sbx_store_is_tenant(name) ? open_folder(top, name, false, true) : -1;
+    if (tenant >= 0) {
+        (void)each_name(tenant, sweep_version, context);
+        close(tenant);
+    }
+    return 0;
+}
+
+/* Its own folder, FOLDER/TENANT/vN; then what else is in FOLDER, which may have no other who sweeps it. */
+static int folder_sweep(struct sbx_symbol_store *store, uint64_t now_s)
+{
+    struct sweep sweep = {.now_s = now_s};
+    int folder = own(store)->folder;
+    int result = sweep_folder(folder, &sweep);
+    if (result != 0) {
+        return result;
+    }
+    int top = fstat(folder, &sweep.own) == 0 ? openat(folder, "../..", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (top >= 0) {
+        (void)each_name(top, sweep_tenant, &sweep);
+        close(top);
+    }
+    return sweep.removed;
 }
 
 /* What is wrong with a folder is said by the call that meets it. */

@@ -77,8 +77,8 @@ struct sbx_store_entry {
 /* All images, by build-id: *entries_out is given (free). Returns 0 or -errno. */
 int sbx_symbol_store_list(struct sbx_symbol_store *store, struct sbx_store_entry **entries_out, size_t *count_out);
 
-/* Remove what nobody asked for since `now_s` - SBX_STORE_KEEP_S, and drafts of writers that died. Returns how many images
- * went, or -errno. */
+/* Remove what nobody asked for since `now_s` - SBX_STORE_KEEP_S, and drafts of writers that died; of all tenants, and what
+ * other parser versions made. Returns how many images went, or -errno. */
 int sbx_symbol_store_sweep(struct sbx_symbol_store *store, uint64_t now_s);
 
 #endif

@@ -216,6 +216,53 @@ static void test_a_question_keeps_an_image_and_is_noted_once_a_day(void **state)
     assert_string_equal(ask(id, begin + 87 * DAY_S), "");
 }
 
+/* A file in FOLDER/TENANT/VERSION that was asked for at `used_s`; whether it is still there. */
+static void put_file(const char *tenant, const char *version, const char *name, uint64_t used_s)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, tenant);
+    assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+    snprintf(path, sizeof path, "%s/%s/%s", folder, tenant, version);
+    assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+    snprintf(path, sizeof path, "%s/%s/%s/%s", folder, tenant, version, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    const struct timespec times[2] = {{.tv_sec = (time_t)used_s}, {.tv_sec = (time_t)used_s}};
+    assert_true(fd >= 0);
+    assert_int_equal(futimens(fd, times), 0);
+    close(fd);
+}
+
+static bool is_there(const char *tenant, const char *version, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s/%s/%s", folder, tenant, version, name);
+    return access(path, F_OK) == 0;
+}
+
+/* After an upgrade nobody reads what the version before made, and nobody writes there. */
+static void test_what_other_versions_and_tenants_left_goes_by_age(void **state)
+{
+    (void)state;
+    uint64_t now = now_s();
+    put_file("default", "v1", id_file, now - 46 * DAY_S);
+    put_file("default", "v1", ".draft-1", now - 2 * DAY_S);
+    put_file("default", "v1", "notes.txt", now - 400 * DAY_S);
+    put_file("default", "v99", id_file, now - 44 * DAY_S);
+    put_file("default", "vivid", id_file, now - 400 * DAY_S);
+    put_file("other", "v1", id_file, now - 46 * DAY_S);
+    put_file("other", strrchr(versions, '/') + 1, id_file, now - 46 * DAY_S);
+    assert_int_equal(must_put("main", SBX_SYMBOLS_DWARF), SBX_STORE_ADDED);
+    assert_int_equal(sbx_symbol_store_sweep(store, now), 3);
+    assert_false(is_there("default", "v1", id_file));
+    assert_false(is_there("default", "v1", ".draft-1"));
+    assert_false(is_there("other", "v1", id_file));
+    assert_false(is_there("other", strrchr(versions, '/') + 1, id_file));
+    assert_true(is_there("default", "v1", "notes.txt"));
+    assert_true(is_there("default", "v99", id_file));
+    assert_true(is_there("default", "vivid", id_file));
+    assert_string_equal(ask(id, now), "main");
+}
+
 /* Each tenant sees its own; and names that would lead elsewhere are none. */
 static void test_sym_01_tenants_do_not_see_each_other(void **state)
 {
@@ -319,6 +366,7 @@ int main(void)
         TEST(test_a_damaged_image_is_listed_answers_nothing_and_is_replaced),
         TEST(test_sym_02_a_draft_of_another_build_id_or_of_no_image_is_refused),
         TEST(test_a_question_keeps_an_image_and_is_noted_once_a_day),
+        TEST(test_what_other_versions_and_tenants_left_goes_by_age),
         TEST(test_sym_01_tenants_do_not_see_each_other),
         TEST(test_a_folder_that_others_may_write_to_is_not_used),
         TEST(test_a_link_in_an_images_place_is_not_followed),
