@@ -308,6 +308,7 @@ struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image)
 {
     struct sbx_symbol_file *file = calloc(1, sizeof *file);
     if (file == NULL) {
+        sbx_shortage_note(ENOMEM);
         sbx_symbol_image_close(image);
         return NULL;
     }
@@ -447,6 +448,14 @@ static const struct sbx_answer *keep_answer(struct sbx_symbol_file *file, uint64
     return sbx_answer_cache_add(file->answers, address, &(struct sbx_answer){frames, (uint32_t)count, source});
 }
 
+/* What a chunk that found no memory would have said may be had later. */
+static void note_shortage(struct sbx_symbol_image *image)
+{
+    if (sbx_symbol_image_lacked_memory(image)) {
+        sbx_shortage_note(ENOMEM);
+    }
+}
+
 /* Find what nobody asked for lately, and keep it. NULL without memory. */
 static const struct sbx_answer *find_anew(struct sbx_symbol_file *file, uint64_t address)
 {
@@ -454,6 +463,9 @@ static const struct sbx_answer *find_anew(struct sbx_symbol_file *file, uint64_t
     size_t count = file->image != NULL
                        ? sbx_symbol_image_find(file->image, address, found, SBX_INLINES_MAX)
                        : sbx_places_chain(file->places, sbx_symbol_file_place(file, address), found, SBX_INLINES_MAX);
+    if (file->image != NULL) {
+        note_shortage(file->image);
+    }
     if (file->answers == NULL) {
         file->answers = sbx_answer_cache_create(ANSWERS_KEPT_BYTES);
     }
@@ -461,6 +473,9 @@ static const struct sbx_answer *find_anew(struct sbx_symbol_file *file, uint64_t
     if (kept == NULL && file->answers != NULL) {
         sbx_answer_cache_forget(file->answers);
         kept = keep_answer(file, address, found, count);
+    }
+    if (kept == NULL) {
+        sbx_shortage_note(ENOMEM);
     }
     return kept;
 }
@@ -484,6 +499,7 @@ void sbx_symbol_file_prefetch(struct sbx_symbol_file *file, const uint64_t *offs
     }
     if (wanted_count > 0) {
         (void)sbx_symbol_image_prefetch(file->image, wanted, wanted_count); /* what it lacks shows in the answers */
+        note_shortage(file->image);
     }
     free(wanted);
 }

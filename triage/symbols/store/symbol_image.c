@@ -40,7 +40,7 @@ struct sbx_symbol_image {
     uint32_t newest, oldest;
     size_t kept_bytes, cache_bytes;
     ZSTD_DCtx *decompression;
-    bool is_troubled;
+    bool is_troubled, lacked_memory;
 };
 
 const char *sbx_image_kind_name(enum sbx_image_kind kind)
@@ -265,6 +265,13 @@ bool sbx_symbol_image_is_troubled(const struct sbx_symbol_image *image)
     return image->is_troubled;
 }
 
+bool sbx_symbol_image_lacked_memory(struct sbx_symbol_image *image)
+{
+    bool lacked = image->lacked_memory;
+    image->lacked_memory = false;
+    return lacked;
+}
+
 /* ---- chunks ---- */
 
 static void unlink_kept(struct sbx_symbol_image *image, uint32_t index)
@@ -399,20 +406,20 @@ static bool was_replaced(struct sbx_symbol_image *image)
     uint8_t *head = NULL;
     size_t count = 0;
     uint64_t generation = image->generation;
-    if (image->fd >= 0 || image->source.calls->read_head(image->source.context, &head, &count, &generation) != 0) {
-        return false;
-    }
-    bool is_other = generation != image->generation;
+    int result =
+        image->fd >= 0 ? -ENOENT : image->source.calls->read_head(image->source.context, &head, &count, &generation);
+    bool is_other = result == 0 && generation != image->generation;
     if (is_other) {
         forget(image);
         image->generation = generation;
-        is_other = read_head(image, head, count, UINT64_MAX) == 0;
-        if (!is_other) {
+        result = read_head(image, head, count, UINT64_MAX);
+        if (result != 0) {
             forget(image); /* as if it had no chunks */
         }
     }
+    image->lacked_memory = image->lacked_memory || result == -ENOMEM;
     free(head);
-    return is_other;
+    return is_other && result == 0;
 }
 
 /* The chunk of an address: an index, or NONE when no code of it has a name. */
@@ -449,6 +456,7 @@ static int keep_all(struct sbx_symbol_image *image, const uint32_t *indexes, siz
         image->source.calls->tell_lost(image->source.context, lost);
     }
     image->is_troubled = image->is_troubled || result != 0 || lost > 0;
+    image->lacked_memory = image->lacked_memory || result == -ENOMEM;
     return result;
 }
 

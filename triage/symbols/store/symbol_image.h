@@ -102,6 +102,8 @@ int sbx_symbol_image_prefetch(struct sbx_symbol_image *image, const uint64_t *ad
 
 /* Whether a question found no answer because chunks were missing or damaged, or their source was away. */
 bool sbx_symbol_image_is_troubled(const struct sbx_symbol_image *image);
+/* Whether it was for want of memory, since this was asked last: then it may be found later. */
+bool sbx_symbol_image_lacked_memory(struct sbx_symbol_image *image);
 
 /* The frames at `address`, innermost first; returns how many (0 also when its chunk is damaged). Texts are borrowed until
  * the next question. */
