@@ -181,6 +181,69 @@ static STALL_FUNCTION void show_thumbnail(int n)
     stall_sink += (uint64_t)n;
 }
 
+/* ---- a wait for another thread, after work was queued for the waiting thread's own loop ---- */
+
+static GCond is_asked;
+static int sync_asked, sync_done;
+
+static STALL_FUNCTION void synchronise_folder(void)
+{
+    STALL_COMPUTE_MS(1500);
+    STALL_STAY();
+}
+
+static void *synchronise_when_asked(void *unused)
+{
+    g_mutex_lock(&lock);
+    while (!sync_asked) {
+        g_cond_wait(&is_asked, &lock);
+    }
+    g_mutex_unlock(&lock);
+    synchronise_folder();
+    g_mutex_lock(&lock);
+    sync_done = 1;
+    g_cond_signal(&is_done);
+    g_mutex_unlock(&lock);
+    return unused;
+}
+
+static void prepare_sync(void)
+{
+    stall_thread("sync", synchronise_when_asked, NULL, NULL);
+}
+
+static STALL_FUNCTION gboolean refresh_view(gpointer unused)
+{
+    (void)unused;
+    stall_sink += 1;
+    return G_SOURCE_REMOVE;
+}
+
+static STALL_FUNCTION void await_sync(void)
+{
+    g_mutex_lock(&lock);
+    sync_asked = 1;
+    g_cond_signal(&is_asked);
+    while (!sync_done) {
+        g_cond_wait(&is_done, &lock);
+    }
+    g_mutex_unlock(&lock);
+}
+
+static STALL_FUNCTION void sync_with_refresh(int n)
+{
+    g_idle_add(refresh_view, NULL);
+    await_sync();
+    stall_sink += (uint64_t)n;
+}
+
+static STALL_FUNCTION void sync_with_time_limit(int n)
+{
+    g_timeout_add(3000, refresh_view, NULL);
+    await_sync();
+    stall_sink += (uint64_t)n;
+}
+
 /* ---- a pool that has much to do, and does it ---- */
 
 static void take_briefly(gpointer item, gpointer unused)
@@ -220,6 +283,8 @@ const struct stall stalls_glib_tasks[] = {
     {.name = "task_answer", .message = load_playlist},
     {.name = "task_two_hops", .prepare = prepare_tiles, .message = scroll_view},
     {.name = "task_queue", .prepare = prepare_decoder, .message = show_thumbnail},
+    {.name = "wait_after_idle", .prepare = prepare_sync, .message = sync_with_refresh},
+    {.name = "wait_after_timer", .prepare = prepare_sync, .message = sync_with_time_limit},
     {.name = "healthy_pool",
      .prepare = prepare_busy_pool,
      .message = fill_busy_pool,

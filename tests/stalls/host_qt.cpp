@@ -3,12 +3,15 @@
 #include <QtCore/QCoreApplication>
 #include <QtCore/QEvent>
 #include <QtCore/QMetaMethod>
+#include <QtCore/QMutex>
 #include <QtCore/QThread>
 #include <QtCore/QTimer>
+#include <QtCore/QWaitCondition>
 
 #include "stall.h"
 
-namespace {
+namespace
+{
 
 const QEvent::Type step_type = static_cast<QEvent::Type>(QEvent::User + 1);
 const QEvent::Type thumbnail_type = static_cast<QEvent::Type>(QEvent::User + 2);
@@ -19,8 +22,9 @@ STALL_FUNCTION void paint_thumbnail()
     STALL_STAY();
 }
 
-class Window : public QObject {
-public:
+class Window : public QObject
+{
+  public:
     int (*the_step)() = nullptr;
     bool event(QEvent *event) override
     {
@@ -110,7 +114,8 @@ void *run_download(void *unused)
 STALL_FUNCTION void start_download(int n)
 {
     download = new QObject;
-    QObject::connect(download, &QObject::objectNameChanged, window, [] { update_progress(); }, Qt::QueuedConnection);
+    QObject::connect(
+        download, &QObject::objectNameChanged, window, [] { update_progress(); }, Qt::QueuedConnection);
     stall_thread("download", run_download, nullptr, nullptr);
     stall_sink = stall_sink + static_cast<uint64_t>(n);
 }
@@ -125,7 +130,8 @@ STALL_FUNCTION void sync_contacts()
 
 STALL_FUNCTION void schedule_sync(int n)
 {
-    QMetaObject::invokeMethod(window, [] { sync_contacts(); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        window, [] { sync_contacts(); }, Qt::QueuedConnection);
     stall_sink = stall_sink + static_cast<uint64_t>(n);
 }
 
@@ -172,7 +178,8 @@ void prepare_worker()
     in_worker->moveToThread(worker);
     worker->start();
     for (int i = 0; i < 5; i++) {
-        QMetaObject::invokeMethod(in_worker, [] {}, Qt::BlockingQueuedConnection);
+        QMetaObject::invokeMethod(
+            in_worker, [] {}, Qt::BlockingQueuedConnection);
     }
 }
 
@@ -185,13 +192,15 @@ STALL_FUNCTION void show_frame()
 STALL_FUNCTION void decode_frame()
 {
     stall_pause_ms(10);
-    QMetaObject::invokeMethod(window, [] { show_frame(); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        window, [] { show_frame(); }, Qt::QueuedConnection);
     STALL_STAY();
 }
 
 STALL_FUNCTION void request_frame(int n)
 {
-    QMetaObject::invokeMethod(in_worker, [] { decode_frame(); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        in_worker, [] { decode_frame(); }, Qt::QueuedConnection);
     stall_sink = stall_sink + static_cast<uint64_t>(n);
 }
 
@@ -205,8 +214,69 @@ STALL_FUNCTION void rebuild_dictionary()
 
 STALL_FUNCTION void look_up_word(int n)
 {
-    QMetaObject::invokeMethod(in_worker, [] { rebuild_dictionary(); }, Qt::QueuedConnection);
-    QMetaObject::invokeMethod(in_worker, [] { stall_pause_ms(2); }, Qt::BlockingQueuedConnection);
+    QMetaObject::invokeMethod(
+        in_worker, [] { rebuild_dictionary(); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        in_worker, [] { stall_pause_ms(2); }, Qt::BlockingQueuedConnection);
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
+// ---- a wait for another thread, after work was queued for the waiting thread's own loop ----
+
+QMutex sync_lock;
+QWaitCondition sync_asked_for, sync_is_done;
+bool sync_asked, sync_done;
+
+STALL_FUNCTION void synchronise_mail()
+{
+    STALL_COMPUTE_MS(1500);
+    STALL_STAY();
+}
+
+void *synchronise_when_asked(void *unused)
+{
+    sync_lock.lock();
+    while (!sync_asked) {
+        sync_asked_for.wait(&sync_lock);
+    }
+    sync_lock.unlock();
+    synchronise_mail();
+    sync_lock.lock();
+    sync_done = true;
+    sync_is_done.wakeOne();
+    sync_lock.unlock();
+    return unused;
+}
+
+void prepare_sync()
+{
+    make_application();
+    stall_thread("sync", synchronise_when_asked, nullptr, nullptr);
+}
+
+STALL_FUNCTION void await_sync()
+{
+    sync_lock.lock();
+    sync_asked = true;
+    sync_asked_for.wakeOne();
+    while (!sync_done) {
+        sync_is_done.wait(&sync_lock);
+    }
+    sync_lock.unlock();
+}
+
+STALL_FUNCTION void sync_with_refresh(int n)
+{
+    QMetaObject::invokeMethod(
+        window, [] { stall_sink = stall_sink + 1; }, Qt::QueuedConnection);
+    await_sync();
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
+STALL_FUNCTION void sync_with_time_limit(int n)
+{
+    QTimer::singleShot(3000, window, [] { stall_sink = stall_sink + 1; });
+    await_sync();
     stall_sink = stall_sink + static_cast<uint64_t>(n);
 }
 
@@ -215,8 +285,10 @@ STALL_FUNCTION void look_up_word(int n)
 void fill_queues(int n)
 {
     for (int i = 0; i < 100; i++) {
-        QMetaObject::invokeMethod(in_worker, [] { stall_sink = stall_sink + 1; }, Qt::QueuedConnection);
-        QMetaObject::invokeMethod(window, [] { stall_sink = stall_sink + 1; }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            in_worker, [] { stall_sink = stall_sink + 1; }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            window, [] { stall_sink = stall_sink + 1; }, Qt::QueuedConnection);
     }
     QTimer::singleShot(n % 7, window, [] {});
 }
@@ -244,6 +316,8 @@ const struct stall stalls_qt[] = {
     {"qt_ticks", nullptr, start_clock, false, 0, 0},
     {"qt_two_hops", prepare_worker, request_frame, false, 0, 0},
     {"qt_queue", prepare_worker, look_up_word, false, 0, 0},
+    {"qt_wait_after_event", prepare_sync, sync_with_refresh, false, 0, 0},
+    {"qt_wait_after_timer", prepare_sync, sync_with_time_limit, false, 0, 0},
     {"healthy_qt", prepare_worker, fill_queues, true, 20, 80},
     {nullptr, nullptr, nullptr, false, 0, 0},
 };

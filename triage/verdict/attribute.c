@@ -12,9 +12,9 @@
  * these lie at its own calls only naming      1 the function has a name; 0.95 it is the nearest named caller; 0.6
  * nothing has a name culprit     1 told by the lock or the wait; 0.9 concluded from what threads did; 0.85 nobody is
  * known; 0.7 one of several it may have been; times 0.75 when only its having worked points at it, times 0.7 when what
- * it did is known by samples at its own calls only loss        1 - lost / all records of the thread in the interval,
- * times 1 - dropped / (2 * (dropped + records)), times 0.9 when the stack was not followed to its first frame, times
- * 0.9 when the stall is older than what was kept of it
+ * it did is known by samples at its own calls only, times 0.75 when a wait that goes on is taken to be for a task loss
+ * 1 - lost / all records of the thread in the interval, times 1 - dropped / (2 * (dropped + records)), times 0.9 when
+ * the stack was not followed to its first frame, times 0.9 when the stall is older than what was kept of it
  *
  * Drop counters run since the process started, hence the half: most of what they count is older than the interval.
  * docs/ACCURACY.md has what became of each confidence. */

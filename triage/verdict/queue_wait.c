@@ -2,7 +2,8 @@
 /* queue_wait.c - a wait for what a queued task does.
  *
  * Who waits for a result has mostly queued the task that makes it. The thread that ended the wait ran that task when it did so, or a task that was queued in
- * it; of a wait that goes on, the task runs still or lies in its queue. */
+ * it; of a wait that goes on, the task runs still or lies in its queue. Which of its tasks that is nobody tells: a task that the thread would run itself, or that
+ * waits for its time and not for its turn, is none, and neither is one of a queue of which nothing shows that another thread runs it. */
 #include "queue_wait.h"
 
 #include <stdio.h>
@@ -20,6 +21,7 @@ enum {
 #define ASKED_BEFORE_NS (INT64_C(50) * 1000 * 1000) /* between queueing a task and waiting for it */
 #define WOKE_AFTER_NS   (INT64_C(5) * 1000 * 1000)
 #define PENDING_OLD_NS  (INT64_C(100) * 1000 * 1000)
+#define OPEN_CERTAINTY  0.75 /* the last task that was queued need not be what the thread waits for */
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -72,7 +74,58 @@ static const struct sbx_stall_task *of_waker(const struct sbx_stall *stall, uint
     return NULL;
 }
 
-/* Of a wait that goes on: the last task that the thread queued before it, of those that lie or run still. */
+/* Do both lie in one queue? Where privacy rules hide which, in one of the same sort. */
+static bool is_same_queue(const struct sbx_stall_task *one, const struct sbx_stall_task *other)
+{
+    return one->queue == other->queue && (one->queue != 0 || one->op == other->op);
+}
+
+/* Is it known in which queue it lies? Where privacy rules hide that, there is a queue of its sort. */
+static bool is_in_known_queue(const struct sbx_stall *stall, const struct sbx_stall_task *task)
+{
+    for (uint32_t i = 0; i < stall->queue_count && task->queue == 0; i++) {
+        if (stall->queues[i].op == task->op && stall->queues[i].object == 0) {
+            return true;
+        }
+    }
+    return task->queue != 0;
+}
+
+/* Does it wait for its turn? Others wait for their time, for a file, or for a thread to begin. */
+static bool waits_for_turn(const struct sbx_stall *stall, const struct sbx_stall_task *task)
+{
+    switch (task->op) {
+    case SBX_OP_G_TIMEOUT_ADD:
+    case SBX_OP_UV_TIMER_START:
+    case SBX_OP_QT_TIMER:
+    case SBX_OP_UV_FS:
+    case SBX_OP_PTHREAD_CREATE:
+        return false;
+    case SBX_OP_G_SOURCE_ATTACH: /* that of a timed source lies in none */
+        return is_in_known_queue(stall, task);
+    default:
+        return true;
+    }
+}
+
+/* Is there a sign that another thread than `waiter` runs what lies in that queue, and none that `waiter` does? */
+static bool is_run_by_another(const struct sbx_stall *stall, const struct sbx_stall_task *task, int32_t waiter)
+{
+    bool has_other = false;
+    for (size_t i = 0; i < stall->task_count && task->runner < 0; i++) {
+        const struct sbx_stall_task *run = &stall->tasks[i];
+        if (run->runner < 0 || !is_same_queue(run, task)) {
+            continue;
+        }
+        if (run->runner == waiter) {
+            return false;
+        }
+        has_other = true;
+    }
+    return task->runner >= 0 ? task->runner != waiter : has_other;
+}
+
+/* Of a wait that goes on: the last task that the thread queued before it, of those that lie or run still and may end it. */
 static const struct sbx_stall_task *of_open_wait(const struct sbx_stall *stall, int32_t waiter, int64_t begin_ns,
                                                  int64_t from_ns)
 {
@@ -80,8 +133,8 @@ static const struct sbx_stall_task *of_open_wait(const struct sbx_stall *stall, 
     for (size_t i = 0; i < stall->task_count; i++) {
         const struct sbx_stall_task *task = &stall->tasks[i];
         if ((task->lies || task->runs) && task->from == waiter && task->queued_ns >= from_ns &&
-            task->queued_ns <= begin_ns + ASKED_BEFORE_NS && task->runner != waiter &&
-            (found == NULL || task->queued_ns > found->queued_ns)) {
+            task->queued_ns <= begin_ns + ASKED_BEFORE_NS && (found == NULL || task->queued_ns > found->queued_ns) &&
+            waits_for_turn(stall, task) && is_in_known_queue(stall, task) && is_run_by_another(stall, task, waiter)) {
             found = task;
         }
     }
@@ -116,19 +169,13 @@ bool sbx_queue_wait_judge(struct sbx_report *report, const struct sbx_judgement 
         return false;
     }
     struct waited it = find_waited(report, judgement);
-    if (it.task == NULL ||
+    if (it.task == NULL || !waits_for_turn(report->stall, it.task) ||
         (it.lay.end_ns - it.lay.begin_ns) * 2 <= judgement->waited.end_ns - judgement->waited.begin_ns) {
         return false;
     }
     verdict->cause = SBX_CAUSE_QUEUE;
     verdict->lay_ns = (double)(it.lay.end_ns - it.lay.begin_ns);
     return true;
-}
-
-/* Do both lie in one queue? Where privacy rules hide which, in one of the same sort. */
-static bool is_same_queue(const struct sbx_stall_task *one, const struct sbx_stall_task *other)
-{
-    return one->op == other->op && one->queue == other->queue;
 }
 
 static int64_t common_ns(const struct sbx_stall_task *task, struct sbx_interval span)
@@ -185,7 +232,7 @@ static const struct sbx_stall_queue *queue_of(const struct sbx_stall *stall, con
     const struct sbx_stall_queue *found = NULL;
     for (uint32_t i = 0; i < stall->queue_count; i++) {
         const struct sbx_stall_queue *queue = &stall->queues[i];
-        if (queue->op == task->op && queue->object == task->queue) {
+        if (queue->object == task->queue && (task->queue != 0 || queue->op == task->op)) {
             if (found != NULL) {
                 return NULL;
             }
@@ -213,13 +260,15 @@ int sbx_queue_wait_tell(struct sbx_report *report, const struct sbx_judgement *j
     if (it.task == NULL) {
         return SBX_CULPRIT_NONE;
     }
+    bool is_open = judgement->wait.open;
     char lay[SBX_DURATION_TEXT_BYTES], function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES];
     sbx_duration_text((double)(it.lay.end_ns - it.lay.begin_ns), lay);
-    sbx_evidence_add(
-        verdict, "queue", (double)(it.lay.end_ns - it.lay.begin_ns) / 1e6,
-        "what it waited for is a task that it had queued itself in %s (%s): it lay there for %s%s, %llu before it",
-        sbx_location_text(sbx_blame_submitter(report, it.task->stack), function), sbx_op_name(it.task->op), lay,
-        it.task->lies ? " so far" : "", (unsigned long long)it.task->before);
+    sbx_evidence_add(verdict, "queue", (double)(it.lay.end_ns - it.lay.begin_ns) / 1e6,
+                     "what it %s a task that it had queued itself in %s (%s): it lay there for %s%s, %llu before it",
+                     is_open ? "waits for is probably" : "waited for is",
+                     sbx_location_text(sbx_blame_submitter(report, it.task->stack), function), sbx_op_name(it.task->op),
+                     lay, it.task->lies ? " so far" : "", (unsigned long long)it.task->before);
+    verdict->culprit_certainty = is_open ? OPEN_CERTAINTY : 1;
     const struct sbx_stall_task *blocker = find_blocker(stall, &it);
     int source = SBX_CULPRIT_NONE;
     if (blocker != NULL) {
@@ -258,8 +307,8 @@ void sbx_queue_tell_pending(struct sbx_report *report)
     }
     for (size_t i = 0; i < stall->task_count && fullest != NULL; i++) {
         const struct sbx_stall_task *task = &stall->tasks[i];
-        if (task->lies && task->queue == fullest->object && task->op == fullest->op &&
-            (oldest == NULL || task->queued_ns < oldest->queued_ns)) {
+        bool is_there = task->queue == fullest->object && (task->queue != 0 || task->op == fullest->op);
+        if (task->lies && is_there && (oldest == NULL || task->queued_ns < oldest->queued_ns)) {
             oldest = task;
         }
     }
