@@ -40,9 +40,12 @@ enum {
     EXIT_WAIT_MS = 50
 };
 #define ASK_AGAIN_NS UINT64_C(1000000000) /* a child without a seat */
+#define WORKED_NS    UINT64_C(5000000)    /* of processor time: as good as being old enough */
 
-/* Waits, and reads and writes of files: none is called below an allocator's lock. */
-#define SIGNS_OF_LIFE (SBX_WAITS_THAT_ASK | SBX_POINT_BIT(SBX_GROUP_FILE))
+/* Waits, reads and writes of files, and loads of modules: none is called below an allocator's lock. Locks, clocks, mappings and streams may be. */
+#define SIGNS_OF_LIFE                                                                          \
+    (SBX_WAITS_THAT_ASK | SBX_POINT_BIT(SBX_GROUP_FILE) | SBX_POINT_BIT(SBX_GROUP_FILE_LOCK) | \
+     SBX_POINT_BIT(SBX_GROUP_SYNC) | SBX_POINT_BIT(SBX_GROUP_BARRIER) | SBX_POINT_BIT(SBX_GROUP_LOADER))
 
 enum state {
     OFF = 0,
@@ -251,7 +254,15 @@ static void come_back(void)
     }
 }
 
-/* A thread of the program's waits, or works with files. */
+/* Children that call exec or end at once have done neither by then. */
+static bool is_old_enough(uint64_t now_ns)
+{
+    uint64_t age_ns = now_ns - child.forked_ns;
+    return age_ns >= SBX_OLD_ENOUGH_NS ||
+           (age_ns >= WORKED_NS && sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= WORKED_NS);
+}
+
+/* A thread of the program's waits, works with files, or loads a module. */
 SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
 {
     uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
@@ -263,12 +274,12 @@ SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
     if (state == DONE) {
         come_back();
     } else if (state == OFF) {
-        if (waits_for_work(group, op) || now_ns - child.forked_ns >= SBX_OLD_ENOUGH_NS) {
+        if (waits_for_work(group, op) || is_old_enough(now_ns)) {
             sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: once a child, more or less */
             count_unrecorded();
         }
-    } else if ((waits_for_work(group, op) || now_ns - child.forked_ns >= SBX_OLD_ENOUGH_NS) &&
-               now_ns >= child.ask_again_ns && may_make_thread(now_ns) && begin(now_ns, false)) {
+    } else if ((waits_for_work(group, op) || is_old_enough(now_ns)) && now_ns >= child.ask_again_ns &&
+               may_make_thread(now_ns) && begin(now_ns, false)) {
         come_back();
     }
     errno = saved_errno;

@@ -5,7 +5,7 @@
  * memory and is PENDING. Hooks, the map of the code and its unwind rows are its parent's, and true. It starts
  *
  *   - at its first call of the poll family, accept() or pause(): it waits for work;
- *   - at another wait, or a read or write of a file, once it is 20 ms old;
+ *   - at another wait, a read or write of a file, or a load of a module, once it is 20 ms old or has used 5 ms of processor time;
  *   - before it gives up rights or changes its root, because it could make no recording afterwards.
  *
  *   RECORDED (or PENDING) --fork--> PENDING --a sign of life, and a seat--> STARTING --> DONE: RECORDED

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -281,6 +282,94 @@ static void host_01_a_worker_forked_by_another_thread_is_recorded_with_its_stack
     assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_SLOW_MESSAGE);
     assert_int_equal(snapshot->header.family.role, SBX_ROLE_WORKER);
     sbx_snapshot_destroy(snapshot);
+}
+
+/* Children that compute, and now and then do one thing more: what each of them is recorded from. */
+static void lock_a_file(int turn)
+{
+    host_expect(flock(STDERR_FILENO, turn % 2 == 0 ? LOCK_SH : LOCK_UN) == 0, "a file can be locked");
+}
+
+static void flush_a_file(int turn)
+{
+    (void)turn;
+    (void)fsync(STDERR_FILENO); /* which may be no file */
+}
+
+static void load_a_module(int turn)
+{
+    static void *library;
+    if (turn % 2 == 0) {
+        library = dlopen("libm.so.6", RTLD_NOW);
+        host_expect(library != NULL, "a library can be loaded");
+    } else {
+        dlclose(library);
+    }
+}
+
+static void computes_in_children(void)
+{
+    void (*const things[])(int) = {lock_a_file, flush_a_file, load_a_module};
+    host_loop(20, NULL);
+    for (size_t i = 0; i < sizeof things / sizeof things[0]; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            for (int turn = 0; turn < 500 && !host_api().is_running(); turn++) {
+                host_compute_ms(6);
+                things[i](turn);
+            }
+            _exit(host_api().is_running() ? 9 : (int)(20 + i));
+        }
+        expect_status(pid, 9 << 8, "a child that computes is recorded at what it does besides");
+    }
+}
+
+static void host_01_children_that_compute_are_recorded_at_what_they_do_besides(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "computes_in_children"});
+}
+
+static uint64_t own_cpu_ms(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
+}
+
+/* It sleeps once, when it has worked for some milliseconds and is younger than 20: on a busy machine some children are older by then. */
+static void works_for_milliseconds_in_a_child(void)
+{
+    enum {
+        IS_RECORDED = 9,
+        WAS_TOO_OLD = 10,
+        IS_NOT = 11
+    };
+    int status = WAS_TOO_OLD << 8;
+    host_loop(20, NULL);
+    for (int i = 0; i < 100 && status == WAS_TOO_OLD << 8; i++) {
+        uint64_t begin_ms = host_now_ms();
+        pid_t pid = fork();
+        if (pid == 0) {
+            while (own_cpu_ms() < 6) {
+                host_compute_ms(1);
+            }
+            nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
+            bool is_too_old = host_now_ms() - begin_ms > 17;
+            for (int turn = 0; turn < 1000 && !host_api().is_running() && !is_too_old; turn++) {
+                host_compute_ms(10);
+            }
+            _exit(is_too_old ? WAS_TOO_OLD : host_api().is_running() ? IS_RECORDED : IS_NOT);
+        }
+        host_expect(waitpid(pid, &status, 0) == pid, "a child ends");
+    }
+    host_expect(status != IS_NOT << 8, "a child is recorded that has worked for five milliseconds");
+}
+
+static void host_01_a_child_is_recorded_from_its_first_milliseconds_of_work(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "works_for_milliseconds_in_a_child"});
 }
 
 /* ---- HOST-2 ---- */
@@ -613,6 +702,8 @@ int main(int argc, char **argv)
         HOST_BODY(looks_for_its_parents_recording),
         HOST_BODY(forks_workers_beside_busy_threads),
         HOST_BODY(forks_in_another_thread),
+        HOST_BODY(computes_in_children),
+        HOST_BODY(works_for_milliseconds_in_a_child),
         HOST_BODY(spawned),
         HOST_BODY(spawns_all_the_time),
         HOST_BODY(execs_again_and_again),
@@ -626,6 +717,8 @@ int main(int argc, char **argv)
         HOST_TEST(host_01_a_parent_finds_out_for_its_workers_where_signals_are_made),
         HOST_TEST(host_01_children_that_call_exec_or_end_at_once_leave_nothing),
         HOST_TEST(host_01_a_child_cannot_reach_its_parents_recording),
+        HOST_TEST(host_01_a_child_is_recorded_from_its_first_milliseconds_of_work),
+        HOST_TEST(host_01_children_that_compute_are_recorded_at_what_they_do_besides),
         HOST_TEST(host_01_workers_forked_beside_busy_threads_live),
         HOST_TEST(host_01_a_worker_forked_by_another_thread_is_recorded_with_its_stack),
         HOST_TEST(host_02_a_storm_of_vfork_and_posix_spawn_inherits_nothing),
