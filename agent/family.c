@@ -3,8 +3,6 @@
 #include "family.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,14 +10,17 @@
 #include "fork_path.h"
 #include "marks.h"
 #include "order.h"
+#include "process_life.h"
 
 enum {
     PAGE_BYTES = 4096,
     STALLS = 64, /* remembered at a time, the newest */
-    WISHES = 64  /* of those that have no seat */
+    WISHES = 64, /* of those that have no seat */
+    HOLDERS = 16 /* that were named, the newest */
 };
 #define SECOND_NS UINT64_C(1000000000)
 #define WISH_NS   (3 * SECOND_NS)    /* a wish holds so long: who still wants a seat asks once a second */
+#define HOLDER_NS (10 * SECOND_NS)   /* a name holds so long: who waits says it twice a second */
 #define WORK_NS   UINT64_C(10000000) /* in which work is counted */
 
 struct stall {
@@ -32,18 +33,37 @@ struct wish {
     uint64_t asked_ns;
 };
 
+struct holder {
+    uint64_t pid; /* 0: free */
+    uint64_t named_ns;
+};
+
 struct family {
     uint8_t id[16];
-    uint64_t starts;    /* second << 16 | starts in it */
-    uint64_t snapshots; /* minute << 16 | snapshots in it */
-    uint64_t swept_ns;  /* when it was last looked whose owners have ended */
+    uint64_t starts;       /* second << 16 | starts in it */
+    uint64_t snapshots;    /* minute << 16 | snapshots in it */
+    uint64_t holders_told; /* the same of holders, when the others had used up the minute */
+    uint64_t swept_ns;     /* when it was last looked whose owners have ended */
     uint32_t stalls_ever;
-    uint32_t first;                   /* pid of the first process */
-    uint32_t seats[SBX_FAMILY_SEATS]; /* pid; 0: free */
+    uint32_t reserved;
+    uint64_t first;                   /* the first process, as a seat names one */
+    uint64_t seats[SBX_FAMILY_SEATS]; /* when its owner began << 32 | its pid; 0: free */
     struct stall stalls[STALLS];
     struct wish wishes[WISHES];
+    struct holder holders[HOLDERS];
 };
 static_assert(sizeof(struct family) <= PAGE_BYTES, "a page for all of them");
+
+/* A seat's owner. A number alone may be another process's by now: when it began tells the two apart. */
+static uint64_t named(uint32_t pid)
+{
+    return (uint64_t)sbx_process_began(pid) << 32 | pid;
+}
+
+static bool lives(uint64_t owner)
+{
+    return sbx_process_lives((uint32_t)owner, (uint32_t)(owner >> 32));
+}
 
 static struct family *family;
 static uint8_t id_of_all[16]; /* the page's: a forked child need not touch that for it */
@@ -55,7 +75,7 @@ bool sbx_family_found(const uint8_t session_id[16])
         return false;
     }
     memcpy(page->id, session_id, sizeof page->id);
-    page->first = (uint32_t)getpid();
+    page->first = named((uint32_t)getpid());
     memcpy(id_of_all, session_id, sizeof id_of_all);
     family = page; /* one that was there stays mapped: another thread may be at it */
     return true;
@@ -63,7 +83,8 @@ bool sbx_family_found(const uint8_t session_id[16])
 
 bool sbx_family_is_of(uint32_t pid)
 {
-    return family != NULL && sbx_load_relaxed(&family->first) == pid; /* relaxed: written before there were others */
+    return family != NULL &&
+           (uint32_t)sbx_load_relaxed(&family->first) == pid; /* relaxed: written before there were others */
 }
 
 SBX_FORK_CODE const uint8_t *sbx_family_id(void)
@@ -85,12 +106,21 @@ static bool count_in(uint64_t *word, uint64_t window, uint32_t most)
     return true;
 }
 
-static bool take_free(uint32_t pid)
+static bool has_free(void)
+{
+    bool has_any = false;
+    for (uint32_t i = 0; i < SBX_FAMILY_SEATS && !has_any; i++) {
+        has_any = sbx_load_relaxed(&family->seats[i]) == 0; /* relaxed: who takes it looks again */
+    }
+    return has_any;
+}
+
+static bool take_free(uint64_t owner)
 {
     for (uint32_t i = 0; i < SBX_FAMILY_SEATS; i++) {
-        uint32_t nobody = 0;
+        uint64_t nobody = 0;
         if (sbx_load_relaxed(&family->seats[i]) == 0 &&
-            sbx_cas_acq_rel(&family->seats[i], &nobody, pid)) { /* order: acq_rel family.seats - one owner */
+            sbx_cas_acq_rel(&family->seats[i], &nobody, owner)) { /* order: acq_rel family.seats - one owner */
             return true;
         }
     }
@@ -106,9 +136,9 @@ static void sweep(uint64_t now_ns)
         return;
     }
     for (uint32_t i = 0; i < SBX_FAMILY_SEATS; i++) {
-        uint32_t pid = sbx_load_relaxed(&family->seats[i]);
-        if (pid != 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH) {
-            (void)sbx_cas_acq_rel(&family->seats[i], &pid, 0); /* order: acq_rel family.seats */
+        uint64_t owner = sbx_load_relaxed(&family->seats[i]);
+        if (owner != 0 && !lives(owner)) {
+            (void)sbx_cas_acq_rel(&family->seats[i], &owner, 0); /* order: acq_rel family.seats */
         }
     }
 }
@@ -185,14 +215,13 @@ bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, boo
         return false;
     }
     bool is_its_turn = is_last_chance || !has_another_worked_longer(pid, now_ns, worked);
-    if (is_its_turn && !count_in(&family->starts, now_ns / SECOND_NS, SBX_FAMILY_STARTS_A_SECOND) && !is_last_chance) {
-        return false;
-    }
-    bool has_seat = is_its_turn && take_free(pid);
-    if (is_its_turn && !has_seat) {
+    if (is_its_turn && !has_free()) {
         sweep(now_ns);
-        has_seat = take_free(pid);
     }
+    /* A start is counted where there is a seat alone: those who ask in vain would use up the second of who could begin. */
+    bool may_begin = is_its_turn && has_free() &&
+                     (count_in(&family->starts, now_ns / SECOND_NS, SBX_FAMILY_STARTS_A_SECOND) || is_last_chance);
+    bool has_seat = may_begin && take_free(named(pid));
     if (has_seat) {
         wish_no_more(pid);
     } else {
@@ -204,32 +233,69 @@ bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, boo
 void sbx_family_give_seat(uint32_t pid)
 {
     for (uint32_t i = 0; family != NULL && i < SBX_FAMILY_SEATS; i++) {
-        uint32_t owner = pid;
-        if (sbx_load_relaxed(&family->seats[i]) == pid) {
+        uint64_t owner = sbx_load_relaxed(&family->seats[i]);
+        if (owner != 0 && (uint32_t)owner == pid) {
             (void)sbx_cas_acq_rel(&family->seats[i], &owner, 0); /* order: acq_rel family.seats */
         }
     }
 }
 
+bool sbx_family_has_children(void)
+{
+    bool has_any = false;
+    for (uint32_t i = 0; family != NULL && i < SBX_FAMILY_SEATS && !has_any; i++) {
+        has_any = sbx_load_relaxed(&family->seats[i]) != 0; /* relaxed: a hint */
+    }
+    return has_any;
+}
+
 uint32_t sbx_family_members(uint32_t *pids_out, uint32_t max)
 {
     uint32_t count = 0;
-    if (family == NULL || max == 0) {
-        return 0;
-    }
-    pids_out[count++] = sbx_load_relaxed(&family->first);
-    for (uint32_t i = 0; i < SBX_FAMILY_SEATS && count < max; i++) {
-        uint32_t pid = sbx_load_relaxed(&family->seats[i]);
-        if (pid != 0) {
-            pids_out[count++] = pid;
+    for (uint32_t i = 0; family != NULL && i <= SBX_FAMILY_SEATS && count < max; i++) {
+        uint64_t owner = sbx_load_relaxed(i == 0 ? &family->first : &family->seats[i - 1]);
+        if (owner != 0 && lives(owner)) {
+            pids_out[count++] = (uint32_t)owner;
         }
     }
     return count;
 }
 
-bool sbx_family_may_tell(uint64_t now_ns)
+/* Names are hints, as wishes are: every word of them is relaxed. */
+
+void sbx_family_name_holder(uint32_t pid, uint64_t now_ns)
 {
-    return family == NULL || count_in(&family->snapshots, now_ns / (60 * SECOND_NS), SBX_FAMILY_SNAPSHOTS_A_MINUTE);
+    if (family == NULL || pid == 0) {
+        return;
+    }
+    struct holder *place = &family->holders[0];
+    for (uint32_t i = 0; i < HOLDERS; i++) {
+        struct holder *it = &family->holders[i];
+        if (sbx_load_relaxed(&it->pid) == pid) {
+            place = it;
+            break;
+        }
+        place = sbx_load_relaxed(&it->named_ns) < sbx_load_relaxed(&place->named_ns) ? it : place;
+    }
+    sbx_store_relaxed(&place->pid, pid);
+    sbx_store_relaxed(&place->named_ns, now_ns);
+}
+
+static bool is_holder(uint32_t pid, uint64_t now_ns)
+{
+    bool is_one = false;
+    for (uint32_t i = 0; i < HOLDERS && !is_one; i++) {
+        is_one = sbx_load_relaxed(&family->holders[i].pid) == pid &&
+                 now_ns - sbx_load_relaxed(&family->holders[i].named_ns) < HOLDER_NS;
+    }
+    return is_one;
+}
+
+bool sbx_family_may_tell(uint32_t pid, uint64_t now_ns)
+{
+    uint64_t minute = now_ns / (60 * SECOND_NS);
+    return family == NULL || count_in(&family->snapshots, minute, SBX_FAMILY_SNAPSHOTS_A_MINUTE) ||
+           (is_holder(pid, now_ns) && count_in(&family->holders_told, minute, SBX_FAMILY_HOLDERS_A_MINUTE));
 }
 
 uint32_t sbx_family_note_stall(uint32_t pid, uint64_t begin_ns, uint64_t end_ns, uint64_t *moment_inout)

@@ -17,6 +17,7 @@ enum {
     SBX_FAMILY_SEATS = 64,             /* recorded children at a time */
     SBX_FAMILY_STARTS_A_SECOND = 20,   /* of children */
     SBX_FAMILY_SNAPSHOTS_A_MINUTE = 4, /* of all children together: one lock may stop every worker at once */
+    SBX_FAMILY_HOLDERS_A_MINUTE = 1,   /* besides, of children that others wait for */
 };
 
 /* The first process, before it forks: the family is called by its session id. A daemon, whose parent has ended, begins one anew. False:
@@ -29,18 +30,25 @@ bool sbx_family_is_of(uint32_t pid);
 /* The family's id; zeroes when there is none. */
 const uint8_t *sbx_family_id(void);
 
-/* A child wants to be recorded, and is not any more. `worked_ns`: the processor time that it has used. A seat whose owner has ended is given to who
- * asks next, but not before one who has worked much longer and has asked in vain in the last seconds. `is_last_chance`: it gives up its rights, and
+/* A child wants to be recorded, and is not any more. `worked_ns`: the processor time that it has used. A seat whose owner has ended, which may be
+ * a zombie or have left its number to another process, is given to who asks next, but not before one who has worked much longer and has asked in vain in the last seconds. `is_last_chance`: it gives up its rights, and
  * could make no recording later, so neither that nor how many begin in a second matters. */
 bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, bool is_last_chance);
 void sbx_family_give_seat(uint32_t pid);
 
-/* The processes of the family that are recorded, as far as they have said so: the first of them, and those with a seat. Returns how
- * many of `max` were written. */
+/* Has any child a seat, as far as the page says? */
+bool sbx_family_has_children(void);
+
+/* The processes of the family that are recorded and live: the first of them, and those with a seat. Asks /proc for each. Returns how many of
+ * `max` were written. */
 uint32_t sbx_family_members(uint32_t *pids_out, uint32_t max);
 
-/* May a child make a snapshot now? Counts it. */
-bool sbx_family_may_tell(uint64_t now_ns);
+/* A child waits for what process `pid` has. */
+void sbx_family_name_holder(uint32_t pid, uint64_t now_ns);
+
+/* May child `pid` make a snapshot now? Counts it. A child that others have waited for in the last seconds may where the others have used up the
+ * minute: without what it did their stalls tell half. */
+bool sbx_family_may_tell(uint32_t pid, uint64_t now_ns);
 
 /* Process `pid` stalled from `begin_ns` to `end_ns`. Returns how many others did meanwhile, as far as they have said so. *moment_inout:
  * a random number comes in, and that of the first of them goes out: stalls of one moment have it in common. */

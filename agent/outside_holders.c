@@ -250,6 +250,7 @@ static void note(const struct sbx_holder_entry *found)
         place = holders[i].seen_ns < place->seen_ns ? &holders[i] : place;
     }
     *place = *found;
+    sbx_family_name_holder(found->pid, found->seen_ns);
 }
 
 static void ask(const struct sbx_thread *thread, enum sbx_holder_kind kind, uint64_t begin_ns, uint64_t now_ns)

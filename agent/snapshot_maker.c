@@ -313,7 +313,7 @@ int sbx_snapshot_maker_fire(const struct sbx_trigger_entry *trigger, const struc
         sbx_family_note_stall(sbx_the_capture.header->pid, trigger->begin_ns, trigger->end_ns, &moment);
     family->moment = moment;
     int result = ask_leave(trigger->kind, settings->min_gap_ms, now_ns);
-    if (result == 0 && family->role == SBX_ROLE_WORKER && !sbx_family_may_tell(now_ns)) {
+    if (result == 0 && family->role == SBX_ROLE_WORKER && !sbx_family_may_tell(sbx_the_capture.header->pid, now_ns)) {
         sbx_count_drop(SBX_DROP_SNAPSHOT_RATE);
         result = -EAGAIN;
     }

@@ -415,8 +415,7 @@ static void tick(uint64_t now_ns)
         watch.last_scan_ns = now_ns;
         sbx_thread_registry_scan(sbx_the_agent.watch_tid, sbx_the_agent.module_tid);
         sbx_sample_show_frame();
-        uint32_t members[2];
-        if (sbx_family_members(members, SBX_COUNT_OF(members)) > 1) {
+        if (sbx_family_has_children()) {
             sbx_sample_learn_place(now_ns); /* once for all of its workers to come */
         }
     }

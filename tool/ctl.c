@@ -13,6 +13,7 @@
 #include "attachment.h"
 #include "clock.h"
 #include "command.h"
+#include "family.h"
 #include "names.h"
 #include "options.h"
 #include "order.h"
@@ -372,8 +373,12 @@ static void print_gaps(const struct attachment *attachment, const struct sbx_rec
     static struct sbx_roster roster;
     uint64_t left_out = header->drops[SBX_DROP_SNAPSHOT_BUSY] + header->drops[SBX_DROP_SNAPSHOT_RATE];
     if (left_out != 0) {
-        printf("left out           %llu stalls: at most one snapshot of a kind in %u ms\n",
-               (unsigned long long)left_out, attachment->control->in_force.min_gap_ms);
+        printf("left out           %llu stalls: at most one snapshot of a kind in %u ms", (unsigned long long)left_out,
+               attachment->control->in_force.min_gap_ms);
+        if (header->family.role == SBX_ROLE_WORKER) {
+            printf(", and %d a minute of all forked children of its family together", SBX_FAMILY_SNAPSHOTS_A_MINUTE);
+        }
+        putchar('\n');
     }
     char folder[SBX_FOUND_PATH_BYTES];
     snprintf(folder, sizeof folder, "%s", attachment->path);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "family.h"
+
 enum {
     WHY_BYTES = 4400 /* a path and some words */
 };
@@ -153,8 +155,13 @@ static void tell_gaps(const struct sbx_run_told *told, const struct sbx_roster *
     }
     if (roster->left_out != 0) {
         fprintf(stderr,
-                "stallbox run: %u more stall%s not kept: at most one snapshot of a kind is made in so short a time\n",
+                "stallbox run: %u more stall%s not kept: at most one snapshot of a kind is made in so short a time",
                 roster->left_out, roster->left_out == 1 ? " was" : "s were");
+        if (roster->workers != 0) {
+            fprintf(stderr, ", and %d a minute of all forked children of a program together",
+                    SBX_FAMILY_SNAPSHOTS_A_MINUTE);
+        }
+        fputc('\n', stderr);
     }
 }
 

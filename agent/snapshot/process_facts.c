@@ -54,14 +54,13 @@ static int parse_boot_id(const char *text, uint8_t boot_id_out[16])
     return digits == 32 ? 0 : -EINVAL;
 }
 
-/* State and field 22 of a line of /proc/PID/stat. The name may hold anything, so count from the last ')'. */
-static int parse_stat(const char *text, char *state_out, uint64_t *start_ticks_out)
+int sbx_process_stat_parse(const char *text, struct sbx_process_stat *stat_out)
 {
-    const char *at = strrchr(text, ')');
+    const char *at = strrchr(text, ')'); /* the name may hold anything */
     if (at == NULL || at[1] != ' ' || at[2] == 0) {
         return -EINVAL;
     }
-    *state_out = at[2];
+    *stat_out = (struct sbx_process_stat){.state = at[2]};
     at += 2; /* field 3 */
     for (int field = 3; field < 22; field++) {
         at = strchr(at, ' ');
@@ -69,16 +68,20 @@ static int parse_stat(const char *text, char *state_out, uint64_t *start_ticks_o
             return -EINVAL;
         }
         at++;
+        if (field + 1 == 20) {
+            stat_out->threads = (uint32_t)strtoul(at, NULL, 10);
+        }
     }
     char *end;
     errno = 0;
-    *start_ticks_out = strtoull(at, &end, 10);
+    stat_out->start_ticks = strtoull(at, &end, 10);
     return errno == 0 && end != at ? 0 : -EINVAL;
 }
 
 int sbx_process_facts_read(uint32_t pid, struct sbx_process_facts *facts_out)
 {
-    char path[64], text[1024], state = 0;
+    char path[64], text[1024];
+    struct sbx_process_stat process = {0};
     *facts_out = (struct sbx_process_facts){.is_running = false};
     struct stat namespace;
     facts_out->pid_namespace = stat("/proc/self/ns/pid", &namespace) == 0 ? (uint64_t) namespace.st_ino : 0;
@@ -98,7 +101,9 @@ int sbx_process_facts_read(uint32_t pid, struct sbx_process_facts *facts_out)
     if (got < 0) {
         return got;
     }
-    error = parse_stat(text, &state, &facts_out->start_ticks);
-    facts_out->is_running = error == 0 && state != 'Z' && state != 'X'; /* a zombie records nothing any more */
+    error = sbx_process_stat_parse(text, &process);
+    facts_out->start_ticks = process.start_ticks;
+    facts_out->is_running =
+        error == 0 && process.state != 'Z' && process.state != 'X'; /* a zombie records nothing any more */
     return error;
 }

@@ -19,6 +19,16 @@ struct sbx_process_facts {
     bool had_no_memory;     /* from its parent: the kernel killed it for want of memory */
 };
 
+/* What a line of /proc/PID/stat says. */
+struct sbx_process_stat {
+    char state;
+    uint32_t threads;     /* field 20 */
+    uint64_t start_ticks; /* field 22 */
+};
+
+/* Returns 0, or -EINVAL: it is no such line. Any thread: changes nothing but errno. */
+SBX_MUST_CHECK int sbx_process_stat_parse(const char *text, struct sbx_process_stat *stat_out);
+
 /* Ask /proc; fills all but has_let_go and what the parent knows. Returns 0, or -errno when it cannot be asked; "no such process" is an
  * answer. */
 SBX_MUST_CHECK int sbx_process_facts_read(uint32_t pid, struct sbx_process_facts *facts_out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_family.c - seats, rates and stalls that processes share. */
+#include <linux/sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -7,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -117,14 +120,131 @@ static void test_more_wish_for_a_seat_than_are_remembered_and_the_busiest_is(voi
     assert_true(sbx_family_take_seat(self + 5, now_ns + SECOND, 900 * SECOND, false));
 }
 
+static void test_the_busiest_gets_a_seat_though_a_hundred_asked_in_vain_before(void **state)
+{
+    (void)state;
+    const uint32_t busy = self + 99;
+    uint64_t now_ns = 4000 * SECOND;
+    fill_seats(&now_ns);
+    for (uint32_t i = 0; i < 99; i++) {
+        assert_false(sbx_family_take_seat(self + i, now_ns + i, 60 * SECOND, false));
+    }
+    assert_false(sbx_family_take_seat(busy, now_ns + 99, 90 * SECOND, false));
+    sbx_family_give_seat((uint32_t)getpid());
+    for (uint32_t i = 0; i < 99; i++) {
+        assert_false(
+            sbx_family_take_seat(self + i, now_ns + SECOND / 2, 60 * SECOND, false)); /* it is the busiest's turn */
+    }
+    assert_true(sbx_family_take_seat(busy, now_ns + SECOND / 2, 90 * SECOND, false));
+}
+
+/* A child that takes the last seat and ends; it is a zombie when this returns. */
+static pid_t leave_a_seat_behind(uint64_t now_ns)
+{
+    siginfo_t end;
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(!sbx_family_take_seat((uint32_t)getpid(), now_ns, 0, false));
+    }
+    assert_int_equal(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT), 0);
+    assert_int_equal(end.si_status, 0);
+    return pid;
+}
+
+static void fill_all_seats_but_one(uint64_t *now_ns)
+{
+    for (uint32_t taken = 0; taken < SBX_FAMILY_SEATS - 1; taken++) {
+        *now_ns += SECOND / 10;
+        assert_true(sbx_family_take_seat((uint32_t)getpid(), *now_ns, 0, false));
+    }
+    *now_ns += SECOND;
+}
+
+static bool is_member(pid_t pid)
+{
+    uint32_t members[1 + SBX_FAMILY_SEATS];
+    uint32_t count = sbx_family_members(members, 1 + SBX_FAMILY_SEATS);
+    bool is_one = false;
+    for (uint32_t i = 0; i < count; i++) {
+        is_one |= members[i] == (uint32_t)pid;
+    }
+    return is_one;
+}
+
+static void test_who_has_ended_keeps_no_seat_though_nobody_has_waited_for_it(void **state)
+{
+    (void)state;
+    uint64_t now_ns = 5000 * SECOND;
+    fill_all_seats_but_one(&now_ns);
+    pid_t zombie = leave_a_seat_behind(now_ns);
+    assert_false(is_member(zombie));
+    assert_true(is_member(getpid()));
+    assert_true(sbx_family_take_seat(self, now_ns + 2 * SECOND, 0, false));
+    assert_int_equal(waitpid(zombie, NULL, 0), zombie);
+}
+
+/* A child with that number, which only waits to be killed; 0: the kernel does not let us. */
+static pid_t take_number(pid_t wanted)
+{
+    struct clone_args arguments = {.exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&wanted, .set_tid_size = 1};
+    long pid = syscall(SYS_clone3, &arguments, sizeof arguments);
+    while (pid == 0) {
+        (void)syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+    }
+    return pid > 0 ? (pid_t)pid : 0;
+}
+
+static void test_another_process_with_the_number_of_one_that_ended_keeps_no_seat(void **state)
+{
+    (void)state;
+    const struct timespec ticks = {0, 50000000}; /* when a process began is told in hundredths of a second */
+    uint64_t now_ns = 6000 * SECOND;
+    fill_all_seats_but_one(&now_ns);
+    pid_t first = leave_a_seat_behind(now_ns);
+    assert_int_equal(waitpid(first, NULL, 0), first);
+    nanosleep(&ticks, NULL);
+    pid_t other = take_number(first);
+    if (other == 0) { /* no right to, or somebody else has it already */
+        skip();
+    }
+    bool is_one = is_member(other);
+    bool has_given_way = sbx_family_take_seat(self, now_ns + 2 * SECOND, 0, false);
+    kill(other, SIGKILL);
+    assert_int_equal(waitpid(other, NULL, 0), other);
+    assert_false(is_one);
+    assert_true(has_given_way);
+}
+
 static void test_children_make_four_snapshots_a_minute(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < SBX_FAMILY_SNAPSHOTS_A_MINUTE; i++) {
-        assert_true(sbx_family_may_tell(600 * SECOND + i));
+        assert_true(sbx_family_may_tell(self, 600 * SECOND + i));
     }
-    assert_false(sbx_family_may_tell(659 * SECOND));
-    assert_true(sbx_family_may_tell(660 * SECOND));
+    assert_false(sbx_family_may_tell(self, 659 * SECOND));
+    assert_true(sbx_family_may_tell(self, 660 * SECOND));
+}
+
+static void test_a_child_that_others_wait_for_makes_one_more(void **state)
+{
+    (void)state;
+    const uint32_t holder = self + 1, earlier = self + 2;
+    sbx_family_name_holder(earlier, 1200 * SECOND);
+    sbx_family_name_holder(holder, 1219 * SECOND);
+    for (uint32_t i = 0; i < SBX_FAMILY_SNAPSHOTS_A_MINUTE; i++) {
+        assert_true(sbx_family_may_tell(self, 1220 * SECOND));
+    }
+    assert_false(sbx_family_may_tell(self, 1220 * SECOND));
+    assert_false(sbx_family_may_tell(earlier, 1220 * SECOND)); /* nobody waits for it any more */
+    assert_true(sbx_family_may_tell(holder, 1220 * SECOND));
+    assert_false(sbx_family_may_tell(holder, 1220 * SECOND));
+    for (uint32_t i = 0; i < 100; i++) { /* more than are remembered */
+        sbx_family_name_holder(self + 10 + i, 1280 * SECOND + i);
+    }
+    for (uint32_t i = 0; i < SBX_FAMILY_SNAPSHOTS_A_MINUTE; i++) {
+        assert_true(sbx_family_may_tell(self, 1281 * SECOND));
+    }
+    assert_true(sbx_family_may_tell(self + 109, 1281 * SECOND));
 }
 
 static void test_who_stalled_meanwhile_is_counted_once_and_who_did_before_is_not(void **state)
@@ -176,7 +296,11 @@ int main(void)
         cmocka_unit_test_setup(test_a_seat_that_becomes_free_goes_to_who_has_worked_longest, found),
         cmocka_unit_test_setup(test_who_asks_no_more_keeps_nobody_from_a_seat, found),
         cmocka_unit_test_setup(test_more_wish_for_a_seat_than_are_remembered_and_the_busiest_is, found),
+        cmocka_unit_test_setup(test_the_busiest_gets_a_seat_though_a_hundred_asked_in_vain_before, found),
+        cmocka_unit_test_setup(test_who_has_ended_keeps_no_seat_though_nobody_has_waited_for_it, found),
+        cmocka_unit_test_setup(test_another_process_with_the_number_of_one_that_ended_keeps_no_seat, found),
         cmocka_unit_test_setup(test_children_make_four_snapshots_a_minute, found),
+        cmocka_unit_test_setup(test_a_child_that_others_wait_for_makes_one_more, found),
         cmocka_unit_test_setup(test_who_stalled_meanwhile_is_counted_once_and_who_did_before_is_not, found),
         cmocka_unit_test_setup(test_stalls_that_overlap_have_a_moment_in_common, found),
         cmocka_unit_test_setup(test_a_child_shares_the_page_and_more_stalls_than_it_holds_are_borne, found),

@@ -63,6 +63,16 @@ static void be_forking(void)
     }
 }
 
+static void be_forking_what_stalls_often(void)
+{
+    if (fork() == 0) {
+        be_stalling(6, 600, 0);
+        _exit(0);
+    }
+    while (wait(NULL) > 0) {
+    }
+}
+
 static int be(const char *body)
 {
     if (strcmp(body, "stalls") == 0) {
@@ -73,6 +83,8 @@ static int be(const char *body)
         pause_ms(3500);
     } else if (strcmp(body, "forks") == 0) {
         be_forking();
+    } else if (strcmp(body, "forks_often") == 0) {
+        be_forking_what_stalls_often();
     } else {
         puts("it ran");
     }
@@ -247,6 +259,17 @@ static void test_stalls_that_the_pace_left_out_are_counted(void **state)
     assert_int_equal(sscanf(first, "stallbox run: %u stall", &recorded), 1);
     assert_int_equal(sscanf(second, "\nstallbox run: %u more stall", &left_out), 1);
     assert_true(recorded > 0 && left_out > 0); /* six, but for what a machine that starves it takes the blame for */
+    assert_null(strstr(result.err, "forked children"));
+}
+
+static void test_why_stalls_of_forked_children_were_left_out_is_told(void **state)
+{
+    (void)state;
+    struct tool_result result = RUN("--", own_path, "--body", "forks_often");
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(
+        result.err, " not kept: at most one snapshot of a kind is made in so short a time, and 4 a minute of all "
+                    "forked children of a program together\n"));
 }
 
 /* Symptom: "0 delivered, 1 waiting", status 0, and the reason in audit.log alone. */
@@ -320,6 +343,7 @@ int main(int argc, char **argv)
         RUN_TEST(test_each_of_two_runs_in_one_spool_tells_its_own_stalls),
         RUN_TEST(test_a_program_without_a_message_loop_is_told_when_it_lived_long_enough),
         RUN_TEST(test_a_forked_worker_is_recorded_like_its_parent),
+        RUN_TEST(test_why_stalls_of_forked_children_were_left_out_is_told),
         RUN_TEST(test_stalls_that_the_pace_left_out_are_counted),
         RUN_TEST(test_a_server_that_nothing_may_be_sent_to_is_refused_at_the_start),
         RUN_TEST(test_why_nothing_was_delivered_is_told_at_the_end),
