@@ -195,32 +195,44 @@ static int give_up(int result)
 
 static void leave_to_the_program(void);
 
+/* One start a process, by whichever thread comes first: pages of the first recording stay mapped for hooks that may still be in
+ * them. A start that failed before there was a recording may be tried again. */
+static uint32_t has_started;
+SBX_OF_ONE_PROCESS(has_started);
+
+int sbx_agent_may_start(void)
+{
+    /* order: acquire agent.is_running; a forked child has a copy of the word, and no recorder */
+    if (sbx_load_acquire(&sbx_the_agent.is_running) != 0) {
+        return is_owner() ? -EALREADY : -ENOTSUP;
+    }
+    if (sbx_load_acquire(&has_started) == 0) { /* order: acquire agent.has_started */
+        return 0;
+    }
+    return sbx_load_acquire(&sbx_the_agent.stopping) == 0 ? -EALREADY : -ENOTSUP; /* order: acquire agent.stopping */
+}
+
 int sbx_agent_start(const char *recordings_folder, const char *spool_path, const struct sbx_capture_settings *wanted,
                     enum sbx_consent said, bool is_consent_required)
 {
     struct sbx_capture_settings its_own = *wanted;
     const struct sbx_capture_settings *settings = &its_own;
     enum sbx_consent consent = said == SBX_CONSENT_UNKNOWN && !is_consent_required ? SBX_CONSENT_GRANTED : said;
-    /* order: acquire agent.is_running; a forked child has a copy of the word, and no recorder */
-    if (sbx_load_acquire(&sbx_the_agent.is_running) != 0) {
-        return is_owner() ? -EALREADY : -ENOTSUP;
-    }
     sbx_agent_look_at_environment();
+    uint32_t expected = 0;
+    int result = sbx_agent_may_start();
+    if (result != 0) {
+        return result;
+    }
     if (is_declined || sbx_may_lock_all_memory()) {
         return -ECANCELED;
     }
-    /* One start a process, by whichever thread comes first: pages of the first recording stay mapped for hooks that may
-     * still be in them. A start that failed before there was a recording may be tried again. */
-    static uint32_t has_started;
-    SBX_OF_ONE_PROCESS(has_started);
-    uint32_t expected = 0;
     if (!sbx_cas_acq_rel(&has_started, &expected, 1)) { /* order: acq_rel agent.has_started - one starter */
-        return sbx_load_acquire(&sbx_the_agent.stopping) == 0 ? -EALREADY
-                                                              : -ENOTSUP; /* order: acquire agent.stopping */
+        return sbx_agent_may_start();
     }
     /* The recording's name says which spool it is for (recording_name.h): so there must be one. One that cannot be made is told
      * by the first snapshot that cannot be written. */
-    int result = access(spool_path, F_OK) != 0 ? sbx_make_folders(spool_path) : 0;
+    result = access(spool_path, F_OK) != 0 ? sbx_make_folders(spool_path) : 0;
     bool is_worker = sbx_the_agent.family.role == SBX_ROLE_WORKER;
     result = is_worker ? sbx_recording_create_for_worker(recordings_folder, spool_path, sbx_the_agent.parent_modules,
                                                          &sbx_the_agent.recording)
@@ -335,13 +347,7 @@ static void mark_clean(void)
     sbx_store_release(&header->state, SBX_STATE_CLEAN); /* order: release header.state */
 }
 
-static void close_recording(void)
-{
-    mark_clean();
-    sbx_recording_unlink(&sbx_the_agent.recording);
-}
-
-/* The same on a thread of the program's that exits, perhaps in a sandbox which knows of futex and of no unlink: the watch
+/* The calling thread is the program's, which exits, perhaps in a sandbox that knows of futex and of no unlink: the watch
  * thread takes the name away. Where it does not in time, whoever looks next finds a clean recording of a dead process. */
 static void have_recording_closed(void)
 {
@@ -369,7 +375,9 @@ int sbx_agent_stop(uint32_t timeout_ms)
     bool in_time = wait_for_snapshot(timeout_ms);
     sbx_store_relaxed(sbx_the_capture.gate, 0);
     sbx_thread_registry_stop();
-    sbx_store_release(&sbx_the_agent.stopping, 1); /* order: release agent.stopping */
+    sbx_store_relaxed(&sbx_the_agent.is_closing, 1); /* relaxed: before `stopping`. As at an exit, it is not this thread
+                                                        that takes the recording's name away */
+    sbx_store_release(&sbx_the_agent.stopping, 1);   /* order: release agent.stopping */
     sbx_module_thread_call(0);
     sbx_capture_ring_bell();
     /* order: acquire agent.tid - what the threads did is done */
@@ -386,7 +394,7 @@ int sbx_agent_stop(uint32_t timeout_ms)
     }
     sbx_thread_forbid_asking();
     sbx_crash_signals_stop();
-    close_recording();
+    mark_clean();
     sbx_family_give_seat((uint32_t)getpid());
     return in_time ? 0 : -ETIMEDOUT;
 }

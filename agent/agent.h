@@ -17,6 +17,10 @@
 #include "capture_settings.h"
 #include "recording_format.h"
 
+/* Would a start be the first? 0, -EALREADY where it is not, -ENOTSUP where there will be none any more. No system call but
+ * getpid(). */
+int sbx_agent_may_start(void);
+
 /* Start with these settings. `said` is what the spool says of consent, `is_consent_required` whether silence is a no.
  * `recordings_folder` and `spool_path` are borrowed. Returns 0, or -errno: -EALREADY
  * running, -ECANCELED switched off by STALLBOX_DISABLE, because the process runs set-user-id or because our maps

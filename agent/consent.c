@@ -2,15 +2,16 @@
 /* consent.c - what the user said about recording, as a file in the spool. */
 #include "consent.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "folder_list.h"
 #include "own_folder.h"
 #include "recording_file.h"
 #include "temporary_file.h"
@@ -126,27 +127,41 @@ static bool ends_with(const char *name, const char *suffix)
     return bytes > suffix_bytes && strcmp(name + bytes - suffix_bytes, suffix) == 0;
 }
 
-/* Files of ours: payloads, snapshots, and the beginnings of either. Closes the folder. */
-static int delete_files(int folder)
+/* Payloads, snapshots, and the beginnings of either. */
+static bool is_unsent(const char *name)
+{
+    return ends_with(name, ".sbx") || ends_with(name, SBX_RAW_SUFFIX) || (name[0] == '.' && ends_with(name, ".tmp"));
+}
+
+/* Delete those in a listing. Returns 0 or the first -errno. */
+static int delete_listed(int folder, const uint8_t *listing, long bytes)
 {
     int result = 0;
-    DIR *listing = fdopendir(folder);
-    if (listing == NULL) {
-        result = -errno;
-        close(folder);
-        return result;
-    }
-    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
-        bool is_ours = ends_with(entry->d_name, ".sbx") || ends_with(entry->d_name, SBX_RAW_SUFFIX) ||
-                       (entry->d_name[0] == '.' && ends_with(entry->d_name, ".tmp"));
-        if (is_ours && unlinkat(folder, entry->d_name, 0) != 0 && errno != ENOENT && result == 0) {
+    for (long at = 0; at < bytes;) {
+        const char *name = sbx_folder_list_next(listing, &at);
+        if (is_unsent(name) && unlinkat(folder, name, 0) != 0 && errno != ENOENT && result == 0) {
             result = -errno;
         }
+    }
+    return result;
+}
+
+/* Without opendir(), which allocates: this runs on the watch thread too. */
+static int delete_files(int folder)
+{
+    uint8_t listing[4096] __attribute__((aligned(8)));
+    int result = 0;
+    long got;
+    while ((got = syscall(SYS_getdents64, folder, listing, sizeof listing)) > 0) {
+        int deleted = delete_listed(folder, listing, got);
+        result = result != 0 ? result : deleted;
+    }
+    if (got < 0 && result == 0) {
+        result = -errno;
     }
     if (fsync(folder) != 0 && result == 0) {
         result = -errno;
     }
-    closedir(listing);
     return result;
 }
 
@@ -161,6 +176,9 @@ int sbx_consent_delete_unsent(const char *spool_path)
         int folder = sbx_own_folder_open_at(spool, folders[i], false);
         int deleted = folder >= 0 ? delete_files(folder) : folder == -ENOENT ? 0 : folder;
         result = result != 0 ? result : deleted;
+        if (folder >= 0) {
+            close(folder);
+        }
     }
     close(spool);
     return result;

@@ -7,13 +7,15 @@
 #include <stdbool.h>
 
 #include "process_state.h"
-#include "the_capture.h"
 #include "consent.h"
+#include "spool_order.h"
 #include "the_agent.h"
+#include "the_capture.h"
 
 enum {
     SNAPSHOT_WAIT_MS = 500, /* how long a no waits for a snapshot in flight */
     SWITCH_WAIT_MS = 2000,  /* how long consent waits for the watch thread, which may be making a snapshot */
+    FILES_WAIT_MS = 20000,  /* and for the files, which are to be durable */
 };
 
 /* Consent is said by one at a time: the application's threads, and the module thread that reads it in the spool. */
@@ -38,16 +40,16 @@ int sbx_agent_set_consent(enum sbx_consent consent)
     if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 || !sbx_capture_is_ours()) {
         return -ESRCH;
     }
-    const char *spool_path = sbx_the_capture.header->spool_path;
     pthread_mutex_lock(&consent_lock);
     uint32_t said_before = sbx_load_relaxed(&sbx_the_agent.consent_said); /* relaxed: under the lock */
     int result = order_consent((enum sbx_consent_order)(consent + 1));
-    int written = sbx_consent_write(spool_path, consent); /* before the deletion: nothing is packed behind it */
+    /* Before the deletion: nothing is packed behind it. */
+    int written = sbx_spool_order(SBX_SPOOL_CONSENT, (uint32_t)consent, FILES_WAIT_MS);
     if (written != 0) { /* it holds for this run: what the spool says besides is old, and no news */
         sbx_store_relaxed(&sbx_the_agent.consent_said, said_before);
     }
     if (consent == SBX_CONSENT_DENIED) {
-        int deleted = sbx_consent_delete_unsent(spool_path);
+        int deleted = sbx_spool_order(SBX_SPOOL_DELETION, 0, FILES_WAIT_MS);
         result = result != 0 ? result : deleted;
     }
     pthread_mutex_unlock(&consent_lock);

@@ -431,7 +431,8 @@ SBX_FORK_CODE static void begin_pending(void)
         may_begin = shut_out(sbx_the_agent.recording.header, sbx_the_agent.recording.bytes) && may_begin;
     }
     may_begin = may_begin && child.settings.enabled != 0 && child.settings.follow_forks != 0 &&
-                child.consent != SBX_CONSENT_DENIED;
+                child.consent != SBX_CONSENT_DENIED &&
+                sbx_load_relaxed(&sbx_the_capture.bars_children) == 0; /* relaxed: a child has one thread */
     child.is_untouched = may_begin ? child.is_untouched : NULL;
     sbx_store_relaxed(&child.state, may_begin ? PENDING : OFF); /* relaxed: a child has one thread */
     sbx_store_relaxed(&sbx_the_capture.leave, NULL);

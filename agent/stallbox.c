@@ -14,7 +14,6 @@
 
 #include "agent.h"
 #include "clock.h"
-#include "conditions.h"
 #include "consent.h"
 #include "consent_in_force.h"
 #include "forked_child.h"
@@ -25,8 +24,8 @@
 #include "ordered_start.h"
 #include "policy.h"
 #include "preload.h"
-#include "process_state.h"
 #include "recording_folder.h"
+#include "spool_order.h"
 #include "task.h"
 #include "the_agent.h"
 #include "the_capture.h"
@@ -35,7 +34,8 @@
 #include "watch_table.h"
 
 enum {
-    AFTER_MAX_MS = 60000
+    AFTER_MAX_MS = 60000,
+    CONDITIONS_WAIT_MS = 2000 /* for the watch thread, which may be making a snapshot */
 };
 
 static enum stallbox_result to_result(int error)
@@ -129,6 +129,9 @@ enum stallbox_result stallbox_start(const struct stallbox_options *given)
     result = read_options(given, &options);
     if (result == 0) {
         result = settings_of(&options, &settings);
+    }
+    if (result == 0) { /* before there are calls that a sandbox may forbid */
+        result = sbx_agent_may_start();
     }
     if (result == 0 && options.recording_path == NULL) {
         result = sbx_recordings_choose(folder, NULL, 0);
@@ -332,18 +335,15 @@ enum stallbox_result stallbox_set_consent(enum stallbox_consent consent)
 
 enum stallbox_result stallbox_set_conditions(uint32_t conditions)
 {
-    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-    SBX_OF_ONE_PROCESS(one_at_a_time);
     if ((conditions & ~(uint32_t)(STALLBOX_UNMETERED | STALLBOX_CHARGING | STALLBOX_IDLE)) != 0) {
         return STALLBOX_BAD_ARGUMENT;
     }
     if (!stallbox_is_running()) {
         return STALLBOX_NOT_RUNNING;
     }
-    const struct sbx_recording_header *header = sbx_the_capture.header;
-    pthread_mutex_lock(&one_at_a_time);
-    int result = sbx_conditions_write(header->spool_path, header->pid, header->process_start_ticks, conditions);
-    pthread_mutex_unlock(&one_at_a_time);
+    int saved_errno = errno;
+    int result = sbx_spool_order(SBX_SPOOL_CONDITIONS, conditions, CONDITIONS_WAIT_MS);
+    errno = saved_errno;
     return to_result(result);
 }
 

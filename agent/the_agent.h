@@ -30,6 +30,7 @@ struct sbx_agent {
     pthread_t watch_thread, module_thread;
     uint32_t watch_tid, module_tid; /* written by the threads themselves; 0: not up yet */
     uint32_t stopping;              /* 1: both threads end */
+    uint32_t is_closing;            /* 1: and the recording is of no use then: its name goes with the watch thread */
     uint32_t is_running;            /* public state */
     uint32_t is_consent_required;   /* what an application that was not asked is: 0 as if GRANTED, 1 UNKNOWN */
     uint32_t consent_said; /* enum sbx_consent: the last word that was said; other words in the spool are news */

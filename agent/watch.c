@@ -33,6 +33,7 @@
 #include "sample_signal.h"
 #include "sampler.h"
 #include "snapshot_maker.h"
+#include "spool_order.h"
 #include "stall_ends.h"
 #include "the_agent.h"
 #include "the_capture.h"
@@ -404,6 +405,7 @@ static void tick(uint64_t now_ns)
     bool hooks_are_in = sbx_load_acquire(&sbx_the_agent.hooks_were_whole) != 0;
     sbx_crash_signals_tick(&watch.settings, hooks_are_in, now_ns);
     take_consent();
+    sbx_spool_orders_carry_out();
     sbx_provider_names_write(); /* before the snapshot whose reader wants them */
     sbx_snapshot_maker_step(&watch.settings, now_ns);
     if (watch.settings.enabled == 0) {
@@ -480,6 +482,7 @@ void *sbx_watch_main(void *unused)
         uint32_t bell = sbx_load_acquire(&sbx_the_capture.control->bell);     /* order: acquire bell */
         if (SBX_UNLIKELY(sbx_load_acquire(&sbx_the_agent.exit_asked) != 0)) { /* order: acquire agent.exit_asked */
             close_for_exit();
+            sbx_spool_orders_carry_out();
             wait_for_bell(bell, STILL_NS);
             continue;
         }
@@ -508,6 +511,10 @@ void *sbx_watch_main(void *unused)
         }
     }
     sbx_provider_names_write();
+    sbx_spool_orders_carry_out();
+    if (sbx_load_relaxed(&sbx_the_agent.is_closing) != 0) { /* relaxed: it was stored before `stopping` */
+        sbx_recording_unlink(&sbx_the_agent.recording);
+    }
     sbx_store_release(&sbx_the_agent.watch_tid, 0); /* order: release agent.tid */
     return NULL;
 }

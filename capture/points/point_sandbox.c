@@ -41,6 +41,9 @@ static bool harms(uint64_t address, bool for_all_threads)
         copy_from((uint64_t)(uintptr_t)program.filter, judgement->code, program.len * sizeof program.filter[0])) {
         is_harmful = sbx_filter_harms_us(judgement->code, program.len, for_all_threads, sbx_the_capture.copies_by_file,
                                          judgement->steps);
+        if (sbx_filter_can_harm(judgement->code, program.len)) {
+            sbx_store_relaxed(&sbx_the_capture.bars_children, 1); /* relaxed: read behind a fork of this thread */
+        }
         if (!is_harmful && sbx_filter_harms_asking(judgement->code, program.len, judgement->steps)) {
             sbx_thread_forbid_asking();
         }

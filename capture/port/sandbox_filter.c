@@ -44,6 +44,7 @@ const uint16_t sbx_calls_on_their_threads[] = {
     SYS_munmap,
     SYS_madvise,
     SYS_fstat, /* what a descriptor is */
+    SYS_fcntl, /* does a call on it wait? */
     SYS_getsockopt,
     SYS_capget,     /* before setuid() and its like */
     SYS_newfstatat, /* before unshare() and its like */
@@ -55,11 +56,11 @@ static const uint16_t calls_by_file[] = {SYS_openat, SYS_pread64, SYS_close};
 
 /* clang-format off */
 const uint16_t sbx_calls_on_our_threads[] = {
-    SYS_clock_nanosleep,  SYS_getuid,            SYS_fcntl,        SYS_membarrier, SYS_openat,    SYS_read,
+    SYS_clock_nanosleep,  SYS_getuid,            SYS_getxattr,     SYS_faccessat, SYS_membarrier, SYS_openat,    SYS_read,
     SYS_pread64,          SYS_write,             SYS_pwrite64,     SYS_close,      SYS_close_range, SYS_lseek,
     SYS_statx,            SYS_fstatfs,           SYS_getdents64,   SYS_readlinkat, SYS_mkdirat,   SYS_unlinkat,
     SYS_renameat,         SYS_renameat2,         SYS_utimensat,    SYS_ftruncate,         SYS_fallocate,    SYS_fsync,      SYS_flock,     SYS_fchmod,
-    SYS_getrandom,        SYS_mprotect,          SYS_unshare,      SYS_geteuid,    SYS_exit,
+    SYS_getrandom,        SYS_mprotect,          SYS_unshare,      SYS_geteuid,    SYS_kill, SYS_exit,
 #ifdef SYS_open /* libc's choice where there are both */
     SYS_stat,             SYS_readlink,          SYS_mkdir,        SYS_unlink,     SYS_rename,    SYS_access,
 #endif
@@ -222,6 +223,16 @@ bool sbx_filter_harms_call(const struct sock_filter *code, size_t length, uint32
             break;
         }
         if (!goes_on) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sbx_filter_can_harm(const struct sock_filter *code, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (BPF_CLASS(code[i].code) == BPF_RET && (code[i].code != (BPF_RET | BPF_K) || !is_harmless(code[i].k))) {
             return true;
         }
     }

@@ -36,6 +36,9 @@ extern const size_t sbx_calls_for_asking_count;
  * Time is linear in `length`. */
 bool sbx_filter_harms_call(const struct sock_filter *code, size_t length, uint32_t call, struct sbx_filter_step *steps);
 
+/* Is there anything at all for which it does so? Of a filter without, no call need be judged. */
+bool sbx_filter_can_harm(const struct sock_filter *code, size_t length);
+
 /* The same of every call of ours: on the program's threads, and with `for_all_threads` on our own too. `copies_by_file`: stacks
  * are read in /proc/self/mem. */
 bool sbx_filter_harms_us(const struct sock_filter *code, size_t length, bool for_all_threads, bool copies_by_file,

@@ -68,6 +68,9 @@ struct sbx_capture {
     uint32_t news;       /* bumped when a thread has told of something slow: else nobody's block need be looked at */
     void (*leave)(void); /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */
     uint32_t own_tid;    /* one of our own threads; set before `leave` */
+    /* 1: some thread has a filter that can kill. It was judged for what runs below it here; a forked child inherits it whole, and
+     * what a start calls is in no list: no recorder begins there */
+    uint32_t bars_children;
     /* A wait begins in a program whose recorder has not begun yet (agent/late_start.h, agent/forked_child.h); NULL: nobody asks */
     void (*late_ask)(uint8_t group, uint8_t op);
     void (*settle)(enum sbx_settle

@@ -2,6 +2,7 @@
 /* test_host_sandbox.c - programs that forbid themselves system calls: with an error, or with death. */
 #include "host_case.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -13,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -276,26 +279,6 @@ static void host_14_a_filter_that_kills_others_lets_the_recorder_live(void **sta
 
 /* A filter that kills for one call, which the program never makes and the recorder makes on its own threads only. It was
  * judged harmless, since it is for one thread: then nothing up to the very end may make that call on the program's. */
-static void is_killed_for_one_call(void)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)atoi(getenv("HOST_CALL")), 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {.len = SBX_COUNT_OF(filter), .filter = filter};
-    host_loop(20, NULL);
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
-        _exit(77);
-    }
-    host_expect(host_api().is_running(), "the recorder goes on");
-    host_loop(20, NULL);
-    host_compute_ms(20);
-    host_api().snapshot(0);                  /* at work when the process exits */
-    printf("the last words of the program"); /* and they are written by exit(), behind us */
-}
-
 static bool is_in(const uint16_t *calls, size_t count, uint32_t call)
 {
     for (size_t i = 0; i < count; i++) {
@@ -306,25 +289,156 @@ static bool is_in(const uint16_t *calls, size_t count, uint32_t call)
     return false;
 }
 
+static uint32_t call_of_the_test(void)
+{
+    return (uint32_t)atoi(getenv("HOST_CALL"));
+}
+
+/* `action` is for the call of the test, by this thread and those that it makes. */
+static void forbid_one_call(uint32_t action)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call_of_the_test(), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, action),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = SBX_COUNT_OF(filter), .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        _exit(77);
+    }
+}
+
+/* It listens, and asks for a client where none has come: a server's main thread does after each poll(). */
+static int listen_for_nobody(void)
+{
+    const struct sockaddr_un any = {.sun_family = AF_UNIX}; /* the kernel finds a name */
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    host_expect(listener >= 0 && bind(listener, (const struct sockaddr *)&any, sizeof any.sun_family) == 0 &&
+                    listen(listener, 4) == 0,
+                "a socket listens");
+    return listener;
+}
+
+static void accept_nobody(int listener)
+{
+    host_expect(accept(listener, NULL, NULL) < 0 && errno == EAGAIN, "nobody has come");
+}
+
+static void is_killed_for_one_call(void)
+{
+    int listener = listen_for_nobody();
+    host_loop(20, NULL);
+    accept_nobody(listener);
+    forbid_one_call(SECCOMP_RET_KILL_PROCESS);
+    bool is_judged = is_in(sbx_calls_on_their_threads, sbx_calls_on_their_threads_count, call_of_the_test());
+    host_expect(host_api().is_running() == !is_judged, "the recorder goes on, or has left");
+    host_loop(20, NULL);
+    accept_nobody(listener);
+    host_compute_ms(20);
+    host_api().snapshot(0);                  /* at work when the process exits */
+    printf("the last words of the program"); /* and they are written by exit(), behind us */
+}
+
+/* The same, through every function of the interface that may have to do with files. */
+static void is_killed_for_one_call_of_the_interface(void)
+{
+    enum stallbox_result (*set_consent)(enum stallbox_consent) =
+        (enum stallbox_result(*)(enum stallbox_consent))dlsym(RTLD_DEFAULT, "stallbox_set_consent");
+    enum stallbox_result (*set_conditions)(uint32_t) =
+        (enum stallbox_result(*)(uint32_t))dlsym(RTLD_DEFAULT, "stallbox_set_conditions");
+    struct host_api api = host_api();
+    host_loop(20, NULL);
+    forbid_one_call(SECCOMP_RET_KILL_PROCESS);
+    host_expect(api.is_running(), "the recorder goes on");
+    host_loop(20, NULL);
+    host_expect(api.start(NULL) == STALLBOX_ALREADY_RUNNING, "it was started before");
+    host_expect(set_conditions(STALLBOX_UNMETERED) == STALLBOX_OK, "conditions are written down");
+    host_expect(set_consent(STALLBOX_CONSENT_GRANTED) == STALLBOX_OK, "a yes is written down");
+    host_expect(set_consent(STALLBOX_CONSENT_DENIED) == STALLBOX_OK, "a no is written down");
+    host_expect(api.stop(20000) == STALLBOX_OK, "the recorder stops");
+    host_expect(api.start(NULL) != STALLBOX_OK, "and does not come again");
+}
+
+static void run_killed_for(const char *body, uint32_t call)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%u", (unsigned)call);
+    setenv("HOST_CALL", number, 1);
+    int status = host_run(&(struct host_order){.body = body});
+    if (status != 0) {
+        fail_msg("%s, system call %u: %x", body, (unsigned)call, (unsigned)status);
+    }
+}
+
 static void host_14_no_call_of_ours_is_made_on_the_programs_threads_unjudged(void **state)
 {
     /* What libc's stdio and exit_group make for the body itself. */
     static const uint16_t own[] = {SYS_write, SYS_fstat, SYS_newfstatat, SYS_exit, SYS_close, SYS_clock_nanosleep};
-    char number[16];
+    (void)state;
+    run_killed_for("is_killed_for_one_call", SYS_fcntl); /* judged, since accept() looks whether it waits */
+    for (size_t i = 0; i < sbx_calls_on_our_threads_count; i++) {
+        uint32_t call = sbx_calls_on_our_threads[i];
+        if (!is_in(own, SBX_COUNT_OF(own), call) &&
+            !is_in(sbx_calls_on_their_threads, sbx_calls_on_their_threads_count, call)) {
+            run_killed_for("is_killed_for_one_call", call);
+        }
+    }
+}
+
+static void host_14_no_function_of_the_interface_makes_a_call_unjudged(void **state)
+{
     (void)state;
     for (size_t i = 0; i < sbx_calls_on_our_threads_count; i++) {
         uint32_t call = sbx_calls_on_our_threads[i];
-        if (is_in(own, SBX_COUNT_OF(own), call) ||
-            is_in(sbx_calls_on_their_threads, sbx_calls_on_their_threads_count, call)) {
-            continue;
-        }
-        snprintf(number, sizeof number, "%u", (unsigned)call);
-        setenv("HOST_CALL", number, 1);
-        int status = host_run(&(struct host_order){.body = "is_killed_for_one_call"});
-        if (status != 0) {
-            fail_msg("system call %u: %x", (unsigned)call, (unsigned)status);
+        if (!is_in(sbx_calls_on_their_threads, sbx_calls_on_their_threads_count, call)) {
+            run_killed_for("is_killed_for_one_call_of_the_interface", call);
         }
     }
+    char path[160];
+    snprintf(path, sizeof path, "%s/consent", host_spool);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
+/* A filter of one thread is inherited by the children that this thread forks, and by all threads that are made there. */
+static void forks_below_a_filter(void)
+{
+    bool is_mild = getenv("HOST_MILD") != NULL;
+    int status = 0;
+    host_loop(50, NULL);
+    forbid_one_call(is_mild ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_KILL_PROCESS);
+    host_expect(host_api().is_running(), "the recorder goes on");
+    pid_t pid = fork();
+    if (pid == 0) {
+        uint64_t begin_ms = host_now_ms(), most_ms = is_mild ? 60000 : 500;
+        while (!host_api().is_running() && host_now_ms() - begin_ms < most_ms) {
+            host_loop(20, NULL);
+        }
+        _exit(host_api().is_running() ? 8 : 9);
+    }
+    host_expect(waitpid(pid, &status, 0) == pid, "the child ends");
+    host_expect(status == (is_mild ? 8 : 9) << 8, "it is recorded where the filter is mild, and lives in any case");
+}
+
+static void host_14_a_child_that_inherits_a_filter_which_kills_begins_no_recorder(void **state)
+{
+    char number[16];
+    (void)state;
+    snprintf(number, sizeof number, "%d", SYS_fallocate);
+    setenv("HOST_CALL", number, 1);
+    host_run_well(&(struct host_order){.body = "forks_below_a_filter"});
+}
+
+static void host_14_a_child_that_inherits_a_filter_which_refuses_is_recorded(void **state)
+{
+    char number[16];
+    (void)state;
+    snprintf(number, sizeof number, "%d", SYS_socket);
+    setenv("HOST_CALL", number, 1);
+    setenv("HOST_MILD", "1", 1);
+    int status = host_run(&(struct host_order){.body = "forks_below_a_filter"});
+    unsetenv("HOST_MILD");
+    assert_int_equal(status, 0);
 }
 
 /* Whose filter ends who makes a timer, and knows nothing else against us. */
@@ -427,6 +541,8 @@ int main(int argc, char **argv)
     const struct host_body bodies[] = {
         HOST_BODY(host_work),
         HOST_BODY(is_killed_for_one_call),
+        HOST_BODY(is_killed_for_one_call_of_the_interface),
+        HOST_BODY(forks_below_a_filter),
         HOST_BODY(forbids_later),
         HOST_BODY(kills_what_it_does_not_call),
         HOST_BODY(allows_the_recorders_calls),
@@ -441,6 +557,9 @@ int main(int argc, char **argv)
         HOST_TEST(host_14_a_filter_that_kills_and_is_installed_past_us_ends_the_program),
         HOST_TEST(host_14_a_filter_that_kills_others_lets_the_recorder_live),
         HOST_TEST(host_14_no_call_of_ours_is_made_on_the_programs_threads_unjudged),
+        HOST_TEST(host_14_no_function_of_the_interface_makes_a_call_unjudged),
+        HOST_TEST(host_14_a_child_that_inherits_a_filter_which_kills_begins_no_recorder),
+        HOST_TEST(host_14_a_child_that_inherits_a_filter_which_refuses_is_recorded),
         HOST_TEST(host_14_a_filter_that_kills_for_samples_alone_ends_these_alone),
         HOST_TEST(host_14_a_thread_in_strict_mode_is_left_alone),
         HOST_TEST(host_14_a_forked_child_in_a_sandbox_costs_its_parent_nothing),

@@ -243,7 +243,8 @@ enum stallbox_consent {
  * delivers from the spool asks for this until it is done (docs/PRIVACY.md). Returns STALLBOX_OK when the answer is in force and durable;
  * STALLBOX_NOT_RUNNING before the start; STALLBOX_IO_FAILED when it could not be stored: it is then in force for this
  * run only. The user may also answer elsewhere (`stallbox consent`): that takes effect here too, and
- * stallbox_read_counts() returns the answer in force. Writes a file: not from a signal handler. */
+ * stallbox_read_counts() returns the answer in force. The recorder's thread writes a file, and the call waits for it: not from a signal
+ * handler. STALLBOX_TIMED_OUT: it is being done still. */
 STALLBOX_EXPORT enum stallbox_result stallbox_set_consent(enum stallbox_consent consent);
 
 /* ---- when to send ---- */
@@ -259,7 +260,8 @@ enum stallbox_condition {
  * changes, from the callbacks your platform has for it. While this process lives, its word replaces what the companion knows
  * of itself (STALLBOX_CONDITIONS, the power supplies); of several processes with one spool the last that spoke counts. Returns
  * STALLBOX_NOT_RUNNING before the start, STALLBOX_BAD_ARGUMENT for other bits, STALLBOX_IO_FAILED when it could not be written
- * down. Writes a small file, without waiting for a disk: any thread, not from a signal handler. */
+ * down, STALLBOX_TIMED_OUT when the recorder's thread was busy for two seconds: it is written as soon as that thread comes to it. A small
+ * file, which is not synced; that thread writes it, so a sandbox of yours need not allow that. Any thread, not from a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_set_conditions(uint32_t conditions);
 
 /* ---- numbers ---- */

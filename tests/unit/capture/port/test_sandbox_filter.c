@@ -172,6 +172,19 @@ static void test_our_own_threads_count_when_the_filter_is_theirs_too(void **stat
     assert_true(sbx_filter_harms_us(no_stacks, SBX_COUNT_OF(no_stacks), false, false, steps));
 }
 
+static void test_a_filter_without_an_action_that_harms_harms_no_call_at_all(void **state)
+{
+    const struct sock_filter mild[] = {LOAD(nr), IF_EQUAL(SYS_read, 0, 1), RETURN(SECCOMP_RET_ERRNO | 1),
+                                       RETURN(SECCOMP_RET_ALLOW)};
+    const struct sock_filter for_one[] = {LOAD(nr), IF_EQUAL(SYS_reboot, 0, 1), RETURN(SECCOMP_RET_TRAP),
+                                          RETURN(SECCOMP_RET_ALLOW)};
+    const struct sock_filter computed[] = {BPF_STMT(BPF_LD | BPF_IMM, SECCOMP_RET_ALLOW), BPF_STMT(BPF_RET | BPF_A, 0)};
+    (void)state;
+    assert_false(sbx_filter_can_harm(mild, SBX_COUNT_OF(mild)));
+    assert_true(sbx_filter_can_harm(for_one, SBX_COUNT_OF(for_one)));
+    assert_true(sbx_filter_can_harm(computed, SBX_COUNT_OF(computed)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +194,7 @@ int main(void)
         cmocka_unit_test(test_what_hangs_on_an_argument_may_go_either_way),
         cmocka_unit_test(test_what_is_not_understood_is_harmful),
         cmocka_unit_test(test_our_own_threads_count_when_the_filter_is_theirs_too),
+        cmocka_unit_test(test_a_filter_without_an_action_that_harms_harms_no_call_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
