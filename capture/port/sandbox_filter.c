@@ -23,7 +23,7 @@ enum {
 };
 #endif
 
-/* docs/SANDBOXES.md has both lists; tests/lint/sandbox_calls.sh compares. */
+/* docs/SANDBOXES.md has both lists (tests/lint/sandbox_calls.sh); which call is made on whose thread: tests/lint/call_threads.txt. */
 const uint16_t sbx_calls_on_their_threads[] = {
     SYS_process_vm_readv, /* stacks, locks' words */
     SYS_getrusage,        /* faults and switches of a wait */
