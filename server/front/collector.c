@@ -18,7 +18,6 @@ enum {
     /* Bodies in memory at a time, all uploads together: 64 of the largest. Real ones are some 20 KiB. */
     IN_FLIGHT_BYTES_MAX = 64 * SBX_ENVELOPE_BYTES_MAX,
     RETRY_AFTER_S = 5,
-    WEIGHT_MAX = 10000, /* stalls that one payload can stand for here; a machine's own bound is a hundred times that */
     PENDING_AGAIN_S = 60, /* when too many wait for triage: some thousand are done by then */
 };
 
@@ -193,13 +192,11 @@ static bool is_foreign(const struct sbx_upload *upload, const struct sbx_stall *
 }
 
 /* Store what was decoded and answer. */
-static void store_stall(struct sbx_upload *upload, struct sbx_stall *stall, struct sbx_reply *reply)
+static void store_stall(struct sbx_upload *upload, const struct sbx_stall *stall, struct sbx_reply *reply)
 {
     enum sbx_stored stored = SBX_STORED_NEW;
     if (is_foreign(upload, stall, reply) || is_too_much(upload->collector, stall, reply))
         return;
-    if (stall->sampling.weight > WEIGHT_MAX) /* what one payload claims to stand for is its word alone */
-        stall->sampling.weight = WEIGHT_MAX;
     int result = sbx_store_put(upload->collector->store, stall, upload->body.data, upload->body.used,
                                sbx_wall_clock_ms(), &stored);
     answer_stored(upload->collector, result, stored, stall->payload_id_text, reply);

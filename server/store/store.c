@@ -36,7 +36,8 @@ static int retry_failures(struct sbx_store *store, char *why, size_t why_bytes)
 }
 
 enum {
-    READERS = 8 /* pages, lists and triage, at a time */
+    READERS = 8,       /* pages, lists and triage, at a time */
+    WEIGHT_MAX = 10000 /* stalls that one payload can stand for; a machine's own bound is a hundred times that */
 };
 
 bool sbx_store_is_database(const char *url, char *why, size_t why_bytes)
@@ -217,6 +218,12 @@ static int add_kin(struct sbx_store *store, int64_t seq, const struct sbx_stall 
     return result;
 }
 
+/* What a payload claims to stand for is its word alone, and goes into every sum: the weight as it is, the chance squared. */
+static uint32_t bounded(uint32_t claimed)
+{
+    return claimed < WEIGHT_MAX ? claimed : WEIGHT_MAX;
+}
+
 /* `key`: under which its bytes lie outside; NULL: they are to lie here. */
 static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
                        int64_t received_ms, const char *key)
@@ -246,8 +253,8 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
     sbx_bind_text(statement, 8, sbx_trigger_name(stall->trigger.kind));
     sbx_bind_integer(statement, 9, duration_of(stall));
     sbx_bind_integer(statement, 10, stall->trigger.threshold_ms);
-    sbx_bind_integer(statement, 11, stall->sampling.weight);
-    sbx_bind_integer(statement, 12, stall->sampling.one_in);
+    sbx_bind_integer(statement, 11, bounded(stall->sampling.weight));
+    sbx_bind_integer(statement, 12, bounded(stall->sampling.one_in));
     if (duration_of(stall) > 0)
         sbx_bind_integer(statement, 13, sbx_duration_bucket(duration_of(stall)));
     sbx_bind_integer(statement, 14, (int64_t)sbx_stall_tenant(stall));

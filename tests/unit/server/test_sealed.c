@@ -50,16 +50,33 @@ static void start_with_keys(uint32_t count)
     fixture_start(&fixture);
 }
 
-/* The same payload, sealed to key `which`. */
-static struct envelope sealed_of(uint64_t seed, int which)
+/* The payload, sealed to key `which`. It is taken. */
+static struct envelope seal(struct envelope plain, int which)
 {
-    struct envelope plain = envelope_of(SBX_SCENARIO_SLEEP, seed), sealed = {0};
+    struct envelope sealed = {0};
     char why[200];
     assert_int_equal(
         sbx_sealer_seal(sealers[which], plain.bytes, plain.count, &sealed.bytes, &sealed.count, why, sizeof(why)), 0);
     memcpy(sealed.id, plain.id, sizeof(sealed.id));
     envelope_finish(&plain);
     return sealed;
+}
+
+/* The same payload, sealed to key `which`. */
+static struct envelope sealed_of(uint64_t seed, int which)
+{
+    return seal(envelope_of(SBX_SCENARIO_SLEEP, seed), which);
+}
+
+/* A payload that says it stands for a million stalls. */
+static struct envelope heavy_of(uint64_t seed)
+{
+    struct sbx_payload_builder *builder;
+    Stallbox__V1__Sampling sampling = STALLBOX__V1__SAMPLING__INIT;
+    assert_true(sbx_scenario_build(SBX_SCENARIO_SLEEP, false, seed, &builder));
+    sampling.weight = sampling.one_in = 1000000;
+    sbx_builder_payload(builder)->sampling = &sampling;
+    return envelope_of_builder(builder);
 }
 
 static void assert_post(const void *bytes, size_t count, long status, const char *text)
@@ -86,6 +103,23 @@ static void test_a_server_with_the_key_triages_what_was_sealed(void **state)
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 2);
     envelope_finish(&one);
     envelope_finish(&two);
+}
+
+/* Symptom: the collector bounded what a plain payload stands for, and a sealed one made a million stalls. */
+static void test_a_sealed_payload_stands_for_no_more_stalls_than_a_plain_one(void **state)
+{
+    (void)state;
+    start_with_keys(1);
+    struct envelope sealed = seal(heavy_of(1), 0), plain = heavy_of(2);
+    post_stored(fixture.port, &sealed);
+    post_stored(fixture.port, &plain);
+    expect_metric("stallbox_triaged_total", 2);
+    struct answer list = get(fixture.port, "/v1/issues");
+    if (!answer_has(&list, "\"estimated\":20000,"))
+        fail_msg("%.*s", (int)list.body.used, list.body.data);
+    answer_finish(&list);
+    envelope_finish(&sealed);
+    envelope_finish(&plain);
 }
 
 static void test_a_collector_without_the_key_keeps_it_for_one_that_has_it(void **state)
@@ -268,6 +302,7 @@ int main(void)
 #define PREPARED(name) cmocka_unit_test_setup_teardown(name, prepare, finish)
     const struct CMUnitTest tests[] = {
         PREPARED(test_a_server_with_the_key_triages_what_was_sealed),
+        PREPARED(test_a_sealed_payload_stands_for_no_more_stalls_than_a_plain_one),
         PREPARED(test_a_collector_without_the_key_keeps_it_for_one_that_has_it),
         PREPARED(test_col_04_hostile_sealed_payloads_are_refused_alike),
         PREPARED(test_other_sealed_bytes_under_a_known_id_are_a_conflict),

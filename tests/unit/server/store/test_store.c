@@ -391,6 +391,23 @@ static void test_weights_are_summed_and_so_is_their_variance(void **state)
     assert_int_equal(sum, 1 + 8 + 1024 + 37 + 2);
 }
 
+/* Symptom: a payload that said one_in 1048576 made the error of every sum 1048576. */
+static void test_no_payload_stands_for_more_than_ten_thousand_stalls(void **state)
+{
+    (void)state;
+    struct sbx_issue_row rows[4];
+    struct sbx_snapshot_row row;
+    const uint8_t id[SBX_ID_BYTES] = {2};
+    put_weighed(1, 1, 1), put_weighed(2, 1048576, 1048576), put_weighed(3, 1, 1048576);
+    judge(1, "sleep", "f"), judge(2, "sleep", "f"), judge(3, "sleep", "f");
+    assert_int_equal(list_issues(rows), 1);
+    assert_int_equal(rows[0].weight, 1 + 10000 + 1);
+    assert_int_equal(rows[0].variance, 2 * 10000 * 9999);
+    assert_int_equal(sbx_store_snapshot(ALL, id, &row), 0);
+    assert_int_equal(row.weight, 10000);
+    assert_int_equal(row.one_in, 10000);
+}
+
 static void run_file(sqlite3 *db, const char *path)
 {
     static char sql[1 << 16];
@@ -695,6 +712,7 @@ int main(void)
         STORE_TEST(test_snapshots_are_listed_newest_first_page_by_page),
         STORE_TEST(test_issues_count_hits_and_processes_and_span_their_times),
         STORE_TEST(test_weights_are_summed_and_so_is_their_variance),
+        STORE_TEST(test_no_payload_stands_for_more_than_ten_thousand_stalls),
         STORE_TEST(test_the_store_of_an_older_server_is_summed_and_triaged_anew),
         STORE_TEST(test_a_store_without_weights_is_given_them),
         STORE_TEST(test_a_new_verdict_moves_a_snapshot_between_issues),
