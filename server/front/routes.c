@@ -378,8 +378,7 @@ static void answer_health(const struct sbx_routes *routes, const struct sbx_requ
                           const struct target *target, struct sbx_reply *reply)
 {
     (void)routes, (void)target;
-    struct sbx_store_counts counts;
-    int result = sbx_store_count(&request->view, &counts);
+    int result = sbx_store_look(request->view.store);
     if (result < 0) {
         sbx_refuse_for(request, reply, result);
         return;

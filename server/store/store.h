@@ -241,6 +241,8 @@ int sbx_store_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_I
 /* Of what issue is this address, which no issue has any more? 0, -ENOENT or -errno. */
 int sbx_store_find_address(const struct sbx_store_view *view, const uint8_t address[SBX_ID_BYTES],
                            uint8_t issue_out[SBX_ID_BYTES]);
+/* Does the database answer? It takes as long however much there is, so that anybody may ask. */
+int sbx_store_look(struct sbx_store *store);
 /* `bytes` is 0 in a view of one application. */
 int sbx_store_count(const struct sbx_store_view *view, struct sbx_store_counts *counts_out);
 /* The same of what is shown: where few machines are withheld, of issues that many sent, and nothing of what waits. */

@@ -63,6 +63,16 @@ static int count_rows(const struct sbx_store_view *view, enum sbx_reader_stateme
     return result > 0 ? 0 : result < 0 ? result : -EIO;
 }
 
+int sbx_store_look(struct sbx_store *store)
+{
+    sbx_store_handle_lock(&store->reader);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->reader, SBX_READER_LOOK);
+    int result = sbx_store_step(statement);
+    sbx_statement_reset(statement);
+    sbx_store_handle_unlock(&store->reader);
+    return result > 0 ? 0 : result < 0 ? result : -EIO;
+}
+
 int sbx_store_count(const struct sbx_store_view *view, struct sbx_store_counts *counts_out)
 {
     return count_rows(view, view->app ? SBX_READER_COUNT_OF_APP : SBX_READER_COUNT_ROWS, counts_out);

@@ -139,6 +139,7 @@ enum sbx_reader_statement {
     SBX_READER_IS_SENT,
     SBX_READER_ISSUES_AFTER,
     SBX_READER_FIND_ADDRESS,
+    SBX_READER_LOOK,
     SBX_READER_STATEMENTS
 };
 extern const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS];

@@ -138,6 +138,8 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
         "SELECT i.id FROM alias a JOIN issue i ON i.num = a.issue WHERE a.id = ?1 AND " IS_SEEN_ISSUE
         " UNION ALL SELECT i.id FROM place p JOIN issue i ON i.num = p.issue WHERE p.id = ?1 AND i.id <> ?1"
         " AND " IS_SEEN_ISSUE " LIMIT 1",
+    /* One step down an index, however much there is. */
+    [SBX_READER_LOOK] = "SELECT MAX(num) FROM issue",
     [SBX_READER_READ_END] = "SELECT e.how, e.signal, e.duration_ns FROM snapshot s JOIN stall_end e ON e.first = s.id"
                             " AND e.session = s.session WHERE s.id = ?1",
 };

@@ -78,13 +78,17 @@ void fixture_finish(struct server_fixture *fixture)
     nftw(fixture->data_dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+enum {
+    BUSY_MS = 60000 /* where the server runs */
+};
+
 void fixture_run_sql(const struct server_fixture *fixture, const char *sql)
 {
     char path[128];
     sqlite3 *db;
     snprintf(path, sizeof(path), "%s/store.db", fixture->data_dir);
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
-        sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        sqlite3_busy_timeout(db, BUSY_MS) != SQLITE_OK || sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
         die(sqlite3_errmsg(db));
     sqlite3_close(db);
 }

@@ -41,7 +41,7 @@ int wait_for_triage(uint16_t port, const char *id);
 /* The number behind a line of /metrics that begins with `name` and a space; -1 when there is none. */
 double metric(uint16_t port, const char *name);
 
-/* Run statements on the stopped server's store. */
+/* Run statements on the server's store. */
 void fixture_run_sql(const struct server_fixture *fixture, const char *sql);
 
 /* The number that a query of it gives. */
