@@ -9,6 +9,7 @@
 
 #include "change_watch.h"
 #include "pages.h"
+#include "request.h"
 
 enum {
     EVENTS = 50
@@ -38,14 +39,9 @@ int sbx_change_reply(struct sbx_change_log *log, const struct sbx_store_view *vi
                      const struct sbx_arguments *arguments, bool as_feed, struct sbx_reply *reply)
 {
     int64_t before = 0;
-    for (size_t i = 0; i < arguments->count; i++) {
-        char *end;
-        before = strtoll(arguments->each[i].value, &end, 10);
-        if (arguments->is_broken || strcmp(arguments->each[i].name, "before") != 0 || *end || before < 1) {
-            sbx_reply_text(reply, 400, "argument list has one that is none of before, a number that this server gave");
-            return -EINVAL;
-        }
-    }
+    for (size_t i = 0; i < arguments->count; i++)
+        if (strcmp(arguments->each[i].name, "before") == 0)
+            before = sbx_request_number(arguments->each[i].value, INT64_MAX, 0);
     struct sbx_change_event *events = calloc(EVENTS, sizeof(*events));
     size_t count = 0, seen = 0;
     int result = events ? sbx_change_log_list(log, before, events, EVENTS, &count) : -ENOMEM;

@@ -27,7 +27,7 @@ static const char *name_of_base(const char *name)
 static int read_spans(const struct sbx_arguments *arguments, struct sbx_span_text texts[SBX_COMPARED_SIDES],
                       struct sbx_reply *reply)
 {
-    struct sbx_arguments sides[SBX_COMPARED_SIDES] = {{.is_broken = arguments->is_broken}, {.count = 0}};
+    struct sbx_arguments sides[SBX_COMPARED_SIDES] = {{.count = 0}, {.count = 0}};
     for (size_t i = 0; i < arguments->count; i++) {
         const char *of_base = name_of_base(arguments->each[i].name);
         struct sbx_arguments *side = &sides[of_base ? SBX_COMPARED_BASE : SBX_COMPARED_HERE];
@@ -36,14 +36,10 @@ static int read_spans(const struct sbx_arguments *arguments, struct sbx_span_tex
             side->each[side->count].name = of_base;
         side->count++;
     }
-    int result = sbx_issue_reply_span(&sides[0], true, &texts[0], reply);
+    int result = sbx_issue_reply_span(&sides[0], &texts[0], reply);
     if (result == 0)
-        result = sbx_issue_reply_span(&sides[1], true, &texts[1], reply);
-    if (result == 0 && *texts[SBX_COMPARED_BASE].app) {
-        sbx_reply_text(reply, 400, "argument base_app is none: both sides are of one application");
-        result = -EINVAL;
-    }
-    memcpy(texts[1].app, texts[0].app, sizeof(texts[1].app));
+        result = sbx_issue_reply_span(&sides[1], &texts[1], reply);
+    memcpy(texts[1].app, texts[0].app, sizeof(texts[1].app)); /* both sides are of one application */
     return result;
 }
 

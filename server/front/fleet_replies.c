@@ -49,7 +49,7 @@ int sbx_fleet_reply_overview(const struct sbx_store_view *view, const struct sbx
                              struct sbx_reply *reply)
 {
     struct sbx_span_text text;
-    int result = sbx_issue_reply_span(arguments, true, &text, reply);
+    int result = sbx_issue_reply_span(arguments, &text, reply);
     if (result == 0)
         result = refuse_few(view, &text, reply);
     if (result < 0)
@@ -92,11 +92,7 @@ int sbx_fleet_reply_apps(const struct sbx_store_view *view, const struct sbx_arg
                          struct sbx_reply *reply)
 {
     struct sbx_span_text text;
-    int result = sbx_issue_reply_span(arguments, true, &text, reply);
-    if (result == 0 && (*text.version || *text.app)) {
-        sbx_reply_text(reply, 400, "argument list has one that is none of since, until");
-        result = -EINVAL;
-    }
+    int result = sbx_issue_reply_span(arguments, &text, reply);
     if (result == 0)
         result = refuse_few(view, &text, reply);
     if (result < 0)

@@ -19,6 +19,7 @@
 #include "admission.h"
 #include "deadlines.h"
 #include "erasure_replies.h"
+#include "issue_replies.h"
 #include "login.h"
 #include "policy_replies.h"
 #include "symbol_replies.h"

@@ -10,11 +10,11 @@
 
 #include "api_lists.h"
 #include "pages.h"
+#include "request.h"
 
 enum {
     PAGE_ROWS = 50,
     API_ROWS = 100,
-    ROWS_MAX = 1000,
     SKIP_MAX = 1000000,
 };
 
@@ -93,8 +93,6 @@ static char *room_of(struct sbx_issues_ask *ask, const char *name, size_t *bytes
 
 static int read_ask(const struct sbx_arguments *arguments, struct ask *ask, struct sbx_reply *reply)
 {
-    if (arguments->is_broken)
-        return refuse(reply, "list", "is too long, or has one without a value");
     for (size_t i = 0; i < arguments->count; i++) {
         const char *name = arguments->each[i].name, *value = arguments->each[i].value;
         size_t bytes = 0;
@@ -103,12 +101,9 @@ static int read_ask(const struct sbx_arguments *arguments, struct ask *ask, stru
             if (!is_number(value, SKIP_MAX, &ask->query.skip))
                 return refuse(reply, "cursor", "is not one that this server gave");
         } else if (strcmp(name, "limit") == 0) {
-            if (!is_number(value, ROWS_MAX, &ask->limit) || ask->limit == 0)
-                return refuse(reply, "limit", "is a number from 1 to 1000");
+            ask->limit = sbx_request_number(value, SBX_ROWS_MAX, ask->limit);
         } else if (!room) {
-            return refuse(reply, "list",
-                          "has one that is none of q, app, version, cause, scene, state, since, until, sort,"
-                          " limit, cursor");
+            return refuse(reply, "list", "has one that is none"); /* and its path does not take it */
         } else if (strlen(value) >= bytes) {
             return refuse(reply, name, "is too long");
         } else {
@@ -183,23 +178,24 @@ int sbx_issue_reply_list(const struct sbx_store_view *view, const struct sbx_arg
     return result;
 }
 
-int sbx_issue_reply_span(const struct sbx_arguments *arguments, bool has_app, struct sbx_span_text *text_out,
-                         struct sbx_reply *reply)
+int sbx_issue_reply_span(const struct sbx_arguments *arguments, struct sbx_span_text *text_out, struct sbx_reply *reply)
 {
     *text_out = (struct sbx_span_text){.span = {text_out->version, first_day, last_day, text_out->app}};
     char *since = text_out->since, *until = text_out->until;
     for (size_t i = 0; i < arguments->count; i++) {
         const char *name = arguments->each[i].name, *value = arguments->each[i].value;
-        if (strcmp(name, "version") == 0 && strlen(value) < sizeof(text_out->version))
-            snprintf(text_out->version, sizeof(text_out->version), "%s", value);
-        else if (strcmp(name, "since") == 0 && (!*value || read_day(value, &text_out->span.from_day)))
-            snprintf(since, sizeof(text_out->since), "%s", value);
-        else if (strcmp(name, "until") == 0 && (!*value || read_day(value, &text_out->span.to_day)))
-            snprintf(until, sizeof(text_out->until), "%s", value);
-        else if (strcmp(name, "app") == 0 && has_app && strlen(value) < sizeof(text_out->app))
-            snprintf(text_out->app, sizeof(text_out->app), "%s", value);
-        else if (strcmp(name, "before") != 0 || has_app)
-            return refuse(reply, "list", "has one that is none of version, since, until (days, as in 2026-11-23)");
+        bool is_version = strcmp(name, "version") == 0, is_since = strcmp(name, "since") == 0;
+        if (is_version || strcmp(name, "app") == 0) {
+            size_t room = is_version ? sizeof(text_out->version) : sizeof(text_out->app);
+            if (strlen(value) >= room)
+                return refuse(reply, is_version ? "version" : "app", "is too long");
+            snprintf(is_version ? text_out->version : text_out->app, room, "%s", value);
+        } else if (is_since || strcmp(name, "until") == 0) {
+            struct sbx_issue_span *span = &text_out->span;
+            if (*value && !read_day(value, is_since ? &span->from_day : &span->to_day))
+                return refuse(reply, is_since ? "since" : "until", "is a day, as in 2026-11-23");
+            snprintf(is_since ? since : until, sizeof(text_out->since), "%s", value);
+        }
     }
     snprintf(text_out->words, sizeof(text_out->words), "%s%s%s%s%s%s", *text_out->version ? "version " : "",
              text_out->version, *since ? " from " : "", since, *until ? " to " : "", until);

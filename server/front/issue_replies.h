@@ -5,29 +5,22 @@
 
 #include <stdbool.h>
 
+#include "arguments.h"
 #include "byte_buffer.h"
 #include "reply.h"
 #include "store_issues.h"
-
-/* A request's arguments, as they stand behind its '?': borrowed. */
-struct sbx_arguments {
-    struct {
-        const char *name, *value;
-    } each[16];
-    size_t count;
-    bool is_broken; /* more of them, one without a value, or with a zero byte */
-};
 
 /* The list, as a page or as JSON. 0; -EINVAL and the refusal is in `reply`; or -errno of the store. */
 int sbx_issue_reply_list(const struct sbx_store_view *view, const struct sbx_arguments *arguments, bool as_page,
                          int64_t now_ms, struct sbx_reply *reply);
 
-/* Which stalls are summed: of arguments version, since and until; and app, where it is of no one issue (`has_app`). `words_out` says it to people. As above. */
+/* Which stalls are summed: by arguments app, version, since and until. What else the path takes (routes.c) is for others. `words` says it
+ * to people. As above. */
 struct sbx_span_text {
     char version[40], app[80], since[16], until[16], words[120];
     struct sbx_issue_span span; /* its version is the one above */
 };
-int sbx_issue_reply_span(const struct sbx_arguments *arguments, bool has_app, struct sbx_span_text *text_out,
+int sbx_issue_reply_span(const struct sbx_arguments *arguments, struct sbx_span_text *text_out,
                          struct sbx_reply *reply);
 
 /* A path of an issue, that people's words are posted to; its id then. */

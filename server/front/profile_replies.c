@@ -47,7 +47,7 @@ static int refuse(struct sbx_reply *reply, const char *argument, const char *why
 static int read_ask(const struct sbx_arguments *arguments, bool is_page, struct sbx_profile_ask *ask,
                     struct sbx_span_text *text, struct sbx_reply *reply)
 {
-    struct sbx_arguments rest = {.is_broken = arguments->is_broken};
+    struct sbx_arguments rest = {.count = 0};
     for (size_t i = 0; i < arguments->count; i++) {
         const char *name = arguments->each[i].name, *value = arguments->each[i].value;
         const struct {
@@ -61,8 +61,10 @@ static int read_ask(const struct sbx_arguments *arguments, bool is_page, struct 
         size_t at = 0, count = is_page ? sizeof(own) / sizeof(own[0]) : 1;
         while (at < count && strcmp(own[at].name, name) != 0)
             at++;
+        if (is_page && strcmp(name, "full") == 0 && *value && strcmp(value, "1") != 0)
+            return refuse(reply, name, "is 1, where everything is to be seen");
         if (is_page && strcmp(name, "full") == 0)
-            ask->is_full = *value == '1';
+            ask->is_full = strcmp(value, "1") == 0;
         else if (at == count)
             rest.each[rest.count++] = arguments->each[i];
         else if (strlen(value) >= own[at].bytes)
@@ -72,7 +74,7 @@ static int read_ask(const struct sbx_arguments *arguments, bool is_page, struct 
     }
     if (strspn(ask->at, "0123456789abcdef") != strlen(ask->at))
         return refuse(reply, "at", "is not one that this server gave");
-    int result = sbx_issue_reply_span(&rest, true, text, reply);
+    int result = sbx_issue_reply_span(&rest, text, reply);
     if (result < 0)
         return result;
     snprintf(ask->app, sizeof(ask->app), "%s", text->app);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "issue_replies.h"
+#include "arguments.h"
 #include "renderings.h"
 #include "reply.h"
 #include "store.h"
@@ -14,6 +14,7 @@
 
 enum {
     SBX_STORE_AGAIN_S = 5, /* when to ask again while the store does not answer */
+    SBX_ROWS_MAX = 1000,   /* of a list, at a time */
 };
 
 /* A rendering that has to be made before a request can be answered. */
@@ -37,6 +38,10 @@ struct sbx_request {                /* all borrowed */
 
 /* A whole number in [0, max]; `otherwise` for anything else. */
 int64_t sbx_request_number(const char *text, int64_t max, int64_t otherwise);
+
+/* Are all arguments among `names`, with blanks between, each once, and are `before` and `limit` numbers that there can be? Else the
+ * refusal is in `reply`: what is not understood is never left out. */
+bool sbx_request_takes(const struct sbx_request *request, const char *names, struct sbx_reply *reply);
 
 /* Whether a person asks, for a page; else a program does. */
 bool sbx_request_is_page(const struct sbx_request *request);

@@ -14,6 +14,7 @@
 #include "compare_replies.h"
 #include "fleet_replies.h"
 #include "gate.h"
+#include "issue_replies.h"
 #include "pages.h"
 #include "policy_replies.h"
 #include "profile_replies.h"
@@ -23,12 +24,10 @@
 
 enum {
     PAGE_ISSUES = 25, /* on the first page; ?limit=N for more */
-    PAGE_ISSUES_MAX = 1000,
     PAGE_SNAPSHOTS_MAX = 50,
     PAGE_APPS = 10,
     METRICS_APPS = 50, /* those of the most stalls */
     LIST_DEFAULT = 100,
-    LIST_MAX = 1000,
     ISSUES_AFTER_MAX = 8,
 };
 
@@ -72,8 +71,7 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
     (void)target;
     struct sbx_list_page list = {0};
     struct sbx_snapshot_row *rows = calloc(PAGE_SNAPSHOTS_MAX + 1, sizeof(*rows));
-    int64_t limit = sbx_request_number(request->limit, PAGE_ISSUES_MAX, PAGE_ISSUES);
-    size_t issues_max = limit > 0 ? (size_t)limit : PAGE_ISSUES;
+    size_t issues_max = (size_t)sbx_request_number(request->limit, SBX_ROWS_MAX, PAGE_ISSUES);
     struct sbx_issue_row *issues = calloc(issues_max, sizeof(*issues));
     int result = rows && issues ? fill_snapshots(request, NULL, rows, &list) : -ENOMEM;
     list.issues = issues;
@@ -124,7 +122,7 @@ static void answer_moved(const struct sbx_request *request, const struct target 
 static int sum_issue(const struct sbx_request *request, const uint8_t *id, struct sbx_issue_row *issue,
                      struct sbx_span_text *text, struct sbx_issue_sums *sums, struct sbx_reply *reply)
 {
-    int result = sums ? sbx_issue_reply_span(&request->arguments, false, text, reply) : -ENOMEM;
+    int result = sums ? sbx_issue_reply_span(&request->arguments, text, reply) : -ENOMEM;
     if (result == 0)
         result = sbx_store_issue(&request->view, id, issue);
     return result == 0 ? sbx_store_sum_issue(&request->view, id, &text->span, sums) : result;
@@ -181,8 +179,8 @@ static void answer_snapshots(const struct sbx_routes *routes, const struct sbx_r
                              const struct target *target, struct sbx_reply *reply)
 {
     (void)routes, (void)target;
-    size_t max = (size_t)sbx_request_number(request->limit, LIST_MAX, LIST_DEFAULT), count;
-    struct sbx_snapshot_row *rows = calloc(max + 1, sizeof(*rows));
+    size_t max = (size_t)sbx_request_number(request->limit, SBX_ROWS_MAX, LIST_DEFAULT), count;
+    struct sbx_snapshot_row *rows = calloc(max, sizeof(*rows));
     int result = rows ? sbx_store_snapshots(&request->view, NULL, sbx_request_number(request->before, INT64_MAX, 0),
                                             rows, max, &count)
                       : -ENOMEM;
@@ -241,7 +239,7 @@ static void answer_sums(const struct sbx_routes *routes, const struct sbx_reques
     (void)routes, (void)target;
     struct sbx_span_text text;
     struct sbx_issue_sums *sums = calloc(1, sizeof(*sums));
-    int result = sums ? sbx_issue_reply_span(&request->arguments, true, &text, reply) : -ENOMEM;
+    int result = sums ? sbx_issue_reply_span(&request->arguments, &text, reply) : -ENOMEM;
     if (result == 0)
         result = sbx_store_sum_all(&request->view, &text.span, sums);
     if (result == 0)
@@ -450,44 +448,51 @@ static void answer_openapi(const struct sbx_routes *routes, const struct sbx_req
 
 /* ---- the table ---- */
 
+/* Arguments of lists, in the order in which a refusal names them. */
+#define SPAN      "version since until"
+#define OF_ISSUES "q app version cause scene state since until sort limit cursor"
+#define OF_SIDES  "app version since until base base_since base_until"
+#define OF_STALLS "issue app version since until"
+
 static const struct route {
     const char *path;
     bool has_id;          /* the path ends in '/' and an id follows */
     bool may_have_suffix; /* then "." and a word */
     const char *allow;
     answer_function answer;
+    const char *arguments; /* that it takes; NULL: whatever comes means nothing, and is the same for everybody */
 } table[] = {
-    {"/", false, false, "GET, HEAD", answer_list_page},
-    {"/stalls/", true, false, "GET, HEAD", answer_stall_page},
-    {"/issues", false, false, "GET, HEAD", answer_issues},
-    {"/issues/", true, false, "GET, HEAD, POST", answer_issue_page},
-    {"/v1/snapshots", false, false, "GET, HEAD, POST", answer_snapshots},
-    {"/v1/snapshots/", true, true, "GET, HEAD", answer_snapshot},
-    {"/v1/issues", false, false, "GET, HEAD", answer_issues},
-    {"/overview", false, false, "GET, HEAD", answer_overview},
-    {"/profile", false, false, "GET, HEAD", answer_profile},
-    {"/compare", false, false, "GET, HEAD", answer_compare},
-    {"/v1/compare", false, false, "GET, HEAD", answer_compare},
-    {"/feed.atom", false, false, "GET, HEAD", answer_changes},
-    {"/v1/changes", false, false, "GET, HEAD", answer_changes},
-    {"/v1/profile", false, false, "GET, HEAD", answer_profile},
-    {"/v1/profile.folded", false, false, "GET, HEAD", answer_profile},
-    {"/v1/profile.pprof", false, false, "GET, HEAD", answer_profile},
-    {"/v1/profile.speedscope", false, false, "GET, HEAD", answer_profile},
-    {"/v1/apps", false, false, "GET, HEAD", answer_apps},
-    {"/v1/sums", false, false, "GET, HEAD", answer_sums},
-    {"/v1/issues/", true, false, "GET, HEAD, POST", answer_issue},
-    {"/v1/policy/", true, false, "GET, HEAD, PUT", answer_policy},
-    {"/symbols", false, false, "GET, HEAD", answer_symbols_page},
-    {"/v1/symbols", false, false, "GET, HEAD, PUT", answer_symbols},
-    {"/v1/symbols/missing", false, false, "GET, HEAD", answer_missing},
-    {SBX_ERASURES_PATH, false, false, "POST", answer_posts_only},
-    {SBX_ACTIVE_PATH, false, false, "POST", answer_posts_only},
-    {"/healthz", false, false, "GET, HEAD", answer_health},
-    {"/metrics", false, false, "GET, HEAD", answer_metrics},
-    {"/v1/openapi.json", false, false, "GET, HEAD", answer_openapi},
-    {"/style.css", false, false, "GET, HEAD", answer_style},
-    {"/icon.svg", false, false, "GET, HEAD", answer_icon},
+    {"/", false, false, "GET, HEAD", answer_list_page, "before limit"},
+    {"/stalls/", true, false, "GET, HEAD", answer_stall_page, ""},
+    {"/issues", false, false, "GET, HEAD", answer_issues, OF_ISSUES},
+    {"/issues/", true, false, "GET, HEAD, POST", answer_issue_page, SPAN " before"},
+    {"/v1/snapshots", false, false, "GET, HEAD, POST", answer_snapshots, "before limit"},
+    {"/v1/snapshots/", true, true, "GET, HEAD", answer_snapshot, ""},
+    {"/v1/issues", false, false, "GET, HEAD", answer_issues, OF_ISSUES},
+    {"/overview", false, false, "GET, HEAD", answer_overview, "app " SPAN},
+    {"/profile", false, false, "GET, HEAD", answer_profile, OF_STALLS " find function at full"},
+    {"/compare", false, false, "GET, HEAD", answer_compare, OF_SIDES},
+    {"/v1/compare", false, false, "GET, HEAD", answer_compare, OF_SIDES},
+    {"/feed.atom", false, false, "GET, HEAD", answer_changes, "before"},
+    {"/v1/changes", false, false, "GET, HEAD", answer_changes, "before"},
+    {"/v1/profile", false, false, "GET, HEAD", answer_profile, OF_STALLS},
+    {"/v1/profile.folded", false, false, "GET, HEAD", answer_profile, OF_STALLS},
+    {"/v1/profile.pprof", false, false, "GET, HEAD", answer_profile, OF_STALLS},
+    {"/v1/profile.speedscope", false, false, "GET, HEAD", answer_profile, OF_STALLS},
+    {"/v1/apps", false, false, "GET, HEAD", answer_apps, "since until"},
+    {"/v1/sums", false, false, "GET, HEAD", answer_sums, "app " SPAN},
+    {"/v1/issues/", true, false, "GET, HEAD, POST", answer_issue, SPAN " before"},
+    {"/v1/policy/", true, false, "GET, HEAD, PUT", answer_policy, NULL},
+    {"/symbols", false, false, "GET, HEAD", answer_symbols_page, ""},
+    {"/v1/symbols", false, false, "GET, HEAD, PUT", answer_symbols, ""},
+    {"/v1/symbols/missing", false, false, "GET, HEAD", answer_missing, ""},
+    {SBX_ERASURES_PATH, false, false, "POST", answer_posts_only, NULL},
+    {SBX_ACTIVE_PATH, false, false, "POST", answer_posts_only, NULL},
+    {"/healthz", false, false, "GET, HEAD", answer_health, NULL},
+    {"/metrics", false, false, "GET, HEAD", answer_metrics, NULL},
+    {"/v1/openapi.json", false, false, "GET, HEAD", answer_openapi, NULL},
+    {"/style.css", false, false, "GET, HEAD", answer_style, NULL},
+    {"/icon.svg", false, false, "GET, HEAD", answer_icon, NULL},
 };
 
 /* Does the path fit the route? An id that is none does not, so a wrong one is a 404 like any other. */
@@ -552,6 +557,8 @@ void sbx_route(const struct sbx_routes *routes, const struct sbx_request *reques
         struct target target = {.suffix = ""};
         if (!is_route(&table[i], request->path, &target))
             continue;
+        if (is_read && table[i].arguments && !sbx_request_takes(request, table[i].arguments, reply))
+            return;
         if (is_read) {
             table[i].answer(routes, request, &target, reply);
         } else {
