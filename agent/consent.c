@@ -18,18 +18,12 @@
 
 static const char granted[] = "granted\n", denied[] = "denied\n";
 
-static int open_folder(const char *path)
-{
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return folder >= 0 ? folder : -errno;
-}
-
 enum sbx_consent sbx_consent_read(const char *spool_path)
 {
     char text[16] = "";
-    int folder = open_folder(spool_path);
-    if (folder < 0) {
-        return SBX_CONSENT_UNKNOWN;
+    int folder = sbx_believed_folder_open(spool_path);
+    if (folder < 0) { /* who may not look does not know; what others may have written is no yes */
+        return folder == -ENOENT || folder == -EACCES ? SBX_CONSENT_UNKNOWN : SBX_CONSENT_DENIED;
     }
     int file = openat(folder, SBX_CONSENT_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     enum sbx_consent consent = errno == ENOENT ? SBX_CONSENT_UNKNOWN : SBX_CONSENT_DENIED;
@@ -46,7 +40,7 @@ enum sbx_consent sbx_consent_read(const char *spool_path)
 bool sbx_consent_look(const char *spool_path, enum sbx_consent *said_out, bool *in_words_out)
 {
     char text[16] = "";
-    int folder = open_folder(spool_path);
+    int folder = sbx_believed_folder_open(spool_path);
     int file = folder < 0 ? -1 : openat(folder, SBX_CONSENT_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     ssize_t got = file < 0 ? -1 : read(file, text, sizeof text);
     if (file >= 0) {

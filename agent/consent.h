@@ -15,10 +15,11 @@
 #define SBX_IDENTITY_FILE "identity"
 #define SBX_ERASE_SUFFIX  ".erase"
 
-/* What the spool says. A file that says something else is taken for a no. */
+/* What the spool says. A file that says something else is taken for a no, and so is a spool that is a link, belongs to another user but root,
+ * or may be written by others (own_folder.h). No folder, or one that may not be looked into, says nothing. */
 enum sbx_consent sbx_consent_read(const char *spool_path);
 
-/* The same while the agent runs, where only what was really read is news: no folder, no file, or one that cannot be read now
+/* The same while the agent runs, where only what was really read is news: no folder, no file, or one that cannot be read now, or is not to be believed,
  * may be a new root, a sandbox or a full table of files. Returns whether there is a word; *said_out is DENIED, too, for a
  * file that says something else, and *in_words_out false then. */
 bool sbx_consent_look(const char *spool_path, enum sbx_consent *said_out, bool *in_words_out);

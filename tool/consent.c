@@ -15,6 +15,7 @@
 #include "consent_order.h"
 #include "erasure.h"
 #include "options.h"
+#include "own_folder.h"
 #include "preload.h"
 #include "recording_folder.h"
 #include "spool.h"
@@ -132,6 +133,22 @@ static int set_consent(const char *spool_path, const char *word, const char *ser
     return status != SBX_EXIT_DONE ? status : asked;
 }
 
+/* A folder that is not believed is no answer: who asks is told why. */
+static int show_consent(const char *spool_path)
+{
+    char why[600];
+    int folder = sbx_believed_folder_open(spool_path);
+    if (folder < 0 && folder != -ENOENT) {
+        sbx_own_folder_explain(spool_path, folder, why, sizeof why);
+        return sbx_failure("consent", "%s", why);
+    }
+    if (folder >= 0) {
+        close(folder);
+    }
+    puts(words[sbx_consent_read(spool_path)]);
+    return SBX_EXIT_DONE;
+}
+
 int sbx_command_consent(int argc, char **argv)
 {
     const char *spool_path = NULL, *word = NULL, *server_url = NULL, *token_path = NULL;
@@ -168,8 +185,7 @@ int sbx_command_consent(int argc, char **argv)
                 word != NULL ? " yet: it is made" : "");
     }
     if (word == NULL) {
-        puts(words[sbx_consent_read(spool_path)]);
-        return SBX_EXIT_DONE;
+        return show_consent(spool_path);
     }
     if (server_url != NULL && strcmp(word, words[SBX_CONSENT_DENIED]) != 0) {
         return sbx_usage_error("consent", "--server goes with denied: there is nothing to ask it for");

@@ -13,6 +13,9 @@
  * write there. */
 SBX_MUST_CHECK int sbx_own_folder_open(const char *path);
 
+/* The same of one to read in alone: root's is as good, since root could change ours as well. */
+SBX_MUST_CHECK int sbx_believed_folder_open(const char *path);
+
 /* Make every missing folder of `path`, 0700. Returns 0 or -errno. */
 SBX_MUST_CHECK int sbx_make_folders(const char *path);
 

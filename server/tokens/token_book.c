@@ -56,7 +56,7 @@ int sbx_token_book_read(const char *path, struct sbx_token **tokens_out, size_t 
     struct stat status;
     *tokens_out = NULL;
     *count_out = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
     if (!file) {
         int result = -errno;
@@ -65,7 +65,12 @@ int sbx_token_book_read(const char *path, struct sbx_token **tokens_out, size_t 
         return say(why, why_bytes, path, result);
     }
     int result = fstat(fd, &status) == 0 ? 0 : -errno;
-    if (result == 0 && (!S_ISREG(status.st_mode) || (status.st_mode & (S_IRWXG | S_IRWXO)))) {
+    if (result == 0 && !S_ISREG(status.st_mode)) {
+        snprintf(why, why_bytes, "%s: is no file", path);
+        fclose(file);
+        return -EPERM;
+    }
+    if (result == 0 && (status.st_mode & (S_IRWXG | S_IRWXO))) {
         snprintf(why, why_bytes, "%s: others may read or write it; use chmod 600", path);
         fclose(file);
         return -EPERM;

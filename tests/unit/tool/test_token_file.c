@@ -40,7 +40,7 @@ static void test_the_first_line_is_the_token_whatever_ends_it(void **state)
     assert_int_equal(read_token("s3cret", 6, 0400), 0);
 }
 
-static void test_a_file_that_others_may_read_or_write_is_refused(void **state)
+static void test_loc_18_a_file_that_others_may_read_or_write_is_refused(void **state)
 {
     (void)state;
     static const unsigned modes[] = {0640, 0604, 0620, 0602, 0644};
@@ -87,7 +87,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_first_line_is_the_token_whatever_ends_it, begin_folder, end_folder),
-        cmocka_unit_test_setup_teardown(test_a_file_that_others_may_read_or_write_is_refused, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_loc_18_a_file_that_others_may_read_or_write_is_refused, begin_folder,
+                                        end_folder),
         cmocka_unit_test_setup_teardown(test_what_cannot_stand_in_a_header_is_refused, begin_folder, end_folder),
         cmocka_unit_test_setup_teardown(test_the_longest_token_fits_and_a_longer_one_is_refused, begin_folder,
                                         end_folder),

@@ -198,7 +198,7 @@ static void test_without_a_folder_nothing_is_found_and_nothing_written(void **st
     sbx_unwind_rows_release(&rows);
 }
 
-static void test_a_folder_that_others_may_write_is_refused_at_any_time(void **state)
+static void test_loc_17_a_folder_that_others_may_write_is_refused_at_any_time(void **state)
 {
     (void)state;
     struct sbx_rows_cache cache = open_cache(), other;
@@ -220,7 +220,7 @@ static void test_a_folder_that_others_may_write_is_refused_at_any_time(void **st
     assert_true(has(&cache, 1));
 }
 
-static void test_what_belongs_to_somebody_else_is_refused(void **state)
+static void test_loc_17_what_belongs_to_somebody_else_is_refused(void **state)
 {
     (void)state;
     struct sbx_rows_cache cache = open_cache(), other;
@@ -239,7 +239,7 @@ static void test_what_belongs_to_somebody_else_is_refused(void **state)
     assert_int_equal(chown(folder, 0, 0), 0);
 }
 
-static void test_a_file_that_others_may_write_or_that_is_no_file_is_refused(void **state)
+static void test_loc_17_a_file_that_others_may_write_or_that_is_no_file_is_refused(void **state)
 {
     (void)state;
     struct sbx_rows_cache cache = open_cache();
@@ -259,7 +259,7 @@ static void test_a_file_that_others_may_write_or_that_is_no_file_is_refused(void
     assert_int_equal(cache.refused, 3);
 }
 
-static void test_a_symbolic_link_is_no_folder(void **state)
+static void test_loc_17_a_symbolic_link_is_no_folder(void **state)
 {
     (void)state;
     struct sbx_rows_cache cache;
@@ -548,10 +548,10 @@ int main(void)
         CASE(test_rows_found_cannot_be_written_by_a_stray_pointer),
         CASE(test_rows_in_use_survive_the_truncation_of_their_file),
         CASE(test_without_a_folder_nothing_is_found_and_nothing_written),
-        CASE(test_a_folder_that_others_may_write_is_refused_at_any_time),
-        CASE(test_what_belongs_to_somebody_else_is_refused),
-        CASE(test_a_file_that_others_may_write_or_that_is_no_file_is_refused),
-        CASE(test_a_symbolic_link_is_no_folder),
+        CASE(test_loc_17_a_folder_that_others_may_write_is_refused_at_any_time),
+        CASE(test_loc_17_what_belongs_to_somebody_else_is_refused),
+        CASE(test_loc_17_a_file_that_others_may_write_or_that_is_no_file_is_refused),
+        CASE(test_loc_17_a_symbolic_link_is_no_folder),
         CASE(test_damaged_files_are_not_used_and_replaced_by_the_next_put),
         CASE(test_no_name_is_made_of_a_build_id_too_short_to_be_one),
         CASE(test_a_file_size_limit_is_kept_without_a_signal),

@@ -71,7 +71,7 @@ static void test_what_is_added_is_there_without_its_secret_until_it_is_removed(v
     free(tokens);
 }
 
-static void test_a_book_that_others_may_read_or_that_has_a_bad_line_is_refused(void **state)
+static void test_loc_18_a_book_that_others_may_read_or_that_has_a_bad_line_is_refused(void **state)
 {
     (void)state;
     struct sbx_token token = {.rights = SBX_RIGHT_READ}, *tokens;
@@ -90,12 +90,33 @@ static void test_a_book_that_others_may_read_or_that_has_a_bad_line_is_refused(v
     assert_int_equal(sbx_token_book_add(path, &token, secret, why, sizeof(why)), -EINVAL); /* and stays as it is */
 }
 
+static void test_loc_18_a_book_that_is_a_link_or_no_file_is_refused_at_once(void **state)
+{
+    (void)state;
+    struct sbx_token token = {.rights = SBX_RIGHT_READ}, *tokens;
+    char secret[SBX_TOKEN_SECRET_BYTES], moved[120];
+    size_t count;
+    assert_int_equal(sbx_token_book_add(path, &token, secret, why, sizeof(why)), 0);
+    snprintf(moved, sizeof(moved), "%s.moved", path);
+    assert_int_equal(rename(path, moved), 0);
+    assert_int_equal(symlink(moved, path), 0);
+    assert_int_equal(sbx_token_book_read(path, &tokens, &count, why, sizeof(why)), -ELOOP);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0); /* opened in the ordinary way, this waits for ever */
+    alarm(60);
+    assert_int_equal(sbx_token_book_read(path, &tokens, &count, why, sizeof(why)), -EPERM);
+    alarm(0);
+    assert_int_equal(unlink(moved), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_is_added_is_there_without_its_secret_until_it_is_removed, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_book_that_others_may_read_or_that_has_a_bad_line_is_refused, set_up,
+        cmocka_unit_test_setup_teardown(test_loc_18_a_book_that_others_may_read_or_that_has_a_bad_line_is_refused,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_loc_18_a_book_that_is_a_link_or_no_file_is_refused_at_once, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

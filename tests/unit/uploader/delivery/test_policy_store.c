@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -213,7 +214,7 @@ static int open_file(const char *folder, const char *name, int flags)
     return open(path, flags | O_CLOEXEC, 0600);
 }
 
-static void test_a_changed_state_is_not_believed_and_the_day_is_spent(void **state)
+static void test_loc_16_a_changed_state_is_not_believed_and_the_day_is_spent(void **state)
 {
     struct fixture_document fifth = policy_of(5), fourth = policy_of(4);
     struct sbx_policy_store *store = open_store(*state);
@@ -236,6 +237,56 @@ static void test_a_changed_state_is_not_believed_and_the_day_is_spent(void **sta
         assert_int_equal(pwrite(file, &byte, 1, (off_t)at), 1);
         close(file);
     }
+}
+
+/* Opening the store in `spool` fails, with this error. */
+static void expect_refused(const char *spool, int wanted)
+{
+    struct sbx_policy_store *store = NULL;
+    char why[300];
+    int folder = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(folder >= 0);
+    int result = sbx_policy_store_open(folder, shipped.bytes, shipped.count, build_s, &store, why, sizeof why);
+    close(folder);
+    if (result == 0) {
+        sbx_policy_store_close(store);
+    }
+    assert_int_equal(result, wanted);
+}
+
+/* Its folder of policies, and in that the application's. */
+static void test_loc_16_a_state_that_others_may_have_put_there_is_not_opened(void **state)
+{
+    const mode_t modes[] = {0720, 0702, 01777};
+    char policies[200], app[300], moved[300];
+    struct fixture_document fifth = policy_of(5);
+    struct sbx_policy_store *store = open_store(*state);
+    assert_int_equal(offer(store, &fifth), SBX_POLICY_ACCEPTED);
+    sbx_policy_store_close(store);
+    snprintf(policies, sizeof policies, "%s/policy", (const char *)*state);
+    snprintf(app, sizeof app, "%s/666978747572652d6170702d69642d30", policies);
+    const char *const folders[] = {policies, app};
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned k = 0; k < sizeof modes / sizeof modes[0]; k++) {
+            assert_int_equal(chmod(folders[i], modes[k]), 0);
+            expect_refused(*state, -EPERM);
+        }
+        assert_int_equal(chmod(folders[i], 0700), 0);
+        snprintf(moved, sizeof moved, "%s/moved", (const char *)*state);
+        assert_int_equal(rename(folders[i], moved), 0);
+        assert_int_equal(symlink(moved, folders[i]), 0);
+        expect_refused(*state, -ENOTDIR);
+        assert_int_equal(unlink(folders[i]), 0);
+        assert_int_equal(rename(moved, folders[i]), 0);
+        if (geteuid() == 0) { /* only root can give a folder away */
+            assert_int_equal(chown(folders[i], 65534, 65534), 0);
+            expect_refused(*state, -EPERM);
+            assert_int_equal(chown(folders[i], 0, 0), 0);
+        }
+    }
+    store = open_store(*state);
+    assert_int_equal(decide(store).policy.seq, 5);
+    sbx_policy_store_close(store);
 }
 
 static void test_documents_that_are_gone_or_changed_lower_no_floor(void **state)
@@ -495,7 +546,10 @@ int main(void)
                                         take_away),
         cmocka_unit_test_setup_teardown(test_a_kill_holds_until_a_later_policy, make, take_away),
         cmocka_unit_test_setup_teardown(test_the_chain_of_keysets_is_kept, make, take_away),
-        cmocka_unit_test_setup_teardown(test_a_changed_state_is_not_believed_and_the_day_is_spent, make, take_away),
+        cmocka_unit_test_setup_teardown(test_loc_16_a_changed_state_is_not_believed_and_the_day_is_spent, make,
+                                        take_away),
+        cmocka_unit_test_setup_teardown(test_loc_16_a_state_that_others_may_have_put_there_is_not_opened, make,
+                                        take_away),
         cmocka_unit_test_setup_teardown(test_documents_that_are_gone_or_changed_lower_no_floor, make, take_away),
         cmocka_unit_test_setup_teardown(
             test_loc_13_a_start_in_another_pid_namespace_is_no_crash_while_its_companion_lives, make, take_away),
