@@ -55,9 +55,9 @@ struct family {
 static_assert(sizeof(struct family) <= PAGE_BYTES, "a page for all of them");
 
 /* A seat's owner. A number alone may be another process's by now: when it began tells the two apart. */
-static uint64_t named(uint32_t pid)
+static uint64_t named(uint32_t pid, uint32_t began)
 {
-    return (uint64_t)sbx_process_began(pid) << 32 | pid;
+    return (uint64_t)began << 32 | pid;
 }
 
 static bool lives(uint64_t owner)
@@ -68,14 +68,14 @@ static bool lives(uint64_t owner)
 static struct family *family;
 static uint8_t id_of_all[16]; /* the page's: a forked child need not touch that for it */
 
-bool sbx_family_found(const uint8_t session_id[16])
+bool sbx_family_found(const uint8_t session_id[16], uint32_t began)
 {
     struct family *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
         return false;
     }
     memcpy(page->id, session_id, sizeof page->id);
-    page->first = named((uint32_t)getpid());
+    page->first = named((uint32_t)getpid(), began);
     memcpy(id_of_all, session_id, sizeof id_of_all);
     family = page; /* one that was there stays mapped: another thread may be at it */
     return true;
@@ -221,7 +221,7 @@ bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, boo
     /* A start is counted where there is a seat alone: those who ask in vain would use up the second of who could begin. */
     bool may_begin = is_its_turn && has_free() &&
                      (count_in(&family->starts, now_ns / SECOND_NS, SBX_FAMILY_STARTS_A_SECOND) || is_last_chance);
-    bool has_seat = may_begin && take_free(named(pid));
+    bool has_seat = may_begin && take_free(named(pid, sbx_process_began(pid)));
     if (has_seat) {
         wish_no_more(pid);
     } else {

@@ -21,8 +21,8 @@ enum {
 };
 
 /* The first process, before it forks: the family is called by its session id. A daemon, whose parent has ended, begins one anew. False:
- * no memory; then no child is recorded. */
-bool sbx_family_found(const uint8_t session_id[16]);
+ * no memory; then no child is recorded. `began`: when this process did (process_life.h); 0: that could not be asked here. */
+bool sbx_family_found(const uint8_t session_id[16], uint32_t began);
 
 /* Has this process founded the family that it is in? */
 bool sbx_family_is_of(uint32_t pid);

@@ -27,6 +27,7 @@
 #include "loader_visit.h"
 #include "module_map.h"
 #include "process_barrier.h"
+#include "process_life.h"
 #include "process_state.h"
 #include "raw_syscall.h"
 #include "service_pings.h"
@@ -114,7 +115,7 @@ static bool lead(void)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
     bool has_family = sbx_family_is_of((uint32_t)getpid()); /* it has forked before it was recorded */
-    if (!has_family && !sbx_family_found(header->session_id)) {
+    if (!has_family && !sbx_family_found(header->session_id, sbx_process_began((uint32_t)getpid()))) {
         return false;
     }
     memcpy(header->family.id, sbx_family_id(), sizeof header->family.id);
@@ -395,7 +396,7 @@ static void before_fork(void)
     hand_down();
     if (child.state == OFF && child.is_untouched != NULL && child.is_untouched() && !sbx_family_is_of(child.pid)) {
         int saved_errno = errno;
-        (void)sbx_family_found(child.unstarted_id);
+        (void)sbx_family_found(child.unstarted_id, 0); /* a thread of the program's, perhaps below a filter */
         errno = saved_errno;
     }
 }

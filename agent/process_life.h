@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* process_life.h - whether a process is still the one that it was.
  *
- * Any thread of the program's: no allocation, no lock, no cancellation point. Three system calls each. */
+ * The watch thread, and a thread that begins a recorder: no allocation, no lock, no cancellation point. Four system calls at most. */
 #ifndef SBX_PROCESS_LIFE_H
 #define SBX_PROCESS_LIFE_H
 

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "family.h"
+#include "process_life.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -31,7 +32,7 @@ static uint32_t note_stall(uint32_t pid, uint64_t begin_ns, uint64_t end_ns)
 static int found(void **state)
 {
     (void)state;
-    return sbx_family_found(session) ? 0 : -1;
+    return sbx_family_found(session, sbx_process_began((uint32_t)getpid())) ? 0 : -1;
 }
 
 static void test_a_family_is_called_by_its_first_process(void **state)
