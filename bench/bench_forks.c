@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_forks.c - what it costs a recorded program to fork.
+/* bench_forks.c - what it costs a recorded program to fork, and what its children take.
  *
- * usage: bench_forks [--rounds N]
+ * usage: bench_forks [--rounds N] [--memory]
  * One child after the other, in turns by a bare process and by a recorded one that forks in the same way:
  *
  *   ends      the child ends at once: until it has been waited for
  *   exec      the child calls exec of /bin/true, without the library
- *   lives     the child polls, and so is recorded: CPU time of the child until its fifth poll, and until it has been waited for
+ *   lives     the child polls, and so is recorded: CPU time of the child until its fifth poll, and until it has been waited for.
+ *             `first`: from before the fork to its first instruction; `poll`: to the return of its first poll
+ *
+ * --memory: 8, 64 and 256 children at a time that do nothing, of a bare process and of a recorded one (fork_memory.h).
  *
  * Printed are median and p99 of each, and the ratio of each recorded one to the bare one of the same turn.
  * Why it matters: servers fork for
@@ -17,19 +20,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "fork_memory.h"
 #include "stallbox/stallbox.h"
 
 enum {
     ROUNDS_DEFAULT = 2000,
     LIVES_EVERY = 20, /* rounds: no more than twenty children a second are recorded */
     WAYS = 3,
-    POLLS = 5
+    POLLS = 5,
+    NUMBERS = 4 /* that a forker answers with: enum number */
 };
+enum number {
+    WALL,
+    CPU,
+    FIRST,
+    POLL
+};
+static const char *const number_names[NUMBERS] = {"wall", "CPU", "first", "poll"};
+static double *stamps; /* of the child: its first instruction, and the return of its first poll */
 static const char *const names[WAYS] = {"ends", "exec", "lives"};
 
 static double now_us(void)
@@ -41,19 +55,21 @@ static double now_us(void)
 
 static void be_child(int way)
 {
+    stamps[0] = now_us();
     char *const none[] = {NULL};
     if (way == 1) {
         execle("/bin/true", "true", (char *)NULL, none);
         _exit(127);
     }
     for (int i = 0; way == 2 && i < POLLS; i++) {
-        (void)poll(NULL, 0, 1);
+        (void)poll(NULL, 0, i > 0);
+        stamps[1] = i > 0 ? stamps[1] : now_us();
     }
     _exit(0);
 }
 
-/* One child: wall time until it has been waited for, and CPU time of it. */
-static void fork_once(int way, double *wall_us_out, double *cpu_us_out)
+/* One child, and the numbers of it. */
+static void fork_once(int way, double us_out[NUMBERS])
 {
     struct rusage usage;
     int status = -1;
@@ -66,12 +82,14 @@ static void fork_once(int way, double *wall_us_out, double *cpu_us_out)
         fputs("bench_forks: a child did not end as it should\n", stderr);
         exit(1);
     }
-    *wall_us_out = now_us() - begin;
-    *cpu_us_out = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 +
+    us_out[WALL] = now_us() - begin;
+    us_out[CPU] = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 +
                   (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    us_out[FIRST] = stamps[0] - begin;
+    us_out[POLL] = stamps[1] - begin;
 }
 
-/* A process that forks when it is told to, by a byte for the way, and answers with two numbers. */
+/* A process that forks when it is told to, by a byte for the way, and answers with its numbers. */
 struct forker {
     pid_t pid;
     int orders, answers;
@@ -81,8 +99,8 @@ static void serve(int orders, int answers)
 {
     char way;
     while (read(orders, &way, 1) == 1 && way < WAYS) {
-        double result[2];
-        fork_once(way, &result[0], &result[1]);
+        double result[NUMBERS];
+        fork_once(way, result);
         if (write(answers, result, sizeof result) != (ssize_t)sizeof result) {
             break;
         }
@@ -118,11 +136,11 @@ static struct forker begin(bool is_recorded, const char *folder)
     return forker;
 }
 
-static void order(const struct forker *forker, int way, double result[2])
+static void order(const struct forker *forker, int way, double result[NUMBERS])
 {
     char byte = (char)way;
     if (write(forker->orders, &byte, 1) != 1 ||
-        read(forker->answers, result, 2 * sizeof *result) != 2 * (ssize_t)sizeof *result) {
+        read(forker->answers, result, NUMBERS * sizeof *result) != NUMBERS * (ssize_t)sizeof *result) {
         fputs("bench_forks: a forker has ended\n", stderr);
         exit(1);
     }
@@ -149,22 +167,15 @@ static void print_row(const char *name, const char *what, double *values[2], dou
            p10, p90);
 }
 
-int main(int argc, char **argv)
+static void measure_costs(const struct forker forkers[2], size_t rounds)
 {
-    size_t rounds = ROUNDS_DEFAULT;
-    char folder[] = "/tmp/bench-forks-XXXXXX", command[160];
-    for (int i = 1; i + 1 < argc; i++) {
-        rounds = strcmp(argv[i], "--rounds") == 0 ? strtoul(argv[i + 1], NULL, 10) : rounds;
+    double *all = calloc(3 * NUMBERS * rounds, sizeof *all);
+    double *values[NUMBERS][2], *ratios[NUMBERS];
+    for (int number = 0; number < NUMBERS; number++) {
+        values[number][0] = all + (size_t)(3 * number) * rounds;
+        values[number][1] = values[number][0] + rounds;
+        ratios[number] = values[number][1] + rounds;
     }
-    if (rounds < LIVES_EVERY || mkdtemp(folder) == NULL) {
-        return 1;
-    }
-    struct forker forkers[2] = {begin(false, folder), begin(true, folder)};
-    struct timespec pause = {0, 200000000};
-    nanosleep(&pause, NULL); /* rows and hooks are there */
-    double *all = calloc(6 * rounds, sizeof *all);
-    double *values[2] = {all, all + rounds}, *cpu[2] = {all + 2 * rounds, all + 3 * rounds};
-    double *ratios = all + 4 * rounds, *cpu_ratios = all + 5 * rounds;
     printf("               bare                recorded           recorded : bare\n"
            "               median     p99    median     p99    median (p10 to p90), us\n");
     for (int way = 0; all != NULL && way < WAYS; way++) {
@@ -172,29 +183,59 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < count; i++) {
             for (unsigned turn = 0; turn < 2; turn++) {
                 unsigned who = (i + turn) % 2;
-                double result[2];
+                double result[NUMBERS];
                 order(&forkers[who], way, result);
-                values[who][i] = result[0];
-                cpu[who][i] = result[1];
+                for (int number = 0; number < NUMBERS; number++) {
+                    values[number][who][i] = result[number];
+                }
             }
-            ratios[i] = values[1][i] / values[0][i];
-            cpu_ratios[i] = cpu[0][i] > 0 ? cpu[1][i] / cpu[0][i] : 0;
+            for (int number = 0; number < NUMBERS; number++) {
+                double bare = values[number][0][i];
+                ratios[number][i] = bare > 0 ? values[number][1][i] / bare : 0;
+            }
             if (way == 2) {
-                pause.tv_nsec = 60000000;
-                nanosleep(&pause, NULL);
+                nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL);
             }
         }
-        print_row(names[way], "wall", values, ratios, count);
-        print_row(names[way], "CPU", cpu, cpu_ratios, count);
-    }
-    for (unsigned who = 0; who < 2; who++) {
-        char end = WAYS;
-        if (write(forkers[who].orders, &end, 1) != 1) {
-            return 1;
+        for (int number = 0; number < (way == 2 ? NUMBERS : FIRST); number++) {
+            print_row(names[way], number_names[number], values[number], ratios[number], count);
         }
-        waitpid(forkers[who].pid, NULL, 0);
     }
     free(all);
-    snprintf(command, sizeof command, "rm -rf %s /dev/shm/%s", folder, strrchr(folder, '/') + 1);
+}
+
+static void end(const struct forker *forker)
+{
+    char byte = WAYS;
+    if (write(forker->orders, &byte, 1) != 1) {
+        fputs("bench_forks: a forker has ended\n", stderr);
+    }
+    waitpid(forker->pid, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+    size_t rounds = ROUNDS_DEFAULT;
+    bool wants_memory = false;
+    char folder[] = "/tmp/bench-forks-XXXXXX", recordings[64], command[160];
+    for (int i = 1; i < argc; i++) {
+        rounds = strcmp(argv[i], "--rounds") == 0 && i + 1 < argc ? strtoul(argv[i + 1], NULL, 10) : rounds;
+        wants_memory |= strcmp(argv[i], "--memory") == 0;
+    }
+    stamps = mmap(NULL, 2 * sizeof *stamps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (rounds < LIVES_EVERY || stamps == MAP_FAILED || mkdtemp(folder) == NULL) {
+        return 1;
+    }
+    snprintf(recordings, sizeof recordings, "/dev/shm/%s", strrchr(folder, '/') + 1);
+    if (wants_memory) {
+        fork_memory_measure(folder, recordings);
+    } else {
+        struct forker forkers[2] = {begin(false, folder), begin(true, folder)};
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL); /* rows and hooks are there */
+        measure_costs(forkers, rounds);
+        end(&forkers[0]);
+        end(&forkers[1]);
+    }
+    snprintf(command, sizeof command, "rm -rf %s %s", folder, recordings);
     return system(command) != 0;
 }
