@@ -49,8 +49,9 @@ static bool find_calls(void)
     return FIND(Py_GetVersion) && FIND(Py_IsInitialized) && FIND(Py_AddPendingCall) &&
            FIND(PyGILState_GetThisThreadState) && FIND(PyThreadState_GetFrame) && FIND(PyFrame_GetBack) &&
            FIND(PyFrame_GetCode) && FIND(PyFrame_GetLineNumber) && FIND(PySys_GetObject) && FIND(PyList_Size) &&
-           FIND(PyList_GetItem) && FIND(Py_DecRef) && find("PyCode_Type", &the_cpython.code_type) &&
-           find("PyUnicode_Type", &the_cpython.string_type) && find("_PyRuntime", &the_cpython.runtime);
+           FIND(PyList_GetItem) && FIND(Py_IncRef) && FIND(Py_DecRef) && find("PyCode_Type", &the_cpython.code_type) &&
+           find("PyUnicode_Type", &the_cpython.string_type) && find("PyList_Type", &the_cpython.list_type) &&
+           find("_PyRuntime", &the_cpython.runtime);
 #undef FIND
 }
 
@@ -122,6 +123,7 @@ int stallbox_runtime_attach(char *why, size_t why_bytes)
         return -1;
     case NOT_ASKED:
         if (the_cpython.calls.Py_IsInitialized() != 0) {
+            search_path_learn_folder(&the_cpython.search_path);
             __atomic_store_n(&check_state, ASKED, __ATOMIC_RELAXED);
             if (the_cpython.calls.Py_AddPendingCall(check, NULL) != 0) {
                 __atomic_store_n(&check_state, NOT_ASKED, __ATOMIC_RELAXED);

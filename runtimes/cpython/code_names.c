@@ -71,6 +71,39 @@ size_t code_name_text(const struct cpython_layout *layout, uint64_t string_type,
     return used;
 }
 
+size_t source_path_tidy(char *path, size_t bytes)
+{
+    if (bytes == 0 || path[0] == '<') {
+        return bytes;
+    }
+    size_t used = path[0] == '/', floor = used; /* floor: what no ".." takes away */
+    for (size_t at = 0; at < bytes;) {
+        size_t end = at;
+        while (end < bytes && path[end] != '/') {
+            end++;
+        }
+        size_t part = end - at;
+        bool is_up = part == 2 && path[at] == '.' && path[at + 1] == '.';
+        if (is_up && used > floor) {
+            do {
+                used--;
+            } while (used > floor && path[used - 1] != '/');
+        } else if (part > 1 || (part == 1 && path[at] != '.')) {
+            if (!is_up || path[0] != '/') { /* nothing is above the root */
+                for (size_t i = at; i < end; i++) {
+                    path[used++] = path[i];
+                }
+                if (end < bytes) {
+                    path[used++] = '/';
+                }
+                floor = is_up ? used : floor;
+            }
+        }
+        at = end + 1;
+    }
+    return used;
+}
+
 /* How long the last folder is, if it is that of a standard library: "python3." and digits; 0: it is not. */
 static size_t library_bytes(const char *path, size_t bytes)
 {
@@ -83,18 +116,21 @@ static size_t library_bytes(const char *path, size_t bytes)
     return tail > 1 && at >= head && memcmp(path + at - head, name, head) == 0 ? tail + head - 1 : 0;
 }
 
-void source_prefixes_add(struct source_prefixes *prefixes, const char *path, size_t bytes)
+bool source_prefix_finish(struct source_prefix *prefix, size_t bytes)
 {
-    if (bytes < 2 || bytes >= CODE_FILE_MAX || path[0] != '/' || prefixes->count == SOURCE_PREFIXES_MAX) {
-        return;
+    if (bytes >= CODE_FILE_MAX || bytes == 0 || prefix->path[0] != '/') {
+        return false;
     }
-    char *own = prefixes->paths[prefixes->count];
-    memcpy(own, path, bytes);
-    if (own[bytes - 1] != '/') {
-        own[bytes++] = '/';
+    bytes = source_path_tidy(prefix->path, bytes);
+    if (bytes < 2) { /* the root: no file is told less it */
+        return false;
     }
-    prefixes->bytes[prefixes->count] = (uint16_t)bytes;
-    prefixes->cuts[prefixes->count++] = (uint16_t)(bytes - library_bytes(own, bytes));
+    if (prefix->path[bytes - 1] != '/') {
+        prefix->path[bytes++] = '/';
+    }
+    prefix->bytes = (uint16_t)bytes;
+    prefix->cut = (uint16_t)(bytes - library_bytes(prefix->path, bytes));
+    return true;
 }
 
 static bool is_equal(const char *a, const char *b, size_t bytes)
@@ -107,35 +143,36 @@ static bool is_equal(const char *a, const char *b, size_t bytes)
     return true;
 }
 
-/* Of a path that is not absolute: its folder, if an entry ends in it ("src/app.py" run as a script has /home/me/src there). */
-static size_t relative_bytes(const struct source_prefixes *prefixes, const char *path, size_t bytes)
+static size_t dots_of(const char *path, size_t bytes)
 {
-    size_t dots = bytes >= 2 && path[0] == '.' && path[1] == '/' ? 2 : 0, folder = bytes;
+    return bytes >= 2 && path[0] == '.' && path[1] == '/' ? 2 : 0;
+}
+
+/* Of a path that is not absolute: its folder, if the entry ends in it ("src/app.py" run as a script has /home/me/src there). */
+static void try_relative(struct source_cut *cut, const struct source_prefix *prefix, const char *path, size_t bytes)
+{
+    size_t dots = dots_of(path, bytes), folder = bytes;
     while (folder > dots && path[folder - 1] != '/') {
         folder--;
     }
-    for (uint32_t i = 0; folder > dots && i < prefixes->count; i++) {
-        size_t tail = folder - dots;
-        if (prefixes->bytes[i] > tail && prefixes->paths[i][prefixes->bytes[i] - tail - 1] == '/' &&
-            is_equal(prefixes->paths[i] + prefixes->bytes[i] - tail, path + dots, tail)) {
-            return folder;
-        }
+    size_t tail = folder - dots;
+    if (tail > 0 && prefix->bytes > tail && prefix->path[prefix->bytes - tail - 1] == '/' &&
+        is_equal(prefix->path + prefix->bytes - tail, path + dots, tail)) {
+        cut->longest = cut->bytes = folder;
     }
-    return dots;
 }
 
-size_t source_prefix_bytes(const struct source_prefixes *prefixes, const char *path, size_t bytes)
+void source_cut_try(struct source_cut *cut, const struct source_prefix *prefix, const char *path, size_t bytes)
 {
     if (bytes == 0 || path[0] != '/') {
-        return relative_bytes(prefixes, path, bytes);
+        try_relative(cut, prefix, path, bytes);
+    } else if (prefix->bytes > cut->longest && prefix->bytes < bytes && is_equal(prefix->path, path, prefix->bytes)) {
+        cut->longest = prefix->bytes;
+        cut->bytes = prefix->cut;
     }
-    size_t longest = 0, cut = 0;
-    for (uint32_t i = 0; i < prefixes->count; i++) {
-        size_t prefix = prefixes->bytes[i];
-        if (prefix > longest && prefix < bytes && is_equal(prefixes->paths[i], path, prefix)) {
-            longest = prefix;
-            cut = prefixes->cuts[i];
-        }
-    }
-    return cut;
+}
+
+size_t source_cut_bytes(const struct source_cut *cut, const char *path, size_t bytes)
+{
+    return cut->longest > 0 ? cut->bytes : dots_of(path, bytes);
 }

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "code_names.h"
 #include "cpython_layout.h"
+#include "search_path.h"
 
 struct stallbox_provider;
 
@@ -25,16 +25,17 @@ struct cpython_calls {
     void *(*PySys_GetObject)(const char *name);
     ptrdiff_t (*PyList_Size)(void *list);
     void *(*PyList_GetItem)(void *list, ptrdiff_t index);
+    void (*Py_IncRef)(void *object);
     void (*Py_DecRef)(void *object);
 };
 
 struct cpython {
     const struct cpython_layout *layout;
     struct cpython_calls calls;
-    uint64_t code_type, string_type; /* addresses of PyCode_Type, PyUnicode_Type */
-    uint64_t runtime;                /* of _PyRuntime */
+    uint64_t code_type, string_type, list_type; /* addresses of PyCode_Type, PyUnicode_Type, PyList_Type */
+    uint64_t runtime;                           /* of _PyRuntime */
     struct stallbox_provider *provider;
-    struct source_prefixes prefixes;
+    struct search_path search_path;
 };
 
 extern struct cpython the_cpython;

@@ -26,7 +26,8 @@ __attribute__((noinline)) static uint64_t make_id(const struct cpython_layout *l
         return 0;
     }
     name[name_bytes] = '\0';
-    size_t prefix = source_prefix_bytes(&the_cpython.prefixes, file, file_bytes);
+    file_bytes = source_path_tidy(file, file_bytes);
+    size_t prefix = search_path_cut(&the_cpython.search_path, file, file_bytes);
     uint32_t line = object_half_at(code, layout->code_first_line);
     uint64_t id = stallbox_function_id(file + prefix, file_bytes - prefix, line, name);
     if (stallbox_provider_tell_name(the_cpython.provider, id, line, file + prefix, file_bytes - prefix, name,

@@ -71,19 +71,33 @@ static bool is_of_the_start(uint64_t root_code)
            !(bytes == sizeof runs_module - 1 && memcmp(file, runs_module, bytes) == 0);
 }
 
-static void learn_prefixes(void)
+/* The list stays ours to look at: a reference to it is kept. A list that does not read as the interpreter says is not looked at again. */
+static void learn_search_path(uint64_t root_code)
 {
+    char script[CODE_FILE_MAX];
     const struct cpython_calls *calls = &the_cpython.calls;
+    struct search_path *path = &the_cpython.search_path;
     void *list = calls->PySys_GetObject("path"); /* borrowed, as its items */
-    ptrdiff_t count = list == NULL ? 0 : calls->PyList_Size(list);
-    for (ptrdiff_t i = 0; i < count; i++) {
-        char path[CODE_FILE_MAX];
-        void *item = calls->PyList_GetItem(list, i);
-        size_t bytes = item == NULL ? 0
-                                    : code_name_text(the_cpython.layout, the_cpython.string_type,
-                                                     (uint64_t)(uintptr_t)item, path, sizeof path);
-        source_prefixes_add(&the_cpython.prefixes, path, bytes);
+    if (list == NULL || object_word_at((uint64_t)(uintptr_t)list, OBJECT_TYPE) != the_cpython.list_type) {
+        return;
     }
+    ptrdiff_t count = calls->PyList_Size(list);
+    path->layout = the_cpython.layout;
+    path->string_type = the_cpython.string_type;
+    path->list = (uint64_t)(uintptr_t)list;
+    bool is_same = count > SEARCH_PATH_MAX || search_path_count(path) == (size_t)count;
+    for (ptrdiff_t i = 0; i < count && i < SEARCH_PATH_MAX; i++) {
+        is_same = is_same && search_path_item(path, (size_t)i) == (uint64_t)(uintptr_t)calls->PyList_GetItem(list, i);
+    }
+    if (!is_same) {
+        path->list = 0;
+        return;
+    }
+    calls->Py_IncRef(list);
+    search_path_keep(path);
+    search_path_keep_script(path, script,
+                            code_name_text(path->layout, path->string_type,
+                                           object_word_at(root_code, path->layout->code_file), script, sizeof script));
 }
 
 int cpython_check(void)
@@ -100,6 +114,6 @@ int cpython_check(void)
     if (is_of_the_start(root_code)) {
         return 0;
     }
-    learn_prefixes();
+    learn_search_path(root_code);
     return cpython_check_lines(thread);
 }

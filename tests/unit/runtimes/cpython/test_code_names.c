@@ -70,32 +70,67 @@ static void test_what_is_no_string_has_no_text(void **state)
     assert_true(code_name_text(layout, TYPE, at, to, sizeof to) <= sizeof to); /* whatever it says it has */
 }
 
-static void expect_source(const struct source_prefixes *prefixes, const char *path, const char *source)
+static struct source_prefix prefixes[8];
+static size_t prefix_count;
+
+static void expect_source(const char *path, const char *source)
 {
-    assert_string_equal(path + source_prefix_bytes(prefixes, path, strlen(path)), source);
+    struct source_cut cut = {0};
+    for (size_t i = 0; i < prefix_count; i++) {
+        source_cut_try(&cut, &prefixes[i], path, strlen(path));
+    }
+    assert_string_equal(path + source_cut_bytes(&cut, path, strlen(path)), source);
 }
 
 static void test_paths_lose_the_longest_entry_of_the_search_path(void **state)
 {
     (void)state;
-    static struct source_prefixes prefixes;
     static const char *const paths[] = {"/home/me/src", "/usr/lib/python3",   "/usr/lib/python3/dist-packages/", "",
                                         "rel",          "/usr/lib/python3.11"};
+    prefix_count = 0;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        source_prefixes_add(&prefixes, paths[i], strlen(paths[i]));
+        memcpy(prefixes[prefix_count].path, paths[i], strlen(paths[i]));
+        prefix_count += source_prefix_finish(&prefixes[prefix_count], strlen(paths[i]));
     }
-    assert_int_equal(prefixes.count, 4);
-    expect_source(&prefixes, "/home/me/src/shop/price.py", "shop/price.py");
-    expect_source(&prefixes, "/usr/lib/python3/dist-packages/flask/app.py", "flask/app.py");
-    expect_source(&prefixes, "/usr/lib/python3/json.py", "json.py");
-    expect_source(&prefixes, "/usr/lib/python3.11/asyncio/events.py", "python3.11/asyncio/events.py");
-    expect_source(&prefixes, "/home/me/srcs/a.py", "/home/me/srcs/a.py");
-    expect_source(&prefixes, "app.py", "app.py");
-    expect_source(&prefixes, "./app.py", "app.py");
-    expect_source(&prefixes, "src/app.py", "app.py"); /* run as a script from the folder above */
-    expect_source(&prefixes, "rc/app.py", "rc/app.py");
-    expect_source(&prefixes, "<string>", "<string>");
-    expect_source(&prefixes, "", "");
+    assert_int_equal(prefix_count, 4);
+    expect_source("/home/me/src/shop/price.py", "shop/price.py");
+    expect_source("/usr/lib/python3/dist-packages/flask/app.py", "flask/app.py");
+    expect_source("/usr/lib/python3/json.py", "json.py");
+    expect_source("/usr/lib/python3.11/asyncio/events.py", "python3.11/asyncio/events.py");
+    expect_source("/home/me/srcs/a.py", "/home/me/srcs/a.py");
+    expect_source("app.py", "app.py");
+    expect_source("./app.py", "app.py");
+    expect_source("src/app.py", "app.py"); /* run as a script from the folder above */
+    expect_source("rc/app.py", "rc/app.py");
+    expect_source("<string>", "<string>");
+    expect_source("", "");
+}
+
+static void expect_tidy(const char *path, const char *tidy)
+{
+    char own[64];
+    memcpy(own, path, strlen(path));
+    own[source_path_tidy(own, strlen(path))] = '\0';
+    assert_string_equal(own, tidy);
+}
+
+static void test_paths_lose_what_the_way_to_start_a_program_leaves_in_them(void **state)
+{
+    (void)state;
+    expect_tidy("/srv/app/./shop.py", "/srv/app/shop.py");
+    expect_tidy("/srv/app/bin/../shop.py", "/srv/app/shop.py");
+    expect_tidy("/srv/app/bin/lib/../../shop.py", "/srv/app/shop.py");
+    expect_tidy("/srv//app/.//shop.py", "/srv/app/shop.py");
+    expect_tidy("/../../shop.py", "/shop.py");
+    expect_tidy("./shop.py", "shop.py");
+    expect_tidy("../lib/../shop.py", "../shop.py");
+    expect_tidy("../../shop.py", "../../shop.py");
+    expect_tidy("a/../../shop.py", "../shop.py");
+    expect_tidy("/srv/app/..", "/srv/");
+    expect_tidy("/srv/.hidden/..shop/x.", "/srv/.hidden/..shop/x.");
+    expect_tidy("<frozen a//b>", "<frozen a//b>");
+    expect_tidy("/", "/");
+    expect_tidy("", "");
 }
 
 int main(void)
@@ -104,6 +139,7 @@ int main(void)
         cmocka_unit_test(test_names_of_all_widths_are_utf_8),
         cmocka_unit_test(test_what_is_no_string_has_no_text),
         cmocka_unit_test(test_paths_lose_the_longest_entry_of_the_search_path),
+        cmocka_unit_test(test_paths_lose_what_the_way_to_start_a_program_leaves_in_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
