@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.c - a library that a Python script loads (ctypes.PyDLL): at each call the frames as we read them are compared with
  * the interpreter's own (PyThreadState_GetFrame, PyFrame_GetLineNumber). And a storm of signals, each of which walks where it
- * meets a thread. */
+ * meets a thread: sent to the process, and by timers of the threads. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -69,6 +69,40 @@ static void walk_here(int number, siginfo_t *info, void *context)
     errno = saved_errno;
 }
 
+static __thread timer_t own_timer;
+
+/* From here on the calling thread is met each `us` as well, whatever the others do. */
+STALLBOX_EXPORT int storm_thread_begin(long us);
+int storm_thread_begin(long us)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
+    const struct itimerspec each = {.it_interval.tv_nsec = us * 1000, .it_value.tv_nsec = us * 1000};
+    event._sigev_un._tid = gettid();
+    return timer_create(CLOCK_MONOTONIC, &event, &own_timer) == 0 ? timer_settime(own_timer, 0, &each, NULL) : -1;
+}
+
+STALLBOX_EXPORT int storm_thread_end(void);
+int storm_thread_end(void)
+{
+    return timer_delete(own_timer);
+}
+
+STALLBOX_EXPORT void storm_counts(long *walks, long *frames, long *nameless);
+void storm_counts(long *walks, long *frames, long *nameless)
+{
+    *walks = __atomic_load_n(&storm.walks, __ATOMIC_RELAXED);
+    *frames = __atomic_load_n(&storm.frames, __ATOMIC_RELAXED);
+    *nameless = __atomic_load_n(&storm.nameless, __ATOMIC_RELAXED);
+}
+
+/* In a forked child, which has neither the sender nor its parent's timers: count anew. */
+STALLBOX_EXPORT int storm_forked(long us);
+int storm_forked(long us)
+{
+    storm.walks = storm.frames = storm.nameless = 0;
+    return storm_thread_begin(us);
+}
+
 static void *send_signals(void *us)
 {
     const struct timespec pause = {.tv_nsec = (long)(uintptr_t)us * 1000};
@@ -95,14 +129,11 @@ int storm_begin(long us)
     return result;
 }
 
-STALLBOX_EXPORT void storm_end(long *walks, long *frames, long *nameless);
-void storm_end(long *walks, long *frames, long *nameless)
+STALLBOX_EXPORT void storm_end(void);
+void storm_end(void)
 {
     __atomic_store_n(&storm.goes_on, false, __ATOMIC_RELAXED);
     pthread_join(storm.sender, NULL);
-    *walks = storm.walks;
-    *frames = storm.frames;
-    *nameless = storm.nameless;
 }
 
 /* ---- what a walk costs ---- */

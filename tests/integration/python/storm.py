@@ -1,8 +1,10 @@
-# storm.py LIBRARY SECONDS - signals a thousand times a second in everything that makes and ends frames; each walks the stack it met.
+# storm.py LIBRARY SECONDS - signals a thousand times a second, and two thousand in each thread by a timer of its own, in everything that makes and
+# ends frames, and in forked children; each walks the stack it met.
 import asyncio
 import ctypes
 import functools
 import gc
+import os
 import re
 import sys
 import threading
@@ -10,6 +12,7 @@ import time
 
 library = ctypes.PyDLL(sys.argv[1])
 why = ctypes.create_string_buffer(80)
+TIMER_US = 500
 
 
 def generate(depth):
@@ -64,11 +67,40 @@ def work(n):
         gc.collect()
 
 
-def loop(end):
+def counts():
+    walks, frames, nameless = ctypes.c_long(), ctypes.c_long(), ctypes.c_long()
+    library.storm_counts(ctypes.byref(walks), ctypes.byref(frames), ctypes.byref(nameless))
+    return walks.value, frames.value, nameless.value
+
+
+def fork():
+    """A child that works until it was met some times; what it ended with: 0."""
+    child = os.fork()
+    if child == 0:
+        status = 3
+        try:
+            library.storm_forked(TIMER_US)
+            end, n = time.monotonic() + 30, 1
+            while counts()[0] < 20 and time.monotonic() < end:
+                work(n % 40 + 1)
+                n += 1
+            walks, _, nameless = counts()
+            status = 1 if walks < 20 else 2 if nameless else 0
+        finally:
+            os._exit(status)
+    return os.waitpid(child, 0)[1]
+
+
+def loop(end, forks=None):
+    if library.storm_thread_begin(TIMER_US) != 0:
+        sys.exit("a thread has no timer")
     n = 0
     while time.monotonic() < end:
         work(n)
+        if forks is not None and n % 60 == 0:
+            forks.append(fork())
         n += 1
+    library.storm_thread_end()
 
 
 for _ in range(500):
@@ -80,12 +112,14 @@ else:
 end = time.monotonic() + float(sys.argv[2])
 library.storm_begin(1000)
 others = [threading.Thread(target=loop, args=(end,)) for _ in range(2)]
+forks = []
 for other in others:
     other.start()
-loop(end)
+loop(end, forks)
 for other in others:
     other.join()
-walks, frames, nameless = ctypes.c_long(), ctypes.c_long(), ctypes.c_long()
-library.storm_end(ctypes.byref(walks), ctypes.byref(frames), ctypes.byref(nameless))
-print("%d walks, %d frames, %d of them without a name" % (walks.value, frames.value, nameless.value))
-sys.exit(1 if walks.value < 20 or nameless.value * 1000 > frames.value else 0)
+library.storm_end()
+walks, frames, nameless = counts()
+print("%d walks, %d frames, %d of them without a name; %d children, %d of them failed"
+      % (walks, frames, nameless, len(forks), sum(map(bool, forks))))
+sys.exit(1 if walks < 20 or nameless or not forks or any(forks) else 0)
