@@ -320,6 +320,19 @@ static int find_room(int folder, struct sbx_recording_header *draft, const struc
     return draft->file_bytes <= room_bytes ? 0 : -ENOSPC;
 }
 
+bool sbx_recording_fits(const char *folder_path)
+{
+    struct sbx_recording_header draft;
+    struct sbx_recording_room room;
+    int folder = sbx_own_folder_open(folder_path);
+    if (folder < 0) {
+        return false;
+    }
+    sbx_recording_room_look_below(folder, UINT64_MAX, &room); /* the control group's limit is the same everywhere */
+    close(folder);
+    return lay_out(&draft, &of_program, of_program.chunks_least) <= sbx_recording_room(&room);
+}
+
 /* The memory must be there before it is written to: a full /dev/shm must be an error here, not a SIGBUS in a hook. What
  * the start itself writes, and what the application's calls write before anything is recorded, is reserved at once; the
  * rest costs a millisecond or two and is sbx_recording_reserve()'s. */

@@ -29,6 +29,9 @@ SBX_MUST_CHECK int sbx_spool_default_path(char *path_out, size_t path_bytes);
  * folders of root there). Returns 0 or -ENOENT, -ENAMETOOLONG. */
 SBX_MUST_CHECK int sbx_rows_default_folder(char *path_out, size_t path_bytes);
 
+/* Is there room for a program's recording, as small as they get? A folder that is not ours has none. */
+bool sbx_recording_fits(const char *folder);
+
 /* Create `folder`/PID-SESSION-SPOOL.rec (recording_name.h), sized, mapped and with a whole header in state STARTING. The folder is made when
  * missing and must be ours alone (-EPERM). Memory is reserved for what lies before the callstack table (control page,
  * modules, threads, watches); nothing behind it may be touched before sbx_recording_reserve(). Returns 0 or -errno, -ENOSPC

@@ -22,7 +22,8 @@ enum {
 
 /* What is done with each place. Returns true when that was enough. */
 struct walk {
-    bool makes; /* make what is missing, and stop at the first; else collect */
+    bool makes;      /* make what is missing, and stop at the first with room; else collect */
+    unsigned usable; /* places that are ours */
     struct sbx_recording_folders *found;
     char *path_out, *why;
     size_t why_bytes;
@@ -36,9 +37,13 @@ static bool has_room(const struct walk *walk)
 
 static bool take(struct walk *walk, const char *path)
 {
+    walk->usable++;
     if (walk->makes) {
-        snprintf(walk->path_out, SBX_RECORDING_PATH_MAX, "%s", path);
-        return true;
+        bool fits = sbx_recording_fits(path);
+        if (fits || walk->path_out[0] == 0) { /* without room anywhere it is the first, which says so */
+            snprintf(walk->path_out, SBX_RECORDING_PATH_MAX, "%s", path);
+        }
+        return fits;
     }
     for (unsigned i = 0; i < walk->found->count; i++) {
         if (strcmp(walk->found->paths[i], path) == 0) {
@@ -150,21 +155,34 @@ static bool try_state_home(struct walk *walk)
     return try_name(walk, path);
 }
 
+/* Folders with a random end. One is made where the name without it is another's, and not where ours is full: the room there is one. */
+static bool try_for_all(struct walk *walk, const char *parent, bool has_name)
+{
+    return (!walk->makes || !has_name) && try_random(walk, parent);
+}
+
 static bool walk_places(struct walk *walk)
 {
     char name[40], session[40];
     snprintf(name, sizeof name, "stallbox-%u", (unsigned)geteuid());
     snprintf(session, sizeof session, "/run/user/%u", (unsigned)geteuid());
-    return try_below(walk, "/dev/shm", name) || try_session(walk, getenv("XDG_RUNTIME_DIR")) ||
-           try_session(walk, session) || try_random(walk, "/dev/shm") || try_below(walk, "/tmp", name) ||
-           try_random(walk, "/tmp") || try_state_home(walk);
+    if (try_below(walk, "/dev/shm", name)) {
+        return true;
+    }
+    bool has_shm = walk->usable != 0;
+    if (try_session(walk, getenv("XDG_RUNTIME_DIR")) || try_session(walk, session) ||
+        try_for_all(walk, "/dev/shm", has_shm)) {
+        return true;
+    }
+    unsigned before = walk->usable;
+    return try_below(walk, "/tmp", name) || try_for_all(walk, "/tmp", walk->usable != before) || try_state_home(walk);
 }
 
 int sbx_recordings_choose(char path_out[SBX_RECORDING_PATH_MAX], char *why, size_t why_bytes)
 {
     struct walk walk = {.makes = true, .path_out = path_out, .why = why, .why_bytes = why_bytes};
     path_out[0] = 0;
-    return walk_places(&walk) ? 0 : walk.first_error;
+    return walk_places(&walk) || path_out[0] != 0 ? 0 : walk.first_error;
 }
 
 void sbx_recordings_find(const char *given, struct sbx_recording_folders *found_out)

@@ -10,7 +10,8 @@
  *   4  /tmp/stallbox-UID, then /tmp/stallbox-UID-RANDOM
  *   5  $XDG_STATE_HOME/stallbox/recordings or ~/.local/state/stallbox/recordings: a disk, but ours
  *
- * A folder that is another's, a link, no folder, or open for others to write is passed over, whoever made it. */
+ * A folder that is another's, a link, no folder, or open for others to write is passed over, whoever made it, and so is one
+ * without room for a recording (recording_room.h) while another has room. */
 #ifndef SBX_RECORDING_FOLDER_H
 #define SBX_RECORDING_FOLDER_H
 
@@ -28,8 +29,8 @@ struct sbx_recording_folders {
     char paths[SBX_RECORDING_FOLDERS_MAX][SBX_RECORDING_PATH_MAX];
 };
 
-/* Where a recording is to be made: the first place of the list that is ours already or can be made ours. Returns 0, or -errno of
- * the first place, with `why` telling what is the matter there. `why` may be NULL. */
+/* Where a recording is to be made: the first place of the list that is ours already or can be made ours, and has room for the smallest
+ * recording; where none has room, the first that is ours. Returns 0, or -errno of the first place, with `why` telling what is the matter there. `why` may be NULL. */
 SBX_MUST_CHECK int sbx_recordings_choose(char path_out[SBX_RECORDING_PATH_MAX], char *why, size_t why_bytes);
 
 /* Where recordings of this user may lie: each place of the list that is there and ours; with a `given` folder (not NULL), that
