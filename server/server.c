@@ -266,6 +266,7 @@ static int start_triager(struct sbx_server *server, const struct sbx_server_opti
         .nursery = options->nursery ? options->nursery : server->own_nursery,
         .workers = workers_of(options),
         .cpu_ms = options->triage_ms ? options->triage_ms : TRIAGE_MS_DEFAULT,
+        .symbol_patience_ms = options->symbol_patience_ms,
         .pending_max = options->pending_max ? options->pending_max : PENDING_MAX_DEFAULT,
     };
     int result = sbx_triager_start(&settings, &server->triager);

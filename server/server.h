@@ -27,8 +27,9 @@ struct sbx_triage_nursery;
 struct sbx_server_options {
     const char *data_dir; /* required; created (0700) when missing; one server at a time may use it */
     const char *listen;   /* required: "127.0.0.1:8321", "[::1]:8321", "localhost:0"; port 0 takes a free one */
-    const char
-        *symbol_store; /* folder of parsed symbols, asked before any file; NULL: DATA/symbols. Made when missing */
+    /* Parsed symbols, asked before any file: a folder, made when missing, or the URL of Redis; NULL: DATA/symbols. */
+    const char *symbol_store;
+    uint32_t symbol_patience_ms; /* that stalls wait for it when it is away; then they are told without names; 30,000 */
     const char *const *symbol_dirs; /* folders with ELF files, searched by build-id; a missing one is no error */
     size_t symbol_dir_count;
     const char *const *index_paths; /* module index files ("BUILD-ID-HEX PATH" lines); may appear or change later */

@@ -134,6 +134,7 @@ struct sbx_verdict_row {
     const struct sbx_said_row *said;
     size_t said_count;
     const char *profile; /* stall_profile.h; NULL or "": none */
+    bool lacks_store; /* names are missing because the store of symbols was away: it is looked there again for them */
 };
 
 /* Is that the URL of a database, without a secret in it? Else the reason is in `why`. */

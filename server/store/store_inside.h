@@ -109,6 +109,7 @@ enum writer_statement {
     READ_TENANT,
     END_RENAMED,
     ALL_GAPS,
+    FORGET_MADE,
     FORGET_MODULES,
     FORGET_ENDS,
     COUNT_ACTIVE,

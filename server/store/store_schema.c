@@ -530,6 +530,8 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [END_RENAMED] = "UPDATE module SET next_seq = ?3 WHERE id = ?1 AND next_seq = ?2",
     [ALL_GAPS] = "SELECT build_id, made_s FROM module m WHERE is_runtime = 0 AND EXISTS(SELECT 1 FROM gap g WHERE"
                  " g.module = m.id)",
+    [FORGET_MADE] = "UPDATE module SET made_s = 0 WHERE is_runtime = 0 AND id IN (SELECT g.module FROM gap g WHERE"
+                    " g.seq = ?1)",
     [FORGET_MODULES] = "DELETE FROM module WHERE next_seq = 0 AND NOT EXISTS(SELECT 1 FROM gap g WHERE"
                        " g.module = module.id)",
     [COUNT_ACTIVE] = "SELECT COUNT(*) FROM active WHERE day = ?1",

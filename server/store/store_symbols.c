@@ -48,6 +48,11 @@ int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_ve
         now += verdict->gaps[i].unnamed;
         result = add_gap(store, seq, &verdict->gaps[i]);
     }
+    if (result == 0 && verdict->lacks_store) { /* that symbols came once names this stall no more */
+        statement = sbx_store_handle_use(&store->writer, FORGET_MADE);
+        sbx_bind_integer(statement, 1, seq);
+        result = sbx_store_step(statement);
+    }
     *less_out = now < before;
     return result;
 }

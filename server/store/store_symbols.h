@@ -27,7 +27,8 @@ int sbx_store_newest_arrival(struct sbx_store *store, int64_t *seen_out);
 int sbx_store_next_arrival(struct sbx_store *store, int64_t *seen, uint8_t build_id_out[32], size_t *bytes_out);
 
 /* Call `each` with every build-id that some stall lacks and no symbols made at *made_s came for; where it returns true, those
- * symbols are taken as having come. For what was put into the store behind the server's back. 0 or -errno. */
+ * symbols are taken as having come. For what was put into the store behind the server's back, and for stalls that were told without
+ * names because that store was away. 0 or -errno. */
 int sbx_store_look_for_symbols(struct sbx_store *store,
                                bool (*each)(void *context, const uint8_t *build_id, size_t bytes, uint64_t *made_s),
                                void *context);

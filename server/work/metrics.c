@@ -130,6 +130,8 @@ void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_count
               counts[SBX_METRIC_TRIAGED_ANEW]);
     print_symbol_uploads(out, counts);
     print_fetches(out, counts);
+    print_one(out, "stallbox_symbol_store_away", "gauge", "1 while the server of symbols does not answer.",
+              counts[SBX_METRIC_SYMBOLS_AWAY]);
     print_worker_ends(out, counts);
     print_head(out, "stallbox_triage_seconds", "summary", "Time spent triaging one payload.");
     sbx_byte_buffer_format(out, "stallbox_triage_seconds_sum %.6f\nstallbox_triage_seconds_count %llu\n",

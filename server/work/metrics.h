@@ -52,7 +52,8 @@ enum sbx_metric {
     SBX_METRIC_FETCHED = 38,          /* questions to debuginfod, by what came of them */
     SBX_METRIC_FETCHED_NONE = 39,     /* it has nothing of that build-id */
     SBX_METRIC_FETCH_FAILED = 40,
-    SBX_METRIC_COUNT = 41,
+    SBX_METRIC_SYMBOLS_AWAY = 41, /* 1 while the store of symbols is away */
+    SBX_METRIC_COUNT = 42,
 };
 
 struct sbx_metrics;

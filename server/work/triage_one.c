@@ -7,8 +7,9 @@
 #include "triager_inside.h"
 
 enum {
-    AGAIN_MAX = 3,  /* times that one stall is triaged because symbols came meanwhile; the mark in the store remains */
-    DEATHS_MAX = 2, /* of workers by one payload: the first may have been an accident */
+    AGAIN_MAX = 3, /* times that one stall is triaged because symbols came meanwhile; the mark in the store remains */
+    MEMORY_TRIES_MAX = 5, /* of one stall whose worker has no memory for names; then it is told without */
+    DEATHS_MAX = 2,       /* of workers by one payload: the first may have been an accident */
 };
 
 static int64_t now_us(void)
@@ -77,6 +78,7 @@ static void ask(struct sbx_triage_hand *hand, enum sbx_task_kind kind, enum sbx_
     sbx_triage_process_ask(hand->process, &task, answer_out);
     if (answer_out->outcome != SBX_PROCESS_ANSWERED)
         count(hand->triager, metrics[answer_out->outcome]);
+    sbx_outage_note(hand->triager, answer_out->store_trouble, answer_out->store_words);
 }
 
 /* ---- one payload ---- */
@@ -85,10 +87,12 @@ enum {
     IS_BAD = -EPROTO, /* it is the payload's fault: it is set aside */
     DIED = -EIO,      /* it may be the payload's fault: it is tried again, and that counts */
     NOT_NOW = SBX_TRIAGE_NOT_NOW,
+    WAITS = -EHOSTUNREACH, /* for the store of symbols: as NOT_NOW, and not worth a line */
 };
 
+/* `lacks_store`: names are missing that the store of symbols may have, which is away. */
 static int store_verdict(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES],
-                         const struct sbx_byte_buffer *body, char *why, size_t why_bytes)
+                         const struct sbx_byte_buffer *body, bool lacks_store, char *why, size_t why_bytes)
 {
     struct sbx_verdict_row row;
     struct sbx_verdict_parts parts;
@@ -97,6 +101,7 @@ static int store_verdict(struct sbx_triager *triager, const uint8_t id[SBX_ID_BY
         snprintf(why, why_bytes, result == -EPROTO ? "its process said what is no verdict" : "no memory");
         return result == -EPROTO ? IS_BAD : NOT_NOW;
     }
+    row.lacks_store = lacks_store;
     result = sbx_store_put_verdict(triager->settings.store, id, &row);
     sbx_verdict_parts_free(&parts);
     if (result == 0) /* what was rendered of it before says something else */
@@ -107,9 +112,29 @@ static int store_verdict(struct sbx_triager *triager, const uint8_t id[SBX_ID_BY
     return NOT_NOW;
 }
 
+/* What is triaged, and why. */
+struct turn {
+    const uint8_t *id;
+    bool is_anew;
+    unsigned tries;
+};
+
+/* A verdict came: it is stored, or not yet. One that lacks names does not replace one of before, which may have them. */
+static int take_verdict(struct sbx_triage_hand *hand, const struct turn *turn, const struct sbx_triage_answer *answer,
+                        char *why, size_t why_bytes)
+{
+    if (answer->lack == SBX_LACKS_STORE && (turn->is_anew || sbx_outage_is_waited_for(hand->triager)))
+        return WAITS;
+    if (answer->lack == SBX_LACKS_MEMORY && (turn->is_anew || turn->tries < MEMORY_TRIES_MAX)) {
+        snprintf(why, why_bytes, "there is no memory for its symbols");
+        return turn->is_anew ? IS_BAD : NOT_NOW;
+    }
+    return store_verdict(hand->triager, turn->id, &answer->body, answer->lack == SBX_LACKS_STORE, why, why_bytes);
+}
+
 /* One turn: a verdict for what is known now. */
-static int judge(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES], const struct sbx_triage_input *input,
-                 char *why, size_t why_bytes)
+static int judge(struct sbx_triage_hand *hand, const struct turn *turn, const struct sbx_triage_input *input, char *why,
+                 size_t why_bytes)
 {
     struct sbx_triage_answer answer;
     int result = NOT_NOW;
@@ -118,7 +143,7 @@ static int judge(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES], c
     switch (answer.outcome) {
     case SBX_PROCESS_ANSWERED:
         if (answer.result == 0)
-            result = store_verdict(hand->triager, id, &answer.body, why, why_bytes);
+            result = take_verdict(hand, turn, &answer, why, why_bytes);
         else if (answer.result == -EAGAIN)
             result = NOT_NOW;
         else
@@ -145,23 +170,23 @@ static int judge(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES], c
 
 /* Its end may come while we are at it; it finds the row as not triaged, and leaves it to us. So may symbols, which find in
  * the store what it lacked before. */
-static int judge_until_whole(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES],
-                             struct sbx_triage_input *input, char *why, size_t why_bytes)
+static int judge_until_whole(struct sbx_triage_hand *hand, const struct turn *turn, struct sbx_triage_input *input,
+                             char *why, size_t why_bytes)
 {
     struct sbx_triager *triager = hand->triager;
     int result = 0, again = AGAIN_MAX;
     for (bool is_whole = false; result == 0 && !is_whole;) {
         uint32_t how = input->end.how;
         uint64_t arrivals = arrivals_ever(triager);
-        result = judge(hand, id, input, why, why_bytes);
-        if (result == 0 && sbx_store_read_end(triager->settings.store, id, &input->end) < 0)
+        result = judge(hand, turn, input, why, why_bytes);
+        if (result == 0 && sbx_store_read_end(triager->settings.store, turn->id, &input->end) < 0)
             return NOT_NOW;
         is_whole = input->end.how == how && (arrivals_ever(triager) == arrivals || --again == 0);
     }
     return result;
 }
 
-int sbx_triage_one(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES], bool is_anew)
+int sbx_triage_one(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES], bool is_anew, unsigned tries)
 {
     struct sbx_triager *triager = hand->triager;
     struct sbx_store *store = triager->settings.store;
@@ -185,7 +210,8 @@ int sbx_triage_one(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES],
         snprintf(why, sizeof(why), "its payload is gone from the store of blobs");
         result = IS_BAD;
     } else {
-        result = judge_until_whole(hand, id, &input, why, sizeof(why));
+        const struct turn turn = {id, is_anew, tries};
+        result = judge_until_whole(hand, &turn, &input, why, sizeof(why));
     }
     sbx_byte_buffer_finish(&input.envelope);
     if (result == DIED && !is_anew) {
@@ -199,6 +225,8 @@ int sbx_triage_one(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES],
         count(triager, SBX_METRIC_TRIAGE_FAILED);
         /* Where something was said of it before, that is better than nothing. */
         result = !is_anew && sbx_store_put_failure(store, id, why) < 0 ? NOT_NOW : 0;
+    } else if (result == WAITS) {
+        result = NOT_NOW;
     } else {
         sbx_triage_log(triager, id, "triage is put off", why);
     }
@@ -237,10 +265,10 @@ void sbx_triage_grant(struct sbx_triage_hand *hand, struct sbx_wish *wish)
         snprintf(wish->why, sizeof(wish->why), "%s", answer.why);
     }
     sbx_byte_buffer_finish(&input.envelope);
-    if (wish->result == 0)
-        keep_rendering(triager, wish, arrivals);
-    else
+    if (wish->result < 0)
         sbx_byte_buffer_finish(&wish->body);
+    else if (answer.lack == SBX_LACKS_NOTHING)
+        keep_rendering(triager, wish, arrivals);
     if (wish->result < 0 && !*wish->why)
         snprintf(wish->why, sizeof(wish->why), "%s", strerror(-wish->result));
     count(triager, wish->result == 0 ? SBX_METRIC_RENDERED : SBX_METRIC_NOT_RENDERED);

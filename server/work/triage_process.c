@@ -179,10 +179,14 @@ static int talk(const struct sbx_triage_process *process, const struct sbx_triag
         result = get_body(process, &patience, said.body_bytes, &answer->body);
     if (result < 0)
         return result;
-    said.why[sizeof(said.why) - 1] = '\0';
+    said.why[sizeof(said.why) - 1] = said.store_words[sizeof(said.store_words) - 1] = '\0';
     answer->outcome = SBX_PROCESS_ANSWERED;
     answer->result = said.result > 0 ? -EPROTO : said.result;
+    answer->lack = said.result != 0 || said.lack > SBX_LACKS_STORE ? SBX_LACKS_NOTHING : (enum sbx_lack)said.lack;
+    answer->store_trouble =
+        said.store_trouble > SBX_STORE_IS_AWAY ? SBX_STORE_IS_WELL : (enum sbx_store_trouble)said.store_trouble;
     snprintf(answer->why, sizeof(answer->why), "%s", said.why);
+    snprintf(answer->store_words, sizeof(answer->store_words), "%s", said.store_words);
     return 0;
 }
 
@@ -213,8 +217,13 @@ static void explain(const struct sbx_triage_process *process, int result, int st
     }
 }
 
-void sbx_triage_process_ask(struct sbx_triage_process *process, const struct sbx_triage_task *task,
-                            struct sbx_triage_answer *answer)
+void sbx_triage_process_end(struct sbx_triage_process *process)
+{
+    bury(process);
+}
+
+static void ask_once(struct sbx_triage_process *process, const struct sbx_triage_task *task,
+                     struct sbx_triage_answer *answer)
 {
     struct sbx_triage_task own = *task;
     *answer = (struct sbx_triage_answer){.outcome = SBX_PROCESS_NONE};
@@ -237,4 +246,20 @@ void sbx_triage_process_ask(struct sbx_triage_process *process, const struct sbx
         return;
     sbx_byte_buffer_finish(&answer->body);
     explain(process, result, bury(process), answer);
+}
+
+void sbx_triage_process_ask(struct sbx_triage_process *process, const struct sbx_triage_task *task,
+                            struct sbx_triage_answer *answer)
+{
+    bool was_new = process->worker == 0;
+    ask_once(process, task, answer);
+    if (answer->lack == SBX_LACKS_NOTHING && answer->store_trouble != SBX_STORE_IS_AWAY)
+        return;
+    bury(process);
+    if (was_new || answer->lack == SBX_LACKS_NOTHING)
+        return;
+    sbx_byte_buffer_finish(&answer->body);
+    ask_once(process, task, answer);
+    if (answer->lack != SBX_LACKS_NOTHING || answer->store_trouble == SBX_STORE_IS_AWAY)
+        bury(process);
 }

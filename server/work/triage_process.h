@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "symbol_store.h"
 #include "triage_nursery.h"
 #include "triage_wire.h"
 #include "triage_worker.h"
@@ -40,11 +41,18 @@ enum sbx_process_outcome {
 struct sbx_triage_answer {
     enum sbx_process_outcome outcome;
     int result;
+    enum sbx_lack lack;
+    enum sbx_store_trouble store_trouble;
     char why[200];               /* of a person's words; "" none */
+    char store_words[400];       /* likewise, of the trouble */
     struct sbx_byte_buffer body; /* given: sbx_byte_buffer_finish */
 };
 
-/* Have one task done. */
+/* End its process, if there is one: the next task gets a new one. */
+void sbx_triage_process_end(struct sbx_triage_process *process);
+
+/* Have one task done. A process that lacked memory, or the store of symbols, is ended, because it cannot connect again; where it was not new
+ * the task is done by a new one. */
 void sbx_triage_process_ask(struct sbx_triage_process *process, const struct sbx_triage_task *task,
                             struct sbx_triage_answer *answer_out);
 

@@ -20,6 +20,7 @@ struct sbx_waiting {
     uint8_t id[SBX_ID_BYTES];
     uint64_t machine; /* the sender: any number that is different for each */
     uint64_t place;   /* where it stalled, likewise; 0: not known, which is never new */
+    unsigned tries;   /* the caller's own */
 };
 
 struct sbx_triage_queue *sbx_triage_queue_create(size_t max);  /* NULL without memory */

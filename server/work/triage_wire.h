@@ -28,6 +28,14 @@ struct sbx_arrival {
 enum sbx_task_kind {
     SBX_TASK_VERDICT = 0,
     SBX_TASK_RENDERING = 1,
+    SBX_TASK_PROBE = 2, /* ask the store of symbols anything: nothing comes back but how it is */
+};
+
+/* Why names are missing that may be had another time. */
+enum sbx_lack {
+    SBX_LACKS_NOTHING = 0,
+    SBX_LACKS_MEMORY = 1,
+    SBX_LACKS_STORE = 2, /* the store of symbols is away */
 };
 
 /* What a worker is to do. Behind it: `arrival_count` arrivals, then the envelope. */
@@ -41,8 +49,11 @@ struct sbx_task_head {
 
 /* What came of it. Behind it: the body. */
 struct sbx_answer_head {
-    int32_t result; /* 0; -EAGAIN: something was short that passes; else -errno */
-    char why[200];  /* of a person's words, "" none */
+    int32_t result;         /* 0; -EAGAIN: something was short that passes; else -errno */
+    uint32_t lack;          /* enum sbx_lack, of a result of 0 */
+    uint32_t store_trouble; /* enum sbx_store_trouble, that was met since the last answer */
+    char why[200];          /* of a person's words, "" none */
+    char store_words[400];  /* likewise, of that trouble */
     uint64_t body_bytes;
 };
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attribute.h"
@@ -97,15 +98,43 @@ static const char *or_null(const char *text)
     return *text ? text : NULL;
 }
 
+/* What a worker has for as long as it lives. */
+struct worker {
+    int socket; /* to the server */
+    struct sbx_symbol_sources *sources;
+    struct sbx_symbol_store *store; /* NULL: none */
+    bool store_is_server;
+    bool store_is_away;    /* from the begin: not all of it was to be had */
+    char store_words[400]; /* of that; "" where a question says it */
+};
+
+/* Open the store of symbols. A server is connected to now, because that is not allowed later. */
+static void open_store(struct worker *worker, const char *where, const char *tenant)
+{
+    char why[300];
+    if (!*where)
+        return;
+    worker->store_is_server = sbx_symbol_store_is_server(where);
+    int result = sbx_symbol_store_open_at(where, tenant, false, &worker->store, why, sizeof(why));
+    if (result < 0) {
+        worker->store = NULL;
+        if (worker->store_is_server)
+            snprintf(worker->store_words, sizeof(worker->store_words), "%.100s", *why ? why : strerror(-result));
+    } else {
+        result = sbx_symbol_store_connect_once(worker->store);
+    }
+    worker->store_is_away = worker->store_is_server && result < 0;
+}
+
 /* Read the places and open what can be opened before the doors close. NULL: there is nobody, or no memory. */
-static struct sbx_symbol_sources *open_sources(int socket, bool *may_connect_out)
+static struct sbx_symbol_sources *open_sources(int socket, struct worker *worker)
 {
     uint32_t numbers[3];
     if (!read_all(socket, numbers, sizeof(numbers)) || numbers[2] > PLACES_BYTES_MAX || numbers[0] > numbers[2] ||
         numbers[1] > numbers[2])
         return NULL;
     const size_t dirs = numbers[0], indexes = numbers[1], bytes = numbers[2];
-    char *text = calloc(1, bytes + 1), why[300];
+    char *text = calloc(1, bytes + 1);
     const char **paths = calloc(dirs + indexes + 1, sizeof(*paths));
     if (!text || !paths || !read_all(socket, text, bytes))
         return NULL;
@@ -113,16 +142,13 @@ static struct sbx_symbol_sources *open_sources(int socket, bool *may_connect_out
     const char *provider_dir = next_text(&at, end), *where = next_text(&at, end), *tenant = next_text(&at, end);
     for (size_t i = 0; i < dirs + indexes; i++)
         paths[i] = next_text(&at, end);
-    struct sbx_symbol_store *store = NULL; /* for as long as the process lives */
-    if (*where && sbx_symbol_store_open_at(where, tenant, false, &store, why, sizeof(why)) < 0)
-        store = NULL;
-    *may_connect_out = strstr(where, "://") != NULL;
+    open_store(worker, where, tenant);
     const struct sbx_symbol_places places = {.symbol_dirs = paths,
                                              .symbol_dir_count = dirs,
                                              .index_paths = paths + dirs,
                                              .index_path_count = indexes,
                                              .provider_dir = or_null(provider_dir),
-                                             .store = store};
+                                             .store = worker->store};
     struct sbx_symbol_sources *sources = sbx_symbol_sources_create(&places, NULL);
     free(paths);
     free(text);
@@ -205,7 +231,7 @@ static void complete(struct sbx_stall *stall, const struct sbx_end_row *end)
 
 /* Returns 0 and a body, or -errno with the reason. */
 static int do_task(struct sbx_symbol_sources *sources, const struct sbx_task_head *head, const uint8_t *envelope,
-                   struct sbx_byte_buffer *body, char *why, size_t why_bytes)
+                   struct sbx_byte_buffer *body, bool *has_gaps_out, char *why, size_t why_bytes)
 {
     struct sbx_stall *stall;
     struct sbx_report *report = NULL;
@@ -215,6 +241,8 @@ static int do_task(struct sbx_symbol_sources *sources, const struct sbx_task_hea
     complete(stall, &head->end);
     struct sbx_symbolizer *symbolizer = sbx_symbol_sources_renew(sources);
     result = symbolizer ? sbx_report_create(stall, symbolizer, &report) : -ENOMEM;
+    for (uint32_t i = 0; result == 0 && i < report->gap_count; i++)
+        *has_gaps_out |= !report->gaps[i].is_runtime;
     if (result == 0)
         result = sbx_attribute(report);
     if (result == 0 && head->kind == SBX_TASK_RENDERING) {
@@ -236,9 +264,36 @@ static bool answer(int socket, const struct sbx_answer_head *head, const struct 
     return write_all(socket, head, sizeof(*head)) && write_all(socket, body->data, (size_t)head->body_bytes);
 }
 
-/* The next task, to its answer. Returns whether there was one. */
-static bool serve_one(int socket, struct sbx_symbol_sources *sources)
+/* Ask the store for what nobody has. */
+static void probe(struct worker *worker)
 {
+    static const uint8_t nobody[20];
+    struct sbx_symbol_image *image;
+    if (worker->store &&
+        sbx_symbol_store_find(worker->store, nobody, sizeof(nobody), (uint64_t)time(NULL), 0, &image) == 0)
+        sbx_symbol_image_close(image);
+}
+
+/* Say how the store of symbols was. Returns whether it was away. */
+static bool tell_store(struct worker *worker, bool is_probe, struct sbx_answer_head *said)
+{
+    enum sbx_store_trouble trouble = SBX_STORE_IS_WELL;
+    if (worker->store)
+        trouble = sbx_symbol_store_trouble(worker->store, said->store_words, sizeof(said->store_words));
+    if (trouble != SBX_STORE_IS_AWAY && worker->store_is_away && (is_probe || !worker->store)) {
+        trouble = SBX_STORE_IS_AWAY;
+        snprintf(said->store_words, sizeof(said->store_words), "%s",
+                 *worker->store_words ? worker->store_words : "not all of its servers are to be had");
+    }
+    said->store_trouble = trouble;
+    return trouble == SBX_STORE_IS_AWAY;
+}
+
+/* The next task, to its answer. Returns whether there was one. */
+static bool serve_one(struct worker *worker)
+{
+    int socket = worker->socket;
+    struct sbx_symbol_sources *sources = worker->sources;
     struct sbx_task_head head;
     struct sbx_arrival arrival;
     if (!read_all(socket, &head, sizeof(head)) || head.envelope_bytes > SBX_ENVELOPE_BYTES_MAX ||
@@ -255,12 +310,22 @@ static bool serve_one(int socket, struct sbx_symbol_sources *sources)
     struct sbx_byte_buffer body = {0};
     struct sbx_answer_head said = {0};
     uint64_t shortages = sbx_shortage_count();
-    said.result = do_task(sources, &head, envelope, &body, said.why, sizeof(said.why));
-    if (sbx_shortage_count() != shortages) { /* what was not to be opened is not known to be missing */
+    bool has_gaps = false, is_probe = head.kind == SBX_TASK_PROBE;
+    if (is_probe)
+        probe(worker);
+    else
+        said.result = do_task(sources, &head, envelope, &body, &has_gaps, said.why, sizeof(said.why));
+    if (tell_store(worker, is_probe, &said) && has_gaps)
+        said.lack = SBX_LACKS_STORE;
+    bool is_short = sbx_shortage_count() != shortages; /* what was not to be opened is not known to be missing */
+    if (is_short && sbx_shortage_newest() == ENOMEM && said.result == 0) {
+        said.lack = said.lack == SBX_LACKS_NOTHING && has_gaps ? SBX_LACKS_MEMORY : said.lack;
+    } else if (is_short) {
         said.result = -EAGAIN;
         snprintf(said.why, sizeof(said.why), "symbols cannot be read now: %s", strerror(sbx_shortage_newest()));
-        sbx_symbol_sources_came(sources, NULL, 0);
     }
+    if (is_short)
+        sbx_symbol_sources_came(sources, NULL, 0);
     said.body_bytes = said.result == 0 ? body.used : 0;
     bool is_said = answer(socket, &said, &body);
     sbx_byte_buffer_finish(&body);
@@ -270,11 +335,11 @@ static bool serve_one(int socket, struct sbx_symbol_sources *sources)
 
 _Noreturn void sbx_triage_worker_run(int socket)
 {
-    bool may_connect = false;
-    struct sbx_symbol_sources *sources = open_sources(socket, &may_connect);
-    if (!sources || sbx_worker_sandbox_close(may_connect) < 0)
+    struct worker worker = {.socket = socket};
+    worker.sources = open_sources(socket, &worker);
+    if (!worker.sources || sbx_worker_sandbox_close(worker.store_is_server) < 0)
         _exit(SBX_WORKER_CANNOT_BEGIN);
-    while (serve_one(socket, sources))
+    while (serve_one(&worker))
         ;
     _exit(0);
 }

@@ -8,7 +8,6 @@
 
 #include "monotonic_in.h"
 #include "store_symbols.h"
-#include "symbol_store.h"
 #include "triager_inside.h"
 
 enum {
@@ -73,31 +72,6 @@ static int unseal_one(struct sbx_triager *triager)
     return result;
 }
 
-/* ---- symbols that came ---- */
-
-static bool has_symbols(void *context, const uint8_t *build_id, size_t bytes, uint64_t *made_s_out)
-{
-    const struct sbx_triager *triager = context;
-    struct sbx_symbol_image *image;
-    if (sbx_symbol_store_find(triager->settings.symbols, build_id, bytes, (uint64_t)time(NULL), 0, &image) != 0)
-        return false;
-    *made_s_out = sbx_symbol_image_facts(image)->made_s;
-    sbx_symbol_image_close(image);
-    return true;
-}
-
-/* What came to the store behind our back, while no server ran. */
-static void look_for_symbols(struct sbx_triager *triager)
-{
-    int result =
-        triager->settings.symbols ? sbx_store_look_for_symbols(triager->settings.store, has_symbols, triager) : 0;
-    if (result < 0 && triager->settings.log) {
-        fprintf(triager->settings.log, "stallbox serve: symbols that came meanwhile are not looked for: %s\n",
-                strerror(-result));
-        fflush(triager->settings.log);
-    }
-}
-
 /* ---- the threads ---- */
 
 /* Sleep for a while, or less when stopping, or, where that can be, when there is something to do. */
@@ -130,12 +104,14 @@ static int rename_one(struct sbx_triage_hand *hand)
 {
     struct sbx_triager *triager = hand->triager;
     struct sbx_renamed renamed;
+    if (sbx_outage_is_on(triager)) /* what was said of it would only become worse */
+        return -ENOENT;
     int result = hear_others(triager); /* before what waits because of them is taken */
     if (result == 0)
         result = sbx_store_next_renamed(triager->settings.store, &renamed);
     if (result < 0)
         return result;
-    result = sbx_triage_one(hand, renamed.id, true);
+    result = sbx_triage_one(hand, renamed.id, true, 0);
     if (result == 0)
         sbx_metrics_add(triager->settings.metrics, SBX_METRIC_TRIAGED_ANEW, 1);
     if (result == 0 || result == -ENOENT) /* it went, or its bytes did: what was said of it stays */
@@ -190,6 +166,7 @@ static void put_back(struct sbx_triager *triager, const struct sbx_waiting *wait
 {
     struct sbx_waiting own = *waiting;
     own.place = 0;
+    own.tries++;
     pthread_mutex_lock(&triager->lock);
     int result = sbx_triage_queue_put(triager->queue, &own);
     triager->has_more |= result < 0 && result != -EEXIST;
@@ -216,12 +193,17 @@ static bool wait_for_work(struct sbx_triage_hand *hand, struct sbx_wish **wish_o
         bool is_for_first = hand->is_first && (triager->is_woken || triager->has_more);
         if (triager->stopping || *wish_out || *is_waiting_out || is_for_first || !may_sleep)
             break;
-        if (!hand->is_first || !sbx_store_is_shared(triager->settings.store)) {
+        bool is_shared = sbx_store_is_shared(triager->settings.store);
+        bool is_tending = hand->is_first && sbx_outage_is_to_be_tended(triager);
+        if (!hand->is_first || (!is_shared && !is_tending)) {
             pthread_cond_wait(&triager->changed, &triager->lock);
             continue;
         }
         struct timespec until = sbx_monotonic_in_ms(SHARED_LOOK_MS);
-        triager->has_more |= pthread_cond_timedwait(&triager->changed, &triager->lock, &until) == ETIMEDOUT;
+        bool is_over = pthread_cond_timedwait(&triager->changed, &triager->lock, &until) == ETIMEDOUT;
+        triager->has_more |= is_shared && is_over;
+        if (is_tending && is_over)
+            break;
     }
     if (hand->is_first)
         triager->is_woken = false;
@@ -238,13 +220,15 @@ static void *run(void *argument)
     struct sbx_waiting waiting;
     bool is_waiting, may_sleep = !hand->is_first;
     if (hand->is_first)
-        look_for_symbols(triager);
+        sbx_outage_tend(hand);
     while (wait_for_work(hand, &wish, &waiting, &is_waiting, may_sleep)) {
+        if (hand->is_first)
+            sbx_outage_tend(hand);
         may_sleep = !hand->is_first; /* the first looks whether there is something else before it sleeps */
         if (wish) {
             sbx_triage_grant(hand, wish);
         } else if (is_waiting) {
-            if (sbx_triage_one(hand, waiting.id, false) == SBX_TRIAGE_NOT_NOW) {
+            if (sbx_triage_one(hand, waiting.id, false, waiting.tries) == SBX_TRIAGE_NOT_NOW) {
                 rest(triager, STORE_PAUSE_MS, false);
                 put_back(triager, &waiting);
             }
@@ -282,6 +266,7 @@ static int prepare(struct sbx_triager *triager, const struct sbx_triager_setting
     pthread_mutex_init(&triager->lock, NULL);
     triager->settings = *settings;
     triager->wishes_end = &triager->wishes;
+    triager->outage.wants_look = true;
     if (settings->unseal_keys)
         triager->unseal_keys = *settings->unseal_keys;
     triager->queue = sbx_triage_queue_create(settings->pending_max);

@@ -8,7 +8,8 @@
  * in the store.
  *
  * A payload that is over its bounds, or ends its worker twice, is set aside with a word for a person. What is short and
- * passes (disk, memory, descriptors, a worker that the system killed) is tried again. */
+ * passes (disk, memory, descriptors, a worker that the system killed) is tried again. Where the store of symbols is a server and
+ * away, stalls wait for it for a while, then they get verdicts without names, and others when it is back. */
 #ifndef SBX_TRIAGER_H
 #define SBX_TRIAGER_H
 
@@ -34,9 +35,10 @@ struct sbx_triager_settings { /* borrowed until stop, but `places` and the keys,
     const struct sbx_worker_places *places;
     const struct sbx_unseal_keys *unseal_keys; /* NULL: what is sealed stays so */
     struct sbx_triage_nursery *nursery;
-    unsigned workers;   /* 1 and more */
-    uint32_t cpu_ms;    /* of processor time for one payload */
-    size_t pending_max; /* payloads that wait */
+    unsigned workers;            /* 1 and more */
+    uint32_t cpu_ms;             /* of processor time for one payload */
+    size_t pending_max;          /* payloads that wait */
+    uint32_t symbol_patience_ms; /* that stalls wait for a store of symbols that is away; 0: as usual */
 };
 
 /* Returns 0 or -errno. */

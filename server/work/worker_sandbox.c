@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #define MEMORY_BYTES (UINT64_C(512) << 20) /* that it writes to; files of symbols that are mapped are not among it */
@@ -48,7 +49,7 @@ static int set_limit(__rlimit_resource_t resource, uint64_t limit)
 #ifdef OWN_ARCHITECTURE
 #define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-static int set_filter(bool may_connect)
+static int set_filter(bool has_connections)
 {
     static const struct sock_filter begin[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
@@ -81,13 +82,22 @@ static int set_filter(bool may_connect)
         ALLOW(readlink),     ALLOW(access),          ALLOW(time),
 #endif
     };
+    /* What send(), recv() and poll() are. A sendto() with an address, or MSG_FASTOPEN, would be a connect(). */
     static const struct sock_filter network[] = {
-        ALLOW(socket),   ALLOW(connect),  ALLOW(sendto),     ALLOW(recvfrom),   ALLOW(sendmsg),     ALLOW(recvmsg),
-        ALLOW(sendmmsg), ALLOW(recvmmsg), ALLOW(getsockopt), ALLOW(setsockopt), ALLOW(getsockname), ALLOW(getpeername),
-        ALLOW(ppoll),    ALLOW(bind),     ALLOW(ioctl),      ALLOW(shutdown),
+        ALLOW(recvfrom),
+        ALLOW(ppoll),
 #ifdef __x86_64__
         ALLOW(poll),
 #endif
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_sendto, 0, 8),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MSG_FASTOPEN, 5, 0),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[4])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[4]) + 4),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
     };
     static const struct sock_filter end = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
     enum {
@@ -101,21 +111,21 @@ static int set_filter(bool may_connect)
         program[count++] = begin[i];
     for (size_t i = 0; i < MIDDLE; i++)
         program[count++] = middle[i];
-    for (size_t i = 0; i < NETWORK && may_connect; i++)
+    for (size_t i = 0; i < NETWORK && has_connections; i++)
         program[count++] = network[i];
     program[count++] = end;
     const struct sock_fprog filter = {.len = (unsigned short)count, .filter = program};
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0 ? 0 : -errno;
 }
 #else
-static int set_filter(bool may_connect)
+static int set_filter(bool has_connections)
 {
-    (void)may_connect;
+    (void)has_connections;
     return 0;
 }
 #endif
 
-int sbx_worker_sandbox_close(bool may_connect)
+int sbx_worker_sandbox_close(bool has_connections)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
         return -errno;
@@ -125,6 +135,6 @@ int sbx_worker_sandbox_close(bool may_connect)
     if (result == 0)
         result = set_limit(RLIMIT_NOFILE, DESCRIPTORS);
     if (result == 0 && is_real)
-        result = set_filter(may_connect);
+        result = set_filter(has_connections);
     return result;
 }

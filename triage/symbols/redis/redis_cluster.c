@@ -281,6 +281,18 @@ size_t sbx_redis_cluster_masters(struct sbx_redis_cluster *cluster, char why[SBX
     return count;
 }
 
+int sbx_redis_cluster_connect(struct sbx_redis_cluster *cluster)
+{
+    char why[SBX_REDIS_WHY_BYTES];
+    int result = sbx_redis_cluster_masters(cluster, why) > 0 ? 0 : -EHOSTUNREACH;
+    for (size_t i = 0; i < cluster->node_count; i++) {
+        if (cluster->is_master[i] != 0 && !connect_node(cluster, cluster->nodes[i])) {
+            result = -EHOSTUNREACH;
+        }
+    }
+    return result;
+}
+
 /* ---- commands ---- */
 
 /* One command on its way. */

@@ -45,6 +45,9 @@ void sbx_redis_cluster_destroy(struct sbx_redis_cluster *cluster);
 /* How many masters there are, as far as is known; asks when nothing is. 0: nobody answers. */
 size_t sbx_redis_cluster_masters(struct sbx_redis_cluster *cluster, char why[SBX_REDIS_WHY_BYTES]);
 
+/* Connect to all masters. Returns 0, or -EHOSTUNREACH when one is not to be had. */
+int sbx_redis_cluster_connect(struct sbx_redis_cluster *cluster);
+
 /* Have all commands done, until `until_ms`; a command whose answer did not come may be done twice. Returns 0 when each has
  * a reply, else the first result that is none, with words. */
 int sbx_redis_cluster_run(struct sbx_redis_cluster *cluster, struct sbx_redis_command *commands, size_t count,

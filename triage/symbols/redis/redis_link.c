@@ -115,6 +115,16 @@ int sbx_redis_link_run(struct sbx_redis_link *link, struct sbx_redis_command *co
     return result;
 }
 
+int sbx_redis_link_connect_once(struct sbx_redis_link *link)
+{
+    pthread_mutex_lock(&link->mutex);
+    int result = link->cluster != NULL ? sbx_redis_cluster_connect(link->cluster)
+                                       : sbx_redis_node_connect(&link->node, &link->url);
+    link->url.connects_no_more = true;
+    pthread_mutex_unlock(&link->mutex);
+    return result;
+}
+
 size_t sbx_redis_link_masters(struct sbx_redis_link *link, char why[SBX_REDIS_WHY_BYTES])
 {
     pthread_mutex_lock(&link->mutex);

@@ -24,6 +24,10 @@ enum sbx_redis_patience {
 int sbx_redis_link_run(struct sbx_redis_link *link, struct sbx_redis_command *commands, size_t count,
                        enum sbx_redis_patience patience, char why[SBX_REDIS_WHY_BYTES]);
 
+/* Connect to what there is, and from now on to nothing: for a process that gives up its right to connect. A server that
+ * goes away then stays away. Returns 0, or -errno when not all were to be had, which a question then says in words. */
+int sbx_redis_link_connect_once(struct sbx_redis_link *link);
+
 /* Of how many servers the keys have to be listed. 0: nobody answers, with words in `why`. */
 size_t sbx_redis_link_masters(struct sbx_redis_link *link, char why[SBX_REDIS_WHY_BYTES]);
 

@@ -87,7 +87,7 @@ void sbx_redis_node_finish(struct sbx_redis_node *node)
 static int fail(struct sbx_redis_node *node, int result, const char *why)
 {
     char copy[128]; /* it may lie in what is closed */
-    snprintf(copy, sizeof copy, "%s", why);
+    snprintf(copy, sizeof copy, "%.127s", why);
     sbx_redis_node_close(node);
     snprintf(node->why, sizeof node->why, "%s", copy);
     node->result = result;
@@ -136,6 +136,9 @@ int sbx_redis_node_connect(struct sbx_redis_node *node, const struct sbx_redis_u
 {
     const struct timeval limit = {CONNECT_MS / 1000, CONNECT_MS % 1000 * 1000};
     sbx_redis_node_close(node);
+    if (url->connects_no_more) {
+        return fail(node, -ENOTCONN, node->why[0] != '\0' ? node->why : "it is not connected");
+    }
     node->result = 0;
     node->context = node->address.port == 0
                         ? redisConnectUnixWithTimeout(node->address.host, limit)

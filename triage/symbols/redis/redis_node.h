@@ -52,7 +52,8 @@ struct sbx_redis_node {
 
 uint64_t sbx_redis_now_ms(void); /* monotonic, never 0 */
 
-/* Connect and log in. Returns 0, or -errno with words in node->why. */
+/* Connect and log in. Returns 0, or -errno with words in node->why; -ENOTCONN where the URL says that nothing is connected any
+ * more, with the words of before. */
 int sbx_redis_node_connect(struct sbx_redis_node *node, const struct sbx_redis_url *url);
 /* Leave the connection; the node may be connected anew. */
 void sbx_redis_node_close(struct sbx_redis_node *node);

@@ -28,6 +28,7 @@ struct sbx_redis_address {
 
 struct sbx_redis_url {
     bool is_cluster;
+    bool connects_no_more; /* what is connected is used, and nothing else */
     struct sbx_redis_address seeds[SBX_REDIS_SEEDS_MAX];
     size_t seed_count;
     unsigned database, ttl_days;           /* ttl_days: 0 as usual */

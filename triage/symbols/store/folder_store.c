@@ -402,12 +402,17 @@ static int folder_sweep(struct sbx_symbol_store *store, uint64_t now_s)
 }
 
 /* What is wrong with a folder is said by the call that meets it. */
-static bool folder_trouble(struct sbx_symbol_store *store, char *words_out, size_t bytes)
+static enum sbx_store_trouble folder_trouble(struct sbx_symbol_store *store, char *words_out, size_t bytes)
 {
     (void)store;
-    (void)words_out;
-    (void)bytes;
-    return false;
+    snprintf(words_out, bytes, "%s", "");
+    return SBX_STORE_IS_WELL;
+}
+
+static int folder_connect_once(struct sbx_symbol_store *store)
+{
+    (void)store;
+    return 0;
 }
 
 static void folder_close(struct sbx_symbol_store *store)
@@ -424,6 +429,7 @@ static const struct sbx_store_backend folder_backend = {.find = folder_find,
                                                         .list = folder_list,
                                                         .sweep = folder_sweep,
                                                         .trouble = folder_trouble,
+                                                        .connect_once = folder_connect_once,
                                                         .close = folder_close};
 
 int sbx_folder_store_open(const char *folder, const char *tenant, bool may_create, struct sbx_symbol_store **store_out)

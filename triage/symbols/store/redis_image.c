@@ -36,13 +36,20 @@ void sbx_redis_place_release(struct sbx_redis_place *place)
     }
 }
 
-void sbx_redis_place_tell(struct sbx_redis_place *place, const char *words)
+void sbx_redis_place_tell(struct sbx_redis_place *place, enum sbx_store_trouble trouble, const char *words)
 {
     pthread_mutex_lock(&place->mutex);
-    if (place->words[0] == '\0') {
+    if (trouble > place->trouble) {
+        place->trouble = trouble;
         snprintf(place->words, sizeof place->words, "%s: %s", place->name, words);
     }
     pthread_mutex_unlock(&place->mutex);
+}
+
+void sbx_redis_place_tell_failure(struct sbx_redis_place *place, int result, const char *words)
+{
+    sbx_redis_place_tell(place, result == -ENOMEM ? SBX_STORE_IS_DAMAGED : SBX_STORE_IS_AWAY,
+                         words[0] == '\0' ? strerror(-result) : words);
 }
 
 int sbx_redis_place_run(struct sbx_redis_place *place, struct sbx_redis_command *commands, size_t count,
@@ -51,7 +58,7 @@ int sbx_redis_place_run(struct sbx_redis_place *place, struct sbx_redis_command 
     char why[SBX_REDIS_WHY_BYTES];
     int result = sbx_redis_link_run(place->link, commands, count, patience, why);
     if (result != 0) {
-        sbx_redis_place_tell(place, why[0] == '\0' ? strerror(-result) : why);
+        sbx_redis_place_tell_failure(place, result, why);
     }
     return result;
 }
@@ -94,7 +101,7 @@ static int get_head(struct redis_image *own, uint8_t **head_out, size_t *count_o
         strncmp(value->str, "WRONGTYPE", 9) == 0) {
         result = -EBADMSG;
     } else if (result != 0) {
-        sbx_redis_place_tell(own->place, why);
+        sbx_redis_place_tell_failure(own->place, result, why);
     }
     if (result == 0 && value->type != REDIS_REPLY_STRING) {
         result = value->type == REDIS_REPLY_NIL ? -ENOENT : -EBADMSG;
@@ -178,7 +185,7 @@ static int read_head(void *context, uint8_t **head_out, size_t *count_out, uint6
         own->generation = *generation_out;
     }
     if (result == -EBADMSG && own->tells) {
-        sbx_redis_place_tell(own->place, "an image is damaged there; add it again");
+        sbx_redis_place_tell(own->place, SBX_STORE_IS_DAMAGED, "an image is damaged there; add it again");
     }
     return result;
 }
@@ -239,7 +246,7 @@ static void tell_lost(void *context, size_t chunks)
     }
     snprintf(words, sizeof words, "of build-id %.64s %zu chunk%s missing or damaged there; add it again", own->keys.hex,
              chunks, chunks == 1 ? " is" : "s are");
-    sbx_redis_place_tell(own->place, words);
+    sbx_redis_place_tell(own->place, SBX_STORE_IS_DAMAGED, words);
 }
 
 static void close_image(void *context)

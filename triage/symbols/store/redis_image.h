@@ -16,12 +16,15 @@ struct sbx_redis_place {
     uint64_t keep_s;
     char name[SBX_REDIS_HOST_BYTES + 64];                         /* the URL, for messages */
     char words[SBX_REDIS_WHY_BYTES + SBX_REDIS_HOST_BYTES + 128]; /* what was wrong; "" nothing */
+    enum sbx_store_trouble trouble;
 };
 
 struct sbx_redis_place *sbx_redis_place_share(struct sbx_redis_place *place);
 void sbx_redis_place_release(struct sbx_redis_place *place);
-/* Note what is wrong, unless something stands there already. */
-void sbx_redis_place_tell(struct sbx_redis_place *place, const char *words);
+/* Note what is wrong, unless something as bad stands there already. */
+void sbx_redis_place_tell(struct sbx_redis_place *place, enum sbx_store_trouble trouble, const char *words);
+/* The same of commands that were not done; `words` may be "". */
+void sbx_redis_place_tell_failure(struct sbx_redis_place *place, int result, const char *words);
 /* Run commands; what is wrong with the server is noted. Returns as sbx_redis_link_run(). */
 int sbx_redis_place_run(struct sbx_redis_place *place, struct sbx_redis_command *commands, size_t count,
                         enum sbx_redis_patience patience);

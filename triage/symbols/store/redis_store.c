@@ -249,7 +249,7 @@ static int read_page(const struct redis_store *store, struct sbx_store_entry *en
     int result = sbx_redis_link_run(store->place->link, commands, 2 * count, SBX_REDIS_READ, why);
     result = result == -EREMOTEIO ? 0 : result; /* a key of another type is a damaged image, not a failure */
     if (result != 0) {
-        sbx_redis_place_tell(store->place, why);
+        sbx_redis_place_tell_failure(store->place, result, why);
     }
     for (size_t i = 0; i < count && result == 0; i++) {
         if (commands[2 * i].reply == NULL || commands[2 * i + 1].reply == NULL) {
@@ -270,7 +270,7 @@ static int redis_list(struct sbx_symbol_store *store, struct sbx_store_entry **e
     size_t masters = sbx_redis_link_masters(self->place->link, why), kept = 0;
     int result = masters == 0 ? -EHOSTUNREACH : 0;
     if (masters == 0) {
-        sbx_redis_place_tell(self->place, why);
+        sbx_redis_place_tell_failure(self->place, result, why);
     }
     for (size_t master = 0; master < masters && result == 0; master++) {
         char cursor[32] = "0";
@@ -304,15 +304,21 @@ static int redis_sweep(struct sbx_symbol_store *store, uint64_t now_s)
     return 0;
 }
 
-static bool redis_trouble(struct sbx_symbol_store *store, char *words_out, size_t bytes)
+static enum sbx_store_trouble redis_trouble(struct sbx_symbol_store *store, char *words_out, size_t bytes)
 {
     struct sbx_redis_place *place = own(store)->place;
     pthread_mutex_lock(&place->mutex);
-    bool was = place->words[0] != '\0';
+    enum sbx_store_trouble trouble = place->trouble;
     snprintf(words_out, bytes, "%s", place->words);
     place->words[0] = '\0';
+    place->trouble = SBX_STORE_IS_WELL;
     pthread_mutex_unlock(&place->mutex);
-    return was;
+    return trouble;
+}
+
+static int redis_connect_once(struct sbx_symbol_store *store)
+{
+    return sbx_redis_link_connect_once(own(store)->place->link);
 }
 
 static void redis_close(struct sbx_symbol_store *store)
@@ -329,6 +335,7 @@ static const struct sbx_store_backend redis_backend = {.find = redis_find,
                                                        .list = redis_list,
                                                        .sweep = redis_sweep,
                                                        .trouble = redis_trouble,
+                                                       .connect_once = redis_connect_once,
                                                        .close = redis_close};
 
 int sbx_redis_store_open(const struct sbx_redis_url *url, const char *name, const char *tenant,

@@ -121,7 +121,8 @@ static int upload_chunks(struct sbx_redis_upload *upload)
     free(names);
     free(commands);
     if (result == 0 && !all_there) {
-        sbx_redis_place_tell(upload->place, "what was written does not stay there (is its memory full?)");
+        sbx_redis_place_tell(upload->place, SBX_STORE_IS_DAMAGED,
+                             "what was written does not stay there (is its memory full?)");
         result = -EIO;
     }
     upload->is_there = result == 0;
@@ -149,7 +150,8 @@ int sbx_redis_read_mark(struct sbx_redis_place *place, const struct sbx_redis_im
         result = 0;
     } else {
         result = result == 0 ? -EPROTO : result;
-        sbx_redis_place_tell(place, why[0] == '\0' ? "it answers something else than what it was asked" : why);
+        sbx_redis_place_tell(place, SBX_STORE_IS_AWAY,
+                             why[0] == '\0' ? "it answers something else than what it was asked" : why);
     }
     sbx_redis_commands_finish(&command, 1);
     return result;

@@ -16,7 +16,8 @@ struct sbx_store_backend {
     int (*remove)(struct sbx_symbol_store *store, const uint8_t *build_id, size_t bytes);
     int (*list)(struct sbx_symbol_store *store, struct sbx_store_entry **entries_out, size_t *count_out);
     int (*sweep)(struct sbx_symbol_store *store, uint64_t now_s);
-    bool (*trouble)(struct sbx_symbol_store *store, char *words_out, size_t bytes);
+    enum sbx_store_trouble (*trouble)(struct sbx_symbol_store *store, char *words_out, size_t bytes);
+    int (*connect_once)(struct sbx_symbol_store *store);
     void (*close)(struct sbx_symbol_store *store);
 };
 

@@ -81,7 +81,17 @@ int sbx_symbol_store_sweep(struct sbx_symbol_store *store, uint64_t now_s)
     return store->backend->sweep(store, now_s);
 }
 
-bool sbx_symbol_store_trouble(struct sbx_symbol_store *store, char *words_out, size_t bytes)
+enum sbx_store_trouble sbx_symbol_store_trouble(struct sbx_symbol_store *store, char *words_out, size_t bytes)
 {
     return store->backend->trouble(store, words_out, bytes);
+}
+
+bool sbx_symbol_store_is_server(const char *where)
+{
+    return sbx_redis_url_is(where);
+}
+
+int sbx_symbol_store_connect_once(struct sbx_symbol_store *store)
+{
+    return store->backend->connect_once(store);
 }

@@ -41,9 +41,20 @@ int sbx_symbol_store_open(const char *folder, const char *tenant, bool may_creat
  * says it all. */
 int sbx_symbol_store_open_at(const char *where, const char *tenant, bool may_create,
                              struct sbx_symbol_store **store_out, char *why, size_t why_bytes);
-/* What was wrong with the store since this was asked last (a server away, damaged values), as words for a person that
- * name it. False when nothing was. The calls that met it went on without. */
-bool sbx_symbol_store_trouble(struct sbx_symbol_store *store, char *words_out, size_t bytes);
+/* Is that the URL of a server, which is connected to? */
+bool sbx_symbol_store_is_server(const char *where);
+/* Connect to it now and never again, for a process that will not be let: a server that goes away is away for good then. Returns 0, also of a
+ * folder, or -errno when it is not to be had. */
+int sbx_symbol_store_connect_once(struct sbx_symbol_store *store);
+
+enum sbx_store_trouble {
+    SBX_STORE_IS_WELL = 0,
+    SBX_STORE_IS_DAMAGED, /* what is missing comes by no waiting */
+    SBX_STORE_IS_AWAY,    /* it did not answer, or not what it was asked: what was not found may be there */
+};
+/* What was wrong with the store since this was asked last, and words for a person that name it, "" when nothing was. The calls
+ * that met it went on without. */
+enum sbx_store_trouble sbx_symbol_store_trouble(struct sbx_symbol_store *store, char *words_out, size_t bytes);
 void sbx_symbol_store_close(struct sbx_symbol_store *store);
 
 /* The image of a build-id at time `now_s`, which makes it used. Returns 0, -ENOENT, or as sbx_symbol_image_open(). */

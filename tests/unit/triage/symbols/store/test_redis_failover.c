@@ -103,6 +103,23 @@ static void node_id(size_t server, char id_out[64])
     freeReplyObject(reply);
 }
 
+static void test_who_connects_once_reaches_all_masters(void **state)
+{
+    (void)state;
+    struct sbx_symbol_store *store = open_store(0);
+    const uint8_t id[IMAGE_ID_BYTES] = {0xc0};
+    enum sbx_store_outcome outcome;
+    char words[700];
+    assert_int_equal(store_image_put(store, id, "once", SBX_SYMBOLS_DWARF, IMAGE_CHUNKS, &outcome, NULL), 0);
+    sbx_symbol_store_close(store);
+    store = open_store(0);
+    assert_int_equal(sbx_symbol_store_connect_once(store), 0);
+    assert_int_equal(store_image_ask(store, id, "once", IMAGE_CHUNKS), STORE_IMAGE_RIGHT);
+    assert_int_equal(sbx_symbol_store_trouble(store, words, sizeof words), SBX_STORE_IS_WELL);
+    assert_int_equal(sbx_symbol_store_remove(store, id, IMAGE_ID_BYTES), 0);
+    sbx_symbol_store_close(store);
+}
+
 static void test_a_slot_that_moves_is_followed_while_it_moves_and_after(void **state)
 {
     (void)state;
@@ -254,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slots_are_counted_as_the_servers_count_them),
+        cmocka_unit_test(test_who_connects_once_reaches_all_masters),
         cmocka_unit_test(test_a_slot_that_moves_is_followed_while_it_moves_and_after),
         cmocka_unit_test(test_a_master_that_dies_in_the_middle_loses_nothing_and_makes_nothing_wrong),
         cmocka_unit_test(test_a_cluster_that_is_gone_ends_in_words),

@@ -85,10 +85,11 @@ static enum store_image_answer ask(void)
 }
 
 /* The words for what was wrong; "" nothing. */
+static enum sbx_store_trouble trouble_kind;
 static const char *trouble(void)
 {
-    bool was = sbx_symbol_store_trouble(store, words, sizeof words);
-    assert_int_equal(was, words[0] != '\0');
+    trouble_kind = sbx_symbol_store_trouble(store, words, sizeof words);
+    assert_int_equal(trouble_kind != SBX_STORE_IS_WELL, words[0] != '\0');
     return words;
 }
 
@@ -279,6 +280,7 @@ static void test_a_chunk_that_is_gone_or_damaged_is_absent_is_said_and_is_mended
         freeReplyObject(reply);
         assert_int_equal(ask(), STORE_IMAGE_PART);
         assert_non_null(strstr(trouble(), "add it again"));
+        assert_int_equal(trouble_kind, SBX_STORE_IS_DAMAGED);
         assert_non_null(strstr(words, "1 chunk is missing or damaged"));
         assert_non_null(strstr(words, "redis://127.0.0.1:"));
         assert_int_equal(must_put("f"), SBX_STORE_REPLACED);
@@ -391,6 +393,7 @@ static void test_a_server_that_is_away_is_said_once_and_not_waited_for_again(voi
     assert_int_equal(store_image_check(image, "f", CHUNKS), STORE_IMAGE_NONE);
     assert_true(sbx_symbol_image_is_troubled(image));
     assert_non_null(strstr(trouble(), "Connection refused"));
+    assert_int_equal(trouble_kind, SBX_STORE_IS_AWAY);
     assert_int_equal(strncmp(words, "redis://127.0.0.1:", 18), 0);
     assert_null(strchr(words, '\n'));
     assert_true(sbx_symbol_store_find(store, id, IMAGE_ID_BYTES, 1, 1 << 20, &other) < 0);
@@ -400,6 +403,33 @@ static void test_a_server_that_is_away_is_said_once_and_not_waited_for_again(voi
     assert_non_null(strstr(trouble(), "Connection refused"));
     sbx_symbol_image_close(image);
     redis_server_restart(&server, NULL, NULL);
+}
+
+/* A process behind a filter of system calls cannot connect, and shall not wait for what it cannot have. */
+static void test_who_connects_once_never_connects_again(void **state)
+{
+    (void)state;
+    assert_int_equal(must_put("f"), SBX_STORE_ADDED);
+    sbx_symbol_store_close(store);
+    open_store("", "");
+    assert_int_equal(sbx_symbol_store_connect_once(store), 0);
+    long long before = redis_server_info(&server, "stats", "total_connections_received:");
+    assert_int_equal(ask(), STORE_IMAGE_RIGHT);
+    assert_string_equal(trouble(), "");
+    /* This question is a connection itself. */
+    assert_int_equal(redis_server_info(&server, "stats", "total_connections_received:"), before + 1);
+    freeReplyObject(redis_server_ask(&server, "CLIENT KILL TYPE normal"));
+    assert_int_equal(ask(), STORE_IMAGE_NONE);
+    assert_non_null(strstr(trouble(), "closed"));
+    assert_int_equal(trouble_kind, SBX_STORE_IS_AWAY);
+    sbx_symbol_store_close(store);
+    redis_server_kill(&server);
+    open_store("", "");
+    assert_true(sbx_symbol_store_connect_once(store) < 0);
+    redis_server_restart(&server, NULL, NULL);
+    assert_int_equal(ask(), STORE_IMAGE_NONE);
+    assert_non_null(strstr(trouble(), "Connection refused"));
+    assert_int_equal(trouble_kind, SBX_STORE_IS_AWAY);
 }
 
 static void test_a_password_is_given_and_a_wrong_one_is_said(void **state)
@@ -471,6 +501,7 @@ int main(void)
         IN_A_STORE(test_a_server_whose_memory_is_full_takes_nothing_half),
         IN_A_STORE(test_a_server_started_anew_is_connected_to_again),
         IN_A_STORE(test_a_server_that_is_away_is_said_once_and_not_waited_for_again),
+        IN_A_STORE(test_who_connects_once_never_connects_again),
         IN_A_STORE(test_a_password_is_given_and_a_wrong_one_is_said),
         IN_A_STORE(test_a_user_who_may_only_read_reads),
     };
