@@ -35,7 +35,8 @@
 
 enum {
     AFTER_MAX_MS = 60000,
-    CONDITIONS_WAIT_MS = 2000 /* for the watch thread, which may be making a snapshot */
+    VERSION_NUMBER_MAX = 999999, /* six digits, as a server reads them */
+    CONDITIONS_WAIT_MS = 2000    /* for the watch thread, which may be making a snapshot */
 };
 
 static enum stallbox_result to_result(int error)
@@ -96,6 +97,21 @@ static int settings_of(const struct stallbox_options *options, struct sbx_captur
     return 0;
 }
 
+/* Can its name and version be told as they are? What would be cut is refused: the parts would be of another application. */
+static bool is_application(const struct stallbox_options *options)
+{
+    const char *name = options->app_name != NULL ? options->app_name : "";
+    size_t bytes = strnlen(name, SBX_APP_NAME_MAX);
+    bool is_fine = bytes < SBX_APP_NAME_MAX;
+    for (size_t i = 0; i < bytes; i++) {
+        is_fine = is_fine && (unsigned char)name[i] >= ' ' && name[i] != 0x7f;
+    }
+    for (int i = 0; i < 3; i++) {
+        is_fine = is_fine && options->app_version[i] <= VERSION_NUMBER_MAX;
+    }
+    return is_fine;
+}
+
 /* The options as this library knows them. One compiled against an older header has fewer: the rest is zero. One against a
  * newer has more: they must be zero, because we could not honour them. */
 static int read_options(const struct stallbox_options *given, struct stallbox_options *options_out)
@@ -114,7 +130,21 @@ static int read_options(const struct stallbox_options *given, struct stallbox_op
         }
     }
     memcpy(options_out, given, given->sizeof_options < sizeof *given ? given->sizeof_options : sizeof *given);
-    return options_out->consent_required > 1 || options_out->leave_forks > 1 ? -EINVAL : 0;
+    bool is_fine = options_out->consent_required <= 1 && options_out->leave_forks <= 1 && options_out->reserved == 0;
+    return is_fine && is_application(options_out) ? 0 : -EINVAL;
+}
+
+/* For the recording that is to be made. `stallbox run --app` may have told a name before us: that one stays. */
+static void take_application(const struct stallbox_options *options)
+{
+    if (options->app_name != NULL && (sbx_the_agent.companion_key == 0 || sbx_the_agent.app_name[0] == '\0')) {
+        memset(sbx_the_agent.app_name, 0, sizeof sbx_the_agent.app_name);
+        memcpy(sbx_the_agent.app_name, options->app_name, strlen(options->app_name));
+    }
+    const uint32_t *told = sbx_the_agent.app_version;
+    if (sbx_the_agent.companion_key == 0 || (told[0] | told[1] | told[2]) == 0) {
+        memcpy(sbx_the_agent.app_version, options->app_version, sizeof sbx_the_agent.app_version);
+    }
 }
 
 enum stallbox_result stallbox_start(const struct stallbox_options *given)
@@ -142,6 +172,7 @@ enum stallbox_result stallbox_start(const struct stallbox_options *given)
         options.spool_path = spool;
     }
     if (result == 0) {
+        take_application(&options);
         result = sbx_agent_start(options.recording_path, options.spool_path, &settings,
                                  sbx_consent_read(options.spool_path), options.consent_required != 0);
         if (result == 0) {
@@ -452,8 +483,8 @@ __attribute__((constructor)) static void start_when_preloaded(void)
     }
     const char *text = getenv(SBX_ENV_ORDERS);
     if (text == NULL || !sbx_orders_parse(text, &orders)) {
+        memset(&orders, 0, sizeof orders); /* nobody told a name either */
         sbx_policy_settings(sbx_policy_default(), &orders.settings);
-        orders.companion_key = orders.roster = 0;
     }
     if (folder_path != NULL && !is_zygote()) {
         if (is_to_start_at_once(whose) && !sbx_has_untried_allocator()) {

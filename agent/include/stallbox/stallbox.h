@@ -114,8 +114,15 @@ struct stallbox_options {
                                    5. Over that, samples are taken less often and capture points are taken out, by the
                                    recorder itself, until a stall begins (docs/GOVERNOR.md) */
     uint32_t recording_kib;     /* size of the recording's ring; 1024..65536, default 4096 */
-    uint32_t leave_forks; /* 1: children of fork() are not recorded. By default a child that calls no exec is, in a
+    uint32_t leave_forks;    /* 1: children of fork() are not recorded. By default a child that calls no exec is, in a
                                    recording of its own, from its first wait on, or from when it gives up rights */
+    const char *app_name;    /* what the application is called, the same in all its versions: up to 47 bytes without
+                                   control characters; borrowed until return. A payload has a number for it, 40 bits of
+                                   its hash, and the name stays on this machine. Default: the executable's file name.
+                                   What `stallbox run --app` says stays */
+    uint32_t app_version[3]; /* its version: 1.4.2 is {1, 4, 2}; each up to 999999. It leaves the machine. All 0: not
+                                   told, and then a server can tell no version from another */
+    uint32_t reserved;       /* 0 */
 };
 
 /* Start recording. `options` is copied and may be NULL for the defaults. The calling thread pays some milliseconds once.
