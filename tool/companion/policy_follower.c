@@ -21,6 +21,7 @@
 #include "active_day.h"
 #include "crash_loop.h"
 #include "durable_file.h"
+#include "machine_days.h"
 #include "names.h"
 #include "policy_fetch.h"
 #include "policy_store.h"
@@ -279,12 +280,13 @@ static void poll_server(struct sbx_policy_follower *follower)
     follower->poll_due_ms = now_ms() + sbx_policy_pause_ms(interval_ms, fails, fetched.retry_after_ms, random_bits());
 }
 
-/* Behind a poll: say that the application runs here today, once one of its processes was seen that may record. */
+/* Behind a poll: say of each application that runs here today that it does, once a process of it was seen that may record. */
 static void tell_day(struct sbx_policy_follower *follower)
 {
     const struct sbx_follower_options *options = &follower->options;
     uint8_t pins[SBX_GATE_PINS_MAX][32];
-    if (!follower->is_day_due || !follower->agents.has_consent || options->app_name == NULL) {
+    if (!follower->is_day_due || !follower->agents.has_consent ||
+        (options->app_name == NULL && !sbx_machine_days_are_named(&follower->agents))) {
         return;
     }
     pthread_mutex_lock(&follower->lock);
@@ -300,8 +302,13 @@ static void tell_day(struct sbx_policy_follower *follower)
         .pins = (const uint8_t(*)[32])pins,
         .pin_count = follower->gate.pins(follower, pins),
     };
-    (void)sbx_active_day_tell(options->spool, &place, sbx_app_what(options->app_name), options->app_version,
-                              wall_s() / 86400, FETCH_TIMEOUT_MS);
+    uint64_t day = wall_s() / 86400;
+    if (options->app_name != NULL) {
+        (void)sbx_active_day_tell(options->spool, &place, sbx_app_what(options->app_name), options->app_version, day,
+                                  FETCH_TIMEOUT_MS);
+    } else {
+        sbx_machine_days_tell(options->spool, &place, &follower->agents, day, FETCH_TIMEOUT_MS);
+    }
 }
 
 /* Bring every agent to the effect in force. Returns whether to look again soon. */

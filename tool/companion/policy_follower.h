@@ -26,10 +26,11 @@ enum {
 
 struct sbx_follower_options { /* all borrowed until the follower is closed */
     struct sbx_spool *spool;
-    const char *file;         /* the shipped bundle: it begins with the KEYSET to trust; followed when it is replaced */
-    const char *server_url;   /* NULL: nobody is asked */
-    const char *token;        /* of the server, for machine-days; NULL: none */
-    const char *app_name;     /* what the application is called; NULL: not told, and then no machine-day is */
+    const char *file;       /* the shipped bundle: it begins with the KEYSET to trust; followed when it is replaced */
+    const char *server_url; /* NULL: nobody is asked */
+    const char *token;      /* of the server, for machine-days; NULL: none */
+    const char *
+        app_name; /* what the application is called; NULL: not told, and then machine-days are of names that agents say */
     uint32_t app_version[3];  /* all 0: not told */
     const char *recordings;   /* folder of recordings; NULL: none is named */
     bool searches_recordings; /* then those where recordings may lie are searched; else none are steered */

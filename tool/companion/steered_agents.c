@@ -14,7 +14,8 @@
 #include "shared_mapping.h"
 
 enum {
-    PATH_BYTES = 4096
+    PATH_BYTES = 4096,
+    MISSES_MAX = 100 /* looks at what is no recording: some seconds; one that is made is whole after milliseconds */
 };
 
 /* Is this process ours to steer? Its environment, as it was started with, carries our mark; or, where we steer whoever uses
@@ -89,7 +90,11 @@ static void give_order(void *context)
         agent->order = steering->order;
         return;
     }
-    steering->agents->has_consent |= attachment->header->consent == SBX_CONSENT_GRANTED;
+    if (attachment->header->consent == SBX_CONSENT_GRANTED) {
+        steering->agents->has_consent = true;
+        memcpy(agent->app_name, attachment->header->app_name, SBX_APP_NAME_MAX); /* room for one more: it ends */
+        memcpy(agent->app_version, attachment->header->app_version, sizeof agent->app_version);
+    }
     struct sbx_capture_settings settings = *steering->wanted, before = attachment->control->wanted;
     /* Who switched it off by hand since our last order is not overruled. */
     bool is_by_hand =
@@ -122,9 +127,13 @@ static bool steer(struct sbx_steered_agents *agents, const char *path, const cha
         return false;
     }
     int result = sbx_attachment_open(&attachment, path, pid);
+    if (result == -EPROTO && ++agent->misses >= MISSES_MAX) {
+        agent->order = order; /* never ours to steer */
+        agent->misses = 0;
+    }
     if (result != 0) {
-        agent->order = result == -EPROTO ? order : agent->order; /* never ours to steer */
-        return result == -ESRCH && kill((pid_t)pid, 0) == 0;     /* it may be starting */
+        bool may_start = result == -ESRCH || (result == -EPROTO && agent->order != order); /* or is just being made */
+        return may_start && kill((pid_t)pid, 0) == 0;
     }
     struct steering steering = {agents, agent, &attachment, wanted, order, pid, false};
     if (!sbx_mapping_survive(give_order, &steering)) {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "capture_settings.h"
+#include "recording_format.h"
 
 /* The environment variable that tells whose companion a process has: "PID-STARTTICKS". */
 #define SBX_ENV_COMPANION "STALLBOX_COMPANION"
@@ -21,9 +22,12 @@ enum {
 
 /* An agent that was looked at. */
 struct sbx_steered_agent {
-    char name[96];  /* of its recording's file; "": the place is free */
-    uint64_t order; /* number of the order it has, or that is not for it */
-    bool is_seen;   /* in this look */
+    char name[96];                       /* of its recording's file; "": the place is free */
+    uint64_t order;                      /* number of the order it has, or that is not for it */
+    bool is_seen;                        /* in this look */
+    uint32_t misses;                     /* how often there was no recording in it */
+    char app_name[SBX_APP_NAME_MAX + 1]; /* that it says of itself, where its user lets it record; "": none */
+    uint32_t app_version[3];
     struct sbx_capture_settings told;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steered_program.c - an event loop for SECONDS seconds that allocates, locks and sleeps; with "fragile" as a second argument
  * it dies when somebody has put himself between it and nanosleep, as a program that checks its own integrity would; with
- * "stalls" each SIGUSR1 makes a message take 200 ms. */
+ * "stalls" each SIGUSR1 makes a message take 200 ms; with "named" and a spool it starts the recorder itself, which is preloaded, and
+ * says that it is the editor 3.1.4. */
 #include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
@@ -9,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "stallbox/stallbox.h"
 
 /* Where calls of nanosleep go: the value of its slot, read past the compiler. */
 static void *target_of_nanosleep(void)
@@ -43,6 +46,19 @@ __attribute__((noinline)) static void stall(void)
     nanosleep(&pause, NULL);
 }
 
+static void start_named(const char *spool)
+{
+    const struct stallbox_options options = {.sizeof_options = sizeof options,
+                                             .spool_path = spool,
+                                             .recording_path = getenv("STALLBOX_RECORDINGS"),
+                                             .app_name = "editor",
+                                             .app_version = {3, 1, 4}};
+    void *start = dlsym(RTLD_DEFAULT, "stallbox_start");
+    if (start == NULL || ((enum stallbox_result(*)(const struct stallbox_options *))start)(&options) != STALLBOX_OK) {
+        abort();
+    }
+}
+
 int main(int argc, char **argv)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -51,6 +67,9 @@ int main(int argc, char **argv)
     struct timespec begin, now;
     if (argc > 2 && strcmp(argv[2], "stalls") == 0) {
         signal(SIGUSR1, want_a_stall);
+    }
+    if (argc > 3 && strcmp(argv[2], "named") == 0) {
+        start_named(argv[3]);
     }
     clock_gettime(CLOCK_MONOTONIC, &begin);
     do {
