@@ -27,9 +27,9 @@ static struct {
     struct sbx_governor governor;
     struct sbx_cost_sums costs;
     struct readings begin; /* of the window */
-    uint64_t begin_ns, rested_ns;
-    bool is_stalling, has_stalled; /* now; at any moment of the window */
-    uint32_t doubts;               /* rests with groups shed since the last whole window */
+    uint64_t begin_ns, rested_ns, off_in_window_ns;
+    bool was_close;  /* at any moment of the window a stall was recorded closely */
+    uint32_t doubts; /* rests with groups shed since the last whole window */
     /* The recorder is switched off: since when, and what had been used by then. */
     bool is_off;
     uint64_t off_ns;
@@ -101,7 +101,8 @@ static void begin_window(uint64_t now_ns, const struct readings *now)
     the.begin = *now;
     the.begin_ns = now_ns;
     the.rested_ns = 0;
-    the.has_stalled = the.is_stalling;
+    the.off_in_window_ns = 0;
+    the.was_close = the.governor.records_close;
 }
 
 /* What was used since it was switched off is no part of the window that goes on. */
@@ -139,8 +140,8 @@ void sbx_governor_begin(const struct sbx_capture_settings *wanted, struct sbx_ca
     }
     if (the.is_off && are_the_same(wanted, &the.governed)) {
         leave_out(&now);
-        the.rested_ns += since(now_ns, the.off_ns);
-        sbx_governor_apply(&the.governor, wanted, the.is_stalling, settings_out);
+        the.off_in_window_ns += since(now_ns, the.off_ns);
+        sbx_governor_apply(&the.governor, wanted, settings_out);
     } else {
         uint32_t changes = the.governor.changes;
         the.governor = (struct sbx_governor){.changes = changes};
@@ -156,10 +157,9 @@ void sbx_governor_has_rested(uint64_t from_ns, uint64_t to_ns)
     the.rested_ns += the.is_off ? 0 : since(to_ns, from_ns); /* what is off is left out as a whole */
 }
 
-/* A window has ended. A snapshot that was made in it is no tick's cost, and a stall in the making was recorded closely on
- * purpose: neither is held against it. */
+/* A window has ended. A snapshot that was made in it is no tick's cost, and is not held against it. */
 static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings, uint64_t now_ns,
-                  uint64_t awake_ns)
+                  uint64_t awake_ns, bool is_near)
 {
     struct readings now;
     read_all(&now);
@@ -170,7 +170,10 @@ static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_
                                  .points = wanted->points,
                                  .now_ns = now_ns,
                                  .interval_us = wanted->interval_us,
-                                 .gap_us = wanted->gap_us};
+                                 .gap_us = wanted->gap_us,
+                                 .rested_ns = the.rested_ns,
+                                 .was_close = the.was_close,
+                                 .is_near = is_near};
     /* relaxed: late by one window */
     view.kept = (sbx_load_relaxed(&sbx_the_capture.rests) != 0 ? SBX_POINTS_OF_RESTS : 0) |
                 (sbx_load_relaxed(&sbx_the_capture.serves) != 0 ? SBX_POINTS_OF_CLIENTS : 0);
@@ -181,10 +184,8 @@ static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_
     }
     view.application_ns = without_us(since(now.process_ns, the.begin.process_ns),
                                      watch_ns + modules_ns + view.capture_ns + sum_of(view.pass_ns));
-    if (!the.has_stalled) {
-        sbx_governor_decide(&the.governor, &view, wanted->max_cpu_permille);
-    }
-    sbx_governor_apply(&the.governor, wanted, the.is_stalling, settings);
+    sbx_governor_decide(&the.governor, &view, wanted->max_cpu_permille);
+    sbx_governor_apply(&the.governor, wanted, settings);
     tell(&now, &view, wanted->max_cpu_permille, settings);
     begin_window(now_ns, &now);
     the.doubts = 0;
@@ -203,26 +204,27 @@ uint64_t sbx_governor_doubt_ns(const struct sbx_capture_settings *wanted, struct
         return now_ns + (WINDOW_NS << 2 * the.doubts++);
     }
     sbx_governor_restore_all(&the.governor, now_ns);
-    sbx_governor_apply(&the.governor, wanted, the.is_stalling, settings_inout);
+    sbx_governor_apply(&the.governor, wanted, settings_inout);
     sbx_the_capture.header->overhead.shed = 0;
     sbx_the_capture.header->overhead.changes = the.governor.changes;
     return UINT64_MAX;
 }
 
 bool sbx_governor_tick(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings_inout,
-                       uint64_t now_ns)
+                       bool is_near, uint64_t now_ns)
 {
     struct sbx_capture_settings settings = *settings_inout;
     const struct sbx_note *note = &sbx_the_capture.header->note; /* this thread's own */
     bool is_stalling = sbx_governor_is_stalling(note->open != 0 ? note->begin_ns : 0, now_ns);
-    uint64_t awake_ns = since(now_ns - the.begin_ns, the.rested_ns);
-    if (is_stalling != the.is_stalling) {
-        the.is_stalling = is_stalling;
-        the.has_stalled |= is_stalling;
-        sbx_governor_apply(&the.governor, wanted, is_stalling, &settings);
+    bool was_close = the.governor.records_close;
+    bool is_close = sbx_governor_records_closely(&the.governor, is_stalling, wanted->max_cpu_permille);
+    uint64_t awake_ns = since(now_ns - the.begin_ns, the.rested_ns + the.off_in_window_ns);
+    if (is_close != was_close) {
+        the.was_close |= is_close;
+        sbx_governor_apply(&the.governor, wanted, &settings);
     }
-    if (awake_ns >= WINDOW_NS) {
-        judge(wanted, &settings, now_ns, awake_ns);
+    if (awake_ns >= sbx_governor_window_ns(&the.governor)) {
+        judge(wanted, &settings, now_ns, awake_ns, is_near);
     }
     bool has_changed = memcmp(&settings, settings_inout, sizeof settings) != 0;
     *settings_inout = settings;

@@ -18,7 +18,7 @@
 void sbx_governor_begin(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings_out,
                         uint64_t now_ns);
 
-/* The watch thread lay down from `from_ns` to `to_ns`: no part of a window. */
+/* The watch thread lay down from `from_ns` to `to_ns`: no part of a window. What may be spent in that time is saved. */
 void sbx_governor_has_rested(uint64_t from_ns, uint64_t to_ns);
 
 /* The watch thread is about to lie down until somebody rings. A point that is out rings nobody: so while groups are shed it
@@ -27,8 +27,9 @@ void sbx_governor_has_rested(uint64_t from_ns, uint64_t to_ns);
 uint64_t sbx_governor_doubt_ns(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings_inout,
                                uint64_t now_ns);
 
-/* A tick. Fills *settings_inout with what is to be in force of `wanted` and returns true when that has changed. */
+/* A tick. Fills *settings_inout with what is to be in force of `wanted` and returns true when that has changed. `is_near`:
+ * something is near to being a stall. */
 bool sbx_governor_tick(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings_inout,
-                       uint64_t now_ns);
+                       bool is_near, uint64_t now_ns);
 
 #endif

@@ -8,6 +8,8 @@
 enum {
     INTERVAL_MAX_US = 1000000, /* the compiled limits of a policy (policy.c) */
     GAP_MAX_US = 10000000,
+    SHARE_THAT_MATTERS = 16, /* of what is spent too much */
+    PAID_BACK_IN = 8,        /* windows; half of the budget at most is used for it */
 };
 
 uint64_t sbx_governor_reference_ns(const struct sbx_cost_view *view)
@@ -61,35 +63,62 @@ static uint64_t cost_of_passes(const struct sbx_governor *governor, const struct
     return sum_ns;
 }
 
-/* The group whose calls cost most, of those that may go; SBX_GROUP_COUNT: none costs anything. */
-static uint32_t dearest(const struct sbx_governor *governor, const struct sbx_cost_view *view)
+/* Without clock reads and counts of what is freed no report is poorer, and the calls of the second rank are seldom what a
+ * stall waits for. Then come those that say who queued the work, and the counts of allocations; last what says that
+ * a thread waited, and for whom. */
+uint32_t sbx_governor_rank(uint32_t group)
 {
-    uint32_t found = SBX_GROUP_COUNT;
-    uint64_t most_ns = 0;
+    enum {
+        NOT_LISTED = 5
+    };
+    static const uint8_t ranks[SBX_GROUP_COUNT] = {
+        [SBX_GROUP_CLOCK] = 1, [SBX_GROUP_FREE] = 1,      [SBX_GROUP_STAT] = 2,  [SBX_GROUP_STDIO] = 2,
+        [SBX_GROUP_MAP] = 2,   [SBX_GROUP_DIRECTORY] = 2, [SBX_GROUP_TASK] = 3,  [SBX_GROUP_GLIB] = 3,
+        [SBX_GROUP_QT] = 3,    [SBX_GROUP_UV] = 3,        [SBX_GROUP_ALLOC] = 4, [SBX_GROUP_LOCK] = 6,
+        [SBX_GROUP_COND] = 6,  [SBX_GROUP_FILE] = 6,
+    };
+    return group < SBX_GROUP_COUNT && ranks[group] != 0 ? ranks[group] : NOT_LISTED;
+}
+
+/* The group to go, of those that may: of those that save a sixteenth of the excess the one of the lowest rank, of equals the
+ * dearest; the dearest of all if none does. SBX_GROUP_COUNT: none costs anything. */
+static uint32_t least_telling(const struct sbx_governor *governor, const struct sbx_cost_view *view, uint64_t excess_ns)
+{
+    uint32_t found = SBX_GROUP_COUNT, found_rank = UINT32_MAX;
+    uint64_t found_ns = 0;
     for (uint32_t group = 0; group < SBX_GROUP_COUNT; group++) {
+        uint64_t pass_ns = view->pass_ns[group];
         bool may_go = is_on(governor, view, group) && ((SBX_POINTS_KEPT | view->kept) & SBX_POINT_BIT(group)) == 0;
-        if (may_go && view->pass_ns[group] > most_ns) {
-            most_ns = view->pass_ns[group];
+        if (!may_go || pass_ns == 0) {
+            continue;
+        }
+        uint32_t rank = pass_ns >= excess_ns / SHARE_THAT_MATTERS ? sbx_governor_rank(group) : UINT32_MAX;
+        if (rank < found_rank || (rank == found_rank && pass_ns > found_ns)) {
             found = group;
+            found_rank = rank;
+            found_ns = pass_ns;
         }
     }
     return found;
 }
 
-/* Out at first for SBX_SHED_FOR_S; for twice as long as the last time when it did not last that long inside. */
+/* Out at first for SBX_SHED_FOR_S, at the start for less; for twice as long as the last time when it did not last that long
+ * inside. */
 static void shed(struct sbx_governor *governor, uint32_t group, uint64_t now_ns)
 {
     uint32_t last_s = governor->shed_for_s[group];
     bool has_lasted = last_s == 0 || now_ns - governor->restored_ns[group] > last_s * NS_PER_S;
-    uint32_t for_s = has_lasted ? SBX_SHED_FOR_S : 2 * last_s;
+    uint32_t first_s = governor->windows > SBX_START_WINDOWS ? SBX_SHED_FOR_S : SBX_SHED_AT_START_S;
+    uint32_t for_s = has_lasted ? first_s : 2 * last_s;
     for_s = for_s < SBX_SHED_FOR_MOST_S ? for_s : SBX_SHED_FOR_MOST_S;
     governor->shed |= SBX_POINT_BIT(group);
     governor->shed_for_s[group] = for_s;
     governor->restore_at_ns[group] = now_ns + for_s * NS_PER_S;
 }
 
-static enum sbx_governor_step spend_less(struct sbx_governor *governor, const struct sbx_cost_view *view,
-                                         uint64_t excess_ns)
+/* One step. What it saves is taken off the costs in *view. */
+static enum sbx_governor_step spend_less(struct sbx_governor *governor, struct sbx_cost_view *view, uint64_t excess_ns,
+                                         bool may_shed)
 {
     uint32_t interval_levels = levels_of(view->interval_us, SBX_INTERVAL_WIDEST_US);
     uint32_t gap_levels = levels_of(view->gap_us, SBX_GAP_WIDEST_US);
@@ -97,20 +126,19 @@ static enum sbx_governor_step spend_less(struct sbx_governor *governor, const st
     bool has_gap = governor->gap_level < gap_levels && view->tick_ns != 0;
     uint64_t savable_ns = savable(view->capture_ns, governor->interval_level, interval_levels) +
                           savable(view->tick_ns, governor->gap_level, gap_levels);
-    uint32_t group = dearest(governor, view);
-    if (governor->over_windows < SBX_WIDEN_AFTER) {
-        return SBX_STEP_NONE;
-    }
-    if (savable_ns < excess_ns && group != SBX_GROUP_COUNT && governor->over_windows >= SBX_SHED_AFTER) {
+    uint32_t group = least_telling(governor, view, excess_ns);
+    if (savable_ns < excess_ns && group != SBX_GROUP_COUNT && may_shed) {
         shed(governor, group, view->now_ns);
         return SBX_STEP_SHED;
     }
     if (has_interval && (!has_gap || view->capture_ns >= view->tick_ns)) {
         governor->interval_level++;
+        view->capture_ns -= view->capture_ns / 2;
         return SBX_STEP_INTERVAL_WIDER;
     }
     if (has_gap) {
         governor->gap_level++;
+        view->tick_ns -= view->tick_ns / 2;
         return SBX_STEP_GAP_WIDER;
     }
     return group != SBX_GROUP_COUNT ? SBX_STEP_NONE : SBX_STEP_AT_END;
@@ -153,37 +181,111 @@ static enum sbx_governor_step spend_more(struct sbx_governor *governor, const st
     return SBX_STEP_NONE;
 }
 
-static enum sbx_governor_step count_change(struct sbx_governor *governor, enum sbx_governor_step step)
+static bool is_change(enum sbx_governor_step step)
 {
-    governor->changes += step != SBX_STEP_NONE && step != SBX_STEP_AT_END;
+    return step != SBX_STEP_NONE && step != SBX_STEP_AT_END;
+}
+
+static uint64_t cost_of(const struct sbx_governor *governor, const struct sbx_cost_view *view)
+{
+    return view->tick_ns + view->capture_ns + cost_of_passes(governor, view);
+}
+
+/* The budget of one processor for a second. */
+static int64_t second_of(uint32_t budget_permille)
+{
+    return (int64_t)budget_permille * (int64_t)(NS_PER_S / 1000);
+}
+
+static int64_t credit_of(const struct sbx_governor *governor, uint32_t budget_permille)
+{
+    return governor->windows == 0 ? SBX_ADVANCE_S * second_of(budget_permille) : governor->credit_ns;
+}
+
+/* Over the budget while there is credit: a burst that is over soon is let pass. */
+static enum sbx_governor_step spend_less_slowly(struct sbx_governor *governor, struct sbx_cost_view *view,
+                                                uint64_t excess_ns)
+{
+    bool may_shed = governor->over_windows >= SBX_SHED_AFTER && !view->is_near;
+    enum sbx_governor_step step = SBX_STEP_NONE;
+    if (governor->over_windows >= SBX_WIDEN_AFTER) {
+        step = spend_less(governor, view, excess_ns, may_shed);
+    }
+    governor->changes += is_change(step);
     return step;
 }
 
-enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const struct sbx_cost_view *view,
+/* Over the budget without credit: whatever brings the cost down to `allowed_ns`. */
+static enum sbx_governor_step spend_less_at_once(struct sbx_governor *governor, struct sbx_cost_view *view,
+                                                 uint64_t allowed_ns, bool may_shed)
+{
+    enum sbx_governor_step step = SBX_STEP_NONE, next = SBX_STEP_NONE;
+    for (uint64_t cost_ns; (cost_ns = cost_of(governor, view)) > allowed_ns;) {
+        next = spend_less(governor, view, cost_ns - allowed_ns, may_shed);
+        if (!is_change(next)) {
+            break;
+        }
+        step = next;
+        governor->changes++;
+    }
+    return step != SBX_STEP_NONE ? step : next;
+}
+
+enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const struct sbx_cost_view *seen,
                                            uint32_t budget_permille)
 {
     enum sbx_governor_step step = SBX_STEP_NONE;
+    struct sbx_cost_view view = *seen;
+    int64_t second_ns = second_of(budget_permille), credit_ns = credit_of(governor, budget_permille);
+    governor->windows += governor->windows != UINT32_MAX;
     if (budget_permille == 0) {
         return step;
     }
-    governor->shed &= ~view->kept; /* what turned out to be needed comes back at once */
-    uint64_t budget_ns = sbx_governor_reference_ns(view) / 1000 * budget_permille;
-    uint64_t cost_ns = view->tick_ns + view->capture_ns + cost_of_passes(governor, view);
-    if (cost_ns > budget_ns) {
+    governor->shed &= ~view.kept; /* what turned out to be needed comes back at once */
+    uint64_t budget_ns = sbx_governor_reference_ns(&view) / 1000 * budget_permille;
+    uint64_t cost_ns = cost_of(governor, &view);
+    credit_ns +=
+        (int64_t)(view.rested_ns / SBX_REFERENCE_SHARE / 1000 * budget_permille + budget_ns) - (int64_t)cost_ns;
+    credit_ns = credit_ns < SBX_CREDIT_MOST_S * second_ns ? credit_ns : SBX_CREDIT_MOST_S * second_ns;
+    credit_ns = credit_ns > -SBX_DEBT_MOST_S * second_ns ? credit_ns : -SBX_DEBT_MOST_S * second_ns;
+    governor->credit_ns = credit_ns;
+    if (view.was_close) {
+        return step; /* what that costs says nothing of what it costs without; it ends with the credit */
+    }
+    int64_t advance_ns = SBX_ADVANCE_S * second_ns;
+    uint64_t debt_ns = credit_ns < 0 ? (uint64_t)-credit_ns : 0;
+    uint64_t owed_ns = credit_ns < advance_ns ? (uint64_t)(advance_ns - credit_ns) : 0;
+    uint64_t paid_ns = owed_ns / PAID_BACK_IN < budget_ns / 2 ? owed_ns / PAID_BACK_IN : budget_ns / 2;
+    uint64_t allowed_ns = budget_ns - paid_ns;
+    if (cost_ns > allowed_ns) {
         governor->calm_windows = 0;
         governor->over_windows++;
-        step = spend_less(governor, view, cost_ns - budget_ns);
-        return count_change(governor, step);
+        bool may_shed = !view.is_near || debt_ns >= (uint64_t)(SBX_OVERDRAFT_S * second_ns);
+        return debt_ns == 0 ? spend_less_slowly(governor, &view, cost_ns - allowed_ns)
+                            : spend_less_at_once(governor, &view, allowed_ns, may_shed);
     }
     governor->over_windows = 0;
     if (++governor->calm_windows >= SBX_CALM_WINDOWS) {
         uint64_t aim_ns = budget_ns - budget_ns / 5;
-        if (cost_ns < aim_ns) {
-            step = spend_more(governor, view, aim_ns - cost_ns);
+        if (cost_ns < aim_ns && owed_ns == 0) {
+            step = spend_more(governor, &view, aim_ns - cost_ns);
         }
         governor->calm_windows = step != SBX_STEP_NONE ? 0 : SBX_CALM_WINDOWS;
     }
-    return count_change(governor, step);
+    governor->changes += is_change(step);
+    return step;
+}
+
+uint64_t sbx_governor_window_ns(const struct sbx_governor *governor)
+{
+    return governor->windows < SBX_FIRST_WINDOWS ? NS_PER_S / SBX_FIRST_WINDOWS : NS_PER_S;
+}
+
+bool sbx_governor_records_closely(struct sbx_governor *governor, bool is_stalling, uint32_t budget_permille)
+{
+    int64_t least_ns = governor->records_close ? 0 : SBX_CLOSELY_S * second_of(budget_permille);
+    governor->records_close = is_stalling && (budget_permille == 0 || credit_of(governor, budget_permille) > least_ns);
+    return governor->records_close;
 }
 
 void sbx_governor_restore_all(struct sbx_governor *governor, uint64_t now_ns)
@@ -209,11 +311,11 @@ static uint32_t widened(uint32_t us, uint32_t level, uint32_t max_us)
 }
 
 void sbx_governor_apply(const struct sbx_governor *governor, const struct sbx_capture_settings *wanted,
-                        bool is_stalling, struct sbx_capture_settings *settings_out)
+                        struct sbx_capture_settings *settings_out)
 {
     *settings_out = *wanted;
     settings_out->points = wanted->points & ~governor->shed;
-    if (is_stalling) {
+    if (governor->records_close) {
         return;
     }
     settings_out->interval_us = widened(wanted->interval_us, governor->interval_level, INTERVAL_MAX_US);

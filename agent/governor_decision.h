@@ -2,18 +2,26 @@
 /* governor_decision.h - does recording cost too much, and what is done about it: a pure function of numbers.
  *
  * What recording costs is compared with the application's CPU time, window by window (some second of time in which the
- * watch thread is awake). Over the budget, one thing is changed:
+ * watch thread is awake; the first are shorter). Over the budget, something is changed:
  *
  *   the interval    between a thread's samples of itself, and the time a wait must last to be told: captures
  *   the gap         between the watch thread's looks: its ticks, and the signals it sends
  *   a group         of points is shed, its hooks taken out: the calls that go through them
  *
  * The first two are doubled, up to SBX_INTERVAL_WIDEST_US and SBX_GAP_WIDEST_US; of them the one that costs most. Groups
- * are shed only when doubling cannot bring the cost below the budget any more, the one whose calls cost most first. A
- * burst is let pass: nothing is widened before the second window over the budget in a row, nothing shed before the fifth.
- * Below
- * the budget for SBX_CALM_WINDOWS windows, one step is taken back, if what it will cost again leaves a fifth of the budget
- * free: so it does not swing. A group that was shed says nothing of what it would cost now: it is put back after
+ * are shed only when doubling cannot bring the cost below the budget any more, the one that explains least first
+ * (sbx_governor_rank()), of equals the one whose calls cost most.
+ *
+ * Every window is accounted for. What it leaves of its budget is credit, up to SBX_CREDIT_MOST_S of the budget of one
+ * processor; what it takes too much is taken from that. While there is credit, a burst is let pass: nothing is widened
+ * before the second window over the budget in a row, nothing shed before the fifth, and one step is taken a window. A stall
+ * in the making is recorded as closely as was wanted, for as long as there is credit. In debt, all that is needed is
+ * changed at once; only groups stay for a while when something is near to being a stall, for what they would explain. At
+ * the start there is an advance of SBX_ADVANCE_S. It is paid back, at any time and debts with it: until then the budget is
+ * smaller.
+ *
+ * Below the budget for SBX_CALM_WINDOWS windows, one step is taken back, if what it will cost again leaves a fifth of the
+ * budget free: so it does not swing. A group that was shed says nothing of what it would cost now: it is put back after
  * a time, which doubles each time it has to go again soon. */
 #ifndef SBX_GOVERNOR_DECISION_H
 #define SBX_GOVERNOR_DECISION_H
@@ -29,9 +37,21 @@ enum {
     SBX_WIDEN_AFTER = 2,            /* windows over the budget in a row */
     SBX_SHED_AFTER = 5,
     SBX_CALM_WINDOWS = 10,
+    SBX_FIRST_WINDOWS = 8,      /* windows of an eighth of a second, before those of a second */
+    SBX_START_WINDOWS = 17,     /* the first ten seconds */
+    SBX_SHED_AT_START_S = 30,   /* how long a group is out that goes in those */
     SBX_SHED_FOR_S = 60,        /* how long a group is out at first */
     SBX_SHED_FOR_MOST_S = 3600, /* and at most */
     SBX_STALL_MOST_S = 60,
+};
+
+/* Of the account, in seconds of the budget of one processor. */
+enum {
+    SBX_ADVANCE_S = 2,      /* at the start */
+    SBX_CREDIT_MOST_S = 30, /* how much may be saved */
+    SBX_DEBT_MOST_S = 10,   /* a greater debt is forgotten: who can give up nothing any more would not come out of it */
+    SBX_CLOSELY_S = 1,      /* what must be there when a stall in the making begins to be recorded closely */
+    SBX_OVERDRAFT_S = 5,    /* debt in which groups are shed even when something is near to being a stall */
 };
 
 /* A process that hardly runs has hardly a budget, and a tick costs what it costs: what is compared with is no less than
@@ -59,7 +79,10 @@ struct sbx_cost_view {
     uint64_t points;                        /* groups that are wanted */
     uint64_t kept;                          /* and those that may not go besides SBX_POINTS_KEPT */
     uint32_t interval_us, gap_us;           /* the same */
+    uint64_t rested_ns;                     /* besides the window: the application was at rest, and we were */
     uint64_t now_ns;
+    bool was_close; /* in some of the window a stall in the making was recorded closely */
+    bool is_near;   /* at its end something was near to being a stall */
 };
 
 enum sbx_governor_step {
@@ -79,6 +102,9 @@ struct sbx_governor {
     uint64_t shed;                       /* SBX_POINT_BIT() of the groups that are out */
     uint32_t over_windows, calm_windows; /* in a row */
     uint32_t changes;
+    uint32_t windows;                             /* that were judged */
+    int64_t credit_ns;                            /* below 0: debt; SBX_ADVANCE_S before the first window */
+    bool records_close;                           /* a stall in the making is recorded closely */
     uint64_t restore_at_ns[SBX_POINT_GROUPS_MAX]; /* of a group that is out */
     uint64_t restored_ns[SBX_POINT_GROUPS_MAX];   /* when it last came back; 0: never */
     uint32_t shed_for_s[SBX_POINT_GROUPS_MAX];    /* how long it was out last; 0: never */
@@ -88,7 +114,14 @@ struct sbx_governor {
 uint64_t sbx_governor_reference_ns(const struct sbx_cost_view *view);
 uint32_t sbx_governor_share_ppm(uint64_t cost_ns, uint64_t reference_ns);
 
-/* Decide, and note it in *governor. At most one step a window. `budget_permille` 0: no budget, nothing is changed. */
+/* How long the next window is to be. */
+uint64_t sbx_governor_window_ns(const struct sbx_governor *governor);
+
+/* How much a group of points explains of a stall: those of a lower rank are shed first. */
+uint32_t sbx_governor_rank(uint32_t group);
+
+/* Account for a window and decide, and note it in *governor. Returns the last step taken: one at most while there is credit,
+ * in debt as many as are needed. `budget_permille` 0: no budget, nothing is changed. */
 enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const struct sbx_cost_view *view,
                                            uint32_t budget_permille);
 
@@ -96,13 +129,15 @@ enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const 
  * is how a program computes in a batch, and no reason to spend without bound: after SBX_STALL_MOST_S it is none. */
 bool sbx_governor_is_stalling(uint64_t begin_ns, uint64_t now_ns);
 
+/* Is it recorded as closely as was wanted from here on? While there is credit, or no budget. */
+bool sbx_governor_records_closely(struct sbx_governor *governor, bool is_stalling, uint32_t budget_permille);
+
 /* The application is at rest: what is out costs nothing inside. */
 void sbx_governor_restore_all(struct sbx_governor *governor, uint64_t now_ns);
 
-/* What is in force then: `wanted`, widened and with groups taken out. `is_stalling`: something has been open for so long
- * that a stall is in the making. That is what all this is for, and rare: it is recorded as closely as was wanted, but
- * for the groups that are out. */
+/* What is in force then: `wanted`, widened and with groups taken out. While a stall is recorded closely only the groups that
+ * are out are missing. */
 void sbx_governor_apply(const struct sbx_governor *governor, const struct sbx_capture_settings *wanted,
-                        bool is_stalling, struct sbx_capture_settings *settings_out);
+                        struct sbx_capture_settings *settings_out);
 
 #endif

@@ -376,10 +376,10 @@ static void calibrate(uint64_t now_ns)
 }
 
 /* Hold the CPU budget: something may be recorded less often from here on, or again as often as it was ordered. */
-static void govern(uint64_t now_ns)
+static void govern(bool is_near, uint64_t now_ns)
 {
     uint64_t points = watch.governed.points;
-    if (sbx_governor_tick(&watch.settings, &watch.governed, now_ns)) {
+    if (sbx_governor_tick(&watch.settings, &watch.governed, is_near, now_ns)) {
         sbx_capture_apply(&watch.governed);
         if (watch.governed.points != points) {
             call_for_hooks();
@@ -421,7 +421,8 @@ static void tick(uint64_t now_ns)
             sbx_sample_learn_place(now_ns); /* once for all of its workers to come */
         }
     }
-    watch.tick_gaps = gaps_to_next_tick(sbx_watchdog_look(&watch.settings, &watch.gaps, now_ns));
+    bool is_near = sbx_watchdog_look(&watch.settings, &watch.gaps, now_ns);
+    watch.tick_gaps = gaps_to_next_tick(is_near);
     /* order: acquire agent.hurry - from here on nobody sees how told stalls end. Behind the look: what has ended has */
     if (SBX_UNLIKELY(sbx_load_acquire(&sbx_the_agent.hurry) != 0)) {
         bool exits = sbx_load_acquire(&sbx_the_agent.is_running) != 0; /* order: acquire agent.is_running */
@@ -429,7 +430,7 @@ static void tick(uint64_t now_ns)
     }
     sbx_sampler_step(&watch.governed, now_ns);
     sbx_outside_holders_look(now_ns, false);
-    govern(now_ns);
+    govern(is_near, now_ns);
     sbx_upkeep_callstacks();
     sbx_upkeep_chunks(now_ns);
     calibrate(now_ns);

@@ -180,10 +180,36 @@ static void test_a_process_that_waits_for_clients_keeps_the_points_that_see_them
     stalling_process_run(child_waits_for_clients_while_it_reads);
 }
 
+/* Each of its messages is open for longer than note_ms (500): there is hardly a second without a stall in the making. */
+static void child_answers_slowly_all_the_time(void)
+{
+    struct stallbox_options options = stalling_options();
+    options.max_cpu_permille = 1;
+    stalling_start(&options);
+    struct sbx_overhead *overhead = &open_own_recording()->overhead;
+    const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
+    uint64_t begin_ms = stalling_now_ms();
+    while ((sbx_load_relaxed(&overhead->shed) & points) != points && stalling_now_ms() - begin_ms < PATIENCE_MS) {
+        stallbox_message_begin(1);
+        allocate_for_ms(900);
+        stallbox_message_end();
+    }
+    stalling_expect((overhead->shed & points) == points, "the allocation points are shed");
+    stallbox_stop(5000);
+}
+
+static void test_a_process_whose_messages_are_always_slow_keeps_its_budget_too(void **state)
+{
+    (void)state;
+    stalling_process_run(child_answers_slowly_all_the_time);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_process_over_its_budget_sheds_points_and_says_so,
+                                        stalling_process_set_up, stalling_process_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_process_whose_messages_are_always_slow_keeps_its_budget_too,
                                         stalling_process_set_up, stalling_process_tear_down),
         cmocka_unit_test_setup_teardown(test_a_process_that_waits_for_clients_keeps_the_points_that_see_them,
                                         stalling_process_set_up, stalling_process_tear_down),
