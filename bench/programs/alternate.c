@@ -2,15 +2,18 @@
 /* alternate.c - one process under load, its recorder in and out in turn, and what each turn cost.
  *
  * usage: alternate PID [--port N --request FILE --connections N --deep N --by lines|bytes] [--pairs N] [--window-ms N]
- *                      [--settle-ms N] [--warm-ms N] [KEY=NUMBER...]
+ *                      [--settle-ms N] [--warm-ms N] [--null 1] [KEY=NUMBER...]
  * With --port it is the load as well: so many connections, on each `deep` copies of FILE's request under way. A response is told by
  * the lines, or the bytes, that the first one had. Without, the process says what it has done by lines, which come on standard input.
  *
  * A pair is two windows, one with the recorder in and one with it out, in random order. Prints one line a window:
- *     in|out PAIR CPU_NS RECORDER_NS DONE WALL_NS SLEEPS
+ *     in|out PAIR CPU_NS RECORDER_NS DONE WALL_NS SLEEPS BEGIN_NS
  * and at the end one of what the recorder's budget has come to: end INTERVAL_US GAP_US SHED_POINTS WINDOW_PPM
  * CPU_NS is that of the whole process by its CPU clock, which the kernel brings up to date when it is asked; RECORDER_NS is what of it
- * the threads named sbx-* have used, by /proc/PID/task/TID/schedstat, and SLEEPS how often those went to sleep. KEY=NUMBER: settings while it is in, as for capture_order.
+ * the threads named sbx-* have used, by /proc/PID/task/TID/schedstat, and SLEEPS how often those went to sleep; BEGIN_NS is when it
+ * began, by CLOCK_MONOTONIC. The kernel brings schedstat up to date when a thread sleeps and at each tick: of threads that hardly run it
+ * is exact, and of those that compute it would be late by some milliseconds; what is the program's own is CPU_NS less RECORDER_NS.
+ * KEY=NUMBER: settings while it is in, as for capture_order. --null 1: it is out in both windows, which must then read the same.
  *
  * "Out" means that no hook is in and no thread of the recorder wakes. The threads are there, so that the C library's and the kernel's
  * ways of a process with several threads are in both. With --warm-ms it is in for so long before the first pair: what it does by
@@ -44,7 +47,7 @@ enum {
 };
 
 static struct {
-    int pid, port, connections, deep, pairs, window_ms, settle_ms, warm_ms;
+    int pid, port, connections, deep, pairs, window_ms, settle_ms, warm_ms, null;
     bool by_lines;
 } options = {.connections = 16, .deep = 1, .pairs = 40, .window_ms = 150, .settle_ms = 40};
 
@@ -247,7 +250,8 @@ static uint64_t next_done(void)
     return now;
 }
 
-static void measure_window(struct sbx_recording_header *header, const struct sbx_capture_settings *settings, int pair)
+static void measure_window(struct sbx_recording_header *header, const struct sbx_capture_settings *settings, int pair,
+                           const char *name)
 {
     clockid_t cpu_clock;
     if (clock_getcpuclockid(options.pid, &cpu_clock) != 0 || !bench_control_order(header, settings)) {
@@ -256,15 +260,15 @@ static void measure_window(struct sbx_recording_header *header, const struct sbx
     rest_ms(options.settle_ms);
     struct recorder_use before = recorder_use();
     uint64_t count = next_done();
-    uint64_t cpu = clock_ns(cpu_clock), wall = clock_ns(CLOCK_MONOTONIC);
+    uint64_t cpu = clock_ns(cpu_clock), begin = clock_ns(CLOCK_MONOTONIC);
     rest_ms(options.window_ms);
     count = next_done() - count;
     cpu = clock_ns(cpu_clock) - cpu;
-    wall = clock_ns(CLOCK_MONOTONIC) - wall;
+    uint64_t wall = clock_ns(CLOCK_MONOTONIC) - begin;
     struct recorder_use after = recorder_use();
-    printf("%s %d %llu %llu %llu %llu %llu\n", settings->enabled != 0 ? "in" : "out", pair, (unsigned long long)cpu,
+    printf("%s %d %llu %llu %llu %llu %llu %llu\n", name, pair, (unsigned long long)cpu,
            (unsigned long long)(after.cpu_ns - before.cpu_ns), (unsigned long long)count, (unsigned long long)wall,
-           (unsigned long long)(after.sleeps - before.sleeps));
+           (unsigned long long)(after.sleeps - before.sleeps), (unsigned long long)begin);
     fflush(stdout);
 }
 
@@ -290,8 +294,11 @@ static bool read_setting(const char *text, struct sbx_capture_settings *settings
         size_t at;
     } names[] = {{"interval_us=", offsetof(struct sbx_capture_settings, interval_us)},
                  {"gap_us=", offsetof(struct sbx_capture_settings, gap_us)},
-                 {"points=", offsetof(struct sbx_capture_settings, points)},
                  {"max_cpu_permille=", offsetof(struct sbx_capture_settings, max_cpu_permille)}};
+    if (strncmp(text, "points=", 7) == 0) {
+        settings->points = strtoull(text + 7, NULL, 0);
+        return true;
+    }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t length = strlen(names[i].name);
         if (strncmp(text, names[i].name, length) == 0) {
@@ -311,7 +318,7 @@ static bool read_options(int count, char **arguments, struct sbx_capture_setting
     } numbers[] = {{"--port", &options.port},           {"--connections", &options.connections},
                    {"--deep", &options.deep},           {"--pairs", &options.pairs},
                    {"--window-ms", &options.window_ms}, {"--settle-ms", &options.settle_ms},
-                   {"--warm-ms", &options.warm_ms}};
+                   {"--warm-ms", &options.warm_ms},     {"--null", &options.null}};
     for (int i = 2; i < count; i++) {
         bool is_known = read_setting(arguments[i], settings);
         const char *value = !is_known && i + 1 < count ? arguments[i + 1] : "";
@@ -382,8 +389,10 @@ int main(int count, char **arguments)
         random ^= random >> 17;
         random ^= random << 5;
         bool is_in_first = (random & 64) != 0;
-        measure_window(header, is_in_first ? &in : &out, pair);
-        measure_window(header, is_in_first ? &out : &in, pair);
+        for (int half = 0; half < 2; half++) {
+            bool is_in = is_in_first == (half == 0);
+            measure_window(header, is_in && options.null == 0 ? &in : &out, pair, is_in ? "in" : "out");
+        }
     }
     bench_control_order(header, &in);
     /* order: none - statistics of another process */
