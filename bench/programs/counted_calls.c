@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* counted_calls.c - the calls. A library of its own, because a module with the recorder inside is never hooked.
  *
- * None of them waits: what is counted is the way on which nothing is due. */
+ * None of them is due to be recorded, and none but the last two waits. Those wait for a thread that waits for them, and what both
+ * take is counted. */
 #include "counted_calls.h"
 
 #include <errno.h>
@@ -19,6 +20,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -30,6 +33,12 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, other_mutex = PTHREAD_
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
+static pthread_mutex_t turn_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t asked = PTHREAD_COND_INITIALIZER, answered = PTHREAD_COND_INITIALIZER;
+static sem_t question, answer;
+static bool is_asked, is_answered;
+static struct sockaddr_in door_address;
+static int door_fd;
 static int file_fd, pipe_fds[2], pair_fds[2], quiet_fds[2], client_fds[2], epoll_fd, worker_epoll_fd;
 static FILE *stream;
 static uint32_t word;
@@ -167,6 +176,53 @@ static void read_in_vain(int calls)
     }
 }
 
+static void send_a_file(int calls)
+{
+    char byte;
+    for (int i = 0; i < calls; i++) {
+        off_t from = 0;
+        sink += (uint64_t)sendfile(pair_fds[0], file_fd, &from, 1);
+        syscall(SYS_read, pair_fds[1], &byte, 1);
+    }
+}
+
+static void send_a_message(int calls)
+{
+    char byte = 1;
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)sendmsg(pair_fds[0], &message, 0);
+        sink += (uint64_t)recvmsg(pair_fds[1], &message, 0);
+    }
+}
+
+/* A client comes and goes. */
+static void accept_and_close(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        int client = (int)syscall(SYS_socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        syscall(SYS_connect, client, &door_address, sizeof door_address);
+        close(accept4(door_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        syscall(SYS_close, client);
+    }
+}
+
+static void ask_for_flags(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)fcntl(pair_fds[0], F_GETFL);
+    }
+}
+
+static void set_event(int calls)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)epoll_ctl(epoll_fd, EPOLL_CTL_MOD, client_fds[1], &event);
+    }
+}
+
 /* One turn of a server's loop: what came from a client is read and answered. The descriptor does not block. */
 static void serve(int calls)
 {
@@ -195,6 +251,26 @@ static void look(int calls)
     struct pollfd polled = {.fd = pipe_fds[0], .events = POLLIN};
     for (int i = 0; i < calls; i++) {
         sink += (uint64_t)poll(&polled, 1, 0);
+    }
+}
+
+static void look_by_select(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        struct timeval nothing = {0, 0};
+        fd_set readable;
+        FD_ZERO(&readable);
+        FD_SET(pipe_fds[0], &readable);
+        sink += (uint64_t)select(pipe_fds[0] + 1, &readable, NULL, NULL, &nothing);
+    }
+}
+
+static void look_by_ppoll(int calls)
+{
+    const struct timespec nothing = {0, 0};
+    struct pollfd polled = {.fd = pipe_fds[0], .events = POLLIN};
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)ppoll(&polled, 1, &nothing, NULL);
     }
 }
 
@@ -252,6 +328,87 @@ static void ask_for_mask(int calls)
     }
 }
 
+/* ---- what another thread answers ---- */
+
+/* Who asks rests first, so that the other one waits; who answers rests before, so that the first one does. By the kernel's number:
+ * that is no hook's. So each call is two waits and two wakes, and no lock is held by the other. */
+static void let_the_other_wait(void)
+{
+    const struct timespec pause = {0, 4000000};
+    syscall(SYS_nanosleep, &pause, NULL);
+}
+
+static void tell(pthread_cond_t *told, bool *is_told)
+{
+    pthread_mutex_lock(&turn_mutex);
+    *is_told = true;
+    pthread_mutex_unlock(&turn_mutex);
+    pthread_cond_signal(told);
+}
+
+static void wait_until(pthread_cond_t *told, bool *is_told)
+{
+    pthread_mutex_lock(&turn_mutex);
+    while (!*is_told) {
+        pthread_cond_wait(told, &turn_mutex);
+    }
+    *is_told = false;
+    pthread_mutex_unlock(&turn_mutex);
+}
+
+static void *answer_by_condition(void *unused)
+{
+    for (;;) {
+        wait_until(&asked, &is_asked);
+        let_the_other_wait();
+        tell(&answered, &is_answered);
+    }
+    return unused;
+}
+
+static void *answer_by_semaphore(void *unused)
+{
+    for (;;) {
+        sem_wait(&question);
+        let_the_other_wait();
+        sem_post(&answer);
+    }
+    return unused;
+}
+
+static void wait_for_condition(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        let_the_other_wait();
+        tell(&asked, &is_asked);
+        wait_until(&answered, &is_answered);
+    }
+}
+
+static void wait_for_semaphore(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        let_the_other_wait();
+        sem_post(&question);
+        sem_wait(&answer);
+    }
+}
+
+static bool have_answers(void)
+{
+    static bool has_them;
+    pthread_t thread;
+    if (!has_them) {
+        sem_init(&question, 0, 0);
+        sem_init(&answer, 0, 0);
+        has_them = pthread_create(&thread, NULL, answer_by_condition, NULL) == 0 &&
+                   pthread_create(&thread, NULL, answer_by_semaphore, NULL) == 0;
+    }
+    return has_them;
+}
+
+/* ---- */
+
 static int be_quiet(int fd)
 {
     return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -260,19 +417,18 @@ static int be_quiet(int fd)
 /* A connection that this process accepted: a client's. */
 static bool accept_one(void)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t bytes = sizeof address;
-    int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (door < 0 || bind(door, (struct sockaddr *)&address, bytes) != 0 || listen(door, 1) != 0 ||
-        getsockname(door, (struct sockaddr *)&address, &bytes) != 0) {
+    socklen_t bytes = sizeof door_address;
+    door_address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    door_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (door_fd < 0 || bind(door_fd, (struct sockaddr *)&door_address, bytes) != 0 || listen(door_fd, 1) != 0 ||
+        getsockname(door_fd, (struct sockaddr *)&door_address, &bytes) != 0) {
         return false;
     }
     client_fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (connect(client_fds[0], (struct sockaddr *)&address, bytes) != 0) {
+    if (connect(client_fds[0], (struct sockaddr *)&door_address, bytes) != 0) {
         return false;
     }
-    client_fds[1] = accept4(door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    close(door);
+    client_fds[1] = accept4(door_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     return client_fds[1] >= 0;
 }
 
@@ -285,7 +441,7 @@ bool counted_calls_open(void)
     worker_epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     stream = tmpfile();
     int ready_fd = eventfd(1, EFD_CLOEXEC);
-    if (file_fd < 0 || stream == NULL || ready_fd < 0 || pipe(pipe_fds) != 0 || !accept_one() ||
+    if (!have_answers() || file_fd < 0 || stream == NULL || ready_fd < 0 || pipe(pipe_fds) != 0 || !accept_one() ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair_fds) != 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, quiet_fds) != 0) {
         return false;
@@ -316,6 +472,14 @@ const struct counted_call counted_calls[] = {
     {"epoll_wait of a thread without a loop", turn, true},
     {"read, write of a client by a thread, after epoll_wait", serve, true},
     {"poll without a time-out in a message", look, false},
+    {"ppoll without a time-out in a message", look_by_ppoll, false},
+    {"select without a time-out in a message", look_by_select, false},
+    {"sendfile to a socket", send_a_file, false},
+    {"sendmsg, recvmsg of a socket", send_a_message, false},
+    {"accept4, close of a client", accept_and_close, false},
+    {"accept4, close of a client by a thread", accept_and_close, true},
+    {"fcntl F_GETFL", ask_for_flags, false},
+    {"epoll_ctl of a client", set_event, false},
     {"stat", ask_for_file, false},
     {"open, close", open_and_close, false},
     {"fwrite into the buffer", write_to_buffer, false},
@@ -323,5 +487,7 @@ const struct counted_call counted_calls[] = {
     {"mmap, munmap", map, false},
     {"nanosleep of nothing", sleep_not_at_all, false},
     {"pthread_sigmask, a question", ask_for_mask, false},
+    {"cond_wait, cond_signal: a question and its answer", wait_for_condition, true},
+    {"sem_wait, sem_post: a question and its answer", wait_for_semaphore, true},
 };
 const size_t counted_call_count = sizeof counted_calls / sizeof counted_calls[0];

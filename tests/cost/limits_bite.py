@@ -14,7 +14,7 @@ loader.exec_module(bench)
 bench.compiler = lambda: "x86_64; one compiler"
 
 ROWS = [("hook", "malloc, free", 15, 8, 0, 139), ("capture", "stack unchanged", 600, 220, 0, None),
-        ("capture", "libunwind alone", 9, 9, 0, None)]
+        ("capture", "libunwind alone", 9, 9, 0, None), ("hook", "sem_post: a question and its answer", 1000, 100, 12, 400)]
 
 
 def judged(rows):
@@ -40,6 +40,9 @@ with tempfile.TemporaryDirectory() as folder:
         ("one atomic more", changed(0, atomics=1), 1),
         ("cheaper", changed(1, instructions=300), 0),
         ("libunwind is not ours", changed(2, instructions=900), 0),
+        ("a wait that takes a tenth more", changed(3, instructions=1100, lines=140, atomics=13), 0),
+        ("a wait that takes more than that", changed(3, instructions=1102), 1),
+        ("a wait with two atomics more", changed(3, atomics=14), 1),
         ("something new", ROWS + [("hook", "new", 1, 1, 0, 1)], 1),
         ("something gone", ROWS[1:], 1),
     ]
