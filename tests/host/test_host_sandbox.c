@@ -96,10 +96,10 @@ static void host_14_a_sandbox_entered_later_costs_the_snapshots_only(void **stat
 /* ---- HOST-14: filters that kill ---- */
 
 /* What this program itself calls once it is in its sandbox. */
-static const long own_calls[] = {SYS_poll,  SYS_futex,          SYS_clock_nanosleep, SYS_nanosleep, SYS_brk,
-                                 SYS_mmap,  SYS_munmap,         SYS_mprotect,        SYS_madvise,   SYS_write,
-                                 SYS_exit,  SYS_exit_group,     SYS_rt_sigreturn,    SYS_close,     SYS_clock_gettime,
-                                 SYS_prctl, SYS_rt_sigprocmask, SYS_wait4,           SYS_gettid};
+static const long own_calls[] = {
+    SYS_poll,          SYS_futex,   SYS_clock_nanosleep, SYS_nanosleep, SYS_brk,        SYS_mmap,         SYS_munmap,
+    SYS_mprotect,      SYS_madvise, SYS_write,           SYS_exit,      SYS_exit_group, SYS_rt_sigreturn, SYS_close,
+    SYS_clock_gettime, SYS_prctl,   SYS_rt_sigprocmask,  SYS_wait4,     SYS_gettid,     SYS_accept,       SYS_recvfrom};
 
 struct allow_list {
     struct sock_filter code[256];
@@ -114,7 +114,12 @@ static void allow(struct allow_list *list, uint32_t call)
 
 static bool samples_are_forbidden;
 
-/* Allow what the program calls, and `ours` too; do `action` to everything else. */
+static bool is_for_one_thread(void)
+{
+    return strcmp(getenv("HOST_WAY"), "prctl") == 0;
+}
+
+/* Allow what the program calls, and `ours` too, as far as they are made below such a filter; do `action` to everything else. */
 static void make_list(struct allow_list *list, bool ours, uint32_t action)
 {
     list->length = 0;
@@ -126,7 +131,7 @@ static void make_list(struct allow_list *list, bool ours, uint32_t action)
     for (size_t i = 0; ours && i < sbx_calls_on_their_threads_count; i++) {
         allow(list, sbx_calls_on_their_threads[i]);
     }
-    for (size_t i = 0; ours && i < sbx_calls_on_our_threads_count; i++) {
+    for (size_t i = 0; ours && !is_for_one_thread() && i < sbx_calls_on_our_threads_count; i++) {
         allow(list, sbx_calls_on_our_threads[i]);
     }
     for (size_t i = 0; ours && !samples_are_forbidden && i < sbx_calls_for_asking_count; i++) {
@@ -158,7 +163,7 @@ static void enter(const struct allow_list *list)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         _exit(77);
     }
-    if (strcmp(way, "prctl") == 0) { /* this thread, and those it makes from now on */
+    if (is_for_one_thread()) { /* this thread, and those it makes from now on */
         result = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
     } else if (strcmp(way, "unseen") == 0) {
         result = call_raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, (long)&program);
@@ -170,11 +175,32 @@ static void enter(const struct allow_list *list)
     }
 }
 
+/* It listens, and asks for a client where none has come: a server's main thread does after each poll(). */
+static int listen_for_nobody(void)
+{
+    const struct sockaddr_un any = {.sun_family = AF_UNIX}; /* the kernel finds a name */
+    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    host_expect(made >= 0 && bind(made, (const struct sockaddr *)&any, sizeof any.sun_family) == 0 &&
+                    listen(made, 4) == 0,
+                "a socket listens");
+    return made;
+}
+
+static void accept_nobody(int socket)
+{
+    host_expect(accept(socket, NULL, NULL) < 0 && errno == EAGAIN, "nobody has come");
+}
+
+static int listener = -1; /* of a program that serves; -1: of one that does not */
+
 /* What a program does, for so long that the recorder would have looked round many times. */
 static void live_in_the_sandbox(void)
 {
     for (int i = 0; i < 10; i++) {
         host_loop(60, NULL);
+        if (listener >= 0) {
+            accept_nobody(listener);
+        }
         void *volatile memory = malloc(300000);
         free(memory);
         host_compute_ms(30);
@@ -243,11 +269,13 @@ static void host_14_a_filter_that_kills_and_is_installed_past_us_ends_the_progra
     assert_int_equal(WTERMSIG(status), SIGSYS);
 }
 
-/* The list of docs/SANDBOXES.md is the whole of it: with it allowed, the recorder lives on, and makes snapshots. */
+/* The list of docs/SANDBOXES.md is the whole of it: with it allowed, the recorder lives on, and makes snapshots. Of a filter for one thread it is
+ * the list for the program's threads alone. */
 static void allows_the_recorders_calls(void)
 {
     static struct allow_list list;
     pthread_t threads[2];
+    listener = listen_for_nobody();
     for (int i = 0; i < 2; i++) {
         pthread_create(&threads[i], NULL, host_keep_busy, NULL);
     }
@@ -309,25 +337,9 @@ static void forbid_one_call(uint32_t action)
     }
 }
 
-/* It listens, and asks for a client where none has come: a server's main thread does after each poll(). */
-static int listen_for_nobody(void)
-{
-    const struct sockaddr_un any = {.sun_family = AF_UNIX}; /* the kernel finds a name */
-    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    host_expect(listener >= 0 && bind(listener, (const struct sockaddr *)&any, sizeof any.sun_family) == 0 &&
-                    listen(listener, 4) == 0,
-                "a socket listens");
-    return listener;
-}
-
-static void accept_nobody(int listener)
-{
-    host_expect(accept(listener, NULL, NULL) < 0 && errno == EAGAIN, "nobody has come");
-}
-
 static void is_killed_for_one_call(void)
 {
-    int listener = listen_for_nobody();
+    listener = listen_for_nobody();
     host_loop(20, NULL);
     accept_nobody(listener);
     forbid_one_call(SECCOMP_RET_KILL_PROCESS);
