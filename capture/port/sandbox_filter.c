@@ -48,6 +48,9 @@ const uint16_t sbx_calls_on_their_threads[] = {
     SYS_getsockopt,
     SYS_capget,     /* before setuid() and its like */
     SYS_newfstatat, /* before unshare() and its like */
+#if defined(SYS_stat) && !(defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33))
+    SYS_stat, /* the same of other C libraries */
+#endif
 };
 const size_t sbx_calls_on_their_threads_count = SBX_COUNT_OF(sbx_calls_on_their_threads);
 
@@ -63,6 +66,9 @@ const uint16_t sbx_calls_on_our_threads[] = {
     SYS_getrandom,        SYS_mprotect,          SYS_unshare,      SYS_geteuid,    SYS_kill, SYS_exit,
 #ifdef SYS_open /* libc's choice where there are both */
     SYS_stat,             SYS_readlink,          SYS_mkdir,        SYS_unlink,     SYS_rename,    SYS_access,
+#ifndef __GLIBC__
+    SYS_open,             SYS_nanosleep,
+#endif
 #endif
 };
 /* clang-format on */
