@@ -593,6 +593,7 @@ const char *sbx_drop_name(uint32_t drop)
         [SBX_DROP_CALL_MOVED] = "call_moved",
         [SBX_DROP_STALL_END] = "stall_end",
         [SBX_DROP_NO_TASK] = "no_task",
+        [SBX_DROP_NO_QUEUE] = "no_queue",
     };
     return name_at(table, ENTRIES(table), drop);
 }

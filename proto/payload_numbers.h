@@ -51,7 +51,8 @@ enum sbx_drop {
     SBX_DROP_THREAD_UNMET = 27, /* threads whose beginning was not met: no seat for it was free */
     SBX_DROP_CALL_MOVED = 28, /* calls that ended elsewhere than they began: their stack was left or switched inside */
     SBX_DROP_STALL_END = 29,  /* stalls told while they went on whose end could not be kept or written */
-    SBX_DROP_NO_TASK = 30, /* queued tasks that were not followed: no free entry, or too many open ones in a thread */
+    SBX_DROP_NO_TASK = 30,  /* queued tasks that were not followed: no free entry, or too many open ones in a thread */
+    SBX_DROP_NO_QUEUE = 31, /* tasks that came into a queue for which there was no entry: counted in none */
     SBX_DROP_COUNT = 32
 };
 

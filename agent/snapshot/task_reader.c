@@ -35,9 +35,13 @@ static int compare_hops(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
+/* What lies in no queue comes last: timers wait for their time, and are many. */
 static int by_age(const void *left, const void *right)
 {
     const struct sbx_task_entry *a = left, *b = right;
+    if ((a->queue == 0) != (b->queue == 0)) {
+        return a->queue == 0 ? 1 : -1;
+    }
     return (a->queued_ns > b->queued_ns) - (a->queued_ns < b->queued_ns);
 }
 
@@ -150,7 +154,7 @@ static int read_queues(struct sbx_snapshot *snapshot, const uint8_t *queues)
         struct sbx_queue_entry *queue = &snapshot->queues[snapshot->queue_count];
         memcpy(queue, queues + (size_t)i * sizeof *queue, sizeof *queue);
         queue->op = queue->op < SBX_OP_MAX ? queue->op : SBX_OP_NONE;
-        snapshot->queue_count += queue->queue != 0 && queue->queued != 0;
+        snapshot->queue_count += queue->queue != 0 && queue->queue != UINT64_MAX && queue->queued != 0;
     }
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "capture_record.h"
+#include "clock.h"
 #include "left_code.h"
 #include "registers.h"
 #include "the_capture.h"
@@ -21,8 +22,11 @@ enum {
     BURST = 64,
 };
 
-/* An id of a task that is counted and not followed has the index of its queue. */
-#define ID_COUNTED (UINT64_C(1) << 63)
+/* An id of a task that is counted and not followed has no hop (bits 16 to 47), but the index of its queue's entry, and whose turn that was. */
+#define ID_COUNTED    (UINT64_C(1) << 63)
+#define ID_TURN_SHIFT 48
+#define ID_TURN_MASK  UINT64_C(0x7fff)
+#define ID_INDEX_MASK UINT64_C(0xffff)
 
 static bool is_wanted(uint8_t group)
 {
@@ -42,18 +46,32 @@ static struct sbx_thread *find_self(void)
 
 static uint64_t counted_id(const struct sbx_queue_entry *queue)
 {
-    return queue != NULL ? ID_COUNTED | (uint64_t)(queue - sbx_the_capture.queues) : 0;
+    return ID_COUNTED | (sbx_load_relaxed(&queue->turn) & ID_TURN_MASK) << ID_TURN_SHIFT |
+           (uint64_t)(queue - sbx_the_capture.queues);
 }
 
+/* NULL: its queue has ended, or the id is none. */
 static struct sbx_queue_entry *queue_of_counted(uint64_t id)
 {
-    uint64_t index = id & ~ID_COUNTED;
-    return index < sbx_the_capture.header->queues.count ? &sbx_the_capture.queues[index] : NULL;
+    uint64_t index = id & ID_INDEX_MASK;
+    if (index >= sbx_the_capture.header->queues.count) {
+        return NULL;
+    }
+    struct sbx_queue_entry *queue = &sbx_the_capture.queues[index];
+    uint64_t number = sbx_load_acquire(&queue->queue); /* order: acquire queue.queue - as its turn */
+    return sbx_queue_is_one(number) && counted_id(queue) == id ? queue : NULL;
 }
 
+/* The queue that the task lies in; NULL: in none that is counted, or one that has ended. */
 static struct sbx_queue_entry *queue_of(const struct sbx_task_entry *entry)
 {
-    return entry->queue != 0 ? sbx_queue_of(entry->queue, entry->op) : NULL;
+    return entry->queue != 0 ? sbx_queue_known(entry->queue) : NULL;
+}
+
+/* For who may have no seat. */
+static uint64_t now_for(struct sbx_thread *thread)
+{
+    return thread != NULL ? sbx_thread_wall_ns(thread) : sbx_now_ns();
 }
 
 /* The generic cell rate algorithm (ITU-T I.371): one each `every_ns`, and BURST at once. `*next_ns`: when the next one is due. */
@@ -129,14 +147,18 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, u
         return 0;
     }
     int saved_errno = errno;
-    struct sbx_queue_entry *counts = queue != 0 ? sbx_queue_of(queue, op) : NULL;
     struct sbx_task_entry filled = {
         .queue = queue, .queued_ns = sbx_thread_wall_ns(thread), .match = match, .op = op, .group = group};
+    struct sbx_queue_entry *counts = queue != 0 ? sbx_queue_of(queue, op, filled.queued_ns) : NULL;
+    if (SBX_UNLIKELY(queue != 0 && counts == NULL)) {
+        sbx_count_drop(SBX_DROP_NO_QUEUE);
+        filled.queue = 0; /* it is counted out of none either */
+    }
     filled.before = counts != NULL ? sbx_queue_comes(counts, filled.queued_ns) : 0;
     uint64_t id =
         take_turn(&thread->tasks.follow_ns, filled.queued_ns, FOLLOW_EVERY_NS) ? follow(thread, &filled, key) : 0;
     errno = saved_errno;
-    return id != 0 ? id : counted_id(counts);
+    return id != 0 || counts == NULL ? id : counted_id(counts);
 }
 
 SBX_HOOK_SAFE void sbx_task_merged(uint64_t id)
@@ -249,8 +271,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id)
     struct sbx_thread *thread = find_self();
     if ((id & ID_COUNTED) != 0) {
         struct sbx_queue_entry *counts = queue_of_counted(id);
-        if (counts != NULL && thread != NULL) {
-            sbx_queue_goes(counts, sbx_thread_wall_ns(thread));
+        if (counts != NULL) {
+            sbx_queue_goes(counts, now_for(thread));
         }
         return;
     }
@@ -259,16 +281,19 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id)
     if (entry == NULL || sbx_load_acquire(&entry->word) != sbx_task_word(hop, SBX_TASK_QUEUED)) {
         return; /* order: acquire task.word - its fields are whole */
     }
+    int saved_errno = errno;
+    struct sbx_queue_entry *counts = queue_of(entry);
     if (thread == NULL || !sbx_capture_is_open()) {
-        (void)sbx_task_move(entry, hop, SBX_TASK_QUEUED, SBX_TASK_FREE);
+        if (sbx_task_move(entry, hop, SBX_TASK_QUEUED, SBX_TASK_FREE) && counts != NULL) {
+            sbx_queue_goes(counts, now_for(thread));
+        }
+        errno = saved_errno;
         return;
     }
-    int saved_errno = errno;
     uint64_t here = (uint64_t)__builtin_dwarf_cfa();
     struct sbx_thread_tasks *tasks = &thread->tasks;
     forget_left(thread, here);
     uint64_t now_ns = sbx_thread_wall_ns(thread);
-    struct sbx_queue_entry *counts = queue_of(entry);
     bool has_room = tasks->depth < SBX_TASKS_NESTED;
     sbx_store_relaxed(&entry->begun_ns, now_ns);
     sbx_store_relaxed(&entry->runner, thread->tid);
@@ -315,7 +340,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_end(uint64_t id)
     errno = saved_errno;
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_end_and_queue(uint64_t id)
+static uint64_t end_and_queue(uint64_t id, bool stays_counted)
 {
     struct sbx_thread *thread = sbx_capture_is_ours() && sbx_the_capture.tasks != NULL ? find_self() : NULL;
     struct sbx_task_entry *entry = sbx_task_entry_of(id), copy;
@@ -331,7 +356,11 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_end_and_queue(uint64_t id)
     if (!sbx_cas_acq_rel(&entry->word, &word, sbx_task_word(next_hop, SBX_TASK_FILLING))) {
         return 0;
     }
-    struct sbx_queue_entry *counts = queue_of(&copy);
+    struct sbx_queue_entry *counts =
+        stays_counted && copy.queue != 0 ? sbx_queue_of(copy.queue, copy.op, now_ns) : NULL;
+    if (counts == NULL) {
+        sbx_store_relaxed(&entry->queue, 0);
+    }
     sbx_store_relaxed(&entry->queued_ns, now_ns);
     sbx_store_relaxed(&entry->begun_ns, 0);
     sbx_store_relaxed(&entry->before, counts != NULL ? sbx_queue_comes(counts, now_ns) : 0);
@@ -340,6 +369,16 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_end_and_queue(uint64_t id)
     tell_end(thread, &copy, hop, now_ns);
     errno = saved_errno;
     return next;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_end_and_queue(uint64_t id)
+{
+    return end_and_queue(id, true);
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_end_and_follow(uint64_t id)
+{
+    return end_and_queue(id, false);
 }
 
 SBX_HOOK_SAFE void sbx_task_set_match(uint64_t id, uint64_t match)
@@ -410,12 +449,58 @@ SBX_HOOK_SAFE SBX_NOINLINE uint32_t sbx_task_stack_here(uint32_t *tid_out)
 
 SBX_HOOK_SAFE void sbx_task_begin_uncounted(uint64_t queue)
 {
-    struct sbx_thread *thread = sbx_self;
-    struct sbx_queue_entry *counts =
-        sbx_capture_is_open() && sbx_thread_is_registered(thread) ? sbx_queue_known(queue) : NULL;
+    struct sbx_queue_entry *counts = sbx_capture_is_open() ? sbx_queue_known(queue) : NULL;
     if (counts != NULL) {
-        sbx_queue_goes(counts, sbx_thread_wall_ns(thread));
+        struct sbx_thread *thread = sbx_self;
+        sbx_queue_goes(counts, now_for(sbx_thread_is_registered(thread) ? thread : NULL));
     }
+}
+
+SBX_HOOK_SAFE void sbx_task_cancelled_uncounted(uint64_t queue)
+{
+    struct sbx_queue_entry *counts = sbx_capture_is_open() ? sbx_queue_known(queue) : NULL;
+    if (counts != NULL) {
+        sbx_queue_loses(counts);
+    }
+}
+
+SBX_HOOK_SAFE void sbx_task_forget(uint64_t id)
+{
+    struct sbx_task_entry *entry =
+        sbx_capture_is_ours() && sbx_the_capture.tasks != NULL ? sbx_task_entry_of(id) : NULL;
+    if (entry != NULL && sbx_task_move(entry, sbx_task_hop_of_id(id), SBX_TASK_QUEUED, SBX_TASK_FREE)) {
+        sbx_count_drop(SBX_DROP_NO_TASK);
+    }
+}
+
+/* Those that lie there, of that queue, or with that match; 0: of any. */
+static void cancel_all(uint8_t op, uint64_t queue, uint64_t match)
+{
+    uint32_t count = sbx_capture_is_ours() && sbx_the_capture.tasks != NULL ? sbx_the_capture.header->tasks.count : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sbx_task_entry *entry = &sbx_the_capture.tasks[i];
+        uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire task.word - its fields are whole */
+        if (sbx_task_state_of(word) == SBX_TASK_QUEUED && (queue == 0 || sbx_load_relaxed(&entry->queue) == queue) &&
+            (match == 0 || sbx_load_relaxed(&entry->match) == match) && (op == SBX_OP_NONE || entry->op == op)) {
+            sbx_task_cancelled((uint64_t)sbx_task_hop_of(word) << 16 | i); /* nothing, if it is another by now */
+        }
+    }
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_tasks_cancelled_by_match(uint8_t op, uint64_t match)
+{
+    cancel_all(op, 0, match);
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_queue_ends(uint64_t queue)
+{
+    if (queue == 0 || !sbx_capture_is_ours() || sbx_the_capture.tasks == NULL || sbx_queue_known(queue) == NULL) {
+        return;
+    }
+    int saved_errno = errno;
+    cancel_all(SBX_OP_NONE, queue, 0);
+    sbx_queue_ends(queue);
+    errno = saved_errno;
 }
 
 SBX_HOOK_SAFE void sbx_tasks_leave(struct sbx_thread *thread)

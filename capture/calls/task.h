@@ -32,11 +32,17 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_end(uint64_t id);
  * 0: the calling thread did not run it. */
 SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_end_and_queue(uint64_t id);
 
+/* The same, where what follows is another thread's: it lies in no queue that is counted. */
+SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_end_and_follow(uint64_t id);
+
 /* From now on it is found by its key and this. */
 SBX_HOOK_SAFE void sbx_task_set_match(uint64_t id, uint64_t match);
 
 /* It was taken out of its queue, and never will run. Any thread. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_cancelled(uint64_t id);
+
+/* It is followed no longer, and counted still: it lies in its queue, and sbx_task_begin_uncounted() or sbx_task_cancelled_uncounted() will tell when not. */
+SBX_HOOK_SAFE void sbx_task_forget(uint64_t id);
 
 /* It was queued once more while it lay there, and will run once for all. */
 SBX_HOOK_SAFE void sbx_task_merged(uint64_t id);
@@ -44,8 +50,15 @@ SBX_HOOK_SAFE void sbx_task_merged(uint64_t id);
 /* Callstack id of the calling thread, for who is about to start a thread, and its number; 0: nothing is recorded. */
 SBX_HOOK_SAFE SBX_NOINLINE uint32_t sbx_task_stack_here(uint32_t *tid_out);
 
-/* A task that is not followed begins: it is counted where its queue is. */
+/* A task that is not followed, and whose id nobody has, begins, or is taken out of its queue: it is counted where the queue is. */
 SBX_HOOK_SAFE void sbx_task_begin_uncounted(uint64_t queue);
+SBX_HOOK_SAFE void sbx_task_cancelled_uncounted(uint64_t queue);
+
+/* All that lie anywhere, were queued by `op` and have this match (not 0), were taken out. Looks at the whole table. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_tasks_cancelled_by_match(uint8_t op, uint64_t match);
+
+/* The queue (0: none) is no more, and what lay there never will run: it was let go of, or another is made in its place. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_queue_ends(uint64_t queue);
 
 /* The thread ends: so do its tasks. */
 SBX_HOOK_SAFE void sbx_tasks_leave(struct sbx_thread *thread);

@@ -505,8 +505,8 @@ struct sbx_task_entry {
 };
 static_assert(sizeof(struct sbx_task_entry) == 80, "no padding");
 
-/* What came into a queue and out of it, exactly, whether the tasks were followed or not. An entry is taken by storing `queue`,
- * and belongs to it for good. */
+/* What came into a queue and out of it, whether the tasks were followed or not. An entry is taken by storing `queue`, and belongs to it until
+ * its points say that it has ended, or until it has rested with nothing in it and another queue needs the entry. */
 struct sbx_queue_window {
     uint32_t number; /* time >> SBX_QUEUE_WINDOW_SHIFT, of which the counts are */
     uint32_t queued, begun;
@@ -514,11 +514,12 @@ struct sbx_queue_window {
 };
 
 struct sbx_queue_entry {
-    uint64_t queue;                    /* 0: free */
+    uint64_t queue;                    /* 0: free; all ones: being given to a queue */
     uint64_t queued, begun, cancelled; /* since the first; what lies there now is the first less the others */
     struct sbx_queue_window windows[SBX_QUEUE_WINDOWS];
-    uint32_t op; /* enum sbx_op by which tasks come into it */
-    uint32_t reserved[7];
+    uint32_t op;   /* enum sbx_op by which tasks come into it */
+    uint32_t turn; /* how many queues have had the entry, this one among them: ids of counted tasks have it */
+    uint32_t reserved[6];
 };
 static_assert(sizeof(struct sbx_queue_entry) == 192, "three cache lines");
 

@@ -103,41 +103,100 @@ SBX_HOOK_SAFE bool sbx_task_move(struct sbx_task_entry *entry, uint32_t hop, enu
 
 /* ---- queues ---- */
 
-SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_of(uint64_t queue, uint8_t op)
+static struct sbx_queue_entry *queue_at(uint64_t queue, uint32_t probe)
+{
+    uint32_t place = (uint32_t)(queue * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+    return &sbx_the_capture.queues[(place + probe) % sbx_the_capture.header->queues.count];
+}
+
+static uint32_t queue_probes(void)
 {
     uint32_t count = sbx_the_capture.header->queues.count;
-    uint32_t place = (uint32_t)(queue * UINT64_C(0x9e3779b97f4a7c15) >> 40);
-    for (uint32_t i = 0; i < SBX_QUEUE_PROBES && count != 0; i++) {
-        struct sbx_queue_entry *entry = &sbx_the_capture.queues[(place + i) % count];
-        uint64_t owner = sbx_load_relaxed(&entry->queue); /* relaxed: a number that never changes once it is there */
-        if (owner == 0 && sbx_cas_acq_rel(&entry->queue, &owner, queue)) { /* order: acq_rel queue.queue */
-            sbx_store_relaxed(&entry->op, op);
-            return entry;
-        }
-        if (owner == queue) {
+    return count < SBX_QUEUE_PROBES ? count : SBX_QUEUE_PROBES;
+}
+
+SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_known(uint64_t queue)
+{
+    for (uint32_t i = 0; i < queue_probes() && sbx_queue_is_one(queue); i++) {
+        struct sbx_queue_entry *entry = queue_at(queue, i);
+        if (sbx_load_acquire(&entry->queue) == queue) { /* order: acquire queue.queue - its counts are its own */
             return entry;
         }
     }
     return NULL;
 }
 
-SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_known(uint64_t queue)
+static uint32_t number_of(uint64_t now_ns)
 {
-    uint32_t count = sbx_the_capture.header->queues.count;
-    uint32_t place = (uint32_t)(queue * UINT64_C(0x9e3779b97f4a7c15) >> 40);
-    for (uint32_t i = 0; i < SBX_QUEUE_PROBES && count != 0; i++) {
-        struct sbx_queue_entry *entry = &sbx_the_capture.queues[(place + i) % count];
-        if (sbx_load_relaxed(&entry->queue) == queue) {
-            return entry;
+    return (uint32_t)(now_ns >> SBX_QUEUE_WINDOW_SHIFT);
+}
+
+/* Take the entry from `owner` (0: nobody), with counts that begin anew. */
+static bool take_entry(struct sbx_queue_entry *entry, uint64_t owner)
+{
+    /* order: acq_rel queue.queue - one takes it */
+    if (!sbx_cas_acq_rel(&entry->queue, &owner, SBX_QUEUE_BUSY)) {
+        return false;
+    }
+    sbx_store_relaxed(&entry->queued,
+                      0); /* relaxed: who counts for the former owner at this very moment is one too many */
+    sbx_store_relaxed(&entry->begun, 0);
+    sbx_store_relaxed(&entry->cancelled, 0);
+    for (uint32_t i = 0; i < SBX_QUEUE_WINDOWS; i++) {
+        sbx_store_relaxed(&entry->windows[i].number, 0);
+        sbx_store_relaxed(&entry->windows[i].queued, 0);
+        sbx_store_relaxed(&entry->windows[i].begun, 0);
+    }
+    sbx_store_relaxed(&entry->turn, sbx_load_relaxed(&entry->turn) + 1);
+    return true;
+}
+
+/* Does nothing lie there, and did nothing come or go in this window and the one before? */
+static bool rests(const struct sbx_queue_entry *entry, uint64_t now_ns)
+{
+    uint32_t now = number_of(now_ns);
+    for (uint32_t i = 0; i < SBX_QUEUE_WINDOWS; i++) {
+        if (now - sbx_load_relaxed(&entry->windows[i].number) < 2) { /* relaxed: statistics */
+            return false;
         }
     }
-    return NULL;
+    return sbx_load_relaxed(&entry->queued) <= sbx_load_relaxed(&entry->begun) + sbx_load_relaxed(&entry->cancelled);
+}
+
+SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_of(uint64_t queue, uint8_t op, uint64_t now_ns)
+{
+    struct sbx_queue_entry *known = sbx_queue_known(queue);
+    for (int pass = 0; pass < 2 && known == NULL && sbx_queue_is_one(queue); pass++) { /* free ones first */
+        for (uint32_t i = 0; i < queue_probes(); i++) {
+            struct sbx_queue_entry *entry = queue_at(queue, i);
+            uint64_t owner = sbx_load_acquire(&entry->queue); /* order: acquire queue.queue - its counts are its own */
+            bool may_have = pass == 0 ? owner == 0 : sbx_queue_is_one(owner) && rests(entry, now_ns);
+            if (owner == queue) {
+                return entry;
+            }
+            if (may_have && take_entry(entry, owner)) {
+                sbx_store_relaxed(&entry->op, op);
+                sbx_store_relaxed(&entry->windows[number_of(now_ns) % SBX_QUEUE_WINDOWS].number, number_of(now_ns));
+                sbx_store_release(&entry->queue, queue); /* order: release queue.queue - its counts are its own */
+                return entry;
+            }
+        }
+    }
+    return known;
+}
+
+SBX_HOOK_SAFE void sbx_queue_ends(uint64_t queue)
+{
+    struct sbx_queue_entry *entry = sbx_queue_known(queue);
+    if (entry != NULL && take_entry(entry, queue)) {
+        sbx_store_release(&entry->queue, 0); /* order: release queue.queue - it is empty */
+    }
 }
 
 /* The counts of the window that holds now. Two that meet at its begin may lose a count of it; the totals lose none. */
 static struct sbx_queue_window *window_of(struct sbx_queue_entry *queue, uint64_t now_ns)
 {
-    uint32_t number = (uint32_t)(now_ns >> SBX_QUEUE_WINDOW_SHIFT);
+    uint32_t number = number_of(now_ns);
     struct sbx_queue_window *window = &queue->windows[number % SBX_QUEUE_WINDOWS];
     if (SBX_UNLIKELY(sbx_load_relaxed(&window->number) != number)) { /* relaxed: all here are statistics */
         sbx_store_relaxed(&window->queued, 0);

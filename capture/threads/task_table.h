@@ -49,11 +49,22 @@ SBX_HOOK_SAFE bool sbx_task_move(struct sbx_task_entry *entry, uint32_t hop, enu
 
 /* ---- queues ---- */
 
-/* The entry of queue number `queue` (not 0), taken when it is new; NULL: there are too many queues. */
-SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_of(uint64_t queue, uint8_t op);
+#define SBX_QUEUE_BUSY UINT64_MAX /* no queue's number: its entry is being given to another */
+
+SBX_HOOK_SAFE static inline bool sbx_queue_is_one(uint64_t queue)
+{
+    return queue != 0 && queue != SBX_QUEUE_BUSY;
+}
+
+/* The entry of queue number `queue`, taken when it is new; NULL: there are too many queues. Of those that have an entry, one that
+ * nothing lies in, and that nothing came into or left for a window's time, makes room. */
+SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_of(uint64_t queue, uint8_t op, uint64_t now_ns);
 
 /* The same, when there is one already; NULL: nothing came into that queue so far. */
 SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_known(uint64_t queue);
+
+/* The queue is no more: what is counted under its number from now on is another's. */
+SBX_HOOK_SAFE void sbx_queue_ends(uint64_t queue);
 
 /* A task comes in; returns how many lay there before it. */
 SBX_HOOK_SAFE uint32_t sbx_queue_comes(struct sbx_queue_entry *queue, uint64_t now_ns);

@@ -179,6 +179,8 @@ struct sbx_thread_tasks {
     uint64_t told_ns;     /* newest task that it told of */
     uint64_t popped;      /* the item that it works at until its next pop; 0: none */
     uint64_t popped_from; /* and from which queue that is */
+    uint64_t
+        source_ended; /* GLib's: the source that was called for the last time, until it is gone (points/point_glib.c) */
     /* of Qt (points/point_qt.c) */
     uint64_t posts;               /* the event that it posts, which is queued already; 0: none */
     uint64_t timer, timer_object; /* key and object of the timer whose event is delivered; 0: none, or it was stopped */

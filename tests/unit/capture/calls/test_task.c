@@ -289,6 +289,102 @@ static void test_what_finds_no_room_is_counted_and_the_oldest_are_told(void **st
     sbx_snapshot_destroy(snapshot);
 }
 
+/* ---- queues ---- */
+
+enum {
+    QUEUES = 100
+};
+static char queues[QUEUES];
+
+static void child_has_too_many_queues(void)
+{
+    for (int i = 0; i < QUEUES; i++) {
+        (void)stallbox_task_queued_in(&queues[i]);
+    }
+}
+
+static void test_what_comes_into_a_queue_without_an_entry_is_counted_as_lost(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_has_too_many_queues);
+    uint64_t queued = 0;
+    for (uint32_t i = 0; i < snapshot->queue_count; i++) {
+        queued += snapshot->queues[i].queued;
+    }
+    assert_true(queued <= SBX_QUEUES_MAX);
+    assert_int_equal(snapshot->drops[SBX_DROP_NO_QUEUE], QUEUES - queued);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void child_uses_queues_one_after_another(void)
+{
+    for (int i = 0; i < QUEUES - 1; i++) {
+        uint64_t id = stallbox_task_queued_in(&queues[i]);
+        stallbox_task_begin(id);
+        stallbox_task_end(id);
+    }
+    const struct sbx_recording_header *header = child_header();
+    uint64_t lost = header->drops[SBX_DROP_NO_QUEUE];
+    child_expect(lost != 0, "not all of them have an entry");
+    child_pause_ms(1100); /* two windows: those that nothing lies in are given to others */
+    for (int i = 0; i < QUEUES - 1; i++) {
+        (void)stallbox_task_queued_in(&queues[i % 32 + 64]);
+    }
+    child_expect(header->drops[SBX_DROP_NO_QUEUE] == lost, "queues that rest make room");
+}
+
+static void test_a_queue_that_rests_with_nothing_in_it_makes_room_for_another(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_uses_queues_one_after_another);
+    uint64_t lying = 0;
+    for (uint32_t i = 0; i < snapshot->queue_count; i++) {
+        const struct sbx_queue_entry *queue = &snapshot->queues[i];
+        assert_true(queue->queued >= queue->begun + queue->cancelled);
+        lying += queue->queued - queue->begun - queue->cancelled;
+    }
+    assert_int_equal(lying, QUEUES - 1);
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* ---- threads that cannot record ---- */
+
+static pthread_key_t late_key;
+
+static void begin_late(void *unused)
+{
+    (void)unused;
+    stallbox_task_begin(ids[0]);
+    stallbox_task_end(ids[0]);
+}
+
+static void *leave_a_task_for_the_end(void *value)
+{
+    child_expect(pthread_setspecific(late_key, value) == 0, "a value of the thread");
+    stallbox_task_cancelled(0); /* it is known */
+    return NULL;
+}
+
+static void child_begins_a_task_where_the_thread_is_gone(void)
+{
+    pthread_t thread;
+    child_expect(pthread_key_create(&late_key, begin_late) == 0, "a key, whose destructor comes after the recorder's");
+    queue_from_here(0);
+    child_expect(pthread_create(&thread, NULL, leave_a_task_for_the_end, ids) == 0, "a thread starts");
+    pthread_join(thread, NULL);
+}
+
+static void test_a_task_that_begins_on_a_thread_without_a_seat_leaves_its_queue(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_begins_a_task_where_the_thread_is_gone);
+    assert_int_equal(snapshot->queue_count, 1);
+    assert_int_equal(snapshot->queues[0].queued, 1);
+    assert_int_equal(snapshot->queues[0].begun, 1);
+    assert_int_equal(count_records(snapshot, SBX_RECORD_HOP), 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
 static void child_has_the_points_out(void)
 {
     child_set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_TASK));
@@ -381,6 +477,9 @@ int main(void)
         cmocka_unit_test(test_mistakes_do_no_harm_and_a_task_that_is_left_ends_with_the_next),
         cmocka_unit_test(test_of_many_tasks_some_are_followed_and_all_are_counted),
         cmocka_unit_test(test_what_finds_no_room_is_counted_and_the_oldest_are_told),
+        cmocka_unit_test(test_what_comes_into_a_queue_without_an_entry_is_counted_as_lost),
+        cmocka_unit_test(test_a_queue_that_rests_with_nothing_in_it_makes_room_for_another),
+        cmocka_unit_test(test_a_task_that_begins_on_a_thread_without_a_seat_leaves_its_queue),
         cmocka_unit_test(test_the_group_is_switched_by_itself),
         cmocka_unit_test(test_threads_that_fight_for_tasks_leave_none_open_and_none_told_twice),
     };
