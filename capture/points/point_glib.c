@@ -45,16 +45,20 @@ enum {
     ANY_NUMBER = 0,
     NUMBER_TO_COME = 1, /* `match` of a source whose number nobody has told yet */
     CONTEXTS = 64,
-    NUMBERS = 4096, /* sources whose removal is seen, by number: a hint, a newer one takes the place */
+    SETS = 512, /* sources are known by number, in one of the places of a set */
+    WAYS = 8,
+    HAS_LEFT = 1, /* for `task` */
 };
 
 static struct source_funcs *idle_funcs, *timeout_funcs;
 static void *(*real_g_main_context_default)(void);
 
-/* Of each source added by number: its task. */
+/* Of a source that is followed, and of any that the program may keep beyond its end: its task. The others leave the counts of their queue, and that is all. */
 static struct numbered {
-    uint64_t match, task;
-} numbered[NUMBERS];
+    uint64_t match;
+    uint64_t task;    /* HAS_LEFT: none any more; it was dispatched for the last time */
+    uint64_t is_kept; /* until it is gone */
+} numbered[SETS][WAYS];
 SBX_OF_ONE_PROCESS(numbered);
 
 static uint64_t key_of_call(source_function *function, const void *data)
@@ -85,18 +89,54 @@ static uint64_t add_call(uint8_t op, uint64_t queue, source_function *function, 
     return sbx_task_queued(SBX_GROUP_GLIB, op, queue, key_of_call(function, data), NUMBER_TO_COME);
 }
 
-/* The source has a number now. */
-SBX_NOINLINE static void note_number(uint64_t task, uint32_t number)
+static struct numbered *set_of(uint64_t match)
 {
-    struct sbx_task_entry *entry = sbx_task_entry_of(task);
-    if (entry == NULL || number == 0) {
+    return numbered[(match * UINT64_C(0x9e3779b97f4a7c15) >> 40) % SETS];
+}
+
+static struct numbered *find_number(uint64_t match)
+{
+    struct numbered *set = set_of(match);
+    for (int i = 0; i < WAYS; i++) {
+        if (sbx_load_acquire(&set[i].match) == match) { /* order: acquire numbered.match - its task is its own */
+            return &set[i];
+        }
+    }
+    return NULL;
+}
+
+/* Does anybody need to find it still? */
+static bool is_needed(const struct numbered *place)
+{
+    uint64_t match = sbx_load_relaxed(&place->match), task = sbx_load_relaxed(&place->task); /* relaxed: a hint */
+    const struct sbx_task_entry *entry = sbx_task_entry_of(task);
+    return match != 0 && (sbx_load_relaxed(&place->is_kept) != 0 ||
+                          (entry != NULL && sbx_load_relaxed(&entry->word) >> 8 == sbx_task_hop_of_id(task)));
+}
+
+/* The source has a number now. */
+SBX_NOINLINE static void note_number(uint64_t task, const void *context, uint32_t number, bool is_kept)
+{
+    if (number == 0 || (sbx_task_hop_of_id(task) == 0 && !is_kept)) {
         return;
     }
     int saved_errno = errno;
-    uint64_t match = match_of(real_g_main_context_default(), number); /* which there is by now */
-    struct numbered *place = &numbered[number % NUMBERS];
-    sbx_store_relaxed(&place->match, match); /* relaxed: a hint; who follows it asks the task's entry */
-    sbx_store_relaxed(&place->task, task);
+    const void *known = context != NULL ? context : real_g_main_context_default(); /* which there is by now */
+    uint64_t match = match_of(known, number);
+    struct numbered *set = set_of(match), *place = &set[0];
+    for (int i = 1; i < WAYS && is_needed(place); i++) {
+        place = &set[i];
+    }
+    if (SBX_UNLIKELY(is_needed(place))) {
+        sbx_task_forget(task); /* nobody could tell that it was removed */
+        errno = saved_errno;
+        return;
+    }
+    sbx_store_relaxed(&place->match, 0);
+    sbx_store_relaxed(&place->task,
+                      task); /* relaxed: two that take one place at once: who follows it asks the task's entry */
+    sbx_store_relaxed(&place->is_kept, is_kept);
+    sbx_store_release(&place->match, match); /* order: release numbered.match - its task is there */
     sbx_task_set_match(task, match);
     errno = saved_errno;
 }
@@ -115,7 +155,7 @@ static uint64_t default_queue(void)
         uint64_t task = add_call(op, queue, function, data); \
         unsigned number = real_##name arguments;             \
         if (SBX_LIKELY(task != 0)) {                         \
-            note_number(task, number);                       \
+            note_number(task, NULL, number, false);          \
         }                                                    \
         return number;                                       \
     }
@@ -138,6 +178,18 @@ ADDS(g_timeout_add_seconds_full,
      (int priority, unsigned interval, source_function *function, void *data, destroy_function *notify),
      (priority, interval, function, data, notify), SBX_OP_G_TIMEOUT_ADD, 0)
 
+/* A context that had its address is no more. Its end is seen nowhere else: GLib's own functions keep contexts, too, and let go of them. */
+#define MAKES_CONTEXT(name, parameters, arguments)     \
+    static void *(*real_##name)parameters;             \
+    static void *hook_##name parameters                \
+    {                                                  \
+        void *context = real_##name arguments;         \
+        sbx_task_queue_ends(number_of_queue(context)); \
+        return context;                                \
+    }
+MAKES_CONTEXT(g_main_context_new, (void), ())
+MAKES_CONTEXT(g_main_context_new_with_flags, (int flags), (flags))
+
 /* Only sources of the two sorts whose dispatch is seen. */
 static unsigned (*real_g_source_attach)(struct source *, void *);
 static unsigned hook_g_source_attach(struct source *source, void *context)
@@ -146,7 +198,13 @@ static unsigned hook_g_source_attach(struct source *source, void *context)
         uint64_t queue = source->funcs == timeout_funcs ? 0
                          : context != NULL              ? number_of_queue(context)
                                                         : default_queue();
-        (void)sbx_task_queued(SBX_GROUP_GLIB, SBX_OP_G_SOURCE_ATTACH, queue, key_of_source(source), ANY_NUMBER);
+        uint64_t task =
+            sbx_task_queued(SBX_GROUP_GLIB, SBX_OP_G_SOURCE_ATTACH, queue, key_of_source(source), ANY_NUMBER);
+        unsigned number = real_g_source_attach(source, context);
+        if (SBX_LIKELY(task != 0)) {
+            note_number(task, context, number, true);
+        }
+        return number;
     }
     return real_g_source_attach(source, context);
 }
@@ -225,14 +283,32 @@ static uint64_t task_of(const struct source *source, source_function *function, 
     return task != 0 ? task : sbx_task_find(key, NUMBER_TO_COME);
 }
 
+/* It was dispatched for the last time, and is gone right after, on this thread, unless the program keeps it. */
+static void note_last(const struct source *source)
+{
+    struct sbx_thread *thread = sbx_self;
+    uint64_t match = match_of(source->context, source->number);
+    struct numbered *place = find_number(match);
+    if (place != NULL) {
+        sbx_store_relaxed(&place->task, HAS_LEFT); /* relaxed: GLib has locks between this and its end */
+        if (sbx_load_relaxed(&place->is_kept) == 0) {
+            sbx_store_relaxed(&place->match, 0);
+        }
+    }
+    if (sbx_thread_is_registered(thread)) {
+        thread->tasks.source_ended = match;
+    }
+}
+
 static int dispatch(const struct dispatched *what, struct source *source, source_function *function, void *data)
 {
     uint64_t task = task_of(source, function, data);
     if (task == 0) {
         const void *context = source->context;
         int stays = what->dispatch(source, function, data);
-        if (!stays && what == &idle_dispatch) {
+        if (!stays && what == &idle_dispatch && sbx_capture_is_open()) {
             sbx_task_begin_uncounted(number_of_queue(context));
+            note_last(source);
         }
         return stays;
     }
@@ -240,26 +316,43 @@ static int dispatch(const struct dispatched *what, struct source *source, source
     int goes_on = what->dispatch(source, function, data);
     if (!goes_on) {
         sbx_task_end(task);
+        note_last(source);
         return goes_on;
     }
     uint64_t again = sbx_task_end_and_queue(task); /* it stays, and will be called once more */
-    struct numbered *place = &numbered[source->number % NUMBERS];
-    if (again != 0 && sbx_load_relaxed(&place->match) == match_of(source->context, source->number)) {
+    struct numbered *place = again != 0 ? find_number(match_of(source->context, source->number)) : NULL;
+    if (place != NULL) {
         sbx_store_relaxed(&place->task, again);
     }
     return goes_on;
 }
 
-/* The source is gone. If its task has not run, it never will. */
+/* The source is gone. If its task has not run for the last time, it never will. */
+static void note_gone(const struct dispatched *what, const struct source *source)
+{
+    struct sbx_thread *thread = sbx_self;
+    uint64_t match = match_of(source->context, source->number);
+    struct numbered *place = find_number(match);
+    uint64_t task = place != NULL ? sbx_load_relaxed(&place->task) : 0;
+    if (place != NULL) {
+        sbx_store_relaxed(&place->match, 0);
+    }
+    if (sbx_thread_is_registered(thread) && thread->tasks.source_ended == match) {
+        thread->tasks.source_ended = 0;
+        return;
+    }
+    task = task != 0 ? task : sbx_task_find(key_of_source(source), ANY_NUMBER);
+    if (task != 0) {
+        sbx_task_cancelled(task); /* nothing, if it has run, or is HAS_LEFT */
+    } else if (what == &idle_dispatch) {
+        sbx_task_cancelled_uncounted(number_of_queue(source->context));
+    }
+}
+
 static void finalize(const struct dispatched *what, struct source *source)
 {
-    if (sbx_capture_is_open()) {
-        const struct numbered *place = &numbered[source->number % NUMBERS];
-        if (sbx_load_relaxed(&place->match) == match_of(source->context, source->number)) {
-            sbx_task_cancelled(sbx_load_relaxed(&place->task));
-        } else {
-            sbx_task_cancelled(sbx_task_find(key_of_source(source), ANY_NUMBER));
-        }
+    if (sbx_capture_is_open() && source->context != NULL && source->number != 0) {
+        note_gone(what, source);
     }
     if (what->finalize != NULL) {
         what->finalize(source);
@@ -341,6 +434,7 @@ void sbx_glib_follow_sources(bool is_wanted)
         put_in(&idle_dispatch, idle_funcs, dispatch_idle, finalize_idle);
         put_in(&timeout_dispatch, timeout_funcs, dispatch_timeout, finalize_timeout);
     } else {
+        sbx_glib_forget_references();
         take_out(&idle_dispatch, dispatch_idle, finalize_idle);
         take_out(&timeout_dispatch, dispatch_timeout, finalize_timeout);
     }
@@ -358,6 +452,8 @@ static const struct sbx_point points[] = {
     POINT(g_timeout_add_seconds),
     POINT(g_timeout_add_seconds_full),
     POINT(g_source_attach),
+    POINT(g_main_context_new),
+    POINT(g_main_context_new_with_flags),
     POINT(g_main_context_invoke),
     POINT(g_main_context_invoke_full),
     WANTED(g_main_context_default),

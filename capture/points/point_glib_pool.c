@@ -5,8 +5,12 @@
  * made while the points are in gets one of a fixed number of functions of ours, which calls the program's with what it was given. A function of ours serves one
  * pool for good, because workers of a pool that was freed may still be on their way; pools beyond that number are not followed. What the program
  * can see of it is the field `func` of the GThreadPool (docs/LIMITS.md). A queue's items are known by their address, and what a worker does
- * from one pop to the next is the item's task. Where the main thread pops, nobody knows when it is done: the item is told as taken. */
+ * from one pop to the next is the item's task. Where the main thread pops, nobody knows when it is done: the item is told as taken.
+ *
+ * What a queue has when it goes never runs: neither do items of a pool that is freed at once. GLib tells nobody that a queue is gone, so its references are
+ * counted here, from g_async_queue_new() on; a queue that was made before the points were in is not known to be gone until another has its address. */
 #include "point.h"
+#include "point_glib.h"
 #include "task.h"
 
 #include <errno.h>
@@ -82,17 +86,25 @@ static pool_function *server_for(pool_function *function)
     return servers[number];
 }
 
+/* A pool that had its address, and whose end was not seen, is no more. */
+static void *note_pool(void *made)
+{
+    sbx_task_queue_ends((uint64_t)(uintptr_t)made);
+    return made;
+}
+
 static void *(*real_g_thread_pool_new)(pool_function *, void *, int, int, void **);
 static void *hook_g_thread_pool_new(pool_function *function, void *user_data, int threads, int exclusive, void **error)
 {
-    return real_g_thread_pool_new(server_for(function), user_data, threads, exclusive, error);
+    return note_pool(real_g_thread_pool_new(server_for(function), user_data, threads, exclusive, error));
 }
 
 static void *(*real_g_thread_pool_new_full)(pool_function *, void *, destroy_function *, int, int, void **);
 static void *hook_g_thread_pool_new_full(pool_function *function, void *user_data, destroy_function *free_item,
                                          int threads, int exclusive, void **error)
 {
-    return real_g_thread_pool_new_full(server_for(function), user_data, free_item, threads, exclusive, error);
+    return note_pool(
+        real_g_thread_pool_new_full(server_for(function), user_data, free_item, threads, exclusive, error));
 }
 
 static int (*real_g_thread_pool_push)(struct pool *, void *, void **);
@@ -109,6 +121,118 @@ static int hook_g_thread_pool_push(struct pool *pool, void *data, void **error)
     return real_g_thread_pool_push(pool, data, error);
 }
 
+static void (*real_g_thread_pool_free)(struct pool *, int, int);
+static void hook_g_thread_pool_free(struct pool *pool, int immediate, int wait)
+{
+    if (immediate && pool != NULL) { /* else all of it runs */
+        sbx_task_queue_ends((uint64_t)(uintptr_t)pool);
+    }
+    real_g_thread_pool_free(pool, immediate, wait);
+}
+
+/* ---- how many have an asynchronous queue ---- */
+
+enum {
+    QUEUES = 128,
+    PROBES = 8,
+};
+
+static struct references {
+    uint64_t queue; /* 0: free */
+    uint64_t count;
+} references[QUEUES];
+
+void sbx_glib_forget_references(void)
+{
+    for (int i = 0; i < QUEUES; i++) {
+        sbx_store_relaxed(&references[i].queue, 0); /* relaxed: a hint */
+    }
+}
+
+static struct references *references_of(uint64_t queue, uint64_t wanted)
+{
+    for (uint32_t i = 0; i < PROBES; i++) {
+        struct references *place = &references[((queue * UINT64_C(0x9e3779b97f4a7c15) >> 40) + i) % QUEUES];
+        uint64_t nobody = 0;
+        if (sbx_load_relaxed(&place->queue) == wanted && /* relaxed: who has the queue has it from who made it */
+            (wanted != 0 || sbx_cas_acq_rel(&place->queue, &nobody, queue))) { /* order: acq_rel references.queue */
+            return place;
+        }
+    }
+    return NULL;
+}
+
+static void *note_new(void *made)
+{
+    uint64_t queue = (uint64_t)(uintptr_t)made;
+    if (queue != 0 && sbx_capture_is_open()) {
+        sbx_task_queue_ends(queue); /* one that had its address, and whose end was not seen */
+        struct references *place = references_of(queue, queue);
+        place = place != NULL ? place : references_of(queue, 0);
+        if (place != NULL) {
+            sbx_store_relaxed(&place->count, 1);
+        }
+    }
+    return made;
+}
+
+static void note_one_more(const void *queue)
+{
+    struct references *place = references_of((uint64_t)(uintptr_t)queue, (uint64_t)(uintptr_t)queue);
+    if (queue != NULL && place != NULL) {
+        sbx_add_relaxed(&place->count, 1);
+    }
+}
+
+static void note_one_less(const void *queue)
+{
+    struct references *place = references_of((uint64_t)(uintptr_t)queue, (uint64_t)(uintptr_t)queue);
+    if (queue != NULL && place != NULL && sbx_add_relaxed(&place->count, UINT64_MAX) == 1) {
+        sbx_store_relaxed(&place->queue, 0);
+        sbx_task_queue_ends((uint64_t)(uintptr_t)queue);
+    }
+}
+
+static void *(*real_g_async_queue_new)(void);
+static void *hook_g_async_queue_new(void)
+{
+    return note_new(real_g_async_queue_new());
+}
+
+static void *(*real_g_async_queue_new_full)(destroy_function *);
+static void *hook_g_async_queue_new_full(destroy_function *free_item)
+{
+    return note_new(real_g_async_queue_new_full(free_item));
+}
+
+static void *(*real_g_async_queue_ref)(void *);
+static void *hook_g_async_queue_ref(void *queue)
+{
+    note_one_more(queue);
+    return real_g_async_queue_ref(queue);
+}
+
+static void (*real_g_async_queue_ref_unlocked)(void *);
+static void hook_g_async_queue_ref_unlocked(void *queue)
+{
+    note_one_more(queue);
+    real_g_async_queue_ref_unlocked(queue);
+}
+
+static void (*real_g_async_queue_unref)(void *);
+static void hook_g_async_queue_unref(void *queue)
+{
+    note_one_less(queue);
+    real_g_async_queue_unref(queue);
+}
+
+static void (*real_g_async_queue_unref_and_unlock)(void *);
+static void hook_g_async_queue_unref_and_unlock(void *queue)
+{
+    note_one_less(queue);
+    real_g_async_queue_unref_and_unlock(queue);
+}
+
 /* ---- asynchronous queues ---- */
 
 static uint64_t key_in_queue(const void *queue, const void *data)
@@ -116,18 +240,37 @@ static uint64_t key_in_queue(const void *queue, const void *data)
     return ((uint64_t)(uintptr_t)data * UINT64_C(0x2545f4914f6cdd1d) ^ (uint64_t)(uintptr_t)queue) | 1;
 }
 
-#define PUSHES(name)                                                                                 \
-    static void (*real_##name)(void *, void *);                                                      \
-    static void hook_##name(void *queue, void *data)                                                 \
+#define PUSHES(name, parameters, arguments)                                                          \
+    static void(*real_##name) parameters;                                                            \
+    static void hook_##name parameters                                                               \
     {                                                                                                \
         (void)sbx_task_queued(SBX_GROUP_GLIB, SBX_OP_G_ASYNC_QUEUE_PUSH, (uint64_t)(uintptr_t)queue, \
                               key_in_queue(queue, data), 0);                                         \
-        real_##name(queue, data);                                                                    \
+        real_##name arguments;                                                                       \
     }
-PUSHES(g_async_queue_push)
-PUSHES(g_async_queue_push_front)
-PUSHES(g_async_queue_push_unlocked)
-PUSHES(g_async_queue_push_front_unlocked)
+typedef int compare_function(const void *, const void *, void *);
+PUSHES(g_async_queue_push, (void *queue, void *data), (queue, data))
+PUSHES(g_async_queue_push_front, (void *queue, void *data), (queue, data))
+PUSHES(g_async_queue_push_unlocked, (void *queue, void *data), (queue, data))
+PUSHES(g_async_queue_push_front_unlocked, (void *queue, void *data), (queue, data))
+PUSHES(g_async_queue_push_sorted, (void *queue, void *data, compare_function *compare, void *user_data),
+       (queue, data, compare, user_data))
+PUSHES(g_async_queue_push_sorted_unlocked, (void *queue, void *data, compare_function *compare, void *user_data),
+       (queue, data, compare, user_data))
+
+#define REMOVES(name)                                                                                        \
+    static int (*real_##name)(void *, void *);                                                               \
+    static int hook_##name(void *queue, void *data)                                                          \
+    {                                                                                                        \
+        uint64_t task = sbx_capture_is_open() ? sbx_task_find(key_in_queue(queue, data), 0) : 0;             \
+        int is_removed = real_##name(queue, data);                                                           \
+        if (is_removed) { /* by now the address may have come in again: that one came after this */          \
+            task != 0 ? sbx_task_cancelled(task) : sbx_task_cancelled_uncounted((uint64_t)(uintptr_t)queue); \
+        }                                                                                                    \
+        return is_removed;                                                                                   \
+    }
+REMOVES(g_async_queue_remove)
+REMOVES(g_async_queue_remove_unlocked)
 
 static void end_popped(const void *queue)
 {
@@ -176,18 +319,17 @@ POPS(g_async_queue_timeout_pop_unlocked, (void *queue, uint64_t us), (queue, us)
 
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_GLIB)
 static const struct sbx_point points[] = {
-    POINT(g_thread_pool_new),
-    POINT(g_thread_pool_new_full),
-    POINT(g_thread_pool_push),
-    POINT(g_async_queue_push),
-    POINT(g_async_queue_push_front),
-    POINT(g_async_queue_push_unlocked),
-    POINT(g_async_queue_push_front_unlocked),
-    POINT(g_async_queue_pop),
-    POINT(g_async_queue_pop_unlocked),
-    POINT(g_async_queue_try_pop),
-    POINT(g_async_queue_try_pop_unlocked),
-    POINT(g_async_queue_timeout_pop),
-    POINT(g_async_queue_timeout_pop_unlocked),
+    POINT(g_thread_pool_new),           POINT(g_thread_pool_new_full),
+    POINT(g_thread_pool_push),          POINT(g_thread_pool_free),
+    POINT(g_async_queue_new),           POINT(g_async_queue_new_full),
+    POINT(g_async_queue_ref),           POINT(g_async_queue_ref_unlocked),
+    POINT(g_async_queue_unref),         POINT(g_async_queue_unref_and_unlock),
+    POINT(g_async_queue_push),          POINT(g_async_queue_push_front),
+    POINT(g_async_queue_push_unlocked), POINT(g_async_queue_push_front_unlocked),
+    POINT(g_async_queue_push_sorted),   POINT(g_async_queue_push_sorted_unlocked),
+    POINT(g_async_queue_remove),        POINT(g_async_queue_remove_unlocked),
+    POINT(g_async_queue_pop),           POINT(g_async_queue_pop_unlocked),
+    POINT(g_async_queue_try_pop),       POINT(g_async_queue_try_pop_unlocked),
+    POINT(g_async_queue_timeout_pop),   POINT(g_async_queue_timeout_pop_unlocked),
 };
 const struct sbx_point_list sbx_points_glib_pool = SBX_POINT_LIST(points);
