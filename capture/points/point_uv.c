@@ -21,6 +21,8 @@ struct work {
     after_function *after;
 };
 
+static const char queue_of_pool; /* its address is the queue's number: libuv has one pool for all loops of a process */
+
 static void run_work(void *request);
 static void run_after(void *request, int status);
 
@@ -38,7 +40,8 @@ static void run_work(void *request)
     }
     sbx_task_begin(call->task);
     call->work(request);
-    call->task = sbx_task_end_and_queue(call->task); /* what follows was queued by who queued this */
+    call->task = sbx_task_end_and_follow(
+        call->task); /* what follows was queued by who queued this, and lies not in the pool's queue */
 }
 
 static void run_after(void *request, int status)
@@ -72,7 +75,7 @@ static int hook_uv_queue_work(void *loop, void *request, work_function *work, af
     if (call == NULL) {
         return real_uv_queue_work(loop, request, work, after);
     }
-    uint64_t task = sbx_task_queued(SBX_GROUP_UV, SBX_OP_UV_QUEUE_WORK, (uint64_t)(uintptr_t)loop, 0, 0);
+    uint64_t task = sbx_task_queued(SBX_GROUP_UV, SBX_OP_UV_QUEUE_WORK, (uint64_t)(uintptr_t)&queue_of_pool, 0, 0);
     call->work = work;
     call->after = after;
     call->task = task;

@@ -215,7 +215,8 @@ STALLBOX_EXPORT void stallbox_watch_close(uint64_t id);
 /* ---- tasks ----
  *
  * Work that changes hands: one thread puts it into a queue, another takes it out and runs it. A report of slow work then
- * names the function that queued it, how long before, and how many tasks lay before it. Queues of GLib are known without these calls. */
+ * names the function that queued it, how long before, and how many tasks lay before it. Queues of GLib, libuv and Qt are known without these
+ * calls. */
 
 /* The calling thread queues a task: say it just before the task is put into its queue. Keep the id with the task. `queue` is any address
  * that stands for the queue, borrowed for nothing (it is a number; an ordinal of it leaves); NULL: the one queue that has no other name, which is that of

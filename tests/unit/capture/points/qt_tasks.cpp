@@ -224,6 +224,33 @@ extern "C" void child_takes_back(void)
     QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
 }
 
+// More events than are followed, all delivered; and as many that are removed.
+extern "C" void child_floods(void)
+{
+    Application application(argument_count, arguments);
+    QObject receiver;
+    qt_deliver_some(&receiver);
+    for (int i = 0; i < QT_FLOOD; i++) {
+        QCoreApplication::postEvent(&receiver, new QEvent(QEvent::User));
+    }
+    QCoreApplication::sendPostedEvents();
+    for (int i = 0; i < QT_FLOOD; i++) {
+        QCoreApplication::postEvent(&receiver, new QEvent(QEvent::User));
+    }
+    QCoreApplication::removePostedEvents(&receiver);
+}
+
+// Timers of an object that goes, and one of an object that stays.
+extern "C" void child_deletes_what_has_timers(void)
+{
+    new Application(argument_count, arguments);
+    QObject object;
+    object.startTimer(60000);
+    (new QObject)->startTimer(60000);
+    object.startTimer(60000);
+    object.startTimer(60000);
+}
+
 // An exception that leaves an event's handler, and that the application's notify() catches.
 extern "C" void child_throws(void)
 {

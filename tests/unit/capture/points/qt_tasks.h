@@ -3,6 +3,10 @@
 #ifndef SBX_TEST_QT_TASKS_H
 #define SBX_TEST_QT_TASKS_H
 
+enum {
+    QT_FLOOD = 1000 /* events at once: many more than are followed */
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -10,6 +14,8 @@ extern "C" {
 void child_uses_one_queue(void);
 void child_uses_two_queues(void);
 void child_takes_back(void);
+void child_floods(void);
+void child_deletes_what_has_timers(void);
 void child_throws(void);
 void child_nests(void);
 

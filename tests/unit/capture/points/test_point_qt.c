@@ -102,6 +102,28 @@ static void test_what_is_taken_back_lies_nowhere(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+static void test_of_a_flood_of_events_all_are_counted_where_they_begin_or_are_taken_back(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_floods);
+    const struct sbx_queue_entry *queue = &snapshot->queues[0];
+    assert_int_equal(snapshot->queue_count, 1);
+    assert_true(queue->queued >= 2 * QT_FLOOD);
+    assert_int_equal(queue->queued, queue->begun + queue->cancelled);
+    assert_in_range(queue->cancelled, QT_FLOOD, QT_FLOOD + 8); /* Qt's own */
+    assert_true(queue->begun >= QT_FLOOD);
+    assert_int_equal(count_open(snapshot), 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_timers_of_an_object_that_is_gone_lie_nowhere(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_deletes_what_has_timers);
+    assert_int_equal(count_open(snapshot), 1); /* of the object that stays */
+    sbx_snapshot_destroy(snapshot);
+}
+
 static void test_exceptions_and_loops_inside_leave_handlers_as_ever(void **state)
 {
     (void)state;
@@ -140,6 +162,8 @@ int main(void)
         cmocka_unit_test(test_each_sort_of_task_is_told_with_who_queued_it),
         cmocka_unit_test(test_what_goes_to_another_thread_comes_there_as_ever),
         cmocka_unit_test(test_what_is_taken_back_lies_nowhere),
+        cmocka_unit_test(test_of_a_flood_of_events_all_are_counted_where_they_begin_or_are_taken_back),
+        cmocka_unit_test(test_timers_of_an_object_that_is_gone_lie_nowhere),
         cmocka_unit_test(test_exceptions_and_loops_inside_leave_handlers_as_ever),
         cmocka_unit_test(test_the_group_is_switched_by_itself_and_leaves_nothing),
     };

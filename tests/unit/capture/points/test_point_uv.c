@@ -95,6 +95,39 @@ static void test_work_is_done_and_told_with_who_queued_it(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+/* Two loops, many more at once than are followed. */
+static void child_has_two_loops(void)
+{
+    enum {
+        MANY = 150
+    };
+    static uv_work_t requests[MANY];
+    static uv_loop_t other;
+    child_expect(uv_loop_init(&loop) == 0 && uv_loop_init(&other) == 0, "two loops");
+    for (int i = 0; i < MANY; i++) {
+        requests[i].data = &loop;
+        child_expect(uv_queue_work(i % 2 == 0 ? &loop : &other, &requests[i], work, NULL) == 0, "it is queued");
+    }
+    uv_run(&loop, UV_RUN_DEFAULT);
+    uv_run(&other, UV_RUN_DEFAULT);
+    child_expect(worked == MANY, "all of it is done");
+    requests[0].data = &loop;
+    child_expect(uv_queue_work(&loop, &requests[0], work, follow) == 0, "one with an answer");
+    uv_run(&loop, UV_RUN_DEFAULT);
+    child_expect(uv_loop_close(&loop) == 0 && uv_loop_close(&other) == 0, "nothing is left in the loops");
+}
+
+static void test_the_pool_is_one_queue_whichever_loop_the_work_comes_from_and_each_work_counts_once(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_has_two_loops);
+    assert_int_equal(snapshot->queue_count, 1);
+    assert_int_equal(snapshot->queues[0].queued, 151);
+    assert_int_equal(snapshot->queues[0].begun, 151);
+    assert_int_equal(snapshot->queues[0].cancelled, 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
 static void child_has_the_points_out(void)
 {
     static uv_work_t request;
@@ -120,6 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_work_is_done_and_told_with_who_queued_it),
+        cmocka_unit_test(test_the_pool_is_one_queue_whichever_loop_the_work_comes_from_and_each_work_counts_once),
         cmocka_unit_test(test_the_group_is_switched_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
