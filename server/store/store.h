@@ -151,8 +151,8 @@ int sbx_store_put(struct sbx_store *store, const struct sbx_stall *stall, const 
                   int64_t received_ms, enum sbx_stored *stored_out);
 
 /* The machine that these ids belong to is to be forgotten: whatever carries one goes with all that was made of it, and
- * what carries one is not kept any more when it comes later; sbx_store_put() then says BEFORE. `gone` (may be NULL) is
- * told each payload's id. Returns how many went, or -errno; then those told are gone and the rest is to be asked for
+ * what carries one is not kept any more when it comes later; sbx_store_put() then says BEFORE. Uploads go on
+ * meanwhile. `gone` (may be NULL) is told each payload's id, without a lock. Returns how many went, or -errno; then those told are gone and the rest is to be asked for
  * again. */
 int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTATING_ID_BYTES], int64_t now_ms,
                     void (*gone)(void *context, const uint8_t id[SBX_ID_BYTES]), void *context);
@@ -164,10 +164,10 @@ enum sbx_store_aged {
     SBX_AGED_SNAPSHOT = 1, /* all of it */
 };
 
-/* Take the oldest away that was received before `before_ms`: one transaction, so that an upload waits for one at most.
- * Returns 1 and its id, 0 when there is none, or -errno. */
-int sbx_store_age_one(struct sbx_store *store, enum sbx_store_aged what, int64_t before_ms,
-                      uint8_t id_out[SBX_ID_BYTES]);
+/* Take some of the oldest away that were received before `before_ms`: `max` at most, and no more than take some 20 ms; an upload waits
+ * for one such call at most. `gone` as above. Returns how many, 0 when there are no more, or -errno and none went. */
+int sbx_store_age(struct sbx_store *store, enum sbx_store_aged what, int64_t before_ms, size_t max,
+                  void (*gone)(void *context, const uint8_t id[SBX_ID_BYTES]), void *context);
 
 /* Behind the last of them: forget ids that machines wanted erased before `erased_before_ms`, and take what seems to have
  * come in the future for received now, else it would never be old. Returns 0 or -errno. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "sql_postgres.h"
 
@@ -85,7 +86,9 @@ static struct sbx_store_connection *find_free(struct sbx_store_handle *handle)
 
 void sbx_store_handle_lock(struct sbx_store_handle *handle)
 {
+    atomic_fetch_add(&handle->waiting, 1);
     pthread_mutex_lock(&handle->lock);
+    atomic_fetch_sub(&handle->waiting, 1);
     if (handle->connection_count == 1)
         return;
     struct sbx_store_connection *connection;
@@ -105,6 +108,18 @@ void sbx_store_handle_unlock(struct sbx_store_handle *handle)
         pthread_cond_signal(&handle->is_free);
     }
     pthread_mutex_unlock(&handle->lock);
+}
+
+bool sbx_store_handle_is_wanted(const struct sbx_store_handle *handle)
+{
+    return atomic_load(&handle->waiting) != 0;
+}
+
+void sbx_store_handle_stand_back(const struct sbx_store_handle *handle, unsigned max_ms)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (unsigned ms = 0; ms < max_ms && sbx_store_handle_is_wanted(handle); ms++)
+        nanosleep(&pause, NULL);
 }
 
 struct sbx_statement *sbx_store_handle_use(struct sbx_store_handle *handle, size_t index)

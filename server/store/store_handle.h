@@ -9,6 +9,7 @@
 #define SBX_STORE_HANDLE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,7 @@ struct sbx_store_handle {
     pthread_cond_t is_free; /* a connection of readers was given back */
     struct sbx_store_connection connections[SBX_STORE_CONNECTIONS_MAX];
     size_t connection_count;
+    _Atomic unsigned waiting; /* threads that are about to lock it */
     size_t statement_count;
 };
 
@@ -46,6 +48,11 @@ void sbx_store_handle_close(struct sbx_store_handle *handle); /* of a zeroed han
 
 void sbx_store_handle_lock(struct sbx_store_handle *handle);
 void sbx_store_handle_unlock(struct sbx_store_handle *handle);
+/* Does somebody wait for it now? */
+bool sbx_store_handle_is_wanted(const struct sbx_store_handle *handle);
+/* Let others have it for as long as any wait, for `max_ms` at most. Who locks it again and again leaves them nothing otherwise: a mutex
+ * goes to the thread that runs. The handle is not locked. */
+void sbx_store_handle_stand_back(const struct sbx_store_handle *handle, unsigned max_ms);
 
 /* The statement, reset and without values. The lock is held. */
 struct sbx_statement *sbx_store_handle_use(struct sbx_store_handle *handle, size_t index);

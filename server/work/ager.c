@@ -17,7 +17,7 @@
 
 enum {
     PASS_EVERY_S = 3600,
-    PAUSE_MS = 2,      /* behind each removal: whoever waits for the store has it now */
+    PAUSE_MS = 2,      /* behind each removal of what is sealed */
     SPOOL_DAYS = 30,   /* the longest that a machine keeps a payload (uploader/spool/spool_ages.h) */
     ROTATING_DAYS = 90 /* and that it goes on making payloads with one id (proto/erasure_format.h) */
 };
@@ -56,17 +56,22 @@ static void say(const struct sbx_ager *ager, const char *what, uint64_t count, i
     fflush(ager->boxes.log);
 }
 
+static void forget_rendering(void *context, const uint8_t id[SBX_ID_BYTES])
+{
+    const struct sbx_ager *ager = context;
+    sbx_renderings_remove(ager->boxes.renderings, id); /* what stays for want of a disk is found no more */
+}
+
 /* Payloads or snapshots, oldest first. Returns how many went, or -errno. */
 static int age(struct sbx_ager *ager, enum sbx_store_aged what, int64_t before_ms)
 {
-    uint8_t id[SBX_ID_BYTES];
     int result, count = 0;
-    while ((result = sbx_store_age_one(ager->boxes.store, what, before_ms, id)) > 0) {
-        sbx_renderings_remove(ager->boxes.renderings, id); /* what stays for want of a disk is found no more */
+    while ((result = sbx_store_age(ager->boxes.store, what, before_ms, SIZE_MAX, forget_rendering, ager)) > 0) {
         sbx_metrics_add(ager->boxes.metrics,
-                        what == SBX_AGED_PAYLOAD ? SBX_METRIC_AGED_PAYLOADS : SBX_METRIC_AGED_SNAPSHOTS, 1);
-        count++;
-        if (!pause_for(ager, PAUSE_MS))
+                        what == SBX_AGED_PAYLOAD ? SBX_METRIC_AGED_PAYLOADS : SBX_METRIC_AGED_SNAPSHOTS,
+                        (uint64_t)result);
+        count += result;
+        if (!pause_for(ager, 0))
             break;
     }
     say(ager, what == SBX_AGED_PAYLOAD ? "payloads" : "snapshots", (uint64_t)count, result < 0 ? result : 0);

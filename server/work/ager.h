@@ -7,7 +7,7 @@
  *            | the longest that a spool keeps it and this server keeps it sealed
  *   symbols  | that no stall asked for in 45 days (symbol_store.h)
  *
- * By the server's clock. One removal a transaction and a pause behind each, so that no upload waits for more than one. */
+ * By the server's clock. Some 20 ms of removals a transaction, and who waits for the store has it between them. */
 #ifndef SBX_AGER_H
 #define SBX_AGER_H
 

@@ -84,8 +84,17 @@ enum {
 
 void fixture_run_sql(const struct server_fixture *fixture, const char *sql)
 {
-    char path[128];
+    char path[128], why[300] = "";
     sqlite3 *db;
+    struct sbx_sql *sql_there;
+    if (fixture->options.database) {
+        if (sbx_sql_open_postgres(fixture->options.database, "SET search_path = stallbox", &sql_there, why,
+                                  sizeof(why)) < 0 ||
+            sbx_sql_execute(sql_there, sql) < 0)
+            die(sql);
+        sbx_sql_close(sql_there);
+        return;
+    }
     snprintf(path, sizeof(path), "%s/store.db", fixture->data_dir);
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
         sqlite3_busy_timeout(db, BUSY_MS) != SQLITE_OK || sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)

@@ -221,7 +221,7 @@ static void test_an_end_goes_with_its_stall_its_machine_or_its_age(void **state)
     uint8_t id[SBX_ID_BYTES];
     put(5, 1, 1, "abc");
     put_end(5, 1, SBX_END_ANSWERED, 9000);
-    assert_int_equal(sbx_store_age_one(store, SBX_AGED_SNAPSHOT, 1900, id), 1);
+    assert_int_equal(sbx_store_age(store, SBX_AGED_SNAPSHOT, 1900, 1, NULL, NULL), 1);
     assert_false(has_end(5));
     put_end(6, 1, SBX_END_ANSWERED, 9000); /* its stall never came */
     assert_int_equal(sbx_store_erase(store, rotating_id, 3000, NULL, NULL), 0);
@@ -282,7 +282,7 @@ static void test_a_stall_that_goes_leaves_no_kin_behind(void **state)
     put_kin(1, 11, 77, 13);
     put_kin(2, 13, 77, 0);
     const uint8_t id[SBX_ID_BYTES] = {2};
-    assert_int_equal(sbx_store_age_one(store, SBX_AGED_SNAPSHOT, 1002, gone), 1);
+    assert_int_equal(sbx_store_age(store, SBX_AGED_SNAPSHOT, 1002, 1, NULL, NULL), 1);
     assert_int_equal(sbx_store_snapshot(ALL, id, &row), 0);
     assert_int_equal(row.kin, 1);
     assert_int_equal(row.kin_held, 0);

@@ -145,8 +145,8 @@ static void test_age_takes_both_sides_away(void **state)
     put_a_week();
     assert_int_equal(sbx_store_forget_active(store, DAY + 1), 0);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(sbx_store_age_one(store, SBX_AGED_SNAPSHOT, (DAY + 2) * INT64_C(86400000), id), 1);
-    assert_int_equal(sbx_store_age_one(store, SBX_AGED_SNAPSHOT, (DAY + 2) * INT64_C(86400000), id), 0);
+        assert_int_equal(sbx_store_age(store, SBX_AGED_SNAPSHOT, (DAY + 2) * INT64_C(86400000), 1, NULL, NULL), 1);
+    assert_int_equal(sbx_store_age(store, SBX_AGED_SNAPSHOT, (DAY + 2) * INT64_C(86400000), 1, NULL, NULL), 0);
     assert_share(of_all("", 0, SBX_LAST_DAY, 0), 1, 5);
     assert_int_equal(sbx_store_forget_active(store, DAY + 2), 0);
     assert_share(of_all("", 0, SBX_LAST_DAY, 0), 0, 0);

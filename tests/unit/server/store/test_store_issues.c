@@ -335,7 +335,7 @@ static void test_what_people_say_survives_triage_anew_and_ageing(void **state)
     assert_int_equal(rows[0].hits, 3);
     assert_string_equal(rows[0].path, "on_click > f5");
     assert_int_equal(state_of(1), SBX_ISSUE_MUTED);
-    while (sbx_store_age_one(store, SBX_AGED_SNAPSHOT, INT64_MAX, id) > 0) {
+    while (sbx_store_age(store, SBX_AGED_SNAPSHOT, INT64_MAX, 1, NULL, NULL) > 0) {
     }
     assert_found(&query, "");
     put(&(struct stall){20, 7, 5, 2, 1, 3, 100, "cpu", NULL});

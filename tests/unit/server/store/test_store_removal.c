@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store_removal.c - while much goes, what comes is stored. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "started_server.h"
+#include "store.h"
+#include "store_handle.h"
+#include "store_place.h"
+
+enum {
+    STALLS = 600, /* of one machine; more than two batches */
+    WAIT_S = 60,
+};
+
+static struct sbx_store *store;
+static const uint8_t machine[SBX_ROTATING_ID_BYTES] = {7};
+
+static int set_up(void **state)
+{
+    char why[200] = "";
+    prepare_server(state);
+    return sbx_store_open(store_place_of(fixture.data_dir), "1", &store, why, sizeof(why));
+}
+
+static int tear_down(void **state)
+{
+    sbx_store_close(store);
+    return remove_server(state);
+}
+
+static int put(uint32_t name, const uint8_t *rotating_id)
+{
+    struct sbx_stall stall = {.session_id = {1},
+                              .app_build_id = {1},
+                              .app_build_id_bytes = 8,
+                              .created_day = 20000,
+                              .sampling = {.weight = 1, .one_in = 1},
+                              .trigger = {.kind = SBX_TRIGGER_ANR, .duration_ns = 1000000, .threshold_ms = 5}};
+    enum sbx_stored stored;
+    memcpy(stall.payload_id, &name, sizeof(name));
+    stall.has_rotating_id = rotating_id != NULL;
+    if (rotating_id)
+        memcpy(stall.rotating_id, rotating_id, sizeof(stall.rotating_id));
+    return sbx_store_put(store, &stall, "x", 1, 1000, &stored);
+}
+
+static void put_many(void)
+{
+    for (uint32_t name = 1; name <= STALLS; name++)
+        assert_int_equal(put(name, machine), 0);
+}
+
+static int64_t left(void)
+{
+    return store_number(fixture.data_dir, "SELECT COUNT(*) FROM rotating");
+}
+
+/* ---- an upload that comes in the middle ---- */
+
+struct upload {
+    pthread_t thread;
+    bool has_begun, is_stored;
+    int64_t left_behind; /* how many there were then still to go */
+    int gone;
+};
+
+static void *run_upload(void *context)
+{
+    struct upload *upload = context;
+    upload->is_stored = put(STALLS + 1, NULL) == 0;
+    return NULL;
+}
+
+/* Of the first that is gone: an upload comes, and has to be stored before the erasure goes on. */
+static void upload_meanwhile(void *context, const uint8_t id[SBX_ID_BYTES])
+{
+    struct upload *upload = context;
+    struct timespec until;
+    (void)id;
+    upload->gone++;
+    if (upload->has_begun)
+        return;
+    upload->has_begun = true;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += WAIT_S;
+    assert_int_equal(pthread_create(&upload->thread, NULL, run_upload, upload), 0);
+    if (pthread_timedjoin_np(upload->thread, NULL, &until) == 0)
+        upload->thread = 0;
+    upload->left_behind = upload->is_stored ? left() : -1;
+}
+
+static void assert_uploaded_meanwhile(struct upload *upload)
+{
+    if (upload->thread)
+        pthread_join(upload->thread, NULL);
+    assert_int_equal(upload->gone, STALLS);
+    assert_in_range(upload->left_behind, 1, STALLS - 1);
+    assert_int_equal(left(), 0);
+}
+
+/* Symptom: the lock was held from the first stall of a machine to its last: thousands of them kept every upload waiting. */
+static void test_an_upload_is_stored_while_a_machine_is_erased(void **state)
+{
+    (void)state;
+    struct upload upload = {.gone = 0};
+    put_many();
+    assert_int_equal(sbx_store_erase(store, machine, 2000, upload_meanwhile, &upload), STALLS);
+    assert_uploaded_meanwhile(&upload);
+}
+
+static void test_an_upload_is_stored_while_stalls_age_out(void **state)
+{
+    (void)state;
+    struct upload upload = {.gone = 0};
+    int batches = 0;
+    put_many();
+    while (sbx_store_age(store, SBX_AGED_SNAPSHOT, 1001, SIZE_MAX, upload_meanwhile, &upload) > 0)
+        batches++;
+    if (upload.thread)
+        pthread_join(upload.thread, NULL);
+    assert_in_range(batches, 2, STALLS); /* several at a time, and not all */
+    assert_int_equal(upload.gone, STALLS + 1);
+    assert_in_range(upload.left_behind, 1, STALLS - 1);
+}
+
+/* ---- whose turn it is ---- */
+
+static struct sbx_store_handle handle;
+static bool had_it; /* under the handle's lock */
+
+static void *take_it(void *context)
+{
+    (void)context;
+    sbx_store_handle_lock(&handle);
+    had_it = true;
+    sbx_store_handle_unlock(&handle);
+    return NULL;
+}
+
+static void test_who_waits_for_the_store_has_it_before_the_next_batch(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    char path[128], why[200] = "";
+    snprintf(path, sizeof(path), "%s/any.db", fixture.data_dir);
+    assert_int_equal(sbx_store_handle_open(&handle, path, "", NULL, 0, why, sizeof(why)), 0);
+    sbx_store_handle_stand_back(&handle, WAIT_S * 1000); /* nobody waits: at once */
+    sbx_store_handle_lock(&handle);
+    assert_int_equal(pthread_create(&thread, NULL, take_it, NULL), 0);
+    while (!sbx_store_handle_is_wanted(&handle))
+        sleep_ms(1);
+    sbx_store_handle_unlock(&handle);
+    sbx_store_handle_stand_back(&handle, WAIT_S * 1000);
+    sbx_store_handle_lock(&handle);
+    assert_true(had_it);
+    sbx_store_handle_unlock(&handle);
+    pthread_join(thread, NULL);
+    sbx_store_handle_close(&handle);
+}
+
+int main(void)
+{
+#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(test_an_upload_is_stored_while_a_machine_is_erased),
+        STORE_TEST(test_an_upload_is_stored_while_stalls_age_out),
+        STORE_TEST(test_who_waits_for_the_store_has_it_before_the_next_batch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
