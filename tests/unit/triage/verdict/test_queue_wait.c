@@ -246,6 +246,125 @@ static void test_where_objects_are_hidden_a_queue_of_the_same_sort_is_enough(voi
     assert_int_equal(report_of_rows()->verdict.cause, SBX_CAUSE_QUEUE);
 }
 
+/* ---- waits that ended, over hops ---- */
+
+/* Main's wait ended 20 ms before the trigger: WORKER let it go. */
+static void end_the_wait(void)
+{
+    sbx_scene_destroy(scene);
+    scene = sbx_scene_create(4, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    row_count = 0;
+    add((struct sbx_build_record){.kind = SBX_RECORD_COND,
+                                  .op = SBX_OP_COND_WAIT,
+                                  .begin_us = MS(-990),
+                                  .end_us = MS(-20),
+                                  .cpu_us = 1,
+                                  .stack = sbx_scene_stack(scene, "show_thumbnail < main"),
+                                  .peer = WORKER + 1,
+                                  .wait = 40});
+    add((struct sbx_build_record){.thread = WORKER,
+                                  .kind = SBX_RECORD_WAKE,
+                                  .op = SBX_OP_COND_SIGNAL,
+                                  .begin_us = MS(-20),
+                                  .end_us = MS(-20),
+                                  .stack = sbx_scene_stack(scene, "decode < run"),
+                                  .peer = MAIN + 1,
+                                  .wait = 40});
+    compute(WORKER, "decode < run");
+}
+
+/* The task that `from` queued at `queued_us`, and that `runner` ran from `begin_us` on. */
+static void put_task(uint32_t queue, uint32_t runner, int64_t queued_us, int64_t begin_us, int64_t end_us,
+                     uint32_t from, const char *stack, uint32_t hop)
+{
+    put_run(SBX_OP_TASK, queue, runner, begin_us, end_us, from, stack, hop);
+    rows[row_count - 2].begin_us = queued_us;
+}
+
+static void test_a_wait_is_followed_over_two_hops_to_the_task_that_the_thread_queued(void **state)
+{
+    (void)state;
+    end_the_wait();
+    put_task(POOL, HOLDER, MS(-988), MS(-100), MS(-90), MAIN, "show_thumbnail < main", 4); /* main's, which lay */
+    put_task(LOOP, WORKER, MS(-95), MS(-60), MS(-19), HOLDER, "read_file < run", 5);       /* queued in that */
+    put_task(POOL, HOLDER, MS(-999), MS(-995), MS(-101), 3, "prefetch_album < run", 6);    /* behind which it lay */
+    const struct sbx_report *report = report_of_rows();
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_QUEUE);
+    assert_int_equal(report->verdict.culprit_thread, HOLDER);
+    assert_non_null(strstr(sbx_scene_evidence(report, "queue"), "show_thumbnail"));
+    assert_null(strstr(sbx_scene_evidence(report, "queue"), "probably"));
+    assert_non_null(strstr(sbx_scene_evidence(report, "blocker"), "queued by prefetch_album"));
+}
+
+static void test_a_wait_whose_hops_lead_to_another_threads_task_is_a_wait(void **state)
+{
+    (void)state;
+    end_the_wait();
+    put_task(POOL, HOLDER, MS(-988), MS(-100), MS(-90), 3, "on_timer < run", 4); /* not main's */
+    put_task(LOOP, WORKER, MS(-95), MS(-60), MS(-19), HOLDER, "read_file < run", 5);
+    put_task(POOL, HOLDER, MS(-999), MS(-995), MS(-101), 3, "prefetch_album < run", 6);
+    assert_int_equal(report_of_rows()->verdict.cause, SBX_CAUSE_WAIT);
+}
+
+static void test_a_timer_that_is_waited_for_lies_in_no_queue(void **state)
+{
+    (void)state;
+    end_the_wait();
+    put_run(SBX_OP_G_TIMEOUT_ADD, 0, WORKER, MS(-60), MS(-19), MAIN, "show_thumbnail < main", 4);
+    rows[row_count - 2].begin_us = MS(-985); /* on another thread's context, and due much later */
+    assert_int_equal(report_of_rows()->verdict.cause, SBX_CAUSE_WAIT);
+}
+
+/* ---- numbers of queues ---- */
+
+static void test_the_rate_of_a_queue_is_told_with_what_lay_in_it(void **state)
+{
+    (void)state;
+    lie_behind_another();
+    put_queue(SBX_OP_G_THREAD_POOL_PUSH, POOL, 3, 120, 80);
+    const struct sbx_report *report = report_of_rows();
+    assert_string_equal(sbx_scene_evidence(report, "rate"),
+                        "in the last 4.3 s 120 tasks came into that queue, and 80 were begun");
+}
+
+static void test_the_rate_of_another_queue_is_not_told(void **state)
+{
+    (void)state;
+    lie_behind_another();
+    put_queue(SBX_OP_G_THREAD_POOL_PUSH, LOOP, 3, 120, 80);
+    const struct sbx_report *report = report_of_rows();
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_QUEUE);
+    assert_null(sbx_scene_evidence(report, "rate"));
+}
+
+static void test_what_was_pending_is_told_with_the_oldest_of_it(void **state)
+{
+    (void)state;
+    put_queue(SBX_OP_G_IDLE_ADD, LOOP, 40, 50, 10);
+    put_lying(SBX_OP_G_IDLE_ADD, LOOP, MS(-300), 3, "on_scroll < run", 5);
+    put_lying(SBX_OP_G_SOURCE_ATTACH, LOOP, MS(-700), HOLDER, "request_theme < run", 6); /* the same queue */
+    put_lying(SBX_OP_G_THREAD_POOL_PUSH, POOL, MS(-900), 3, "prefetch < run", 7);        /* another */
+    put_lying(SBX_OP_G_TIMEOUT_ADD, 0, MS(-950), 3, "arm_autosave < run", 8);            /* none */
+    const struct sbx_report *report = report_of_rows();
+    const char *pending = sbx_scene_evidence(report, "pending");
+    assert_non_null(pending);
+    assert_non_null(strstr(pending, "40 tasks lay in one queue"));
+    assert_non_null(strstr(pending, "the oldest for 700 ms, queued by request_theme"));
+}
+
+static void test_one_task_or_young_ones_are_not_told_as_pending(void **state)
+{
+    (void)state;
+    put_queue(SBX_OP_G_IDLE_ADD, LOOP, 1, 50, 49);
+    put_lying(SBX_OP_G_IDLE_ADD, LOOP, MS(-300), 3, "on_scroll < run", 5);
+    assert_null(sbx_scene_evidence(report_of_rows(), "pending"));
+    end_scene(state);
+    (void)begin(state);
+    put_queue(SBX_OP_G_IDLE_ADD, LOOP, 2, 50, 48);
+    put_lying(SBX_OP_G_IDLE_ADD, LOOP, MS(-30), 3, "on_scroll < run", 5);
+    assert_null(sbx_scene_evidence(report_of_rows(), "pending"));
+}
+
 #define SCENE(test) cmocka_unit_test_setup_teardown(test, begin, end_scene)
 
 int main(void)
@@ -259,6 +378,13 @@ int main(void)
         SCENE(test_a_thread_that_was_started_meanwhile_does_not_hide_the_task),
         SCENE(test_what_an_open_wait_is_for_is_said_to_be_probable_and_lowers_the_confidence),
         SCENE(test_where_objects_are_hidden_a_queue_of_the_same_sort_is_enough),
+        SCENE(test_a_wait_is_followed_over_two_hops_to_the_task_that_the_thread_queued),
+        SCENE(test_a_wait_whose_hops_lead_to_another_threads_task_is_a_wait),
+        SCENE(test_a_timer_that_is_waited_for_lies_in_no_queue),
+        SCENE(test_the_rate_of_a_queue_is_told_with_what_lay_in_it),
+        SCENE(test_the_rate_of_another_queue_is_not_told),
+        SCENE(test_what_was_pending_is_told_with_the_oldest_of_it),
+        SCENE(test_one_task_or_young_ones_are_not_told_as_pending),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
