@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,10 +54,96 @@ static void test_a_forked_child_knows_the_names_that_were_said_before(void **sta
     sbx_snapshot_destroy(snapshot);
 }
 
+enum {
+    CHILDREN = 100,
+    AT_ONCE = 10
+};
+
+static enum stallbox_result again_while_it_takes_its_time(enum stallbox_result (*call)(void))
+{
+    enum stallbox_result result = call();
+    while (result == STALLBOX_TIMED_OUT) {
+        result = call();
+    }
+    return result;
+}
+
+static enum stallbox_result start_here(void)
+{
+    return stallbox_start(NULL);
+}
+
+static enum stallbox_result keep_a_snapshot(void)
+{
+    return stallbox_snapshot(20000);
+}
+
+static void forks_a_hundred(void)
+{
+    struct stallbox_options options = stalling_options();
+    alarm(240);
+    stalling_start(&options);
+    for (int i = 0; i < CHILDREN; i += AT_ONCE) {
+        for (int k = 0; k < AT_ONCE; k++) {
+            if (fork() == 0) {
+                enum stallbox_result result = again_while_it_takes_its_time(start_here);
+                exit((result != STALLBOX_OK && result != STALLBOX_ALREADY_RUNNING) ||
+                     again_while_it_takes_its_time(keep_a_snapshot) != STALLBOX_OK);
+            }
+        }
+        for (int k = 0; k < AT_ONCE; k++) {
+            int status = -1;
+            stalling_expect(wait(&status) > 0 && status == 0, "a child makes a snapshot");
+        }
+    }
+    stallbox_stop(5000);
+}
+
+static void read_header(const char *folder, const char *name, struct sbx_recording_header *header_out)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(fread(header_out, sizeof *header_out, 1, file), 1);
+    fclose(file);
+}
+
+static void test_a_hundred_children_have_a_hundred_snapshots_and_sessions(void **state)
+{
+    static struct sbx_recording_header headers[CHILDREN];
+    static const uint8_t zero[16];
+    char folder[128];
+    int count = 0;
+    (void)state;
+    stalling_process_run(forks_a_hundred);
+    snprintf(folder, sizeof folder, "%s/raw", stalling_process_spool());
+    DIR *listing = opendir(folder);
+    assert_non_null(listing);
+    for (struct dirent *entry; (entry = readdir(listing)) != NULL;) {
+        if (entry->d_name[0] != '.') {
+            assert_true(count < CHILDREN);
+            read_header(folder, entry->d_name, &headers[count++]);
+        }
+    }
+    closedir(listing);
+    assert_int_equal(count, CHILDREN); /* one with the id of another would have replaced its file */
+    for (int i = 0; i < count; i++) {
+        assert_memory_not_equal(headers[i].snapshot_id, zero, sizeof zero);
+        assert_memory_not_equal(headers[i].session_id, zero, sizeof zero);
+        for (int k = 0; k < i; k++) {
+            assert_memory_not_equal(headers[i].snapshot_id, headers[k].snapshot_id, sizeof zero);
+            assert_memory_not_equal(headers[i].session_id, headers[k].session_id, sizeof zero);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_forked_child_knows_the_names_that_were_said_before,
+                                        stalling_process_set_up, stalling_process_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_hundred_children_have_a_hundred_snapshots_and_sessions,
                                         stalling_process_set_up, stalling_process_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
