@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""web.py - web servers with workers: nginx, Apache, php-fpm, gunicorn."""
+"""web.py - web servers with workers: nginx, haproxy, Apache, php-fpm, gunicorn."""
 import http.client
 import os
 import shutil
 import signal
 import subprocess
 import threading
+import time
 
 from stage import Skip, children_of, is_alive, listens, need, need_root, wait_for
 
@@ -124,6 +125,68 @@ http {{ log_format short '$request $status $body_bytes_sent'; access_log {stage.
     stage.expected = ["died by SIGSEGV"]
 
 
+# ---- haproxy ----
+
+
+def haproxy(stage):
+    """A master that puts itself into its own place at each reload, and a worker with threads that changes its root and its user."""
+    program = need("haproxy")
+    need_root()
+    port = stage.port()
+    os.mkdir(stage.folder + "/empty")
+    settings = stage.file("haproxy.cfg", f"""
+global
+    user nobody
+    group nogroup
+    nbthread 2
+    chroot {stage.folder}/empty
+defaults
+    mode http
+    timeout connect 30s
+    timeout client 30s
+    timeout server 30s
+frontend front
+    bind 127.0.0.1:{port}
+    http-request return status 200 content-type text/plain string "served" if {{ path / }}
+    default_backend nowhere
+backend nowhere
+""")
+    process = stage.start([program, "-W", "-db", "-f", settings])
+    wait_for(lambda: is_served(port), "answer of haproxy")
+    master = stage.main_pid(process)
+    workers = wait_for(lambda: len(children_of(master)) == 1 and children_of(master), "worker")
+    stage.watch(master)
+    stage.watch_any(*workers)
+    load(stage, "answers", port)
+    load(stage, "errors", port, "/nothing", requests=5)
+
+    def reload(seen):
+        """A worker that was not there. The old one leaves when it likes. Bare or recorded, a master that has just begun may miss the signal."""
+        asked = 0
+        def look():
+            nonlocal asked
+            if time.monotonic() - asked > 5:
+                os.kill(master, signal.SIGUSR2)
+                asked = time.monotonic()
+            return [pid for pid in children_of(master) if pid not in seen]
+        return wait_for(look, "new worker")
+    seen = set()
+    for turn in ("a reload", "another"):
+        seen |= set(children_of(master))
+        workers = reload(seen)
+        wait_for(lambda: is_served(port), "answer after a reload")
+        stage.watch(master)  # it called exec of itself
+        stage.watch_any(*workers)
+        load(stage, "answers after " + turn, port, keep=False)
+    with open(f"/proc/{workers[0]}/status", encoding="utf-8") as file:
+        stage.say("rights", *[line.split() for line in file if line.startswith(("Uid", "Gid", "Groups", "CapEff", "CapPrm", "SigIgn"))])
+    stage.say("root", os.readlink(f"/proc/{workers[0]}/root"))
+    stage.run("settings", [program, "-c", "-f", settings])
+    stage.end("end", process)
+    stage.log("log", stage.folder + "/out", pid=r"(?<=\()\d+(?=\))", count=r"(?<=[FB]E: )\d+",
+              drop="Former worker|Proxy .* stopped", once=True)
+
+
 # ---- Apache ----
 
 
@@ -238,7 +301,7 @@ request_terminate_timeout = 2s
     stage.say("an answer that never comes", ask_fpm(stage, port, hangs))
     stage.say("answer", ask_fpm(stage, port, page))
     victim = wait_for(lambda: len(children_of(master)) == 2 and children_of(master), "workers")
-    kill_one(master, victim[0], signal.SIGKILL, 2)
+    kill_one(master, victim[-1], signal.SIGKILL, 2)  # the younger: the other may be ending by itself, after ten requests
     old = children_of(master)
     os.kill(master, signal.SIGUSR2)  # executes itself anew
     wait_for(lambda: len(children_of(master)) == 2 and not set(children_of(master)) & set(old), "workers after a reload")
@@ -328,5 +391,5 @@ def gunicorn_gevent(stage):
 
 FAMILIES = {
     "nginx": nginx, "apache_prefork": apache_prefork, "apache_event": apache_event, "php_fpm": php_fpm, "gunicorn_sync": gunicorn_sync,
-    "gunicorn_gthread": gunicorn_gthread, "gunicorn_gevent": gunicorn_gevent,
+    "gunicorn_gthread": gunicorn_gthread, "gunicorn_gevent": gunicorn_gevent, "haproxy": haproxy,
 }
