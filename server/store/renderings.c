@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "store_handle.h"
@@ -37,6 +38,7 @@ enum {
     OLDEST_TURN,
     DROP_TURN,
     READ_ONE,
+    NEXT_ID,
     STATEMENTS,
 };
 static const char *const sql[STATEMENTS] = {
@@ -51,6 +53,7 @@ static const char *const sql[STATEMENTS] = {
     [ADD_ONE] = "INSERT INTO rendering(turn, id, kind, bytes, body) VALUES(?1, ?2, ?3, ?4, ?5)",
     [OLDEST_TURN] = "SELECT turn FROM rendering ORDER BY turn LIMIT 1",
     [DROP_TURN] = "DELETE FROM rendering WHERE turn = ?1",
+    [NEXT_ID] = "SELECT id FROM rendering WHERE id > ?1 ORDER BY id LIMIT 1",
     [READ_ONE] = "SELECT body FROM rendering WHERE id = ?1 AND kind = ?2",
 };
 
@@ -232,7 +235,7 @@ static int drop(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES
     struct sbx_statement *statement = sbx_store_handle_use(&renderings->handle, DROP_ONE);
     sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
-    if (result == 0 && is_for_good)
+    if (result == 0 && is_for_good && sbx_sql_changes(renderings->handle.db) > 0) /* most stalls are never looked at */
         sbx_sql_checkpoint(renderings->handle.db, true);
     sbx_store_handle_unlock(&renderings->handle);
     return result;
@@ -246,6 +249,40 @@ int sbx_renderings_drop(struct sbx_renderings *renderings, const uint8_t id[SBX_
 int sbx_renderings_remove(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES])
 {
     return drop(renderings, id, true);
+}
+
+/* The id behind this one. Returns 1, 0 or -errno. */
+static int next_id(struct sbx_renderings *renderings, uint8_t id[SBX_ID_BYTES])
+{
+    sbx_store_handle_lock(&renderings->handle);
+    struct sbx_statement *statement = sbx_store_handle_use(&renderings->handle, NEXT_ID);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
+    int result = sbx_store_step(statement);
+    if (result > 0 && sbx_column_bytes(statement, 0) == SBX_ID_BYTES)
+        memcpy(id, sbx_column_blob(statement, 0), SBX_ID_BYTES);
+    else if (result > 0)
+        result = -EIO;
+    sbx_statement_reset(statement);
+    sbx_statement_clear(statement);
+    sbx_store_handle_unlock(&renderings->handle);
+    return result;
+}
+
+int sbx_renderings_sweep(struct sbx_renderings *renderings,
+                         int (*is_there)(void *context, const uint8_t id[SBX_ID_BYTES]), void *context)
+{
+    uint8_t id[SBX_ID_BYTES] = {0};
+    int result, count = 0;
+    while ((result = next_id(renderings, id)) > 0) {
+        result = is_there(context, id);
+        if (result == 0) {
+            result = sbx_renderings_remove(renderings, id);
+            count++;
+        }
+        if (result < 0)
+            return result;
+    }
+    return result < 0 ? result : count;
 }
 
 uint64_t sbx_renderings_bytes(struct sbx_renderings *renderings)

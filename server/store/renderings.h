@@ -43,6 +43,11 @@ int sbx_renderings_drop(struct sbx_renderings *renderings, const uint8_t id[SBX_
 /* The same for good: nothing of them stays in the journal either. Returns 0 or -errno. */
 int sbx_renderings_remove(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES]);
 
+/* Remove those of payloads that are not there any more: `is_there` says 1, 0, or -errno when it does not know. Another server of the same
+ * store takes payloads away without a word to this one. Returns how many payloads they were of, or -errno: what is not known stays. */
+int sbx_renderings_sweep(struct sbx_renderings *renderings,
+                         int (*is_there)(void *context, const uint8_t id[SBX_ID_BYTES]), void *context);
+
 uint64_t sbx_renderings_bytes(struct sbx_renderings *renderings);
 
 #endif

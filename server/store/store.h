@@ -177,6 +177,9 @@ int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased
 int sbx_store_envelope(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES],
                        struct sbx_byte_buffer *envelope_out);
 
+/* Are the bytes of this payload still there, in the database or outside? 1, 0 or -errno. */
+int sbx_store_has_payload(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES]);
+
 /* ---- triage's side ---- */
 
 /* How a stall ended, told apart from it. */

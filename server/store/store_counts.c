@@ -73,6 +73,18 @@ int sbx_store_look(struct sbx_store *store)
     return result > 0 ? 0 : result < 0 ? result : -EIO;
 }
 
+int sbx_store_has_payload(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES])
+{
+    sbx_store_handle_lock(&store->reader);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->reader, SBX_READER_HAS_PAYLOAD);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
+    int result = sbx_store_step(statement);
+    sbx_statement_reset(statement);
+    sbx_statement_clear(statement);
+    sbx_store_handle_unlock(&store->reader);
+    return result;
+}
+
 int sbx_store_count(const struct sbx_store_view *view, struct sbx_store_counts *counts_out)
 {
     return count_rows(view, view->app ? SBX_READER_COUNT_OF_APP : SBX_READER_COUNT_ROWS, counts_out);

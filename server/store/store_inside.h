@@ -141,6 +141,7 @@ enum sbx_reader_statement {
     SBX_READER_ISSUES_AFTER,
     SBX_READER_FIND_ADDRESS,
     SBX_READER_LOOK,
+    SBX_READER_HAS_PAYLOAD,
     SBX_READER_STATEMENTS
 };
 extern const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS];

@@ -140,6 +140,7 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
         " AND " IS_SEEN_ISSUE " LIMIT 1",
     /* One step down an index, however much there is. */
     [SBX_READER_LOOK] = "SELECT MAX(num) FROM issue",
+    [SBX_READER_HAS_PAYLOAD] = "SELECT 1 FROM snapshot WHERE id = ?1 AND bytes > 0",
     [SBX_READER_READ_END] = "SELECT e.how, e.signal, e.duration_ns FROM snapshot s JOIN stall_end e ON e.first = s.id"
                             " AND e.session = s.session WHERE s.id = ?1",
 };

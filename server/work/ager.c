@@ -91,11 +91,17 @@ static int age_sealed(struct sbx_ager *ager, int64_t before_ms)
     return result < 0 ? result : count;
 }
 
+static int has_payload(void *context, const uint8_t id[SBX_ID_BYTES])
+{
+    return sbx_store_has_payload(context, id);
+}
+
 /* What fails is tried again in the next pass. */
 static void pass(struct sbx_ager *ager)
 {
     int64_t now = sbx_wall_clock_ms(), erased_before_ms = INT64_MIN;
-    int gone = 0, result;
+    int gone = 0, result = sbx_renderings_sweep(ager->boxes.renderings, has_payload, ager->boxes.store);
+    say(ager, "reports without a payload", result > 0 ? (uint64_t)result : 0, result < 0 ? result : 0);
     if (ager->payload_days != 0) {
         int64_t before_ms = now - ager->payload_days * DAY_MS;
         result = age(ager, SBX_AGED_PAYLOAD, before_ms);

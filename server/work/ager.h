@@ -2,6 +2,7 @@
 /* ager.h - what is old enough goes, once an hour, while everything else goes on.
  *
  *   payload  | as it came, and sealed ones that nobody opened: after payload_days; reports made of it with it
+ *            | (and reports of payloads that another server of the same store took away)
  *   snapshot | what was said of it, its part of an issue: after retention_days
  *   erased   | the ids of machines that wanted to be forgotten: as long as anything of them could still come, which is
  *            | the longest that a spool keeps it and this server keeps it sealed

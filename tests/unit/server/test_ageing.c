@@ -234,6 +234,23 @@ static void test_col_12_what_fewer_than_k_machines_sent_is_not_shown(void **stat
         envelope_finish(&rare[i]);
 }
 
+/* Symptom: where several servers share a database, a report stayed with each that had shown it, after another one erased its stall. */
+static void test_a_report_whose_payload_another_server_took_away_goes(void **state)
+{
+    (void)state;
+    struct envelope kept = put(SBX_SCENARIO_SLEEP, 1, 1), taken = put(SBX_SCENARIO_SLEEP, 2, 2);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", kept.id, ".folded"), 200);
+    double bytes = metric(fixture.port, "stallbox_renderings_bytes");
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", taken.id, ".folded"), 200);
+    assert_true(metric(fixture.port, "stallbox_renderings_bytes") > bytes && bytes > 0);
+    fixture_stop(&fixture);
+    fixture_run_sql(&fixture, "UPDATE snapshot SET id = randomblob(16) WHERE seq = 2"); /* beside this server */
+    fixture_start(&fixture);
+    expect_metric("stallbox_renderings_bytes", bytes);
+    envelope_finish(&kept);
+    envelope_finish(&taken);
+}
+
 /* A build of the application that few machines run tells who they are, in an issue that all have. */
 static void test_col_12_a_rare_build_is_not_shown_within_a_common_issue(void **state)
 {
@@ -273,6 +290,7 @@ int main(void)
         CASE(test_for_ever_is_for_ever),
         CASE(test_who_wanted_to_be_forgotten_is_remembered_as_long_as_anything_can_come),
         CASE(test_uploads_go_on_while_much_is_old),
+        CASE(test_a_report_whose_payload_another_server_took_away_goes),
         CASE(test_col_12_what_fewer_than_k_machines_sent_is_not_shown),
         CASE(test_col_12_a_rare_build_is_not_shown_within_a_common_issue),
     };

@@ -6,11 +6,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "renderings.h"
 #include "started_server.h"
+#include "store.h"
 
 static struct sbx_renderings *open_cache(const char *version, uint64_t bytes_max)
 {
@@ -149,6 +151,62 @@ static void test_a_broken_file_is_thrown_away(void **state)
     sbx_renderings_close(renderings);
 }
 
+static struct sbx_store *store;
+
+static int put_in_store(uint8_t name)
+{
+    struct sbx_stall stall = {.payload_id = {name}, .sampling = {.weight = 1, .one_in = 1}};
+    enum sbx_stored stored;
+    stall.has_rotating_id = true;
+    stall.rotating_id[0] = name;
+    return sbx_store_put(store, &stall, "x", 1, 1000, &stored);
+}
+
+static int is_in_store(void *context, const uint8_t id[SBX_ID_BYTES])
+{
+    (void)context;
+    return sbx_store_has_payload(store, id);
+}
+
+static int does_not_answer(void *context, const uint8_t id[SBX_ID_BYTES])
+{
+    (void)context, (void)id;
+    return -EIO;
+}
+
+/* Two servers over one store, each with reports of its own; the first erases one machine's stalls. */
+static void test_reports_of_what_another_server_erased_are_swept(void **state)
+{
+    (void)state;
+    enum {
+        STALLS = 200
+    };
+    const uint8_t machine[SBX_ROTATING_ID_BYTES] = {7};
+    char why[200] = "", other_dir[100];
+    struct sbx_renderings *first = open_cache("1", 1 << 20), *second;
+    assert_int_equal(sbx_store_open(fixture.data_dir, "1", &store, why, sizeof(why)), 0);
+    snprintf(other_dir, sizeof(other_dir), "%s/symbols",
+             fixture.data_dir); /* any folder that goes with the fixture's */
+    assert_true(mkdir(other_dir, 0700) == 0 || errno == EEXIST);
+    assert_int_equal(sbx_renderings_open(other_dir, "1", 1 << 20, &second, why, sizeof(why)), 0);
+    for (int name = 1; name <= STALLS; name++) {
+        assert_int_equal(put_in_store((uint8_t)name), 0);
+        put(first, (uint8_t)name, 10);
+        put(second, (uint8_t)name, 10);
+    }
+    assert_int_equal(sbx_store_erase(store, machine, 2000, NULL, NULL), 1);
+    assert_int_equal(sbx_renderings_sweep(second, does_not_answer, NULL), -EIO);
+    assert_true(has(second, 7)); /* what is not known to be gone stays */
+    assert_int_equal(sbx_renderings_sweep(second, is_in_store, NULL), 1);
+    for (int name = 1; name <= STALLS; name++)
+        assert_int_equal(has(second, (uint8_t)name), name != 7);
+    assert_int_equal(sbx_renderings_sweep(second, is_in_store, NULL), 0);
+    assert_int_equal(sbx_renderings_sweep(first, is_in_store, NULL), 1);
+    sbx_renderings_close(second);
+    sbx_renderings_close(first);
+    sbx_store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +218,8 @@ int main(void)
                                         prepare_server, remove_server),
         cmocka_unit_test_setup_teardown(test_with_a_bound_of_nothing_nothing_is_kept, prepare_server, remove_server),
         cmocka_unit_test_setup_teardown(test_kinds_come_and_go_one_by_one_and_are_dropped_together, prepare_server,
+                                        remove_server),
+        cmocka_unit_test_setup_teardown(test_reports_of_what_another_server_erased_are_swept, prepare_server,
                                         remove_server),
         cmocka_unit_test_setup_teardown(test_a_broken_file_is_thrown_away, prepare_server, remove_server),
     };
