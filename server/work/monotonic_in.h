@@ -6,6 +6,13 @@
 #include <stdint.h>
 #include <time.h>
 
+static inline int64_t sbx_monotonic_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
 static inline struct timespec sbx_monotonic_in_ms(int64_t ms)
 {
     struct timespec until;

@@ -152,3 +152,12 @@ size_t sbx_triage_queue_count(const struct sbx_triage_queue *queue)
 {
     return queue->count;
 }
+
+int64_t sbx_triage_anew_pause_ms(int64_t quiet_ms)
+{
+    enum {
+        PAUSE_MS = 50,
+        QUIET_MS = 500 /* uploads of a server that is used come closer together */
+    };
+    return quiet_ms < QUIET_MS ? PAUSE_MS : 0;
+}

@@ -32,4 +32,8 @@ int sbx_triage_queue_put(struct sbx_triage_queue *queue, const struct sbx_waitin
 bool sbx_triage_queue_take(struct sbx_triage_queue *queue, struct sbx_waiting *waiting_out);
 size_t sbx_triage_queue_count(const struct sbx_triage_queue *queue);
 
+/* How many milliseconds to rest behind a stall that was triaged anew because symbols came, when nothing else came for `quiet_ms`. Where
+ * others use the server it is theirs, and some 20 a second are triaged anew; where nobody does, there is nobody to rest for. */
+int64_t sbx_triage_anew_pause_ms(int64_t quiet_ms);
+
 #endif

@@ -14,8 +14,6 @@ enum {
     SHARED_LOOK_MS = 2000, /* between two looks for what other servers stored, or left */
     WISHES_MAX = 64,       /* renderings that somebody waits for */
     STORE_PAUSE_MS = 2000, /* after something was short (disk full): try again, but not in a loop */
-    /* Stalls that are triaged anew because symbols came leave the machine to everybody else: some 20 a second. */
-    ANEW_PAUSE_MS = 50,
 };
 
 /* ---- what is sealed ---- */
@@ -116,8 +114,11 @@ static int rename_one(struct sbx_triage_hand *hand)
         sbx_metrics_add(triager->settings.metrics, SBX_METRIC_TRIAGED_ANEW, 1);
     if (result == 0 || result == -ENOENT) /* it went, or its bytes did: what was said of it stays */
         result = sbx_store_end_renamed(triager->settings.store, &renamed);
-    if (result == 0)
-        rest(triager, ANEW_PAUSE_MS, true);
+    pthread_mutex_lock(&triager->lock);
+    int64_t pause_ms = sbx_triage_anew_pause_ms(sbx_monotonic_ms() - triager->used_ms);
+    pthread_mutex_unlock(&triager->lock);
+    if (result == 0 && pause_ms > 0)
+        rest(triager, pause_ms, true);
     return result == -ENOENT ? -EIO : result;
 }
 
@@ -191,6 +192,8 @@ static bool wait_for_work(struct sbx_triage_hand *hand, struct sbx_wish **wish_o
         *wish_out = triager->stopping ? NULL : next_wish(triager);
         *is_waiting_out = !triager->stopping && !*wish_out && sbx_triage_queue_take(triager->queue, waiting_out);
         bool is_for_first = hand->is_first && (triager->is_woken || triager->has_more);
+        if (*wish_out || *is_waiting_out)
+            triager->used_ms = sbx_monotonic_ms();
         if (triager->stopping || *wish_out || *is_waiting_out || is_for_first || !may_sleep)
             break;
         bool is_shared = sbx_store_is_shared(triager->settings.store);
@@ -265,6 +268,7 @@ static int prepare(struct sbx_triager *triager, const struct sbx_triager_setting
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&triager->lock, NULL);
     triager->settings = *settings;
+    triager->used_ms = sbx_monotonic_ms();
     triager->wishes_end = &triager->wishes;
     triager->outage.wants_look = true;
     if (settings->unseal_keys)
@@ -356,6 +360,7 @@ void sbx_triager_came(struct sbx_triager *triager, const struct sbx_stall *stall
     memcpy(waiting.id, is_end ? stall->completes : stall->payload_id, SBX_ID_BYTES);
     memcpy(&waiting.machine, stall->has_rotating_id ? stall->rotating_id : stall->session_id, sizeof(waiting.machine));
     pthread_mutex_lock(&triager->lock);
+    triager->used_ms = sbx_monotonic_ms();
     int result = sbx_triage_queue_put(triager->queue, &waiting);
     triager->has_more |= result < 0 && result != -EEXIST;
     pthread_cond_signal(&triager->changed);
@@ -391,6 +396,7 @@ int sbx_triager_wish(struct sbx_triager *triager, struct sbx_wish *wish)
     wish->body = (struct sbx_byte_buffer){0};
     pthread_mutex_lock(&triager->lock);
     bool is_taken = !triager->grants_no_more && triager->wish_count < WISHES_MAX;
+    triager->used_ms = sbx_monotonic_ms();
     if (is_taken) {
         *triager->wishes_end = wish;
         triager->wishes_end = &wish->next;

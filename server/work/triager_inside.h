@@ -45,6 +45,7 @@ struct sbx_triager {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t changed;
     bool stopping, is_woken, grants_no_more;
+    int64_t used_ms; /* when something came last that somebody waits for, or was begun (monotonic_in.h) */
     struct sbx_wish *wishes, **wishes_end; /* oldest first */
     size_t wish_count;
     struct sbx_triage_queue *queue;

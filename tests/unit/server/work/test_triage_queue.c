@@ -97,6 +97,16 @@ static void test_what_waits_already_is_not_put_twice_and_too_many_are_refused(vo
     assert_int_equal(sbx_triage_queue_count(queue), 1000);
 }
 
+/* Symptom: a hundred thousand stalls whose symbols came took an hour and a half on a server that did nothing else. */
+static void test_triage_anew_rests_while_others_use_the_server_and_not_otherwise(void **state)
+{
+    (void)state;
+    assert_true(sbx_triage_anew_pause_ms(0) >= 20);
+    assert_true(sbx_triage_anew_pause_ms(100) >= 20);
+    assert_int_equal(sbx_triage_anew_pause_ms(1000), 0);
+    assert_int_equal(sbx_triage_anew_pause_ms(INT64_MAX), 0);
+}
+
 int main(void)
 {
 #define QUEUED(name) cmocka_unit_test_setup_teardown(name, make_queue, remove_queue)
@@ -105,6 +115,7 @@ int main(void)
         QUEUED(test_machines_take_turns_however_much_one_of_them_sends),
         QUEUED(test_a_place_not_seen_lately_is_first_and_only_once),
         QUEUED(test_who_makes_up_places_does_not_hold_up_the_rest),
+        QUEUED(test_triage_anew_rests_while_others_use_the_server_and_not_otherwise),
         QUEUED(test_what_waits_already_is_not_put_twice_and_too_many_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
