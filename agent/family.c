@@ -220,7 +220,7 @@ bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, boo
     }
     /* A start is counted where there is a seat alone: those who ask in vain would use up the second of who could begin. */
     bool may_begin = is_its_turn && has_free() &&
-                     (count_in(&family->starts, now_ns / SECOND_NS, SBX_FAMILY_STARTS_A_SECOND) || is_last_chance);
+                     (is_last_chance || count_in(&family->starts, now_ns / SECOND_NS, SBX_FAMILY_STARTS_A_SECOND));
     bool has_seat = may_begin && take_free(named(pid, sbx_process_began(pid)));
     if (has_seat) {
         wish_no_more(pid);

@@ -53,6 +53,15 @@ static void test_so_many_begin_in_a_second_and_no_more(void **state)
     assert_true(sbx_family_take_seat((uint32_t)getpid(), 8 * SECOND, 0, false));
 }
 
+static void test_who_gives_up_its_rights_takes_nobodys_turn(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < SBX_FAMILY_STARTS_A_SECOND + 10; i++) {
+        assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + i, 0, true));
+    }
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, 0, false));
+}
+
 static void test_seats_of_the_living_stay_taken_and_those_of_the_dead_are_given_on(void **state)
 {
     (void)state;
@@ -293,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_a_family_is_called_by_its_first_process, found),
         cmocka_unit_test_setup(test_so_many_begin_in_a_second_and_no_more, found),
+        cmocka_unit_test_setup(test_who_gives_up_its_rights_takes_nobodys_turn, found),
         cmocka_unit_test_setup(test_seats_of_the_living_stay_taken_and_those_of_the_dead_are_given_on, found),
         cmocka_unit_test_setup(test_a_seat_that_becomes_free_goes_to_who_has_worked_longest, found),
         cmocka_unit_test_setup(test_who_asks_no_more_keeps_nobody_from_a_seat, found),
