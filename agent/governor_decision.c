@@ -197,9 +197,11 @@ static int64_t second_of(uint32_t budget_permille)
     return (int64_t)budget_permille * (int64_t)(NS_PER_S / 1000);
 }
 
-static int64_t credit_of(const struct sbx_governor *governor, uint32_t budget_permille)
+/* The budget for a second in which the application gets as much of the processors as in this window. */
+static int64_t rate_of(const struct sbx_cost_view *view, uint64_t budget_ns)
 {
-    return governor->windows == 0 ? SBX_ADVANCE_S * second_of(budget_permille) : governor->credit_ns;
+    uint64_t window_ms = view->window_ns / (NS_PER_S / 1000);
+    return (int64_t)(budget_ns * 1000 / (window_ms != 0 ? window_ms : 1));
 }
 
 /* Over the budget while there is credit: a burst that is over soon is let pass. */
@@ -236,7 +238,8 @@ enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const 
 {
     enum sbx_governor_step step = SBX_STEP_NONE;
     struct sbx_cost_view view = *seen;
-    int64_t second_ns = second_of(budget_permille), credit_ns = credit_of(governor, budget_permille);
+    int64_t second_ns = second_of(budget_permille), credit_ns = governor->credit_ns;
+    bool is_first = governor->windows == 0;
     governor->windows += governor->windows != UINT32_MAX;
     if (budget_permille == 0) {
         return step;
@@ -244,6 +247,9 @@ enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const 
     governor->shed &= ~view.kept; /* what turned out to be needed comes back at once */
     uint64_t budget_ns = sbx_governor_reference_ns(&view) / 1000 * budget_permille;
     uint64_t cost_ns = cost_of(governor, &view);
+    governor->rate_ns = rate_of(&view, budget_ns);
+    int64_t advance_ns = SBX_ADVANCE_S * governor->rate_ns;
+    credit_ns += is_first ? advance_ns : 0;
     credit_ns +=
         (int64_t)(view.rested_ns / SBX_REFERENCE_SHARE / 1000 * budget_permille + budget_ns) - (int64_t)cost_ns;
     credit_ns = credit_ns < SBX_CREDIT_MOST_S * second_ns ? credit_ns : SBX_CREDIT_MOST_S * second_ns;
@@ -252,7 +258,6 @@ enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const 
     if (view.was_close) {
         return step; /* what that costs says nothing of what it costs without; it ends with the credit */
     }
-    int64_t advance_ns = SBX_ADVANCE_S * second_ns;
     uint64_t debt_ns = credit_ns < 0 ? (uint64_t)-credit_ns : 0;
     uint64_t owed_ns = credit_ns < advance_ns ? (uint64_t)(advance_ns - credit_ns) : 0;
     uint64_t paid_ns = owed_ns / PAID_BACK_IN < budget_ns / 2 ? owed_ns / PAID_BACK_IN : budget_ns / 2;
@@ -260,7 +265,7 @@ enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const 
     if (cost_ns > allowed_ns) {
         governor->calm_windows = 0;
         governor->over_windows++;
-        bool may_shed = !view.is_near || debt_ns >= (uint64_t)(SBX_OVERDRAFT_S * second_ns);
+        bool may_shed = !view.is_near || debt_ns >= (uint64_t)(SBX_OVERDRAFT_S * governor->rate_ns);
         return debt_ns == 0 ? spend_less_slowly(governor, &view, cost_ns - allowed_ns)
                             : spend_less_at_once(governor, &view, allowed_ns, may_shed);
     }
@@ -278,13 +283,16 @@ enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const 
 
 uint64_t sbx_governor_window_ns(const struct sbx_governor *governor)
 {
-    return governor->windows < SBX_FIRST_WINDOWS ? NS_PER_S / SBX_FIRST_WINDOWS : NS_PER_S;
+    if (governor->windows < SBX_SHORTEST_WINDOWS) {
+        return NS_PER_S / 32;
+    }
+    return governor->windows < SBX_FIRST_WINDOWS ? NS_PER_S / 8 : NS_PER_S;
 }
 
 bool sbx_governor_records_closely(struct sbx_governor *governor, bool is_stalling, uint32_t budget_permille)
 {
-    int64_t least_ns = governor->records_close ? 0 : SBX_CLOSELY_S * second_of(budget_permille);
-    governor->records_close = is_stalling && (budget_permille == 0 || credit_of(governor, budget_permille) > least_ns);
+    int64_t least_ns = governor->records_close ? 0 : SBX_CLOSELY_S * governor->rate_ns;
+    governor->records_close = is_stalling && (budget_permille == 0 || governor->credit_ns > least_ns);
     return governor->records_close;
 }
 

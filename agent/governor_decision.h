@@ -37,8 +37,9 @@ enum {
     SBX_WIDEN_AFTER = 2,            /* windows over the budget in a row */
     SBX_SHED_AFTER = 5,
     SBX_CALM_WINDOWS = 10,
-    SBX_FIRST_WINDOWS = 8,      /* windows of an eighth of a second, before those of a second */
-    SBX_START_WINDOWS = 17,     /* the first ten seconds */
+    SBX_SHORTEST_WINDOWS = 4,   /* windows of a 32nd of a second */
+    SBX_FIRST_WINDOWS = 11,     /* with those of an eighth of a second after them: the first second */
+    SBX_START_WINDOWS = 20,     /* with those of a second: the first ten seconds */
     SBX_SHED_AT_START_S = 30,   /* how long a group is out that goes in those */
     SBX_SHED_FOR_S = 60,        /* how long a group is out at first */
     SBX_SHED_FOR_MOST_S = 3600, /* and at most */
@@ -47,11 +48,15 @@ enum {
 
 /* Of the account, in seconds of the budget of one processor. */
 enum {
-    SBX_ADVANCE_S = 2,      /* at the start */
     SBX_CREDIT_MOST_S = 30, /* how much may be saved */
     SBX_DEBT_MOST_S = 10,   /* a greater debt is forgotten: who can give up nothing any more would not come out of it */
-    SBX_CLOSELY_S = 1,      /* what must be there when a stall in the making begins to be recorded closely */
-    SBX_OVERDRAFT_S = 5,    /* debt in which groups are shed even when something is near to being a stall */
+};
+
+/* And in seconds of the budget of what the application gets of the processors at present. */
+enum {
+    SBX_ADVANCE_S = 2,   /* at the start */
+    SBX_CLOSELY_S = 1,   /* what must be there when a stall in the making begins to be recorded closely */
+    SBX_OVERDRAFT_S = 5, /* debt in which groups are shed even when something is near to being a stall */
 };
 
 /* A process that hardly runs has hardly a budget, and a tick costs what it costs: what is compared with is no less than
@@ -102,9 +107,10 @@ struct sbx_governor {
     uint64_t shed;                       /* SBX_POINT_BIT() of the groups that are out */
     uint32_t over_windows, calm_windows; /* in a row */
     uint32_t changes;
-    uint32_t windows;                             /* that were judged */
-    int64_t credit_ns;                            /* below 0: debt; SBX_ADVANCE_S before the first window */
-    bool records_close;                           /* a stall in the making is recorded closely */
+    uint32_t windows;   /* that were judged */
+    int64_t credit_ns;  /* below 0: debt; the first window brings SBX_ADVANCE_S */
+    int64_t rate_ns;    /* the budget of a second, of what the application got in the last window */
+    bool records_close; /* a stall in the making is recorded closely */
     uint64_t restore_at_ns[SBX_POINT_GROUPS_MAX]; /* of a group that is out */
     uint64_t restored_ns[SBX_POINT_GROUPS_MAX];   /* when it last came back; 0: never */
     uint32_t shed_for_s[SBX_POINT_GROUPS_MAX];    /* how long it was out last; 0: never */
