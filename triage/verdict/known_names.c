@@ -53,7 +53,13 @@ bool sbx_is_base_module(const struct sbx_stall_module *module, const char *modul
 /* The last part of a qualified name, without its parameters: "app::Clock::now() const" is "now". */
 static size_t find_last_part(const char *function, const char **part_out)
 {
-    size_t end = strcspn(function, "(<["), begin = end;
+    static const char unnamed[] = "(anonymous namespace)::"; /* no parameters begin here */
+    size_t end = strcspn(function, "(<[");
+    while (strncmp(function + end, unnamed, sizeof unnamed - 1) == 0) {
+        end += sizeof unnamed - 1;
+        end += strcspn(function + end, "(<[");
+    }
+    size_t begin = end;
     while (begin > 0 && function[begin - 1] != ':' && function[begin - 1] != ' ') {
         begin--;
     }

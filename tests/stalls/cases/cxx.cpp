@@ -4,6 +4,8 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -212,6 +214,96 @@ STALL_FUNCTION void group_words(int n)
     }
 }
 
+// ---- work that the loop hands to others, and waits for ----
+
+STALL_FUNCTION int train_model()
+{
+    for (auto until_ns = stall_now_ns() + INT64_C(1500000000); stall_now_ns() < until_ns;) {
+        for (int i = 0; i < 4000; i++) {
+            stall_sink = stall_sink + static_cast<uint64_t>(i) * 3;
+        }
+    }
+    return 7;
+}
+
+STALL_FUNCTION std::future<int> request_forecast()
+{
+    auto forecast = std::async(std::launch::async, train_model);
+    STALL_STAY();
+    return forecast;
+}
+
+STALL_FUNCTION void show_forecast(int n)
+{
+    stall_sink = stall_sink + static_cast<uint64_t>(request_forecast().get() + n);
+}
+
+class Pool
+{
+  public:
+    explicit Pool(int threads)
+    {
+        for (int i = 0; i < threads; i++) {
+            std::thread([this] { run(); }).detach();
+        }
+    }
+    STALL_FUNCTION void submit(std::function<void()> job)
+    {
+        std::lock_guard<std::mutex> guard(lock_);
+        jobs_.push_back(std::move(job));
+        filled_.notify_one();
+    }
+
+  private:
+    void run()
+    {
+        for (;;) {
+            std::unique_lock<std::mutex> guard(lock_);
+            filled_.wait(guard, [this] { return !jobs_.empty(); });
+            auto job = std::move(jobs_.front());
+            jobs_.pop_front();
+            guard.unlock();
+            job();
+        }
+    }
+    std::mutex lock_;
+    std::condition_variable filled_;
+    std::deque<std::function<void()>> jobs_;
+};
+
+Pool *pool;
+
+void make_pool()
+{
+    pool = new Pool(2);
+}
+
+STALL_FUNCTION void draw_preview()
+{
+    for (auto until_ns = stall_now_ns() + INT64_C(1500000000); stall_now_ns() < until_ns;) {
+        for (int i = 0; i < 4000; i++) {
+            stall_sink = stall_sink + static_cast<uint64_t>(i) * 3;
+        }
+    }
+}
+
+STALL_FUNCTION void request_preview(std::promise<void> &drawn)
+{
+    pool->submit([&drawn] {
+        draw_preview();
+        drawn.set_value();
+    });
+    STALL_STAY();
+}
+
+STALL_FUNCTION void open_preview(int n)
+{
+    std::promise<void> drawn;
+    request_preview(drawn);
+    drawn.get_future().wait();
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
 } // namespace
 
 extern "C" const struct stall stalls_cxx[] = {
@@ -220,5 +312,6 @@ extern "C" const struct stall stalls_cxx[] = {
     {"cxx_join", nullptr, join_pool, false, 0, 0},          {"cxx_sleep", nullptr, blink_cursor, false, 0, 0},
     {"cxx_exceptions", nullptr, import_rows, false, 0, 0},  {"cxx_sort", nullptr, sort_by_price, false, 0, 0},
     {"cxx_map", nullptr, group_words, false, 0, 0},         {"cxx_lambda", nullptr, rank_offers, false, 0, 0},
+    {"cxx_async", nullptr, show_forecast, false, 0, 0},     {"cxx_pool", make_pool, open_preview, false, 0, 0},
     {nullptr, nullptr, nullptr, false, 0, 0},
 };

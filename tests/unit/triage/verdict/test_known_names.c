@@ -53,6 +53,17 @@ static void test_what_only_reads_a_clock_is_no_answer(void **state)
     assert_false(is_base("_start_all", NULL));
 }
 
+static void test_what_only_queues_is_known_in_an_unnamed_namespace_too(void **state)
+{
+    (void)state;
+    assert_true(sbx_only_queues("Pool::submit(std::function<void ()>)"));
+    assert_true(sbx_only_queues("(anonymous namespace)::Pool::submit(std::function<void ()>)"));
+    assert_true(sbx_only_queues("void (anonymous namespace)::post_task<int>(int)"));
+    assert_false(sbx_only_queues("(anonymous namespace)::render_preview(int)"));
+    assert_false(sbx_only_queues("render((anonymous namespace)::post const&)"));
+    assert_true(is_base("(anonymous namespace)::now_ms()", NULL));
+}
+
 static void test_children_are_told_from_polls(void **state)
 {
     (void)state;
@@ -266,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_base_functions_are_the_languages_own),
         cmocka_unit_test(test_what_only_reads_a_clock_is_no_answer),
+        cmocka_unit_test(test_what_only_queues_is_known_in_an_unnamed_namespace_too),
         cmocka_unit_test(test_children_are_told_from_polls),
         cmocka_unit_test(test_a_lambda_is_known_by_where_it_was_written),
         cmocka_unit_test(test_base_modules_are_known_by_either_name_but_never_the_application),
