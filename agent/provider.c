@@ -11,6 +11,7 @@
 #include "process_state.h"
 #include "providers.h"
 #include "stallbox/stallbox.h"
+#include "the_capture.h"
 #include "thread_block.h"
 
 static struct sbx_provider *inner(struct stallbox_provider *provider)
@@ -140,8 +141,12 @@ int stallbox_provider_tell_name(struct stallbox_provider *provider, uint64_t fun
 int stallbox_provider_can_read(const void *at, size_t bytes)
 {
     struct sbx_thread *thread = sbx_self;
-    return sbx_page_probe_can_read(sbx_thread_is_registered(thread) ? &thread->probe : NULL, (uint64_t)(uintptr_t)at,
-                                   bytes);
+    bool can = sbx_page_probe_can_read(sbx_thread_is_registered(thread) ? &thread->probe : NULL,
+                                       (uint64_t)(uintptr_t)at, bytes);
+    if (SBX_UNLIKELY(!can) && sbx_the_capture.header != NULL && sbx_capture_is_ours()) {
+        sbx_count_drop(SBX_DROP_UNREADABLE);
+    }
+    return can;
 }
 
 static uint64_t add_bytes(uint64_t hash, const char *bytes, size_t count)

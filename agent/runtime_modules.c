@@ -15,18 +15,21 @@
 #include "the_capture.h"
 
 typedef int (*attach_function)(char *why, size_t why_bytes);
+typedef uint32_t (*version_function)(void);
 
 static struct runtime {
+    enum sbx_runtime_kind kind;
     const char *name;
     const char *module; /* how the file name of its module begins */
     const char *symbol; /* what it exports when it is part of the executable; NULL: it never is */
     attach_function attach;
-    uint32_t state; /* enum sbx_runtime_state */
+    version_function version; /* NULL: its provider has none to tell */
+    uint32_t state;           /* enum sbx_runtime_state */
     uint32_t pause_ms;
 } runtimes[] = {
-    {.name = "cpython", .module = "libpython3", .symbol = "_PyRuntime"},
-    {.name = "hotspot", .module = "libjvm.so"},
-    {.name = "v8", .module = "libnode.so", .symbol = "_ZN2v82V810GetVersionEv"},
+    {.kind = SBX_RUNTIME_PYTHON, .name = "cpython", .module = "libpython3", .symbol = "_PyRuntime"},
+    {.kind = SBX_RUNTIME_JAVA, .name = "hotspot", .module = "libjvm.so"},
+    {.kind = SBX_RUNTIME_JAVASCRIPT, .name = "v8", .module = "libnode.so", .symbol = "_ZN2v82V810GetVersionEv"},
 };
 static_assert(SBX_COUNT_OF(runtimes) <= SBX_RUNTIMES_MAX, "each has its entry");
 
@@ -44,6 +47,10 @@ static void tell(const struct runtime *runtime, const char *why)
     struct sbx_runtime_entry *entry = &sbx_the_capture.header->runtimes[runtime - runtimes];
     snprintf(entry->name, sizeof entry->name, "%s", runtime->name);
     snprintf(entry->why, sizeof entry->why, "%s", why);
+    uint32_t version = runtime->version != NULL ? runtime->version() : 0;
+    entry->kind = runtime->kind;
+    entry->major = version >> 16;
+    entry->minor = version & 0xffff;
     /* order: release header.runtimes - the words are whole */
     sbx_store_release(&entry->state, runtime->state);
 }
@@ -66,18 +73,25 @@ static void load(struct runtime *runtime)
 {
     char path[SBX_PATH_MAX + 64];
     Dl_info own;
-    runtime->state = SBX_RUNTIME_LEFT_ALONE;
     if (are_left_alone) {
+        runtime->state = SBX_RUNTIME_SWITCHED_OFF;
         tell(runtime, "STALLBOX_RUNTIMES is off");
         return;
     }
+    runtime->state = SBX_RUNTIME_NO_PROVIDER;
     const char *slash = dladdr((const void *)&runtimes, &own) != 0 ? strrchr(own.dli_fname, '/') : NULL;
-    if (slash == NULL || (size_t)snprintf(path, sizeof path, "%.*s/stallbox/libstallbox-%s.so",
-                                          (int)(slash - own.dli_fname), own.dli_fname, runtime->name) >= sizeof path) {
+    if (slash == NULL) {
+        tell(runtime, "where its provider would lie is not known");
+        return;
+    }
+    if ((size_t)snprintf(path, sizeof path, "%.*s/stallbox/libstallbox-%s.so", (int)(slash - own.dli_fname),
+                         own.dli_fname, runtime->name) >= sizeof path) {
+        tell(runtime, "the path of its provider is too long");
         return;
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     runtime->attach = library != NULL ? (attach_function)dlsym(library, "stallbox_runtime_attach") : NULL;
+    runtime->version = library != NULL ? (version_function)dlsym(library, "stallbox_runtime_version") : NULL;
     if (runtime->attach == NULL) {
         tell(runtime, "its provider is not installed");
         return;

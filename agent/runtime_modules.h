@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_modules.h - providers that are modules of their own: libstallbox-NAME.so, loaded when the program has that runtime.
  *
- * They lie in the folder stallbox/ beside our library. Each exports one function,
+ * They lie in the folder stallbox/ beside our library. Each exports a function,
  *
  *     int stallbox_runtime_attach(char *why, size_t why_bytes);
  *
  * called on the module thread, inside a visit of the loader (loader_visit.h: it may ask dlsym(), and must not wait): 1, it has
  * registered its provider; 0, not yet: it is called again, at most SBX_RUNTIME_PAUSE_MAX_MS later; -1, never, and
- * `why` says so in words. A program without such a runtime pays a comparison of file names when its modules change. */
+ * `why` says so in words. And it may export
+ *
+ *     uint32_t stallbox_runtime_version(void);
+ *
+ * called on the same thread after that: the runtime's version, major << 16 | minor; 0: not known. A program without such a runtime pays a comparison of file names when its modules change. */
 #ifndef SBX_RUNTIME_MODULES_H
 #define SBX_RUNTIME_MODULES_H
 

@@ -559,6 +559,28 @@ const char *sbx_watch_state_name(uint32_t state)
     return name_at(table, ENTRIES(table), state);
 }
 
+const char *sbx_runtime_name(uint32_t kind)
+{
+    static const char *const table[] = {
+        [SBX_RUNTIME_PYTHON] = "Python",
+        [SBX_RUNTIME_JAVA] = "Java",
+        [SBX_RUNTIME_JAVASCRIPT] = "V8",
+    };
+    return name_at(table, ENTRIES(table), kind);
+}
+
+const char *sbx_runtime_state_name(uint32_t state)
+{
+    static const char *const table[] = {
+        [SBX_RUNTIME_NOT_YET] = "not up yet",
+        [SBX_RUNTIME_ATTACHED] = "its functions are named",
+        [SBX_RUNTIME_LEFT_ALONE] = "left alone",
+        [SBX_RUNTIME_SWITCHED_OFF] = "left alone, as STALLBOX_RUNTIMES wants it",
+        [SBX_RUNTIME_NO_PROVIDER] = "left alone, without its provider",
+    };
+    return name_at(table, ENTRIES(table), state);
+}
+
 const char *sbx_drop_name(uint32_t drop)
 {
     static const char *const table[] = {
@@ -594,6 +616,7 @@ const char *sbx_drop_name(uint32_t drop)
         [SBX_DROP_STALL_END] = "stall_end",
         [SBX_DROP_NO_TASK] = "no_task",
         [SBX_DROP_NO_QUEUE] = "no_queue",
+        [SBX_DROP_UNREADABLE] = "unreadable",
     };
     return name_at(table, ENTRIES(table), drop);
 }

@@ -25,8 +25,10 @@ const char *sbx_signal_name(uint32_t number); /* "SIGSEGV"; of real-time signals
 const char *sbx_fault_text(uint32_t fault);   /* enum sbx_fault in a few words: "no memory at the address" */
 const char *sbx_stall_end_name(uint32_t how); /* "answered", "died", "unseen" */
 const char *sbx_op_name(uint32_t op);
-const char *sbx_watch_kind_name(uint32_t kind);   /* "watch", "deadline" */
-const char *sbx_watch_state_name(uint32_t state); /* "open", "resting", "late" */
+const char *sbx_watch_kind_name(uint32_t kind);     /* "watch", "deadline" */
+const char *sbx_watch_state_name(uint32_t state);   /* "open", "resting", "late" */
+const char *sbx_runtime_name(uint32_t kind);        /* "Python" */
+const char *sbx_runtime_state_name(uint32_t state); /* "its functions are named" */
 const char *sbx_drop_name(uint32_t drop);
 const char *sbx_point_name(uint32_t group); /* enum sbx_point_group */
 const char *sbx_walk_end_name(uint32_t reason);

@@ -53,7 +53,8 @@ enum sbx_drop {
     SBX_DROP_STALL_END = 29,  /* stalls told while they went on whose end could not be kept or written */
     SBX_DROP_NO_TASK = 30,  /* queued tasks that were not followed: no free entry, or too many open ones in a thread */
     SBX_DROP_NO_QUEUE = 31, /* tasks that came into a queue for which there was no entry: counted in none */
-    SBX_DROP_COUNT = 32
+    SBX_DROP_UNREADABLE = 32, /* structures of a runtime that could not be read: a load would have faulted */
+    SBX_DROP_COUNT = 33
 };
 
 /* What a thread is; of a recording's entry (the first two) and of a payload. */
@@ -289,6 +290,24 @@ enum sbx_frame_function {
     SBX_FUNCTION_UNKNOWN = 0,
     SBX_FUNCTION_SAME = 1, /* it begins where that of the row before does */
     SBX_FUNCTION_BEGINS = 2,
+};
+
+/* A runtime whose provider comes with the recorder, and what became of it. */
+enum sbx_runtime_kind {
+    SBX_RUNTIME_OTHER = 0,
+    SBX_RUNTIME_PYTHON = 1,     /* CPython */
+    SBX_RUNTIME_JAVA = 2,       /* HotSpot */
+    SBX_RUNTIME_JAVASCRIPT = 3, /* V8 */
+    SBX_RUNTIME_KIND_COUNT = 4
+};
+
+enum sbx_runtime_state {
+    SBX_RUNTIME_NONE = 0,         /* the program has no such runtime */
+    SBX_RUNTIME_NOT_YET = 1,      /* it is not up yet */
+    SBX_RUNTIME_ATTACHED = 2,     /* its frames are told */
+    SBX_RUNTIME_LEFT_ALONE = 3,   /* they are not: its version is not known, or does not read as that version should */
+    SBX_RUNTIME_SWITCHED_OFF = 4, /* the same, as the environment wants it */
+    SBX_RUNTIME_NO_PROVIDER = 5,  /* the same: what would tell them is not installed */
 };
 
 enum sbx_family_role {

@@ -189,17 +189,12 @@ struct sbx_provider_entry {
     char name[SBX_PROVIDER_NAME_MAX]; /* "lua": local only */
 };
 
-enum sbx_runtime_state {
-    SBX_RUNTIME_NONE = 0,       /* the program has no such runtime */
-    SBX_RUNTIME_NOT_YET = 1,    /* it is not up yet */
-    SBX_RUNTIME_ATTACHED = 2,   /* its frames are told */
-    SBX_RUNTIME_LEFT_ALONE = 3, /* they are not: `why` */
-};
-
 /* A runtime that the program has, and whose provider comes with us (agent/runtime_modules.h). Words first, then `state` with
  * release. */
 struct sbx_runtime_entry {
-    uint32_t state; /* enum sbx_runtime_state */
+    uint32_t state;        /* enum sbx_runtime_state */
+    uint32_t kind;         /* enum sbx_runtime_kind */
+    uint32_t major, minor; /* its version; 0.0: not told */
     char name[SBX_PROVIDER_NAME_MAX];
     char why[SBX_RUNTIME_WHY_MAX]; /* for people, local only */
 };

@@ -80,6 +80,16 @@ static bool find_layout(char *why, size_t why_bytes)
     return true;
 }
 
+STALLBOX_EXPORT uint32_t stallbox_runtime_version(void);
+uint32_t stallbox_runtime_version(void)
+{
+    const char *(*version)(void);
+    const char *text = find("Py_GetVersion", &version) ? version() : "";
+    char *end;
+    uint32_t major = (uint32_t)strtoul(text, &end, 10);
+    return major << 16 | (*end == '.' ? (uint32_t)strtoul(end + 1, NULL, 10) & 0xffff : 0);
+}
+
 static void *resolve(void)
 {
     return the_cpython.calls.PyGILState_GetThisThreadState();

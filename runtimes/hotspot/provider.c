@@ -171,6 +171,12 @@ static const void *find_symbol(void *library, const char *name)
     return dlsym(library, name);
 }
 
+__attribute__((visibility("default"))) uint32_t stallbox_runtime_version(void);
+uint32_t stallbox_runtime_version(void)
+{
+    return the_vm.layout.major << 16;
+}
+
 static int register_provider(char *why, size_t why_bytes)
 {
     const struct stallbox_provider_options options = {

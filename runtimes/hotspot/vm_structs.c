@@ -249,6 +249,7 @@ enum sbx_vm_read_result sbx_vm_layout_read(struct sbx_vm_layout *layout_out, sbx
         return SBX_VM_NOT_READY;
     }
     struct sbx_vm_layout layout = {.major = major_version(&structs)};
+    layout_out->major = layout.major;
     if (!add_version(&layout)) {
         (void)snprintf(reason, SBX_VM_REASON_BYTES, "version %u is not known", layout.major);
         return SBX_VM_UNKNOWN;

@@ -74,7 +74,7 @@ enum {
     SBX_VM_REASON_BYTES = 96
 };
 
-/* Read the layout of the machine in `library`. On SBX_VM_UNKNOWN `reason` holds a sentence without its end. Our own threads only. */
+/* Read the layout of the machine in `library`. On SBX_VM_UNKNOWN `reason` holds a sentence without its end, and the layout the version, if that is told. Our own threads only. */
 enum sbx_vm_read_result sbx_vm_layout_read(struct sbx_vm_layout *layout_out, sbx_vm_find_symbol find, void *library,
                                            char reason[static SBX_VM_REASON_BYTES]);
 

@@ -5,6 +5,7 @@
  * functions that return a word (which isolate is this thread's, where does its code lie). */
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "v8.h"
@@ -51,6 +52,15 @@ bool v8_find(char *why, size_t why_bytes)
     the_v8.builtins_code = (struct js_code){.builtins_begin = (uint64_t)(uintptr_t)the_v8.builtins(),
                                             .builtins_bytes = the_v8.builtins_bytes()};
     return true;
+}
+
+__attribute__((visibility("default"))) uint32_t stallbox_runtime_version(void);
+uint32_t stallbox_runtime_version(void)
+{
+    const char *text = the_v8.version != NULL ? the_v8.version() : "";
+    char *end;
+    uint32_t major = (uint32_t)strtoul(text, &end, 10);
+    return major << 16 | (*end == '.' ? (uint32_t)strtoul(end + 1, NULL, 10) & 0xffff : 0);
 }
 
 static int register_provider(char *why, size_t why_bytes)

@@ -132,6 +132,10 @@ struct sbx_stall_queue {
     uint8_t op;             /* enum sbx_op: how tasks came into it */
 };
 
+enum {
+    SBX_STALL_RUNTIMES_MAX = 4
+};
+
 struct sbx_stall {
     uint8_t payload_id[16], session_id[16];
     char payload_id_text[33]; /* lower hex */
@@ -178,6 +182,12 @@ struct sbx_stall {
         uint64_t moment;            /* stalls of the family that overlapped have it in common; 0: none */
         uint8_t id[16], parent[16]; /* of a worker: session ids of the family's first process, and of its parent */
     } family;
+    struct {
+        uint32_t kind;         /* enum sbx_runtime_kind */
+        uint32_t state;        /* enum sbx_runtime_state */
+        uint32_t major, minor; /* its version; 0.0: not told */
+    } runtimes[SBX_STALL_RUNTIMES_MAX];
+    uint32_t runtime_count;
     uint8_t completes[16]; /* SBX_TRIGGER_END alone: the payload_id of the stall. There are no threads then */
     struct {
         uint32_t modules_hidden, frames_hidden, thread_names_hidden, objects_renumbered, records_cut;

@@ -154,6 +154,27 @@ static void take_circumstances(struct sbx_stall *stall, const Stallbox__V1__Payl
     }
 }
 
+/* Of older recorders there are none. */
+static int take_runtimes(struct sbx_stall *stall, const Stallbox__V1__Runtimes *columns, char *why, size_t why_bytes)
+{
+    if (columns == NULL) {
+        return 0;
+    }
+    if (columns->n_state != columns->n_kind || columns->n_major != columns->n_kind ||
+        columns->n_minor != columns->n_kind) {
+        snprintf(why, why_bytes, "the columns of Runtimes differ in length");
+        return -EPROTO;
+    }
+    for (size_t i = 0; i < columns->n_kind && i < SBX_STALL_RUNTIMES_MAX; i++) {
+        stall->runtimes[i].kind = columns->kind[i];
+        stall->runtimes[i].state = columns->state[i];
+        stall->runtimes[i].major = columns->major[i];
+        stall->runtimes[i].minor = columns->minor[i];
+        stall->runtime_count++;
+    }
+    return 0;
+}
+
 static int take_trigger(struct sbx_stall *stall, const Stallbox__V1__Trigger *trigger, char *why, size_t why_bytes)
 {
     if (trigger == NULL) {
@@ -232,6 +253,9 @@ static int take_payload(struct sbx_stall *stall, const Stallbox__V1__Payload *pa
     int result = take_identity(stall, payload, envelope_id, why, why_bytes);
     if (result == 0) {
         take_circumstances(stall, payload);
+        result = take_runtimes(stall, payload->runtimes, why, why_bytes);
+    }
+    if (result == 0) {
         result =
             sbx_stall_take_modules(stall, payload->modules != NULL ? payload->modules : &no_modules, why, why_bytes);
     }

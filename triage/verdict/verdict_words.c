@@ -194,6 +194,33 @@ static const char *interpreter_lock_of(const struct sbx_judgement *judgement)
                                                      : NULL;
 }
 
+/* Runtimes of the program whose functions could have been named and are not: which, of which version, and why. */
+static bool tell_left_alone(const struct sbx_stall *stall, struct sbx_verdict *verdict)
+{
+    bool is_told = false;
+    for (uint32_t i = 0; i < stall->runtime_count; i++) {
+        uint32_t state = stall->runtimes[i].state;
+        char version[32] = "";
+        if (state != SBX_RUNTIME_LEFT_ALONE && state != SBX_RUNTIME_SWITCHED_OFF && state != SBX_RUNTIME_NO_PROVIDER) {
+            continue;
+        }
+        if (stall->runtimes[i].minor != 0) {
+            snprintf(version, sizeof version, " %u.%u", stall->runtimes[i].major, stall->runtimes[i].minor);
+        } else if (stall->runtimes[i].major != 0) {
+            snprintf(version, sizeof version, " %u", stall->runtimes[i].major);
+        }
+        sbx_evidence_add(
+            verdict, "runtime", state, "functions of its %s%s are not told: %s",
+            sbx_runtime_name(stall->runtimes[i].kind), version,
+            state == SBX_RUNTIME_SWITCHED_OFF ? "STALLBOX_RUNTIMES is off"
+            : state == SBX_RUNTIME_NO_PROVIDER
+                ? "its provider is not installed"
+                : "this version is not known, or is not what it says; docs/RUNTIMES.md has those that are");
+        is_told = true;
+    }
+    return is_told;
+}
+
 /* What is known of functions on the stack by their names: a lock that all threads of a run-time share, a loop that asks
  * for somebody else's lock, code whose functions only a provider could name. Each once. */
 static void tell_known(const struct sbx_report *report, const struct sbx_judgement *judgement,
@@ -226,6 +253,9 @@ static void tell_known(const struct sbx_report *report, const struct sbx_judgeme
     }
     if (remark != NULL) {
         sbx_evidence_add(verdict, "known", 0, "%s", remark);
+    }
+    if (!is_named && tell_left_alone(stall, verdict)) {
+        return;
     }
     if (language != NULL && !is_named) {
         sbx_evidence_add(

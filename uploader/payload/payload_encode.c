@@ -12,7 +12,7 @@
 #include "envelope_format.h"
 
 enum {
-    COLUMNS_MAX = 67,
+    COLUMNS_MAX = 71,
     FORMAT = 1
 };
 
@@ -22,6 +22,11 @@ struct columns {
     unsigned count;
     bool failed; /* one could not be had: nothing is encoded */
 };
+
+static uint32_t at_most(uint64_t value, uint32_t max)
+{
+    return value < max ? (uint32_t)value : max;
+}
 
 /* A column of `rows` zeros; without memory NULL and `failed`, and then no row is written. */
 static void *take_column(struct columns *columns, size_t rows, size_t element_bytes)
@@ -94,6 +99,31 @@ static void encode_processes(const struct sbx_redacted *redacted, Stallbox__V1__
         out->role[i] = process->role;
         out->session_id[i] =
             (ProtobufCBinaryData){.len = is_recorded ? sizeof process->session : 0, .data = process->session};
+    }
+}
+
+/* In the order of the table of what is looked for. */
+static void encode_runtimes(const struct sbx_snapshot *snapshot, Stallbox__V1__Runtimes *out, struct columns *columns)
+{
+    enum {
+        VERSION_MOST = 9999
+    };
+    size_t rows = 0;
+    for (size_t i = 0; i < SBX_RUNTIMES_MAX; i++) {
+        rows += snapshot->header.runtimes[i].state != SBX_RUNTIME_NONE;
+    }
+    COLUMN(out, kind, rows);
+    COLUMN(out, state, rows);
+    COLUMN(out, major, rows);
+    COLUMN(out, minor, rows);
+    for (size_t i = 0, row = 0; i < SBX_RUNTIMES_MAX && !columns->failed; i++) {
+        const struct sbx_runtime_entry *runtime = &snapshot->header.runtimes[i];
+        if (runtime->state != SBX_RUNTIME_NONE) {
+            out->kind[row] = runtime->kind < SBX_RUNTIME_KIND_COUNT ? runtime->kind : SBX_RUNTIME_OTHER;
+            out->state[row] = runtime->state <= SBX_RUNTIME_NO_PROVIDER ? runtime->state : SBX_RUNTIME_LEFT_ALONE;
+            out->major[row] = at_most(runtime->major, VERSION_MOST);
+            out->minor[row++] = at_most(runtime->minor, VERSION_MOST);
+        }
     }
 }
 
@@ -278,11 +308,6 @@ static void encode_queues(const struct sbx_redacted *redacted, Stallbox__V1__Que
     }
 }
 
-static uint32_t at_most(uint64_t value, uint32_t max)
-{
-    return value < max ? (uint32_t)value : max;
-}
-
 enum {
     MICROSECONDS_MAX = 1000000000,
     SHARE_MAX_PPM = 1000000000
@@ -403,12 +428,14 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     Stallbox__V1__Overhead overhead = STALLBOX__V1__OVERHEAD__INIT;
     Stallbox__V1__Sampling sampling = STALLBOX__V1__SAMPLING__INIT;
     Stallbox__V1__Processes processes = STALLBOX__V1__PROCESSES__INIT;
+    Stallbox__V1__Runtimes runtimes = STALLBOX__V1__RUNTIMES__INIT;
 
     bool is_end = redacted->trigger.kind == SBX_TRIGGER_END; /* the rest was told with its stall */
     if (!is_end) {
         encode_overhead(snapshot, &overhead);
         encode_platform(platform, snapshot, &platform_out);
         encode_policy(snapshot, detail_level, &policy);
+        encode_runtimes(snapshot, &runtimes, &columns);
     }
     if (sampled != NULL) {
         sampling.weight = sampled->weight < SBX_WEIGHT_MAX ? sampled->weight : SBX_WEIGHT_MAX;
@@ -486,6 +513,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     payload.queues = redacted->queue_count != 0 ? &queues : NULL;
     payload.overhead = &overhead;
     payload.processes = redacted->process_count != 0 ? &processes : NULL;
+    payload.runtimes = runtimes.n_kind != 0 ? &runtimes : NULL;
     payload.sampling = sampled != NULL ? &sampling : NULL;
     payload.functions = redacted->function_count != 0 ? &functions : NULL;
     uint64_t drops[SBX_DROP_COUNT];

@@ -185,6 +185,11 @@ const struct sbx_payload_field sbx_payload_fields[] = {
      "of such a process: session_id of the one that forked it"},
     NUMBER(SBX_IN_PAYLOAD, 28, "program", SBX_NUMBER_MAX,
            "40 bits of a hash of the executable's file name, where --app gave no other"),
+    CHILD(33, SBX_IN_RUNTIMES, "runtimes", "framing of the group below"),
+    COLUMN(SBX_IN_RUNTIMES, 1, SBX_FIELD_UINT, "kind", 15, "an embedded runtime, by number: Python, Java, JavaScript"),
+    COLUMN(SBX_IN_RUNTIMES, 2, SBX_FIELD_UINT, "state", 15, "are its functions named, and why not, by number"),
+    COLUMN(SBX_IN_RUNTIMES, 3, SBX_FIELD_UINT, "major", 9999, "its version, first number"),
+    COLUMN(SBX_IN_RUNTIMES, 4, SBX_FIELD_UINT, "minor", 9999, "its version, second number"),
     LIST(SBX_IN_PAYLOAD, 17, "app_version", 999999, "version the program told: major, minor, patch"),
 };
 
@@ -209,7 +214,7 @@ const char *sbx_payload_message_name(enum sbx_payload_message message)
         [SBX_IN_FRAMES] = "frames",         [SBX_IN_CALLSTACKS] = "callstacks", [SBX_IN_RECORDS] = "records",
         [SBX_IN_REDACTIONS] = "redactions", [SBX_IN_WATCHES] = "watches",       [SBX_IN_FUNCTIONS] = "functions",
         [SBX_IN_OVERHEAD] = "overhead",     [SBX_IN_SAMPLING] = "sampling",     [SBX_IN_PROCESSES] = "processes",
-        [SBX_IN_QUEUES] = "queues",
+        [SBX_IN_QUEUES] = "queues",         [SBX_IN_RUNTIMES] = "runtimes",
     };
     return names[message];
 }

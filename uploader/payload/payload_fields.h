@@ -27,6 +27,7 @@ enum sbx_payload_message {
     SBX_IN_SAMPLING,
     SBX_IN_PROCESSES,
     SBX_IN_QUEUES,
+    SBX_IN_RUNTIMES,
     SBX_PAYLOAD_MESSAGES
 };
 

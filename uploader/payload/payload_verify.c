@@ -262,7 +262,7 @@ static int check_reference(const struct walk *walk, enum sbx_payload_message mes
 }
 
 struct rows {
-    uint64_t modules, threads, frames, callstacks, records, watches, functions, processes, queues;
+    uint64_t modules, threads, frames, callstacks, records, watches, functions, processes, queues, runtimes;
 };
 
 static int check_references(const struct walk *walk, const struct rows *rows)
@@ -490,9 +490,10 @@ static int check_end(const struct walk *walk, const struct rows *rows)
         is_end != (survey_of(walk, SBX_IN_TRIGGER, 14)->max > SBX_END_NONE)) {
         return refuse(walk, "field payload.completes: is there without the end of a stall, or not with one");
     }
-    if (is_end && (rows->modules > 1 || rows->threads + rows->frames + rows->callstacks + rows->records +
-                                                rows->watches + rows->functions + rows->processes + rows->queues !=
-                                            0)) {
+    if (is_end &&
+        (rows->modules > 1 || rows->threads + rows->frames + rows->callstacks + rows->records + rows->watches +
+                                      rows->functions + rows->processes + rows->queues + rows->runtimes !=
+                                  0)) {
         return refuse(walk, "payload: the end of a stall tells more than that");
     }
     return 0;
@@ -508,6 +509,7 @@ static int check_whole(const struct walk *walk)
         {SBX_IN_MODULES, &rows.modules},       {SBX_IN_THREADS, &rows.threads},     {SBX_IN_FRAMES, &rows.frames},
         {SBX_IN_CALLSTACKS, &rows.callstacks}, {SBX_IN_RECORDS, &rows.records},     {SBX_IN_WATCHES, &rows.watches},
         {SBX_IN_FUNCTIONS, &rows.functions},   {SBX_IN_PROCESSES, &rows.processes}, {SBX_IN_QUEUES, &rows.queues},
+        {SBX_IN_RUNTIMES, &rows.runtimes},
     };
     int result = 0;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && result == 0; i++) {
@@ -523,8 +525,8 @@ static int check_whole(const struct walk *walk)
     for (size_t i = 0; i < sbx_payload_field_count; i++) {
         uint8_t child = sbx_payload_fields[i].child;
         bool is_needed = sbx_payload_fields[i].type == SBX_FIELD_MESSAGE && child != SBX_IN_FUNCTIONS &&
-                         child != SBX_IN_SAMPLING && child != SBX_IN_PROCESSES &&
-                         child != SBX_IN_QUEUES; /* which not all have */
+                         child != SBX_IN_SAMPLING && child != SBX_IN_PROCESSES && child != SBX_IN_QUEUES &&
+                         child != SBX_IN_RUNTIMES; /* which not all have */
         if (is_needed && walk->survey->fields[i].at == NULL) {
             return refuse_field(walk, &sbx_payload_fields[i], "is not there");
         }

@@ -67,6 +67,12 @@ static void print_head(FILE *out, const struct sbx_show_style *style, const Stal
         fprintf(out, "%sfamily%s     %s; %" PRIu32 " others stalled at the same time\n", style->bold, style->plain,
                 payload->family_role != 0 ? "a forked worker" : "the first process", payload->stalled_beside);
     }
+    for (size_t i = 0; payload->runtimes != NULL && i < payload->runtimes->n_kind; i++) {
+        const Stallbox__V1__Runtimes *runtimes = payload->runtimes;
+        fprintf(out, "%sruntime%s    %s %" PRIu32 ".%" PRIu32 ": %s\n", style->bold, style->plain,
+                sbx_runtime_name(runtimes->kind[i]), runtimes->major[i], runtimes->minor[i],
+                sbx_runtime_state_name(runtimes->state[i]));
+    }
     if (platform != NULL) {
         fprintf(out, "%splatform%s   %s %" PRIu32 ", Linux %" PRIu32 ".%" PRIu32 ", %s, about %u cores, about %u GiB\n",
                 style->bold, style->plain, NAME_OF(systems, platform->os), platform->os_major, platform->kernel_major,

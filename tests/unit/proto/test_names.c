@@ -132,6 +132,9 @@ static void test_enum_names_are_those_of_the_reports(void **state)
     assert_string_equal(sbx_drop_name(SBX_DROP_STACK_OVERFLOW), "stack_overflow");
     assert_string_equal(sbx_walk_end_name(SBX_WALK_ROWS_PENDING), "rows_pending");
     assert_string_equal(sbx_fd_class_name(SBX_FD_PIPE), "pipe");
+    assert_string_equal(sbx_drop_name(SBX_DROP_UNREADABLE), "unreadable");
+    assert_string_equal(sbx_runtime_name(SBX_RUNTIME_JAVA), "Java");
+    assert_string_equal(sbx_runtime_state_name(SBX_RUNTIME_LEFT_ALONE), "left alone");
     assert_string_equal(sbx_syscall_name(202), "futex");
     assert_string_equal(sbx_syscall_name(230), "clock_nanosleep");
 }
@@ -169,6 +172,14 @@ static void test_every_enum_value_has_a_name_and_others_are_unknown(void **state
     assert_string_equal(sbx_op_name(SBX_OP_MAX), "unknown");
     assert_string_equal(sbx_op_name(7), "unknown");
     assert_string_equal(sbx_drop_name(SBX_DROP_COUNT), "unknown");
+    for (uint32_t i = 1; i < SBX_RUNTIME_KIND_COUNT; i++) {
+        assert_string_not_equal(sbx_runtime_name(i), "unknown");
+    }
+    for (uint32_t i = SBX_RUNTIME_NOT_YET; i <= SBX_RUNTIME_NO_PROVIDER; i++) {
+        assert_string_not_equal(sbx_runtime_state_name(i), "unknown");
+    }
+    assert_string_equal(sbx_runtime_name(SBX_RUNTIME_KIND_COUNT), "unknown");
+    assert_string_equal(sbx_runtime_state_name(UINT32_MAX), "unknown");
     assert_string_equal(sbx_walk_end_name(1000), "unknown");
     assert_string_equal(sbx_fd_class_name(1000), "unknown");
     assert_null(sbx_syscall_name(39));

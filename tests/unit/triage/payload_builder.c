@@ -49,6 +49,8 @@ struct sbx_payload_builder {
     Stallbox__V1__Threads threads_message;
     Stallbox__V1__Processes processes_message;
     uint32_t roles[8], process_count;
+    Stallbox__V1__Runtimes runtimes_message;
+    uint32_t runtime[4]; /* kind, state, major, minor */
     Stallbox__V1__Frames frames_message;
     Stallbox__V1__Callstacks callstacks_message;
     Stallbox__V1__Records records_message;
@@ -326,6 +328,23 @@ static void fill_processes(struct sbx_payload_builder *builder)
         builder->threads_message.process[i] = builder->threads[i].process;
     }
     builder->payload.processes = message;
+}
+
+void sbx_builder_runtime(struct sbx_payload_builder *builder, uint32_t kind, uint32_t state, uint32_t major,
+                         uint32_t minor)
+{
+    Stallbox__V1__Runtimes *message = &builder->runtimes_message;
+    stallbox__v1__runtimes__init(message);
+    builder->runtime[0] = kind;
+    builder->runtime[1] = state;
+    builder->runtime[2] = major;
+    builder->runtime[3] = minor;
+    message->n_kind = message->n_state = message->n_major = message->n_minor = 1;
+    message->kind = &builder->runtime[0];
+    message->state = &builder->runtime[1];
+    message->major = &builder->runtime[2];
+    message->minor = &builder->runtime[3];
+    builder->payload.runtimes = message;
 }
 
 static void fill_frames(struct sbx_payload_builder *builder)

@@ -139,6 +139,11 @@ void sbx_scene_record(struct sbx_stall_scene *scene, struct sbx_build_record rec
     sbx_builder_record(scene->builder, record);
 }
 
+void sbx_scene_runtime(struct sbx_stall_scene *scene, uint32_t kind, uint32_t state, uint32_t major, uint32_t minor)
+{
+    sbx_builder_runtime(scene->builder, kind, state, major, minor);
+}
+
 uint32_t sbx_scene_make_process(struct sbx_stall_scene *scene, uint32_t role)
 {
     return sbx_builder_process(scene->builder, role);

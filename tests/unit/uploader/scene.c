@@ -101,6 +101,12 @@ struct sbx_recording_builder *sbx_scene_create(void)
     waiter->call_object = SBX_SCENE_LOCK;
     waiter->call_peer = 71001;
     builder->header->drops[SBX_DROP_NESTED] = 3;
+    builder->header->runtimes[0] = (struct sbx_runtime_entry){.kind = SBX_RUNTIME_PYTHON,
+                                                              .state = SBX_RUNTIME_LEFT_ALONE,
+                                                              .major = 3,
+                                                              .minor = 8,
+                                                              .why = "Python 3.8.18 is not known"};
+    builder->header->runtimes[2] = (struct sbx_runtime_entry){.kind = 77, .state = 77, .major = UINT32_MAX};
     sbx_recording_add_watch(builder, SBX_WATCH_WATCHDOG, "anna's mailbox", 5000, end - 300 * ms, 2);
     sbx_recording_add_watch(builder, SBX_WATCH_DEADLINE, "send medical records", 2000, end - 2000 * ms, 1);
     struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_SLOW_MESSAGE,

@@ -314,6 +314,25 @@ static void test_a_runtime_is_not_asked_below_the_hosts_handlers(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+static void child_meets_what_cannot_be_read(void)
+{
+    start(0);
+    child_expect(stallbox_provider_can_read(&interrupted, sizeof interrupted) == 1, "its own can be read");
+    for (int i = 0; i < 3; i++) {
+        child_expect(stallbox_provider_can_read((const void *)(uintptr_t)4096, 8) == 0, "nothing is mapped there");
+    }
+    sleep_ms(20);
+    child_finish();
+}
+
+static void test_what_a_runtime_could_not_read_is_counted(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_meets_what_cannot_be_read);
+    assert_int_equal(snapshot->drops[SBX_DROP_UNREADABLE], 3);
+    sbx_snapshot_destroy(snapshot);
+}
+
 static struct runtime computing = {.depth = 2, .first_function = 700};
 
 /* No point but the clock, which keeps the watch thread awake: what else is recorded was asked for by signal. */
@@ -445,6 +464,7 @@ int main(void)
         CHILD_TEST(test_runs_end_where_the_logical_stack_changes),
         CHILD_TEST(test_a_sleeper_is_seen_in_the_function_in_which_it_went_to_sleep),
         CHILD_TEST(test_a_runtime_is_not_asked_below_the_hosts_handlers),
+        cmocka_unit_test(test_what_a_runtime_could_not_read_is_counted),
         CHILD_TEST(test_samples_of_a_running_thread_are_taken_at_safepoints),
         CHILD_TEST(test_a_safepoint_that_does_not_come_is_not_waited_for),
         CHILD_TEST(test_a_signal_safe_runtime_is_asked_in_the_handler),

@@ -104,6 +104,23 @@ DAMAGE(trigger_of_ages, payload->trigger->duration_us = UINT64_MAX)
 DAMAGE(no_trigger, payload->trigger = NULL)
 DAMAGE(no_threads, payload->threads = NULL)
 
+/* Runtimes as a newer recorder tells them: one more than there are, of a kind that is not known. */
+static void tell_runtimes(Stallbox__V1__Payload *payload, size_t versions)
+{
+    static Stallbox__V1__Runtimes runtimes;
+    static uint32_t kinds[5] = {SBX_RUNTIME_PYTHON, 9}, states[5] = {SBX_RUNTIME_LEFT_ALONE}, majors[5] = {3},
+                    minors[5] = {8};
+    stallbox__v1__runtimes__init(&runtimes);
+    runtimes.n_kind = runtimes.n_state = runtimes.n_major = 5;
+    runtimes.n_minor = versions;
+    runtimes.kind = kinds;
+    runtimes.state = states;
+    runtimes.major = majors;
+    runtimes.minor = minors;
+    payload->runtimes = &runtimes;
+}
+DAMAGE(short_runtime_column, tell_runtimes(payload, 4))
+
 static void test_contradictions_are_refused_with_their_reason(void **state)
 {
     (void)state;
@@ -147,6 +164,7 @@ static void test_contradictions_are_refused_with_their_reason(void **state)
     assert_refused(negative_message, "negative counter");
     assert_refused(stack_of_nothing, "record 0 has callstack");
     assert_refused(peer_of_no_thread, "record 0 names thread");
+    assert_refused(short_runtime_column, "Runtimes differ in length");
     assert_refused(trigger_of_no_thread, "trigger names thread 2");
     assert_refused(trigger_of_ages, "impossible");
     assert_refused(no_trigger, "no trigger");

@@ -207,6 +207,16 @@ static void test_what_was_recorded_comes_back(void **state)
     assert_int_equal(payload->policy->async_interval_us, 9876);
     assert_int_equal(payload->n_drops, SBX_DROP_COUNT);
     assert_int_equal(payload->drops[SBX_DROP_NESTED], 3);
+    const Stallbox__V1__Runtimes *runtimes = payload->runtimes;
+    assert_non_null(runtimes);
+    assert_int_equal(runtimes->n_kind, 2);
+    assert_int_equal(runtimes->kind[0], SBX_RUNTIME_PYTHON);
+    assert_int_equal(runtimes->state[0], SBX_RUNTIME_LEFT_ALONE);
+    assert_int_equal(runtimes->major[0], 3);
+    assert_int_equal(runtimes->minor[0], 8);
+    assert_int_equal(runtimes->kind[1], SBX_RUNTIME_OTHER); /* what is not known is not passed on */
+    assert_int_equal(runtimes->state[1], SBX_RUNTIME_LEFT_ALONE);
+    assert_int_equal(runtimes->major[1], 9999);
     assert_int_equal(payload->redactions->modules_hidden, 1);
     assert_int_equal(payload->redactions->records_cut, 1);
     assert_int_equal(payload->platform->arch, OTHER_ARCHITECTURE); /* the recording's, whoever encodes it */

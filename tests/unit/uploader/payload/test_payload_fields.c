@@ -47,6 +47,8 @@ static const ProtobufCMessageDescriptor *descriptor_of(enum sbx_payload_message 
         return &stallbox__v1__processes__descriptor;
     case SBX_IN_QUEUES:
         return &stallbox__v1__queues__descriptor;
+    case SBX_IN_RUNTIMES:
+        return &stallbox__v1__runtimes__descriptor;
     case SBX_PAYLOAD_MESSAGES:
         break;
     }

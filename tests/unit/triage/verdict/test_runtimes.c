@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_runtimes.c - what a report says of the runtimes that a program has, beside their frames. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "payload_numbers.h"
+#include "stall_scene.h"
+
+#define MS(n) ((int64_t)(n)*1000)
+
+static struct sbx_stall_scene *scene;
+
+static int begin(void **state)
+{
+    (void)state;
+    scene = sbx_scene_create(4, SBX_TRIGGER_ANR, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "long_add < _PyEval_EvalFrameDefault < main", MS(-990), MS(-10),
+                      MS(10), 10000);
+    return 0;
+}
+
+static int end_scene(void **state)
+{
+    (void)state;
+    sbx_scene_destroy(scene);
+    return 0;
+}
+
+static void test_a_runtime_of_an_unknown_version_is_told_with_it(void **state)
+{
+    (void)state;
+    sbx_scene_runtime(scene, SBX_RUNTIME_PYTHON, SBX_RUNTIME_LEFT_ALONE, 3, 8);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    const char *told = sbx_scene_evidence(report, "runtime");
+    assert_non_null(told);
+    assert_non_null(strstr(told, "Python 3.8"));
+    assert_non_null(strstr(told, "not known"));
+    assert_null(sbx_scene_evidence(report, "script")); /* it would say less of the same */
+}
+
+static void test_a_runtime_that_is_switched_off_is_told_as_such(void **state)
+{
+    (void)state;
+    sbx_scene_runtime(scene, SBX_RUNTIME_JAVA, SBX_RUNTIME_SWITCHED_OFF, 0, 0);
+    const char *told = sbx_scene_evidence(sbx_scene_report(scene), "runtime");
+    assert_non_null(told);
+    assert_non_null(strstr(told, "Java are not told: STALLBOX_RUNTIMES is off"));
+}
+
+static void test_a_runtime_whose_functions_are_named_is_no_evidence(void **state)
+{
+    (void)state;
+    sbx_scene_runtime(scene, SBX_RUNTIME_PYTHON, SBX_RUNTIME_ATTACHED, 3, 11);
+    assert_null(sbx_scene_evidence(sbx_scene_report(scene), "runtime"));
+}
+
+static void test_payloads_of_older_recorders_have_no_runtimes(void **state)
+{
+    (void)state;
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->stall->runtime_count, 0);
+    assert_null(sbx_scene_evidence(report, "runtime"));
+    assert_non_null(sbx_scene_evidence(report, "script"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end_scene)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_runtime_of_an_unknown_version_is_told_with_it),
+        TEST(test_a_runtime_that_is_switched_off_is_told_as_such),
+        TEST(test_a_runtime_whose_functions_are_named_is_no_evidence),
+        TEST(test_payloads_of_older_recorders_have_no_runtimes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
