@@ -198,12 +198,81 @@ static STALL_FUNCTION void scroll_view(int n)
     stall_sink += (uint64_t)n;
 }
 
+/* ---- a pool whose threads are all busy ---- */
+
+enum {
+    POOL_THREADS = 4 /* of libuv, where nobody says otherwise */
+};
+static uv_work_t archive_jobs[POOL_THREADS], cover_job;
+static uv_sem_t cover_read;
+
+static STALL_FUNCTION void unpack_archive(uv_work_t *job)
+{
+    usleep(1700 * 1000);
+    stall_sink += (uint64_t)(job != NULL);
+}
+
+static STALL_FUNCTION void read_one_cover(uv_work_t *job)
+{
+    uv_sem_post(&cover_read);
+    stall_sink += (uint64_t)(job != NULL);
+}
+
+static STALL_FUNCTION void import_albums(void)
+{
+    for (int i = 0; i < POOL_THREADS; i++) {
+        uv_queue_work(uv_default_loop(), &archive_jobs[i], unpack_archive, no_more);
+    }
+    STALL_STAY();
+}
+
+static STALL_FUNCTION void await_cover(int n)
+{
+    uv_sem_init(&cover_read, 0);
+    import_albums();
+    uv_queue_work(uv_default_loop(), &cover_job, read_one_cover, no_more);
+    uv_sem_wait(&cover_read);
+    stall_sink += (uint64_t)n;
+}
+
+/* And one that has much to do, and does it. */
+enum {
+    BRIEF_JOBS = 100
+};
+static uv_work_t brief_jobs[BRIEF_JOBS]; /* `data`: it is queued */
+
+static void work_briefly(uv_work_t *job)
+{
+    for (int i = 0; i < 2000; i++) {
+        stall_sink += (uint64_t)(job != NULL);
+    }
+}
+
+static void end_brief_job(uv_work_t *job, int status)
+{
+    job->data = NULL;
+    stall_sink += (uint64_t)status;
+}
+
+static void fill_pool(int n)
+{
+    for (int i = 0; i < BRIEF_JOBS; i++) {
+        if (brief_jobs[i].data == NULL &&
+            uv_queue_work(uv_default_loop(), &brief_jobs[i], work_briefly, end_brief_job) == 0) {
+            brief_jobs[i].data = brief_jobs;
+        }
+    }
+    stall_sink += (uint64_t)n;
+}
+
 const struct stall stalls_uv[] = {
     {.name = "task_timeout", .message = arm_autosave},
     {.name = "task_send", .message = start_download},
     {.name = "task_file", .message = load_settings},
     {.name = "task_two_hops", .message = scroll_view},
     {.name = "task_answer", .message = load_cover},
+    {.name = "task_pool", .message = await_cover},
+    {.name = "healthy_uv_pool", .message = fill_pool, .every = true, .delay_ms = 20, .messages = 80},
     {.name = "uv_sem", .message = await_image},
     {.name = "uv_fs_sync", .message = save_document},
     {.name = "uv_rwlock", .message = read_table},
