@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store.h - what the server keeps: payloads as they came, and what triage said of them.
  *
- * One SQLite file, DATA/store.db. The payload's bytes lie in it too, not in files beside it: so a payload and its row
- * become durable by one commit, there are no orphans to sweep, no path is ever made of anything a client said, and at
- * up to 1 MiB (typically 20 KiB) a blob is read as fast as a file. An object store is the answer when this is outgrown.
+ * One SQLite file, DATA/store.db, or tables in PostgreSQL. The payload's bytes lie in it too, unless --blobs names another place
+ * (store_blobs.h): so a payload and its row become durable by one commit, no path is ever made of anything a client said, and at up to
+ * 1 MiB (typically 20 KiB) a blob is read as fast as a file.
  *
- * Any thread may call. Readers do not wait for the commit of a writer (WAL, two handles). Every function returns 0 or
+ * Any thread may call. There are one writer and eight readers, which do not wait for it (WAL). Every function returns 0 or
  * -errno: -ENOENT no such row, -ENOSPC, -ENOMEM, -EIO. */
 #ifndef SBX_STORE_H
 #define SBX_STORE_H
