@@ -137,13 +137,36 @@ static void refuse_list(struct sbx_reply *reply)
     reply->retry_after_s = AGAIN_S;
 }
 
-/* What is stored; where one application looks, what was sent for it. */
+/* Put the application's own symbols before those of all that it sent. Returns 0 or -errno. */
+static int add_own(const struct sbx_store_view *view, struct sbx_symbol_intake *intake, struct sbx_stored_row **rows,
+                   size_t *count)
+{
+    struct sbx_stored_row *own = NULL;
+    size_t own_count = 0;
+    int result = sbx_symbol_intake_list(intake, view->app, &own, &own_count);
+    struct sbx_stored_row *both = result == 0 ? calloc(own_count + *count + 1, sizeof(*both)) : NULL;
+    if (both) {
+        memcpy(both, own, own_count * sizeof(*both));
+        memcpy(both + own_count, *rows, *count * sizeof(*both));
+        free(*rows);
+        *rows = both;
+        *count += own_count;
+    } else if (result == 0) {
+        result = -ENOMEM;
+    }
+    free(own);
+    return result;
+}
+
+/* What is stored for all; where one application looks, what was sent for it. */
 static int list_stored(const struct sbx_store_view *view, struct sbx_symbol_intake *intake,
                        struct sbx_stored_row **rows_out, size_t *count_out)
 {
-    int result = sbx_symbol_intake_list(intake, rows_out, count_out);
+    int result = sbx_symbol_intake_list(intake, 0, rows_out, count_out);
     if (result == 0 && view->app != 0)
         result = sbx_store_keep_sent(view, *rows_out, count_out);
+    if (result == 0 && view->app != 0)
+        result = add_own(view, intake, rows_out, count_out);
     if (result < 0) {
         free(*rows_out);
         *rows_out = NULL;

@@ -96,7 +96,6 @@ enum writer_statement {
     COUNT_GAPS_OF,
     COUNT_GAPS,
     NEXT_RENAMED,
-    ADD_SYMBOL_SENDER,
     COUNT_GAPS_OF_TENANT,
     READ_BLOB,
     SET_BLOB,

@@ -68,7 +68,7 @@
  *     module, seq PRIMARY KEY; unnamed          how many frames have no name
  *   arrival                                     symbols that came lately, for other servers of the database
  *     num INTEGER PRIMARY KEY, who (which server took them), build_id BLOB, made_s
- *   symbol_sender                               for which applications symbols were sent, by tokens of theirs
+ *   symbol_sender                               for which applications symbols of all were sent, by older servers
  *     build_id BLOB, tenant
  *   was_in                                      the places that a stall was in before it was triaged anew
  *     issue BLOB(16), seq PRIMARY KEY; at_ms
@@ -512,7 +512,6 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [COUNT_GAPS] = "SELECT COUNT(*) FROM gap g JOIN module m ON m.id = g.module WHERE m.build_id = ?1",
     [NEXT_RENAMED] = "SELECT m.id, m.next_seq, (SELECT MAX(g.seq) FROM gap g WHERE g.module = m.id AND g.seq <"
                      " m.next_seq) FROM module m WHERE m.next_seq > 0 LIMIT 1",
-    [ADD_SYMBOL_SENDER] = "INSERT OR IGNORE INTO symbol_sender(build_id, tenant) VALUES(?1, ?2)",
     [COUNT_GAPS_OF_TENANT] =
         "SELECT COUNT(*) FROM gap g JOIN module m ON m.id = g.module JOIN snapshot s ON s.seq = g.seq"
         " WHERE m.build_id = ?1 AND s.tenant = ?2",
@@ -528,8 +527,8 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [READ_ID] = "SELECT id FROM snapshot WHERE seq = ?1",
     [READ_TENANT] = "SELECT tenant FROM snapshot WHERE seq = ?1",
     [END_RENAMED] = "UPDATE module SET next_seq = ?3 WHERE id = ?1 AND next_seq = ?2",
-    [ALL_GAPS] = "SELECT build_id, made_s FROM module m WHERE is_runtime = 0 AND EXISTS(SELECT 1 FROM gap g WHERE"
-                 " g.module = m.id)",
+    [ALL_GAPS] = "SELECT DISTINCT m.build_id, m.made_s, s.tenant FROM module m JOIN gap g ON g.module = m.id"
+                 " JOIN snapshot s ON s.seq = g.seq WHERE m.is_runtime = 0 ORDER BY m.build_id",
     [FORGET_MADE] = "UPDATE module SET made_s = 0 WHERE is_runtime = 0 AND id IN (SELECT g.module FROM gap g WHERE"
                     " g.seq = ?1)",
     [FORGET_MODULES] = "DELETE FROM module WHERE next_seq = 0 AND NOT EXISTS(SELECT 1 FROM gap g WHERE"

@@ -168,10 +168,10 @@ int sbx_store_next_arrival(struct sbx_store *store, int64_t *seen, uint8_t build
 struct wanted {
     uint8_t build_id[32];
     size_t bytes;
-    uint64_t made_s;
+    uint64_t made_s, app; /* symbols that came; whose stalls lack them */
 };
 
-/* All that some stall lacks: *wanted_out is given. Returns how many, or -errno. */
+/* All that some stall lacks, each build-id with all of its applications: *wanted_out is given. Returns how many, or -errno. */
 static int list_wanted(struct sbx_store *store, struct wanted **wanted_out)
 {
     struct wanted *wanted = NULL;
@@ -190,7 +190,8 @@ static int list_wanted(struct sbx_store *store, struct wanted **wanted_out)
         wanted = grown;
         memcpy(wanted[count].build_id, sbx_column_blob(statement, 0), (size_t)bytes);
         wanted[count].bytes = (size_t)bytes;
-        wanted[count++].made_s = (uint64_t)sbx_column_integer(statement, 1);
+        wanted[count].made_s = (uint64_t)sbx_column_integer(statement, 1);
+        wanted[count++].app = (uint64_t)sbx_column_integer(statement, 2);
     }
     sbx_statement_reset(statement);
     sbx_store_handle_unlock(&store->writer);
@@ -198,18 +199,27 @@ static int list_wanted(struct sbx_store *store, struct wanted **wanted_out)
     return result < 0 ? result : count;
 }
 
+static bool is_same(const struct wanted *a, const struct wanted *b)
+{
+    return a->bytes == b->bytes && memcmp(a->build_id, b->build_id, a->bytes) == 0;
+}
+
 int sbx_store_look_for_symbols(struct sbx_store *store,
-                               bool (*each)(void *context, const uint8_t *build_id, size_t bytes, uint64_t *made_s),
+                               bool (*each)(void *context, const uint8_t *build_id, size_t bytes, uint64_t app,
+                                            uint64_t *made_s_out),
                                void *context)
 {
     struct wanted *wanted = NULL;
     int count = list_wanted(store, &wanted), result = count < 0 ? count : 0;
-    for (int i = 0; i < count && result == 0; i++) {
-        uint64_t made_s = wanted[i].made_s;
-        if (!each(context, wanted[i].build_id, wanted[i].bytes, &made_s) || made_s == wanted[i].made_s)
+    for (int i = 0, next; i < count && result == 0; i = next) {
+        uint64_t newest = 0, made_s;
+        for (next = i; next < count && is_same(&wanted[next], &wanted[i]); next++)
+            if (each(context, wanted[i].build_id, wanted[i].bytes, wanted[next].app, &made_s) && made_s > newest)
+                newest = made_s;
+        if (newest == 0 || newest == wanted[i].made_s)
             continue;
         sbx_store_handle_lock(&store->writer);
-        result = mark(store, wanted[i].build_id, wanted[i].bytes, made_s);
+        result = mark(store, wanted[i].build_id, wanted[i].bytes, newest);
         sbx_store_handle_unlock(&store->writer);
     }
     free(wanted);
@@ -274,28 +284,18 @@ int sbx_store_end_renamed(struct sbx_store *store, const struct sbx_renamed *ren
     return result;
 }
 
-/* ---- who sent symbols ---- */
-
-int sbx_store_note_sender(const struct sbx_store_view *view, const uint8_t *build_id, size_t bytes, bool *is_first_out,
-                          int64_t *stalls_out)
+int sbx_store_count_lacking(const struct sbx_store_view *view, const uint8_t *build_id, size_t bytes,
+                            int64_t *stalls_out)
 {
     struct sbx_store *store = view->store;
     sbx_store_handle_lock(&store->writer);
-    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_SYMBOL_SENDER);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, COUNT_GAPS_OF_TENANT);
     sbx_bind_blob(statement, 1, build_id, bytes);
     sbx_bind_integer(statement, 2, (int64_t)view->app);
     int result = sbx_store_step(statement);
-    *is_first_out = result == 0 && sbx_sql_changes(store->writer.db) > 0;
+    *stalls_out = result > 0 ? sbx_column_integer(statement, 0) : 0;
+    sbx_statement_reset(statement);
     sbx_statement_clear(statement);
-    if (result == 0) {
-        statement = sbx_store_handle_use(&store->writer, COUNT_GAPS_OF_TENANT);
-        sbx_bind_blob(statement, 1, build_id, bytes);
-        sbx_bind_integer(statement, 2, (int64_t)view->app);
-        result = sbx_store_step(statement);
-        *stalls_out = result > 0 ? sbx_column_integer(statement, 0) : 0;
-        sbx_statement_reset(statement);
-        sbx_statement_clear(statement);
-    }
     sbx_store_handle_unlock(&store->writer);
     return result < 0 ? result : 0;
 }

@@ -13,10 +13,9 @@
 int sbx_store_symbols_came(struct sbx_store *store, const uint8_t *build_id, size_t bytes, uint64_t made_s,
                            int64_t *stalls_out);
 
-/* Symbols of a build-id were sent for one application. *is_first_out: they had not been before. *stalls_out: how many of its stalls
- * lack names there. Durable. 0 or -errno. */
-int sbx_store_note_sender(const struct sbx_store_view *view, const uint8_t *build_id, size_t bytes, bool *is_first_out,
-                          int64_t *stalls_out);
+/* How many stalls of the view's application lack names of a build-id. 0 or -errno. */
+int sbx_store_count_lacking(const struct sbx_store_view *view, const uint8_t *build_id, size_t bytes,
+                            int64_t *stalls_out);
 
 /* ---- what other servers of the database took ---- */
 
@@ -26,11 +25,12 @@ int sbx_store_newest_arrival(struct sbx_store *store, int64_t *seen_out);
  * *seen moves on. 0, -ENOENT when there is none, or -errno. */
 int sbx_store_next_arrival(struct sbx_store *store, int64_t *seen, uint8_t build_id_out[32], size_t *bytes_out);
 
-/* Call `each` with every build-id that some stall lacks and no symbols made at *made_s came for; where it returns true, those
- * symbols are taken as having come. For what was put into the store behind the server's back, and for stalls that were told without
+/* Call `each` with every build-id that some stall of application `app` lacks; where it returns true, there are symbols that were made at
+ * *made_s. The newest of a build-id are taken as having come, unless they had. For what was put into the store behind the server's back, and for stalls that were told without
  * names because that store was away. 0 or -errno. */
 int sbx_store_look_for_symbols(struct sbx_store *store,
-                               bool (*each)(void *context, const uint8_t *build_id, size_t bytes, uint64_t *made_s),
+                               bool (*each)(void *context, const uint8_t *build_id, size_t bytes, uint64_t app,
+                                            uint64_t *made_s_out),
                                void *context);
 
 /* A stall that waits, newest first. */
@@ -65,7 +65,7 @@ struct sbx_stored_row {
     int64_t added_ms, used_ms;
 };
 
-/* Leave of `rows` what was sent for the application that looks. 0 or -errno. */
+/* Leave of `rows`, which are of all applications, what was sent for the one that looks, before it had symbols of its own. 0 or -errno. */
 int sbx_store_keep_sent(const struct sbx_store_view *view, struct sbx_stored_row *rows, size_t *count);
 
 struct sbx_issue_after {

@@ -14,9 +14,10 @@ struct sbx_stored_list;
 struct sbx_stored_list *sbx_stored_list_create(struct sbx_symbol_store *store);
 void sbx_stored_list_destroy(struct sbx_stored_list *list); /* NULL is fine */
 
-/* By build-id: *rows_out is given (free). Returns 0 or -errno. Any thread. */
-int sbx_stored_list_get(struct sbx_stored_list *list, struct sbx_stored_row **rows_out, size_t *count_out);
-/* There is something else in the store. Any thread. */
-void sbx_stored_list_forget(struct sbx_stored_list *list);
+/* What is there for an application alone, or with `app` 0 for all, by build-id: *rows_out is given (free). Returns 0 or -errno. Any thread. */
+int sbx_stored_list_get(struct sbx_stored_list *list, uint64_t app, struct sbx_stored_row **rows_out,
+                        size_t *count_out);
+/* There is something else in the store, for this application. Any thread. */
+void sbx_stored_list_forget(struct sbx_stored_list *list, uint64_t app);
 
 #endif

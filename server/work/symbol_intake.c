@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app_symbols.h"
 #include "file_ids.h"
 #include "provider_map.h"
 #include "provider_shelf.h"
@@ -34,9 +35,17 @@ static uint64_t now_s(void)
 
 /* Tell the stalls that lack it. */
 static void announce(struct sbx_symbol_intake *intake, const uint8_t *build_id, size_t bytes, uint64_t made_s,
-                     struct sbx_intake_answer *answer)
+                     struct sbx_symbol_upload *upload)
 {
+    struct sbx_intake_answer *answer = &upload->answer;
+    const struct sbx_store_view view = {intake->settings.store, upload->sender};
+    int64_t lacking = 0;
+    bool is_of_one = upload->sender != 0 && !answer->is_runtime; /* who may see one application hears of its stalls */
+    if (is_of_one && sbx_store_count_lacking(&view, build_id, bytes, &lacking) < 0)
+        lacking = 0; /* they are named all the same */
     int result = sbx_store_symbols_came(intake->settings.store, build_id, bytes, made_s, &answer->stalls);
+    if (is_of_one)
+        answer->stalls = lacking;
     if (result < 0 && intake->settings.log) { /* the symbols are there: the next start finds them */
         fprintf(intake->settings.log, "stallbox serve: symbols came, stalls wait for the next start: %s\n",
                 strerror(-result));
@@ -77,7 +86,7 @@ static void take_map(struct sbx_symbol_intake *intake, struct sbx_symbol_upload 
         for (size_t i = 0; i < 8; i++)
             number[i] = (uint8_t)(shelved.number >> (56 - 8 * i));
         if (shelved.added > 0)
-            announce(intake, number, sizeof(number), now_s(), answer);
+            announce(intake, number, sizeof(number), now_s(), upload);
     }
 }
 
@@ -88,7 +97,7 @@ static int make_image(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     struct sbx_intake_answer *answer = &upload->answer;
     struct sbx_store_draft draft;
     enum sbx_symbol_source before = SBX_SYMBOLS_NONE;
-    int result = sbx_symbol_store_begin(intake->settings.symbols, &draft, &making->out);
+    int result = sbx_symbol_store_begin(upload->symbols, &draft, &making->out);
     if (result < 0) {
         sbx_intake_answer_error(answer, result);
         return result;
@@ -96,22 +105,22 @@ static int make_image(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     result = sbx_symbol_helper_make(intake->settings.helper, making, answer->why, sizeof(answer->why));
     close(making->out);
     if (result < 0)
-        sbx_symbol_store_abandon(intake->settings.symbols, &draft);
+        sbx_symbol_store_abandon(upload->symbols, &draft);
     else
-        result = sbx_symbol_store_commit(intake->settings.symbols, &draft, making->build_id, making->build_id_bytes,
-                                         outcome_out, &before);
+        result = sbx_symbol_store_commit(upload->symbols, &draft, making->build_id, making->build_id_bytes, outcome_out,
+                                         &before);
     answer->before = before == SBX_SYMBOLS_NONE ? NULL : sbx_symbol_source_name(before);
     return result;
 }
 
 /* How many functions the store has of it, and from what. */
-static uint64_t read_facts(struct sbx_symbol_intake *intake, const struct sbx_helper_making *making,
-                           struct sbx_intake_answer *answer)
+static uint64_t read_facts(struct sbx_symbol_upload *upload, const struct sbx_helper_making *making)
 {
+    struct sbx_intake_answer *answer = &upload->answer;
     struct sbx_symbol_image *image;
     uint64_t made_s = making->now_s;
-    if (sbx_symbol_store_find(intake->settings.symbols, making->build_id, making->build_id_bytes, making->now_s, 0,
-                              &image) == 0) {
+    if (sbx_symbol_store_find(upload->symbols, making->build_id, making->build_id_bytes, making->now_s, 0, &image) ==
+        0) {
         const struct sbx_image_facts *facts = sbx_symbol_image_facts(image);
         answer->source = sbx_symbol_source_name(facts->best);
         answer->functions = facts->function_count;
@@ -119,6 +128,17 @@ static uint64_t read_facts(struct sbx_symbol_intake *intake, const struct sbx_he
         sbx_symbol_image_close(image);
     }
     return made_s;
+}
+
+static void refuse_different(struct sbx_symbol_upload *upload)
+{
+    char tenant[SBX_APP_TENANT_BYTES] = "";
+    if (upload->sender != 0)
+        sbx_app_symbols_tenant(upload->sender, tenant);
+    snprintf(upload->answer.why, sizeof(upload->answer.why),
+             "other symbols of this build-id are here; they stay until the operator of the server removes them"
+             " (stallbox symbols remove --store DATA/symbols%s%s)",
+             *tenant ? " --tenant " : "", tenant);
 }
 
 static void take_code(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload,
@@ -148,14 +168,12 @@ static void take_code(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     } else {
         answer->outcome = outcomes[outcome].outcome;
         answer->status = outcomes[outcome].status;
-        sbx_stored_list_forget(intake->list);
-        uint64_t made_s = read_facts(intake, making, answer);
+        sbx_stored_list_forget(intake->list, upload->sender);
+        uint64_t made_s = read_facts(upload, making);
         if (outcome == SBX_STORE_ADDED || outcome == SBX_STORE_REPLACED)
-            announce(intake, making->build_id, making->build_id_bytes, made_s, answer);
+            announce(intake, making->build_id, making->build_id_bytes, made_s, upload);
         if (outcome == SBX_STORE_DIFFERENT)
-            snprintf(answer->why, sizeof(answer->why),
-                     "other symbols of this build-id are here; they stay until the operator of the server removes them"
-                     " (stallbox symbols remove --store DATA/symbols)");
+            refuse_different(upload);
     }
 }
 
@@ -194,29 +212,6 @@ static bool choose_id(struct sbx_symbol_upload *upload, int fd, const char begin
     return true;
 }
 
-/* Whoever may see one application alone hears of symbols as if those that others sent were not there, and of its own stalls. That
- * other symbols of a build-id are there already cannot be kept from it. */
-static void answer_for_one(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload,
-                           const struct sbx_helper_making *making)
-{
-    struct sbx_intake_answer *answer = &upload->answer;
-    const struct sbx_store_view view = {intake->settings.store, upload->sender};
-    bool is_first = false;
-    int64_t stalls = 0;
-    if (upload->sender == 0 || answer->status == 0 || answer->status >= 400)
-        return;
-    if (sbx_store_note_sender(&view, making->build_id, making->build_id_bytes, &is_first, &stalls) < 0) {
-        sbx_intake_put_off(answer, AGAIN_FULL_S, "the store does not answer");
-        return;
-    }
-    answer->stalls = answer->outcome == SBX_INTAKE_SAME || answer->outcome == SBX_INTAKE_KEPT ? 0 : stalls;
-    if (is_first) {
-        answer->outcome = SBX_INTAKE_ADDED;
-        answer->status = 201;
-        answer->before = NULL;
-    }
-}
-
 /* What `making` says of code becomes symbols. */
 static void take_making(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload,
                         struct sbx_helper_making *making)
@@ -225,8 +220,15 @@ static void take_making(struct sbx_symbol_intake *intake, struct sbx_symbol_uplo
     sbx_build_id_format(making->build_id, making->build_id_bytes, answer->build_id);
     memcpy(making->name, upload->name, sizeof(making->name));
     snprintf(answer->name, sizeof(answer->name), "%s", upload->name);
+    struct sbx_symbol_store *own = NULL;
+    int result = upload->sender ? sbx_app_symbols_open(intake->settings.symbols, upload->sender, true, &own) : 0;
+    if (result < 0) {
+        sbx_intake_answer_error(answer, result);
+        return;
+    }
+    upload->symbols = own ? own : intake->settings.symbols;
     take_code(intake, upload, making);
-    answer_for_one(intake, upload, making);
+    sbx_symbol_store_close(own);
 }
 
 /* A member of a bundle as a file of its own, without a name. Returns a descriptor or -errno. */
@@ -393,9 +395,10 @@ void sbx_symbol_upload_submit(struct sbx_symbol_upload *upload, void (*done)(voi
     }
 }
 
-int sbx_symbol_intake_list(struct sbx_symbol_intake *intake, struct sbx_stored_row **rows_out, size_t *count_out)
+int sbx_symbol_intake_list(struct sbx_symbol_intake *intake, uint64_t app, struct sbx_stored_row **rows_out,
+                           size_t *count_out)
 {
-    return sbx_stored_list_get(intake->list, rows_out, count_out);
+    return sbx_stored_list_get(intake->list, app, rows_out, count_out);
 }
 
 /* ---- life ---- */

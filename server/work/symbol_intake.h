@@ -74,7 +74,7 @@ struct sbx_intake_claims {
     const char *build_id; /* hex; NULL: none */
     const char *name;     /* what people call the module; NULL: none */
     bool is_zstd;         /* the body is compressed */
-    uint64_t sender;      /* the application that its token is for, 0 all: of others' symbols it hears nothing */
+    uint64_t sender;      /* the application that its token is for, and its symbols; 0: all */
 };
 
 /* An upload begins. `length`: of the body, 0 unknown. Returns one (given: sbx_symbol_upload_destroy), or NULL with the reason in
@@ -95,7 +95,8 @@ const struct sbx_intake_answer *sbx_symbol_upload_answer(const struct sbx_symbol
 /* Not between submit and done. NULL is fine. One that was not submitted is counted as incomplete. */
 void sbx_symbol_upload_destroy(struct sbx_symbol_upload *upload);
 
-/* What is stored, by build-id: *rows_out is given (free). Any thread. Returns 0 or -errno. */
-int sbx_symbol_intake_list(struct sbx_symbol_intake *intake, struct sbx_stored_row **rows_out, size_t *count_out);
+/* What is stored for an application alone (0: for all), by build-id: *rows_out is given (free). Any thread. Returns 0 or -errno. */
+int sbx_symbol_intake_list(struct sbx_symbol_intake *intake, uint64_t app, struct sbx_stored_row **rows_out,
+                           size_t *count_out);
 
 #endif

@@ -25,6 +25,7 @@ struct sbx_symbol_upload {
     int failure;               /* -errno of a write: the rest is dropped */
     bool is_zstd, was_submitted;
     uint64_t sender;                          /* the application that its token is for, 0 all */
+    struct sbx_symbol_store *symbols;         /* where they go, while they are taken: that application's, or all's */
     uint8_t build_id[SBX_BUILD_ID_BYTES_MAX]; /* as claimed */
     size_t build_id_bytes;                    /* 0: nothing was */
     char name[SBX_IMAGE_NAME_BYTES];

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "app_symbols.h"
+#include "monotonic_in.h"
 #include "store_symbols.h"
 #include "symbol_store.h"
 #include "triager_inside.h"
@@ -14,9 +16,7 @@ enum {
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000ll + now.tv_nsec / 1000000 + 1; /* never 0 */
+    return sbx_monotonic_ms() + 1; /* never 0 */
 }
 
 static int64_t patience_ms(const struct sbx_triager *triager)
@@ -106,15 +106,28 @@ static bool answers(struct sbx_triage_hand *hand)
     return answer.outcome == SBX_PROCESS_ANSWERED && answer.result == 0 && answer.store_trouble != SBX_STORE_IS_AWAY;
 }
 
-static bool has_symbols(void *context, const uint8_t *build_id, size_t bytes, uint64_t *made_s_out)
+/* When the symbols in one store were made; 0: there are none. */
+static uint64_t made_s_in(struct sbx_symbol_store *store, const uint8_t *build_id, size_t bytes)
+{
+    struct sbx_symbol_image *image;
+    if (sbx_symbol_store_find(store, build_id, bytes, (uint64_t)time(NULL), 0, &image) != 0)
+        return 0;
+    uint64_t made_s = sbx_symbol_image_facts(image)->made_s;
+    sbx_symbol_image_close(image);
+    return made_s;
+}
+
+/* The newest of the application's own and of all. */
+static bool has_symbols(void *context, const uint8_t *build_id, size_t bytes, uint64_t app, uint64_t *made_s_out)
 {
     const struct sbx_triager *triager = context;
-    struct sbx_symbol_image *image;
-    if (sbx_symbol_store_find(triager->settings.symbols, build_id, bytes, (uint64_t)time(NULL), 0, &image) != 0)
-        return false;
-    *made_s_out = sbx_symbol_image_facts(image)->made_s;
-    sbx_symbol_image_close(image);
-    return true;
+    struct sbx_symbol_store *own = NULL;
+    uint64_t own_s = 0, common_s = made_s_in(triager->settings.symbols, build_id, bytes);
+    if (app != 0 && sbx_app_symbols_open(triager->settings.symbols, app, false, &own) == 0)
+        own_s = made_s_in(own, build_id, bytes);
+    sbx_symbol_store_close(own);
+    *made_s_out = own_s > common_s ? own_s : common_s;
+    return *made_s_out != 0;
 }
 
 /* What came to the store behind our back, while no server ran or while the store was away. Returns whether all was looked for. */

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app_symbols.h"
 #include "attribute.h"
 #include "cause.h"
 #include "envelope_format.h"
@@ -22,6 +23,7 @@
 #include "stall_profile.h"
 #include "symbol_sources.h"
 #include "symbol_store.h"
+#include "symbolizer.h"
 #include "triage_wire.h"
 #include "worker_sandbox.h"
 
@@ -229,8 +231,20 @@ static void complete(struct sbx_stall *stall, const struct sbx_end_row *end)
     stall->end.duration_ns = end->duration_ns;
 }
 
+/* What was sent for the application of the stall alone; NULL: nothing was. */
+static struct sbx_symbol_store *open_own(const struct worker *worker, uint64_t app)
+{
+    struct sbx_symbol_store *own;
+    if (!worker->store || app == 0)
+        return NULL;
+    int result = sbx_app_symbols_open(worker->store, app, false, &own);
+    if (result < 0)
+        sbx_shortage_note(result); /* of descriptors or memory; that it has none is no shortage */
+    return result < 0 ? NULL : own;
+}
+
 /* Returns 0 and a body, or -errno with the reason. */
-static int do_task(struct sbx_symbol_sources *sources, const struct sbx_task_head *head, const uint8_t *envelope,
+static int do_task(struct worker *worker, const struct sbx_task_head *head, const uint8_t *envelope,
                    struct sbx_byte_buffer *body, bool *has_gaps_out, char *why, size_t why_bytes)
 {
     struct sbx_stall *stall;
@@ -239,7 +253,10 @@ static int do_task(struct sbx_symbol_sources *sources, const struct sbx_task_hea
     if (result < 0)
         return result;
     complete(stall, &head->end);
-    struct sbx_symbolizer *symbolizer = sbx_symbol_sources_renew(sources);
+    struct sbx_symbolizer *symbolizer = sbx_symbol_sources_renew(worker->sources);
+    struct sbx_symbol_store *own_store = open_own(worker, sbx_stall_tenant(stall));
+    if (symbolizer)
+        sbx_symbolizer_use_own_store(symbolizer, own_store, sbx_stall_tenant(stall));
     result = symbolizer ? sbx_report_create(stall, symbolizer, &report) : -ENOMEM;
     for (uint32_t i = 0; result == 0 && i < report->gap_count; i++)
         *has_gaps_out |= !report->gaps[i].is_runtime;
@@ -256,6 +273,9 @@ static int do_task(struct sbx_symbol_sources *sources, const struct sbx_task_hea
     }
     sbx_report_destroy(report);
     sbx_stall_destroy(stall);
+    if (symbolizer)
+        sbx_symbolizer_use_own_store(symbolizer, NULL, 0);
+    sbx_symbol_store_close(own_store);
     return result;
 }
 
@@ -293,7 +313,6 @@ static bool tell_store(struct worker *worker, bool is_probe, struct sbx_answer_h
 static bool serve_one(struct worker *worker)
 {
     int socket = worker->socket;
-    struct sbx_symbol_sources *sources = worker->sources;
     struct sbx_task_head head;
     struct sbx_arrival arrival;
     if (!read_all(socket, &head, sizeof(head)) || head.envelope_bytes > SBX_ENVELOPE_BYTES_MAX ||
@@ -302,7 +321,7 @@ static bool serve_one(struct worker *worker)
     for (uint32_t i = 0; i < head.arrival_count; i++) {
         if (!read_all(socket, &arrival, sizeof(arrival)))
             return false;
-        sbx_symbol_sources_came(sources, arrival.bytes ? arrival.build_id : NULL, arrival.bytes);
+        sbx_symbol_sources_came(worker->sources, arrival.bytes ? arrival.build_id : NULL, arrival.bytes);
     }
     uint8_t *envelope = malloc(head.envelope_bytes + 1);
     if (!envelope || !read_all(socket, envelope, head.envelope_bytes))
@@ -314,7 +333,7 @@ static bool serve_one(struct worker *worker)
     if (is_probe)
         probe(worker);
     else
-        said.result = do_task(sources, &head, envelope, &body, &has_gaps, said.why, sizeof(said.why));
+        said.result = do_task(worker, &head, envelope, &body, &has_gaps, said.why, sizeof(said.why));
     if (tell_store(worker, is_probe, &said) && has_gaps)
         said.lack = SBX_LACKS_STORE;
     bool is_short = sbx_shortage_count() != shortages; /* what was not to be opened is not known to be missing */
@@ -325,7 +344,7 @@ static bool serve_one(struct worker *worker)
         snprintf(said.why, sizeof(said.why), "symbols cannot be read now: %s", strerror(sbx_shortage_newest()));
     }
     if (is_short)
-        sbx_symbol_sources_came(sources, NULL, 0);
+        sbx_symbol_sources_came(worker->sources, NULL, 0);
     said.body_bytes = said.result == 0 ? body.used : 0;
     bool is_said = answer(socket, &said, &body);
     sbx_byte_buffer_finish(&body);

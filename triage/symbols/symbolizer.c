@@ -24,6 +24,7 @@ enum {
 struct entry {
     uint8_t build_id[32];
     size_t bytes;
+    uint64_t owner;               /* whose own store was asked too; 0: none was */
     struct sbx_symbol_file *file; /* NULL: there is none */
     char *path;                   /* NULL: there is none */
     time_t looked_s;
@@ -40,6 +41,8 @@ struct sbx_symbolizer {
     uint64_t turn;
     struct sbx_provider_map *providers;
     struct sbx_symbol_store *store;          /* NULL: none */
+    struct sbx_symbol_store *own_store;      /* asked before it; NULL: none */
+    uint64_t owner;                          /* of that; 0: there is none */
     const struct sbx_debuginfod *debuginfod; /* NULL: none */
     time_t debuginfod_failed_s;              /* 0 never */
     bool debuginfod_has_trouble;
@@ -124,13 +127,18 @@ static time_t now_s(void)
     return now.tv_sec + 1; /* never 0 */
 }
 
+static bool is_of(const struct entry *entry, const uint8_t *build_id, size_t bytes)
+{
+    return entry->bytes == bytes && memcmp(entry->build_id, build_id, bytes) == 0;
+}
+
 /* The entry of a build-id, or a place for it: a free one, else the one not used for longest, emptied. */
 static struct entry *entry_for(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes)
 {
     struct entry *oldest = &symbolizer->entries[0];
     for (size_t i = 0; i < symbolizer->entry_count; i++) {
         struct entry *entry = &symbolizer->entries[i];
-        if (entry->bytes == bytes && memcmp(entry->build_id, build_id, bytes) == 0) {
+        if (entry->owner == symbolizer->owner && is_of(entry, build_id, bytes)) {
             return entry;
         }
         oldest = entry->used < oldest->used ? entry : oldest;
@@ -141,16 +149,15 @@ static struct entry *entry_for(struct sbx_symbolizer *symbolizer, const uint8_t 
     empty_entry(oldest);
     memcpy(oldest->build_id, build_id, bytes);
     oldest->bytes = bytes;
+    oldest->owner = symbolizer->owner;
     return oldest;
 }
 
 void sbx_symbolizer_forget(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes)
 {
     for (size_t i = 0; i < symbolizer->entry_count; i++) {
-        struct entry *entry = &symbolizer->entries[i];
-        if (entry->bytes == bytes && memcmp(entry->build_id, build_id, bytes) == 0) {
-            empty_entry(entry);
-            return;
+        if (is_of(&symbolizer->entries[i], build_id, bytes)) {
+            empty_entry(&symbolizer->entries[i]); /* of each owner */
         }
     }
 }
@@ -161,22 +168,44 @@ void sbx_symbolizer_use_store(struct sbx_symbolizer *symbolizer, struct sbx_symb
     forget_missing(symbolizer);
 }
 
-/* What the store has of the entry's build-id, and what that is called. */
-static void look_in_store(const struct sbx_symbolizer *symbolizer, struct entry *entry)
+void sbx_symbolizer_use_own_store(struct sbx_symbolizer *symbolizer, struct sbx_symbol_store *store, uint64_t owner)
+{
+    symbolizer->own_store = store;
+    symbolizer->owner = store == NULL ? 0 : owner;
+}
+
+/* What one store has of the entry's build-id, and what that is called, where it is better than what is there. */
+static void look_in_one(struct sbx_symbol_store *store, struct entry *entry)
 {
     struct sbx_symbol_image *image;
-    int result = symbolizer->store == NULL ? -ENOENT
-                                           : sbx_symbol_store_find(symbolizer->store, entry->build_id, entry->bytes,
-                                                                   (uint64_t)time(NULL), CACHE_BYTES, &image);
+    int result = store == NULL ? -ENOENT
+                               : sbx_symbol_store_find(store, entry->build_id, entry->bytes, (uint64_t)time(NULL),
+                                                       CACHE_BYTES, &image);
     if (result != 0) {
         if (result != -EIO) { /* a server of symbols that is away is gone without, until it is back */
             sbx_shortage_note(result);
         }
         return; /* a damaged image is as none: the files may still be there */
     }
+    if (entry->file != NULL && sbx_symbol_image_facts(image)->best != SBX_SYMBOLS_DWARF) {
+        sbx_symbol_image_close(image);
+        return;
+    }
     const char *name = sbx_symbol_image_facts(image)->name;
-    entry->path = name[0] == '\0' ? NULL : strdup(name); /* without memory the module stays without a name */
+    if (entry->path == NULL && name[0] != '\0') {
+        entry->path = strdup(name); /* without memory the module stays without a name */
+    }
+    sbx_symbol_file_close(entry->file);
     entry->file = sbx_symbol_file_of_image(image);
+}
+
+/* What the stores have. */
+static void look_in_store(const struct sbx_symbolizer *symbolizer, struct entry *entry)
+{
+    look_in_one(symbolizer->own_store, entry);
+    if (entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file)) {
+        look_in_one(symbolizer->store, entry);
+    }
 }
 
 void sbx_symbolizer_use_debuginfod(struct sbx_symbolizer *symbolizer, const struct sbx_debuginfod *server)

@@ -28,6 +28,10 @@ void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer);
  * information. */
 void sbx_symbolizer_use_store(struct sbx_symbolizer *symbolizer, struct sbx_symbol_store *store);
 
+/* From now on ask `store` (borrowed until the next call or destroy; NULL: none) before that one: what it has counts first, and what it has of
+ * symbols alone yields to debug information there. `owner` (not 0) tells the answers of several such stores apart. */
+void sbx_symbolizer_use_own_store(struct sbx_symbolizer *symbolizer, struct sbx_symbol_store *store, uint64_t owner);
+
 /* Something came for this build-id: look again at the next question. What was borrowed from its file is gone. */
 void sbx_symbolizer_forget(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes);
 /* Ask `server` (borrowed until destroy) where neither store nor files have debug information. One that fails is not asked

@@ -7,9 +7,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "names.h"
+
 struct envelope sample_stall(uint64_t seed)
 {
+    return sample_stall_of(seed, "");
+}
+
+struct envelope sample_stall_of(uint64_t seed, const char *app)
+{
     struct sbx_payload_builder *builder = sbx_payload_builder_create(seed);
+    if (*app)
+        sbx_builder_payload(builder)->app_name = sbx_app_what(app);
     int32_t module = sbx_builder_module_file(builder, 1, SAMPLE_FULL, NULL);
     uint64_t outer = sbx_build_symbol(SAMPLE_FULL, "sample_outer"),
              hidden = sbx_build_symbol(SAMPLE_FULL, "sample_hidden");

@@ -8,6 +8,8 @@
 
 /* The main thread slept in sample_outer (with calls inlined), called by sample_hidden. Finish it with envelope_finish. */
 struct envelope sample_stall(uint64_t seed);
+/* The same in an application of this name. */
+struct envelope sample_stall_of(uint64_t seed, const char *app);
 
 /* The sample's build-id in hex. */
 const char *sample_build_id(void);

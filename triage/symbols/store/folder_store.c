@@ -421,6 +421,9 @@ static void folder_close(struct sbx_symbol_store *store)
     free(store);
 }
 
+static int folder_of_tenant(const struct sbx_symbol_store *store, const char *tenant, bool may_create,
+                            struct sbx_symbol_store **store_out);
+
 static const struct sbx_store_backend folder_backend = {.find = folder_find,
                                                         .begin = folder_begin,
                                                         .commit = folder_commit,
@@ -430,19 +433,13 @@ static const struct sbx_store_backend folder_backend = {.find = folder_find,
                                                         .sweep = folder_sweep,
                                                         .trouble = folder_trouble,
                                                         .connect_once = folder_connect_once,
+                                                        .of_tenant = folder_of_tenant,
                                                         .close = folder_close};
 
-int sbx_folder_store_open(const char *folder, const char *tenant, bool may_create, struct sbx_symbol_store **store_out)
+/* Open TENANT in `top`, which is taken; an error in its place is returned. */
+static int open_tenant(int top, const char *tenant, bool may_create, struct sbx_symbol_store **store_out)
 {
     char version[16];
-    if (!sbx_store_is_tenant(tenant)) {
-        return -EINVAL;
-    }
-    int result = may_create ? make_parents(folder) : 0;
-    if (result != 0) {
-        return result;
-    }
-    int top = open_folder(AT_FDCWD, folder, may_create, false);
     int middle = top < 0 ? top : open_folder(top, tenant, may_create, true);
     snprintf(version, sizeof version, "v%d", SBX_SYMBOL_PARSER_VERSION);
     int bottom = middle < 0 ? middle : open_folder(middle, version, may_create, true);
@@ -463,4 +460,24 @@ int sbx_folder_store_open(const char *folder, const char *tenant, bool may_creat
     *store = (struct folder_store){.base.backend = &folder_backend, .folder = bottom};
     *store_out = &store->base;
     return 0;
+}
+
+static int folder_of_tenant(const struct sbx_symbol_store *store, const char *tenant, bool may_create,
+                            struct sbx_symbol_store **store_out)
+{
+    if (!sbx_store_is_tenant(tenant)) {
+        return -EINVAL;
+    }
+    int top = openat(own(store)->folder, "../..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return open_tenant(top < 0 ? -errno : top, tenant, may_create, store_out);
+}
+
+int sbx_folder_store_open(const char *folder, const char *tenant, bool may_create, struct sbx_symbol_store **store_out)
+{
+    if (!sbx_store_is_tenant(tenant)) {
+        return -EINVAL;
+    }
+    int result = may_create ? make_parents(folder) : 0;
+    return result != 0 ? result
+                       : open_tenant(open_folder(AT_FDCWD, folder, may_create, false), tenant, may_create, store_out);
 }

@@ -327,6 +327,24 @@ static void redis_close(struct sbx_symbol_store *store)
     free(store);
 }
 
+static int redis_of_tenant(const struct sbx_symbol_store *store, const char *tenant, bool may_create,
+                           struct sbx_symbol_store **store_out)
+{
+    (void)may_create;
+    if (!sbx_store_is_tenant(tenant)) {
+        return -EINVAL;
+    }
+    struct redis_store *other = calloc(1, sizeof *other);
+    if (other == NULL) {
+        return -ENOMEM;
+    }
+    snprintf(other->tenant, sizeof other->tenant, "%s", tenant);
+    other->base.backend = store->backend;
+    other->place = sbx_redis_place_share(own(store)->place);
+    *store_out = &other->base;
+    return 0;
+}
+
 static const struct sbx_store_backend redis_backend = {.find = redis_find,
                                                        .begin = redis_begin,
                                                        .commit = redis_commit,
@@ -336,6 +354,7 @@ static const struct sbx_store_backend redis_backend = {.find = redis_find,
                                                        .sweep = redis_sweep,
                                                        .trouble = redis_trouble,
                                                        .connect_once = redis_connect_once,
+                                                       .of_tenant = redis_of_tenant,
                                                        .close = redis_close};
 
 int sbx_redis_store_open(const struct sbx_redis_url *url, const char *name, const char *tenant,

@@ -18,6 +18,8 @@ struct sbx_store_backend {
     int (*sweep)(struct sbx_symbol_store *store, uint64_t now_s);
     enum sbx_store_trouble (*trouble)(struct sbx_symbol_store *store, char *words_out, size_t bytes);
     int (*connect_once)(struct sbx_symbol_store *store);
+    int (*of_tenant)(const struct sbx_symbol_store *store, const char *tenant, bool may_create,
+                     struct sbx_symbol_store **store_out);
     void (*close)(struct sbx_symbol_store *store);
 };
 

@@ -35,6 +35,12 @@ int sbx_symbol_store_open_at(const char *where, const char *tenant, bool may_cre
     return sbx_folder_store_open(where, tenant, may_create, store_out);
 }
 
+int sbx_symbol_store_of_tenant(const struct sbx_symbol_store *store, const char *tenant, bool may_create,
+                               struct sbx_symbol_store **store_out)
+{
+    return store->backend->of_tenant(store, tenant, may_create, store_out);
+}
+
 void sbx_symbol_store_close(struct sbx_symbol_store *store)
 {
     if (store != NULL) {

@@ -41,6 +41,10 @@ int sbx_symbol_store_open(const char *folder, const char *tenant, bool may_creat
  * says it all. */
 int sbx_symbol_store_open_at(const char *where, const char *tenant, bool may_create,
                              struct sbx_symbol_store **store_out, char *why, size_t why_bytes);
+/* Another tenant of the same place, which uses the same connections; neither needs the other to stay open. Returns as
+ * sbx_symbol_store_open(). */
+int sbx_symbol_store_of_tenant(const struct sbx_symbol_store *store, const char *tenant, bool may_create,
+                               struct sbx_symbol_store **store_out);
 /* Is that the URL of a server, which is connected to? */
 bool sbx_symbol_store_is_server(const char *where);
 /* Connect to it now and never again, for a process that will not be let: a server that goes away is away for good then. Returns 0, also of a

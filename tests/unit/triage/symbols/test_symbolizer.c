@@ -171,6 +171,55 @@ static void test_the_store_is_asked_first_unless_a_file_knows_better(void **stat
     assert_int_equal(system(command), 0);
 }
 
+/* Each owner's answers are its own, though all are kept in one place. */
+static void test_an_owners_store_is_asked_before_that_of_all(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/test_symbolizer.XXXXXX", command[64];
+    struct sbx_symbol_store *common, *own[2];
+    enum sbx_symbol_source source;
+    static struct sbx_symbol_frame frames[4];
+    uint64_t hidden = sbx_build_symbol(SAMPLE_FULL, "sample_hidden");
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(sbx_symbol_store_open(folder, "default", true, &common), 0);
+    assert_int_equal(sbx_symbol_store_of_tenant(common, "app-1", true, &own[0]), 0);
+    assert_int_equal(sbx_symbol_store_of_tenant(common, "app-2", true, &own[1]), 0);
+    put(own[0], SAMPLE_DEBUG);
+    put(common, SAMPLE_STRIPPED); /* exported symbols only: no sample_hidden */
+
+    struct sbx_symbolizer *symbolizer = sbx_symbolizer_create(NULL, 0);
+    sbx_symbolizer_use_store(symbolizer, common);
+    for (int round = 0; round < 2; round++) {
+        static const enum sbx_symbol_source wanted[] = {SBX_SYMBOLS_DWARF, SBX_SYMBOLS_NONE, SBX_SYMBOLS_NONE};
+        for (size_t i = 0; i < 3; i++) { /* the third is nobody */
+            sbx_symbolizer_use_own_store(symbolizer, i < 2 ? own[i] : NULL, i + 1);
+            struct sbx_symbol_file *file = sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL);
+            assert_non_null(file);
+            assert_int_equal(sbx_symbol_file_find(file, hidden, frames, 4, &source), wanted[i] == SBX_SYMBOLS_DWARF);
+            assert_int_equal(source, wanted[i]);
+        }
+    }
+    put(own[1], SAMPLE_DEBUG);
+    sbx_symbolizer_forget(symbolizer, sample_id, 20);
+    sbx_symbolizer_use_own_store(symbolizer, own[1], 2);
+    struct sbx_symbol_file *file = sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL);
+    assert_int_equal(sbx_symbol_file_find(file, hidden, frames, 4, &source), 1);
+
+    put(common, SAMPLE_DEBUG); /* debug information of all is better than an owner's exported symbols */
+    assert_int_equal(sbx_symbol_store_remove(own[1], sample_id, 20), 0);
+    put(own[1], SAMPLE_STRIPPED);
+    sbx_symbolizer_forget(symbolizer, sample_id, 20);
+    file = sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL);
+    assert_int_equal(sbx_symbol_file_find(file, hidden, frames, 4, &source), 1);
+    assert_int_equal(source, SBX_SYMBOLS_DWARF);
+    sbx_symbolizer_destroy(symbolizer);
+    sbx_symbol_store_close(own[0]);
+    sbx_symbol_store_close(own[1]);
+    sbx_symbol_store_close(common);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_a_file_that_is_gone_or_replaced_keeps_its_name),
         cmocka_unit_test(test_nothing_is_looked_for_without_an_id),
         cmocka_unit_test(test_the_store_is_asked_first_unless_a_file_knows_better),
+        cmocka_unit_test(test_an_owners_store_is_asked_before_that_of_all),
     };
     return cmocka_run_group_tests(tests, read_id, NULL);
 }

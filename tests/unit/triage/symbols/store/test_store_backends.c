@@ -288,6 +288,27 @@ static void test_tenants_do_not_see_each_other(void **state)
     }
 }
 
+static void test_a_tenant_is_opened_by_another_and_outlives_it(void **state)
+{
+    (void)state;
+    struct sbx_symbol_store *mine = store, *theirs, *again;
+    assert_int_equal(sbx_symbol_store_of_tenant(mine, "../default", true, &theirs), -EINVAL);
+    assert_int_equal(sbx_symbol_store_of_tenant(mine, "a-third", true, &theirs), 0);
+    store = theirs;
+    assert_int_equal(must_put("g", SBX_SYMBOLS_DWARF, NULL), SBX_STORE_ADDED);
+    assert_int_equal(sbx_symbol_store_of_tenant(theirs, "default", false, &again), 0);
+    sbx_symbol_store_close(theirs);
+    store = again;
+    assert_int_equal(ask("g"), STORE_IMAGE_NONE);
+    assert_int_equal(sbx_symbol_store_of_tenant(again, "a-third", false, &theirs), 0);
+    sbx_symbol_store_close(again);
+    store = theirs;
+    assert_int_equal(ask("g"), STORE_IMAGE_RIGHT);
+    assert_int_equal(sbx_symbol_store_remove(theirs, id, IMAGE_ID_BYTES), 0);
+    sbx_symbol_store_close(theirs);
+    store = mine;
+}
+
 /* One of several that share the store; each has images of its own. */
 static void *ask_often(void *context)
 {
@@ -404,6 +425,7 @@ int main(void)
         IN_A_STORE(test_a_draft_of_another_build_id_or_of_no_image_is_refused),
         IN_A_STORE(test_the_list_says_what_is_there),
         IN_A_STORE(test_tenants_do_not_see_each_other),
+        IN_A_STORE(test_a_tenant_is_opened_by_another_and_outlives_it),
         IN_A_STORE(test_several_threads_share_a_store),
         IN_A_STORE(test_of_writers_at_the_same_moment_one_is_first),
         IN_A_STORE(test_a_writer_killed_anywhere_leaves_something_whole),
