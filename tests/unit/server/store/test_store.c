@@ -218,7 +218,6 @@ static void test_an_end_goes_with_its_stall_its_machine_or_its_age(void **state)
 {
     (void)state;
     const uint8_t rotating_id[SBX_ROTATING_ID_BYTES] = {6};
-    uint8_t id[SBX_ID_BYTES];
     put(5, 1, 1, "abc");
     put_end(5, 1, SBX_END_ANSWERED, 9000);
     assert_int_equal(sbx_store_age(store, SBX_AGED_SNAPSHOT, 1900, 1, NULL, NULL), 1);
@@ -278,7 +277,6 @@ static void test_a_stall_that_goes_leaves_no_kin_behind(void **state)
 {
     (void)state;
     struct sbx_snapshot_row row;
-    uint8_t gone[SBX_ID_BYTES];
     put_kin(1, 11, 77, 13);
     put_kin(2, 13, 77, 0);
     const uint8_t id[SBX_ID_BYTES] = {2};
