@@ -51,11 +51,12 @@ void sbx_usage_consent(FILE *out)
           "  granted  what is recorded from now on may be kept and sent; nothing older is\n"
           "  denied   nothing is kept or sent; what waits is deleted here, and the server is asked to delete what came "
           "from\n"
-          "           here, by whoever delivers next, until it has\n"
+          "           here, by the next program that delivers, until it has\n"
           "\n",
           out);
     sbx_options_print(options, OPTION_COUNT, out);
-    fputs("\nApplications that are running, and whoever delivers, take it at once. Applications are looked for where\n"
+    fputs("\nApplications that are running, and programs that deliver, take it at once. Applications are looked for "
+          "where\n"
           "recordings lie ($STALLBOX_RECORDINGS, or the default folder); one that keeps its own elsewhere reads a no\n"
           "within seconds while it works, and a yes at its next start.\n",
           out);
@@ -73,8 +74,8 @@ static int ask_server(const char *spool_path, const char *server_url, const char
     uint64_t due_ms = sbx_erasures_step(spool, server_url, token, &pace, 0, 0, why, sizeof why);
     sbx_spool_close(spool);
     if (due_ms != UINT64_MAX) {
-        return sbx_failure("consent", "%s: %s; it is asked again by whoever delivers from %s", server_url, why,
-                           spool_path);
+        return sbx_failure("consent", "%s: %s; it is asked again by the next program that delivers from %s", server_url,
+                           why, spool_path);
     }
     return SBX_EXIT_DONE;
 }

@@ -90,8 +90,8 @@ bool sbx_delivery_options_tell_unsealed(const struct sbx_delivery_options *told,
     }
     if (!is_known) {
         fprintf(stderr,
-                "stallbox %s: payloads are not sealed: there is no --seal-key, and no policy names a key; whoever "
-                "holds the spool or the server can read them\n",
+                "stallbox %s: payloads are not sealed: there is no --seal-key, and no policy names a key; "
+                "everybody who can read the spool or the server can read them\n",
                 command);
     }
     return !is_known;

@@ -71,7 +71,7 @@ enum {
 static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_FORMAT] = {"--format", 'f', "FORMAT",
                        "text (default), json (one object a line), perfetto,\nfolded (for flame graphs) or pprof; "
-                       "async-folded and\nasync-pprof put who queued a task under who ran it"},
+                       "async-folded and\nasync-pprof put the stack that queued a task under the one that ran it"},
     [OPTION_ALL] = {"--all", 'a', NULL, "as text: everything of each snapshot, not a list or a first screen"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "also look for ELF and debug files here; may be repeated"},
     [OPTION_STORE] =

@@ -61,7 +61,7 @@ static void print_seal(FILE *out, const struct sbx_envelope *sealed)
 {
     fprintf(out, "envelope: %zu bytes leave, sealed to key ", SBX_ENVELOPE_HEADER_BYTES + sealed->body_bytes);
     print_hex(out, sealed->key_id, sizeof sealed->key_id);
-    fprintf(out, ": who carries it sees its id, that key, and a size that is padded to a power of two\n");
+    fprintf(out, ": on the way can be seen: its id, that key, and a size that is padded to a power of two\n");
 }
 
 static int print(FILE *out, const struct sbx_show_style *style, const struct sbx_envelope *envelope, bool was_sealed,
@@ -105,7 +105,7 @@ static int open_seal(FILE *out, const struct sbx_show_opener *opener, uint8_t **
     size_t plain_bytes;
     print_seal(out, envelope);
     if (opener == NULL) {
-        snprintf(why, why_bytes, "sealed: only who has the key it is sealed to can look inside");
+        snprintf(why, why_bytes, "sealed: only with the key it is sealed to can anybody look inside");
         return -ENOKEY;
     }
     int result = opener->open(opener->context, *bytes, *byte_count, &plain, &plain_bytes, why, why_bytes);

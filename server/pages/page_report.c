@@ -442,7 +442,7 @@ static void put_downloads(struct sbx_byte_buffer *page, const struct sbx_stall *
     put_download(page, stall, "folded", "Folded stacks", "flamegraph.pl, speedscope, inferno");
     if (stall->task_count > 0) {
         put_download(page, stall, "async.pprof", "pprof profile, asynchronous",
-                     "who queued a task stands under who ran it");
+                     "the function that queued a task stands under the one that ran it");
         put_download(page, stall, "async.folded", "Folded stacks, asynchronous", "the same");
     }
     put_download(page, stall, "sbx", "Payload", "as it came: stallbox show --what-leaves FILE, stallbox report FILE");

@@ -467,8 +467,7 @@ int sbx_culprit_perhaps(struct sbx_report *report, const struct sbx_judgement *j
     bool has_hint = false;
     struct sbx_judgement other;
     char name[SBX_THREAD_TEXT_BYTES], duration[SBX_DURATION_TEXT_BYTES], function[SBX_SHORT_NAME_BYTES];
-    sbx_evidence_add(&report->verdict, "peer", 0,
-                     "who has the pipe's other end is not known: another process, or a thread of this one");
+    sbx_evidence_add(&report->verdict, "peer", 0, "which process or thread has the other end of the pipe is not known");
     int result = infer(report, report->stall->trigger.thread, &judgement->wait, &thread, &rivals, &has_hint);
     if (result != 0 || thread < 0) {
         return result;

@@ -162,7 +162,7 @@ int sbx_envelope_payload(const struct sbx_envelope *envelope, uint8_t **payload_
                          size_t why_bytes)
 {
     if (envelope->is_sealed) {
-        return refuse(why, why_bytes, -ENOKEY, "sealed: only who has the key it is sealed to can open it");
+        return refuse(why, why_bytes, -ENOKEY, "sealed: it can be opened only with the key it is sealed to");
     }
     if (envelope->body_bytes < 4 || get_u32(envelope->body) != ZSTD_MAGICNUMBER) {
         return refuse(why, why_bytes, -EPROTO, "the body is not one zstd frame"); /* nor a skippable one */
