@@ -55,7 +55,7 @@ static void live_as_a_child(void)
     host_expect(!host_api().is_running(), "nor a recorder");
     host_expect(host_api().snapshot(1000) == STALLBOX_NOT_RUNNING, "and makes no snapshot");
     host_loop(1, NULL);
-    for (int i = 0; i < 500 && !host_api().is_running(); i++) {
+    for (int i = 0; i < 5000 && !host_api().is_running(); i++) {
         host_loop(1, NULL);
     }
     host_expect(host_api().is_running(), "one that waits is recorded");
@@ -69,7 +69,7 @@ static void live_as_a_child(void)
         host_loop(1, hang_a_little); /* a slow message */
         host_loop(1, NULL);
     } while (host_now_ms() < end);
-    for (int i = 0; i < 500 && host_counts().snapshots == 0; i++) {
+    for (int i = 0; i < 5000 && host_counts().snapshots == 0; i++) {
         host_pause_ms(10);
     }
     host_expect(host_counts().snapshots > 0, "its stall is kept");
