@@ -141,7 +141,6 @@ static void test_lists_of_issues_versions_and_applications_have_it(void **state)
 static void test_age_takes_both_sides_away(void **state)
 {
     (void)state;
-    uint8_t id[SBX_ID_BYTES];
     put_a_week();
     assert_int_equal(sbx_store_forget_active(store, DAY + 1), 0);
     for (int i = 0; i < 3; i++)

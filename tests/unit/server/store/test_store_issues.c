@@ -325,7 +325,6 @@ static void test_issues_are_merged_and_split_and_nothing_is_counted_anew(void **
 static void test_what_people_say_survives_triage_anew_and_ageing(void **state)
 {
     (void)state;
-    uint8_t id[SBX_ID_BYTES];
     put_all();
     say(1, SBX_ISSUE_MUTED, "");
     for (uint8_t name = 1; name <= 3; name++)

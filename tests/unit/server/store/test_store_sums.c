@@ -191,7 +191,6 @@ static void test_sums_are_what_a_count_from_the_beginning_gives(void **state)
             assert_sums_are_right();
     }
     assert_true(number_of("SELECT COUNT(*) FROM fact") > 0);
-    uint8_t id[SBX_ID_BYTES];
     while (sbx_store_age(store, SBX_AGED_SNAPSHOT, INT64_MAX, 1, NULL, NULL) > 0) {
     }
     assert_int_equal(sbx_store_end_ageing(store, INT64_C(1) << 50, 0, true), 0);
