@@ -6,6 +6,7 @@ import fcntl
 import gc
 import json
 import os
+import queue
 import re
 import socket
 import subprocess
@@ -220,6 +221,36 @@ def search_pool():
         pool.submit(len, "").result()
 
 
+def render_invoice():
+    busy_until(time.thread_time() + SECONDS)
+
+
+def print_invoice():
+    # A thread of an executor that has worked before, and rests.
+    executor.submit(render_invoice).result()
+
+
+executor = concurrent.futures.ThreadPoolExecutor(1)
+
+
+def convert_images():
+    while True:
+        images.get()()
+        images.task_done()
+
+
+def scale_photo():
+    busy_until(time.thread_time() + SECONDS)
+
+
+def import_photo():
+    images.put(scale_photo)
+    images.join()
+
+
+images = queue.Queue()
+
+
 def answer_late(listener):
     connection, _ = listener.accept()
     time.sleep(SECONDS)
@@ -276,6 +307,8 @@ CASES = {
     "exceptions": parse_prices,
     "condition": reserve_item,
     "full_pool": search_pool,
+    "executor": print_invoice,
+    "queue": import_photo,
     "socket": fetch_rate,
     "pipe": read_export,
     "flock": append_ledger,
@@ -293,6 +326,13 @@ async def main():
         await asyncio.sleep(0.03)
     if sys.argv[1] == "gc":
         fill_cache()
+        await asyncio.sleep(0.05)
+    if sys.argv[1] == "executor":
+        await asyncio.get_running_loop().run_in_executor(executor, len, "")
+        await asyncio.sleep(0.05)
+    if sys.argv[1] == "queue":
+        threading.Thread(target=convert_images, daemon=True).start()
+        images.put(lambda: None)
         await asyncio.sleep(0.05)
     if sys.argv[1] == "healthy":
         for _ in range(30):
