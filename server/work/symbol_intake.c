@@ -90,6 +90,22 @@ static void take_map(struct sbx_symbol_intake *intake, struct sbx_symbol_upload 
     }
 }
 
+/* What was wrong with the store of symbols: for the operator a line, and once; for the sender that it is for later. Returns
+ * whether something was. */
+static bool is_store_troubled(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload)
+{
+    char words[sizeof(intake->said)];
+    if (sbx_symbol_store_trouble(upload->symbols, words, sizeof(words)) == SBX_STORE_IS_WELL)
+        return false;
+    if (intake->settings.log && strcmp(words, intake->said) != 0) {
+        fprintf(intake->settings.log, "stallbox serve: symbols that were sent are not taken: %s\n", words);
+        fflush(intake->settings.log);
+    }
+    memcpy(intake->said, words, sizeof(words));
+    sbx_intake_put_off(&upload->answer, AGAIN_FULL_S, "the store of symbols does not answer, or has no room");
+    return true;
+}
+
 /* Have the file parsed, and put the image in its place. Returns 0, or -errno with the answer made. */
 static int make_image(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload,
                       struct sbx_helper_making *making, enum sbx_store_outcome *outcome_out)
@@ -99,7 +115,8 @@ static int make_image(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     enum sbx_symbol_source before = SBX_SYMBOLS_NONE;
     int result = sbx_symbol_store_begin(upload->symbols, &draft, &making->out);
     if (result < 0) {
-        sbx_intake_answer_error(answer, result);
+        if (!is_store_troubled(intake, upload))
+            sbx_intake_answer_error(answer, result);
         return result;
     }
     result = sbx_symbol_helper_make(intake->settings.helper, making, answer->why, sizeof(answer->why));
@@ -109,6 +126,10 @@ static int make_image(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     else
         result = sbx_symbol_store_commit(upload->symbols, &draft, making->build_id, making->build_id_bytes, outcome_out,
                                          &before);
+    if (result == 0)
+        intake->said[0] = '\0';
+    else if (is_store_troubled(intake, upload))
+        return result;
     answer->before = before == SBX_SYMBOLS_NONE ? NULL : sbx_symbol_source_name(before);
     return result;
 }

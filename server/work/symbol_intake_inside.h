@@ -42,6 +42,7 @@ struct sbx_symbol_intake {
     pthread_cond_t changed;
     TAILQ_HEAD(, sbx_symbol_upload) queue;
     unsigned uploads;
+    char said[800]; /* of the store of symbols, last; the thread's own */
     bool is_ending;
     struct sbx_stored_list *list;
 };

@@ -95,19 +95,24 @@ static void wait_for_log(const char *text)
     }
 }
 
+static struct answer put(const void *bytes, size_t count)
+{
+    return ask(fixture.port, &(struct question){.method = "PUT",
+                                                .path = "/v1/symbols",
+                                                .body = bytes,
+                                                .body_bytes = count,
+                                                .header = "Content-Type: application/octet-stream"});
+}
+
 static void upload(const void *bytes, size_t count)
 {
-    struct answer answer = ask(fixture.port, &(struct question){.method = "PUT",
-                                                                .path = "/v1/symbols",
-                                                                .body = bytes,
-                                                                .body_bytes = count,
-                                                                .header = "Content-Type: application/octet-stream"});
+    struct answer answer = put(bytes, count);
     if (answer.status != 201)
         fail_msg("%ld: %.300s", answer.status, answer.body.data ? answer.body.data : "");
     answer_finish(&answer);
 }
 
-static void upload_sample(void)
+static char *read_sample(size_t *count_out)
 {
     struct stat status;
     int fd = open(SAMPLE_DEBUG, O_RDONLY | O_CLOEXEC);
@@ -115,7 +120,15 @@ static void upload_sample(void)
     char *bytes = malloc((size_t)status.st_size);
     assert_int_equal(read(fd, bytes, (size_t)status.st_size), status.st_size);
     close(fd);
-    upload(bytes, (size_t)status.st_size);
+    *count_out = (size_t)status.st_size;
+    return bytes;
+}
+
+static void upload_sample(void)
+{
+    size_t count;
+    char *bytes = read_sample(&count);
+    upload(bytes, count);
     free(bytes);
 }
 
@@ -261,6 +274,32 @@ static void test_a_server_that_was_started_anew_is_connected_to_again(void **sta
     assert_int_equal(logged(where), 0);
 }
 
+static void test_an_upload_is_for_later_while_the_server_is_away(void **state)
+{
+    (void)state;
+    size_t count;
+    char *bytes = read_sample(&count);
+    fixture_start(&fixture);
+    take_away();
+    for (int i = 0; i < 2; i++) {
+        struct answer answer = put(bytes, count);
+        assert_int_equal(answer.status, 503);
+        assert_true(answer_has(&answer, "the store of symbols does not answer"));
+        assert_false(answer_has(&answer, "127.0.0.1")); /* where it is concerns the operator */
+        answer_finish(&answer);
+    }
+    assert_int_equal(logged("symbols that were sent are not taken"), 1);
+    bring_back();
+    for (int waited = 0, is_taken = 0; !is_taken; waited += LOOK_MS) {
+        struct answer answer = put(bytes, count);
+        is_taken = answer.status == 201;
+        answer_finish(&answer);
+        assert_true(waited < SOON_MS);
+        sleep_ms(is_taken ? 0 : LOOK_MS);
+    }
+    free(bytes);
+}
+
 /* It is in the store that names were not to be had. */
 static void test_what_an_outage_left_without_names_is_known_after_a_restart(void **state)
 {
@@ -331,6 +370,7 @@ int main(void)
         WITH_REDIS(test_a_stall_waits_for_a_server_that_is_away_for_a_moment),
         WITH_REDIS(test_a_server_that_was_started_anew_is_connected_to_again),
         WITH_REDIS(test_what_an_outage_left_without_names_is_known_after_a_restart),
+        WITH_REDIS(test_an_upload_is_for_later_while_the_server_is_away),
         WITH_REDIS(test_names_come_from_a_cluster),
         WITH_REDIS(test_what_waits_to_be_triaged_anew_waits_for_the_server),
     };
