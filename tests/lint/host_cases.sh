@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # host_cases.sh - docs/HOST_CASES.md has every case from 1 to 26, each with a test or a reason, and the tests it names are
-# those that tests/host runs.
+# those that tests/host runs. Every path of the repository that the page names is there.
 #
 # usage: host_cases.sh SOURCE-ROOT
 set -euo pipefail
@@ -23,9 +23,11 @@ for case in $(seq 1 26); do
         [[ $named == "$(printf 'host_%02d_' "$case")"* ]] || complain "$named stands in the row of HOST-$case"
     done < <(grep -oE 'host_[0-9]{2}_[A-Za-z0-9_]+' <<<"$row" || true)
 done
-while read -r file; do
-    [ -f "$file" ] || complain "$file is named, and is not there"
-done < <(grep -oE 'tests/[a-z_/]+\.(c|sh)' docs/HOST_CASES.md | sort -u)
+folders=$(for folder in [!b]*/ be*/; do echo "${folder%/}"; done | paste -sd'|') # not build/, which may not be there
+while read -r path; do
+    [ -e "$path" ] || complain "$path is named, and is not there"
+done < <(grep -oE "(^|[^A-Za-z0-9_/.-])(\.\./)?($folders)/[A-Za-z0-9_./-]*" docs/HOST_CASES.md |
+    sed -E 's|^[^A-Za-z0-9_/.]||; s|^\.\./||; s|[/.]*$||' | sort -u)
 
 told=$(grep -oE 'host_[0-9]{2}_[A-Za-z0-9_]+' docs/HOST_CASES.md | sort -u)
 run=$(grep -hoE 'HOST_TEST\(host_[0-9]{2}_[A-Za-z0-9_]+\)' tests/host/*.c | sed 's/.*(\(.*\))/\1/' | sort -u)
