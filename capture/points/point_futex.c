@@ -16,9 +16,9 @@
 #include "raw_syscall.h"
 #include "syscall_gate.h"
 
-/* The calls that syscall() hands to us: futex, and those that the kernel does not restart after a handler (signal(7)),
- * which our signal is kept away from (point_shield.c has the same by name), and those that begin a sandbox. An architecture
- * has not all of them. */
+/* The calls that syscall() hands to us: futex; those that the kernel does not restart after a handler (signal(7)) or that end
+ * with a part done, which our signal is kept away from (point_shield.c and point_file.c have the same by name); and those that
+ * begin a sandbox. An architecture has not all of them. */
 #ifdef SYS_poll
 #define OLD_CALLS(X) X(SYS_poll) X(SYS_select) X(SYS_epoll_wait) X(SYS_pause)
 #else
@@ -29,6 +29,8 @@
     X(SYS_futex) X(SYS_ppoll) X(SYS_pselect6) X(SYS_epoll_pwait) X(SYS_nanosleep) X(SYS_clock_nanosleep)               \
     X(SYS_rt_sigsuspend) X(SYS_rt_sigtimedwait) X(SYS_msgrcv) X(SYS_msgsnd) X(SYS_semop) X(SYS_semtimedop)             \
     X(SYS_mq_timedsend) X(SYS_mq_timedreceive) X(SYS_io_getevents) X(SYS_getrandom) X(SYS_recvfrom) X(SYS_recvmsg) X(SYS_recvmmsg)      \
+    X(SYS_read) X(SYS_write) X(SYS_readv) X(SYS_writev) X(SYS_pread64) X(SYS_pwrite64) X(SYS_preadv) X(SYS_pwritev)    \
+    X(SYS_preadv2) X(SYS_pwritev2) X(SYS_sendfile) X(SYS_splice) X(SYS_copy_file_range) X(SYS_fallocate) X(SYS_close)  \
     X(SYS_sendto) X(SYS_sendmsg) X(SYS_sendmmsg) X(SYS_connect) X(SYS_accept) X(SYS_accept4) OLD_CALLS(X)              \
     X(SYS_seccomp) X(SYS_prctl) X(SYS_unshare) X(SYS_setns) X(LANDLOCK_RESTRICT_SELF)                                  \
     X(IO_PGETEVENTS) X(IO_URING_ENTER) X(EPOLL_PWAIT2) X(FUTEX_WAITV)

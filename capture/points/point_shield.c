@@ -75,6 +75,7 @@ SHIELDED(int, gai_suspend, (const struct gaicb *const list[], int count, const s
 SHIELDED_IN_CALLS(ssize_t, getrandom, (void *out, size_t bytes, unsigned flags), (out, bytes, flags))
 SHIELDED_IN_CALLS(int, getentropy, (void *out, size_t bytes), (out, bytes))
 SHIELDED_IN_CALLS(int, tcdrain, (int fd), (fd))
+SHIELDED_IN_CALLS(int, tcsendbreak, (int fd, int duration), (fd, duration))
 SHIELDED(int, sigpause, (int mask_or_number), (mask_or_number))
 SHIELDED(int, __sigpause, (int mask_or_number, int is_number), (mask_or_number, is_number))
 SHIELDED(int, __xpg_sigpause, (int number), (number))
@@ -85,6 +86,6 @@ static const struct sbx_point points[] = {
     POINT(mq_timedreceive), POINT(mq_send),       POINT(mq_timedsend), POINT(io_getevents), POINT(io_pgetevents),
     POINT(aio_suspend),     POINT(aio_suspend64), POINT(lio_listio),   POINT(lio_listio64), POINT(gai_suspend),
     POINT(getrandom),       POINT(getentropy),    POINT(tcdrain),      POINT(sigpause),     POINT(__sigpause),
-    POINT(__xpg_sigpause),
+    POINT(__xpg_sigpause),  POINT(tcsendbreak),
 };
 const struct sbx_point_list sbx_points_shield = SBX_POINT_LIST(points);

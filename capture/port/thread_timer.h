@@ -36,12 +36,20 @@ struct sbx_kernel_sigaction {
     uint64_t mask;
 };
 
-/* A timer of thread `tid`'s CPU time that sends it `signal` with `value`; not armed. Its number, or a negative errno. */
-static inline long sbx_raw_thread_timer(uint32_t tid, int signal, uint64_t value)
+/* The clock of thread `tid`'s CPU time. */
+static inline uint32_t sbx_thread_clock_of(uint32_t tid)
 {
     enum {
-        THREAD_ID = 4,    /* SIGEV_THREAD_ID */
         THREAD_CLOCK = 6, /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of include/linux/posix-timers.h */
+    };
+    return ~tid << 3 | THREAD_CLOCK;
+}
+
+/* A timer by `clock` that sends thread `tid` `signal` with `value`; not armed. Its number, or a negative errno. */
+static inline long sbx_raw_thread_timer(uint32_t tid, uint32_t clock, int signal, uint64_t value)
+{
+    enum {
+        THREAD_ID = 4, /* SIGEV_THREAD_ID */
     };
     struct sbx_kernel_sigevent event;
     int32_t timer = -1;
@@ -50,16 +58,15 @@ static inline long sbx_raw_thread_timer(uint32_t tid, int signal, uint64_t value
     event.signal = signal;
     event.notify = THREAD_ID;
     event.tid = (int32_t)tid;
-    uint32_t clock = ~tid << 3 | THREAD_CLOCK;
     long result = sbx_raw_syscall(SYS_timer_create, (long)(int32_t)clock, (long)(uintptr_t)&event,
                                   (long)(uintptr_t)&timer, 0, 0, 0);
     return result < 0 ? result : timer;
 }
 
-/* Fire once, as soon as its thread is met running. */
-static inline long sbx_raw_timer_arm(uint32_t timer)
+/* Fire once, after `ns` (not 0, less than a second) of its clock. One of CPU time fires at a tick that meets its thread running. */
+static inline long sbx_raw_timer_arm(uint32_t timer, int64_t ns)
 {
-    const struct sbx_kernel_itimerspec soon = {.value = {0, 1}};
+    const struct sbx_kernel_itimerspec soon = {.value = {0, ns}};
     return sbx_raw_syscall(SYS_timer_settime, (long)timer, 0, (long)(uintptr_t)&soon, 0, 0, 0);
 }
 

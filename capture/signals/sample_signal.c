@@ -12,6 +12,7 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -40,6 +41,8 @@ enum {
     OWN_STACK_NEED = 3072,      /* of our handler, with what is called from it; docs/SIGNAL_SAFETY.md */
     AMPLE_HANDLERS = 16,        /* for so many at once, and their needs, nobody need count them */
     HOST_HANDLER_NEED = 4096,   /* a handler of the host's that we may interrupt on its own stack has taken */
+    SOON_NS = 1,                /* of the thread's CPU time: at the next tick that meets it running */
+    TEST_SOON_NS = 100000,      /* of the clock on the wall: meanwhile the thread may enter a call, or two */
     PROBE_BYTES = 256 * 1024,
     PROBES = 50,    /* a machine that never lets it see a tick is taken for the worse */
     PROBE_HITS = 2, /* a tick that meets the last instructions of a call proves nothing; not twice in a row */
@@ -59,6 +62,7 @@ static uint64_t started_ns;
 static unsigned probe_hits;  /* ticks that met it behind its call, in all probes: a busy machine has few for us */
 static unsigned probes;      /* that came to nothing */
 static bool is_probed;       /* where signals are made is known */
+static bool fires_anywhere;  /* a test has asked for signals in the middle of calls */
 static uint32_t timers_most; /* of this process */
 static uint32_t timers_out;  /* met in this step, and armed in it */
 static uint64_t silent_until_ns;
@@ -70,6 +74,11 @@ SBX_OF_ONE_PROCESS(timers_out);
 SBX_OF_ONE_PROCESS(silent_until_ns);
 SBX_OF_ONE_PROCESS(tracer_asked_ns);
 SBX_OF_ONE_PROCESS(host_stack_asked_ns);
+
+void sbx_sample_fire_anywhere(void)
+{
+    fires_anywhere = is_probed = true; /* and calls are not safe */
+}
 
 /* On the calling thread, for nobody's sample. */
 static void call_our_handler(void)
@@ -206,7 +215,7 @@ static enum sbx_signal_place probe(void)
     int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     void *pages = sbx_pages_map(PROBE_BYTES);
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
-    long timer = sbx_raw_thread_timer(tid, number, sbx_sample_value(SBX_SAMPLE_PROBE, 0));
+    long timer = sbx_raw_thread_timer(tid, sbx_thread_clock_of(tid), number, sbx_sample_value(SBX_SAMPLE_PROBE, 0));
     uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1), begin_ns = sbx_now_ns();
     if (file < 0 || pages == NULL || timer < 0) {
         place = SBX_SIGNAL_PLACE_ANYWHERE;
@@ -218,7 +227,7 @@ static enum sbx_signal_place probe(void)
     }
     while (is_tried && place == SBX_SIGNAL_PLACE_UNKNOWN) {
         sbx_store_relaxed(&sbx_sample_probe_hit, SBX_PROBE_NONE);
-        if (sbx_raw_timer_arm((uint32_t)timer) != 0 || !may_go_on() ||
+        if (sbx_raw_timer_arm((uint32_t)timer, SOON_NS) != 0 || !may_go_on() ||
             sbx_now_ns() - begin_ns >= PROBE_MOST_NS) { /* who stops the recorder waits for us */
             break;
         }
@@ -449,7 +458,9 @@ bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns,
         return false;
     }
     uint32_t question = (sbx_load_relaxed(&thread->question) + 1) & UINT16_MAX;
-    long timer = sbx_raw_thread_timer(thread->tid, number, sbx_sample_value(thread->index, (uint16_t)question));
+    long timer =
+        sbx_raw_thread_timer(thread->tid, fires_anywhere ? (uint32_t)CLOCK_MONOTONIC : sbx_thread_clock_of(thread->tid),
+                             number, sbx_sample_value(thread->index, (uint16_t)question));
     if (timer < 0) {
         if (timer !=
             -EINVAL) { /* that is a thread that has just ended; else the user's signals are used up, or a filter */
@@ -465,7 +476,8 @@ bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns,
     thread->asked_cpu_ns = cpu_ns != 0 ? cpu_ns : sbx_thread_cpu_ns(thread->tid);
     /* order: seq_cst sample_timer - Dekker with `blocking`, may_be_asked, mask_changes, sample_signal */
     sbx_store_seq_cst(&thread->sample_timer, (uint32_t)timer + 1);
-    if (!sbx_process_barrier_between() || !may_still_be_asked(thread) || sbx_raw_timer_arm((uint32_t)timer) != 0) {
+    if (!sbx_process_barrier_between() || !may_still_be_asked(thread) ||
+        sbx_raw_timer_arm((uint32_t)timer, fires_anywhere ? TEST_SOON_NS : SOON_NS) != 0) {
         sbx_sample_take_back(thread);
         return false;
     }

@@ -22,6 +22,11 @@
 /* Take a free signal. Returns its number; 0: none is free, and running threads are not sampled. By the starting thread. */
 int sbx_sample_signal_start(void);
 
+/* For tests, before the start: signals are made in the middle of calls, as by kernels before Linux 5.11, and no finding out is needed. The
+ * timers are of the clock on the wall, so that they fire wherever the thread is then, asleep as well: more than any kernel does with those of
+ * CPU time. */
+void sbx_sample_fire_anywhere(void);
+
 /* Where seats are scarce, and will be given back for the time of a wait: let the handler see a frame of this kernel's, if none
  * was seen yet (handler_frames.h). Watch thread, after each scan of the threads. */
 void sbx_sample_show_frame(void);

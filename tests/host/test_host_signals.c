@@ -23,6 +23,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "signal_frame.h"
+
 enum {
     MANY = 24, /* threads, of which the processors hold a few */
     SLOW_MOST_MS =
@@ -375,7 +377,8 @@ static void host_07_small_stacks_for_handlers_are_never_written_to(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* A stack that holds a sample beside one handler, or all of the host's handlers at once, and not both: nobody knows which comes. */
+/* A stack that holds a sample beside one handler, or all of the host's handlers at once, and not both: nobody knows which comes. What
+ * the kernel says a stack must have may be three times what it takes (AMX). */
 static void has_room_for_its_own_handlers_only(void)
 {
     static const int numbers[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGPROF, SIGIO, SIGWINCH};
@@ -385,7 +388,7 @@ static void has_room_for_its_own_handlers_only(void)
         sigemptyset(&action.sa_mask);
         sigaction(numbers[i], &action, NULL);
     }
-    begin_thread(&thread, compute_with_a_small_stack_for_handlers, (void *)(4 * getauxval(AT_MINSIGSTKSZ) + 8192));
+    begin_thread(&thread, compute_with_a_small_stack_for_handlers, (void *)(4 * sbx_signal_frame_bytes() + 8192));
     pthread_join(thread, NULL);
     host_expect_snapshot();
 }
@@ -574,6 +577,26 @@ static void *fill_by_a_pointer(void *unused)
     return NULL;
 }
 
+static void tell_number(const char *name, long number)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", getenv("HOST_FOLDER"), name);
+    FILE *file = fopen(path, "w");
+    host_expect(file != NULL && fprintf(file, "%ld\n", number) > 0 && fclose(file) == 0, "a number is told");
+}
+
+static long told_number(const char *name)
+{
+    char path[128];
+    long number = -1;
+    snprintf(path, sizeof path, "%s/%s", host_folder, name);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%ld", &number), 1);
+    fclose(file);
+    return number;
+}
+
 /* How JNA, ctypes and LuaJIT call, and what nobody thinks of as waiting. */
 static void calls_by_pointer(void)
 {
@@ -599,8 +622,10 @@ static void calls_by_pointer(void)
     }
     host_tell("done");
     host_expect_snapshot();
+    tell_number("polls_cut", polls_cut);
 }
 
+/* Where the kernel makes signals in calls they may be: then each is counted. Not what was filled in part, which is no error. */
 static void host_09_calls_by_pointer_are_not_cut_short(void **state)
 {
     char path[128];
@@ -609,13 +634,14 @@ static void host_09_calls_by_pointer_are_not_cut_short(void **state)
     struct sbx_snapshot *snapshot = host_read_snapshot();
     assert_int_not_equal(snapshot->header.signal_place, SBX_SIGNAL_PLACE_UNKNOWN);
     bool is_outside = snapshot->header.signal_place == SBX_SIGNAL_PLACE_OUTSIDE;
+    uint64_t counted = snapshot->drops[SBX_DROP_CALL_CUT];
     sbx_snapshot_destroy(snapshot);
     assert_true(host_was_told("done"));
     snprintf(path, sizeof path, "%s/cut", host_folder);
     if (is_outside) {
         assert_int_not_equal(access(path, F_OK), 0);
     } else {
-        host_skip("this kernel makes the signals of timers in the middle of calls");
+        assert_true(counted >= (uint64_t)told_number("polls_cut"));
     }
 }
 

@@ -3,6 +3,7 @@
  * the recorder can: it must see no EINTR that it did not cause.
  *
  * usage: stress_eintr [CAPTURES [SECONDS [PERMILLE]]]
+ * STALLBOX_SIGNAL_PLACE=anywhere has the signals made in the middle of calls, as kernels before Linux 5.11 do.
  * Runs until so many samples were taken by signal (default 10,000), or so long (default 60), with a CPU budget of PERMILLE
  * (default 0: none; with one the recorder sheds points under the calls). Each thread computes for some
  * hundred microseconds, so that it is worth a signal, and calls; lengths vary, so that signals fall on every instruction of
@@ -22,7 +23,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/random.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
@@ -38,6 +41,8 @@
 enum {
     LEAST_CAPTURES = 500,
     GAP_US = 1000,
+    FILL_BYTES =
+        1 << 20, /* what a call fills at one go, longer than the pause between its signal's making and its end */
     SKIPPED = -2
 };
 
@@ -164,6 +169,70 @@ static int call_sigtimedwait(void)
     return sigtimedwait(&set, NULL, &soon);
 }
 
+/* Calls that wait for nobody, and look for signals page by page: on a kernel that makes ours in the middle of them they end there. */
+
+/* Take all of a new file's memory, by `take`, and give it back. */
+static int fill_memory(int (*take)(int file))
+{
+    int file = memfd_create("sbx-eintr", MFD_CLOEXEC);
+    int result = take(file), error = errno;
+    close(file);
+    errno = error;
+    return result;
+}
+
+static int take_by_fallocate(int file)
+{
+    return fallocate(file, 0, 0, FILL_BYTES);
+}
+
+static int take_by_posix_fallocate(int file)
+{
+    errno = posix_fallocate(file, 0, FILL_BYTES);
+    return errno != 0 ? -1 : 0;
+}
+
+static int take_by_number(int file)
+{
+    return (int)syscall(SYS_fallocate, file, 0L, 0L, (long)FILL_BYTES);
+}
+
+static int call_fallocate(void)
+{
+    return fill_memory(take_by_fallocate);
+}
+
+static int call_posix_fallocate(void)
+{
+    return fill_memory(take_by_posix_fallocate);
+}
+
+static int call_raw_fallocate(void)
+{
+    return fill_memory(take_by_number);
+}
+
+/* One that was cut short says how much it did. */
+static int whole_or_cut(long done)
+{
+    errno = done >= 0 && done != FILL_BYTES ? EINTR : errno;
+    return done == FILL_BYTES ? 0 : -1;
+}
+
+static int call_getrandom(void)
+{
+    static char bytes[FILL_BYTES];
+    return whole_or_cut(getrandom(bytes, sizeof bytes, 0));
+}
+
+static int call_raw_read(void)
+{
+    static char bytes[FILL_BYTES];
+    static int file = -1;
+    file = file < 0 ? open("/dev/zero", O_RDONLY | O_CLOEXEC) : file;
+    return whole_or_cut(syscall(SYS_read, file, bytes, sizeof bytes));
+}
+
 /* Ends with EINTR by its nature: then the host's own handler must have run. */
 static int call_pause(void)
 {
@@ -196,6 +265,11 @@ static struct call {
     {.name = "io_getevents", .make = call_io_getevents},
     {.name = "syscall(SYS_ppoll)", .make = call_raw_ppoll},
     {.name = "sigtimedwait", .make = call_sigtimedwait},
+    {.name = "fallocate", .make = call_fallocate},
+    {.name = "posix_fallocate", .make = call_posix_fallocate},
+    {.name = "syscall(SYS_fallocate)", .make = call_raw_fallocate},
+    {.name = "getrandom", .make = call_getrandom},
+    {.name = "syscall(SYS_read)", .make = call_raw_read},
     {.name = "pause", .make = call_pause},
 };
 enum {
