@@ -617,6 +617,7 @@ const char *sbx_drop_name(uint32_t drop)
         [SBX_DROP_NO_TASK] = "no_task",
         [SBX_DROP_NO_QUEUE] = "no_queue",
         [SBX_DROP_UNREADABLE] = "unreadable",
+        [SBX_DROP_LOADER_HELD] = "loader_held",
     };
     return name_at(table, ENTRIES(table), drop);
 }

@@ -54,7 +54,9 @@ enum sbx_drop {
     SBX_DROP_NO_TASK = 30,  /* queued tasks that were not followed: no free entry, or too many open ones in a thread */
     SBX_DROP_NO_QUEUE = 31, /* tasks that came into a queue for which there was no entry: counted in none */
     SBX_DROP_UNREADABLE = 32, /* structures of a runtime that could not be read: a load would have faulted */
-    SBX_DROP_COUNT = 33
+    SBX_DROP_LOADER_HELD =
+        33, /* forks that went on while a thread of ours held the loader's lock: the child's copy is held for good */
+    SBX_DROP_COUNT = 34
 };
 
 /* What a thread is; of a recording's entry (the first two) and of a payload. */

@@ -19,6 +19,7 @@
 #include "libc_symbols.h"
 #include "order.h"
 #include "raw_syscall.h"
+#include "the_capture.h"
 
 enum {
     FORK_WAIT_MS = 200,
@@ -106,6 +107,14 @@ static int lock_within(uint32_t ms)
 #endif
 }
 
+/* It did not end in time, and the child's copy of the loader's lock is held for good. */
+static void count_if_it_is_inside(void)
+{
+    if (!has_visit_lock && sbx_load_relaxed(&is_inside) != 0 && sbx_the_capture.header != NULL) {
+        sbx_count_drop(SBX_DROP_LOADER_HELD); /* relaxed: its end in this very moment is counted as well */
+    }
+}
+
 static bool is_real_time(void)
 {
     long policy = sbx_raw_syscall(SYS_sched_getscheduler, 0, 0, 0, 0, 0, 0);
@@ -134,6 +143,7 @@ static void before_fork(void)
 {
     has_visit_lock = pthread_mutex_trylock(&visit_lock) == 0 || lock_within(REAL_TIME_WAIT_MS) == 0 ||
                      (!is_real_time() && (lock_within(FORK_WAIT_MS - REAL_TIME_WAIT_MS) == 0 || wait_while_it_works()));
+    count_if_it_is_inside();
 }
 
 static void after_fork_in_parent(void)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "loader_visit.h"
+#include "the_capture.h"
 
 enum {
     TURNS = 20,
@@ -23,7 +24,8 @@ enum {
     LONG_MS = 150 /* fork gives up waiting after 200 */
 };
 
-static _Atomic bool is_inside, fills_the_processor, has_ended;
+static _Atomic bool is_inside, fills_the_processor, has_ended, may_leave;
+static struct sbx_recording_header header;
 
 static uint64_t clock_ms(clockid_t clock)
 {
@@ -225,12 +227,55 @@ static void test_a_fork_waits_for_a_visitor_that_has_no_processor_to_finish(void
 static void test_a_fork_does_not_wait_for_a_visitor_that_waits_for_the_loader(void **state)
 {
     (void)state;
+    uint64_t held = header.drops[SBX_DROP_LOADER_HELD];
     pthread_mutex_lock(&the_loaders);
     assert_true(fork_meets(visit_and_wait_for_the_loader));
     pthread_mutex_unlock(&the_loaders);
     while (!has_ended) {
         usleep(100);
     }
+    assert_int_equal(header.drops[SBX_DROP_LOADER_HELD], held);
+}
+
+static int stay_until_told(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
+    (void)info;
+    (void)bytes;
+    (void)unused;
+    is_inside = true;
+    while (!may_leave) {
+        usleep(1000);
+    }
+    return 1;
+}
+
+static void *visit_until_told(void *unused)
+{
+    (void)unused;
+    sbx_loader_visit_begin();
+    (void)sbx_loader_visit_each(stay_until_told, NULL);
+    sbx_loader_visit_end();
+    has_ended = true;
+    return NULL;
+}
+
+/* Ten seconds, or five milliseconds where the forking thread may have a real-time priority. */
+static void test_a_fork_that_went_on_beside_a_visitor_in_the_loader_is_counted(void **state)
+{
+    (void)state;
+    uint64_t held = header.drops[SBX_DROP_LOADER_HELD];
+    may_leave = false;
+    bool is_quick = set_priority(pthread_self(), 1);
+    bool has_met = fork_meets(visit_until_told);
+    if (is_quick) {
+        assert_true(set_priority(pthread_self(), 0));
+    }
+    may_leave = true;
+    while (!has_ended) {
+        usleep(100);
+    }
+    assert_true(has_met);
+    assert_int_equal(header.drops[SBX_DROP_LOADER_HELD], held + 1);
 }
 
 int main(void)
@@ -240,6 +285,8 @@ int main(void)
         cmocka_unit_test(test_a_fork_waits_for_a_visit_to_end),
         cmocka_unit_test(test_a_fork_waits_for_a_visitor_that_has_no_processor_to_finish),
         cmocka_unit_test(test_a_fork_does_not_wait_for_a_visitor_that_waits_for_the_loader),
+        cmocka_unit_test(test_a_fork_that_went_on_beside_a_visitor_in_the_loader_is_counted),
     };
+    sbx_the_capture.header = &header;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,8 @@ static void test_contract_fields_are_there_in_one_line(void **state)
                     "\"off_cpu_by\":{\"idle\":0,\"lock\":900},\"messages\":0,\"runnable_counted\":false}");
     assert_contains("\"loss\":{\"no_chunk\":3,");
     assert_contains("\"no_watch\":0,\"no_consent\":0,\"logical_skipped\":0,\"signal_deaf\":0,\"call_cut\":0,\"thread_"
-                    "unmet\":0,\"call_moved\":0,\"stall_end\":0,\"no_task\":0,\"no_queue\":0,\"unreadable\":0}");
+                    "unmet\":0,\"call_moved\":0,\"stall_end\":0,\"no_task\":0,\"no_queue\":0,\"unreadable\":0,"
+                    "\"loader_held\":0}");
     assert_contains("\"threads\":[{\"tid\":0,\"name\":\"main\",\"main\":true,\"stack_from\":\"interval\","
                     "\"stack_at_ms\":0,\"frames\":[{\"function\":");
     assert_contains(
