@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* many_threads.c - threads by the thousand: what an allocation and a wait of each cost, and what the recorder's own threads take.
  *
- * usage: many_threads THREADS SECONDS [--asleep]
+ * usage: many_threads THREADS SECONDS [--asleep|--held]
  * All threads take turns of 100 allocations and a sleep of 50 ms; with --asleep only 100 of them do, and the others sleep for half a
- * second each time: much beyond 2,000 threads that are awake a machine of two processors does nothing else. Prints
+ * second each time: much beyond 2,000 threads that are awake a machine of two processors does nothing else. With --held the others begin
+ * first, allocate once, and sleep past every hook: a recorder cannot take their seats from them, so that beyond 1,024 of them the 100
+ * have none, as beside so many threads that compute and never wait. Prints
  * "NS_A_PAIR NS_A_TURN RECORDER_CPU_PERCENT RSS_KIB": a pair is malloc and free, a turn all pairs and the sleep, both in CPU time
  * of the thread; the recorder's is the CPU time of its threads by wall time. */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -23,7 +26,10 @@ enum {
 };
 
 static atomic_bool goes_on = true;
-static bool are_asleep;
+static bool are_asleep, are_held;
+static size_t thread_count;
+static atomic_size_t held;
+static int (*sleep_past_hooks)(const struct timespec *, struct timespec *);
 static double ns_a_pair[THREADS_MAX], ns_a_turn[THREADS_MAX];
 
 static double now_of(clockid_t clock)
@@ -33,9 +39,24 @@ static double now_of(clockid_t clock)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+static void *hold_a_seat(void)
+{
+    const struct timespec moment = {0, 500000000};
+    void *volatile memory = malloc(64);
+    free(memory);
+    held++;
+    while (goes_on) {
+        sleep_past_hooks(&moment, NULL);
+    }
+    return NULL;
+}
+
 static void *run(void *number)
 {
     size_t self = (size_t)number;
+    if (are_held && self + AWAKE < thread_count) {
+        return hold_a_seat();
+    }
     double pairs_ns = 0, turns_ns = 0, turns = 0;
     while (goes_on) {
         bool is_awake = !are_asleep || self < AWAKE;
@@ -104,13 +125,19 @@ int main(int argc, char **argv)
     size_t count = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
     pthread_attr_t small;
     if (count == 0 || count > THREADS_MAX) {
-        fprintf(stderr, "usage: many_threads THREADS SECONDS [--asleep]\n");
+        fprintf(stderr, "usage: many_threads THREADS SECONDS [--asleep|--held]\n");
         return 2;
     }
-    are_asleep = argc > 3;
+    are_asleep = argc > 3 && strcmp(argv[3], "--asleep") == 0;
+    are_held = argc > 3 && strcmp(argv[3], "--held") == 0;
+    thread_count = count;
+    *(void **)&sleep_past_hooks = dlsym(RTLD_DEFAULT, "nanosleep");
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 64 * 1024);
     for (size_t i = 0; i < count; i++) {
+        while (are_held && i + AWAKE == count && held < i) {
+            usleep(1000); /* until each of them has had its chance of a seat */
+        }
         if (pthread_create(&threads[i], &small, run, (void *)i) != 0) {
             perror("many_threads");
             return 1;

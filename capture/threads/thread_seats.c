@@ -21,6 +21,8 @@ static_assert(SBX_THREADS_MAX <= 1 << INDEX_BITS,
               "an index has 10 bits, and a thread's number the other 22 (PID_MAX_LIMIT)");
 
 static uint64_t free_seats[WORDS] __attribute__((aligned(64)));
+/* The first: 0 when no seat is free. It has its line for itself, which threads without a seat read at each call. */
+static uint32_t may_be_free[16] __attribute__((aligned(64)));
 static uint32_t hand; /* where the next candidate is looked for */
 static uint32_t seats_by_tid[BUCKETS][BUCKET_SEATS] __attribute__((aligned(64)));
 static uint8_t has_overflowed[BUCKETS]; /* for good: somebody of that bucket may sit anywhere */
@@ -28,6 +30,7 @@ static struct sbx_thread_entry seatless[SEATLESS] __attribute__((aligned(64)));
 static uint32_t taken; /* seats, by threads that live */
 uint32_t sbx_seats_are_scarce, sbx_seats_are_short;
 SBX_OF_ONE_PROCESS(free_seats);
+SBX_OF_ONE_PROCESS(may_be_free);
 SBX_OF_ONE_PROCESS(hand);
 SBX_OF_ONE_PROCESS(seats_by_tid);
 SBX_OF_ONE_PROCESS(has_overflowed);
@@ -40,13 +43,33 @@ bool sbx_seats_are_few;
 
 /* ---- free seats ---- */
 
-SBX_HOOK_SAFE bool sbx_seats_have_free(void)
+static bool is_any_free(void)
 {
     uint64_t any = 0;
     for (uint32_t i = 0; i < WORDS; i++) {
-        any |= sbx_load_relaxed(&free_seats[i]); /* relaxed: a hint, entry.state decides */
+        any |= sbx_load_seq_cst(&free_seats[i]); /* order: seq_cst seats.free */
     }
     return any != 0;
+}
+
+/* Threads by the hundred ask at each of their calls while all seats are taken. So one word sums the others up: a thread that frees a
+ * seat sets it, if it is not set; it is cleared by one who was sent here by it and finds nothing. Taking a seat does not touch it.
+ * Beside a thread that frees a seat just now: it writes free_seats and then looks at this word, we write this word and then look at
+ * free_seats (Dekker's pattern), so one of the two sets it again. */
+SBX_HOOK_SAFE bool sbx_seats_have_free(void)
+{
+    if (SBX_LIKELY(sbx_load_relaxed(&may_be_free[0]) == 0)) { /* relaxed: a hint, entry.state decides */
+        return false;
+    }
+    if (is_any_free()) {
+        return true;
+    }
+    sbx_store_seq_cst(&may_be_free[0], 0); /* order: seq_cst seats.any - Dekker with seats.free */
+    if (!is_any_free()) {
+        return false;
+    }
+    sbx_store_relaxed(&may_be_free[0], 1); /* relaxed: who sees it late asks again at its next call */
+    return true;
 }
 
 SBX_HOOK_SAFE uint32_t sbx_seat_candidate(void)
@@ -71,7 +94,11 @@ SBX_HOOK_SAFE void sbx_seat_is_free(uint32_t index, bool is_free)
 {
     uint64_t bit = UINT64_C(1) << index % 64;
     if (is_free) {
-        sbx_or_seq_cst(&free_seats[index / 64], bit); /* order: seq_cst seats.free - a hint; stronger than needed */
+        sbx_or_seq_cst(&free_seats[index / 64], bit); /* order: seq_cst seats.free - Dekker with seats.any */
+        /* order: seq_cst seats.any - looked at first: a line that many read is seldom written */
+        if (sbx_load_seq_cst(&may_be_free[0]) == 0) {
+            sbx_store_relaxed(&may_be_free[0], 1); /* relaxed: a late look finds it at the next call */
+        }
     } else {
         sbx_and_seq_cst(&free_seats[index / 64], ~bit); /* order: seq_cst seats.free */
     }

@@ -8,7 +8,7 @@
  *   - which seats of the dead are free is a bitmap, and where a thread sits an index by its number: nobody walks the table to
  *     find a seat or himself;
  *   - a thread that finds none counts into a scratch entry shared with others, and asks again at its next hooked call, which
- *     costs it the look at that bitmap (16 words), or after SBX_SEATLESS_STRIDE allocations;
+ *     costs it the look at one word that sums that bitmap up, or after SBX_SEATLESS_STRIDE allocations;
  *   - while seats are scarce (three quarters of them are taken) none is given to threads that pass no hook;
  *   - while they are short (seven eighths) a thread that begins to wait gives its seat back (seat_turns.h).
  *
@@ -25,7 +25,7 @@
 #include "thread_block.h"
 
 enum {
-    SBX_SEATLESS_STRIDE = 128, /* allocations between two looks for a seat, which costs as much as two of them */
+    SBX_SEATLESS_STRIDE = 128, /* allocations between two looks for a seat, which is a call */
 };
 
 /* ---- free seats ---- */
