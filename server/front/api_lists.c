@@ -159,6 +159,19 @@ void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, int64_t next
     give(&json, reply);
 }
 
+/* How much more often than in the application's other stalls, its own among them; NAN where that was not asked for. */
+static void put_beside(struct sbx_document *json, const struct sbx_issue_sums *sums, int kind,
+                       const struct sbx_label_sum *label)
+{
+    if (sums->label_all[kind] == 0 || sums->label_weight[kind] == 0)
+        return;
+    double share = (double)label->weight / (double)sums->label_weight[kind];
+    double app_share = (double)label->all_weight / (double)sums->label_all[kind];
+    sbx_document_number(json, "share", share);
+    sbx_document_number(json, "app_share", app_share);
+    sbx_document_number(json, "ratio", app_share > 0 ? share / app_share : NAN);
+}
+
 /* Times are milliseconds of all stalls, as estimated. */
 static void put_labels(struct sbx_document *json, const struct sbx_issue_sums *sums)
 {
@@ -174,6 +187,7 @@ static void put_labels(struct sbx_document *json, const struct sbx_issue_sums *s
             sbx_document_integer(json, "hits", label->hits);
             sbx_document_integer(json, "estimated", label->weight);
             sbx_document_number(json, "time_ms", (double)label->us / 1e3);
+            put_beside(json, sums, kind, label);
             sbx_document_close(json, '}');
         }
         sbx_document_close(json, ']');

@@ -125,7 +125,9 @@ static int sum_issue(const struct sbx_request *request, const uint8_t *id, struc
     int result = sums ? sbx_issue_reply_span(&request->arguments, text, reply) : -ENOMEM;
     if (result == 0)
         result = sbx_store_issue(&request->view, id, issue);
-    return result == 0 ? sbx_store_sum_issue(&request->view, id, &text->span, sums) : result;
+    if (result == 0)
+        result = sbx_store_sum_issue(&request->view, id, &text->span, sums);
+    return result == 0 ? sbx_store_sum_beside(&request->view, issue->newest.app, &text->span, sums) : result;
 }
 
 static void answer_issue_page(const struct sbx_routes *routes, const struct sbx_request *request,

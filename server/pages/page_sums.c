@@ -64,6 +64,29 @@ static void put_word(const struct sums_page *to, enum sbx_fact_kind kind, const 
     }
 }
 
+/* Beside a share of an issue that of its application: what is everywhere alike explains nothing. */
+static void put_beside(const struct sums_page *to, double part, double all)
+{
+    SBX_FILL(to->page, sums_beside, at) {
+    case SUMS_BESIDE_ALL:
+        sbx_fill_textf(&at, "%.0f", all);
+        break;
+    case SUMS_BESIDE_RATIO:
+        if (all > 0)
+            sbx_fill_textf(&at, "%.1f \u00d7", part / all);
+        break;
+    }
+}
+
+static void put_met(const struct sums_page *to, int64_t hits)
+{
+    SBX_FILL(to->page, sums_met, at) {
+    case SUMS_MET_HITS:
+        put_number(&at, hits);
+        break;
+    }
+}
+
 /* `label` without a word: all that have no row. Of what came before several are said of one stall, so what is told is in how many
  * stalls it was met. */
 static void put_label(const struct sums_page *to, enum sbx_fact_kind kind, const struct sbx_label_sum *label)
@@ -86,6 +109,14 @@ static void put_label(const struct sums_page *to, enum sbx_fact_kind kind, const
         else
             put_number(&at, label->weight);
         break;
+    case SUMS_ROW_MET:
+        if (is_time && label->hits > 0)
+            put_met(to, label->hits);
+        break;
+    case SUMS_ROW_BESIDE:
+        if (sums->label_all[kind] > 0)
+            put_beside(to, part, 100 * (double)label->all_weight / (double)sums->label_all[kind]);
+        break;
     case SUMS_ROW_PART:
         sbx_fill_textf(&at, "%.1f", part);
         break;
@@ -99,11 +130,13 @@ static void put_label(const struct sums_page *to, enum sbx_fact_kind kind, const
 static void put_labels(const struct sums_page *to, enum sbx_fact_kind kind)
 {
     const struct sbx_issue_sums *sums = to->sums;
-    struct sbx_label_sum rest = {.weight = sums->label_weight[kind], .us = sums->label_us[kind]};
+    struct sbx_label_sum rest = {
+        .weight = sums->label_weight[kind], .us = sums->label_us[kind], .all_weight = sums->label_all[kind]};
     for (size_t i = 0; i < sums->label_count[kind]; i++) {
         put_label(to, kind, &sums->labels[kind][i]);
         rest.weight -= sums->labels[kind][i].weight;
         rest.us -= sums->labels[kind][i].us;
+        rest.all_weight -= sums->labels[kind][i].all_weight;
     }
     if (kind != SBX_FACT_BEFORE && (sums->label_us[kind] > 0 ? rest.us > 0 : rest.weight > 0))
         put_label(to, kind, &rest);

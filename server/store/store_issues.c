@@ -4,6 +4,7 @@
  * All is read from the sums (store_sums.c): an issue of a million stalls has as many rows here as it has days, builds and words. */
 #include "store_issues.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,6 +305,43 @@ int sbx_store_sum_issue(const struct sbx_store_view *view, const uint8_t issue[S
         version->p50_ns = quantiles[0];
         version->p90_ns = quantiles[1];
     }
+    sbx_store_handle_unlock(&view->store->reader);
+    return result;
+}
+
+/* Where a stall happens, not what it was. */
+static bool is_surrounding(int kind)
+{
+    return kind == SBX_FACT_OS || kind == SBX_FACT_KERNEL || kind == SBX_FACT_CORES || kind == SBX_FACT_MEMORY ||
+           kind == SBX_FACT_SCENE;
+}
+
+static void take_beside(struct sbx_statement *statement, struct sbx_issue_sums *sums)
+{
+    int kind = (int)sbx_column_integer(statement, 0);
+    char word[sizeof(sums->labels[0][0].word)];
+    if (!is_surrounding(kind))
+        return;
+    sbx_store_column_text(statement, 1, word, sizeof(word));
+    int64_t weight = sbx_column_integer(statement, 2);
+    sums->label_all[kind] += weight;
+    for (size_t i = 0; i < sums->label_count[kind]; i++)
+        if (strcmp(sums->labels[kind][i].word, word) == 0)
+            sums->labels[kind][i].all_weight += weight;
+}
+
+int sbx_store_sum_beside(const struct sbx_store_view *view, const char *app, const struct sbx_issue_span *span,
+                         struct sbx_issue_sums *sums)
+{
+    static_assert(SBX_FACT_OS == 9, "the statement has it");
+    const struct sbx_issue_span of_app = {span->version, span->from_day, span->to_day, app};
+    if (sums->is_withheld || !*app)
+        return 0;
+    sbx_store_handle_lock(&view->store->reader);
+    int result = read_rows(view,
+                           "SELECT l.kind, w.text, SUM(l.weight) FROM label l JOIN word w ON w.num = l.word WHERE "
+                           "l.kind >= 9 AND " OF_ISSUE("l") " GROUP BY l.kind, l.word, w.text",
+                           NULL, &of_app, TOGETHER, take_beside, sums);
     sbx_store_handle_unlock(&view->store->reader);
     return result;
 }

@@ -74,6 +74,7 @@ struct sbx_version_sum {
 struct sbx_label_sum {
     char word[2 * SBX_STABLE_NAME_BYTES + 8];
     int64_t hits, weight, us; /* us: estimated time of all stalls */
+    int64_t all_weight;       /* of the whole application, where that was asked for (sbx_store_sum_beside) */
 };
 struct sbx_place_sum {
     char id_text[SBX_ID_TEXT_BYTES];
@@ -89,6 +90,7 @@ struct sbx_issue_sums {
     struct sbx_version_sum versions[SBX_SUM_VERSIONS];              /* the latest first */
     struct sbx_label_sum labels[SBX_FACT_KINDS][SBX_SUM_LABELS];    /* by time where it has one, else by weight */
     int64_t label_weight[SBX_FACT_KINDS], label_us[SBX_FACT_KINDS]; /* of all of a kind, shown or not */
+    int64_t label_all[SBX_FACT_KINDS]; /* of the whole application, of all words of a kind; 0: not asked for */
     size_t day_count, version_count, label_count[SBX_FACT_KINDS];
     struct sbx_place_sum places[SBX_SUM_PLACES]; /* most hits first; more than one: people put them together */
     size_t place_count;
@@ -101,6 +103,11 @@ int sbx_store_sum_durations(const struct sbx_store_view *view, const uint8_t iss
                             const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out);
 int sbx_store_sum_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],
                         const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out);
+
+/* Beside the words of an issue's sums that say where its stalls happened (system, kernel, processors, memory, scene): of how many stalls of
+ * the whole application, in the same span, each is. Nothing where sums are withheld. 0 or -errno. */
+int sbx_store_sum_beside(const struct sbx_store_view *view, const char *app, const struct sbx_issue_span *span,
+                         struct sbx_issue_sums *sums);
 
 /* The same of all issues of an application, or of all: causes, functions, holders and so on of everything. No places. */
 int sbx_store_sum_all(const struct sbx_store_view *view, const struct sbx_issue_span *span,

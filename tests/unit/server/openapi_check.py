@@ -129,5 +129,10 @@ for path, item in document["paths"].items():
     if ask(address, operation, {name: "" for name in map(str, range(17))}, path + " with 17 arguments") != 400:
         fail("%s does not refuse seventeen arguments" % path)
 
+# Three stalls of three issues of one application, all on one system: it is as frequent in each as in all.
+systems = json.loads(get("/v1/issues/" + snapshot["issue"])[2])["sums"]["systems"]
+if [(label.get("share"), label.get("app_share"), label.get("ratio")) for label in systems] != [(1, 1, 1)]:
+    fail("the systems of an issue do not stand beside its application's: %r" % systems)
+
 print("openapi: %d paths, %d failures" % (len(document["paths"]), len(failures)))
 sys.exit(1 if failures else 0)

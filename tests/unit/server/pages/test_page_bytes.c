@@ -183,6 +183,10 @@ static const struct sbx_issue_sums *hostile_sums(void)
         sums.label_count[kind] = 1;
         sums.label_weight[kind] = 40;
         sums.label_us[kind] = kind < 9 ? 20000 : 0;
+        if (kind == SBX_FACT_OS) { /* 75 % of the issue's stalls, 30 % of its application's */
+            sums.labels[kind][0].all_weight = 120;
+            sums.label_all[kind] = 400;
+        }
     }
     sums.penetration = (struct sbx_penetration){3, 1200};
     sums.versions[0].penetration = (struct sbx_penetration){1, 4000000};

@@ -193,6 +193,65 @@ static void test_the_sums_of_an_issue_are_by_day_version_and_word(void **state)
     assert_int_equal(sums.label_count[SBX_FACT_CAUSE], 1);
 }
 
+/* A stall and what it says of its machine. */
+static void put_on(uint8_t name, uint8_t of_place, uint32_t minor, uint32_t weight, const char *os, const char *scene)
+{
+    const uint8_t id[SBX_ID_BYTES] = {name}, key[SBX_ID_BYTES] = {of_place};
+    const struct sbx_said_row said[] = {
+        {SBX_FACT_CAUSE, "cpu", 1000}, {SBX_FACT_OS, os, 0}, {SBX_FACT_SCENE, scene, 0}};
+    const struct sbx_verdict_row verdict = {.app = of_place < 9 ? "shop" : "mail",
+                                            .cause = "cpu",
+                                            .class_ = "on_cpu",
+                                            .function = "f",
+                                            .module = "m",
+                                            .headline = "it computed",
+                                            .key = key,
+                                            .said = said,
+                                            .said_count = 3};
+    put(&(struct stall){name, name, of_place, minor, weight, 0, 100, "cpu", NULL});
+    assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
+}
+
+static const struct sbx_label_sum *label_of(enum sbx_fact_kind kind, const char *word)
+{
+    for (size_t i = 0; i < sums.label_count[kind]; i++)
+        if (strcmp(sums.labels[kind][i].word, word) == 0)
+            return &sums.labels[kind][i];
+    fail_msg("no %s", word);
+    return NULL;
+}
+
+/* Three of four stalls of an issue on one system say little where three of four of the whole application are on it. */
+static void test_where_an_issue_happens_stands_beside_where_its_application_stalls(void **state)
+{
+    (void)state;
+    put_on(1, 1, 1, 3, "Debian 12", "inbox");
+    put_on(2, 1, 1, 1, "Fedora 41", "");
+    put_on(3, 2, 1, 1, "Debian 12", "compose");
+    put_on(4, 2, 2, 15, "Debian 12", "compose");
+    put_on(5, 9, 1, 100, "Fedora 41", "inbox"); /* of another application */
+    sum(1, "");
+    struct sbx_issue_span span = {"", 0, 1000000, NULL};
+    assert_int_equal(sums.label_all[SBX_FACT_OS], 0); /* not asked for yet */
+    assert_int_equal(sbx_store_sum_beside(ALL, "shop", &span, &sums), 0);
+    assert_int_equal(label_of(SBX_FACT_OS, "Debian 12")->weight, 3);
+    assert_int_equal(label_of(SBX_FACT_OS, "Debian 12")->all_weight, 19);
+    assert_int_equal(label_of(SBX_FACT_OS, "Fedora 41")->all_weight, 1);
+    assert_int_equal(sums.label_all[SBX_FACT_OS], 20);
+    assert_int_equal(label_of(SBX_FACT_SCENE, "inbox")->all_weight, 3);
+    assert_int_equal(sums.label_all[SBX_FACT_SCENE], 19); /* those that said one */
+    assert_int_equal(sums.label_all[SBX_FACT_CAUSE], 0);
+    sum(1, "1.1.0");
+    span.version = "1.1.0";
+    assert_int_equal(sbx_store_sum_beside(ALL, "shop", &span, &sums), 0);
+    assert_int_equal(sums.label_all[SBX_FACT_OS], 5);
+    sbx_store_set_min_machines(store, 3);
+    sum(1, "");
+    assert_int_equal(sbx_store_sum_beside(ALL, "shop", &span, &sums), 0);
+    assert_int_equal(sums.label_all[SBX_FACT_OS], 0); /* withheld */
+    sbx_store_set_min_machines(store, 1);
+}
+
 static void test_the_sums_of_an_application_are_those_of_its_issues(void **state)
 {
     (void)state;
@@ -543,6 +602,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(test_issues_are_found_by_what_is_asked_for),
         STORE_TEST(test_the_sums_of_an_issue_are_by_day_version_and_word),
+        STORE_TEST(test_where_an_issue_happens_stands_beside_where_its_application_stalls),
         STORE_TEST(test_the_sums_of_an_application_are_those_of_its_issues),
         STORE_TEST(test_applications_are_summed_and_issues_know_their_first_version),
         STORE_TEST(test_profiles_are_those_of_the_span_newest_first_and_go_with_their_stalls),
