@@ -141,13 +141,20 @@ static int add_code(void *context, uint64_t begin, uint64_t end)
                           (struct sbx_range){begin, end, (uint32_t)(UNITS_MAX - code->index), (uint32_t)code->index});
 }
 
+/* Whether the unit's own entry tells of all its code. DWARF 2 has no lists of ranges: of a unit with code in several sections
+ * (gcc -gdwarf-2 -gstrict-dwarf) it tells one. */
+static bool tells_all_code(const struct sbx_dwarf_unit *read, const struct unit_code *code)
+{
+    return code->has_ranges && (read->header.version > 2 || read->entry.values[SBX_DWARF_RANGES].form != 0);
+}
+
 /* The code of the unit that was added last. Some compilers do not say what a unit covers: its functions do. */
 static int index_unit(struct sbx_dwarf_units *units, const struct sbx_dwarf_unit *read)
 {
     struct unit_code code = {units, units->unit_count - 1, false};
     struct unit *unit = &units->units[code.index];
     int result = sbx_dwarf_ranges(&read->addressing, &read->entry, &units->reading.budget, add_code, &code);
-    if (result != 0 || code.has_ranges || !read->entry.has_children) {
+    if (result != 0 || tells_all_code(read, &code) || !read->entry.has_children) {
         return result;
     }
     result = read_unit(units, unit);
