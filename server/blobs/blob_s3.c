@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "blob_ways.h"
+#include "s3_error.h"
 
 enum {
     HANDLES_MAX = 32, /* connections that are kept for the next request */
@@ -153,20 +154,6 @@ static int run(struct bucket *bucket, struct exchange *exchange)
     return result;
 }
 
-/* The <Code> of an error's XML, "" when there is none that is one word. */
-static void find_code(const struct sbx_byte_buffer *error, char code_out[64])
-{
-    const char *at = error->used ? memmem(error->data, error->used, "<Code>", 6) : NULL;
-    size_t bytes = 0;
-    code_out[0] = '\0';
-    if (!at)
-        return;
-    at += 6;
-    while (at + bytes < error->data + error->used && bytes < 63 && ((at[bytes] | 32) >= 'a' && (at[bytes] | 32) <= 'z'))
-        bytes++;
-    snprintf(code_out, 64, "%.*s", (int)bytes, at);
-}
-
 static int result_of(long status)
 {
     switch (status) {
@@ -192,7 +179,7 @@ static int result_of(long status)
 
 static int say(const struct bucket *bucket, const struct exchange *exchange, int result, char *why, size_t why_bytes)
 {
-    char code[64];
+    char code[SBX_S3_CODE_BYTES];
     if (exchange->is_too_large) {
         snprintf(why, why_bytes, "%s %s/%s: larger than a blob may be", exchange->method, bucket->url.base,
                  exchange->key);
@@ -203,7 +190,7 @@ static int say(const struct bucket *bucket, const struct exchange *exchange, int
                  result == -ENOMEM ? "no memory" : curl_easy_strerror(exchange->code));
         return result == -ENOMEM ? result : -EAGAIN;
     }
-    find_code(&exchange->error, code);
+    sbx_s3_error_code(exchange->error.data, exchange->error.used, code);
     snprintf(why, why_bytes, "%s %s/%s: %ld%s%s", exchange->method, bucket->url.base, exchange->key, exchange->status,
              *code ? " " : "", code);
     if (strcmp(code, "NoSuchBucket") == 0)
