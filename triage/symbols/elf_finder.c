@@ -51,7 +51,8 @@ struct sbx_elf_finder {
     struct known *known;
     size_t known_count, known_room;
     size_t files_left;         /* of the scan that runs */
-    time_t scanned_s[SOURCES]; /* monotonic; 0: never */
+    time_t scanned_s[SOURCES]; /* by the clock; 0: never */
+    time_t (*now_s)(void);
 };
 
 static const char *const library_folders[] = {
@@ -67,12 +68,20 @@ static const char *const library_folders[] = {
 };
 static const char *const program_folders[] = {"/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/bin"};
 
+static time_t monotonic_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + 1; /* never 0 */
+}
+
 struct sbx_elf_finder *sbx_elf_finder_create(const char *const *dirs, size_t dir_count)
 {
     struct sbx_elf_finder *finder = calloc(1, sizeof *finder);
     if (finder == NULL) {
         return NULL;
     }
+    finder->now_s = monotonic_s;
     finder->dirs = calloc(dir_count + 1, sizeof *finder->dirs);
     if (finder->dirs == NULL) {
         goto destroy_finder;
@@ -104,6 +113,11 @@ void sbx_elf_finder_destroy(struct sbx_elf_finder *finder)
     }
     free(finder->dirs);
     free(finder);
+}
+
+void sbx_elf_finder_use_clock(struct sbx_elf_finder *finder, time_t (*now_s)(void))
+{
+    finder->now_s = now_s;
 }
 
 static int add_known(struct sbx_elf_finder *finder, const uint8_t *build_id, size_t bytes, const char *path,
@@ -247,17 +261,10 @@ static int scan_folder(struct sbx_elf_finder *finder, const char *path, int dept
     return result;
 }
 
-static time_t now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec + 1; /* never 0 */
-}
-
 /* Whether the folders of `source` should be looked through now, and note that they are. */
 static bool is_scan_due(struct sbx_elf_finder *finder, enum source source)
 {
-    time_t now = now_s();
+    time_t now = finder->now_s();
     if (finder->scanned_s[source] != 0 && now - finder->scanned_s[source] < REMEMBER_S) {
         return false;
     }

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 struct sbx_elf_finder;
 
@@ -23,6 +24,9 @@ struct sbx_elf_paths {
 /* `dirs` is copied. NULL without memory. */
 struct sbx_elf_finder *sbx_elf_finder_create(const char *const *dirs, size_t dir_count);
 void sbx_elf_finder_destroy(struct sbx_elf_finder *finder);
+
+/* Ask `now_s` for the time, which is seconds from anywhere, never 0, and does not go back. Without this: CLOCK_MONOTONIC. */
+void sbx_elf_finder_use_clock(struct sbx_elf_finder *finder, time_t (*now_s)(void));
 
 /* Take in a file of lines "BUILD-ID-HEX PATH", a spool's SPOOL/modules. Lines that are no such line are skipped. SPOOL/images, copies of
  * executables that were deleted or replaced while they ran, is looked through as a given folder is. Returns 0 or -errno. */

@@ -45,9 +45,17 @@ struct sbx_symbolizer {
     uint64_t owner;                          /* of that; 0: there is none */
     const struct sbx_debuginfod *debuginfod; /* NULL: none */
     time_t debuginfod_failed_s;              /* 0 never */
+    time_t (*now_s)(void);
     bool debuginfod_has_trouble;
     char debuginfod_why[400], debuginfod_said[400]; /* said: what was handed out last */
 };
+
+static time_t monotonic_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + 1; /* never 0 */
+}
 
 struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir_count)
 {
@@ -55,6 +63,7 @@ struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir
     if (symbolizer == NULL) {
         return NULL;
     }
+    symbolizer->now_s = monotonic_s;
     symbolizer->finder = sbx_elf_finder_create(dirs, dir_count);
     symbolizer->paths = malloc(sizeof *symbolizer->paths);
     symbolizer->watch_names = sbx_watch_names_create();
@@ -69,6 +78,12 @@ struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir
                                           dirs[i]); /* without memory names are missing, no more */
     }
     return symbolizer;
+}
+
+void sbx_symbolizer_use_clock(struct sbx_symbolizer *symbolizer, time_t (*now_s)(void))
+{
+    symbolizer->now_s = now_s;
+    sbx_elf_finder_use_clock(symbolizer->finder, now_s);
 }
 
 static void empty_entry(struct entry *entry)
@@ -118,13 +133,6 @@ void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer)
 const char *sbx_symbolizer_watch_name(const struct sbx_symbolizer *symbolizer, uint64_t what)
 {
     return sbx_watch_names_find(symbolizer->watch_names, what);
-}
-
-static time_t now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec + 1; /* never 0 */
 }
 
 static bool is_of(const struct entry *entry, const uint8_t *build_id, size_t bytes)
@@ -229,7 +237,7 @@ static void look_in_debuginfod(struct sbx_symbolizer *symbolizer, struct entry *
 {
     struct sbx_symbol_image *image;
     char why[240];
-    if (symbolizer->debuginfod_failed_s != 0 && now_s() - symbolizer->debuginfod_failed_s < REMEMBER_S) {
+    if (symbolizer->debuginfod_failed_s != 0 && symbolizer->now_s() - symbolizer->debuginfod_failed_s < REMEMBER_S) {
         return;
     }
     int result = sbx_debuginfod_image(symbolizer->debuginfod, entry->build_id, entry->bytes, CACHE_BYTES,
@@ -239,7 +247,7 @@ static void look_in_debuginfod(struct sbx_symbolizer *symbolizer, struct entry *
     }
     if (result != 0) {
         bool is_of_file = result == -EBADMSG || result == -EFBIG || result == -ECHILD;
-        symbolizer->debuginfod_failed_s = is_of_file ? 0 : now_s(); /* another build-id may be better */
+        symbolizer->debuginfod_failed_s = is_of_file ? 0 : symbolizer->now_s(); /* another build-id may be better */
         if (!symbolizer->debuginfod_has_trouble) {
             symbolizer->debuginfod_has_trouble = true;
             snprintf(symbolizer->debuginfod_why, sizeof symbolizer->debuginfod_why, "%.100s: %s",
@@ -292,7 +300,7 @@ static void look_for(struct sbx_symbolizer *symbolizer, struct entry *entry, con
     free(entry->path);
     entry->file = NULL;
     entry->path = NULL;
-    entry->looked_s = now_s();
+    entry->looked_s = symbolizer->now_s();
     if (!entry->avoids_store) {
         look_in_store(symbolizer, entry);
     }
@@ -335,7 +343,7 @@ struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, c
     bool is_troubled = entry->file != NULL && sbx_symbol_file_is_troubled(entry->file);
     bool may_improve = is_troubled || entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file);
     if (entry->looked_s == 0 || (is_troubled && !entry->avoids_store) ||
-        (may_improve && now_s() - entry->looked_s >= REMEMBER_S)) {
+        (may_improve && symbolizer->now_s() - entry->looked_s >= REMEMBER_S)) {
         entry->avoids_store = is_troubled;
         look_for(symbolizer, entry, name);
     }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "debuginfod.h"
 #include "provider_map.h"
@@ -23,6 +24,10 @@ struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir
 /* May be called several times. Returns 0 or -errno; a missing file is -ENOENT. */
 int sbx_symbolizer_add_index(struct sbx_symbolizer *symbolizer, const char *index_path);
 void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer);
+
+/* What is not found, or found without debug information, is looked for again after a minute, by this clock of seconds; without this call by
+ * CLOCK_MONOTONIC. `now_s` never answers 0 and does not go back. */
+void sbx_symbolizer_use_clock(struct sbx_symbolizer *symbolizer, time_t (*now_s)(void));
 
 /* Ask `store` (borrowed until destroy) before any file. What it has of symbols alone yields to a file with debug
  * information. */

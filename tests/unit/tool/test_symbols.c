@@ -3,6 +3,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <link.h>
+#include <pty.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -304,6 +305,38 @@ static void test_a_stripped_program_brings_its_debug_file(void **state)
     remove_folder(folder);
 }
 
+static void test_adding_shows_how_far_it_is_on_a_terminal_and_takes_that_away(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *store = NULL, *line = NULL, seen[16384];
+    size_t length = 0;
+    int terminal;
+    assert_true(asprintf(&store, "%s/store", folder) > 0 && asprintf(&line, "%s/out", folder) > 0);
+    pid_t pid = forkpty(&terminal, NULL, NULL, NULL);
+    assert_true(pid >= 0);
+    if (pid == 0) { /* a person looks at standard error; the data goes elsewhere */
+        if (freopen(line, "w", stdout) != NULL) {
+            execl(STALLBOX_BINARY, "stallbox", "symbols", "add", "--store", store, STALLBOX_BINARY, (char *)NULL);
+        }
+        _exit(127);
+    }
+    for (ssize_t got = 1; got > 0 && length<sizeof seen - 1; length += got> 0 ? (size_t)got : 0) {
+        got = read(terminal, seen + length, sizeof seen - 1 - length); /* EIO at its end */
+    }
+    seen[length] = '\0';
+    assert_int_equal(wait_for_tool(pid), 0);
+    close(terminal);
+    assert_ptr_equal(strstr(seen, "\r\033[Kstallbox: "), seen);
+    assert_non_null(strstr(seen, " of "));
+    static const char cleared[] = "\r\033[K";
+    assert_true(length > sizeof cleared);
+    assert_string_equal(seen + length - (sizeof cleared - 1), cleared);
+    assert_null(strchr(seen, '\n')); /* one line, over and over */
+    free(line);
+    free(store);
+    remove_folder(folder);
+}
+
 /* ---- programs of Apple systems ---- */
 
 /* FOLDER/NAME: a copy of a sample. */
@@ -523,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_what_is_added_answers_as_the_file_did_and_needs_it_no_more),
         cmocka_unit_test(test_the_list_names_what_is_kept_and_remove_takes_it_away),
         cmocka_unit_test(test_a_better_file_replaces_and_says_so_and_a_worse_one_is_not_needed),
+        cmocka_unit_test(test_adding_shows_how_far_it_is_on_a_terminal_and_takes_that_away),
         cmocka_unit_test(test_a_stripped_program_brings_its_debug_file),
         cmocka_unit_test(test_a_program_of_an_apple_system_brings_the_dsym_beside_it),
         cmocka_unit_test(test_each_image_of_a_universal_file_is_added_and_a_bundle_is_a_folder),

@@ -77,6 +77,54 @@ static void test_new_index_brings_what_was_missing(void **state)
     sbx_symbolizer_destroy(symbolizer);
 }
 
+static time_t shown_s;
+
+static time_t read_clock(void)
+{
+    return shown_s;
+}
+
+/* FOLDER/NAME becomes a copy of a sample. */
+static void put_file(const char *folder, const char *name, const char *sample)
+{
+    char command[600];
+    snprintf(command, sizeof command, "cp %s %s/%s", sample, folder, name);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_what_was_not_found_is_looked_for_again_after_a_minute_and_not_before(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/test_symbolizer.XXXXXX", command[64];
+    assert_non_null(mkdtemp(folder));
+    const char *dirs[] = {folder};
+    struct sbx_symbolizer *symbolizer = sbx_symbolizer_create(dirs, 1);
+    shown_s = 1000;
+    sbx_symbolizer_use_clock(symbolizer, read_clock);
+    assert_null(sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL));
+    put_file(folder, "program", SAMPLE_STRIPPED);
+    shown_s = 1059;
+    assert_null(sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL));
+    shown_s = 1060;
+    struct sbx_symbol_file *file = sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL);
+    assert_non_null(file);
+    assert_false(sbx_symbol_file_has_dwarf(file));
+
+    put_file(folder, "program.debug", SAMPLE_DEBUG); /* better */
+    shown_s = 1119;
+    assert_ptr_equal(sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL), file);
+    assert_false(sbx_symbol_file_has_dwarf(file));
+    shown_s = 1120;
+    file = sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL);
+    assert_true(sbx_symbol_file_has_dwarf(file));
+
+    snprintf(command, sizeof command, "rm -rf %s", folder); /* the best there is stays */
+    assert_int_equal(system(command), 0);
+    shown_s = 100000;
+    assert_ptr_equal(sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL), file);
+    sbx_symbolizer_destroy(symbolizer);
+}
+
 /* An index tells what a module was called when it was recorded, by its build-id. Its file may be gone since, or be another one. */
 static void test_a_file_that_is_gone_or_replaced_keeps_its_name(void **state)
 {
@@ -226,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_file_is_opened_once_and_named_by_its_path),
         cmocka_unit_test(test_many_modules_do_not_keep_many_files_open),
         cmocka_unit_test(test_new_index_brings_what_was_missing),
+        cmocka_unit_test(test_what_was_not_found_is_looked_for_again_after_a_minute_and_not_before),
         cmocka_unit_test(test_a_file_that_is_gone_or_replaced_keeps_its_name),
         cmocka_unit_test(test_nothing_is_looked_for_without_an_id),
         cmocka_unit_test(test_the_store_is_asked_first_unless_a_file_knows_better),
