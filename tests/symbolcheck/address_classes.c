@@ -10,7 +10,7 @@
 const char *const address_class_names[ADDRESS_CLASSES] = {
     [ADDRESS_ANYWHERE] = "anywhere",       [ADDRESS_ENTRY] = "first bytes",      [ADDRESS_LAST_BYTE] = "last bytes",
     [ADDRESS_RETURN] = "return addresses", [ADDRESS_BEFORE_IT] = "within calls", [ADDRESS_COLD] = "cold parts",
-    [ADDRESS_PADDING] = "padding",
+    [ADDRESS_INLINED] = "inlined calls",   [ADDRESS_PADDING] = "padding",
 };
 
 static uint64_t next_random(uint64_t *random)
@@ -111,6 +111,9 @@ static uint64_t draw(const struct address_source *source, enum address_class cla
         return source->return_count == 0
                    ? 0
                    : source->returns[next_random(random) % source->return_count] - (class == ADDRESS_BEFORE_IT);
+    }
+    if (class == ADDRESS_INLINED) {
+        return source->inlined_count == 0 ? 0 : source->inlined[next_random(random) % source->inlined_count];
     }
     const struct sbx_elf_symbol *symbol = draw_symbol(source, random);
     if (symbol == NULL || symbol->end <= symbol->begin) {

@@ -14,6 +14,7 @@ enum address_class {
     ADDRESS_LAST_BYTE, /* and their last ones */
     ADDRESS_RETURN,    /* behind calls, as stacks have them */
     ADDRESS_BEFORE_IT, /* one byte less: within the call */
+    ADDRESS_INLINED,   /* where code of an inlined call begins, as our table has it */
     ADDRESS_COLD,      /* in parts that a compiler moved away (.cold) */
     ADDRESS_PADDING,   /* between two functions */
     ADDRESS_CLASSES
@@ -31,6 +32,8 @@ struct address_source {
     size_t table_count;
     uint64_t *returns; /* in order; see address_source_read_returns() */
     size_t return_count;
+    uint64_t *inlined; /* begins of code that was inlined */
+    size_t inlined_count;
 };
 
 /* Where calls of `path` return to, as objdump sees them. */
