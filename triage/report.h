@@ -66,14 +66,15 @@ struct sbx_queued_by {
 
 struct sbx_verdict {
     enum sbx_cause cause;
-    enum sbx_class class_;        /* 0: not known, or a crash, which is not about time */
-    struct sbx_location location; /* who to blame; function "" when unknown */
-    uint32_t stack;               /* callstack it was read from; 0 none */
-    double confidence;            /* 0..1 */
-    int32_t culprit_thread;       /* ordinal, -1 none */
-    const char *culprit_function; /* "" none */
-    double culprit_certainty;     /* 0..1: of who it is and what he did, beside how he is known */
-    uint32_t cycle_count;         /* `deadlock`: so many threads; 0 else */
+    enum sbx_class class_;          /* 0: not known, or a crash, which is not about time */
+    struct sbx_location location;   /* who to blame; function "" when unknown */
+    uint32_t stack;                 /* callstack it was read from; 0 none */
+    double confidence;              /* 0..1 */
+    int32_t culprit_thread;         /* ordinal, -1 none */
+    const char *culprit_function;   /* "" none */
+    struct sbx_location culprit_at; /* the same with its file and line, where they are known */
+    double culprit_certainty;       /* 0..1: of who it is and what he did, beside how he is known */
+    uint32_t cycle_count;           /* `deadlock`: so many threads; 0 else */
     char culprit_doing[48]; /* what it did there meanwhile, behind "which": "was in fsync", "computed"; "" not known */
     struct sbx_queued_by queued_by;
     double lay_ns; /* `queue`: how long the task that was waited for lay in its queue meanwhile */

@@ -112,6 +112,9 @@ static void put_culprit_function(struct sbx_byte_buffer *page, const struct sbx_
     case VERDICT_CULPRIT_IN_FUNCTION:
         sbx_page_function(page, verdict->culprit_function);
         break;
+    case VERDICT_CULPRIT_IN_PLACE:
+        sbx_page_place(page, verdict->culprit_at.file, verdict->culprit_at.line);
+        break;
     }
 }
 

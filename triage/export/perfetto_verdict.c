@@ -32,6 +32,11 @@ static void note_verdict(struct sbx_perfetto *trace, const struct sbx_report *re
         if (verdict->culprit_function != NULL && verdict->culprit_function[0] != '\0') {
             sbx_perfetto_note_text(trace, "culprit function", verdict->culprit_function);
         }
+        if (verdict->culprit_at.file != NULL && verdict->culprit_at.line != 0) {
+            char place[SBX_CLEAN_TEXT_BYTES];
+            snprintf(place, sizeof place, "%s:%u", verdict->culprit_at.file, verdict->culprit_at.line);
+            sbx_perfetto_note_text(trace, "culprit place", place);
+        }
     }
     sbx_perfetto_note_number(trace, "on_cpu_ms", verdict->on_cpu_ms);
     sbx_perfetto_note_number(trace, "off_cpu_ms", verdict->off_cpu_ms);

@@ -237,6 +237,8 @@ static void put_culprit(struct sbx_json *json, const struct sbx_report *report)
     sbx_json_put_text(json, "name",
                       verdict->culprit_thread >= 0 ? report->stall->threads[verdict->culprit_thread].name : NULL);
     sbx_json_put_text(json, "function", text_or_null(verdict->culprit_function));
+    sbx_json_put_text(json, "file", verdict->culprit_at.file);
+    sbx_json_put_line(json, verdict->culprit_at.line);
     if (verdict->culprit_thread >= 0) {
         put_process(json, report->stall, (uint32_t)verdict->culprit_thread);
     }

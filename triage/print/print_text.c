@@ -181,10 +181,14 @@ static void put_what(FILE *text, const struct sbx_report *report)
         sbx_text_wrapped(text, "source", line);
     }
     if (verdict->culprit_thread >= 0) {
-        char thread[SBX_THREAD_TEXT_BYTES];
+        char thread[SBX_THREAD_TEXT_BYTES], place[224] = "";
+        const struct sbx_location *at = &verdict->culprit_at;
         sbx_thread_text(stall, (uint32_t)verdict->culprit_thread, thread);
-        snprintf(line, sizeof line, "%s%s%s", thread, verdict->culprit_function[0] != '\0' ? " in " : "",
-                 sbx_short_name(verdict->culprit_function, 120, name));
+        if (at->file != NULL && at->line != 0) {
+            snprintf(place, sizeof place, " (%.200s:%u)", at->file, at->line);
+        }
+        snprintf(line, sizeof line, "%s%s%s%s", thread, verdict->culprit_function[0] != '\0' ? " in " : "",
+                 sbx_short_name(verdict->culprit_function, 120, name), place);
         sbx_text_wrapped(text, "culprit", line);
     }
     put_identity(text, report);

@@ -19,10 +19,11 @@ static bool is_own_code(const struct sbx_report *report, const struct sbx_locati
     return location->named && location->app && !sbx_is_interpreter(report->executable_name);
 }
 
-/* Everything is called by main: it is the answer only where no library's function lies below it. */
+/* Everything is called by main: it is the answer only where no library's function lies below it. A script's function of that name is one
+ * like others: the library below it may be the interpreter. */
 static bool is_no_answer(const struct sbx_location *location, enum sbx_blame_filter filter)
 {
-    return filter == SBX_BLAME_OWN && strcmp(location->function, "main") == 0;
+    return filter == SBX_BLAME_OWN && !location->logical && strcmp(location->function, "main") == 0;
 }
 
 bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame_index, const struct sbx_location *location,

@@ -397,6 +397,14 @@ static struct sbx_interval recorded_part(const struct sbx_stall *stall, struct s
     return waited;
 }
 
+void sbx_culprit_name(struct sbx_verdict *verdict, uint32_t thread, const struct sbx_location *location)
+{
+    static const struct sbx_location nowhere = {.function = "", .module = ""};
+    verdict->culprit_thread = (int32_t)thread;
+    verdict->culprit_at = location == NULL ? nowhere : *location;
+    verdict->culprit_function = verdict->culprit_at.function;
+}
+
 int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *judgement)
 {
     struct sbx_verdict *verdict = &report->verdict;
@@ -439,8 +447,7 @@ int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *j
                                               : takes_turns && link.woke != NULL
                                                   ? link.woke
                                                   : place_of(report, &link, &holder, wanted == WANTS_LOCK);
-        verdict->culprit_thread = (int32_t)link.thread;
-        verdict->culprit_function = location == NULL ? "" : location->function;
+        sbx_culprit_name(verdict, link.thread, location);
         first_source = length == 0 ? (int)link.source : first_source;
         bool is_hunch = link.source == SBX_CULPRIT_INFERRED && !link.has_hint;
         bool is_guess = holder.class_ != SBX_CLASS_OFF_CPU && !takes_turns &&
@@ -547,8 +554,7 @@ int sbx_culprit_of_contention(struct sbx_report *report, const struct sbx_judgem
         return result;
     }
     sbx_thread_text(stall, rival, name);
-    verdict->culprit_thread = (int32_t)rival;
-    verdict->culprit_function = other.location == NULL ? "" : other.location->function;
+    sbx_culprit_name(verdict, rival, other.location);
     sbx_evidence_add(verdict, "rival", all_ns / 1e6,
                      "%u other threads of this process used %s of CPU meanwhile, most of it %s in %s", rivals, duration,
                      name, sbx_location_text(other.location, function));

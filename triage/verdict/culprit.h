@@ -12,6 +12,9 @@ enum sbx_culprit_source {
     SBX_CULPRIT_INFERRED = 2 /* concluded from what the other threads did meanwhile */
 };
 
+/* Name the other thread, and where it was: NULL, not known. */
+void sbx_culprit_name(struct sbx_verdict *verdict, uint32_t thread, const struct sbx_location *location);
+
 /* Is it a wait for a file, a process or a peer with a recorded owner? For locks on files, pipes and sockets
  * the owner is known where it is another process of the family. */
 bool sbx_culprit_is_told(const struct sbx_judgement *judgement);

@@ -271,6 +271,7 @@ void sbx_death_judge(struct sbx_report *report)
     verdict->location = location != NULL ? *location : (struct sbx_location){.function = "", .module = ""};
     verdict->culprit_thread = -1;
     verdict->culprit_function = "";
+    verdict->culprit_at = (struct sbx_location){.function = "", .module = ""};
     verdict->culprit_doing[0] = '\0';
     verdict->cycle_count = 0;
     verdict->confidence = location == NULL || !location->named                       ? 0.6

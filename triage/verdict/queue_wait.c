@@ -278,8 +278,7 @@ int sbx_queue_wait_tell(struct sbx_report *report, const struct sbx_judgement *j
         if (result != 0) {
             return result;
         }
-        verdict->culprit_thread = blocker->runner;
-        verdict->culprit_function = other.location != NULL ? other.location->function : "";
+        sbx_culprit_name(verdict, (uint32_t)blocker->runner, other.location);
         snprintf(verdict->culprit_doing, sizeof verdict->culprit_doing, "%s",
                  other.class_ == SBX_CLASS_ON_CPU ? "computed" : "");
         sbx_thread_text(stall, (uint32_t)blocker->runner, thread);

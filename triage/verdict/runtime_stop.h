@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime_stop.h - why a managed runtime stopped its threads: the operation that it did meanwhile, and its requester. */
+/* runtime_stop.h - why a managed runtime stopped its threads: the operation that it did meanwhile. */
 #ifndef SBX_RUNTIME_STOP_H
 #define SBX_RUNTIME_STOP_H
 

@@ -367,17 +367,18 @@ static void write_place(const struct sbx_judgement *judgement, char *out, size_t
     }
 }
 
-/* "; held by thread 3 (other) in compact_store, which was in fsync" */
+/* "; held by thread 3 (other) in compact_store (shop.py:12), which was in fsync" */
 static void write_culprit(const struct sbx_verdict *verdict, const char *culprit, const char *part, char *out,
                           size_t bytes)
 {
-    char function[SBX_SHORT_NAME_BYTES];
+    char function[SBX_SHORT_NAME_BYTES], line[LINE_BYTES];
     out[0] = '\0';
     if (culprit[0] != '\0') {
         bool has_function = verdict->culprit_function[0] != '\0', has_doing = verdict->culprit_doing[0] != '\0';
-        snprintf(out, bytes, "%s%s%s%s%s%s", is_chain(verdict) ? "; at the end of a chain of waits is " : part, culprit,
-                 has_function ? " in " : "", sbx_short_name(verdict->culprit_function, HEADLINE_NAME, function),
-                 has_doing ? ", which " : "", verdict->culprit_doing);
+        snprintf(out, bytes, "%s%s%s%s%s%s%s", is_chain(verdict) ? "; at the end of a chain of waits is " : part,
+                 culprit, has_function ? " in " : "",
+                 sbx_short_name(verdict->culprit_function, HEADLINE_NAME, function),
+                 line_of(&verdict->culprit_at, line), has_doing ? ", which " : "", verdict->culprit_doing);
     }
 }
 

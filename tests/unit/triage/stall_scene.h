@@ -3,7 +3,7 @@
  *
  * A stack is written as a person would: "leaf < caller < main". Each function is of the application unless it has a
  * prefix: "libc:memcpy", "jemalloc:malloc", "agent:hook", "inlined:hash" (into its caller); "?" is application code without a name, "gen:" generated
- * code, "end:" a walk that ended early, "cut:" frames left out. Thread 0 is the main thread; the trigger is a slow_message of 1 s unless
+ * code, "end:" a walk that ended early, "cut:" frames left out; "price#shop.py:12" is of a runtime, at that line. Thread 0 is the main thread; the trigger is a slow_message of 1 s unless
  * changed. */
 #ifndef SBX_STALL_SCENE_H
 #define SBX_STALL_SCENE_H

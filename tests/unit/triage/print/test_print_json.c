@@ -64,7 +64,8 @@ static void test_contract_fields_are_there_in_one_line(void **state)
     assert_contains(
         "\"attribution\":{\"cause\":\"lock\",\"class\":\"off_cpu\",\"function\":\"Cache::get(\\\"\\ufffd\\\")\","
         "\"module\":\"app\",\"file\":null,\"line\":null,\"confidence\":0.");
-    assert_contains("\"culprit_thread\":{\"tid\":1,\"name\":\"worker\",\"function\":\"compact\"}");
+    assert_contains(
+        "\"culprit_thread\":{\"tid\":1,\"name\":\"worker\",\"function\":\"compact\",\"file\":null,\"line\":null}");
     assert_contains("\"evidence\":[{\"kind\":\"blocked\",\"text\":\"900 ms in pthread_mutex_lock");
     assert_contains("\"main\":{\"on_cpu_ms\":0,\"runnable_ms\":0,\"off_cpu_ms\":900,\"unknown_ms\":100,"
                     "\"off_cpu_by\":{\"idle\":0,\"lock\":900},\"messages\":0,\"runnable_counted\":false}");
@@ -140,7 +141,8 @@ static void test_external_rival_has_no_thread(void **state)
     struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
     sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "act < main", MS(-1000), 1, MS(20), 100);
     print(sbx_scene_report(scene));
-    assert_contains("\"culprit_thread\":{\"tid\":null,\"name\":null,\"function\":\"external\"}");
+    assert_contains(
+        "\"culprit_thread\":{\"tid\":null,\"name\":null,\"function\":\"external\",\"file\":null,\"line\":null}");
     free(text);
     sbx_scene_destroy(scene);
 }

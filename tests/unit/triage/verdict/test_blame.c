@@ -52,6 +52,15 @@ static void test_own_code_comes_before_that_of_other_libraries(void **state)
     assert_leaf(handler, "on_click");
 }
 
+static void test_a_scripts_function_that_is_called_main_is_blamed_as_any_other(void **state)
+{
+    (void)state;
+    uint32_t script = sbx_scene_stack(scene, "libc:poll < sqlite:_PyObject_MakeTpCall < main#app.py:5 < "
+                                             "sqlite:_PyEval_EvalFrameDefault < sqlite:Py_RunMain < main");
+    assert_leaf(script, "main");
+    assert_string_equal(sbx_blame_leaf(sbx_scene_report(scene), script)->file, "app.py");
+}
+
 /* A web server that runs scripts: what called the interpreter has no part in what a script does. */
 static void test_a_script_is_not_to_blame_on_what_called_its_interpreter(void **state)
 {
@@ -255,6 +264,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_leaf_skips_library_agent_and_language, begin_scene, end_scene),
         cmocka_unit_test_setup_teardown(test_own_code_comes_before_that_of_other_libraries, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_a_scripts_function_that_is_called_main_is_blamed_as_any_other, begin_scene,
+                                        end_scene),
         cmocka_unit_test_setup_teardown(test_a_script_is_not_to_blame_on_what_called_its_interpreter, begin_scene,
                                         end_scene),
         cmocka_unit_test_setup_teardown(test_a_script_that_computes_is_not_to_blame_on_what_called_its_interpreter,

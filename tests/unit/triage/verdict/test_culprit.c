@@ -54,6 +54,21 @@ static void test_who_ended_a_wait_is_named_with_what_he_did(void **state)
     assert_true(report->verdict.confidence > 0.95);
 }
 
+static void test_the_holder_of_a_lock_is_named_with_its_file_and_line(void **state)
+{
+    (void)state;
+    put(0, SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, MS(-950), MS(-10), "wait_for_turn#shop.py:7 < main", 3, 0);
+    sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "crunch#lib/shop.py:12 < run", MS(-990), MS(-10), MS(10), 1000);
+    const struct sbx_verdict *verdict = &sbx_scene_report(scene)->verdict;
+    assert_int_equal(verdict->cause, SBX_CAUSE_LOCK);
+    assert_int_equal(verdict->culprit_thread, 2);
+    assert_string_equal(verdict->culprit_function, "crunch");
+    assert_string_equal(verdict->culprit_at.file, "lib/shop.py");
+    assert_int_equal(verdict->culprit_at.line, 12);
+    assert_non_null(strstr(verdict->headline, "in wait_for_turn (shop.py:7)"));
+    assert_non_null(strstr(verdict->headline, "in crunch (shop.py:12)"));
+}
+
 /* Thread 3 is of another process, a worker. */
 static void make_other_process(uint32_t role)
 {
@@ -473,6 +488,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_who_ended_a_wait_is_named_with_what_he_did),
+        TEST(test_the_holder_of_a_lock_is_named_with_its_file_and_line),
         TEST(test_who_takes_turns_with_others_is_the_holder_and_no_link),
         TEST(test_who_takes_turns_had_it_where_he_usually_lets_it_go),
         TEST(test_a_wait_below_the_interpreter_is_not_for_its_lock),
