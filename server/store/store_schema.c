@@ -414,8 +414,10 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [ADD_MET_DAY] = SUM_MET_DAY("summed", "?2", "s.seq = ?1"),
     [ADD_TO_PLACE] = "UPDATE place SET hits = hits + ?2, weight = place.weight + ?2 * s.weight, variance = variance +"
                      " ?2 * s.one_in * (s.one_in - 1) FROM snapshot s WHERE s.seq = ?1 AND place.num = s.place",
-    [DROP_MET_DAY] = "DELETE FROM met_day WHERE count <= 0 AND (place, day, build, who) IN " OF_STALL(
-        "s.place, s.day, s.build, COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session)"),
+    /* Its machine apart from the rest: within a row of four SQLite would look at all machines of the other three. */
+    [DROP_MET_DAY] =
+        "DELETE FROM met_day WHERE count <= 0 AND who = (SELECT " SBX_MACHINE
+        " FROM snapshot s WHERE s.seq = ?1) AND (place, day, build) IN " OF_STALL("s.place, s.day, s.build"),
     [DROP_MET] =
         "DELETE FROM met INDEXED BY met_gone WHERE count <= 0", /* those of the stall at hand: others never are */
     [DROP_LABELS] = "DELETE FROM label WHERE hits <= 0 AND (place, kind, word, day, build) IN (SELECT s.place, d.kind,"

@@ -5,15 +5,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "started_server.h"
 #include "store.h"
 #include "store_handle.h"
 #include "store_place.h"
+#include "store_schema.h"
 
 enum {
     STALLS = 600, /* of one machine; more than two batches */
@@ -131,6 +134,50 @@ static void test_an_upload_is_stored_while_stalls_age_out(void **state)
     assert_in_range(upload.left_behind, 1, STALLS - 1);
 }
 
+/* ---- what a removal reads ---- */
+
+/* How SQLite looks for the rows of `table` in a statement of the writer: "SEARCH met_day USING PRIMARY KEY (place=? AND ...)". */
+static void read_plan(sqlite3 *db, enum writer_statement index, const char *table, char *plan_out, size_t room)
+{
+    char text[2000], begin[60];
+    sqlite3_stmt *statement;
+    snprintf(text, sizeof(text), "EXPLAIN QUERY PLAN %s", sbx_store_writer_sql[index]);
+    snprintf(begin, sizeof(begin), "SEARCH %s ", table);
+    plan_out[0] = '\0';
+    assert_int_equal(sqlite3_prepare_v2(db, text, -1, &statement, NULL), SQLITE_OK);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const char *detail = (const char *)sqlite3_column_text(statement, 3);
+        if (strncmp(detail, begin, strlen(begin)) == 0)
+            snprintf(plan_out, room, "%s", detail);
+    }
+    sqlite3_finalize(statement);
+}
+
+/* Symptom: each removal read all machines that the application had met in a build: 6,455 rows of a store of 150,000 stalls. */
+static void test_a_removal_reads_no_more_rows_of_sums_than_it_changes(void **state)
+{
+    (void)state;
+    static const struct {
+        enum writer_statement statement;
+        const char *table, *last; /* the last column of the table's key */
+    } drops[] = {{DROP_MET_DAY, "met_day", "who=?"},
+                 {DROP_LABELS, "label", "word=?"},
+                 {DROP_SPREAD, "spread", "bucket=?"},
+                 {DROP_FACT, "fact", "build=?"}};
+    char path[128], plan[300];
+    sqlite3 *db;
+    if (store_is_postgres())
+        skip();
+    snprintf(path, sizeof(path), "%s/store.db", fixture.data_dir);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    for (size_t i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
+        read_plan(db, drops[i].statement, drops[i].table, plan, sizeof(plan));
+        if (!strstr(plan, drops[i].last))
+            fail_msg("%s: %s", drops[i].table, plan);
+    }
+    sqlite3_close(db);
+}
+
 /* ---- whose turn it is ---- */
 
 static struct sbx_store_handle handle;
@@ -172,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(test_an_upload_is_stored_while_a_machine_is_erased),
         STORE_TEST(test_an_upload_is_stored_while_stalls_age_out),
+        STORE_TEST(test_a_removal_reads_no_more_rows_of_sums_than_it_changes),
         STORE_TEST(test_who_waits_for_the_store_has_it_before_the_next_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
