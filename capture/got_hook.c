@@ -3,6 +3,7 @@
 #include "got_hook.h"
 
 #include <linux/futex.h>
+#include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -25,8 +26,8 @@ enum {
 
 struct patch {
     uintptr_t *slot;
-    uintptr_t before; /* what was there, put back on removal */
-    uint16_t point;   /* as points_by_name.h counts */
+    uintptr_t after; /* what is to be there on removal */
+    uint16_t point;  /* as points_by_name.h counts */
     uint16_t spare;
     uint32_t next; /* the next of its module, or the next free one */
 };
@@ -52,6 +53,7 @@ static uint32_t patches_used, free_patch = NOTHING, patches_live; /* patches eve
 static uint32_t module_count;
 
 static uint64_t page_bytes; /* 4, 16 or 64 KiB on aarch64 */
+static bool has_auditor;    /* rtld-audit(7) */
 
 void sbx_got_hook_resolve(void)
 {
@@ -59,6 +61,7 @@ void sbx_got_hook_resolve(void)
         memory = sbx_pages_map(sizeof *memory);
     }
     page_bytes = getauxval(AT_PAGESZ);
+    has_auditor = getenv("LD_AUDIT") != NULL;
     sbx_points_resolve();
 }
 
@@ -188,13 +191,21 @@ static bool may_be_stored(const struct sbx_elf_image *image, const uintptr_t *sl
     return sbx_point_at(point)->table == NULL || (address >= begin && address < end) || is_writable(slot);
 }
 
-/* Lead a slot that holds the point's original to its hook. */
+/* What is to be in the slot that held `now` once our hook is out. Where that was not bound, it is bound then: the program's calls
+ * meanwhile would have bound it. Were it left to the next call, the loader would need 1 to 3 KiB (it saves vector registers) of
+ * a stack that may have room for the call alone. An auditor is told of what is bound, and may want a slot to stay as it is. */
+static uintptr_t word_after(uintptr_t now, uint32_t point)
+{
+    return has_auditor ? now : (uintptr_t)*sbx_point_at(point)->original;
+}
+
+/* Lead a slot that holds the point's original, or would be bound to it, to its hook. */
 static void patch_slot(struct hooked_module *module, struct pass *pass, uintptr_t *slot, uint32_t point)
 {
     uintptr_t hook = (uintptr_t)sbx_point_at(point)->hook, now = sbx_load_relaxed(slot);
     uint32_t known = patch_of_slot(module, slot);
     if (known != NOTHING) { /* bound again behind us */
-        memory->patches[known].before = now;
+        memory->patches[known].after = word_after(now, point);
         module->foreign_slots += !store_slot(&module->image, pass, slot, hook);
         return;
     }
@@ -203,7 +214,7 @@ static void patch_slot(struct hooked_module *module, struct pass *pass, uintptr_
         module->foreign_slots++; /* no room to remember it: left alone, and counted as such */
         return;
     }
-    memory->patches[taken] = (struct patch){slot, now, (uint16_t)point, 0, module->first};
+    memory->patches[taken] = (struct patch){slot, word_after(now, point), (uint16_t)point, 0, module->first};
     if (may_be_stored(&module->image, slot, point) && store_slot(&module->image, pass, slot, hook)) {
         module->first = taken;
     } else {
@@ -286,7 +297,7 @@ static bool restore_module(struct hooked_module *module, struct pass *pass)
         }
         /* Somebody else's word is left alone: a hook put over ours keeps calling us, and we pass through. So does one that
          * cannot be taken out any more. */
-        if (is_ours && !store_slot(&module->image, pass, patch->slot, patch->before)) {
+        if (is_ours && !store_slot(&module->image, pass, patch->slot, patch->after)) {
             link = &patch->next;
             continue;
         }
