@@ -11,6 +11,7 @@
 #include "cause.h"
 #include "known_names.h"
 #include "names.h"
+#include "node_handlers.h"
 #include "record_kinds.h"
 #include "short_name.h"
 
@@ -227,7 +228,7 @@ static void tell_known(const struct sbx_report *report, const struct sbx_judgeme
                        struct sbx_verdict *verdict)
 {
     const struct sbx_stall *stall = report->stall;
-    const char *language = NULL, *lock = NULL, *remark = NULL;
+    const char *language = NULL, *lock = NULL, *remark = NULL, *handler = NULL;
     bool is_named = false, is_lock = verdict->cause == SBX_CAUSE_LOCK || verdict->cause == SBX_CAUSE_DEADLOCK;
     if (verdict->cause == SBX_CAUSE_LOCK) {
         lock = interpreter_lock_of(judgement);
@@ -237,6 +238,7 @@ static void tell_known(const struct sbx_report *report, const struct sbx_judgeme
         is_named = is_named || stall->frames[frame].kind == SBX_FRAME_LOGICAL;
         for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
             const struct sbx_location *location = &report->locations[at];
+            handler = handler != NULL ? handler : sbx_node_handler_of(location);
             if (location->named) {
                 remark = remark != NULL ? remark : sbx_remark_on_function(location->function);
                 if (is_lock && !is_named && sbx_is_class_initialisation(location->function)) {
@@ -250,6 +252,9 @@ static void tell_known(const struct sbx_report *report, const struct sbx_judgeme
     if (lock != NULL) {
         sbx_evidence_add(verdict, "interpreter", 0,
                          "it is the one lock that all threads of %s share: they take turns, and only one runs", lock);
+    }
+    if (handler != NULL) {
+        sbx_evidence_add(verdict, "handler", 0, "what the event loop ran is %s", handler);
     }
     if (remark != NULL) {
         sbx_evidence_add(verdict, "known", 0, "%s", remark);

@@ -69,6 +69,39 @@ static void test_payloads_of_older_recorders_have_no_runtimes(void **state)
     assert_non_null(sbx_scene_evidence(report, "script"));
 }
 
+static void expect_handler(const char *stack, const char *handler)
+{
+    struct sbx_stall_scene *own = sbx_scene_create(1, SBX_TRIGGER_ANR, 1000000);
+    sbx_scene_samples(own, 0, SBX_RECORD_ASYNC, stack, MS(-990), MS(-10), MS(10), 10000);
+    const char *told = sbx_scene_evidence(sbx_scene_report(own), "handler");
+    if (handler == NULL) {
+        assert_null(told);
+    } else {
+        assert_non_null(told);
+        assert_non_null(strstr(told, handler));
+    }
+    sbx_scene_destroy(own);
+}
+
+static void test_the_sort_of_handler_is_told_by_nodes_own_functions(void **state)
+{
+    (void)state;
+    expect_handler("pay#shop.js:7 < listOnTimeout#node:internal/timers:9 < uv_run < main", "a timer");
+    expect_handler("pay#shop.js:7 < processImmediate#node:internal/timers:9 < uv_run < main", "an immediate");
+    expect_handler("pay#shop.js:7 < emit#node:events:1 < parserOnIncoming#node:_http_server:9 < uv_run < main",
+                   "an HTTP request");
+    /* What a timer left to be done: the innermost decides. */
+    expect_handler("pay#shop.js:7 < processTicksAndRejections#node:internal/process/task_queues:9 < "
+                   "listOnTimeout#node:internal/timers:9 < main",
+                   "a promise's job");
+    expect_handler(
+        "pay#shop.js:7 < v8::internal::MicrotaskQueue::RunMicrotasks(v8::internal::Isolate*) < uv_run < main",
+        "a promise's job");
+    /* A program's own function of that name. */
+    expect_handler("pay#shop.js:7 < listOnTimeout#timers.js:9 < uv_run < main", NULL);
+    expect_handler("pay < listOnTimeout < main", NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end_scene)
 
 int main(void)
@@ -77,6 +110,7 @@ int main(void)
         TEST(test_a_runtime_of_an_unknown_version_is_told_with_it),
         TEST(test_a_runtime_that_is_switched_off_is_told_as_such),
         TEST(test_a_runtime_whose_functions_are_named_is_no_evidence),
+        TEST(test_the_sort_of_handler_is_told_by_nodes_own_functions),
         TEST(test_payloads_of_older_recorders_have_no_runtimes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
