@@ -211,6 +211,9 @@ static bool begins(const char *name, uint64_t begin)
 /* Whether symbol tables have both as names of one piece of code, or `name` as that of what is at `address`. */
 static bool are_aliases(const char *name, const char *ours, uint64_t address)
 {
+    if (strncmp(ours, "__second_sect_of_", 17) == 0) { /* gcc's word for a part of a function is no name */
+        return false;
+    }
     for (size_t t = 0; t < table_count; t++) {
         for (size_t i = 0; i < tables[t].count; i++) {
             const struct sbx_elf_symbol *symbol = &tables[t].symbols[i];

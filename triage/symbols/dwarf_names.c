@@ -4,6 +4,7 @@
 
 #include <dwarf.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,12 +201,32 @@ uint32_t sbx_symbol_function(struct sbx_places *places, const struct sbx_elf_sym
     return add_function(places, plain, source, false);
 }
 
+/* DWARF 2 has no lists of ranges, so gcc describes a part of a function that it moved away as a function of its own
+ * (-gdwarf-2 -gstrict-dwarf). Behind the prefix, NULL: it is none. */
+static const char *name_of_second_part(const char *name)
+{
+    static const char prefix[] = "__second_sect_of_";
+    return name != NULL && strncmp(name, prefix, sizeof prefix - 1) == 0 ? name + sizeof prefix - 1 : NULL;
+}
+
+/* The symbol's name up to what the compiler appended: the linkage name of the whole function. */
+static uint32_t name_second_part(struct sbx_places *places, const struct sbx_elf_symbol *symbol)
+{
+    struct sbx_elf_symbol whole = *symbol;
+    char name[SBX_SYMBOL_NAME_BYTES_MAX];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(symbol->name, ".@"), symbol->name);
+    whole.name = name;
+    return sbx_symbol_function(places, &whole, SBX_SYMBOLS_DWARF);
+}
+
 /* `symbol`: what the symbol tables call it; NULL for inlined code, and when they do not. */
 static uint32_t name_function(struct sbx_dwarf_names *names, Dwarf_Die *die, const struct sbx_elf_symbol *symbol)
 {
     struct sbx_places *places = names->places;
     Dwarf_Die declaration = declaration_of(die);
     const char *linkage_name = linkage_name_of(die), *name = sbx_dwarf_text(die, DW_AT_name);
+    const char *part = name_of_second_part(name);
+    name = part != NULL ? part : name;
     if (name != NULL && is_c(die, &declaration)) {
         bool has_alias = symbol != NULL && is_plain_alias(symbol->name, name);
         return has_alias ? sbx_symbol_function(places, symbol, SBX_SYMBOLS_DWARF)
@@ -215,7 +236,7 @@ static uint32_t name_function(struct sbx_dwarf_names *names, Dwarf_Die *die, con
         return add_function(places, linkage_name, SBX_SYMBOLS_DWARF, false);
     }
     if (symbol != NULL) {
-        return sbx_symbol_function(places, symbol, SBX_SYMBOLS_DWARF);
+        return part != NULL ? name_second_part(places, symbol) : sbx_symbol_function(places, symbol, SBX_SYMBOLS_DWARF);
     }
     if (name == NULL) {
         return 0;

@@ -57,6 +57,14 @@ struct node_ranges {
     bool covers;
 };
 
+/* Of the nodes that cover an address the one with the highest order counts: the last in the file. In DWARF 2 a part that was moved
+ * away is a function behind the whole one (name_of_second_part()), and what was inlined into it stands in the whole one. */
+static uint32_t order_of(const struct work *work, uint32_t number)
+{
+    bool comes_later = work->unit->header.version == 2 && work->nodes[number].depth > 1;
+    return number + (comes_later ? (uint32_t)NODES_MAX : 0);
+}
+
 static int add_range(void *context, uint64_t begin, uint64_t end)
 {
     struct node_ranges *of = context;
@@ -68,7 +76,7 @@ static int add_range(void *context, uint64_t begin, uint64_t end)
         work->nodes[of->number].entry = begin;
     }
     of->covers = true;
-    return sbx_ranges_add(&work->ranges, (struct sbx_range){begin, end, of->number, of->number});
+    return sbx_ranges_add(&work->ranges, (struct sbx_range){begin, end, order_of(work, of->number), of->number});
 }
 
 static uint32_t number_in(const struct sbx_dwarf_entry *entry, enum sbx_dwarf_asked asked)
