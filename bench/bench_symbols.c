@@ -5,6 +5,7 @@
  * The program looked up is the `stallbox` of the same build, or the one that STALLBOX_BENCH_PROGRAM names. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ enum {
 
 static struct sbx_symbol_frame frames[FRAMES_MAX];
 static uint64_t addresses[ADDRESSES], neighbours[ADDRESSES]; /* each neighbour is of the same chunk */
+static uint64_t siblings[ADDRESSES];                         /* each is of the same functions, inlined ones as well */
 static char folder[] = "/tmp/bench_symbols.XXXXXX", store_folder[64], gsym_path[64];
 
 static void die(const char *what)
@@ -79,6 +81,50 @@ static struct sbx_symbol_image *open_image(const char *program, uint64_t *bytes_
     return image;
 }
 
+/* Whether two addresses have the same chain of functions. */
+static bool are_siblings(struct sbx_symbol_image *image, uint64_t a, uint64_t b)
+{
+    static struct sbx_code_frame frames_of_a[FRAMES_MAX], frames_of_b[FRAMES_MAX];
+    static char names[FRAMES_MAX][4096]; /* names are borrowed until the next question */
+    size_t count = sbx_symbol_image_find(image, a, frames_of_a, FRAMES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(names[i], sizeof names[i], "%s", frames_of_a[i].name);
+    }
+    if (sbx_symbol_image_find(image, b, frames_of_b, FRAMES_MAX) != count) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(names[i], frames_of_b[i].name) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_taken(uint64_t address, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (addresses[i] == address || siblings[i] == address) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Another address of the same functions, which stands in neither list, whose first `count` are chosen; 0: there is none nearby. */
+static uint64_t find_sibling(struct sbx_symbol_image *image, uint64_t address, size_t count)
+{
+    for (uint64_t distance = 1; distance <= 256; distance++) {
+        uint64_t tried[] = {address + distance, address > distance ? address - distance : address};
+        for (size_t i = 0; i < 2; i++) {
+            if (!is_taken(tried[i], count) && tried[i] != address && are_siblings(image, address, tried[i])) {
+                return tried[i];
+            }
+        }
+    }
+    return 0;
+}
+
 /* Addresses with a name, spread over what the image covers: found by asking everywhere. */
 static void choose_addresses(struct sbx_symbol_image *image)
 {
@@ -93,10 +139,15 @@ static void choose_addresses(struct sbx_symbol_image *image)
     if (end <= begin) {
         die("nothing is named");
     }
-    for (size_t i = 0; i < ADDRESSES;) {
+    for (size_t i = 0, tries = 0; i < ADDRESSES; tries++) {
+        if (tries > 1000 * ADDRESSES) {
+            die("the program is too small");
+        }
         random = random * UINT64_C(6364136223846793005) + 1;
         addresses[i] = begin + (random >> 20) % (end - begin);
-        i += sbx_symbol_image_find(image, addresses[i], &frame, 1) > 0;
+        bool is_named = !is_taken(addresses[i], i) && sbx_symbol_image_find(image, addresses[i], &frame, 1) > 0;
+        siblings[i] = is_named ? find_sibling(image, addresses[i], i) : 0;
+        i += siblings[i] != 0;
     }
     for (size_t i = 0; i < ADDRESSES;) {
         random = random * UINT64_C(6364136223846793005) + 1;
@@ -158,33 +209,44 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The 99th percentile of the time of single questions, in ns. */
-static double p99_ours(struct sbx_symbol_file *file)
+/* Times of single questions, in ns. Of a busy machine the mean holds its time slices, and the median does not. */
+struct times {
+    double mean, p50, p99;
+};
+
+static struct times times_of(double *each)
 {
-    static double times[ADDRESSES];
+    struct times times = {.mean = 0};
+    for (size_t i = 0; i < ADDRESSES; i++) {
+        times.mean += each[i] / ADDRESSES;
+    }
+    qsort(each, ADDRESSES, sizeof *each, compare_doubles);
+    times.p50 = each[ADDRESSES / 2];
+    times.p99 = each[ADDRESSES * 99 / 100];
+    return times;
+}
+
+static struct times time_ours(struct sbx_symbol_file *file, const uint64_t *list)
+{
+    static double each[ADDRESSES];
     enum sbx_symbol_source source;
     for (size_t i = 0; i < ADDRESSES; i++) {
         double begin = bench_now_ns();
-        (void)sbx_symbol_file_find(file, addresses[i], frames, FRAMES_MAX, &source);
-        times[i] = bench_now_ns() - begin;
+        (void)sbx_symbol_file_find(file, list[i], frames, FRAMES_MAX, &source);
+        each[i] = bench_now_ns() - begin;
     }
-    qsort(times, ADDRESSES, sizeof *times, compare_doubles);
-    return times[ADDRESSES * 99 / 100];
+    return times_of(each);
 }
 
-static double p99_theirs(struct pipe_pair *pair, double *mean_out)
+static struct times time_theirs(struct pipe_pair *pair, const uint64_t *list)
 {
-    static double times[ADDRESSES];
-    double all = 0;
+    static double each[ADDRESSES];
     for (size_t i = 0; i < ADDRESSES; i++) {
         double begin = bench_now_ns();
-        ask_symbolizer(pair, addresses[i]);
-        times[i] = bench_now_ns() - begin;
-        all += times[i];
+        ask_symbolizer(pair, list[i]);
+        each[i] = bench_now_ns() - begin;
     }
-    qsort(times, ADDRESSES, sizeof *times, compare_doubles);
-    *mean_out = all / ADDRESSES;
-    return times[ADDRESSES * 99 / 100];
+    return times_of(each);
 }
 
 enum {
@@ -194,6 +256,10 @@ enum {
     P99,
     P99_PEER,
     NEIGHBOUR,
+    SIBLING,
+    SIBLING_PEER,
+    SIBLING_P50,
+    SIBLING_P50_PEER,
     PAYLOAD,
     COLD,
     PARSE,
@@ -209,16 +275,20 @@ static struct bench_series series[SERIES];
 
 static void measure_round(const char *program, struct sbx_symbol_file *file, struct pipe_pair *pair)
 {
-    double mean, ms, mib;
+    double ms, mib;
     look_up_all(file, addresses); /* the peer's pipe is warm too: it is asked again and again */
     double begin = bench_now_ns();
     look_up_all(file, addresses);
     double all = bench_now_ns() - begin;
     bench_series_add(&series[MEAN], all / ADDRESSES);
     bench_series_add(&series[PAYLOAD], all / 1e6);
-    bench_series_add(&series[P99], p99_ours(file));
-    bench_series_add(&series[P99_PEER], p99_theirs(pair, &mean));
-    bench_series_add(&series[MEAN_PEER], mean);
+    bench_series_add(&series[P99], time_ours(file, addresses).p99);
+    struct times theirs = time_theirs(pair, addresses);
+    bench_series_add(&series[P99_PEER], theirs.p99);
+    bench_series_add(&series[MEAN_PEER], theirs.mean);
+    theirs = time_theirs(pair, siblings);
+    bench_series_add(&series[SIBLING_PEER], theirs.mean);
+    bench_series_add(&series[SIBLING_P50_PEER], theirs.p50);
 
     static char texts[ADDRESSES][20], *batch[ADDRESSES + 5];
     size_t words = 0;
@@ -238,6 +308,9 @@ static void measure_round(const char *program, struct sbx_symbol_file *file, str
     begin = bench_now_ns();
     look_up_all(cold, addresses);
     bench_series_add(&series[COLD], (bench_now_ns() - begin) / 1e6);
+    struct times new_ones = time_ours(cold, siblings); /* names are demangled; these answers were not given */
+    bench_series_add(&series[SIBLING], new_ones.mean);
+    bench_series_add(&series[SIBLING_P50], new_ones.p50);
     begin = bench_now_ns();
     look_up_all(cold, neighbours);
     bench_series_add(&series[NEIGHBOUR], (bench_now_ns() - begin) / ADDRESSES);
@@ -251,12 +324,12 @@ static void measure_round(const char *program, struct sbx_symbol_file *file, str
     char *ours[] = {BENCH_STALLBOX, "symbols", "add", "--store", fresh, (char *)program, NULL};
     char convert[512];
     snprintf(convert, sizeof convert, "--convert=%s", program);
-    char *theirs[] = {BENCH_GSYMUTIL, "--num-threads=1", convert, gsym_option, NULL};
+    char *convert_theirs[] = {BENCH_GSYMUTIL, "--num-threads=1", convert, gsym_option, NULL};
     run(ours, &ms, &mib);
     bench_series_add(&series[PARSE], ms);
     bench_series_add(&series[MEMORY], mib);
     run(remove, &ms, &mib);
-    run(theirs, &ms, &mib);
+    run(convert_theirs, &ms, &mib);
     bench_series_add(&series[PARSE_PEER], ms);
     bench_series_add(&series[MEMORY_PEER], mib);
     struct stat status;
@@ -286,7 +359,7 @@ int main(int count, char **arguments)
     struct sbx_symbol_file *file = sbx_symbol_file_of_image(image);
     struct pipe_pair pair = start_symbolizer(program);
     look_up_all(file, addresses);
-    (void)p99_theirs(&pair, &ms); /* warm */
+    (void)time_theirs(&pair, addresses); /* warm */
     for (int round = 0; round < options.rounds; round++) {
         measure_round(program, file, &pair);
     }
@@ -298,6 +371,12 @@ int main(int count, char **arguments)
         {{"symbols", "lookup, warm, mean", "ns", pipe, "ratio <= 0.01"}, MEAN, MEAN_PEER},
         {{"symbols", "lookup, warm, mean", "ns", "addr2line, all at once", "ratio <= 0.01"}, MEAN, MEAN_BATCH},
         {{"symbols", "lookup, not asked before, chunk warm, mean", "ns", pipe, NULL}, NEIGHBOUR, MEAN_PEER},
+        {{"symbols", "lookup, not asked before, names demangled, mean", "ns", pipe, "ratio <= 0.01"},
+         SIBLING,
+         SIBLING_PEER},
+        {{"symbols", "lookup, not asked before, names demangled, p50", "ns", pipe, "ratio <= 0.01"},
+         SIBLING_P50,
+         SIBLING_P50_PEER},
         {{"symbols", "lookup, warm, p99", "ns", pipe, NULL}, P99, P99_PEER},
         {{"symbols", "2,000 frames, warm", "ms", NULL, "value <= 5"}, PAYLOAD, -1},
         {{"symbols", "2,000 frames, nothing decompressed", "ms", NULL, NULL}, COLD, -1},
