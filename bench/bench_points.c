@@ -109,7 +109,7 @@ static const struct call {
     int calls; /* of one measurement: about a millisecond */
     const char *reach;
 } calls[] = {
-    {"malloc + free of 32 bytes", malloc_pair, 60000, "ratio <= 1.25"},
+    {"malloc + free of 32 bytes", malloc_pair, 60000, "ratio <= 1.1"},
     {"malloc + free, random sizes and lifetimes", malloc_mix, 30000, NULL},
     {"mutex lock + unlock, uncontended", mutex_pair, 60000, "ratio <= 1.3"},
     {"clock_gettime", read_clock, 30000, NULL},
