@@ -22,6 +22,39 @@ static int sleep_ms(lua_State *L)
     return nanosleep(&(struct timespec){(time_t)(ms / 1000), (long)(ms % 1000) * 1000000}, NULL);
 }
 
+/* A state with all libraries and our functions, known to the recorder; the script is in it when it returns LUA_OK. */
+struct interpreter {
+    lua_State *L;
+    struct stallbox_lua *lua;
+};
+
+static int open_interpreter(struct interpreter *interpreter, const char *text, size_t bytes)
+{
+    lua_State *L = interpreter->L = luaL_newstate();
+    luaL_openlibs(L);
+    lua_register(L, "sleep_ms", sleep_ms);
+    interpreter->lua = stallbox_lua_attach(L);
+    /* The name of a chunk is part of its functions' ids: one that is the same on every machine. */
+    return luaL_loadbuffer(L, text, bytes, "@stall.lua") || stallbox_lua_pcall(interpreter->lua, L, 0, 0, 0);
+}
+
+static void close_interpreter(struct interpreter *interpreter)
+{
+    lua_close(interpreter->L);
+    stallbox_lua_free(interpreter->lua);
+}
+
+/* Calls the function named first in another state, as a program with a state for each plug-in does. */
+static int in_plugin(lua_State *L)
+{
+    struct interpreter *plugin = lua_touserdata(L, lua_upvalueindex(1));
+    lua_getglobal(plugin->L, luaL_checkstring(L, 1));
+    if (stallbox_lua_pcall(plugin->lua, plugin->L, 0, 0, 0) != LUA_OK) {
+        return luaL_error(L, "%s", lua_tostring(plugin->L, -1));
+    }
+    return 0;
+}
+
 static char *read_whole(const char *path, size_t *bytes_out)
 {
     FILE *file = fopen(path, "re");
@@ -55,24 +88,27 @@ int main(int argc, char **argv)
     }
     write_names(argv[3], text, bytes);
     stallbox_start(NULL);
-    lua_State *L = luaL_newstate();
-    luaL_openlibs(L);
-    lua_register(L, "sleep_ms", sleep_ms);
-    struct stallbox_lua *lua = stallbox_lua_attach(L);
-    /* The name of a chunk is part of its functions' ids: one that is the same on every machine. */
-    int status = luaL_loadbuffer(L, text, bytes, "@stall.lua") || stallbox_lua_pcall(lua, L, 0, 0, 0);
+    struct interpreter host, plugin;
+    int status = open_interpreter(&plugin, text, bytes) || open_interpreter(&host, text, bytes);
+    lua_State *L = host.L;
+    lua_pushlightuserdata(L, &plugin);
+    lua_pushcclosure(L, in_plugin, 1);
+    lua_setglobal(L, "in_plugin");
+    lua_pushlightuserdata(L, &host); /* into the state that it is called from */
+    lua_pushcclosure(L, in_plugin, 1);
+    lua_setglobal(L, "again");
     for (int turn = 0; turn < 50 && status == LUA_OK; turn++) {
         poll(NULL, 0, 20);
         if (turn == 25) {
             lua_getglobal(L, argv[2]);
-            status = stallbox_lua_pcall(lua, L, 0, 0, 0); /* a slow message, told when it ends */
+            status = stallbox_lua_pcall(host.lua, L, 0, 0, 0); /* a slow message, told when it ends */
         }
     }
     if (status != LUA_OK) {
         fprintf(stderr, "%s\n", lua_tostring(L, -1));
     }
-    lua_close(L);
-    stallbox_lua_free(lua);
+    close_interpreter(&host);
+    close_interpreter(&plugin);
     stallbox_stop(2000);
     free(text);
     return status != LUA_OK;

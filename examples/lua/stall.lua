@@ -33,3 +33,13 @@ function resumed()
     local step = coroutine.wrap(function() spin(1.5) end)
     step()
 end
+
+-- A plug-in in a state of its own, called by a function of C that this script calls.
+function nested()
+    in_plugin("compute")
+end
+
+-- The same state, entered a second time.
+function entered_twice()
+    again("compute")
+end

@@ -29,7 +29,8 @@ struct stallbox_lua {
 };
 
 static struct stallbox_provider *provider;
-static const char key; /* its address names our entry in a state's registry */
+static __thread struct stallbox_lua_run *running; /* of the calling thread, in whichever state */
+static const char key;                            /* its address names our entry in a state's registry */
 
 /* ---- being asked ---- */
 
@@ -41,23 +42,47 @@ static uint64_t id_of(const lua_Debug *at)
     return stallbox_function_id(name, strlen(name), (uint32_t)at->linedefined, NULL);
 }
 
-/* lua_getstack() follows the list of calls, lua_getinfo() with "S" and "l" copies a few fields of the function: neither
- * changes the state, allocates, or raises an error. C functions are on the native stack already. */
-static size_t walk(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max)
+/* Where the calls of `run` begin in its state's list, counted from the leaf: behind those of the runs inside of it on the same state. */
+static int first_level(const struct stallbox_lua_run *innermost, const struct stallbox_lua_run *run)
 {
-    const struct stallbox_lua *lua = context;
-    size_t count = 0;
-    if (lua->is_closed) {
-        return STALLBOX_PROVIDER_NOT_NOW;
+    const struct stallbox_lua_run *inside = NULL;
+    lua_Debug at;
+    for (const struct stallbox_lua_run *each = innermost; each != run; each = each->below) {
+        inside = each->L == run->L ? each : inside;
     }
-    const lua_State *told = NULL;
-    for (const struct stallbox_lua_run *run = lua->run; run != NULL; run = run->outer) {
-        lua_Debug at;
-        if (run->L == told) {
-            continue; /* entered twice: its list has all of it */
+    for (int level = 0; inside != NULL && inside->caller != NULL; level++) {
+        if (level > LEVELS_MAX || lua_getstack(run->L, level, &at) == 0) {
+            return LEVELS_MAX + 1;
         }
-        told = run->L;
-        for (int level = 0; lua_getstack(run->L, level, &at); level++) {
+        if (at.i_ci == inside->caller) {
+            return level;
+        }
+    }
+    return inside != NULL ? LEVELS_MAX + 1 : 0; /* one inside of it has told the whole list */
+}
+
+/* lua_getstack() follows the list of calls, lua_getinfo() with "S" and "l" copies a few fields of the function: neither
+ * changes the state, allocates, or raises an error. C functions are on the native stack already. The outermost function of each run is
+ * marked: a reader puts the run where that native call into Lua stands. */
+static size_t walk(void *context, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
+                   uint32_t *lines, size_t max)
+{
+    const struct stallbox_lua_run *innermost = context;
+    size_t count = 0;
+    (void)interrupted; /* never: it is not said to be safe then */
+    for (const struct stallbox_lua_run *run = innermost; run != NULL; run = run->below) {
+        if (run->lua->is_closed) {
+            return STALLBOX_PROVIDER_NOT_NOW;
+        }
+    }
+    for (const struct stallbox_lua_run *run = innermost; run != NULL; run = run->below) {
+        lua_Debug at;
+        size_t before = count;
+        for (int level = first_level(innermost, run); level <= LEVELS_MAX && lua_getstack(run->L, level, &at);
+             level++) {
+            if (run->caller != NULL && at.i_ci == run->caller) {
+                break;
+            }
             bool is_last = level == LEVELS_MAX;
             lua_getinfo(run->L, "Sl", &at);
             if (at.what[0] == 'C' && !is_last) {
@@ -68,9 +93,9 @@ static size_t walk(void *context, size_t first, uint64_t *functions, uint32_t *l
                 lines[count - first] = is_last || at.currentline < 0 ? 0 : (uint32_t)at.currentline;
             }
             count++;
-            if (is_last) {
-                break;
-            }
+        }
+        if (count > before && count > first && count - 1 - first < max) {
+            lines[count - 1 - first] |= STALLBOX_PROVIDER_BORDER;
         }
     }
     return count;
@@ -100,9 +125,9 @@ static void stallbox_lua_safepoint(lua_State *L, lua_Debug *event)
 /* In a signal handler: Lua says of lua_sethook() that it may be called there, and lua.c itself does. */
 static void want(void *context)
 {
-    const struct stallbox_lua *lua = context;
-    if (lua->run != NULL && lua_gethook(lua->run->L) == NULL) {
-        lua_sethook(lua->run->L, stallbox_lua_safepoint, LUA_MASKCOUNT, 1);
+    const struct stallbox_lua_run *run = context;
+    if (lua_gethook(run->L) == NULL) {
+        lua_sethook(run->L, stallbox_lua_safepoint, LUA_MASKCOUNT, 1);
     }
 }
 
@@ -111,18 +136,24 @@ static void want(void *context)
 void stallbox_lua_enter(struct stallbox_lua *lua, lua_State *L, struct stallbox_lua_run *run)
 {
     if (lua != NULL) {
-        *run = (struct stallbox_lua_run){.L = L, .outer = lua->run};
+        lua_Debug at;
+        *run = (struct stallbox_lua_run){.lua = lua, .L = L, .outer = lua->run, .below = running};
+        /* A coroutine that yielded goes on where it was: all of its list runs. */
+        if (lua_status(L) != LUA_YIELD && lua_getstack(L, 0, &at) != 0) {
+            run->caller = at.i_ci;
+        }
         __atomic_signal_fence(__ATOMIC_SEQ_CST); /* whole before a handler meets it */
-        lua->run = run;
-        run->former = stallbox_provider_enter(provider, lua);
+        lua->run = running = run;
+        (void)stallbox_provider_enter(provider, run);
     }
 }
 
 void stallbox_lua_leave(struct stallbox_lua *lua, struct stallbox_lua_run *run)
 {
     if (lua != NULL) {
-        stallbox_provider_leave(provider, run->former);
+        stallbox_provider_leave(provider, run->below);
         lua->run = run->outer;
+        running = run->below;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
     }
 }
@@ -196,7 +227,7 @@ static void register_provider(void)
 {
     struct stallbox_provider_options options = {.sizeof_options = sizeof options,
                                                 .name = "lua",
-                                                .walk = walk,
+                                                .walk_at = walk,
                                                 .want = want,
                                                 .flags = STALLBOX_PROVIDER_SAFEPOINTS};
     Dl_info here, there;

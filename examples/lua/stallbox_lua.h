@@ -28,9 +28,11 @@ int stallbox_lua_pcall(struct stallbox_lua *lua, lua_State *L, int arguments, in
 
 /* `L` runs on the calling thread, until it is left. `run` is the caller's, and must be left before it goes. */
 struct stallbox_lua_run {
+    struct stallbox_lua *lua;
     lua_State *L;
-    struct stallbox_lua_run *outer;
-    void *former;
+    struct stallbox_lua_run *outer; /* of the same state, further out */
+    struct stallbox_lua_run *below; /* of the same thread, in any state */
+    const void *caller; /* Lua's note of the call that entered; NULL: none, and all of the list is the run's */
 };
 void stallbox_lua_enter(struct stallbox_lua *lua, lua_State *L, struct stallbox_lua_run *run);
 void stallbox_lua_leave(struct stallbox_lua *lua, struct stallbox_lua_run *run);

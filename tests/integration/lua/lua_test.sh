@@ -65,7 +65,10 @@ case $case in
         record resumed --slow-message-ms 300
         report "$work/names"
         blames spin 'local function spin'
-        holds '.attribution.stack[0:3] == ["spin", "anonymous function", "resumed"]'
+        # With what resumed it between the two: each runs in a native call of its own.
+        # shellcheck disable=SC2016 # these are jq's
+        holds '.attribution.stack | .[0:2] == ["spin", "anonymous function"] and
+               (index("stallbox_lua_call") as $call | index("resumed") as $outer | $call != null and $outer != null and $call < $outer)'
         ;;
     wait) # asleep in a C function that Lua called: told by the thread as it woke
         record wait --slow-message-ms 300
@@ -82,6 +85,16 @@ case $case in
         in_place wait
         line=$(first_line 'sleep_ms(')
         holds "$main_frames | any(.function == \"wait\" and .line == $line)"
+        ;;
+    nested | entered_twice) # a state that C code of another state's script enters, or of its own: each in its place
+        record "$case" --slow-message-ms 300
+        report "$work/names"
+        blames spin 'local function spin'
+        # shellcheck disable=SC2016 # these are jq's
+        holds "$main_frames"' | map([.function, .module]) as $all | map(.function) as $names
+               | ($names | index("compute")) as $inner | ($names | index("in_plugin")) as $between | ($names | index("'"$case"'")) as $outer
+               | $inner != null and $between != null and $outer != null and $inner < $between and $between < $outer
+               and ($all[$inner:$between] | map(.[1]) | any(startswith("liblua"))) and ($all[$outer:] | map(.[1]) | any(startswith("liblua")))'
         ;;
     nobody_named) # without the file of names a function is known by its number, and nothing of the script left the machine
         record compute --slow-message-ms 300
