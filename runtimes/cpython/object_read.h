@@ -36,7 +36,7 @@ READS_OBJECTS static inline uint8_t object_byte_at(uint64_t object, size_t offse
     return *(const uint8_t *)(uintptr_t)(object + offset);
 }
 
-/* The page that was asked about last: most of what is read next lies in it. */
+/* The page that was asked about last: most of what is read next lies in it. 0: none, and nothing is read of page 0. */
 struct object_page {
     uint64_t page;
 };
@@ -45,7 +45,7 @@ struct object_page {
 static inline bool object_can_read(struct object_page *last, uint64_t object, size_t bytes)
 {
     uint64_t first = object >> OBJECT_PAGE_BITS, end = (object + bytes - 1) >> OBJECT_PAGE_BITS;
-    if ((object & 7) != 0 || object == 0) {
+    if ((object & 7) != 0 || first == 0) {
         return false;
     }
     if (first == end && first == last->page) {

@@ -1,7 +1,5 @@
 # storm.py LIBRARY SECONDS [timers] - signals a thousand times a second in everything that makes and ends frames; with `timers` two thousand more in each
 # thread by a timer of its own, and the same in forked children. Each signal walks the stack it met.
-#
-# The timers are for scripts/soak: with them one walk in some hundred thousand ends in a fault (docs/NEXT.md).
 import asyncio
 import ctypes
 import functools

@@ -63,6 +63,8 @@ static void test_what_is_no_string_has_no_text(void **state)
     assert_int_equal(code_name_text(layout, TYPE, at + 4, to, sizeof to), 0);
     assert_int_equal(code_name_text(layout, TYPE, 0, to, sizeof to), 0);
     assert_int_equal(code_name_text(layout, TYPE, 4096 * 3, to, sizeof to), 0); /* nothing is mapped there */
+    assert_int_equal(code_name_text(layout, TYPE, 8, to, sizeof to),
+                     0); /* nor in the first page, which is no page yet asked about */
     object.words[4] = 3u << 2 | 1 << 5;
     assert_int_equal(code_name_text(layout, TYPE, at, to, sizeof to), 0);
     string(1, 1, 5, "price");
