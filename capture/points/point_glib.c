@@ -277,10 +277,16 @@ static uint64_t task_of(const struct source *source, source_function *function, 
         return 0;
     }
     note_owner(source->context);
-    uint64_t key = key_of_call(function, data);
-    uint64_t task = sbx_task_find(key, match_of(source->context, source->number));
+    uint64_t key = key_of_call(function, data), match = match_of(source->context, source->number);
+    uint64_t task = sbx_task_find(key, match);
     task = task != 0 ? task : sbx_task_find(key_of_source(source), ANY_NUMBER);
-    return task != 0 ? task : sbx_task_find(key, NUMBER_TO_COME);
+    if (task == 0) {
+        /* Its number may be told just now, and the same call be made again: then the one that waits for its number is the next. */
+        uint64_t to_come = sbx_task_find(key, NUMBER_TO_COME);
+        task = sbx_task_find(key, match);
+        task = task != 0 ? task : to_come;
+    }
+    return task;
 }
 
 /* It was dispatched for the last time, and is gone right after, on this thread, unless the program keeps it. */

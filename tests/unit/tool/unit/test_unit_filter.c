@@ -21,9 +21,11 @@ static char *expand(const char *set)
          "    membarrier mmap munmap mprotect madvise read write close sigaltstack rt_sigreturn\n"},
         {"@timer", "@timer\n    timer_create\n    timer_settime\n    timer_delete\n"},
         {"@all",
-         "@all\n    # All the others\n    @inner\n    arch_prctl\n    capget\n    close_range\n    fallocate fchmod "
+         "@all\n    # All the others\n    @inner\n    arch_prctl\n    capget\n    close_range\n    faccessat fallocate "
+         "fchmod "
          "fcntl flock\n"
-         "    fstat fstatfs fsync ftruncate getdents64 getrusage getsockopt lseek mkdirat newfstatat openat prctl\n"
+         "    fstat fstatfs fsync ftruncate getdents64 getrusage getsockopt getxattr kill lseek mkdirat newfstatat "
+         "openat prctl\n"
          "    pread64 prlimit64 pwrite64 readlinkat renameat renameat2 rt_sigaction rt_sigpending rt_sigprocmask\n"
          "    rt_tgsigqueueinfo sched_getaffinity sched_getscheduler statx tgkill unlinkat unshare utimensat\n"},
         {"@inner", "@inner\n    process_vm_readv\n"},
