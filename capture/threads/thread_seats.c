@@ -64,7 +64,8 @@ SBX_HOOK_SAFE bool sbx_seats_have_free(void)
     if (is_any_free()) {
         return true;
     }
-    sbx_store_seq_cst(&may_be_free[0], 0); /* order: seq_cst seats.any - Dekker with seats.free */
+    /* order: seq_cst seats.any - Dekker with seats.free. Not a mere store: qemu-user 7.2 lets a later load go before that of aarch64 */
+    sbx_and_seq_cst(&may_be_free[0], 0);
     if (!is_any_free()) {
         return false;
     }
