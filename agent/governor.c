@@ -157,6 +157,20 @@ void sbx_governor_has_rested(uint64_t from_ns, uint64_t to_ns)
     the.rested_ns += the.is_off ? 0 : since(to_ns, from_ns); /* what is off is left out as a whole */
 }
 
+/* Does it, or may it soon, answer clients on threads without a loop? The start of a Java machine alone is over the budget, and its servers
+ * meet their first client behind it: so they have the first seconds to show that they are some. */
+static bool may_serve(void)
+{
+    const struct sbx_recording_header *header = sbx_the_capture.header;
+    bool is_java = false;
+    for (unsigned i = 0; i < SBX_RUNTIMES_MAX && the.governor.windows < SBX_EARLY_WINDOWS; i++) {
+        const struct sbx_runtime_entry *runtime = &header->runtimes[i];
+        is_java |= sbx_load_acquire(&runtime->state) != SBX_RUNTIME_NONE && /* order: acquire header.runtimes */
+                   runtime->kind == SBX_RUNTIME_JAVA;
+    }
+    return is_java || sbx_load_relaxed(&sbx_the_capture.serves) != 0; /* relaxed: late by one window */
+}
+
 /* A window has ended. A snapshot that was made in it is no tick's cost, and is not held against it. */
 static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings, uint64_t now_ns,
                   uint64_t awake_ns, bool is_near)
@@ -176,7 +190,7 @@ static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_
                                  .is_near = is_near};
     /* relaxed: late by one window */
     view.kept = (sbx_load_relaxed(&sbx_the_capture.rests) != 0 ? SBX_POINTS_OF_RESTS : 0) |
-                (sbx_load_relaxed(&sbx_the_capture.serves) != 0 ? SBX_POINTS_OF_CLIENTS : 0);
+                (may_serve() ? SBX_POINTS_OF_CLIENTS : 0);
     view.tick_ns = has_snapshot ? 0 : watch_ns + since(now.signals_ns, the.begin.signals_ns);
     view.capture_ns = since(now.captures_ns, the.begin.captures_ns);
     for (unsigned group = 0; group < SBX_POINT_GROUPS_MAX; group++) {

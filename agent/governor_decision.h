@@ -39,7 +39,8 @@ enum {
     SBX_CALM_WINDOWS = 10,
     SBX_SHORTEST_WINDOWS = 4,   /* windows of a 32nd of a second */
     SBX_FIRST_WINDOWS = 11,     /* with those of an eighth of a second after them: the first second */
-    SBX_START_WINDOWS = 20,     /* with those of a second: the first ten seconds */
+    SBX_EARLY_WINDOWS = 15,     /* with those of a second: the first five seconds */
+    SBX_START_WINDOWS = 20,     /* the first ten */
     SBX_SHED_AT_START_S = 30,   /* how long a group is out that goes in those */
     SBX_SHED_FOR_S = 60,        /* how long a group is out at first */
     SBX_SHED_FOR_MOST_S = 3600, /* and at most */
