@@ -157,18 +157,23 @@ void sbx_governor_has_rested(uint64_t from_ns, uint64_t to_ns)
     the.rested_ns += the.is_off ? 0 : since(to_ns, from_ns); /* what is off is left out as a whole */
 }
 
-/* Does it, or may it soon, answer clients on threads without a loop? The start of a Java machine alone is over the budget, and its servers
- * meet their first client behind it: so they have the first seconds to show that they are some. */
+static bool has_java_machine(void)
+{
+    bool is_found = false;
+    for (unsigned i = 0; i < SBX_RUNTIMES_MAX; i++) {
+        const struct sbx_runtime_entry *runtime = &sbx_the_capture.header->runtimes[i];
+        /* order: acquire header.runtimes - the words are whole */
+        is_found |= sbx_load_acquire(&runtime->state) != SBX_RUNTIME_NONE && runtime->kind == SBX_RUNTIME_JAVA;
+    }
+    return is_found;
+}
+
+/* Does it answer clients on threads without a loop, or may it do so soon? The start of a Java machine alone is over the budget, and its
+ * servers meet their first client later: so these have the first seconds to show what they are. */
 static bool may_serve(void)
 {
-    const struct sbx_recording_header *header = sbx_the_capture.header;
-    bool is_java = false;
-    for (unsigned i = 0; i < SBX_RUNTIMES_MAX && the.governor.windows < SBX_EARLY_WINDOWS; i++) {
-        const struct sbx_runtime_entry *runtime = &header->runtimes[i];
-        is_java |= sbx_load_acquire(&runtime->state) != SBX_RUNTIME_NONE && /* order: acquire header.runtimes */
-                   runtime->kind == SBX_RUNTIME_JAVA;
-    }
-    return is_java || sbx_load_relaxed(&sbx_the_capture.serves) != 0; /* relaxed: late by one window */
+    return sbx_load_relaxed(&sbx_the_capture.serves) != 0 || /* relaxed: late by one window */
+           (the.governor.windows < SBX_EARLY_WINDOWS && has_java_machine());
 }
 
 /* A window has ended. A snapshot that was made in it is no tick's cost, and is not held against it. */

@@ -277,16 +277,12 @@ static uint64_t task_of(const struct source *source, source_function *function, 
         return 0;
     }
     note_owner(source->context);
-    uint64_t key = key_of_call(function, data), match = match_of(source->context, source->number);
-    uint64_t task = sbx_task_find(key, match);
+    /* Another thread may be telling its number, and then make the same call again. So what waits for its number is looked at first, and
+     * what has the number counts: else the next call's task could be taken for this one's. */
+    uint64_t key = key_of_call(function, data), to_come = sbx_task_find(key, NUMBER_TO_COME);
+    uint64_t task = sbx_task_find(key, match_of(source->context, source->number));
     task = task != 0 ? task : sbx_task_find(key_of_source(source), ANY_NUMBER);
-    if (task == 0) {
-        /* Its number may be told just now, and the same call be made again: then the one that waits for its number is the next. */
-        uint64_t to_come = sbx_task_find(key, NUMBER_TO_COME);
-        task = sbx_task_find(key, match);
-        task = task != 0 ? task : to_come;
-    }
-    return task;
+    return task != 0 ? task : to_come;
 }
 
 /* It was dispatched for the last time, and is gone right after, on this thread, unless the program keeps it. */
