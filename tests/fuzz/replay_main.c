@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+#include "fuzz_target.h"
 
 static int replay_file(const char *path)
 {

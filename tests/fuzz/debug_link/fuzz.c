@@ -14,13 +14,8 @@
 
 #include "build_id.h"
 #include "debug_link.h"
+#include "fuzz_target.h"
 #include "mini_debug_info.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 enum kind {
     WHOLE_FILE,
@@ -107,7 +102,6 @@ static void check_debug_data(int fd, const uint8_t *expected, size_t expected_by
     elf_end(elf);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static uint8_t packed[2 * BYTES_MAX];

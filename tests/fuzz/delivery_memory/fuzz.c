@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "delivery_memory.h"
+#include "fuzz_target.h"
 
 static void require(bool holds)
 {
@@ -19,7 +20,6 @@ static void check_hold(const struct sbx_hold *hold, const struct sbx_delivery_no
     require(hold->wait_ms <= UINT64_C(2) * 86400000);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
 {
     static const struct sbx_delivery_now now = {

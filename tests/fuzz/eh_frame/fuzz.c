@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "fuzz_target.h"
 #include "unwind_rows.h"
 #include "unwind_rule.h"
 
@@ -13,8 +14,6 @@ enum {
     IMAGE_AT = 0x20000,
     TEXT_END = 0x40000
 }; /* the code of the seeds lies before their sections */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static void require(int holds)
 {

@@ -13,13 +13,8 @@
 
 #include "build_id.h"
 #include "elf_symbols.h"
+#include "fuzz_target.h"
 #include "symbol_file.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 static void check_symbols(Elf *elf, uint32_t type)
 {
@@ -58,7 +53,6 @@ static void check_all(struct sbx_symbol_file *file)
     sbx_spans_finish(&spans);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static struct sbx_elf_paths paths;

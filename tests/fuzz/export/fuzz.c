@@ -7,9 +7,8 @@
 #include <stdlib.h>
 
 #include "exporters.h"
+#include "fuzz_target.h"
 #include "random_report.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {

@@ -11,12 +11,7 @@
 #include <unistd.h>
 
 #include "function_starts.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
+#include "fuzz_target.h"
 
 static void look(struct sbx_function_starts *starts, uint64_t from)
 {
@@ -29,7 +24,6 @@ static void look(struct sbx_function_starts *starts, uint64_t from)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static const uint8_t build_id[] = {0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0};

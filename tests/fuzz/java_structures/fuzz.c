@@ -9,14 +9,9 @@
 
 #include "compiled_leaf.h"
 #include "compiled_scopes.h"
+#include "fuzz_target.h"
 #include "java_name.h"
 #include "line_table.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 static uint64_t low, high;
 
@@ -74,7 +69,6 @@ static void read_scopes(uint8_t *blob, uint32_t bytes)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     if (bytes < 2 || bytes > 1 << 16) {

@@ -10,17 +10,12 @@
 
 #include "backoff.h"
 #include "file_locks.h"
+#include "fuzz_target.h"
 #include "kernel_counts.h"
 #include "platform.h"
 #include "preload.h"
 #include "thread_where.h"
 #include "upload_conditions.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 static void check_kernel(const char *text)
 {
@@ -71,7 +66,6 @@ static void check_orders(const char *text)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     char *text = malloc(bytes + 1); /* of exactly this size: what is read beyond it is found */

@@ -5,14 +5,8 @@
 
 #include "dwarf_file_names.h"
 #include "dwarf_lines.h"
+#include "fuzz_target.h"
 
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct sbx_line_spans spans;

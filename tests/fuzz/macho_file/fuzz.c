@@ -10,15 +10,10 @@
 #include <unistd.h>
 
 #include "file_ids.h"
+#include "fuzz_target.h"
 #include "macho_image.h"
 #include "macho_symbols.h"
 #include "symbol_file.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 static void check_image(const struct sbx_macho_image *image, size_t bytes)
 {
@@ -82,7 +77,6 @@ static void check_names(int fd, const struct sbx_file_id *id)
     sbx_symbol_file_close(file);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static struct sbx_macho_image image;

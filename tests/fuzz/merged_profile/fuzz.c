@@ -8,13 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "fuzz_target.h"
 #include "merged_printers.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 static void must_add_up(const struct sbx_merged_profile *profile)
 {
@@ -45,7 +40,6 @@ static void print_all(const struct sbx_merged_profile *profile, FILE *out)
     MUST(sbx_print_merged_speedscope(profile, "n", out) == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static FILE *nowhere;

@@ -12,13 +12,12 @@
 
 #include "attribute.h"
 #include "envelope_format.h"
+#include "fuzz_target.h"
 #include "hot.h"
 #include "print_json.h"
 #include "print_text.h"
 #include "report.h"
 #include "stall_crc32c.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 #define CHECK(condition)  \
     do {                  \

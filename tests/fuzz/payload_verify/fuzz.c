@@ -7,9 +7,8 @@
 #include <stdlib.h>
 
 #include "envelope.h"
+#include "fuzz_target.h"
 #include "payload_verify.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static void check(const uint8_t *payload, size_t bytes)
 {

@@ -9,13 +9,13 @@
 #include <sys/mman.h>
 
 #include "code_lines.h"
+#include "fuzz_target.h"
 
 enum {
     MOST = 1 << 16,
     PAGE = 4096
 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static uint8_t *pages;

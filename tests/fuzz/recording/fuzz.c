@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz_target.h"
 #include "recording_check.h"
 #include "recovery_decision.h"
 #include "snapshot.h"
@@ -88,8 +89,6 @@ static void recover_and_check(const uint8_t *data, size_t bytes)
     }
     close(fd);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {

@@ -5,15 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "redis_cluster.h"
 #include "redis_keys.h"
 #include "stall_crc32c.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 enum {
     FRONT_BYTES = 24,
@@ -60,7 +55,6 @@ static void read_text(const redisReply *reply)
     read_head(reply->str, (size_t)reply->len);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static const struct sbx_redis_address asked = {"10.0.0.1", 7000};

@@ -11,14 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz_target.h"
 #include "roster.h"
 #include "snapshot_fates.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 static char folder[] = "/tmp/stallbox-fuzz-roster.XXXXXX";
 static uint64_t number;
@@ -45,7 +40,6 @@ static void read_it(void)
     MUST(fates.made == copy.snapshots && told <= SBX_ROSTER_IDS && fates.older == fates.made - told);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static struct sbx_roster made;

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "rows_file.h"
 #include "unwind_rule.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static void require(int holds)
 {

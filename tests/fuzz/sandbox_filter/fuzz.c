@@ -12,13 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "sandbox_filter.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 #ifdef __x86_64__
 #define HERE AUDIT_ARCH_X86_64
@@ -129,7 +124,6 @@ static bool run(const struct sock_filter *code, size_t length, const struct secc
     return false;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
 {
     static struct sock_filter code[SBX_FILTER_LENGTH_MAX];

@@ -11,11 +11,10 @@
 #include <string.h>
 
 #include "envelope.h"
+#include "fuzz_target.h"
 #include "hpke_sender.h"
 #include "stall.h"
 #include "unseal.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 #define CHECK(condition)  \
     do {                  \

@@ -11,18 +11,13 @@
 
 #include "active_replies.h"
 #include "erasure_request.h"
+#include "fuzz_target.h"
 #include "gate.h"
 #include "html_writer.h"
 #include "json_document.h"
 #include "listener.h"
 #include "snapshot_id.h"
 #include "utf8.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 static void must_be_showable(const char *text, size_t bytes)
 {
@@ -115,7 +110,6 @@ static void check_machine_day(const char *text, size_t bytes)
     MUST((size_t)used == bytes && memcmp(back, text, bytes) == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     char why[200];

@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "keyset.h"
 #include "policy_document.h"
 #include "signed_document.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static void require(int holds)
 {

@@ -8,12 +8,7 @@
 #include <unistd.h>
 
 #include "dwarf_unit.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
+#include "fuzz_target.h"
 
 static bool is_any(unsigned tag)
 {
@@ -58,7 +53,6 @@ static void read_entries(const struct sbx_split_unit *unit)
     sbx_dwarf_abbreviations_destroy(abbreviations);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     uint64_t id;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "spool_ages.h"
 
 static void require(bool holds)
@@ -13,7 +14,6 @@ static void require(bool holds)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
 {
     static struct sbx_spool_ages ages, again;

@@ -5,17 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz_target.h"
 #include "split_parts.h"
 #include "symbol_bundle.h"
 
-#define MUST(condition)     \
-    do {                    \
-        if (!(condition)) { \
-            abort();        \
-        }                   \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct sbx_bundle bundle, again;

@@ -6,14 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz_target.h"
 #include "stall_crc32c.h"
 #include "symbol_image.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 enum {
     HEADER_BYTES = 200,
@@ -37,7 +32,6 @@ static void mend(uint8_t *bytes, size_t count)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct sbx_symbol_image *image;

@@ -7,13 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_target.h"
 #include "triage_wire.h"
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 static void must_be_inside(const char *text, const char *bytes, size_t count)
 {
@@ -39,7 +34,6 @@ static void must_be_sound(const struct sbx_verdict_row *row, const char *bytes, 
     must_be_inside(row->profile, bytes, count);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sbx_verdict_row row, again;

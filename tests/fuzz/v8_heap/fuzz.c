@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "fuzz_target.h"
 #include "js_inlined.h"
 #include "js_lines.h"
 #include "js_positions.h"
@@ -72,7 +73,6 @@ static void read_all(const struct js_layout *layout)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct js_layout layout = {.type_shared = 257,

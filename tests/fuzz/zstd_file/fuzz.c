@@ -10,18 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fuzz_target.h"
 #include "provider_shelf.h"
 #include "zstd_file.h"
 
 enum {
     BYTES_MAX = 1 << 20
 };
-
-#define MUST(condition)   \
-    do {                  \
-        if (!(condition)) \
-            abort();      \
-    } while (0)
 
 static int expand(int in, uint64_t *bytes)
 {
@@ -36,7 +31,6 @@ static int expand(int in, uint64_t *bytes)
     return result;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     uint64_t first_bytes = 0, again_bytes = 0;
