@@ -38,6 +38,7 @@ struct sbx_dwarf_units {
     size_t unit_count, unit_room;
     struct sbx_ranges code; /* tag: index of the unit; swept */
     struct sbx_dwarf_reading reading;
+    uint64_t renewed, dropped; /* where in .debug_info memory was last given back; see make_room() */
     bool is_indexed;
     void *map; /* of the file; NULL: it is not mapped */
     size_t map_bytes;
@@ -102,6 +103,64 @@ size_t sbx_dwarf_units_missing_parts(const struct sbx_dwarf_units *units)
     return units->reading.missing_parts;
 }
 
+/* ---- memory ---- */
+
+/* Begin anew with the same file, because libdw keeps what it made of each unit. Returns 0 or -ENOMEM. */
+static int renew(struct sbx_dwarf_units *units)
+{
+    struct sbx_dwarf_reading *reading = &units->reading;
+    Elf *elf = dwarf_getelf(reading->dwarf); /* which keeps what it decompressed: sections stay where they are */
+    Dwarf *shared = dwarf_getalt(reading->dwarf);
+    sbx_dwarf_names_forget_units(reading->names);
+    dwarf_end(reading->dwarf);
+    reading->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+    if (reading->dwarf == NULL) {
+        return -ENOMEM;
+    }
+    dwarf_setalt(reading->dwarf, shared);
+    return 0;
+}
+
+/* Let go of what was read of a mapped file's section: it is there again when it is read again. Not of what libelf may have
+ * written to, as the headers of sections that it decompressed. */
+static void drop_section(const struct sbx_dwarf_units *units, const struct sbx_dwarf_section *section)
+{
+    uintptr_t page = (uintptr_t)getpagesize(), map = (uintptr_t)units->map, begin = (uintptr_t)section->bytes;
+    if (units->map == NULL || begin < map || begin - map > units->map_bytes ||
+        section->count > units->map_bytes - (begin - map)) {
+        return; /* decompressed, or read */
+    }
+    uintptr_t first = (begin + page - 1) / page * page, end = (begin + section->count) / page * page;
+    if (first < end) {
+        (void)madvise((void *)first, end - first, MADV_DONTNEED);
+    }
+}
+
+static void drop_sections(const struct sbx_dwarf_units *units)
+{
+    const struct sbx_dwarf_sections *sections = &units->reading.sections;
+    drop_section(units, &sections->info);
+    drop_section(units, &sections->abbrev);
+    drop_section(units, &sections->line);
+    drop_section(units, &sections->ranges);
+    drop_section(units, &sections->rnglists);
+}
+
+/* What units up to `offset` took is given back now and then, where all of them are read in their order. Returns 0 or -ENOMEM. */
+static int make_room(struct sbx_dwarf_units *units, uint64_t offset)
+{
+    int result = 0;
+    if (offset - units->renewed > RENEW_BYTES) {
+        units->renewed = offset;
+        result = renew(units);
+    }
+    if (offset - units->dropped > DROP_BYTES) {
+        units->dropped = offset;
+        drop_sections(units);
+    }
+    return result;
+}
+
 /* ---- the index ---- */
 
 static int read_unit(struct sbx_dwarf_units *units, struct unit *unit)
@@ -119,6 +178,12 @@ static int read_unit(struct sbx_dwarf_units *units, struct unit *unit)
     }
     unit->is_read = result == 0;
     return result;
+}
+
+static void forget_unit(struct unit *unit)
+{
+    sbx_spans_finish(&unit->spans);
+    unit->is_read = false;
 }
 
 /* The code that unit `index` covers. */
@@ -157,10 +222,12 @@ static int index_unit(struct sbx_dwarf_units *units, const struct sbx_dwarf_unit
     if (result != 0 || tells_all_code(read, &code) || !read->entry.has_children) {
         return result;
     }
-    result = read_unit(units, unit);
+    result = make_room(units, unit->offset);
+    result = result == 0 ? read_unit(units, unit) : result;
     for (size_t i = 0; i < unit->spans.count && result == 0; i++) {
         result = add_code(&code, unit->spans.spans[i].begin, unit->spans.spans[i].end);
     }
+    forget_unit(unit); /* all of them at once might be more than there is memory for */
     return result;
 }
 
@@ -260,47 +327,6 @@ static int add_spans(struct sbx_spans *all, const struct unit *unit, const struc
     return result;
 }
 
-/* Begin anew with the same file, because libdw keeps what it made of each unit. Returns 0 or -ENOMEM. */
-static int renew(struct sbx_dwarf_units *units)
-{
-    struct sbx_dwarf_reading *reading = &units->reading;
-    Elf *elf = dwarf_getelf(reading->dwarf); /* which keeps what it decompressed: sections stay where they are */
-    Dwarf *shared = dwarf_getalt(reading->dwarf);
-    sbx_dwarf_names_forget_units(reading->names);
-    dwarf_end(reading->dwarf);
-    reading->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-    if (reading->dwarf == NULL) {
-        return -ENOMEM;
-    }
-    dwarf_setalt(reading->dwarf, shared);
-    return 0;
-}
-
-/* Let go of what was read of a mapped file's section: it is there again when it is read again. Not of what libelf may have
- * written to, as the headers of sections that it decompressed. */
-static void drop_section(const struct sbx_dwarf_units *units, const struct sbx_dwarf_section *section)
-{
-    uintptr_t page = (uintptr_t)getpagesize(), map = (uintptr_t)units->map, begin = (uintptr_t)section->bytes;
-    if (units->map == NULL || begin < map || begin - map > units->map_bytes ||
-        section->count > units->map_bytes - (begin - map)) {
-        return; /* decompressed, or read */
-    }
-    uintptr_t first = (begin + page - 1) / page * page, end = (begin + section->count) / page * page;
-    if (first < end) {
-        (void)madvise((void *)first, end - first, MADV_DONTNEED);
-    }
-}
-
-static void drop_sections(const struct sbx_dwarf_units *units)
-{
-    const struct sbx_dwarf_sections *sections = &units->reading.sections;
-    drop_section(units, &sections->info);
-    drop_section(units, &sections->abbrev);
-    drop_section(units, &sections->line);
-    drop_section(units, &sections->ranges);
-    drop_section(units, &sections->rnglists);
-}
-
 int sbx_dwarf_units_read_all(struct sbx_dwarf_units *units, struct sbx_spans *spans_out,
                              void (*progress)(void *context, size_t done, size_t total), void *context)
 {
@@ -318,25 +344,17 @@ int sbx_dwarf_units_read_all(struct sbx_dwarf_units *units, struct sbx_spans *sp
         memcpy(code, units->code.ranges, count * sizeof *code);
         qsort(code, count, sizeof *code, by_unit);
     }
-    uint64_t renewed = 0, dropped = 0; /* where in .debug_info */
+    units->renewed = units->dropped = 0;
     drop_sections(units);
     for (size_t i = 0; i < count && result == 0;) {
         struct unit *unit = &units->units[code[i].tag];
-        if (unit->offset - renewed > RENEW_BYTES) {
-            renewed = unit->offset;
-            result = renew(units);
-        }
-        if (unit->offset - dropped > DROP_BYTES) {
-            dropped = unit->offset;
-            drop_sections(units);
-        }
+        result = make_room(units, unit->offset);
         result = result == 0 ? read_unit(units, unit) : result;
         uint32_t tag = code[i].tag;
         for (; i < count && code[i].tag == tag && result == 0; i++) {
             result = add_spans(spans_out, unit, &code[i]);
         }
-        sbx_spans_finish(&unit->spans);
-        unit->is_read = false;
+        forget_unit(unit);
         if (progress != NULL) {
             progress(context, (size_t)tag + 1, units->unit_count);
         }
