@@ -37,6 +37,9 @@ enum {
     /* A thread's samples of itself all lie at its calls, so they say little about what it does between two of them. So many
      * gaps apart it is asked by signal all the same: at any instruction, for 2 us. */
     UNBIASED_GAPS = 4,
+    /* However far apart the governor has put the gaps: a message that may become a stall of some hundred milliseconds has enough of
+     * such looks to be judged by (SBX_UNBIASED_ENOUGH in triage/verdict), at 10 us each. */
+    UNBIASED_IN_LONG_NS = 30000000,
     /* A thread that serves no message is looked at in its sleep when that has lasted for so many gaps: a pool's workers
      * sleep and wake all the time, their points tell of each sleep at its end, and a trigger looks at everybody. */
     SLEEP_GAPS = 20,
@@ -358,7 +361,7 @@ static bool wants_look(const struct sbx_thread *thread, uint64_t key, const stru
     return message_begin_ns != 0 && now_ns - thread->seen_ns >= (uint64_t)settings->blocked_refresh_ms * 750000u;
 }
 
-/* Has a thread without a loop been at a message for so long that it may be judged? */
+/* Has a thread been at a message for so long that it may be judged? */
 static bool is_long_at_it(const struct sbx_thread *thread, uint64_t now_ns)
 {
     enum {
@@ -376,12 +379,17 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
     if (call_kind == SBX_RECORD_IDLE) {
         return; /* the loop waits for work: nothing is amiss and nobody asks */
     }
-    if (thread->has_loop || is_long_at_it(thread, now_ns)) {
+    bool is_long = is_long_at_it(thread, now_ns);
+    if (thread->has_loop || is_long) {
         sbx_kernel_counts_look(thread, now_ns);
     }
     uint64_t gap_ns = (uint64_t)settings->gap_us * 750u; /* 3/4 of it: ticks have that much jitter (watch.c) */
     bool is_in_message = sbx_load_relaxed(&thread->entry->message_begin_ns) != 0; /* relaxed: wrong by one look */
     uint64_t sleep_ns = is_in_message ? gap_ns : SLEEP_GAPS * gap_ns;
+    uint64_t unbiased_ns = UNBIASED_GAPS * gap_ns;
+    if (is_long && unbiased_ns > UNBIASED_IN_LONG_NS) {
+        unbiased_ns = UNBIASED_IN_LONG_NS;
+    }
     if (call_kind != SBX_RECORD_NONE) {
         uint64_t begin_ns = sbx_load_relaxed(&thread->entry->call_begin_ns);
         if (now_ns > begin_ns && now_ns - begin_ns >= sleep_ns && wants_look(thread, begin_ns, settings, now_ns)) {
@@ -389,7 +397,7 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
             thread->seen_ns = now_ns;
             observe(thread, now_ns, 0);
         } else if ((is_in_message || *looks_left > 0) && now_ns > begin_ns && now_ns - begin_ns < gap_ns &&
-                   now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= UNBIASED_GAPS * gap_ns &&
+                   now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= unbiased_ns &&
                    thread->seen_call_begin_ns != begin_ns) {
             /* One of many short calls, perhaps: the share of looks that meet one is the share of the time in them. */
             *looks_left -= is_in_message ? 0 : 1;
@@ -407,7 +415,7 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
         thread->stirred_ns = now_ns;
         uint64_t last_ns = sbx_load_relaxed(&thread->entry->last_record_ns);
         bool is_due = (now_ns > last_ns && now_ns - last_ns >= gap_ns) ||
-                      now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= UNBIASED_GAPS * gap_ns;
+                      now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= unbiased_ns;
         if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && is_due && *looks_left > 0) {
             struct sbx_where where;
             /* Where signals are made in calls: it may sleep in one that is no point of ours and that the kernel would not

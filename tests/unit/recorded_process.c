@@ -274,19 +274,24 @@ struct sbx_thread_entry *child_entry(void)
     return NULL;
 }
 
-static void set(bool enabled, uint64_t points)
+static struct sbx_control_page *begin_order(void)
 {
     if (header == NULL) {
         map_recording();
     }
     struct sbx_control_page *control = (struct sbx_control_page *)((char *)header + SBX_CONTROL_AT);
     control->wanted = control->in_force;
-    control->wanted.enabled = enabled;
-    control->wanted.points = points;
+    return control;
+}
+
+/* Give the order, and wait until it is carried out. */
+static void end_order(struct sbx_control_page *control)
+{
     uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
     sbx_add_acq_rel(&control->bell, 1);
     syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    uint64_t hooked = enabled ? points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
+    const struct sbx_capture_settings *wanted = &control->wanted;
+    uint64_t hooked = wanted->enabled != 0 ? wanted->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
     for (int waited_ms = 0; waited_ms < HOOKS_FOLLOW_MS; waited_ms++) {
         if (sbx_load_acquire(&control->applied) == generation && sbx_load_acquire(&control->hooked_points) == hooked) {
             return;
@@ -294,6 +299,22 @@ static void set(bool enabled, uint64_t points)
         child_pause_ms(1);
     }
     child_expect(false, "the hooks follow the control page");
+}
+
+static void set(bool enabled, uint64_t points)
+{
+    struct sbx_control_page *control = begin_order();
+    control->wanted.enabled = enabled;
+    control->wanted.points = points;
+    end_order(control);
+}
+
+void child_set_gap(uint32_t gap_us)
+{
+    struct sbx_control_page *control = begin_order();
+    control->wanted.gap_us = gap_us;
+    control->wanted.max_cpu_permille = 0;
+    end_order(control);
 }
 
 void child_set_points(uint64_t points)

@@ -84,6 +84,8 @@ void child_run_loop(int turns, volatile int special_turn, void (*handle)(void));
 struct sbx_recording_header *child_header(void);
 struct sbx_thread_entry *child_entry(void);
 
+/* The time between two asynchronous samples, as `stallbox ctl` or the governor sets it; no budget changes it again. */
+void child_set_gap(uint32_t gap_us);
 /* Put in the hooks of exactly these groups (and the loader's) as `stallbox ctl` does, and wait until they are. */
 void child_set_points(uint64_t points);
 

@@ -9,12 +9,12 @@
 
 #include "cause.h"
 #include "known_names.h"
+#include "look_stack.h"
 #include "record_kinds.h"
 
 enum {
     CAUSES = SBX_CAUSE_COUNT,
 };
-#define SAME_CALLER_NS (INT64_C(50) * 1000 * 1000)
 
 static int64_t middle_of(int64_t a, int64_t b)
 {
@@ -47,34 +47,6 @@ static const struct sbx_stall_record *neighbour(const struct sbx_stall_thread *t
         }
     }
     return NULL;
-}
-
-/* The stack of a look. One at a short call that was over before its stack was read takes that of a record of the same
- * call from nearby. 0: none. */
-static uint32_t stack_of_look(const struct sbx_stall_thread *thread, const struct sbx_stall_record *records, size_t at)
-{
-    const struct sbx_stall_record *look = &records[at];
-    if (look->stack != 0 || look->kind != SBX_RECORD_BLOCKED) {
-        return look->stack;
-    }
-    for (size_t distance = 1; distance < thread->record_count; distance++) {
-        bool near = false;
-        for (int side = 0; side < 2; side++) {
-            size_t i = side == 0 ? at - distance : at + distance; /* below 0 wraps: beyond */
-            if (i >= thread->record_count) {
-                continue;
-            }
-            int64_t apart_ns = records[i].end_ns - look->end_ns;
-            near |= apart_ns < SAME_CALLER_NS && apart_ns > -SAME_CALLER_NS;
-            if (near && records[i].op == look->op && records[i].stack != 0) {
-                return records[i].stack;
-            }
-        }
-        if (!near) {
-            break;
-        }
-    }
-    return 0;
 }
 
 /* What a stack says of itself, asked once a stack. */
@@ -156,7 +128,7 @@ static void weigh_samples(const struct sbx_report *report, uint32_t thread_index
             (unbiased && !sbx_record_is_unbiased(record))) {
             continue;
         }
-        uint32_t stack = stack_of_look(thread, records, i);
+        uint32_t stack = sbx_look_stack(stall, thread, i);
         if (only != SBX_CAUSE_UNKNOWN &&
             (record->kind == SBX_RECORD_BLOCKED
                  ? sbx_cause_of_call(record->kind, record->op, record->fd_class, record->amount)

@@ -13,6 +13,7 @@
 
 #include "cause.h"
 #include "kernel_growth.h"
+#include "look_stack.h"
 #include "record_kinds.h"
 #include "usage.h"
 
@@ -22,6 +23,8 @@
 
 struct splitter {
     struct sbx_time_split *split;
+    const struct sbx_stall *stall;
+    const struct sbx_stall_thread *thread;
     const struct sbx_stall_record *records; /* of the thread */
     size_t record_count, pause_room;
     double measured_ns; /* time without waits that lies between two readings of the CPU clock */
@@ -93,7 +96,7 @@ static void add_sampled_pause(struct splitter *splitter, const struct sbx_stall_
         .kind = sample->kind,
         .op = sample->op,
         .fd_class = sample->fd_class,
-        .stack = sample->stack,
+        .stack = sbx_look_stack(splitter->stall, splitter->thread, (size_t)(sample - splitter->records)),
         .object = sample->object,
         .peer = sample->peer,
         .waker = sample->wait,
@@ -225,8 +228,35 @@ static double ended_waits(const struct sbx_time_split *split, bool idle)
 }
 
 enum {
-    PAGE_LOOKS_MIN = 5 /* fewer that met it waiting for a page say nothing of the time between them */
+    PAGE_LOOKS_MIN = 5, /* fewer that met it waiting for a page say nothing of the time between them */
+    SLEEP_LOOKS_MIN = 3 /* the same of looks that met it asleep in a call */
 };
+
+/* Calls that are too short to be measured and too many to be met between each two readings of the CPU clock: the looks that met the
+ * thread asleep in one share all of `ns`. False: there are too few of them. */
+static bool share_among_sleeps(struct splitter *splitter, double ns)
+{
+    const struct sbx_time_split *split = splitter->split;
+    uint64_t looks = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < splitter->record_count; i++) {
+            const struct sbx_stall_record *record = &splitter->records[i];
+            if (!is_blocked_sample(record) || record->end_ns <= split->interval.begin_ns ||
+                sbx_waits_at(split->waits, split->wait_count, record->end_ns) != NULL) {
+                continue;
+            }
+            if (pass == 0) {
+                looks += sbx_record_looks(record);
+            } else {
+                add_sampled_pause(splitter, record, ns * (double)sbx_record_looks(record) / (double)looks);
+            }
+        }
+        if (looks < SLEEP_LOOKS_MIN) {
+            return false;
+        }
+    }
+    return true;
+}
 
 /* Did the looks meet it waiting for pages so often that the time in which it was neither ready nor in a call was spent so? Waits
  * for pages that are read ahead are too short for most looks, and count as no major fault. */
@@ -248,9 +278,9 @@ static bool was_seen_faulting(const struct splitter *splitter, double rest_ns)
 }
 
 /* What is neither CPU time nor a wait was taken for ready; the kernel counts how much of it was. The rest was spent off
- * the processor, in no call: on pages, when there were such, or else nobody knows. What it counts beyond that lies in
+ * the processor: on pages, when there were such, or in the calls that it was met in, or else nobody knows. What it counts beyond that lies in
  * the waits, evenly, because each that ends may be followed by some: thousands of short ones on a busy machine. */
-static void settle_run_delay(const struct sbx_stall *stall, uint32_t thread, const struct splitter *splitter)
+static void settle_run_delay(const struct sbx_stall *stall, uint32_t thread, struct splitter *splitter)
 {
     struct sbx_time_split *split = splitter->split;
     struct sbx_kernel_growth delay = sbx_kernel_growth_of(stall, thread, SBX_KERNEL_RUN_DELAY, split->interval);
@@ -264,7 +294,11 @@ static void settle_run_delay(const struct sbx_stall *stall, uint32_t thread, con
         struct sbx_usage usage = sbx_usage_of(stall, thread, split->interval);
         split->runnable_ns = split->delay_ns;
         bool is_faulting = sbx_usage_is_faulting(&usage) || was_seen_faulting(splitter, rest_ns);
-        *(is_faulting ? &split->faulting_ns : &split->unknown_ns) += rest_ns;
+        if (is_faulting) {
+            split->faulting_ns += rest_ns;
+        } else if (!share_among_sleeps(splitter, rest_ns)) {
+            split->unknown_ns += rest_ns;
+        }
     } else if (-rest_ns > noise_ns(split)) {
         double waits = ended_waits(split, false), idle = ended_waits(split, true);
         double in_waits_ns = waits > 0 ? -rest_ns * waits / (waits + idle) : 0;
@@ -278,8 +312,11 @@ int sbx_time_split_make(const struct sbx_stall *stall, uint32_t thread_index, st
     const struct sbx_stall_thread *thread = &stall->threads[thread_index];
     struct sbx_time_split *split = split_out;
     *split = (struct sbx_time_split){.interval = interval, .wall_ns = (double)(interval.end_ns - interval.begin_ns)};
-    struct splitter splitter = {
-        .split = split, .records = stall->records + thread->record_begin, .record_count = thread->record_count};
+    struct splitter splitter = {.split = split,
+                                .stall = stall,
+                                .thread = thread,
+                                .records = stall->records + thread->record_begin,
+                                .record_count = thread->record_count};
     uint32_t interval_us = stall->policy.interval_us > stall->policy.async_interval_us
                                ? stall->policy.interval_us
                                : stall->policy.async_interval_us;

@@ -58,6 +58,27 @@ static void child_computes_in_a_message(void)
     stallbox_stop(5000);
 }
 
+/* 900 ms of CPU time in which it records itself all the time, by the clock that it reads. */
+__attribute__((noinline)) static void handler_that_reads_the_clock(void)
+{
+    int64_t begin_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID);
+    do {
+        for (int i = 0; i < 1000; i++) {
+            clock_ms(CLOCK_MONOTONIC);
+        }
+    } while (clock_ms(CLOCK_THREAD_CPUTIME_ID) - begin_ms < 900);
+    KEEP_FRAME();
+}
+
+static void child_reads_the_clock_with_wide_gaps(void)
+{
+    child_start_with(60000, 300);
+    child_wait_for_rows();
+    child_set_gap(40000);
+    child_run_loop(20, 10, handler_that_reads_the_clock);
+    stallbox_stop(5000);
+}
+
 __attribute__((noinline)) static void child_hangs_in_a_message(void)
 {
     child_start_with(1000, 60000);
@@ -223,6 +244,23 @@ static void test_a_computing_message_is_sampled_every_few_milliseconds(void **st
     sbx_snapshot_destroy(snapshot);
 }
 
+/* At the widest gap of the governor: 22 gaps, each with a look, where one in four gaps would be five. */
+static void test_a_long_message_is_looked_at_often_enough_however_wide_the_gap_is(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_reads_the_clock_with_wide_gaps), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_SLOW_MESSAGE);
+    unsigned looks = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        bool is_of_it = stack_passes(snapshot, record->stack, (void *)handler_that_reads_the_clock);
+        looks += is_of_it && record->kind == SBX_RECORD_ASYNC ? 1 + record->repeats : 0;
+    }
+    assert_true(looks >= 10);
+    sbx_snapshot_destroy(snapshot);
+}
+
 /* Run-queue delay is read several times in 900 ms, and grows; where the kernel does not count it there is nothing. The
  * emulator shows its own threads' files. */
 static void test_the_kernels_count_of_delay_is_read_while_a_message_is_open(void **state)
@@ -323,6 +361,7 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, recorded_process_set_up, recorded_process_tear_down)
     const struct CMUnitTest tests[] = {
         CASE(test_a_computing_message_is_sampled_every_few_milliseconds),
+        CASE(test_a_long_message_is_looked_at_often_enough_however_wide_the_gap_is),
         CASE(test_an_open_message_fires_anr_while_it_lasts),
         CASE(test_the_kernels_count_of_delay_is_read_while_a_message_is_open),
         CASE(test_a_sleeper_is_seen_where_process_vm_readv_is_forbidden),

@@ -222,6 +222,47 @@ static void test_off_the_processor_with_pages_read_is_faulting(void **state)
     assert_ms(split.unknown_ns, 0);
 }
 
+/* Short sleeps in thousands of calls: few looks meet one, and each stands for those that none met. */
+static void test_looks_that_met_it_asleep_share_what_no_reading_of_the_clock_encloses(void **state)
+{
+    (void)state;
+    count(-1000, SBX_KERNEL_RUN_DELAY, 0);
+    put(SBX_RECORD_ASYNC, 0, -1000, -1000, 100);
+    put(SBX_RECORD_ASYNC, 0, -990, -990, 100);
+    put(SBX_RECORD_BLOCKED, SBX_OP_FSYNC, -989, -989, -1);
+    put(SBX_RECORD_BLOCKED, SBX_OP_FSYNC, -988, -988, -1);
+    put(SBX_RECORD_BLOCKED, SBX_OP_READ, -987, -987, -1);
+    put(SBX_RECORD_ASYNC, 0, -960, -960, 100); /* 30 ms, which they share */
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 500);       /* 560 ms that nobody saw */
+    count(0, SBX_KERNEL_RUN_DELAY, 0);
+    make_split();
+    assert_ms(split.on_cpu_ns, 400);
+    assert_ms(split.paused_ns, 600);
+    assert_ms(split.unknown_ns, 0);
+    double by_call[2] = {0};
+    for (size_t i = 0; i < split.pause_count; i++) {
+        by_call[split.pauses[i].wait.op == SBX_OP_FSYNC] += split.pauses[i].ns;
+        assert_false(split.pauses[i].exact);
+    }
+    assert_ms(by_call[1], 400);
+    assert_ms(by_call[0], 200);
+}
+
+static void test_two_looks_that_met_it_asleep_prove_nothing_of_the_rest(void **state)
+{
+    (void)state;
+    count(-1000, SBX_KERNEL_RUN_DELAY, 0);
+    put(SBX_RECORD_ASYNC, 0, -1000, -1000, 100);
+    put(SBX_RECORD_BLOCKED, SBX_OP_FSYNC, -989, -989, -1);
+    put(SBX_RECORD_BLOCKED, SBX_OP_FSYNC, -988, -988, -1);
+    put(SBX_RECORD_ASYNC, 0, -960, -960, 100);
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 500);
+    count(0, SBX_KERNEL_RUN_DELAY, 0);
+    make_split();
+    assert_ms(split.paused_ns, 40);
+    assert_ms(split.unknown_ns, 560);
+}
+
 static void test_a_small_difference_of_two_clocks_is_let_be(void **state)
 {
     (void)state;
@@ -288,6 +329,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nothing_is_unknown, begin_scene, end),
         cmocka_unit_test_setup_teardown(test_ready_is_what_the_kernel_counted, begin_scene, end),
         cmocka_unit_test_setup_teardown(test_off_the_processor_with_pages_read_is_faulting, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_looks_that_met_it_asleep_share_what_no_reading_of_the_clock_encloses,
+                                        begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_two_looks_that_met_it_asleep_prove_nothing_of_the_rest, begin_scene, end),
         cmocka_unit_test_setup_teardown(test_a_small_difference_of_two_clocks_is_let_be, begin_scene, end),
         cmocka_unit_test_setup_teardown(test_delay_beyond_what_is_left_lies_in_waits_that_ended, begin_scene, end),
         cmocka_unit_test_setup_teardown(test_spinning_is_no_wait_that_a_processor_ends, begin_scene, end),
