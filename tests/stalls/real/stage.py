@@ -44,7 +44,8 @@ def listens(port):
 
 
 def get(port, path="/"):
-    subprocess.run(["curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{port}{path}"], check=False, timeout=60)
+    """The body of the answer; empty when there is none."""
+    return subprocess.run(["curl", "-s", f"http://127.0.0.1:{port}{path}"], check=False, timeout=60, stdout=subprocess.PIPE).stdout
 
 
 class Stage:

@@ -38,6 +38,7 @@ struct comparison {
     uint32_t walks, frames;
     uint32_t truncated;  /* equal up to the loader's lazy resolver, whose CFA hangs off rbx: see is_lazy_resolver() */
     uint32_t outlasted;  /* interrupted in a PLT stub, which libgcc has no data for: it ends there, we do not */
+    uint32_t misled;     /* libgcc believed a rule that no longer held: see misleads_libgcc() */
     uint32_t unanswered; /* libgcc read an address that is none: see reference_or_fault() */
     uint32_t different;
 };
@@ -94,6 +95,27 @@ static bool is_lazy_resolver(uint64_t pc)
     return strstr(module_of(pc), "/ld-linux") != NULL;
 }
 
+/* GCC ends a function that aligned its stack by "pop %rbp; lea -8(%r10),%rsp; ret", and its data say to the end that the caller's rbp lies where
+ * rbp points: at the last two instructions that is the caller's own frame. Libgcc takes a wrong rbp from there and may go astray at
+ * the first frame that hangs off it. */
+static bool misleads_libgcc(const struct sbx_walk *walk)
+{
+#if defined(__x86_64__)
+    static const uint8_t unalign[] = {0x49, 0x8d, 0x62, 0xf8, 0xc3};
+    for (uint32_t i = 0; i < walk->count; i++) {
+        const uint8_t *code = (const uint8_t *)(uintptr_t)walk->frames[i].pc;
+        if ((walk->frames[i].flags & SBX_FRAME_IS_EXACT) != 0 &&
+            (memcmp(code, unalign, sizeof unalign) == 0 ||
+             (*code == 0xc3 && memcmp(code - 4, unalign, sizeof unalign) == 0))) {
+            return walk->end == SBX_WALK_COMPLETE;
+        }
+    }
+#else
+    (void)walk;
+#endif
+    return false;
+}
+
 /* Write with one call, as it may be in a handler. */
 static void explain(const struct comparison *comparison, uint32_t walk_index, uint32_t reference_index)
 {
@@ -129,11 +151,13 @@ static void compare(struct comparison *comparison, uint32_t shift)
         bool exact = (walk->frames[i].flags & SBX_FRAME_IS_EXACT) != 0;
         equal = walk->frames[i].pc == reference->pcs[i + shift] && exact == reference->exact[i + shift] &&
                 (exact || walk->frames[i].sp == reference->sps[i + shift]);
-        if (!equal) {
+        if (!equal && !misleads_libgcc(walk)) {
             explain(comparison, i, i + shift);
         }
     }
-    if (!equal) {
+    if (!equal && misleads_libgcc(walk)) {
+        comparison->misled++;
+    } else if (!equal) {
         comparison->different++;
         explain(comparison, 0, shift);
     } else if (!is_complete && walk->end == SBX_WALK_UNSUPPORTED && is_lazy_resolver(walk->frames[count - 1].pc)) {
@@ -145,7 +169,8 @@ static void compare(struct comparison *comparison, uint32_t shift)
 }
 
 /* On aarch64 libgcc looks for the kernel's signal frame by reading the instructions at whatever it took for a return
- * address, and faults where that is none: 3 of 4,000 interruptions under qemu. */
+ * address, and faults where that is none: 3 of 4,000 interruptions under qemu. Elsewhere it does where it was misled: at 14 of 600,000
+ * single steps. */
 static __thread sigjmp_buf reference_fault;
 static __thread volatile sig_atomic_t is_in_reference;
 
@@ -195,9 +220,10 @@ static __attribute__((noinline)) void compare_here(void *context)
 
 static void report(const char *what, const struct comparison *comparison)
 {
-    print_message("%s: %u walks, %u frames, %u different, %u truncated, %u beyond libgcc, libgcc faulted in %u\n", what,
-                  comparison->walks, comparison->frames, comparison->different, comparison->truncated,
-                  comparison->outlasted, comparison->unanswered);
+    print_message(
+        "%s: %u walks, %u frames, %u different, %u truncated, %u beyond libgcc, libgcc misled in %u, faulted in %u\n",
+        what, comparison->walks, comparison->frames, comparison->different, comparison->truncated,
+        comparison->outlasted, comparison->misled, comparison->unanswered);
 }
 
 /* ---- where the thread is ---- */
@@ -338,15 +364,18 @@ static void test_every_instruction_walks_as_libgcc_does(void **state)
     comparison_finish(&handler_side);
     comparison_init(&handler_side);
     take_signal(SIGTRAP);
+    signal(SIGSEGV, leave_reference);
     steps_left = STEPPED_INSTRUCTIONS;
     raise(SIGTRAP); /* its handler traps the next instruction, and so on */
     for (uint64_t seed = 1; steps_left > 0; seed++) {
         work(seed * 1000003);
     }
     signal(SIGTRAP, SIG_DFL);
+    signal(SIGSEGV, SIG_DFL);
     report("single steps", &handler_side);
     assert_int_equal(handler_side.different, 0);
     assert_true(handler_side.walks >= STEPPED_INSTRUCTIONS);
+    assert_true(handler_side.unanswered + handler_side.misled <= handler_side.walks / 1000);
 }
 
 static void *send_signals(void *context)
@@ -381,6 +410,7 @@ static void test_random_interruptions_walk_as_libgcc_does(void **state)
     assert_int_equal(handler_side.different, 0);
     assert_true(handler_side.unanswered <= handler_side.walks / 100);
     assert_true(handler_side.outlasted <= handler_side.walks / 10);
+    assert_true(handler_side.misled <= handler_side.walks / 50);
     assert_true(handler_side.walks > 0);
 }
 
