@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "governor_decision.h"
 #include "sampler.h"
+#include "service_pings.h"
 #include "snapshot_maker.h"
 #include "the_agent.h"
 #include "thread_cost.h"
@@ -195,7 +196,7 @@ static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_
                                  .is_near = is_near};
     /* relaxed: late by one window */
     view.kept = (sbx_load_relaxed(&sbx_the_capture.rests) != 0 ? SBX_POINTS_OF_RESTS : 0) |
-                (may_serve() ? SBX_POINTS_OF_CLIENTS : 0);
+                (may_serve() ? SBX_POINTS_OF_CLIENTS : 0) | (sbx_service_pings_are_awaited() ? SBX_POINTS_OF_PINGS : 0);
     view.tick_ns = has_snapshot ? 0 : watch_ns + since(now.signals_ns, the.begin.signals_ns);
     view.capture_ns = since(now.captures_ns, the.begin.captures_ns);
     for (unsigned group = 0; group < SBX_POINT_GROUPS_MAX; group++) {

@@ -81,17 +81,19 @@ uint32_t sbx_governor_rank(uint32_t group)
 }
 
 /* The group to go, of those that may: of those that save a sixteenth of the excess the one of the lowest rank, of equals the
- * dearest; the dearest of all if none does. SBX_GROUP_COUNT: none costs anything. */
+ * dearest; the dearest of all if none does. SBX_GROUP_COUNT: none costs anything, or all together save less than that sixteenth,
+ * because it is the looks of the watch thread that cost: their evidence would be given up for nothing. */
 static uint32_t least_telling(const struct sbx_governor *governor, const struct sbx_cost_view *view, uint64_t excess_ns)
 {
     uint32_t found = SBX_GROUP_COUNT, found_rank = UINT32_MAX;
-    uint64_t found_ns = 0;
+    uint64_t found_ns = 0, all_ns = 0;
     for (uint32_t group = 0; group < SBX_GROUP_COUNT; group++) {
         uint64_t pass_ns = view->pass_ns[group];
         bool may_go = is_on(governor, view, group) && ((SBX_POINTS_KEPT | view->kept) & SBX_POINT_BIT(group)) == 0;
         if (!may_go || pass_ns == 0) {
             continue;
         }
+        all_ns += pass_ns;
         uint32_t rank = pass_ns >= excess_ns / SHARE_THAT_MATTERS ? sbx_governor_rank(group) : UINT32_MAX;
         if (rank < found_rank || (rank == found_rank && pass_ns > found_ns)) {
             found = group;
@@ -99,7 +101,7 @@ static uint32_t least_telling(const struct sbx_governor *governor, const struct 
             found_ns = pass_ns;
         }
     }
-    return found;
+    return all_ns >= excess_ns / SHARE_THAT_MATTERS ? found : SBX_GROUP_COUNT;
 }
 
 /* Out at first for SBX_SHED_FOR_S, at the start for less; for twice as long as the last time when it did not last that long

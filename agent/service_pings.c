@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "capture_settings.h"
 #include "clock.h"
 #include "notify_socket.h"
 #include "watch_table.h"
@@ -21,6 +22,7 @@ static struct {
     uint64_t id; /* of the watch; 0: none yet */
     uint32_t timeout_ms;
     uint64_t last_ns;
+    uint32_t is_blind; /* some of SBX_POINTS_OF_PINGS are out, or on their way */
 } pings;
 
 uint32_t sbx_service_ping_timeout_ms(uint64_t watchdog_us, uint64_t interval_ns)
@@ -39,6 +41,7 @@ void sbx_service_pings_forget_parent(void)
     pings.id = 0;
     pings.timeout_ms = 0;
     pings.last_ns = 0;
+    pings.is_blind = 0;
 }
 
 static void begin(uint32_t timeout_ms)
@@ -63,6 +66,25 @@ static void on_ping(void)
     }
 }
 
+bool sbx_service_pings_are_awaited(void)
+{
+    return pings.watchdog_us != 0 && pings.watchdog_us != UINT64_MAX;
+}
+
+void sbx_service_pings_follow(uint64_t points)
+{
+    bool is_blind = (points & SBX_POINTS_OF_PINGS) != SBX_POINTS_OF_PINGS;
+    sbx_store_relaxed(&pings.is_blind, is_blind); /* relaxed: its readers hold `is_busy`, or come before us */
+    uint32_t idle = 0;
+    if (!is_blind || !sbx_cas_acq_rel(&pings.is_busy, &idle, 1)) { /* order: acq_rel pings - one at a time */
+        return;
+    }
+    sbx_watch_end(pings.id);
+    pings.id = 0;
+    pings.last_ns = 0;
+    sbx_store_release(&pings.is_busy, 0); /* order: release pings */
+}
+
 static void told(enum sbx_notify_word word, uint64_t value)
 {
     uint32_t idle = 0;
@@ -71,7 +93,9 @@ static void told(enum sbx_notify_word word, uint64_t value)
     }
     switch (word) {
     case SBX_NOTIFY_PING:
-        on_ping();
+        if (sbx_load_relaxed(&pings.is_blind) == 0) { /* relaxed: see sbx_service_pings_follow() */
+            on_ping();
+        }
         break;
     case SBX_NOTIFY_TIMEOUT:
         pings.watchdog_us = value;

@@ -8,6 +8,7 @@
 #ifndef SBX_SERVICE_PINGS_H
 #define SBX_SERVICE_PINGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How long a silence may last, for a watchdog of `watchdog_us` and the interval between the last two pings (0: there was one only).
@@ -16,6 +17,13 @@ uint32_t sbx_service_ping_timeout_ms(uint64_t watchdog_us, uint64_t interval_ns)
 
 /* Look for NOTIFY_SOCKET and WATCHDOG_USEC. With the rest of the environment, before there are hooks. */
 void sbx_service_pings_look_at_environment(void);
+
+/* Does this process ping, or may it begin to? Then the governor leaves SBX_POINTS_OF_PINGS in. */
+bool sbx_service_pings_are_awaited(void);
+
+/* These groups are in force now. Where pings cannot be seen any more (somebody took a group out) the watch ends: a silence of ours is
+ * none of the service's. The next ping that is seen begins it again. The watch thread's. */
+void sbx_service_pings_follow(uint64_t points);
 
 /* In a forked child, before its start: the watch is its parent's. */
 void sbx_service_pings_forget_parent(void);

@@ -32,6 +32,7 @@
 #include "recording_upkeep.h"
 #include "sample_signal.h"
 #include "sampler.h"
+#include "service_pings.h"
 #include "snapshot_maker.h"
 #include "spool_order.h"
 #include "stall_ends.h"
@@ -90,6 +91,7 @@ static void call_for_hooks(void)
         (points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0;
     uint64_t quiet = shields ? shed & SBX_POINTS_SHIELDING : 0;
     sbx_store_relaxed(&sbx_the_capture.quiet_groups, quiet); /* relaxed: see sbx_blocking_begin() */
+    sbx_service_pings_follow(watch.settings.enabled != 0 ? points : 0);
     sbx_module_thread_call(watch.settings.enabled != 0 ? points | quiet | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0);
 }
 

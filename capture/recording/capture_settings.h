@@ -22,6 +22,8 @@
     (SBX_POINT_BIT(SBX_GROUP_SOCKET) | SBX_POINT_BIT(SBX_GROUP_FILE) | SBX_POINT_BIT(SBX_GROUP_OPEN) |    \
      SBX_POINT_BIT(SBX_GROUP_POLL) | SBX_POINT_BIT(SBX_GROUP_COND) | SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | \
      SBX_POINT_BIT(SBX_GROUP_FUTEX))
+/* What sees a service tell its manager that it lives (capture/calls/notify_socket.h). */
+#define SBX_POINTS_OF_PINGS (SBX_POINT_BIT(SBX_GROUP_SOCKET) | SBX_POINT_BIT(SBX_GROUP_FILE))
 /* Groups with calls that the kernel does not restart after a handler (signal(7); of the others libc restarts what it waits
  * with): their hooks also keep our signal away, so they stay in while threads are sampled by signal, recording or not. */
 #define SBX_POINTS_SHIELDING                                                                                  \

@@ -9,14 +9,22 @@
 
 #include "stalling_process.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "order.h"
 #include "snapshot_folder.h"
 
 static char folder[64], spool[96], recordings[96], rows[96];
@@ -129,4 +137,52 @@ uint64_t stalling_now_ms(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+struct sbx_recording_header *stalling_own_recording(void)
+{
+    char path[600];
+    struct sbx_recording_header *header = MAP_FAILED;
+    DIR *files = opendir(stalling_process_recordings());
+    for (struct dirent *entry = files != NULL ? readdir(files) : NULL; entry != NULL; entry = readdir(files)) {
+        if (strstr(entry->d_name, SBX_RECORDING_SUFFIX) == NULL) {
+            continue;
+        }
+        snprintf(path, sizeof path, "%s/%s", stalling_process_recordings(), entry->d_name);
+        int file = open(path, O_RDWR | O_CLOEXEC);
+        struct stat status;
+        if (file >= 0 && fstat(file, &status) == 0) {
+            header = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        }
+    }
+    if (files != NULL) {
+        closedir(files);
+    }
+    stalling_expect(header != MAP_FAILED, "the recording is there");
+    return header;
+}
+
+struct sbx_control_page *stalling_control(struct sbx_recording_header *header)
+{
+    return (struct sbx_control_page *)(void *)((char *)header + SBX_CONTROL_AT);
+}
+
+bool stalling_order(struct sbx_recording_header *header, const struct sbx_capture_settings *wanted)
+{
+    enum {
+        PATIENCE_MS = 60000
+    };
+    struct sbx_control_page *control = stalling_control(header);
+    control->wanted = *wanted;
+    /* order: release control.generation - `wanted` is whole */
+    uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
+    sbx_add_acq_rel(&control->bell, 1); /* order: release bell */
+    syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    for (uint64_t begin_ms = stalling_now_ms(); stalling_now_ms() - begin_ms < PATIENCE_MS;) {
+        if (sbx_load_acquire(&control->applied) == generation) { /* order: acquire control.applied */
+            return true;
+        }
+        stalling_pause_ms(2);
+    }
+    return false;
 }

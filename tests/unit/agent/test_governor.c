@@ -7,15 +7,10 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "order.h"
@@ -25,59 +20,29 @@ enum {
     PATIENCE_MS = 60000
 };
 
-/* The process's own recording, as a tool sees it. */
-static struct sbx_recording_header *open_own_recording(void)
-{
-    char path[600];
-    struct sbx_recording_header *header = MAP_FAILED;
-    DIR *folder = opendir(stalling_process_recordings());
-    for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL; entry = readdir(folder)) {
-        if (strstr(entry->d_name, SBX_RECORDING_SUFFIX) == NULL) {
-            continue;
-        }
-        snprintf(path, sizeof path, "%s/%s", stalling_process_recordings(), entry->d_name);
-        int file = open(path, O_RDWR | O_CLOEXEC);
-        struct stat status;
-        if (file >= 0 && fstat(file, &status) == 0) {
-            header = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        }
-    }
-    stalling_expect(header != MAP_FAILED, "the recording is there");
-    return header;
-}
-
-static struct sbx_control_page *control_of(struct sbx_recording_header *header)
-{
-    return (struct sbx_control_page *)(void *)((char *)header + SBX_CONTROL_AT);
-}
-
 /* The pointers are volatile, or the compiler takes a malloc whose memory is freed for none. */
+static void allocate(int times)
+{
+    for (int i = 0; i < times; i++) {
+        void *volatile memory = malloc(32);
+        free(memory);
+    }
+}
+
 static void allocate_for_ms(uint64_t ms)
 {
     uint64_t end_ms = stalling_now_ms() + ms;
     while (stalling_now_ms() < end_ms) {
-        for (int i = 0; i < 20000; i++) {
-            void *volatile memory = malloc(32);
-            free(memory);
-        }
+        allocate(20000);
     }
 }
 
 static bool order(struct sbx_recording_header *header, uint32_t permille, bool enabled)
 {
-    struct sbx_control_page *control = control_of(header);
-    control->wanted = control->in_force;
-    control->wanted.max_cpu_permille = permille;
-    control->wanted.enabled = enabled;
-    /* order: release control.generation - `wanted` is whole */
-    uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
-    for (uint64_t begin_ms = stalling_now_ms(); stalling_now_ms() - begin_ms < PATIENCE_MS;) {
-        if (sbx_load_acquire(&control->applied) == generation) { /* order: acquire control.applied */
-            return true;
-        }
-        allocate_for_ms(5);
-    }
-    return false;
+    struct sbx_capture_settings wanted = stalling_control(header)->in_force;
+    wanted.max_cpu_permille = permille;
+    wanted.enabled = enabled;
+    return stalling_order(header, &wanted);
 }
 
 static void child_allocates_all_the_time(void)
@@ -85,7 +50,7 @@ static void child_allocates_all_the_time(void)
     struct stallbox_options options = stalling_options();
     options.max_cpu_permille = 1;
     stalling_start(&options);
-    struct sbx_recording_header *header = open_own_recording();
+    struct sbx_recording_header *header = stalling_own_recording();
     struct sbx_overhead *overhead = &header->overhead;
     const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
     uint64_t begin_ms = stalling_now_ms();
@@ -96,34 +61,35 @@ static void child_allocates_all_the_time(void)
     stalling_expect(overhead->changes >= 2 && overhead->budget_permille == 1, "and it is told");
     stalling_expect(overhead->calls_ns > 0 && overhead->watch_ns > 0 && overhead->application_ns > 0,
                     "with what it cost");
-    for (int waited = 0; waited < 1000 && (control_of(header)->hooked_points & points) != 0; waited++) {
+    for (int waited = 0; waited < 1000 && (stalling_control(header)->hooked_points & points) != 0; waited++) {
         stalling_pause_ms(5);
     }
-    stalling_expect((control_of(header)->hooked_points & points) == 0, "their hooks are out");
-    stalling_expect((control_of(header)->in_force.points & points) == points,
+    stalling_expect((stalling_control(header)->hooked_points & points) == 0, "their hooks are out");
+    stalling_expect((stalling_control(header)->in_force.points & points) == points,
                     "what was ordered is still what was ordered");
-    stalling_expect((control_of(header)->hooked_points & SBX_POINT_BIT(SBX_GROUP_POLL)) != 0, "others are in");
+    stalling_expect((stalling_control(header)->hooked_points & SBX_POINT_BIT(SBX_GROUP_POLL)) != 0, "others are in");
     stalling_expect(stallbox_snapshot(5000) == STALLBOX_OK, "a snapshot is made");
     /* Switched off and on again it goes on where it was. */
     stalling_expect(order(header, 1, false), "it is switched off");
-    for (int waited = 0; waited < 1000 && control_of(header)->hooked_points != 0; waited++) {
+    for (int waited = 0; waited < 1000 && stalling_control(header)->hooked_points != 0; waited++) {
         stalling_pause_ms(5);
     }
-    stalling_expect(control_of(header)->hooked_points == 0, "no hook is in");
+    stalling_expect(stalling_control(header)->hooked_points == 0, "no hook is in");
     stalling_expect(order(header, 1, true), "and on");
-    for (int waited = 0; waited < 1000 && control_of(header)->hooked_points == 0; waited++) {
+    for (int waited = 0; waited < 1000 && stalling_control(header)->hooked_points == 0; waited++) {
         stalling_pause_ms(5);
     }
-    stalling_expect((control_of(header)->hooked_points & SBX_POINT_BIT(SBX_GROUP_POLL)) != 0, "hooks are in again");
-    stalling_expect((control_of(header)->hooked_points & points) == 0 && (overhead->shed & points) == points,
+    stalling_expect((stalling_control(header)->hooked_points & SBX_POINT_BIT(SBX_GROUP_POLL)) != 0,
+                    "hooks are in again");
+    stalling_expect((stalling_control(header)->hooked_points & points) == 0 && (overhead->shed & points) == points,
                     "but those that were shed");
     /* Other orders are tried as they are; without a budget they stay. */
     stalling_expect(order(header, 0, true), "another order is taken");
     stalling_expect(overhead->shed == 0 && overhead->interval_us == 1000, "it is tried as it is");
-    for (int waited = 0; waited < 1000 && (control_of(header)->hooked_points & points) != points; waited++) {
+    for (int waited = 0; waited < 1000 && (stalling_control(header)->hooked_points & points) != points; waited++) {
         stalling_pause_ms(5);
     }
-    stalling_expect((control_of(header)->hooked_points & points) == points, "the hooks are in again");
+    stalling_expect((stalling_control(header)->hooked_points & points) == points, "the hooks are in again");
     uint32_t changes = overhead->changes;
     allocate_for_ms(8000);
     stalling_expect(overhead->changes == changes && overhead->shed == 0, "no budget, no governor");
@@ -148,13 +114,13 @@ static void *accept_one(void *listener)
     return NULL;
 }
 
-/* Its reads from a file cost more than all else, and its clients' questions would be such reads. */
+/* Its reads from a file cost a good part of it, and its clients' questions would be such reads. */
 static void child_waits_for_clients_while_it_reads(void)
 {
     struct stallbox_options options = stalling_options();
     options.max_cpu_permille = 1;
     stalling_start(&options);
-    struct sbx_overhead *overhead = &open_own_recording()->overhead;
+    struct sbx_overhead *overhead = &stalling_own_recording()->overhead;
     const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
     int listener = socket(AF_INET, SOCK_STREAM, 0), zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     pthread_t thread;
@@ -162,11 +128,10 @@ static void child_waits_for_clients_while_it_reads(void)
     stalling_expect(pthread_create(&thread, NULL, accept_one, (void *)(intptr_t)listener) == 0, "a thread");
     uint64_t begin_ms = stalling_now_ms();
     while ((sbx_load_relaxed(&overhead->shed) & points) != points && stalling_now_ms() - begin_ms < PATIENCE_MS) {
-        for (int i = 0; i < 20000; i++) {
+        for (int i = 0; i < 200; i++) {
             char byte;
-            void *volatile memory = malloc(32);
             stalling_expect(pread(zeros, &byte, 1, 0) == 1, "a byte");
-            free(memory);
+            allocate(30);
         }
     }
     stalling_expect((overhead->shed & points) == points, "the allocation points are shed");
@@ -186,7 +151,7 @@ static void child_answers_slowly_all_the_time(void)
     struct stallbox_options options = stalling_options();
     options.max_cpu_permille = 1;
     stalling_start(&options);
-    struct sbx_overhead *overhead = &open_own_recording()->overhead;
+    struct sbx_overhead *overhead = &stalling_own_recording()->overhead;
     const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
     uint64_t begin_ms = stalling_now_ms();
     while ((sbx_load_relaxed(&overhead->shed) & points) != points && stalling_now_ms() - begin_ms < PATIENCE_MS) {

@@ -282,6 +282,20 @@ static void test_who_serves_clients_keeps_what_sees_them_and_gives_up_the_rest(v
     assert_int_equal(governor.shed, SBX_POINTS_ALL & ~(SBX_POINTS_KEPT | SBX_POINTS_OF_CLIENTS));
 }
 
+/* The looks of the watch thread cost all of it: what the groups explain would be given up for nothing. */
+static void test_groups_that_save_hardly_anything_together_stay(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view view = busy(1);
+    view.tick_ns = 400 * MS;
+    view.pass_ns[SBX_GROUP_SOCKET] = MS / 2;
+    view.pass_ns[SBX_GROUP_FILE] = MS / 2;
+    assert_int_equal(decide_n(&governor, &view, 100), SBX_STEP_AT_END);
+    assert_int_equal(governor.gap_level, 3);
+    assert_int_equal(governor.shed, 0);
+}
+
 static void test_it_ends_at_the_last_level_and_says_so(void **state)
 {
     (void)state;
@@ -573,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_what_messages_and_frames_are_known_by_is_never_shed),
         cmocka_unit_test(test_what_turns_out_to_be_needed_comes_back_at_once_and_stays),
         cmocka_unit_test(test_who_serves_clients_keeps_what_sees_them_and_gives_up_the_rest),
+        cmocka_unit_test(test_groups_that_save_hardly_anything_together_stay),
         cmocka_unit_test(test_it_ends_at_the_last_level_and_says_so),
         cmocka_unit_test(test_a_step_is_taken_back_only_where_a_fifth_stays_free),
         cmocka_unit_test(test_a_group_comes_back_after_its_time_and_later_each_time),
