@@ -62,7 +62,11 @@ void host_expect(bool holds, const char *what)
 
 void host_expect_snapshot(void)
 {
-    host_expect(host_api().snapshot(30000) == STALLBOX_OK, "a snapshot is made");
+    enum stallbox_result result = host_api().snapshot(60000);
+    if (result != STALLBOX_OK) {
+        fprintf(stderr, "in the host: the snapshot: %d\n", (int)result);
+    }
+    host_expect(result == STALLBOX_OK, "a snapshot is made");
 }
 
 struct stallbox_counts host_counts(void)
