@@ -67,6 +67,7 @@ enum symbol_user {
 };
 
 struct sbx_server {
+    struct sbx_operator_log log;
     int lock_fd; /* DATA/lock, held: one server a data folder */
     struct sbx_token_ring *tokens;
     struct sbx_symbol_helper *own_helper;   /* NULL: the caller has one */
@@ -113,7 +114,7 @@ static int open_tokens(struct sbx_server *server, const struct sbx_server_option
         snprintf(why, why_bytes, "no memory");
         return -ENOMEM;
     }
-    int result = sbx_token_ring_create(options->token_book ? options->token_book : usual, options->log, &server->tokens,
+    int result = sbx_token_ring_create(options->token_book ? options->token_book : usual, &server->log, &server->tokens,
                                        why, why_bytes);
     free(usual);
     if (result == 0)
@@ -259,7 +260,7 @@ static int start_triager(struct sbx_server *server, const struct sbx_server_opti
         .sealed = server->sealed,
         .renderings = server->renderings,
         .metrics = server->metrics,
-        .log = options->log,
+        .log = &server->log,
         .symbols = server->symbols[SYMBOLS_OF_TRIAGER],
         .places = &places,
         .unseal_keys = options->unseal_keys,
@@ -288,7 +289,7 @@ static int open_store(struct sbx_server *server, const struct sbx_server_options
         result = sbx_store_open(place_of(options), STALLBOX_SERVER_VERSION, &server->store, why, why_bytes);
     if (result < 0)
         return result;
-    result = sbx_store_use_blobs(server->store, server->blobs, options->log);
+    result = sbx_store_use_blobs(server->store, server->blobs, &server->log);
     if (result == -EINVAL)
         snprintf(why, why_bytes, "%s: payloads of it lie outside; say where with --blobs, as before",
                  options->data_dir);
@@ -330,12 +331,12 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         sbx_store_set_min_machines(server->store, options->min_machines);
         const struct sbx_ager_boxes boxes = {
             server->store, server->sealed, server->renderings, server->metrics, server->symbols[SYMBOLS_OF_AGER],
-            options->log};
+            &server->log};
         result = sbx_ager_start(&boxes, days_of(options->payload_days, PAYLOAD_DAYS_DEFAULT),
                                 days_of(options->retention_days, RETENTION_DAYS_DEFAULT), &server->ager);
     }
     if (result == 0)
-        result = sbx_active_days_start(server->store, options->log, &server->active);
+        result = sbx_active_days_start(server->store, &server->log, &server->active);
     uint32_t rate = options->machine_rate ? options->machine_rate : MACHINE_RATE_DEFAULT;
     if (result == 0 && (!(server->machines = sbx_rate_limit_create(rate)) ||
                         !(server->senders = sbx_rate_limit_create(TOKEN_RATE_DEFAULT))))
@@ -353,7 +354,7 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
             .helper = options->symbol_helper ? options->symbol_helper : server->own_helper,
             .triager = server->triager,
             .metrics = server->metrics,
-            .log = options->log,
+            .log = &server->log,
             .bytes_max = options->symbol_bytes_max,
             .reserve_bytes = options->disk_reserve_bytes,
         };
@@ -367,7 +368,7 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
             .intake = server->intake,
             .helper = options->fetch_helper ? options->fetch_helper : server->own_fetcher,
             .metrics = server->metrics,
-            .log = options->log,
+            .log = &server->log,
             .every_ms = options->fetch_every_ms,
         };
         result = sbx_symbol_fetcher_start(&fetcher, &server->fetcher);
@@ -383,7 +384,7 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
                       .apps = options->webhook_apps,
                       .app_count = options->webhook_app_count},
             .every_ms = options->changes_every_ms,
-            .say = options->log};
+            .say = &server->log};
         result = sbx_change_watch_start(&changes, &server->change_watch);
     }
     if (result < 0)
@@ -407,11 +408,8 @@ static unsigned connections_of(const struct sbx_server_options *options)
     rlim_t own = OWN_DESCRIPTORS + 2 * workers_of(options);
     rlim_t room = limit.rlim_cur > own + CONNECTIONS_MIN ? limit.rlim_cur - own : CONNECTIONS_MIN;
     unsigned connections = room < CONNECTIONS_MAX ? (unsigned)room : CONNECTIONS_MAX;
-    if (options->log) {
-        fprintf(options->log, "stallbox serve: at most %u connections at a time (%ju descriptors)\n", connections,
-                (uintmax_t)limit.rlim_cur);
-        fflush(options->log);
-    }
+    sbx_operator_log(&options->log, SBX_LOG_INFO, "server", (struct sbx_log_subject){0},
+                     "at most %u connections at a time (%ju descriptors)", connections, (uintmax_t)limit.rlim_cur);
     return connections;
 }
 
@@ -469,6 +467,7 @@ int sbx_server_start(const struct sbx_server_options *options, struct sbx_server
         snprintf(why, why_bytes, "no memory");
         return -ENOMEM;
     }
+    server->log = options->log;
     server->lock_fd = -1;
     int result = open_tokens(server, options, why, why_bytes);
     if (result == 0)

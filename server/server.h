@@ -14,8 +14,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
+#include "operator_log.h"
 #include "unseal.h"
 
 struct sbx_fetch_helper;
@@ -23,7 +23,7 @@ struct sbx_symbol_helper;
 struct sbx_triage_nursery;
 
 /* A new value starts as all zeroes; zero means the default that the field names. Everything is borrowed until
- * sbx_server_start returns, except `log`. */
+ * sbx_server_start returns, except the file of `log`. */
 struct sbx_server_options {
     const char *data_dir; /* required; created (0700) when missing; one server at a time may use it */
     const char *listen;   /* required: "127.0.0.1:8321", "[::1]:8321", "localhost:0"; port 0 takes a free one */
@@ -78,7 +78,7 @@ struct sbx_server_options {
     const char *webhook_secret;            /* signs what it is told; NULL: nothing does */
     uint32_t changes_every_ms;             /* between looks for changes; an hour */
     uint32_t min_machines;                 /* show nothing that fewer machines sent (docs/PRIVACY.md); 1: everything */
-    FILE *log; /* borrowed until stop: one line per thing an operator must know (never an address); NULL: silent */
+    struct sbx_operator_log log;           /* its file is borrowed until stop; zeroed: silent */
 };
 
 #define SBX_RENDERINGS_NOT_KEPT UINT64_MAX

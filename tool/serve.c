@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "fetch_helper.h"
+#include "operator_log.h"
 #include "options.h"
 #include "server.h"
 #include "symbol_helper.h"
@@ -38,6 +39,7 @@ enum {
     OPTION_RETENTION,
     OPTION_PAYLOAD_DAYS,
     OPTION_MIN_MACHINES,
+    OPTION_LOG_FORMAT,
     OPTION_RENDERINGS_MB,
     OPTION_WORKERS,
     OPTION_TRIAGE_SECONDS,
@@ -123,6 +125,9 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_MIN_MACHINES] = {"--min-machines", 0, "N",
                              "show no stall, and no build, that fewer than N machines sent\n(default 1: all; see "
                              "docs/PRIVACY.md)"},
+    [OPTION_LOG_FORMAT] = {"--log-format", 0, "WORD",
+                           "what is said on standard error: text (default), or json: an object\na line, with time, "
+                           "level, part and message"},
 };
 
 void sbx_usage_serve(FILE *out)
@@ -137,11 +142,13 @@ void sbx_usage_serve(FILE *out)
 }
 
 /* The listening address with the port that was really taken, for a person to open. */
-static void print_address(const char *listen, uint16_t port, const char *data_dir)
+static void print_address(const struct sbx_server_options *server_options, uint16_t port)
 {
+    const char *listen = server_options->listen;
     const char *colon = strrchr(listen, ':');
     int host_length = colon == NULL ? (int)strlen(listen) : (int)(colon - listen);
-    fprintf(stderr, "stallbox serve: listening on http://%.*s:%u/ (data in %s)\n", host_length, listen, port, data_dir);
+    sbx_operator_log(&server_options->log, SBX_LOG_INFO, "server", (struct sbx_log_subject){0},
+                     "listening on http://%.*s:%u/ (data in %s)", host_length, listen, port, server_options->data_dir);
 }
 
 static int serve_until_signal(const struct sbx_server_options *server_options)
@@ -163,12 +170,13 @@ static int serve_until_signal(const struct sbx_server_options *server_options)
     if (result != 0) {
         return sbx_failure("serve", "%s", why);
     }
-    print_address(server_options->listen, sbx_server_port(server), server_options->data_dir);
+    print_address(server_options, sbx_server_port(server));
     int signal_number = 0;
     do {
         result = sigwait(&ends, &signal_number);
     } while (result == EINTR);
-    fprintf(stderr, "stallbox serve: %s, stopping\n", signal_number == SIGINT ? "interrupted" : "asked to end");
+    sbx_operator_log(&server_options->log, SBX_LOG_INFO, "server", (struct sbx_log_subject){0}, "%s, stopping",
+                     signal_number == SIGINT ? "interrupted" : "asked to end");
     sbx_server_stop(server);
     return SBX_EXIT_DONE;
 }
@@ -327,6 +335,12 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
             }
             server_options->payload_days = number == 0 ? SBX_KEEP_FOR_EVER : (uint32_t)number;
             break;
+        case OPTION_LOG_FORMAT:
+            server_options->log.is_json = strcmp(reader.value, "json") == 0;
+            if (!server_options->log.is_json && strcmp(reader.value, "text") != 0) {
+                return sbx_usage_error("serve", "--log-format: '%s' is neither text nor json", reader.value);
+            }
+            break;
         case OPTION_MIN_MACHINES:
             if (!sbx_option_number(&reader, OPTION_MIN_MACHINES, 1, 1000, &number)) {
                 return SBX_EXIT_USAGE;
@@ -405,7 +419,7 @@ int sbx_command_serve(int argc, char **argv)
 {
     static struct sbx_unseal_keys keys;
     struct lists lists = {0};
-    struct sbx_server_options server_options = {.listen = DEFAULT_LISTEN, .log = stderr};
+    struct sbx_server_options server_options = {.listen = DEFAULT_LISTEN, .log = {.out = stderr}};
     struct sbx_symbol_helper *helper = NULL;
     struct sbx_fetch_helper *fetcher = NULL;
     struct sbx_triage_nursery *nursery = NULL;

@@ -21,16 +21,15 @@ enum {
 static void note(struct sbx_store *store, int result, const char *why)
 {
     bool is_trouble = result < 0;
-    if (atomic_exchange(&store->has_blob_trouble, is_trouble) == is_trouble || !store->log)
+    if (atomic_exchange(&store->has_blob_trouble, is_trouble) == is_trouble)
         return;
     if (is_trouble)
-        fprintf(store->log, "stallbox serve: blobs: %s\n", why);
+        sbx_operator_log(store->log, SBX_LOG_WARNING, "blobs", (struct sbx_log_subject){0}, "blobs: %s", why);
     else
-        fprintf(store->log, "stallbox serve: blobs are there again\n");
-    fflush(store->log);
+        sbx_operator_log(store->log, SBX_LOG_INFO, "blobs", (struct sbx_log_subject){0}, "blobs are there again");
 }
 
-int sbx_store_use_blobs(struct sbx_store *store, struct sbx_blobs *blobs, FILE *log)
+int sbx_store_use_blobs(struct sbx_store *store, struct sbx_blobs *blobs, const struct sbx_operator_log *log)
 {
     store->blobs = blobs;
     store->log = log;

@@ -9,15 +9,14 @@
 #ifndef SBX_STORE_BLOBS_H
 #define SBX_STORE_BLOBS_H
 
-#include <stdio.h>
-
+#include "operator_log.h"
 #include "store.h"
 
 struct sbx_blobs;
 
 /* Keep the bytes of new payloads there (borrowed until the store closes; NULL: in the database). `log` (NULL: silent) is told once when
  * it fails and once when it works again. Before anybody asks. -EINVAL when there are payloads outside and `blobs` is NULL. */
-int sbx_store_use_blobs(struct sbx_store *store, struct sbx_blobs *blobs, FILE *log);
+int sbx_store_use_blobs(struct sbx_store *store, struct sbx_blobs *blobs, const struct sbx_operator_log *log);
 
 /* Pay debts that are due, `max` at most: those of removed rows, and those of writers that began a put and did not end it within an hour. Returns how
  * many were paid, or -errno of the first that could not be. */

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "operator_log.h"
 #include "store.h"
 #include "store_handle.h"
 
@@ -152,7 +153,7 @@ struct sbx_store {
     int64_t number;          /* random: tells what this server wrote from what others did */
     uint32_t min_machines;   /* set before anybody reads */
     struct sbx_blobs *blobs; /* NULL: payloads lie in the database. Likewise */
-    FILE *log;
+    const struct sbx_operator_log *log;
     _Atomic bool has_blob_trouble; /* and it was said */
 };
 

@@ -27,7 +27,7 @@ struct list {
 
 struct sbx_token_ring {
     char *path; /* NULL: no book */
-    FILE *log;
+    const struct sbx_operator_log *log;
     pthread_mutex_t lock; /* of all below */
     struct list of_options, of_book;
     struct look look; /* at the book, when it was read last */
@@ -82,13 +82,13 @@ static void keep_up(struct sbx_token_ring *ring)
     if (!ring->path || now_s == ring->looked_s)
         return;
     ring->looked_s = now_s;
-    if (renew(ring, why, sizeof(why)) < 0 && ring->log) {
-        fprintf(ring->log, "stallbox serve: %s; the tokens of before stand\n", why);
-        fflush(ring->log);
-    }
+    if (renew(ring, why, sizeof(why)) < 0)
+        sbx_operator_log(ring->log, SBX_LOG_WARNING, "tokens", (struct sbx_log_subject){0},
+                         "%s; the tokens of before stand", why);
 }
 
-int sbx_token_ring_create(const char *path, FILE *log, struct sbx_token_ring **ring_out, char *why, size_t why_bytes)
+int sbx_token_ring_create(const char *path, const struct sbx_operator_log *log, struct sbx_token_ring **ring_out,
+                          char *why, size_t why_bytes)
 {
     struct sbx_token_ring *ring = calloc(1, sizeof(*ring));
     if (!ring || (path && !(ring->path = strdup(path)))) {

@@ -6,15 +6,15 @@
 #ifndef SBX_TOKEN_RING_H
 #define SBX_TOKEN_RING_H
 
-#include <stdio.h>
-
+#include "operator_log.h"
 #include "token_line.h"
 
 struct sbx_token_ring;
 
 /* `path`: of the book, NULL: none; it may come later. `log` (NULL: silent) is borrowed. Returns 0, or -errno for a book that is
  * there and cannot be read, with the reason. */
-int sbx_token_ring_create(const char *path, FILE *log, struct sbx_token_ring **ring_out, char *why, size_t why_bytes);
+int sbx_token_ring_create(const char *path, const struct sbx_operator_log *log, struct sbx_token_ring **ring_out,
+                          char *why, size_t why_bytes);
 void sbx_token_ring_destroy(struct sbx_token_ring *ring); /* NULL is fine */
 
 /* One of the options, for all applications; before anybody asks. The text is not kept. 0 or -errno. */

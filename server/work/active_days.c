@@ -19,7 +19,7 @@ enum {
 
 struct sbx_active_days {
     struct sbx_store *store;
-    FILE *log;
+    const struct sbx_operator_log *log;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -62,16 +62,15 @@ static void say(struct sbx_active_days *days, int result)
 {
     bool is_news = result != 0 && !days->has_trouble;
     days->has_trouble = result != 0;
-    if (!is_news || !days->log)
+    if (!is_news)
         return;
     if (result < 0)
-        fprintf(days->log, "stallbox serve: machine-days could not be stored: %s; it is tried again\n",
-                strerror(-result));
+        sbx_operator_log(days->log, SBX_LOG_WARNING, "machine-days", (struct sbx_log_subject){0},
+                         "machine-days could not be stored: %s; it is tried again", strerror(-result));
     else
-        fprintf(days->log,
-                "stallbox serve: machine-days of more than %d applications and versions a day are not counted\n",
-                SBX_ACTIVE_ROWS_OF_DAY);
-    fflush(days->log);
+        sbx_operator_log(days->log, SBX_LOG_WARNING, "machine-days", (struct sbx_log_subject){0},
+                         "machine-days of more than %d applications and versions a day are not counted",
+                         SBX_ACTIVE_ROWS_OF_DAY);
 }
 
 /* What could not be stored waits on, with what came meanwhile; what has no room any more is lost. Unlocked. */
@@ -108,7 +107,8 @@ static void *run(void *argument)
     return NULL;
 }
 
-int sbx_active_days_start(struct sbx_store *store, FILE *log, struct sbx_active_days **days_out)
+int sbx_active_days_start(struct sbx_store *store, const struct sbx_operator_log *log,
+                          struct sbx_active_days **days_out)
 {
     pthread_condattr_t monotonic;
     struct sbx_active_days *days = calloc(1, sizeof(*days));

@@ -7,14 +7,15 @@
 #define SBX_ACTIVE_DAYS_H
 
 #include <stdint.h>
-#include <stdio.h>
 
+#include "operator_log.h"
 #include "store.h"
 
 struct sbx_active_days;
 
 /* Start the thread that stores. `store` and `log` (NULL: silent) are borrowed. 0 and one (given: stop), or -errno. */
-int sbx_active_days_start(struct sbx_store *store, FILE *log, struct sbx_active_days **days_out);
+int sbx_active_days_start(struct sbx_store *store, const struct sbx_operator_log *log,
+                          struct sbx_active_days **days_out);
 void sbx_active_days_stop(struct sbx_active_days *days); /* NULL is fine */
 
 /* One more machine-day of an application (sbx_app_what(), not 0) and version ("" not told; digits and dots, fewer than

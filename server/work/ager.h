@@ -13,9 +13,9 @@
 #define SBX_AGER_H
 
 #include <stdint.h>
-#include <stdio.h>
 
 #include "metrics.h"
+#include "operator_log.h"
 #include "renderings.h"
 #include "sealed_store.h"
 #include "store.h"
@@ -29,7 +29,7 @@ struct sbx_ager_boxes { /* all borrowed until stop */
     struct sbx_renderings *renderings;
     struct sbx_metrics *metrics;
     struct sbx_symbol_store *symbols;
-    FILE *log; /* NULL: silent */
+    const struct sbx_operator_log *log; /* NULL: silent */
 };
 
 /* Days; 0: for ever. The first pass begins at once. Returns 0 and an ager (given: stop), or -errno. */

@@ -8,10 +8,10 @@
 #define SBX_CHANGE_WATCH_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "change_log.h"
 #include "change_rules.h"
+#include "operator_log.h"
 #include "store.h"
 
 struct sbx_change_watch;
@@ -23,7 +23,7 @@ struct sbx_change_watch_settings { /* borrowed until stop, but the texts, which 
     struct sbx_change_rules rules;            /* of what; its texts are borrowed until stop */
     bool is_otlp;                             /* the address takes logs of OpenTelemetry: POST .../v1/logs */
     uint32_t every_ms;                        /* between looks; 0: an hour */
-    FILE *say;                                /* NULL: silent */
+    const struct sbx_operator_log *say;       /* NULL: silent */
 };
 
 /* Returns 0 or -errno; -EINVAL: the address is none. */

@@ -11,9 +11,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "metrics.h"
+#include "operator_log.h"
 #include "store.h"
 
 struct sbx_fetch_helper;
@@ -27,8 +27,8 @@ struct sbx_fetcher_settings { /* borrowed until stop, but the texts, which are c
     struct sbx_symbol_intake *intake; /* outlives it */
     struct sbx_fetch_helper *helper;
     struct sbx_metrics *metrics;
-    FILE *log;         /* NULL: silent */
-    uint32_t every_ms; /* between looks for what is missing; 0: half a minute */
+    const struct sbx_operator_log *log; /* NULL: silent */
+    uint32_t every_ms;                  /* between looks for what is missing; 0: half a minute */
 };
 
 /* Returns 0 or -errno. */

@@ -10,9 +10,8 @@
 #ifndef SBX_SYMBOL_INTAKE_H
 #define SBX_SYMBOL_INTAKE_H
 
-#include <stdio.h>
-
 #include "metrics.h"
+#include "operator_log.h"
 #include "store_symbols.h"
 #include "triager.h"
 
@@ -31,9 +30,9 @@ struct sbx_intake_settings { /* all borrowed until destroy; a zero is the defaul
     struct sbx_symbol_helper *helper;
     struct sbx_triager *triager;
     struct sbx_metrics *metrics;
-    FILE *log;              /* NULL: silent */
-    uint64_t bytes_max;     /* of a file, compressed or not; 2 GiB */
-    uint64_t reserve_bytes; /* that stay free on the disk, for payloads; 256 MiB */
+    const struct sbx_operator_log *log; /* NULL: silent */
+    uint64_t bytes_max;                 /* of a file, compressed or not; 2 GiB */
+    uint64_t reserve_bytes;             /* that stay free on the disk, for payloads; 256 MiB */
 };
 
 /* Start its thread. Returns 0 or -errno. */

@@ -24,12 +24,9 @@ static int64_t patience_ms(const struct sbx_triager *triager)
     return triager->settings.symbol_patience_ms ? triager->settings.symbol_patience_ms : PATIENCE_MS_DEFAULT;
 }
 
-static void say(const struct sbx_triager *triager, const char *what, const char *more)
+static void say(const struct sbx_triager *triager, enum sbx_log_level level, const char *what, const char *more)
 {
-    if (!triager->settings.log)
-        return;
-    fprintf(triager->settings.log, "stallbox serve: symbols: %s%s\n", what, more);
-    fflush(triager->settings.log);
+    sbx_operator_log(triager->settings.log, level, "symbols", (struct sbx_log_subject){0}, "symbols: %s%s", what, more);
 }
 
 /* ---- what workers say ---- */
@@ -68,7 +65,7 @@ void sbx_outage_note(struct sbx_triager *triager, enum sbx_store_trouble trouble
                  (double)patience_ms(triager) / 1000);
     }
     if (is_news)
-        say(triager, line, more);
+        say(triager, SBX_LOG_WARNING, line, more);
 }
 
 bool sbx_outage_is_on(struct sbx_triager *triager)
@@ -137,7 +134,7 @@ static bool look_for_symbols(struct sbx_triager *triager, bool is_first)
     int result =
         triager->settings.symbols ? sbx_store_look_for_symbols(triager->settings.store, has_symbols, triager) : 0;
     if (result < 0)
-        say(triager, "those that came meanwhile are not looked for: ", strerror(-result));
+        say(triager, SBX_LOG_WARNING, "those that came meanwhile are not looked for: ", strerror(-result));
     enum sbx_store_trouble trouble = triager->settings.symbols
                                          ? sbx_symbol_store_trouble(triager->settings.symbols, words, sizeof(words))
                                          : SBX_STORE_IS_WELL;
@@ -163,7 +160,8 @@ void sbx_outage_tend(struct sbx_triage_hand *hand)
         outage->wants_look = true;
         pthread_mutex_unlock(&triager->lock);
         sbx_metrics_add(triager->settings.metrics, SBX_METRIC_SYMBOLS_AWAY, (uint64_t)-1);
-        say(triager, "the store answers again: ", "stalls that lack names because of it are triaged anew");
+        say(triager, SBX_LOG_INFO,
+            "the store answers again: ", "stalls that lack names because of it are triaged anew");
     }
     if (is_back || !is_away) {
         bool is_done = look_for_symbols(triager, !outage->has_looked);

@@ -44,7 +44,7 @@ struct sbx_symbol_sources {
     size_t index_count;
     char *provider_dir; /* NULL: none */
     struct sbx_symbol_store *store;
-    FILE *log;
+    const struct sbx_operator_log *log;
     struct sbx_symbolizer *symbolizer; /* NULL: made at the next payload */
     time_t made_s;
 };
@@ -103,10 +103,10 @@ struct sbx_symbolizer *sbx_symbol_sources_renew(struct sbx_symbol_sources *sourc
     sources->made_s = now_s();
     for (size_t i = 0; i < sources->index_count; i++) {
         int result = sbx_symbolizer_add_index(sources->symbolizer, sources->indexes[i].path);
-        if (result < 0 && result != -ENOENT && sources->log) {
-            fprintf(sources->log, "stallbox serve: %s: %s\n", sources->indexes[i].path, strerror(-result));
-            fflush(sources->log);
-        }
+        if (result < 0 && result != -ENOENT)
+            sbx_operator_log(sources->log, SBX_LOG_WARNING, "symbols",
+                             (struct sbx_log_subject){"path", sources->indexes[i].path}, "%s: %s",
+                             sources->indexes[i].path, strerror(-result));
     }
     return sources->symbolizer;
 }
@@ -147,7 +147,8 @@ static int copy_places(struct sbx_symbol_sources *sources, const struct sbx_symb
     return places->provider_dir && !(sources->provider_dir = strdup(places->provider_dir)) ? -ENOMEM : 0;
 }
 
-struct sbx_symbol_sources *sbx_symbol_sources_create(const struct sbx_symbol_places *places, FILE *log)
+struct sbx_symbol_sources *sbx_symbol_sources_create(const struct sbx_symbol_places *places,
+                                                     const struct sbx_operator_log *log)
 {
     struct sbx_symbol_sources *sources = calloc(1, sizeof(*sources));
     if (!sources)

@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
+
+#include "operator_log.h"
 
 struct sbx_symbol_store;
 struct sbx_symbolizer;
@@ -25,7 +26,8 @@ struct sbx_symbol_places {
 struct sbx_symbol_sources;
 
 /* `places` is copied, but the store; `log` (NULL: none) is borrowed. NULL without memory. */
-struct sbx_symbol_sources *sbx_symbol_sources_create(const struct sbx_symbol_places *places, FILE *log);
+struct sbx_symbol_sources *sbx_symbol_sources_create(const struct sbx_symbol_places *places,
+                                                     const struct sbx_operator_log *log);
 void sbx_symbol_sources_destroy(struct sbx_symbol_sources *sources); /* NULL is fine */
 
 /* A symbolizer that knows today's files, borrowed until the next call; NULL without memory. One thread at a time. */

@@ -56,12 +56,10 @@ void sbx_intake_count(struct sbx_symbol_intake *intake, const struct sbx_intake_
 {
     sbx_metrics_add(intake->settings.metrics, (enum sbx_metric)(SBX_METRIC_SYMBOLS_ADDED + (unsigned)answer->outcome),
                     1);
-    if (answer->outcome == SBX_INTAKE_DIFFERENT && intake->settings.log) {
-        fprintf(intake->settings.log,
-                "stallbox serve: symbols of build-id %s were sent that differ from those that are here, which stay\n",
-                answer->build_id);
-        fflush(intake->settings.log);
-    }
+    if (answer->outcome == SBX_INTAKE_DIFFERENT)
+        sbx_operator_log(
+            intake->settings.log, SBX_LOG_WARNING, "symbols", (struct sbx_log_subject){"build_id", answer->build_id},
+            "symbols of build-id %s were sent that differ from those that are here, which stay", answer->build_id);
 }
 
 /* ---- claims ---- */

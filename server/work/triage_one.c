@@ -23,11 +23,9 @@ void sbx_triage_log(const struct sbx_triager *triager, const uint8_t id[SBX_ID_B
                     const char *why)
 {
     char text[SBX_ID_TEXT_BYTES];
-    if (!triager->settings.log)
-        return;
     sbx_id_print(id, text);
-    fprintf(triager->settings.log, "stallbox serve: snapshot %s: %s: %s\n", text, what, why);
-    fflush(triager->settings.log);
+    sbx_operator_log(triager->settings.log, SBX_LOG_WARNING, "triage", (struct sbx_log_subject){"snapshot", text},
+                     "snapshot %s: %s: %s", text, what, why);
 }
 
 static void count(struct sbx_triager *triager, enum sbx_metric metric)

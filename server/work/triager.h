@@ -13,9 +13,8 @@
 #ifndef SBX_TRIAGER_H
 #define SBX_TRIAGER_H
 
-#include <stdio.h>
-
 #include "metrics.h"
+#include "operator_log.h"
 #include "renderings.h"
 #include "sealed_store.h"
 #include "store.h"
@@ -30,8 +29,8 @@ struct sbx_triager_settings { /* borrowed until stop, but `places` and the keys,
     struct sbx_sealed_store *sealed;
     struct sbx_renderings *renderings;
     struct sbx_metrics *metrics;
-    FILE *log;                        /* NULL: silent */
-    struct sbx_symbol_store *symbols; /* a handle that is nobody else's */
+    const struct sbx_operator_log *log; /* NULL: silent */
+    struct sbx_symbol_store *symbols;   /* a handle that is nobody else's */
     const struct sbx_worker_places *places;
     const struct sbx_unseal_keys *unseal_keys; /* NULL: what is sealed stays so */
     struct sbx_triage_nursery *nursery;

@@ -240,7 +240,8 @@ void child_start_with(uint32_t anr_ms, uint32_t slow_message_ms)
                                        .spool_path = spool,
                                        .recording_path = recordings,
                                        .anr_ms = anr_ms,
-                                       .slow_message_ms = slow_message_ms};
+                                       .slow_message_ms = slow_message_ms,
+                                       .max_cpu_permille = 50}; /* the most: what is tested is to be recorded */
     enum stallbox_result result = stallbox_start(&options);
     child_expect(result == STALLBOX_OK, stallbox_result_name(result));
 }

@@ -35,13 +35,13 @@ static int prepare(void **state)
     snprintf(log_path, sizeof(log_path), "%s/log", fixture.data_dir);
     fixture.options.symbol_store = where;
     fixture.options.symbol_patience_ms = PATIENCE_MS;
-    fixture.options.log = fopen(log_path, "w");
-    return fixture.options.log ? 0 : -1;
+    fixture.options.log.out = fopen(log_path, "w");
+    return fixture.options.log.out ? 0 : -1;
 }
 
 static int finish(void **state)
 {
-    FILE *log = fixture.options.log;
+    FILE *log = fixture.options.log.out;
     fixture_stop(&fixture);
     if (log)
         fclose(log);
