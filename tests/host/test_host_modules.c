@@ -22,7 +22,7 @@ static void *load_and_sleep(const char *path)
     host_expect(module != NULL, "a module loads");
     sleep_function *late_sleep = (sleep_function *)dlsym(module, "late_module_sleep");
     host_expect(late_sleep != NULL, "it has its function");
-    host_pause_ms(300); /* the module thread looks within milliseconds */
+    host_pause_ms(900); /* the module thread looks within milliseconds, on a machine that has time for it */
     late_sleep(30);
     return module;
 }
@@ -78,7 +78,7 @@ static void loads_from_everywhere(void)
     close(file);
     void *deleted = dlopen(path, RTLD_NOW);
     host_expect(deleted != NULL && unlink(path) == 0, "a module is deleted as soon as it is loaded");
-    host_pause_ms(300);
+    host_pause_ms(900);
     ((sleep_function *)dlsym(deleted, "late_module_sleep"))(30);
     goes_on = false;
     pthread_join(thread, NULL);
