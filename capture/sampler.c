@@ -38,7 +38,7 @@ enum {
      * gaps apart it is asked by signal all the same: at any instruction, for 2 us. */
     UNBIASED_GAPS = 4,
     /* However far apart the governor has put the gaps: a message that may become a stall of some hundred milliseconds has enough of
-     * such looks to be judged by (SBX_UNBIASED_ENOUGH in triage/verdict), at 10 us each. */
+     * such looks to be judged by (SBX_UNBIASED_ENOUGH in triage/verdict), at 10 us each; LOOKS_A_TICK of them at most. */
     UNBIASED_IN_LONG_NS = 30000000,
     /* A thread that serves no message is looked at in its sleep when that has lasted for so many gaps: a pool's workers
      * sleep and wake all the time, their points tell of each sleep at its end, and a trigger looks at everybody. */
@@ -387,7 +387,7 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
     bool is_in_message = sbx_load_relaxed(&thread->entry->message_begin_ns) != 0; /* relaxed: wrong by one look */
     uint64_t sleep_ns = is_in_message ? gap_ns : SLEEP_GAPS * gap_ns;
     uint64_t unbiased_ns = UNBIASED_GAPS * gap_ns;
-    if (is_long && unbiased_ns > UNBIASED_IN_LONG_NS) {
+    if (is_long && *looks_left > 0 && unbiased_ns > UNBIASED_IN_LONG_NS) {
         unbiased_ns = UNBIASED_IN_LONG_NS;
     }
     if (call_kind != SBX_RECORD_NONE) {
@@ -400,7 +400,7 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
                    now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= unbiased_ns &&
                    thread->seen_call_begin_ns != begin_ns) {
             /* One of many short calls, perhaps: the share of looks that meet one is the share of the time in them. */
-            *looks_left -= is_in_message ? 0 : 1;
+            *looks_left -= *looks_left > 0 ? 1 : 0;
             thread->seen_call_begin_ns = begin_ns;
             sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
             observe_in_call(thread, now_ns, 0);

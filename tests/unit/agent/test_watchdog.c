@@ -320,7 +320,9 @@ static void child_drops_frames_in_a_burst(void)
         for (int i = 0; i < 9; i++) {
             draw(80 + 4 * (long)usual_ms);
         }
-        stalling_pause_ms(300);
+        for (int i = 0; i < 60 && !has_snapshot(); i++) { /* another round would make another one */
+            stalling_pause_ms(50);
+        }
     }
     stallbox_stop(5000);
 }
