@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "capture_settings.h"
 #include "clock.h"
@@ -13,7 +14,8 @@
 enum {
     SILENT_PERCENT = 70,
     SLOW_PERCENT = 90,
-    SLOW_FROM_PERCENT = 60
+    SLOW_FROM_PERCENT = 60,
+    BUSY_MOST_MS = 100 /* how long the watch thread waits for one that pings at that moment */
 };
 
 static struct {
@@ -68,16 +70,25 @@ static void on_ping(void)
 
 bool sbx_service_pings_are_awaited(void)
 {
-    return pings.watchdog_us != 0 && pings.watchdog_us != UINT64_MAX;
+    uint64_t watchdog_us = sbx_load_relaxed(&pings.watchdog_us); /* relaxed: late by a look */
+    return watchdog_us != 0 && watchdog_us != UINT64_MAX;
 }
 
 void sbx_service_pings_follow(uint64_t points)
 {
     bool is_blind = (points & SBX_POINTS_OF_PINGS) != SBX_POINTS_OF_PINGS;
     sbx_store_relaxed(&pings.is_blind, is_blind); /* relaxed: its readers hold `is_busy`, or come before us */
-    uint32_t idle = 0;
-    if (!is_blind || !sbx_cas_acq_rel(&pings.is_busy, &idle, 1)) { /* order: acq_rel pings - one at a time */
+    if (!is_blind) {
         return;
+    }
+    uint32_t idle = 0;
+    for (int i = 0; !sbx_cas_acq_rel(&pings.is_busy, &idle, 1); i++) { /* order: acq_rel pings - one at a time */
+        if (i == BUSY_MOST_MS) {
+            return; /* that thread was stopped in there */
+        }
+        const struct timespec shortly = {0, 1000000};
+        nanosleep(&shortly, NULL);
+        idle = 0;
     }
     sbx_watch_end(pings.id);
     pings.id = 0;
@@ -98,12 +109,12 @@ static void told(enum sbx_notify_word word, uint64_t value)
         }
         break;
     case SBX_NOTIFY_TIMEOUT:
-        pings.watchdog_us = value;
+        sbx_store_relaxed(&pings.watchdog_us, value);
         break;
     case SBX_NOTIFY_STOPPING:
         sbx_watch_end(pings.id);
         pings.id = 0;
-        pings.watchdog_us = UINT64_MAX; /* no ping begins it again */
+        sbx_store_relaxed(&pings.watchdog_us, UINT64_MAX); /* no ping begins it again */
         break;
     }
     sbx_store_release(&pings.is_busy, 0); /* order: release pings */

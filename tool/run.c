@@ -41,6 +41,7 @@ extern char **environ;
 
 enum {
     DELIVERY_GRACE_MS = 5000, /* after the program's end; what is not delivered then waits in the spool */
+    WATCH_SPOOL_MS = 500,     /* from then on the spool is watched; what comes before is found by looking */
     FIRST_LOOK_MS = 1000,     /* a program that could not be recorded has said so by then */
     EXIT_NOT_RUN = 126,       /* the command is there and cannot be run */
     EXIT_NOT_FOUND = 127,
@@ -207,15 +208,25 @@ static void look_whether_it_records(struct run *run, const struct sbx_child *chi
 /* Wait for the program's end, telling the courier of snapshots meanwhile. */
 static void attend(struct run *run, struct sbx_child *child)
 {
-    struct pollfd fds[2] = {{.fd = child->signal_fd, .events = POLLIN},
-                            {.fd = run->spool_watch.events, .events = POLLIN}};
-    bool has_looked = run->roster_number == 0;
+    struct pollfd fds[2] = {{.fd = child->signal_fd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+    bool has_looked = run->roster_number == 0, is_watched = false;
     while (!child->has_ended) {
         /* Without inotify a look every two seconds has to do. */
-        int timeout_ms = !has_looked ? FIRST_LOOK_MS : run->spool_watch.events < 0 ? 2000 : SBX_MEMORY_KILLS_EVERY_MS;
+        int timeout_ms = !is_watched                   ? WATCH_SPOOL_MS
+                         : !has_looked                 ? FIRST_LOOK_MS
+                         : run->spool_watch.events < 0 ? 2000
+                                                       : SBX_MEMORY_KILLS_EVERY_MS;
         int count = poll(fds, 2, timeout_ms);
         if (count < 0 && errno != EINTR) {
             break;
+        }
+        if (!is_watched && now_ms() - run->started_ms >= WATCH_SPOOL_MS) {
+            is_watched = true;
+            if (sbx_spool_watch_open(&run->spool_watch, run->spool_absolute)) {
+                on_consent(run);
+            }
+            fds[1].fd = run->spool_watch.events;
+            sbx_courier_call(run->courier);
         }
         if (count == 0) {
             sbx_child_look(child);
@@ -225,7 +236,9 @@ static void attend(struct run *run, struct sbx_child *child)
             look_whether_it_records(run, child);
         }
         sbx_child_on_signal(child);
-        look_at_spool(run);
+        if (is_watched) {
+            look_at_spool(run);
+        }
     }
 }
 
@@ -416,7 +429,6 @@ static void start_taker(struct run *run)
 static void start_courier(struct run *run, struct sbx_spool *spool)
 {
     struct sbx_redaction redaction;
-    sbx_spool_watch_open(&run->spool_watch, run->spool_absolute);
     sbx_policy_redaction(&run->policy, &redaction);
     run->courier =
         sbx_courier_start(spool, &redaction, run->options.delivery.server_url, run->options.delivery.token,
@@ -455,6 +467,8 @@ static int stay_on(struct run *run, struct sbx_spool *spool)
         return SBX_EXIT_FAILED; /* without it nobody knows whether anything may be sent */
     }
     start_taker(run);
+    sbx_spool_watch_prepare(&run->spool_watch, run->spool_absolute);
+    (void)sbx_spool_watch_open(&run->spool_watch, run->spool_absolute);
     start_courier(run, spool);
     if (run->courier == NULL || (run->follower != NULL && sbx_follower_start(run->follower) != 0)) {
         return SBX_EXIT_FAILED; /* what it finds then is there for the next who looks */
@@ -519,6 +533,7 @@ static int run_command(struct run *run, struct sbx_spool *spool)
             child.number_text = environment[i] + sizeof SBX_ENV_AUTOSTART;
         }
     }
+    sbx_spool_watch_prepare(&run->spool_watch, run->spool_absolute);
     run->started_ms = now_ms();
     result = sbx_child_start(&child, run->options.command, environment);
     if (result == 0) {

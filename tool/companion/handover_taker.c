@@ -24,13 +24,18 @@
 enum {
     LOOK_EVERY_MS = 1000, /* without inotify: a third of what an agent waits */
     BETWEEN_MS = 5,       /* so far apart at least are two looks, however often a process writes */
+    /* To let go of an inotify descriptor takes the kernel 20 ms (a grace period of its marks), which is longer than many a command
+     * lives. So there is none at first, and looks are taken by the clock. */
+    YOUNG_MS = 500,
+    LOOK_YOUNG_MS = 50,
 };
 
 struct sbx_handover_taker {
     pthread_t thread;
     const char *recordings;
     int folder;                           /* of recordings */
-    int watch;                            /* inotify; -1: none */
+    int watch;                            /* inotify; -1: none, or not yet */
+    uint64_t watch_from_ns;               /* when it is to be opened; UINT64_MAX: it was tried */
     int word;                             /* eventfd: it is over, or there is somebody to attend */
     int ended;                            /* eventfd: somebody has ended */
     uint32_t is_over, attends, child_pid; /* atomics; the last is whole when `attends` is set */
@@ -134,18 +139,35 @@ static int attend(struct sbx_handover_taker *taker)
     return due_ms;
 }
 
+/* What came before is seen by a look at all, which is the caller's. */
+static void begin_to_watch(struct sbx_handover_taker *taker)
+{
+    taker->watch_from_ns = UINT64_MAX;
+    taker->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (taker->watch >= 0 && inotify_add_watch(taker->watch, taker->recordings,
+                                               IN_MODIFY | IN_CREATE | IN_MOVE | IN_DELETE | IN_ONLYDIR) < 0) {
+        close(taker->watch);
+        taker->watch = -1;
+    }
+}
+
 static void *run(void *context)
 {
     struct sbx_handover_taker *taker = context;
     for (;;) {
         eventfd_t word;
         int due_ms = attend(taker);
+        if (taker->watch_from_ns != UINT64_MAX && sbx_now_ns() >= taker->watch_from_ns) {
+            begin_to_watch(taker);
+            look_at_all(taker);
+        }
         struct pollfd fds[3] = {
             {.fd = taker->word, .events = POLLIN},
             {.fd = taker->watch, .events = POLLIN},
             {.fd = taker->family != NULL ? sbx_attended_descriptor(taker->family) : -1, .events = POLLIN}};
-        if (taker->watch < 0 && (due_ms < 0 || due_ms > LOOK_EVERY_MS)) {
-            due_ms = LOOK_EVERY_MS;
+        int look_ms = taker->watch_from_ns != UINT64_MAX ? LOOK_YOUNG_MS : LOOK_EVERY_MS;
+        if (taker->watch < 0 && (due_ms < 0 || due_ms > look_ms)) {
+            due_ms = look_ms;
         }
         int ready = poll(fds, 3, due_ms);
         if (ready < 0 && errno != EINTR) {
@@ -201,12 +223,8 @@ struct sbx_handover_taker *sbx_handover_taker_start(const char *recordings, cons
     taker->folder = open(recordings, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     taker->word = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     taker->ended = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    taker->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (taker->watch >= 0 &&
-        inotify_add_watch(taker->watch, recordings, IN_MODIFY | IN_CREATE | IN_MOVE | IN_DELETE | IN_ONLYDIR) < 0) {
-        close(taker->watch);
-        taker->watch = -1;
-    }
+    taker->watch = -1;
+    taker->watch_from_ns = sbx_now_ns() + YOUNG_MS * UINT64_C(1000000);
     if (taker->folder < 0 || taker->word < 0 || taker->ended < 0 ||
         pthread_create(&taker->thread, NULL, run, taker) != 0) {
         release(taker);

@@ -6,11 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "consent.h"
 
-void sbx_spool_watch_open(struct sbx_spool_watch *watch, const char *path)
+static int64_t said_ns(const char *path)
+{
+    char consent[PATH_MAX + sizeof SBX_CONSENT_FILE];
+    struct stat status;
+    snprintf(consent, sizeof consent, "%s/" SBX_CONSENT_FILE, path);
+    return stat(consent, &status) == 0 ? status.st_mtim.tv_sec * INT64_C(1000000000) + status.st_mtim.tv_nsec : 0;
+}
+
+void sbx_spool_watch_prepare(struct sbx_spool_watch *watch, const char *path)
+{
+    *watch = (struct sbx_spool_watch){.events = -1, .root = -1, .said_ns = said_ns(path)};
+}
+
+bool sbx_spool_watch_open(struct sbx_spool_watch *watch, const char *path)
 {
     char raw[PATH_MAX + 8];
     snprintf(raw, sizeof raw, "%s/raw", path);
@@ -23,6 +37,7 @@ void sbx_spool_watch_open(struct sbx_spool_watch *watch, const char *path)
     if (watch->events >= 0) { /* what the user says */
         watch->root = inotify_add_watch(watch->events, path, IN_MOVED_TO | IN_DELETE);
     }
+    return said_ns(path) != watch->said_ns;
 }
 
 bool sbx_spool_watch_read(const struct sbx_spool_watch *watch, bool *has_said_out)
