@@ -250,11 +250,13 @@ static void test_a_long_message_is_looked_at_often_enough_however_wide_the_gap_i
     (void)state;
     assert_int_equal(recorded_process_run(child_reads_the_clock_with_wide_gaps), 0);
     struct sbx_snapshot *snapshot = recorded_process_snapshot();
-    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_SLOW_MESSAGE);
+    const struct sbx_trigger_entry *trigger = &snapshot->header.trigger;
+    assert_int_equal(trigger->kind, SBX_TRIGGER_SLOW_MESSAGE);
     unsigned looks = 0;
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *record = &snapshot->records[i];
-        bool is_of_it = stack_passes(snapshot, record->stack, (void *)handler_that_reads_the_clock);
+        bool is_of_it = record->thread == trigger->thread && record->end_ns > trigger->begin_ns &&
+                        record->end_ns <= trigger->end_ns; /* not by its stack: musl's own code has no unwind data */
         looks += is_of_it && record->kind == SBX_RECORD_ASYNC ? 1 + record->repeats : 0;
     }
     assert_true(looks >= 10);
