@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "capture_settings.h"
 #include "clock.h"
@@ -14,8 +13,7 @@
 enum {
     SILENT_PERCENT = 70,
     SLOW_PERCENT = 90,
-    SLOW_FROM_PERCENT = 60,
-    BUSY_MOST_MS = 100 /* how long the watch thread waits for one that pings at that moment */
+    SLOW_FROM_PERCENT = 60
 };
 
 static struct {
@@ -74,26 +72,26 @@ bool sbx_service_pings_are_awaited(void)
     return watchdog_us != 0 && watchdog_us != UINT64_MAX;
 }
 
-void sbx_service_pings_follow(uint64_t points)
+/* Of a thread that pings at this moment and one that says that pings cannot be seen, the later one ends the watch. */
+static void end_when_blind(void)
 {
-    bool is_blind = (points & SBX_POINTS_OF_PINGS) != SBX_POINTS_OF_PINGS;
-    sbx_store_relaxed(&pings.is_blind, is_blind); /* relaxed: its readers hold `is_busy`, or come before us */
-    if (!is_blind) {
-        return;
-    }
     uint32_t idle = 0;
-    for (int i = 0; !sbx_cas_acq_rel(&pings.is_busy, &idle, 1); i++) { /* order: acq_rel pings - one at a time */
-        if (i == BUSY_MOST_MS) {
-            return; /* that thread was stopped in there */
-        }
-        const struct timespec shortly = {0, 1000000};
-        nanosleep(&shortly, NULL);
-        idle = 0;
+    sbx_fence_seq_cst(); /* order: seq_cst pings - one of the two sees what the other stored before */
+    if (sbx_load_relaxed(&pings.is_blind) == 0 ||
+        !sbx_cas_acq_rel(&pings.is_busy, &idle, 1)) { /* order: acq_rel pings */
+        return;
     }
     sbx_watch_end(pings.id);
     pings.id = 0;
     pings.last_ns = 0;
     sbx_store_release(&pings.is_busy, 0); /* order: release pings */
+}
+
+void sbx_service_pings_follow(uint64_t points)
+{
+    bool is_blind = (points & SBX_POINTS_OF_PINGS) != SBX_POINTS_OF_PINGS;
+    sbx_store_relaxed(&pings.is_blind, is_blind); /* relaxed: the fence below */
+    end_when_blind();
 }
 
 static void told(enum sbx_notify_word word, uint64_t value)
@@ -104,7 +102,7 @@ static void told(enum sbx_notify_word word, uint64_t value)
     }
     switch (word) {
     case SBX_NOTIFY_PING:
-        if (sbx_load_relaxed(&pings.is_blind) == 0) { /* relaxed: see sbx_service_pings_follow() */
+        if (sbx_load_relaxed(&pings.is_blind) == 0) { /* relaxed: see end_when_blind() */
             on_ping();
         }
         break;
@@ -118,6 +116,7 @@ static void told(enum sbx_notify_word word, uint64_t value)
         break;
     }
     sbx_store_release(&pings.is_busy, 0); /* order: release pings */
+    end_when_blind();
 }
 
 void sbx_service_pings_look_at_environment(void)
