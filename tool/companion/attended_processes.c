@@ -291,13 +291,31 @@ void sbx_attended_see(struct sbx_attended *family, const char *name)
     look_at_young(family, member);
 }
 
+static void forget(struct sbx_attended *family, struct member *member)
+{
+    if (member->state == LIVES && member->descriptor >= 0) {
+        member->is_gone = true;
+    } else if (member->state != ENDED) {
+        drop(family, member);
+    }
+}
+
 void sbx_attended_forget(struct sbx_attended *family, const char *name)
 {
     struct member *member = find(family, name);
-    if (member != NULL && member->state == LIVES && member->descriptor >= 0) {
-        member->is_gone = true;
-    } else if (member != NULL && member->state != ENDED) {
-        drop(family, member);
+    if (member != NULL) {
+        forget(family, member);
+    }
+}
+
+void sbx_attended_forget_missing(struct sbx_attended *family)
+{
+    for (struct member *member = family->members, *next; member != NULL; member = next) {
+        next = member->next;
+        if (!member->is_gone && faccessat(family->options.folder, member->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+            errno == ENOENT) {
+            forget(family, member);
+        }
     }
 }
 

@@ -39,6 +39,9 @@ void sbx_attended_see(struct sbx_attended *family, const char *name);
 /* It has gone from there: its process ends, or has called exec. */
 void sbx_attended_forget(struct sbx_attended *family, const char *name);
 
+/* The same, of all whose recordings are not there any more: where nobody tells of each. */
+void sbx_attended_forget_missing(struct sbx_attended *family);
+
 /* Readable when somebody has ended. Stays the family's. */
 int sbx_attended_descriptor(const struct sbx_attended *family);
 

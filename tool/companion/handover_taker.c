@@ -60,6 +60,9 @@ static void look_at_all(struct sbx_handover_taker *taker)
         }
         return;
     }
+    if (taker->family != NULL) { /* before those are seen that came in their place, by exec */
+        sbx_attended_forget_missing(taker->family);
+    }
     for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
         if (is_recording(entry->d_name)) {
             (void)sbx_handover_serve(&taker->handovers, taker->folder, entry->d_name);

@@ -190,9 +190,8 @@ static void test_who_ends_well_is_told_of_when_it_has_ended_and_leaves_nothing(v
     assert_int_equal(snapshot_folder_count(fixture->raw, ""), 0);
 }
 
-static void test_a_process_that_calls_exec_many_times_is_one_member(void **state)
+static void call_exec_many_times(struct fixture *fixture, bool is_each_told)
 {
-    struct fixture *fixture = *state;
     struct process process = start(fixture, KEY, 0);
     sbx_attended_see(fixture->family, process.name);
     for (unsigned i = 0; i < 2000; i++) { /* more than there are descriptors */
@@ -203,7 +202,11 @@ static void test_a_process_that_calls_exec_many_times_is_one_member(void **state
         sbx_recording_name_print(&name, next);
         snprintf(path, sizeof path, "%s/%s", fixture->recordings, next);
         assert_int_equal(rename(process.path, path), 0);
-        sbx_attended_forget(fixture->family, process.name);
+        if (is_each_told) {
+            sbx_attended_forget(fixture->family, process.name);
+        } else {
+            sbx_attended_forget_missing(fixture->family);
+        }
         sbx_attended_see(fixture->family, next);
         (void)sbx_attended_step(fixture->family, &ended);
         strcpy(process.name, next);
@@ -213,6 +216,16 @@ static void test_a_process_that_calls_exec_many_times_is_one_member(void **state
     assert_int_equal(step_until(fixture, 1, 200), 1);
     assert_int_equal(snapshot_folder_count(fixture->raw, ""), 1);
     assert_int_not_equal(access(process.path, F_OK), 0);
+}
+
+static void test_a_process_that_calls_exec_many_times_is_one_member(void **state)
+{
+    call_exec_many_times(*state, true);
+}
+
+static void test_it_is_one_member_too_where_nobody_tells_what_went(void **state)
+{
+    call_exec_many_times(*state, false);
 }
 
 static void test_what_is_cut_short_or_empty_or_gone_costs_nothing(void **state)
@@ -270,6 +283,7 @@ int main(void)
         FAMILY_TEST(test_a_name_with_the_number_of_another_process_is_believed_by_its_lock),
         FAMILY_TEST(test_who_ends_well_is_told_of_when_it_has_ended_and_leaves_nothing),
         FAMILY_TEST(test_a_process_that_calls_exec_many_times_is_one_member),
+        FAMILY_TEST(test_it_is_one_member_too_where_nobody_tells_what_went),
         FAMILY_TEST(test_what_is_cut_short_or_empty_or_gone_costs_nothing),
         FAMILY_TEST(test_what_was_only_begun_goes_when_its_process_has_ended),
     };
