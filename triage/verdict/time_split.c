@@ -106,31 +106,49 @@ static void add_sampled_pause(struct splitter *splitter, const struct sbx_stall_
     add_pause(splitter, &wait, ns, false);
 }
 
-/* `ns` of neither CPU time nor measured wait, between records `first` and `last`: the blocked samples there, outside
- * measured waits, share it; without any it was spent ready but not running. */
-static void share_rest(struct splitter *splitter, size_t first, size_t last, double ns)
+/* Looks from outside, in no measured wait. */
+struct looks {
+    uint64_t asleep, running;
+};
+
+static struct looks count_looks(const struct splitter *splitter, size_t first, size_t last)
 {
     const struct sbx_time_split *split = splitter->split;
-    uint64_t blocked = 0, running = 0; /* looks */
+    struct looks looks = {0, 0};
     for (size_t i = first; i <= last; i++) {
         const struct sbx_stall_record *record = &splitter->records[i];
         if (record->kind == SBX_RECORD_BLOCKED &&
             sbx_waits_at(split->waits, split->wait_count, record->end_ns) == NULL) {
-            *(is_blocked_sample(record) ? &blocked : &running) += sbx_record_looks(record);
+            *(is_blocked_sample(record) ? &looks.asleep : &looks.running) += sbx_record_looks(record);
         }
     }
-    if (blocked == 0) {
-        splitter->split->runnable_ns += ns;
-        return;
-    }
-    double share = ns / (double)(blocked + running);
-    splitter->split->runnable_ns += share * (double)running;
+    return looks;
+}
+
+/* Each of the looks that met it asleep stands for `ns`. */
+static void add_sleeps(struct splitter *splitter, size_t first, size_t last, double ns)
+{
+    const struct sbx_time_split *split = splitter->split;
     for (size_t i = first; i <= last; i++) {
         const struct sbx_stall_record *record = &splitter->records[i];
         if (is_blocked_sample(record) && sbx_waits_at(split->waits, split->wait_count, record->end_ns) == NULL) {
-            add_sampled_pause(splitter, record, share * (double)sbx_record_looks(record));
+            add_sampled_pause(splitter, record, ns * (double)sbx_record_looks(record));
         }
     }
+}
+
+/* `ns` of neither CPU time nor measured wait, between records `first` and `last`: the blocked samples there, outside
+ * measured waits, share it; without any it was spent ready but not running. */
+static void share_rest(struct splitter *splitter, size_t first, size_t last, double ns)
+{
+    struct looks looks = count_looks(splitter, first, last);
+    if (looks.asleep == 0) {
+        splitter->split->runnable_ns += ns;
+        return;
+    }
+    double share = ns / (double)(looks.asleep + looks.running);
+    splitter->split->runnable_ns += share * (double)looks.running;
+    add_sleeps(splitter, first, last, share);
 }
 
 /* The span between two readings of the CPU clock. */
@@ -236,25 +254,18 @@ enum {
  * thread asleep in one share all of `ns`. False: there are too few of them. */
 static bool share_among_sleeps(struct splitter *splitter, double ns)
 {
-    const struct sbx_time_split *split = splitter->split;
-    uint64_t looks = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < splitter->record_count; i++) {
-            const struct sbx_stall_record *record = &splitter->records[i];
-            if (!is_blocked_sample(record) || record->end_ns <= split->interval.begin_ns ||
-                sbx_waits_at(split->waits, split->wait_count, record->end_ns) != NULL) {
-                continue;
-            }
-            if (pass == 0) {
-                looks += sbx_record_looks(record);
-            } else {
-                add_sampled_pause(splitter, record, ns * (double)sbx_record_looks(record) / (double)looks);
-            }
-        }
-        if (looks < SLEEP_LOOKS_MIN) {
-            return false;
-        }
+    size_t first = 0;
+    while (first < splitter->record_count && splitter->records[first].end_ns <= splitter->split->interval.begin_ns) {
+        first++;
     }
+    if (first == splitter->record_count) {
+        return false;
+    }
+    struct looks looks = count_looks(splitter, first, splitter->record_count - 1);
+    if (looks.asleep < SLEEP_LOOKS_MIN) {
+        return false;
+    }
+    add_sleeps(splitter, first, splitter->record_count - 1, ns / (double)looks.asleep);
     return true;
 }
 
