@@ -408,8 +408,8 @@ static unsigned connections_of(const struct sbx_server_options *options)
     rlim_t own = OWN_DESCRIPTORS + 2 * workers_of(options);
     rlim_t room = limit.rlim_cur > own + CONNECTIONS_MIN ? limit.rlim_cur - own : CONNECTIONS_MIN;
     unsigned connections = room < CONNECTIONS_MAX ? (unsigned)room : CONNECTIONS_MAX;
-    sbx_operator_log(&options->log, SBX_LOG_INFO, "server", (struct sbx_log_subject){0},
-                     "at most %u connections at a time (%ju descriptors)", connections, (uintmax_t)limit.rlim_cur);
+    sbx_operator_log(&options->log, SBX_LOG_INFO, "server", "at most %u connections at a time (%ju descriptors)",
+                     connections, (uintmax_t)limit.rlim_cur);
     return connections;
 }
 

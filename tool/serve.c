@@ -147,8 +147,8 @@ static void print_address(const struct sbx_server_options *server_options, uint1
     const char *listen = server_options->listen;
     const char *colon = strrchr(listen, ':');
     int host_length = colon == NULL ? (int)strlen(listen) : (int)(colon - listen);
-    sbx_operator_log(&server_options->log, SBX_LOG_INFO, "server", (struct sbx_log_subject){0},
-                     "listening on http://%.*s:%u/ (data in %s)", host_length, listen, port, server_options->data_dir);
+    sbx_operator_log(&server_options->log, SBX_LOG_INFO, "server", "listening on http://%.*s:%u/ (data in %s)",
+                     host_length, listen, port, server_options->data_dir);
 }
 
 static int serve_until_signal(const struct sbx_server_options *server_options)
@@ -175,7 +175,7 @@ static int serve_until_signal(const struct sbx_server_options *server_options)
     do {
         result = sigwait(&ends, &signal_number);
     } while (result == EINTR);
-    sbx_operator_log(&server_options->log, SBX_LOG_INFO, "server", (struct sbx_log_subject){0}, "%s, stopping",
+    sbx_operator_log(&server_options->log, SBX_LOG_INFO, "server", "%s, stopping",
                      signal_number == SIGINT ? "interrupted" : "asked to end");
     sbx_server_stop(server);
     return SBX_EXIT_DONE;

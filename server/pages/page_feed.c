@@ -2,19 +2,15 @@
 /* page_feed.c - what changed, for readers of feeds. */
 #include "pages.h"
 
-#include <time.h>
-
 #include "feed.html.h"
 #include "page_parts.h"
 #include "regression.h"
+#include "wall_clock.h"
 
 static void put_time(struct sbx_fill *at, int64_t ms)
 {
-    char text[32] = "";
-    struct tm utc;
-    time_t seconds = (time_t)(ms / 1000);
-    if (gmtime_r(&seconds, &utc))
-        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char text[SBX_WALL_CLOCK_BYTES];
+    sbx_wall_clock_print(ms, text);
     sbx_fill_text(at, text);
 }
 

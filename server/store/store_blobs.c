@@ -24,9 +24,9 @@ static void note(struct sbx_store *store, int result, const char *why)
     if (atomic_exchange(&store->has_blob_trouble, is_trouble) == is_trouble)
         return;
     if (is_trouble)
-        sbx_operator_log(store->log, SBX_LOG_WARNING, "blobs", (struct sbx_log_subject){0}, "blobs: %s", why);
+        sbx_operator_log(store->log, SBX_LOG_WARNING, "blobs", "blobs: %s", why);
     else
-        sbx_operator_log(store->log, SBX_LOG_INFO, "blobs", (struct sbx_log_subject){0}, "blobs are there again");
+        sbx_operator_log(store->log, SBX_LOG_INFO, "blobs", "blobs are there again");
 }
 
 int sbx_store_use_blobs(struct sbx_store *store, struct sbx_blobs *blobs, const struct sbx_operator_log *log)

@@ -83,8 +83,7 @@ static void keep_up(struct sbx_token_ring *ring)
         return;
     ring->looked_s = now_s;
     if (renew(ring, why, sizeof(why)) < 0)
-        sbx_operator_log(ring->log, SBX_LOG_WARNING, "tokens", (struct sbx_log_subject){0},
-                         "%s; the tokens of before stand", why);
+        sbx_operator_log(ring->log, SBX_LOG_WARNING, "tokens", "%s; the tokens of before stand", why);
 }
 
 int sbx_token_ring_create(const char *path, const struct sbx_operator_log *log, struct sbx_token_ring **ring_out,

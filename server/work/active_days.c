@@ -65,10 +65,10 @@ static void say(struct sbx_active_days *days, int result)
     if (!is_news)
         return;
     if (result < 0)
-        sbx_operator_log(days->log, SBX_LOG_WARNING, "machine-days", (struct sbx_log_subject){0},
+        sbx_operator_log(days->log, SBX_LOG_WARNING, "machine-days",
                          "machine-days could not be stored: %s; it is tried again", strerror(-result));
     else
-        sbx_operator_log(days->log, SBX_LOG_WARNING, "machine-days", (struct sbx_log_subject){0},
+        sbx_operator_log(days->log, SBX_LOG_WARNING, "machine-days",
                          "machine-days of more than %d applications and versions a day are not counted",
                          SBX_ACTIVE_ROWS_OF_DAY);
 }

@@ -48,11 +48,10 @@ static bool pause_for(struct sbx_ager *ager, int64_t ms)
 static void say(const struct sbx_ager *ager, const char *what, uint64_t count, int result)
 {
     if (result < 0)
-        sbx_operator_log(ager->boxes.log, SBX_LOG_WARNING, "ageing", (struct sbx_log_subject){0},
-                         "ageing %s: %s; it is tried again", what, strerror(-result));
+        sbx_operator_log(ager->boxes.log, SBX_LOG_WARNING, "ageing", "ageing %s: %s; it is tried again", what,
+                         strerror(-result));
     else if (count != 0)
-        sbx_operator_log(ager->boxes.log, SBX_LOG_INFO, "ageing", (struct sbx_log_subject){0}, "%llu %s aged out",
-                         (unsigned long long)count, what);
+        sbx_operator_log(ager->boxes.log, SBX_LOG_INFO, "ageing", "%llu %s aged out", (unsigned long long)count, what);
 }
 
 static void forget_rendering(void *context, const uint8_t id[SBX_ID_BYTES])

@@ -311,7 +311,7 @@ char *sbx_change_event_otlp(const struct sbx_change_event *event)
 
 static void say(const struct sbx_change_watch *watch, const char *what, const char *why)
 {
-    sbx_operator_log(watch->settings.say, SBX_LOG_WARNING, "changes", (struct sbx_log_subject){0}, "%s: %s", what, why);
+    sbx_operator_log(watch->settings.say, SBX_LOG_WARNING, "changes", "%s: %s", what, why);
 }
 
 /* Tell one event; returns whether there was one, and it is no longer due. */

@@ -136,8 +136,8 @@ static void note_taken(void *context)
 static void say(struct sbx_symbol_fetcher *fetcher, const struct sbx_missing_row *row, const char *words)
 {
     struct sbx_log_subject subject = {row ? "build_id" : NULL, row ? row->build_id : NULL};
-    sbx_operator_log(fetcher->settings.log, SBX_LOG_WARNING, "debuginfod", subject, "%s: %s%s%s%s", fetcher->url,
-                     row ? row->build_id : "", row && *row->name ? " " : "", row ? row->name : "", words);
+    sbx_operator_log_of(fetcher->settings.log, SBX_LOG_WARNING, "debuginfod", subject, "%s: %s%s%s%s", fetcher->url,
+                        row ? row->build_id : "", row && *row->name ? " " : "", row ? row->name : "", words);
 }
 
 /* The file goes the way of those that people send. Returns whether it need not be fetched again soon. */

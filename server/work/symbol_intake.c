@@ -47,7 +47,7 @@ static void announce(struct sbx_symbol_intake *intake, const uint8_t *build_id, 
     if (is_of_one)
         answer->stalls = lacking;
     if (result < 0) /* the symbols are there: the next start finds them */
-        sbx_operator_log(intake->settings.log, SBX_LOG_WARNING, "symbols", (struct sbx_log_subject){0},
+        sbx_operator_log(intake->settings.log, SBX_LOG_WARNING, "symbols",
                          "symbols came, stalls wait for the next start: %s", strerror(-result));
     sbx_triager_symbols_came(intake->settings.triager, answer->is_runtime ? NULL : build_id, bytes);
 }
@@ -96,8 +96,8 @@ static bool is_store_troubled(struct sbx_symbol_intake *intake, struct sbx_symbo
     if (sbx_symbol_store_trouble(upload->symbols, words, sizeof(words)) == SBX_STORE_IS_WELL)
         return false;
     if (strcmp(words, intake->said) != 0)
-        sbx_operator_log(intake->settings.log, SBX_LOG_WARNING, "symbols", (struct sbx_log_subject){0},
-                         "symbols that were sent are not taken: %s", words);
+        sbx_operator_log(intake->settings.log, SBX_LOG_WARNING, "symbols", "symbols that were sent are not taken: %s",
+                         words);
     memcpy(intake->said, words, sizeof(words));
     sbx_intake_put_off(&upload->answer, AGAIN_FULL_S, "the store of symbols does not answer, or has no room");
     return true;

@@ -26,7 +26,7 @@ static int64_t patience_ms(const struct sbx_triager *triager)
 
 static void say(const struct sbx_triager *triager, enum sbx_log_level level, const char *what, const char *more)
 {
-    sbx_operator_log(triager->settings.log, level, "symbols", (struct sbx_log_subject){0}, "symbols: %s%s", what, more);
+    sbx_operator_log(triager->settings.log, level, "symbols", "symbols: %s%s", what, more);
 }
 
 /* ---- what workers say ---- */

@@ -104,9 +104,9 @@ struct sbx_symbolizer *sbx_symbol_sources_renew(struct sbx_symbol_sources *sourc
     for (size_t i = 0; i < sources->index_count; i++) {
         int result = sbx_symbolizer_add_index(sources->symbolizer, sources->indexes[i].path);
         if (result < 0 && result != -ENOENT)
-            sbx_operator_log(sources->log, SBX_LOG_WARNING, "symbols",
-                             (struct sbx_log_subject){"path", sources->indexes[i].path}, "%s: %s",
-                             sources->indexes[i].path, strerror(-result));
+            sbx_operator_log_of(sources->log, SBX_LOG_WARNING, "symbols",
+                                (struct sbx_log_subject){"path", sources->indexes[i].path}, "%s: %s",
+                                sources->indexes[i].path, strerror(-result));
     }
     return sources->symbolizer;
 }

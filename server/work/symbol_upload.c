@@ -57,7 +57,7 @@ void sbx_intake_count(struct sbx_symbol_intake *intake, const struct sbx_intake_
     sbx_metrics_add(intake->settings.metrics, (enum sbx_metric)(SBX_METRIC_SYMBOLS_ADDED + (unsigned)answer->outcome),
                     1);
     if (answer->outcome == SBX_INTAKE_DIFFERENT)
-        sbx_operator_log(
+        sbx_operator_log_of(
             intake->settings.log, SBX_LOG_WARNING, "symbols", (struct sbx_log_subject){"build_id", answer->build_id},
             "symbols of build-id %s were sent that differ from those that are here, which stay", answer->build_id);
 }

@@ -24,8 +24,8 @@ void sbx_triage_log(const struct sbx_triager *triager, const uint8_t id[SBX_ID_B
 {
     char text[SBX_ID_TEXT_BYTES];
     sbx_id_print(id, text);
-    sbx_operator_log(triager->settings.log, SBX_LOG_WARNING, "triage", (struct sbx_log_subject){"snapshot", text},
-                     "snapshot %s: %s: %s", text, what, why);
+    sbx_operator_log_of(triager->settings.log, SBX_LOG_WARNING, "triage", (struct sbx_log_subject){"snapshot", text},
+                        "snapshot %s: %s: %s", text, what, why);
 }
 
 static void count(struct sbx_triager *triager, enum sbx_metric metric)

@@ -33,8 +33,8 @@ static int end(void **state)
 
 static void say_a_build_id(const char *build_id)
 {
-    sbx_operator_log(&lines, SBX_LOG_WARNING, "symbols", (struct sbx_log_subject){"build_id", build_id},
-                     "symbols of build-id %s differ", build_id);
+    sbx_operator_log_of(&lines, SBX_LOG_WARNING, "symbols", (struct sbx_log_subject){"build_id", build_id},
+                        "symbols of build-id %s differ", build_id);
 }
 
 static void test_a_line_for_people_is_a_sentence(void **state)
@@ -68,7 +68,7 @@ static void test_without_a_subject_there_is_no_member_of_it(void **state)
 {
     (void)state;
     lines.is_json = true;
-    sbx_operator_log(&lines, SBX_LOG_INFO, "ageing", (struct sbx_log_subject){0}, "%d stalls aged out", 7);
+    sbx_operator_log(&lines, SBX_LOG_INFO, "ageing", "%d stalls aged out", 7);
     assert_string_equal(strchr(said, ','),
                         ",\"level\":\"info\",\"part\":\"ageing\",\"message\":\"7 stalls aged out\"}\n");
 }
@@ -91,7 +91,7 @@ static void test_what_is_too_long_is_cut_and_the_line_is_whole(void **state)
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     lines.is_json = true;
-    sbx_operator_log(&lines, SBX_LOG_INFO, "server", (struct sbx_log_subject){0}, "%s", text);
+    sbx_operator_log(&lines, SBX_LOG_INFO, "server", "%s", text);
     assert_true(said_bytes < 1200);
     assert_string_equal(said + said_bytes - 4, "x\"}\n");
 }
@@ -100,8 +100,8 @@ static void test_a_silent_log_is_silent(void **state)
 {
     (void)state;
     struct sbx_operator_log silent = {.is_json = true};
-    sbx_operator_log(&silent, SBX_LOG_INFO, "server", (struct sbx_log_subject){0}, "never");
-    sbx_operator_log(NULL, SBX_LOG_INFO, "server", (struct sbx_log_subject){0}, "never");
+    sbx_operator_log(&silent, SBX_LOG_INFO, "server", "never");
+    sbx_operator_log(NULL, SBX_LOG_INFO, "server", "never");
     fflush(lines.out);
     assert_int_equal(said_bytes, 0);
 }
