@@ -167,11 +167,12 @@ struct sbx_control_page *stalling_control(struct sbx_recording_header *header)
     return (struct sbx_control_page *)(void *)((char *)header + SBX_CONTROL_AT);
 }
 
+enum {
+    PATIENCE_MS = 60000
+};
+
 bool stalling_order(struct sbx_recording_header *header, const struct sbx_capture_settings *wanted)
 {
-    enum {
-        PATIENCE_MS = 60000
-    };
     struct sbx_control_page *control = stalling_control(header);
     control->wanted = *wanted;
     /* order: release control.generation - `wanted` is whole */
@@ -185,4 +186,14 @@ bool stalling_order(struct sbx_recording_header *header, const struct sbx_captur
         stalling_pause_ms(2);
     }
     return false;
+}
+
+void stalling_spend_until_shed(const struct sbx_overhead *overhead, void (*spend)(void))
+{
+    const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
+    uint64_t begin_ms = stalling_now_ms();
+    while ((sbx_load_relaxed(&overhead->shed) & points) != points && stalling_now_ms() - begin_ms < PATIENCE_MS) {
+        spend();
+    }
+    stalling_expect((overhead->shed & points) == points, "the allocation points are shed");
 }

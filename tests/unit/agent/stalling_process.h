@@ -41,5 +41,7 @@ struct sbx_control_page *stalling_control(struct sbx_recording_header *header);
 /* As `stallbox ctl` does it: returns once the watch thread has taken it over. False: it did not within a minute. */
 bool stalling_order(struct sbx_recording_header *header, const struct sbx_capture_settings *wanted);
 uint64_t stalling_now_ms(void);
+/* Spend, until the governor has shed the allocation points. That it does so within a minute is expected. */
+void stalling_spend_until_shed(const struct sbx_overhead *overhead, void (*spend)(void));
 
 #endif

@@ -16,10 +16,6 @@
 #include "order.h"
 #include "stalling_process.h"
 
-enum {
-    PATIENCE_MS = 60000
-};
-
 /* The pointers are volatile, or the compiler takes a malloc whose memory is freed for none. */
 static void allocate(int times)
 {
@@ -45,6 +41,11 @@ static bool order(struct sbx_recording_header *header, uint32_t permille, bool e
     return stalling_order(header, &wanted);
 }
 
+static void allocate_for_a_while(void)
+{
+    allocate_for_ms(100);
+}
+
 static void child_allocates_all_the_time(void)
 {
     struct stallbox_options options = stalling_options();
@@ -53,11 +54,7 @@ static void child_allocates_all_the_time(void)
     struct sbx_recording_header *header = stalling_own_recording();
     struct sbx_overhead *overhead = &header->overhead;
     const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
-    uint64_t begin_ms = stalling_now_ms();
-    while ((sbx_load_relaxed(&overhead->shed) & points) != points && stalling_now_ms() - begin_ms < PATIENCE_MS) {
-        allocate_for_ms(100);
-    }
-    stalling_expect((overhead->shed & points) == points, "the allocation points are shed");
+    stalling_spend_until_shed(overhead, allocate_for_a_while);
     stalling_expect(overhead->changes >= 2 && overhead->budget_permille == 1, "and it is told");
     stalling_expect(overhead->calls_ns > 0 && overhead->watch_ns > 0 && overhead->application_ns > 0,
                     "with what it cost");
@@ -114,6 +111,17 @@ static void *accept_one(void *listener)
     return NULL;
 }
 
+static int zeros;
+
+static void read_and_allocate(void)
+{
+    for (int i = 0; i < 200; i++) {
+        char byte;
+        stalling_expect(pread(zeros, &byte, 1, 0) == 1, "a byte");
+        allocate(30);
+    }
+}
+
 /* Its reads from a file cost a good part of it, and its clients' questions would be such reads. */
 static void child_waits_for_clients_while_it_reads(void)
 {
@@ -121,20 +129,12 @@ static void child_waits_for_clients_while_it_reads(void)
     options.max_cpu_permille = 1;
     stalling_start(&options);
     struct sbx_overhead *overhead = &stalling_own_recording()->overhead;
-    const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
-    int listener = socket(AF_INET, SOCK_STREAM, 0), zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     pthread_t thread;
     stalling_expect(zeros >= 0 && listen(listener, 1) == 0, "a listener");
     stalling_expect(pthread_create(&thread, NULL, accept_one, (void *)(intptr_t)listener) == 0, "a thread");
-    uint64_t begin_ms = stalling_now_ms();
-    while ((sbx_load_relaxed(&overhead->shed) & points) != points && stalling_now_ms() - begin_ms < PATIENCE_MS) {
-        for (int i = 0; i < 200; i++) {
-            char byte;
-            stalling_expect(pread(zeros, &byte, 1, 0) == 1, "a byte");
-            allocate(30);
-        }
-    }
-    stalling_expect((overhead->shed & points) == points, "the allocation points are shed");
+    stalling_spend_until_shed(overhead, read_and_allocate);
     stalling_expect((overhead->shed & SBX_POINTS_OF_CLIENTS) == 0, "and none that sees a client");
     stallbox_stop(5000);
 }
@@ -145,6 +145,13 @@ static void test_a_process_that_waits_for_clients_keeps_the_points_that_see_them
     stalling_process_run(child_waits_for_clients_while_it_reads);
 }
 
+static void answer_slowly(void)
+{
+    stallbox_message_begin(1);
+    allocate_for_ms(900);
+    stallbox_message_end();
+}
+
 /* Each of its messages is open for longer than note_ms (500): there is hardly a second without a stall in the making. */
 static void child_answers_slowly_all_the_time(void)
 {
@@ -152,14 +159,7 @@ static void child_answers_slowly_all_the_time(void)
     options.max_cpu_permille = 1;
     stalling_start(&options);
     struct sbx_overhead *overhead = &stalling_own_recording()->overhead;
-    const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
-    uint64_t begin_ms = stalling_now_ms();
-    while ((sbx_load_relaxed(&overhead->shed) & points) != points && stalling_now_ms() - begin_ms < PATIENCE_MS) {
-        stallbox_message_begin(1);
-        allocate_for_ms(900);
-        stallbox_message_end();
-    }
-    stalling_expect((overhead->shed & points) == points, "the allocation points are shed");
+    stalling_spend_until_shed(overhead, answer_slowly);
     stallbox_stop(5000);
 }
 

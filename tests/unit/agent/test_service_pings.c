@@ -18,7 +18,6 @@
 #include "stalling_process.h"
 
 enum {
-    PATIENCE_MS = 60000,
     WATCHDOG_MS = 1000,
     SILENCE_MS = 3000
 };
@@ -62,25 +61,25 @@ static void ping_for_ms(uint64_t ms)
     }
 }
 
+static void ping_and_allocate(void)
+{
+    ping();
+    for (int i = 0; i < 20000; i++) {
+        char byte;
+        void *volatile memory = malloc(32); /* volatile, or the compiler takes it for none */
+        if (i % 30 == 0) {
+            recv(manager, &byte, 1, MSG_DONTWAIT);
+        }
+        free(memory);
+    }
+}
+
 /* Its pings go by calls that cost a good part of it. */
 static void child_pings_over_its_budget(void)
 {
     begin_service(1);
     struct sbx_overhead *overhead = &stalling_own_recording()->overhead;
-    const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
-    uint64_t begin_ms = stalling_now_ms();
-    while ((sbx_load_relaxed(&overhead->shed) & points) != points && stalling_now_ms() - begin_ms < PATIENCE_MS) {
-        ping();
-        for (int i = 0; i < 20000; i++) {
-            char byte;
-            void *volatile memory = malloc(32); /* volatile, or the compiler takes it for none */
-            if (i % 30 == 0) {
-                recv(manager, &byte, 1, MSG_DONTWAIT);
-            }
-            free(memory);
-        }
-    }
-    stalling_expect((overhead->shed & points) == points, "the allocation points are shed");
+    stalling_spend_until_shed(overhead, ping_and_allocate);
     stalling_expect((overhead->shed & SBX_POINTS_OF_PINGS) == 0, "and none that sees a ping");
     stallbox_stop(5000);
 }
