@@ -17,10 +17,6 @@ static const struct {
     {" IS NOT ?", " IS DISTINCT FROM ?"},
     {"o.tenant IS s.tenant", "o.tenant IS NOT DISTINCT FROM s.tenant"},
     {"TOTAL(unnamed)", "COALESCE(SUM(unnamed), 0)"},
-    /* Who was met is bytes here: of a build its number. */
-    {"SELECT 2, s.place, s.build FROM", "SELECT 2, s.place, int8send(s.build) FROM"},
-    {"ON c.num = m.who", "ON int8send(c.num) = m.who"},
-    {"ON b.num = o.who", "ON int8send(b.num) = o.who"},
 };
 
 static const struct {

@@ -12,6 +12,7 @@
 
 #include "duration_sketch.h"
 #include "interval.h"
+#include "machine_sample.h"
 #include "names.h"
 #include "blobs.h"
 #include "sql_postgres.h"
@@ -224,6 +225,19 @@ static uint32_t bounded(uint32_t claimed)
     return claimed < WEIGHT_MAX ? claimed : WEIGHT_MAX;
 }
 
+/* By which hashes the sums know its process and its machine. */
+static int bind_hashes(struct sbx_statement *statement, const struct sbx_stall *stall)
+{
+    int64_t process = 0, machine = 0;
+    int result = sbx_machine_hash(stall->session_id, &process);
+    machine = process;
+    if (result == 0 && stall->has_rotating_id)
+        result = sbx_machine_hash(stall->rotating_id, &machine);
+    sbx_bind_integer(statement, 15, process);
+    sbx_bind_integer(statement, 16, machine);
+    return result;
+}
+
 /* `key`: under which its bytes lie outside; NULL: they are to lie here. */
 static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
                        int64_t received_ms, const char *key)
@@ -258,7 +272,9 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
     if (duration_of(stall) > 0)
         sbx_bind_integer(statement, 13, sbx_duration_bucket(duration_of(stall)));
     sbx_bind_integer(statement, 14, (int64_t)sbx_stall_tenant(stall));
-    result = sbx_store_step(statement);
+    result = bind_hashes(statement, stall);
+    if (result == 0)
+        result = sbx_store_step(statement);
     if (result < 0)
         return result;
 

@@ -230,6 +230,9 @@ int sbx_store_put_failure(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
 void sbx_store_set_min_machines(struct sbx_store *store, uint32_t machines);
 uint32_t sbx_store_min_machines(const struct sbx_store *store);
 
+/* So many rows are read at most for a count of distinct machines that nobody keeps (machine_sample.h). Before anybody reads. */
+void sbx_store_set_sample_rows(struct sbx_store *store, uint32_t rows);
+
 /* Newest first; `issue` NULL: of all; `before_seq` 0: from the newest on. */
 int sbx_store_snapshots(const struct sbx_store_view *view, const uint8_t *issue, int64_t before_seq,
                         struct sbx_snapshot_row *rows, size_t max, size_t *count_out);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_compare.c - the issues of two spans side by side. */
+/* store_compare.c - the issues of two spans side by side.
+ *
+ * Stalls and machine-days are read from the sums, a row for each place, day and build. Machines that are met in several of these are one: they
+ * are counted among a sample, of each issue and of all (machine_sample.h), whose size does not depend on how many there are. */
 #include "store_compare.h"
 
 #include <errno.h>
@@ -63,19 +66,19 @@ static struct sbx_compared_issue *row_of(struct table *table, size_t sorted, int
     return row;
 }
 
+/* What the sums have of the issues of one side. Its machines are those of each day and build for now: an upper bound. */
 static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_issue_span *span, int side,
                      struct table *table)
 {
     static const char sql[] =
-        "SELECT i.num, i.id, t.machines, u.hits, u.weight, u.variance, CASE WHEN ?3 = '' THEN EXISTS(SELECT 1 FROM"
+        "SELECT i.num, i.id, u.machines, u.hits, u.weight, u.variance, CASE WHEN ?3 = '' THEN EXISTS(SELECT 1 FROM"
         " place q JOIN fact f ON f.place = q.num WHERE q.issue = i.num AND f.day BETWEEN 0 AND ?1 - 1) ELSE"
         " EXISTS(SELECT 1 FROM place q JOIN met o ON o.kind = 2"
-        " AND o.of = q.num JOIN build b ON b.num = o.who WHERE q.issue = i.num AND b.rank < ?7) END"
-        " FROM (SELECT p.issue AS issue, COUNT(DISTINCT m.who) AS machines FROM " PLACES_SEEN
-        " JOIN met_day m ON m.place = p.num WHERE " IN_SPAN(
-            "m") " GROUP BY p.issue ORDER BY 2 DESC LIMIT ?6) t JOIN issue i ON i.num = t.issue JOIN (SELECT q.issue AS"
-                 " issue, SUM(f.hits) AS hits, SUM(f.weight) AS weight, SUM(f.variance) AS variance FROM place q JOIN"
-                 " fact f ON f.place = q.num WHERE " IN_SPAN("f") " GROUP BY q.issue) u ON u.issue = t.issue";
+        " AND o.of = q.num JOIN build b ON b.num = o.who WHERE q.issue = i.num AND b.rank < ?7) END, u.facts"
+        " FROM (SELECT p.issue AS issue, SUM(f.hits) AS hits, SUM(f.weight) AS weight, SUM(f.variance) AS variance,"
+        " SUM(f.machines) AS machines, COUNT(*) AS facts FROM " PLACES_SEEN
+        " JOIN fact f ON f.place = p.num WHERE " IN_SPAN(
+            "f") " GROUP BY p.issue ORDER BY 5 DESC LIMIT ?6) u JOIN issue i ON i.num = u.issue";
     struct sbx_statement *statement = NULL;
     size_t sorted = table->count;
     int result = prepare(store, sql, span, app, &statement);
@@ -92,6 +95,7 @@ static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_iss
             double weight = (double)row->weight[side];
             row->size[side] = weight > 0 ? weight * weight / (weight + sbx_column_real(statement, 5)) : 0;
             row->was_before |= side == SBX_COMPARED_BASE || (int)sbx_column_integer(statement, 6) != 0;
+            row->facts[side] = sbx_column_integer(statement, 7);
         }
     }
     sbx_statement_finalize(statement);
@@ -99,17 +103,93 @@ static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_iss
     return result;
 }
 
-static int count_machines(struct sbx_store *store, uint64_t app, const struct sbx_issue_span *span, int64_t *count_out)
+/* ---- distinct machines ---- */
+
+/* Those of a fact that are in a sample: a range of the key for each. The pluses keep SQLite from taking a range of days for one. */
+#define SAMPLE_OF_FACT \
+    " CROSS JOIN met_day m WHERE m.place = +f.place AND m.day = +f.day AND m.build = +f.build AND m.who <= ?7"
+
+static const char issue_machines_sql[] =
+    "SELECT COUNT(DISTINCT m.who) FROM place p CROSS JOIN fact f" SAMPLE_OF_FACT
+    " AND p.issue = ?6 AND f.place = p.num AND ?4 IS NOT NULL AND ?5 IS NOT NULL AND " IN_SPAN("f");
+
+/* `statement`: issue_machines_sql with its span. */
+static int count_issue(struct sbx_statement *statement, int64_t issue, int level, int64_t *count_out)
+{
+    sbx_bind_integer(statement, 6, issue);
+    sbx_bind_integer(statement, 7, sbx_sample_last(level));
+    int result = sbx_store_step(statement);
+    if (result > 0)
+        *count_out = sbx_column_integer(statement, 0) << level;
+    sbx_statement_reset(statement);
+    return result > 0 ? 0 : result < 0 ? result : -EIO;
+}
+
+/* At which level an issue's machines are counted, of both sides alike. One that a good part of all met is sampled as these are: its count and
+ * theirs are of the same machines then. */
+static int level_of_issue(const struct sbx_store *store, const struct sbx_compared_issue *row,
+                          const struct sbx_machines *all)
+{
+    enum {
+        NEAR = 3
+    };
+    int64_t most = row->machines[0] > row->machines[1] ? row->machines[0] : row->machines[1];
+    int level = sbx_sample_level(most, sbx_store_sample_issue_rows(store));
+    for (int side = 0; side < SBX_COMPARED_SIDES; side++)
+        if (all[side].level > level && all[side].level <= level + NEAR)
+            level = all[side].level;
+    return level;
+}
+
+static int count_issues(struct sbx_store *store, const struct sbx_issue_span *spans, struct table *table,
+                        const struct sbx_machines *all)
+{
+    struct sbx_statement *statements[SBX_COMPARED_SIDES] = {NULL, NULL};
+    int result = 0;
+    for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++)
+        result = prepare(store, issue_machines_sql, &spans[side], 0, &statements[side]);
+    for (size_t i = 0; i < table->count && result == 0; i++) {
+        struct sbx_compared_issue *row = &table->rows[i];
+        if (row->facts[0] <= 1 && row->facts[1] <= 1)
+            continue; /* nobody is counted twice */
+        row->level = level_of_issue(store, row, all);
+        for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++)
+            if (row->machines[side] > 0)
+                result = count_issue(statements[side], row->num, row->level, &row->machines[side]);
+    }
+    for (int side = 0; side < SBX_COMPARED_SIDES; side++)
+        sbx_statement_finalize(statements[side]);
+    return result;
+}
+
+/* Of any issue. */
+static int read_machines(struct sbx_store *store, uint64_t app, const struct sbx_issue_span *span,
+                         struct sbx_machines *machines_out)
 {
     struct sbx_statement *statement = NULL;
+    int64_t rows = 0;
+    *machines_out = (struct sbx_machines){0};
     int result = prepare(store,
-                         "SELECT COUNT(DISTINCT m.who) FROM app a JOIN met_day m ON m.place = -a.num WHERE " APP_IS_SEEN
-                         " AND " IN_SPAN("m"),
+                         "SELECT SUM(f.machines) FROM app a JOIN fact f ON f.place = -a.num WHERE " APP_IS_SEEN
+                         " AND " IN_SPAN("f"),
                          span, app, &statement);
     if (result == 0 && (result = sbx_store_step(statement)) > 0)
-        *count_out = sbx_column_integer(statement, 0);
+        rows = sbx_column_integer(statement, 0);
     sbx_statement_finalize(statement);
-    return result < 0 ? result : 0;
+    if (result <= 0)
+        return result;
+    machines_out->level = sbx_sample_level(rows, sbx_store_sample_rows(store));
+    result = prepare(store,
+                     "SELECT DISTINCT m.who FROM app a CROSS JOIN fact f" SAMPLE_OF_FACT
+                     " AND f.place = -a.num AND " APP_IS_SEEN " AND " IN_SPAN("f"),
+                     span, app, &statement);
+    if (result == 0) {
+        sbx_bind_integer(statement, 7, sbx_sample_last(machines_out->level));
+        while ((result = sbx_store_step(statement)) > 0)
+            sbx_machines_add(machines_out, sbx_column_integer(statement, 0));
+    }
+    sbx_statement_finalize(statement);
+    return result;
 }
 
 /* ---- how long ---- */
@@ -169,7 +249,7 @@ static int read_durations(struct sbx_store *store, const struct sbx_issue_span *
         if (row->machines[0] + row->machines[1] < SBX_COMPARED_FEW)
             continue;
         for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++) {
-            if (row->machines[side] > 0)
+            if (row->hits[side] > 0)
                 result = read_buckets(statements[side], row->num, counts[side], &count[side]);
             row->p90_ns[side] = sbx_duration_quantile(counts[side], count[side], 0.9);
         }
@@ -187,21 +267,23 @@ static int read_durations(struct sbx_store *store, const struct sbx_issue_span *
 
 int sbx_store_compare_spans(const struct sbx_store_view *view, const struct sbx_issue_span spans[SBX_COMPARED_SIDES],
                             struct sbx_compared_issue *rows, size_t *count_out,
-                            int64_t machines_out[SBX_COMPARED_SIDES])
+                            struct sbx_machines machines_out[SBX_COMPARED_SIDES])
 {
     struct sbx_store *store = view->store;
     struct table table = {rows, 0};
     int result = 0;
     *count_out = 0;
-    machines_out[SBX_COMPARED_HERE] = machines_out[SBX_COMPARED_BASE] = 0;
+    machines_out[SBX_COMPARED_HERE] = machines_out[SBX_COMPARED_BASE] = (struct sbx_machines){0};
     if (sbx_store_min_machines(store) > 1)
         return 0;
     sbx_store_handle_lock(&store->reader);
     for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++) {
         result = read_side(store, view->app, &spans[side], side, &table);
         if (result == 0)
-            result = count_machines(store, view->app, &spans[side], &machines_out[side]);
+            result = read_machines(store, view->app, &spans[side], &machines_out[side]);
     }
+    if (result == 0)
+        result = count_issues(store, spans, &table, machines_out);
     if (result == 0)
         result = read_durations(store, spans, &table);
     sbx_store_handle_unlock(&store->reader);
@@ -240,29 +322,54 @@ int sbx_store_versions(const struct sbx_store_view *view, const struct sbx_issue
     return result < 0 ? result : 0;
 }
 
+/* How many rows the machines of an issue (NULL: of any) have in a span. */
+static int count_rows_of_days(struct sbx_store *store, uint64_t app, const uint8_t *issue,
+                              const struct sbx_issue_span *span, int64_t *rows_out)
+{
+    struct sbx_statement *statement = NULL;
+    int result = prepare(store,
+                         issue ? "SELECT SUM(f.machines) FROM " PLACES_SEEN " JOIN fact f ON f.place = p.num WHERE"
+                                 " p.issue = (SELECT i.num FROM issue i WHERE i.id = ?6) AND " IN_SPAN("f")
+                               : "SELECT SUM(f.machines) FROM app a JOIN fact f ON f.place = -a.num WHERE " APP_IS_SEEN
+                                 " AND " IN_SPAN("f"),
+                         span, app, &statement);
+    if (result == 0 && issue)
+        sbx_bind_blob(statement, 6, issue, SBX_ID_BYTES);
+    if (result == 0 && (result = sbx_store_step(statement)) > 0)
+        *rows_out = sbx_column_integer(statement, 0);
+    sbx_statement_finalize(statement);
+    return result < 0 ? result : 0;
+}
+
 int sbx_store_machines_by_day(const struct sbx_store_view *view, const uint8_t *issue,
-                              const struct sbx_issue_span *span, int64_t *days_out, size_t max)
+                              const struct sbx_issue_span *span, int64_t *days_out, size_t max, int *level)
 {
     struct sbx_store *store = view->store;
     struct sbx_statement *statement = NULL;
+    int64_t rows = 0;
     memset(days_out, 0, max * sizeof(*days_out));
     if (sbx_store_min_machines(store) > 1)
         return 0;
     sbx_store_handle_lock(&store->reader);
-    int result =
-        prepare(store,
-                issue ? "SELECT m.day, COUNT(DISTINCT m.who) FROM " PLACES_SEEN
-                        " JOIN met_day m ON m.place = p.num WHERE p.issue = (SELECT i.num FROM issue i WHERE i.id = ?6)"
-                        " AND " IN_SPAN("m") " GROUP BY 1"
-                      : "SELECT m.day, COUNT(DISTINCT m.who) FROM app a JOIN met_day m ON m.place = -a.num WHERE"
-                        " " APP_IS_SEEN " AND " IN_SPAN("m") " GROUP BY 1",
-                span, view->app, &statement);
+    int result = count_rows_of_days(store, view->app, issue, span, &rows);
+    int least = sbx_sample_level(rows, sbx_store_sample_rows(store));
+    *level = least > *level ? least : *level;
+    if (result == 0)
+        result = prepare(store,
+                         issue ? "SELECT f.day, COUNT(DISTINCT m.who) FROM " PLACES_SEEN
+                                 " CROSS JOIN fact f" SAMPLE_OF_FACT " AND f.place = p.num AND p.issue = (SELECT i.num"
+                                 " FROM issue i WHERE i.id = ?6) AND " IN_SPAN("f") " GROUP BY 1"
+                               : "SELECT f.day, COUNT(DISTINCT m.who) FROM app a CROSS JOIN fact f" SAMPLE_OF_FACT
+                                 " AND f.place = -a.num AND " APP_IS_SEEN " AND " IN_SPAN("f") " GROUP BY 1",
+                         span, view->app, &statement);
     if (result == 0 && issue)
         sbx_bind_blob(statement, 6, issue, SBX_ID_BYTES);
+    if (result == 0)
+        sbx_bind_integer(statement, 7, sbx_sample_last(*level));
     while (result == 0 && (result = sbx_store_step(statement)) > 0) {
         int64_t day = sbx_column_integer(statement, 0) - span->from_day;
         if (day >= 0 && day < (int64_t)max)
-            days_out[day] = sbx_column_integer(statement, 1);
+            days_out[day] = sbx_column_integer(statement, 1) << *level;
         result = 0;
     }
     sbx_statement_finalize(statement);

@@ -128,7 +128,8 @@ enum sbx_reader_statement {
     SBX_READER_KIN_OF_ONE,
     SBX_READER_NEWEST_SNAPSHOTS,
     SBX_READER_NEWEST_OF_APP,
-    SBX_READER_SNAPSHOTS_OF_ISSUE,
+    SBX_READER_PLACES_OF_ISSUE,
+    SBX_READER_SNAPSHOTS_OF_PLACE,
     SBX_READER_TOP_ISSUES,
     SBX_READER_ONE_ISSUE,
     SBX_READER_COUNT_ROWS,
@@ -152,6 +153,7 @@ struct sbx_store {
     char version[32];
     int64_t number;          /* random: tells what this server wrote from what others did */
     uint32_t min_machines;   /* set before anybody reads */
+    int64_t sample_rows;     /* 0: SBX_SAMPLE_ROWS. Likewise */
     struct sbx_blobs *blobs; /* NULL: payloads lie in the database. Likewise */
     const struct sbx_operator_log *log;
     _Atomic bool has_blob_trouble; /* and it was said */
@@ -198,6 +200,10 @@ int sbx_store_settle_place(struct sbx_store *store, int64_t place, int64_t moved
 
 /* The places of issue `from` are those of `into` from now on, and so are its addresses. */
 int sbx_store_join_issues(struct sbx_store *store, int64_t from, const uint8_t from_id[SBX_ID_BYTES], int64_t into);
+
+/* How many rows are read for one count of distinct machines, and for one among those of a thousand issues. */
+int64_t sbx_store_sample_rows(const struct sbx_store *store);
+int64_t sbx_store_sample_issue_rows(const struct sbx_store *store);
 
 /* A statement that shows rows, with k and the reader's application. The lock is held. */
 struct sbx_statement *sbx_store_use_to_show(const struct sbx_store_view *view, enum sbx_reader_statement index);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "duration_sketch.h"
+#include "machine_sample.h"
 #include "store_active.h"
 #include "store_inside.h"
 #include "store_schema.h"
@@ -130,11 +131,6 @@ static void take_total(struct sbx_statement *statement, struct sbx_issue_sums *s
     sums->weight = sbx_column_integer(statement, 1);
     sums->variance = sbx_column_integer(statement, 2);
     sums->machine_days = sbx_column_integer(statement, 3);
-}
-
-static void take_machines(struct sbx_statement *statement, struct sbx_issue_sums *sums)
-{
-    sums->machines = sbx_column_integer(statement, 0);
 }
 
 /* The latest come first. */
@@ -267,19 +263,48 @@ static const struct {
      TOGETHER, take_label},
 };
 
-/* Distinct ones. Of one place, or of one application, they are counted as stalls come and go; of several, of some days or of a version
- * they are counted here, each once. */
+/* Two numbers of a statement whose ?7, where it has one, is `last`. */
+static int read_pair(const struct sbx_store_view *view, const char *sql, const uint8_t *issue,
+                     const struct sbx_issue_span *span, int64_t last, int64_t pair_out[2])
+{
+    struct sbx_statement *statement = NULL;
+    int result = prepare(view->store, sql, &statement);
+    if (result == 0) {
+        sbx_store_bind_span(view, statement, issue, span, TOGETHER);
+        if (sbx_statement_parameters(statement) >= 7)
+            sbx_bind_integer(statement, 7, last);
+        result = sbx_store_step(statement);
+    }
+    for (int i = 0; i < 2 && result > 0; i++)
+        pair_out[i] = sbx_column_integer(statement, i);
+    sbx_statement_finalize(statement);
+    return result < 0 ? result : 0;
+}
+
+/* Distinct ones. Of one place, or of one application, they are counted as stalls come and go, and so are those of one build on one day; of
+ * more, of some days or of a version they are counted here, each once, among a sample where they are many. */
 static int count_machines(const struct sbx_store_view *view, const uint8_t *issue, const struct sbx_issue_span *span,
                           struct sbx_issue_sums *sums)
 {
-    static const char kept[] =
-        "SELECT COALESCE(CASE COUNT(*) WHEN 1 THEN SUM(t.machines) ELSE (SELECT COUNT(DISTINCT m.who) FROM met_day m"
-        " WHERE " OF_ISSUE("m") ") END, 0) FROM (SELECT p.machines FROM place p JOIN issue i ON i.num = p.issue WHERE"
-                                " i.id = ?1 AND (?6 = 0 OR p.tenant = ?6) AND p.hits > 0 UNION ALL SELECT a.machines"
-                                " FROM " APPS_SEEN " AND a.machines > 0) t";
-    static const char counted[] = "SELECT COUNT(DISTINCT m.who) FROM met_day m WHERE " OF_ISSUE("m");
+    static const char kept[] = "SELECT COUNT(*), SUM(t.machines) FROM (SELECT p.machines FROM place p JOIN issue i ON"
+                               " i.num = p.issue WHERE i.id = ?1 AND (?6 = 0 OR p.tenant = ?6) AND p.hits > 0 AND ?2 <="
+                               " ?3 AND ?4 = '' UNION ALL SELECT a.machines FROM " APPS_SEEN " AND a.machines > 0) t";
+    static const char facts[] = "SELECT COUNT(*), SUM(f.machines) FROM fact f WHERE " OF_ISSUE("f");
+    static const char sample[] =
+        "SELECT COUNT(DISTINCT m.who), 0 FROM fact f CROSS JOIN met_day m WHERE m.place = +f.place AND m.day ="
+        " +f.day AND m.build = +f.build AND m.who <= ?7 AND " OF_ISSUE("f");
     bool is_kept = !*span->version && sbx_issue_span_has_all_days(span);
-    return read_rows(view, is_kept ? kept : counted, issue, span, TOGETHER, take_machines, sums);
+    int64_t pair[2] = {0, 0};
+    int result = is_kept ? read_pair(view, kept, issue, span, 0, pair) : 0;
+    if (result == 0 && (!is_kept || pair[0] > 1))
+        result = read_pair(view, facts, issue, span, 0, pair);
+    int level = sbx_sample_level(pair[1], sbx_store_sample_rows(view->store));
+    sums->machines = pair[1];
+    if (result == 0 && pair[0] > 1) {
+        result = read_pair(view, sample, issue, span, sbx_sample_last(level), pair);
+        sums->machines = pair[0] << level;
+    }
+    return result;
 }
 
 int sbx_store_sum_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "blobs.h"
+#include "machine_sample.h"
 #include "sql_postgres.h"
 #include "store_inside.h"
 #include "store_schema.h"
@@ -42,18 +43,23 @@
     " (SELECT COUNT(*) FROM " KIN_OF "), (SELECT MIN(o.seq) FROM " KIN_OF                                           \
     "), (SELECT COUNT(DISTINCT h.seq) FROM " KIN_OF_HOLDER ")"
 
-/* An issue is the sum of its places. Sessions and the like of several places are counted, so that none counts twice. New in its
- * build: seen in one build only, and another build of the application had been heard of before, that is of no later version. */
-#define MET_BY(kind, column)                                                                                       \
-    "CASE COUNT(*) WHEN 1 THEN SUM(" column ") ELSE (SELECT COUNT(DISTINCT m.who) FROM met m WHERE m.kind = " kind \
-    " AND m.of IN (SELECT o.num FROM place o WHERE o.issue = p.issue)) END"
+/* An issue is the sum of its places. Sessions and the like of several places are counted, so that none counts twice, among a sample of
+ * them where they are many (machine_sample.h). New in its build: seen in one build only, and another build of the application had been heard of
+ * before, that is of no later version. */
+#define WHO_MET(kind)                                                                                               \
+    "SELECT COUNT(DISTINCT m.who) FROM met m WHERE m.kind = " kind " AND m.of IN (SELECT o.num FROM place o WHERE " \
+    "o.issue = p.issue)"
+#define ONE_IN(column)       "(SELECT 1 + CAST(SUM(n." column ") AS bigint) / 32768 FROM place n WHERE n.issue = p.issue)"
+#define MET_BY(kind, column) "CASE COUNT(*) WHEN 1 THEN SUM(p." column ") ELSE (" WHO_MET(kind) ") END"
+#define SAMPLED_BY(kind, column)              \
+    "CASE COUNT(*) WHEN 1 THEN SUM(p." column \
+    ") ELSE (" WHO_MET(kind) " AND m.who <= 9223372036854775807 / " ONE_IN(column) ") * " ONE_IN(column) " END"
 #define ISSUE_SUMS                                                                                                    \
-    "(SELECT p.issue AS issue, SUM(p.hits) AS hits, " MET_BY("0", "p.sessions") " AS sessions, " MET_BY(              \
-        "2", "p.builds") " AS builds, MIN(p.first_ms) AS first_ms, MAX(p.last_ms) AS last_ms, MAX(p.longest_ns) AS"   \
-                         " longest_ns, SUM(p.weight) AS weight, SUM(p.variance) AS variance, " MET_BY(                \
-                             "1", "p.machines") " AS machines,"                                                       \
-                                                " MAX(p.newest) AS newest FROM place p WHERE p.hits > 0 AND (?8 = 0 " \
-                                                "OR p.tenant = ?8)"
+    "(SELECT p.issue AS issue, SUM(p.hits) AS hits, " SAMPLED_BY("0", "sessions") " AS sessions, " MET_BY(            \
+        "2", "builds") " AS builds, MIN(p.first_ms) AS first_ms, MAX(p.last_ms) AS last_ms, MAX(p.longest_ns) AS"     \
+                       " longest_ns, SUM(p.weight) AS weight, SUM(p.variance) AS variance, " SAMPLED_BY(              \
+                           "1", "machines") " AS machines, MAX(p.newest) AS newest FROM place p WHERE p.hits > 0 AND" \
+                                            " (?8 = 0 OR p.tenant = ?8)"
 #define ISSUE_QUERY(sums)                                                                                              \
     "SELECT " SNAPSHOT_COLUMNS ", t.hits, t.sessions, t.builds, t.first_ms, t.last_ms, t.longest_ns, t.weight,"        \
     " t.variance, CASE WHEN t.builds = 1 THEN EXISTS(SELECT 1 FROM app a JOIN fact f ON f.place = -a.num AND f.day = " \
@@ -66,6 +72,11 @@
     " CASE WHEN ?9 <= 1 THEN (SELECT c.version FROM place o JOIN met m ON m.kind = 2 AND m.of = o.num JOIN build c"    \
     " ON c.num = m.who WHERE o.issue = i.num ORDER BY c.rank LIMIT 1) END FROM " sums                                  \
     " t JOIN issue i ON i.num = t.issue JOIN snapshot s ON s.seq = t.newest "
+
+/* Stalls are not counted one by one: those that are in no place wait for triage, or it failed. */
+#define IN_A_PLACE(condition) "(SELECT CAST(COALESCE(SUM(hits), 0) AS bigint) FROM place WHERE " condition ")"
+#define IN_NO_PLACE(state, condition) \
+    "(SELECT COUNT(*) FROM snapshot WHERE state = " state " AND place IS NULL AND " condition ")"
 
 const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
     [SBX_READER_READ_ENVELOPE] =
@@ -90,10 +101,11 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
     [SBX_READER_NEWEST_OF_APP] =
         "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.tenant = ?8 AND s.seq < ?1 AND " IS_COMMON
         " ORDER BY s.seq DESC LIMIT ?2",
-    [SBX_READER_SNAPSHOTS_OF_ISSUE] =
-        ("SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.place IN (SELECT p.num FROM place p JOIN issue i ON"
-         " i.num = p.issue WHERE i.id = ?3 AND " IS_SEEN_ISSUE ") AND s.seq < ?1 AND " IS_SEEN " AND " IS_COMMON
-         " ORDER BY s.seq DESC LIMIT ?2"),
+    [SBX_READER_PLACES_OF_ISSUE] = "SELECT p.num FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?3 AND"
+                                   " p.hits > 0 AND " IS_SEEN_ISSUE " ORDER BY p.newest DESC LIMIT ?2",
+    [SBX_READER_SNAPSHOTS_OF_PLACE] =
+        "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.place = ?3 AND s.seq < ?1 AND " IS_SEEN " AND " IS_COMMON
+        " ORDER BY s.seq DESC LIMIT ?2",
     /* What is said of an issue is asked for those that are shown alone. */
     [SBX_READER_TOP_ISSUES] = ISSUE_QUERY("(SELECT t.* FROM " ISSUE_SUMS
                                           " GROUP BY p.issue) t JOIN issue i ON i.num = t.issue WHERE " IS_SEEN_ISSUE
@@ -103,14 +115,18 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
         ISSUE_SUMS
         " AND p.issue = (SELECT q.num FROM issue q WHERE q.id = ?1) GROUP BY p.issue)") "WHERE " IS_SEEN_ISSUE
                                                                                         " AND " IS_COMMON_ISSUE,
-    [SBX_READER_COUNT_ROWS] =
-        "SELECT (SELECT COUNT(*) FROM snapshot), (SELECT COUNT(*) FROM snapshot WHERE state = 0),"
-        " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT COUNT(DISTINCT issue) FROM place WHERE hits > 0)",
+    [SBX_READER_COUNT_ROWS] = "SELECT " IN_A_PLACE("TRUE") " + " IN_NO_PLACE("0", "TRUE") " + " IN_NO_PLACE(
+        "2", "TRUE") ", (SELECT COUNT(*) FROM snapshot WHERE state = 0),"
+                     " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT"
+                     " COUNT(DISTINCT issue) FROM place WHERE hits > 0)",
     [SBX_READER_COUNT_OF_APP] =
-        "SELECT (SELECT COUNT(*) FROM snapshot WHERE tenant = ?8), (SELECT COUNT(*) FROM snapshot WHERE state = 0"
-        " AND tenant = ?8), (SELECT COUNT(*) FROM snapshot WHERE state = 2 AND tenant = ?8), (SELECT COUNT(*) FROM "
-        "issue i"
-        " WHERE EXISTS(SELECT 1 FROM place p WHERE p.issue = i.num AND p.hits > 0) AND " IS_SEEN_ISSUE ")",
+        "SELECT " IN_A_PLACE("tenant = ?8") " + " IN_NO_PLACE("0", "tenant = ?8") " + " IN_NO_PLACE(
+            "2", "tenant = ?8") ", (SELECT COUNT(*) FROM snapshot WHERE state = 0"
+                                " AND tenant = ?8), (SELECT COUNT(*) FROM snapshot WHERE state = 2 AND tenant = ?8), "
+                                "(SELECT COUNT(*) FROM "
+                                "issue i"
+                                " WHERE EXISTS(SELECT 1 FROM place p WHERE p.issue = i.num AND p.hits > 0) "
+                                "AND " IS_SEEN_ISSUE ")",
     /* Where few machines may not be shown, nor is a module that only they have. */
     [SBX_READER_MISSING_MODULES] =
         "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, m.stalls, m.frames,"
@@ -153,6 +169,21 @@ void sbx_store_set_min_machines(struct sbx_store *store, uint32_t machines)
 uint32_t sbx_store_min_machines(const struct sbx_store *store)
 {
     return store->min_machines > 1 ? store->min_machines : 1;
+}
+
+void sbx_store_set_sample_rows(struct sbx_store *store, uint32_t rows)
+{
+    store->sample_rows = rows;
+}
+
+int64_t sbx_store_sample_rows(const struct sbx_store *store)
+{
+    return store->sample_rows > 0 ? store->sample_rows : SBX_SAMPLE_ROWS;
+}
+
+int64_t sbx_store_sample_issue_rows(const struct sbx_store *store)
+{
+    return sbx_store_sample_rows(store) / SBX_SAMPLE_ISSUES;
 }
 
 struct sbx_statement *sbx_store_use_to_show(const struct sbx_store_view *view, enum sbx_reader_statement index)
@@ -379,25 +410,72 @@ static void read_issue(struct sbx_statement *statement, struct sbx_issue_row *ro
     }
 }
 
+/* Rows of a statement that gives the newest first, behind those that are there: so that all are in order, `max` of them. */
+static int merge_snapshots(struct sbx_statement *statement, struct sbx_snapshot_row *rows, size_t max, size_t *count)
+{
+    struct sbx_snapshot_row row;
+    size_t at = 0;
+    int result = 0;
+    while ((result = sbx_store_step(statement)) > 0) {
+        read_snapshot(statement, &row);
+        while (at < *count && rows[at].seq > row.seq)
+            at++;
+        if (at == max)
+            break;
+        *count += *count < max;
+        memmove(&rows[at + 1], &rows[at], (*count - at - 1) * sizeof(row));
+        rows[at++] = row;
+    }
+    sbx_statement_reset(statement);
+    return result < 0 ? result : 0;
+}
+
+/* The newest of each place of an issue: an index has those of one place in order, and not those of several. */
+static int read_snapshots_of_issue(const struct sbx_store_view *view, const uint8_t *issue, int64_t before_seq,
+                                   struct sbx_snapshot_row *rows, size_t max, size_t *count_out)
+{
+    enum {
+        PLACES_MAX = 200
+    };
+    int64_t places[PLACES_MAX];
+    size_t place_count = 0;
+    struct sbx_statement *statement = sbx_store_use_to_show(view, SBX_READER_PLACES_OF_ISSUE);
+    sbx_bind_blob(statement, 3, issue, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 2, PLACES_MAX);
+    int result = 0;
+    while (place_count < PLACES_MAX && (result = sbx_store_step(statement)) > 0)
+        places[place_count++] = sbx_column_integer(statement, 0);
+    sbx_statement_reset(statement);
+    sbx_statement_clear(statement);
+    result = result > 0 ? 0 : result;
+    for (size_t i = 0; i < place_count && result == 0; i++) {
+        statement = sbx_store_use_to_show(view, SBX_READER_SNAPSHOTS_OF_PLACE);
+        sbx_bind_integer(statement, 1, before_seq);
+        sbx_bind_integer(statement, 2, (int64_t)max);
+        sbx_bind_integer(statement, 3, places[i]);
+        result = merge_snapshots(statement, rows, max, count_out);
+    }
+    return result;
+}
+
 int sbx_store_snapshots(const struct sbx_store_view *view, const uint8_t *issue, int64_t before_seq,
                         struct sbx_snapshot_row *rows, size_t max, size_t *count_out)
 {
-    size_t count = 0;
-    int result = 0;
+    int result;
+    int64_t before = before_seq > 0 ? before_seq : INT64_MAX;
+    *count_out = 0;
     sbx_store_handle_lock(&view->store->reader);
-    struct sbx_statement *statement = sbx_store_use_to_show(view, issue       ? SBX_READER_SNAPSHOTS_OF_ISSUE
-                                                                  : view->app ? SBX_READER_NEWEST_OF_APP
-                                                                              : SBX_READER_NEWEST_SNAPSHOTS);
-    sbx_bind_integer(statement, 1, before_seq > 0 ? before_seq : INT64_MAX);
-    sbx_bind_integer(statement, 2, (int64_t)max);
-    if (issue)
-        sbx_bind_blob(statement, 3, issue, SBX_ID_BYTES);
-    while (count < max && (result = sbx_store_step(statement)) > 0)
-        read_snapshot(statement, &rows[count++]);
-    sbx_statement_reset(statement);
+    if (issue) {
+        result = read_snapshots_of_issue(view, issue, before, rows, max, count_out);
+    } else {
+        struct sbx_statement *statement =
+            sbx_store_use_to_show(view, view->app ? SBX_READER_NEWEST_OF_APP : SBX_READER_NEWEST_SNAPSHOTS);
+        sbx_bind_integer(statement, 1, before);
+        sbx_bind_integer(statement, 2, (int64_t)max);
+        result = merge_snapshots(statement, rows, max, count_out);
+    }
     sbx_store_handle_unlock(&view->store->reader);
-    *count_out = count;
-    return result < 0 ? result : 0;
+    return result;
 }
 
 int sbx_store_snapshot(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES],

@@ -6,6 +6,7 @@
  *     id            BLOB(16) UNIQUE             payload id
  *     received_ms, created_day, bytes           server's clock; the client's day; envelope bytes, 0 once it was aged out
  *     session       BLOB(16)                    one process of the application
+ *     process, machine                          hashes of the session, and of the machine's id, or of the session where it has none
  *     app_build_id  TEXT, app_version TEXT      hex; "7.0.15"
  *     trigger TEXT, duration_ns, threshold_ms
  *     weight, one_in                            how many stalls it stands for; the reciprocal of its chance to be told
@@ -51,8 +52,9 @@
  *   fact, spread, label                         sums of a place, day and build: all of it, by duration, by what was said of it. A place that
  *                                               is negative is a whole application's (-app.num), and day -1 is all days together
  *   said                                        what a stall adds to label: kind, word, ns. It is taken back with the same
- *   met, met_day                                how often a place (a place, day and build) met a session, machine, build. fact.machines
- *                                               is how many it met, fact.machine_days the sum of that over days
+ *   met, met_day                                how often a place (a place, day and build) met a process, machine, build: `who` is a hash
+ *                                               (machine_sample.h), of a build its number. fact.machines is how many it met,
+ *                                               fact.machine_days the sum of that over days
  *   summed                                      a view: what each stall is in the sums as, four times
  *   profile                                     where a stall's time went (stall_profile.h); a trigger takes it away with its snapshot
  *     seq INTEGER PRIMARY KEY, text TEXT
@@ -81,9 +83,10 @@
 #include <stdio.h>
 
 #include "duration_sketch.h"
+#include "machine_sample.h"
 
 enum {
-    SCHEMA_VERSION = 7,
+    SCHEMA_VERSION = 8,
     APPLICATION_ID = 0x53425831 /* "SBX1" */
 };
 
@@ -111,6 +114,13 @@ enum {
 #define BUILD_COLUMNS                                                                                             \
     "(num INTEGER PRIMARY KEY, tenant INTEGER NOT NULL DEFAULT 0, version TEXT NOT NULL, build_id TEXT NOT NULL," \
     " rank INTEGER NOT NULL, sure INTEGER NOT NULL DEFAULT 0, UNIQUE(tenant, version, build_id))"
+
+#define MET_TABLES                                                                                             \
+    "CREATE TABLE IF NOT EXISTS met(kind INTEGER NOT NULL, of INTEGER NOT NULL, who INTEGER NOT NULL,"         \
+    " count INTEGER NOT NULL, PRIMARY KEY(kind, of, who)) WITHOUT ROWID;"                                      \
+    "CREATE INDEX IF NOT EXISTS met_gone ON met(kind) WHERE count <= 0;"                                       \
+    "CREATE TABLE IF NOT EXISTS met_day(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL," \
+    " who INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY(place, day, build, who)) WITHOUT ROWID;"
 
 /* What is said of places, builds and days: sums, which are added to and subtracted from. How many distinct machines, sessions and
  * builds a place met is kept by triggers, and so is which words are used. */
@@ -144,12 +154,7 @@ enum {
     " us INTEGER NOT NULL, PRIMARY KEY(seq, kind, word)) WITHOUT ROWID;"                                               \
     "CREATE TABLE IF NOT EXISTS label(place INTEGER NOT NULL, kind INTEGER NOT NULL, word INTEGER NOT NULL,"           \
     " day INTEGER NOT NULL, build INTEGER NOT NULL, hits INTEGER NOT NULL, weight INTEGER NOT NULL,"                   \
-    " us INTEGER NOT NULL, PRIMARY KEY(place, day, build, kind, word)) WITHOUT ROWID;"                                 \
-    "CREATE TABLE IF NOT EXISTS met(kind INTEGER NOT NULL, of INTEGER NOT NULL, who NOT NULL, count INTEGER NOT NULL," \
-    " PRIMARY KEY(kind, of, who)) WITHOUT ROWID;"                                                                      \
-    "CREATE INDEX IF NOT EXISTS met_gone ON met(kind) WHERE count <= 0;"                                               \
-    "CREATE TABLE IF NOT EXISTS met_day(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL,"         \
-    " who NOT NULL, count INTEGER NOT NULL, PRIMARY KEY(place, day, build, who)) WITHOUT ROWID;"                       \
+    " us INTEGER NOT NULL, PRIMARY KEY(place, day, build, kind, word)) WITHOUT ROWID;" MET_TABLES                      \
     "CREATE TABLE IF NOT EXISTS profile(seq INTEGER PRIMARY KEY, text TEXT NOT NULL);"                                 \
     "CREATE TABLE IF NOT EXISTS active(tenant INTEGER NOT NULL, version TEXT NOT NULL, day INTEGER NOT NULL,"          \
     " machines INTEGER NOT NULL, PRIMARY KEY(tenant, day, version)) WITHOUT ROWID;"                                    \
@@ -195,28 +200,23 @@ enum {
     " s.build, " sign ", " sign " * s.weight, " sign " * s.weight * d.us FROM " from " s JOIN said d ON d.seq =" \
     " s.seq WHERE " condition " AND s.place IS NOT NULL ON CONFLICT(place, day, build, kind, word) DO UPDATE"    \
     " SET hits = hits + excluded.hits, weight = weight + excluded.weight, us = us + excluded.us"
-/* Sessions, machines, builds; machines that have an id, of the place and of the build; machines of the application. Without an id a process
- * is a machine. */
-#define WHO_IS_MET(whole, condition)                                                                                   \
-    "(SELECT 0 AS kind, s.place AS of, s.session AS who FROM snapshot s WHERE " condition                              \
-    " UNION ALL SELECT 1, s.place, COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session)"             \
-    " FROM snapshot s WHERE " condition whole " UNION ALL SELECT 2, s.place, s.build FROM snapshot s WHERE " condition \
-    " UNION ALL SELECT 3, s.place, r.id FROM snapshot s JOIN rotating r ON r.seq = s.seq WHERE " condition             \
-    " UNION ALL SELECT 4, s.build, r.id FROM snapshot s JOIN rotating r ON r.seq = s.seq WHERE s.place IS NOT NULL "   \
-    "AND " condition ")"
-#define MACHINE_OF_WHOLE(condition)                                                                              \
-    " UNION ALL SELECT 1, s.whole, COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session) FROM " \
-    "snapshot"                                                                                                   \
-    " s WHERE " condition
-#define SUM_MET(whole, sign, condition)                                                      \
+/* Processes, machines, builds; machines that have an id, of the place and of the build; machines of the application. Without an id a process
+ * is a machine. `process`, `machine`: how they are told. */
+#define WHO_IS_MET(process, machine, whole, condition)                                                                \
+    "(SELECT 0 AS kind, s.place AS of, " process " AS who FROM snapshot s WHERE " condition                           \
+    " UNION ALL SELECT 1, s.place, " machine " FROM snapshot s WHERE " condition whole                                \
+    " UNION ALL SELECT 2, s.place, s.build FROM snapshot s WHERE " condition " UNION ALL SELECT 3, s.place, " machine \
+    " FROM snapshot s JOIN rotating o ON o.seq = s.seq WHERE " condition " UNION ALL SELECT 4, s.build, " machine     \
+    " FROM snapshot s JOIN rotating o ON o.seq = s.seq WHERE s.place IS NOT NULL AND " condition ")"
+#define MACHINE_OF_WHOLE(condition) " UNION ALL SELECT 1, s.whole, s.machine FROM snapshot s WHERE " condition
+#define SUM_MET(process, machine, whole, sign, condition)                                    \
     "INSERT INTO met(kind, of, who, count) SELECT kind, of, who, " sign " FROM " WHO_IS_MET( \
-        whole,                                                                               \
+        process, machine, whole,                                                             \
         condition) " w WHERE of IS NOT NULL ON CONFLICT(kind, of, who) DO UPDATE SET count = count + excluded.count"
-#define SUM_MET_DAY(from, sign, condition)                                                                 \
-    "INSERT INTO met_day(place, day, build, who, count) SELECT s.place, s.day, s.build,"                   \
-    " COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session), " sign " FROM " from " s"    \
-    " WHERE " condition " AND s.place IS NOT NULL ON CONFLICT(place, day, build, who) DO UPDATE SET count" \
-    " = count + excluded.count"
+#define SUM_MET_DAY(from, machine, sign, condition)                                                              \
+    "INSERT INTO met_day(place, day, build, who, count) SELECT s.place, s.day, s.build, " machine ", " sign      \
+    " FROM " from " s WHERE " condition " AND s.place IS NOT NULL ON CONFLICT(place, day, build, who) DO UPDATE" \
+    " SET count = count + excluded.count"
 #define OF_STALL(columns) "(SELECT " columns " FROM summed s WHERE s.seq = ?1)"
 
 /* The client's day where the server can believe it: a payload waits for a month at most, and clocks differ. */
@@ -238,7 +238,8 @@ const char sbx_store_writer_setup[] =
     " state INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, triaged_by TEXT, failure TEXT,"
     " app TEXT, cause TEXT, class TEXT, function TEXT, module TEXT, headline TEXT, confidence REAL,"
     " place INTEGER, day INTEGER NOT NULL DEFAULT 0, build INTEGER NOT NULL DEFAULT 0, bucket INTEGER,"
-    " tenant INTEGER, blob TEXT, digest BLOB, whole INTEGER);"
+    " tenant INTEGER, blob TEXT, digest BLOB, whole INTEGER, process INTEGER NOT NULL DEFAULT 0,"
+    " machine INTEGER NOT NULL DEFAULT 0);"
     "CREATE INDEX IF NOT EXISTS snapshot_pending ON snapshot(attempts, seq) WHERE state = 0;"
     "CREATE INDEX IF NOT EXISTS snapshot_failed ON snapshot(seq) WHERE state = 2;"
     "CREATE INDEX IF NOT EXISTS snapshot_of_place ON snapshot(place);" /* and by seq */
@@ -297,7 +298,7 @@ static const char from_schema_2[] =
 #define SUM_OF_ALL                                                                              \
     SUM_FACT("snapshot", "1", "TRUE")                                                           \
     ";" SUM_SPREAD("snapshot", "1", "TRUE") ";" SUM_LABEL("snapshot", "1", "TRUE") ";" SUM_MET( \
-        "", "1", "TRUE") ";" SUM_MET_DAY("snapshot", "1", "TRUE") ";"
+        "s.session", SBX_MACHINE, "", "1", "TRUE") ";" SUM_MET_DAY("snapshot", SBX_MACHINE, "1", "TRUE") ";"
 /* Tables and triggers of schema 6 that are others now. */
 #define SUM_TABLES_OF_6                                                                                                \
     "CREATE TABLE fact(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL,"                          \
@@ -386,13 +387,29 @@ static const char from_schema_6[] =
     " machines INTEGER NOT NULL DEFAULT 0, UNIQUE(tenant, name));" SBX_SUM_WHOLES "PRAGMA user_version=7;"
     "COMMIT;";
 
+/* From schema 7: who was met was known by an id, and is by a hash of it. */
+static const char from_schema_7[] =
+    "BEGIN IMMEDIATE;"
+    "DROP TRIGGER IF EXISTS met_comes; DROP TRIGGER IF EXISTS met_goes; DROP TRIGGER IF EXISTS met_day_comes;"
+    "DROP TRIGGER IF EXISTS met_day_goes; DROP VIEW IF EXISTS summed;"
+    "ALTER TABLE snapshot ADD COLUMN process INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE snapshot ADD COLUMN machine INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE snapshot AS s SET process = machine_hash(s.session), machine = machine_hash(" SBX_MACHINE ");"
+    "DROP INDEX IF EXISTS met_gone; ALTER TABLE met RENAME TO met_of_7; ALTER TABLE met_day RENAME TO "
+    "met_day_of_7;" MET_TABLES
+    "INSERT INTO met(kind, of, who, count) SELECT kind, of, CASE kind WHEN 2 THEN who ELSE machine_hash(who) END, count"
+    " FROM met_of_7 ORDER BY 1, 2, 3; DROP TABLE met_of_7;"
+    "INSERT INTO met_day(place, day, build, who, count) SELECT place, day, build, machine_hash(who), count FROM"
+    " met_day_of_7 ORDER BY 1, 2, 3, 4; DROP TABLE met_day_of_7; PRAGMA user_version=8;"
+    "COMMIT;";
+
 const char sbx_store_reader_setup[] = "PRAGMA query_only=ON; PRAGMA trusted_schema=OFF;";
 
 const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [FIND_SNAPSHOT] = "SELECT seq, place, attempts FROM snapshot WHERE id = ?1",
     [ADD_SNAPSHOT] = "INSERT INTO snapshot(id, received_ms, created_day, bytes, session, app_build_id, app_version,"
-                     " trigger, duration_ns, threshold_ms, weight, one_in, bucket, tenant, day, build)"
-                     " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, " DAY_OF(
+                     " trigger, duration_ns, threshold_ms, weight, one_in, bucket, tenant, process, machine, day,"
+                     " build) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, " DAY_OF(
                          "?3", "?2") ", num"
                                      " FROM build WHERE tenant = ?14 AND version = ?7 AND build_id = ?6",
     [ADD_BUILD] = "INSERT OR IGNORE INTO build(version, build_id, rank, tenant) VALUES(?1, ?2, ?3, ?4)",
@@ -410,14 +427,14 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [ADD_FACT] = SUM_FACT("summed", "?2", "s.seq = ?1"),
     [ADD_SPREAD] = SUM_SPREAD("summed", "?2", "s.seq = ?1"),
     [ADD_LABELS] = SUM_LABEL("summed", "?2", "s.seq = ?1"),
-    [ADD_MET] = SUM_MET(MACHINE_OF_WHOLE("s.seq = ?1"), "?2", "s.seq = ?1"),
-    [ADD_MET_DAY] = SUM_MET_DAY("summed", "?2", "s.seq = ?1"),
+    [ADD_MET] = SUM_MET("s.process", "s.machine", MACHINE_OF_WHOLE("s.seq = ?1"), "?2", "s.seq = ?1"),
+    [ADD_MET_DAY] = SUM_MET_DAY("summed", "s.machine", "?2", "s.seq = ?1"),
     [ADD_TO_PLACE] = "UPDATE place SET hits = hits + ?2, weight = place.weight + ?2 * s.weight, variance = variance +"
                      " ?2 * s.one_in * (s.one_in - 1) FROM snapshot s WHERE s.seq = ?1 AND place.num = s.place",
     /* Its machine apart from the rest: within a row of four SQLite would look at all machines of the other three. */
     [DROP_MET_DAY] =
-        "DELETE FROM met_day WHERE count <= 0 AND who = (SELECT " SBX_MACHINE
-        " FROM snapshot s WHERE s.seq = ?1) AND (place, day, build) IN " OF_STALL("s.place, s.day, s.build"),
+        "DELETE FROM met_day WHERE count <= 0 AND who = (SELECT s.machine FROM snapshot s WHERE s.seq = ?1) AND (place,"
+        " day, build) IN " OF_STALL("s.place, s.day, s.build"),
     [DROP_MET] =
         "DELETE FROM met INDEXED BY met_gone WHERE count <= 0", /* those of the stall at hand: others never are */
     [DROP_LABELS] = "DELETE FROM label WHERE hits <= 0 AND (place, kind, word, day, build) IN (SELECT s.place, d.kind,"
@@ -563,6 +580,16 @@ static void call_version_rank(sqlite3_context *context, int count, sqlite3_value
     sqlite3_result_int64(context, text ? sbx_version_rank((const char *)text) : 0);
 }
 
+static void call_machine_hash(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    int64_t hash;
+    if (count == 1 && sqlite3_value_bytes(values[0]) == SBX_ID_BYTES &&
+        sbx_machine_hash(sqlite3_value_blob(values[0]), &hash) == 0)
+        sqlite3_result_int64(context, hash);
+    else
+        sqlite3_result_error(context, "an id that is none", -1);
+}
+
 static void call_duration_bucket(sqlite3_context *context, int count, sqlite3_value **values)
 {
     int64_t duration_ns = count == 1 ? sqlite3_value_int64(values[0]) : 0;
@@ -575,11 +602,17 @@ static void call_duration_bucket(sqlite3_context *context, int count, sqlite3_va
 /* What the steps call. */
 static int add_functions(sqlite3 *db)
 {
-    int code = sqlite3_create_function(db, "version_rank", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
-                                       call_version_rank, NULL, NULL);
-    return code != SQLITE_OK ? code
-                             : sqlite3_create_function(db, "duration_bucket", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
-                                                       NULL, call_duration_bucket, NULL, NULL);
+    static const struct {
+        const char *name;
+        void (*call)(sqlite3_context *context, int count, sqlite3_value **values);
+    } functions[] = {{"version_rank", call_version_rank},
+                     {"duration_bucket", call_duration_bucket},
+                     {"machine_hash", call_machine_hash}};
+    int code = SQLITE_OK;
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]) && code == SQLITE_OK; i++)
+        code = sqlite3_create_function(db, functions[i].name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+                                       functions[i].call, NULL, NULL);
+    return code;
 }
 
 /* Pragmas of a fresh file are zero; ours are set once and a newer schema is left alone. */
@@ -611,8 +644,8 @@ int sbx_store_renew_schema(struct sbx_store *store, char *why, size_t why_bytes)
         }
         sqlite3_free(pragmas);
     }
-    static const char *const steps[] = {from_schema_1, from_schema_2, from_schema_3,
-                                        from_schema_4, from_schema_5, from_schema_6}; /* by the version they begin at */
+    static const char *const steps[] = {from_schema_1, from_schema_2, from_schema_3, from_schema_4,
+                                        from_schema_5, from_schema_6, from_schema_7}; /* by the version they begin at */
     for (; result == 0 && version > 0 && version < SCHEMA_VERSION; version++) {
         /* A step sorts what a million stalls said. */
         if (sqlite3_exec(db, "PRAGMA cache_size=-65536", NULL, NULL, NULL) != SQLITE_OK ||

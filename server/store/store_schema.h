@@ -20,13 +20,14 @@ extern const char sbx_store_postgres_setup[];
 #define SBX_POSTGRES_LEASE "(" SBX_POSTGRES_NOW " + 30000)"
 
 /* As what a stall is summed: of its place and of its application, on its day and on all days. */
-#define SBX_SUMMED_COLUMNS ", build, session, bucket, weight, one_in FROM snapshot WHERE place IS NOT NULL"
+#define SBX_SUMMED_COLUMNS ", build, machine, bucket, weight, one_in FROM snapshot WHERE place IS NOT NULL"
 #define SBX_SUMMED                                                                                    \
     "SELECT seq, place, day" SBX_SUMMED_COLUMNS " UNION ALL SELECT seq, place, -1" SBX_SUMMED_COLUMNS \
     " UNION ALL SELECT seq, whole, day" SBX_SUMMED_COLUMNS " UNION ALL SELECT seq, whole, -1" SBX_SUMMED_COLUMNS ";"
 
 /* What older servers did not sum, from what they did: day -1 of each place, and whole applications. app, snapshot.whole and
  * fact.machine_days are there and empty, and no trigger counts. Both engines. */
+/* Who was met, as stores of then had it. */
 #define SBX_MACHINE "COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session)"
 #define SBX_SUM_WHOLES                                                                                                 \
     "INSERT INTO app(tenant, name) SELECT DISTINCT COALESCE(tenant, 0), COALESCE(app, '') FROM snapshot WHERE place "  \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_schema_postgres.c - the tables of store_schema.c in PostgreSQL, in a schema of their own.
  *
- * Numbers are bigint, bytes are bytea, texts are compared by their bytes, as SQLite does. What a place, a session or a build met is bytes
- * too (met.who). Which server made the tables is in stallbox.version; a newer one is refused. */
+ * Numbers are bigint, bytes are bytea, texts are compared by their bytes, as SQLite does. Which server made the tables is in stallbox.version; a newer one is refused. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include "store_schema.h"
 
 enum {
-    POSTGRES_SCHEMA_VERSION = 5
+    POSTGRES_SCHEMA_VERSION = 6
 };
 
 const char sbx_store_postgres_setup[] =
@@ -64,7 +63,7 @@ static const char tables[] =
     " COLLATE \"C\", headline text COLLATE \"C\", confidence double precision,"
     " place bigint, day" NUMBER ", build" NUMBER
     ", bucket bigint, tenant bigint, blob text, digest bytea, lease_ms bigint NOT NULL DEFAULT " SBX_POSTGRES_LEASE
-    ", whole bigint);"
+    ", whole bigint, process" NUMBER ", machine" NUMBER ");"
     "CREATE INDEX snapshot_pending ON snapshot(attempts, seq) WHERE state = 0;"
     "CREATE INDEX snapshot_failed ON snapshot(seq) WHERE state = 2;"
     "CREATE INDEX snapshot_of_place ON snapshot(place, seq);"
@@ -117,9 +116,9 @@ static const char tables[] =
     "CREATE TABLE said(seq bigint, kind bigint, word bigint, us bigint NOT NULL, PRIMARY KEY(seq, kind, word));"
     "CREATE TABLE label(place bigint, kind bigint, word bigint, day bigint, build bigint, hits" NUMBER ", weight" NUMBER
     ", us" NUMBER ", PRIMARY KEY(place, day, build, kind, word));"
-    "CREATE TABLE met(kind bigint, of bigint, who bytea, count bigint NOT NULL, PRIMARY KEY(kind, of, who));"
+    "CREATE TABLE met(kind bigint, of bigint, who bigint, count bigint NOT NULL, PRIMARY KEY(kind, of, who));"
     "CREATE INDEX met_gone ON met(kind) WHERE count <= 0;"
-    "CREATE TABLE met_day(place bigint, day bigint, build bigint, who bytea, count bigint NOT NULL,"
+    "CREATE TABLE met_day(place bigint, day bigint, build bigint, who bigint, count bigint NOT NULL,"
     " PRIMARY KEY(place, day, build, who));"
     "CREATE TABLE sealed(seq" ROW_ID ", id bytea NOT NULL UNIQUE, key_id bytea NOT NULL, digest bytea NOT NULL,"
     " received_ms bigint NOT NULL, envelope bytea, failed_by text, failure text, tenant" NUMBER ");"
@@ -174,8 +173,23 @@ static const char from_version_1[] =
     "DROP TRIGGER met_comes ON met; DROP TRIGGER met_goes ON met; DROP TRIGGER met_day_comes ON met_day;"
     "DROP TRIGGER met_day_goes ON met_day; ALTER TABLE snapshot ADD COLUMN whole bigint;"
     "ALTER TABLE label DROP CONSTRAINT label_pkey, ADD PRIMARY KEY(place, day, build, kind, word);"
-    "ALTER TABLE fact ADD COLUMN machine_days" NUMBER ";" APP_TABLE SBX_SUM_WHOLES
-    "CREATE VIEW summed AS " SBX_SUMMED MET_FUNCTIONS MET_TRIGGERS;
+    "ALTER TABLE fact ADD COLUMN machine_days" NUMBER ";" APP_TABLE SBX_SUM_WHOLES MET_FUNCTIONS MET_TRIGGERS;
+
+/* sbx_machine_hash(). */
+#define MACHINE_HASH(id) "(('x' || substr(encode(sha256(" id "), 'hex'), 1, 16))::bit(64) >> 1)::bigint"
+
+/* From version 5: who was met was known by an id, and is by a hash of it. Of a build its number, which was bytes. */
+static const char from_version_5[] =
+    "DROP VIEW IF EXISTS summed; ALTER TABLE snapshot ADD COLUMN process" NUMBER ", ADD COLUMN machine" NUMBER ";"
+    "UPDATE snapshot s SET process = " MACHINE_HASH("s.session") ", machine = " MACHINE_HASH(
+        SBX_MACHINE) ";"
+                     "ALTER TABLE met ALTER COLUMN who TYPE bigint USING CASE kind WHEN 2 THEN ('x' || encode(who, "
+                     "'hex'))::bit(64)::bigint"
+                     " ELSE " MACHINE_HASH(
+                         "who") " END;"
+                                "ALTER TABLE met_day ALTER COLUMN who TYPE bigint USING " MACHINE_HASH(
+                                    "who") ";"
+                                           "CREATE VIEW summed AS " SBX_SUMMED;
 
 static int read_version(struct sbx_sql *sql, int64_t *version_out)
 {
@@ -213,8 +227,8 @@ int sbx_store_renew_schema_postgres(const char *url, char *why, size_t why_bytes
         if (result == 0)
             result = sbx_sql_execute(sql, step);
     }
-    static const char *const steps[] = {from_version_1, SHARED_TABLES, ACTIVE_TABLE,
-                                        ARRIVAL_TABLE}; /* by the version they begin at */
+    static const char *const steps[] = {from_version_1, SHARED_TABLES, ACTIVE_TABLE, ARRIVAL_TABLE,
+                                        from_version_5}; /* by the version they begin at */
     for (; result == 0 && version > 0 && version < POSTGRES_SCHEMA_VERSION; version++) {
         snprintf(step, sizeof(step), "UPDATE version SET number = %lld", (long long)version + 1);
         result = sbx_sql_execute(sql, steps[version - 1]);

@@ -130,14 +130,15 @@ static int look_at_versions(struct looking *looking, const char *app)
 
 struct days {
     int64_t issue[WEEK + 1], all[WEEK + 1]; /* machines; the last is yesterday */
+    int issue_level, all_level;             /* at which they were sampled (machine_sample.h) */
 };
 
 static double chance_of(const struct days *days)
 {
     struct sbx_rate rates[WEEK + 1];
     for (int day = 0; day <= WEEK; day++)
-        rates[day] = (struct sbx_rate){days->issue[day], days->all[day]};
-    return days->issue[WEEK] >= SBX_CHANGE_MACHINES_MIN ? sbx_chance_of_surge(rates[WEEK], rates, WEEK) : 1;
+        rates[day] = (struct sbx_rate){days->issue[day] >> days->issue_level, days->all[day] >> days->issue_level};
+    return rates[WEEK].hit >= SBX_CHANGE_MACHINES_MIN ? sbx_chance_of_surge(rates[WEEK], rates, WEEK) : 1;
 }
 
 static int note_surge(struct looking *looking, const char *app, const struct sbx_issue_row *issue,
@@ -160,6 +161,22 @@ static int note_surge(struct looking *looking, const char *app, const struct sbx
     return add_event(looking, &event);
 }
 
+/* The machines of an issue by day, at a level of its own. One that a good part of all met is sampled as these are, so that both are of
+ * the same machines. */
+static int read_issue_days(const struct looking *looking, const uint8_t *issue, const struct sbx_issue_span *span,
+                           struct days *days)
+{
+    enum {
+        NEAR = 3
+    };
+    days->issue_level = 0;
+    int result = sbx_store_machines_by_day(looking->view, issue, span, days->issue, WEEK + 1, &days->issue_level);
+    if (result < 0 || days->all_level <= days->issue_level || days->all_level > days->issue_level + NEAR)
+        return result;
+    days->issue_level = days->all_level;
+    return sbx_store_machines_by_day(looking->view, issue, span, days->issue, WEEK + 1, &days->issue_level);
+}
+
 /* Yesterday is over: once. */
 static int look_at_days(struct looking *looking, const char *app)
 {
@@ -171,7 +188,7 @@ static int look_at_days(struct looking *looking, const char *app)
                                           .text = "",
                                           .state = -1,
                                           .order = SBX_ISSUES_BY_MACHINES};
-    struct days days;
+    struct days days = {.all_level = 0};
     char day[16];
     size_t count = 0;
     sbx_day_print(yesterday, day);
@@ -181,12 +198,12 @@ static int look_at_days(struct looking *looking, const char *app)
     struct sbx_issue_row *issues = calloc(ISSUES_A_DAY, sizeof(*issues));
     result = issues ? sbx_store_find_issues(looking->view, &query, issues, ISSUES_A_DAY, &count) : -ENOMEM;
     if (result == 0)
-        result = sbx_store_machines_by_day(looking->view, NULL, &span, days.all, WEEK + 1);
+        result = sbx_store_machines_by_day(looking->view, NULL, &span, days.all, WEEK + 1, &days.all_level);
     for (size_t i = 0; i < count && result == 0; i++) {
         uint8_t id[SBX_ID_BYTES];
         if (!sbx_id_parse(issues[i].id_text, strlen(issues[i].id_text), id))
             continue;
-        result = sbx_store_machines_by_day(looking->view, id, &span, days.issue, WEEK + 1);
+        result = read_issue_days(looking, id, &span, &days);
         double chance = chance_of(&days) * (double)count; /* as many are asked as there are issues */
         if (result == 0 && chance <= SBX_CHANGE_ALARMS)
             result = note_surge(looking, app, &issues[i], &days, yesterday, chance);

@@ -14,10 +14,20 @@ static struct sbx_rate slow_machines(const struct sbx_compared_issue *met, int t
     return (struct sbx_rate){llround(met->slow[threshold][side] * of), (int64_t)of};
 }
 
-static struct sbx_change_row question_of(const struct sbx_compared_issue *met, const int64_t *machines)
+/* The machines of a side, of which those that met an issue were sampled, as the sample has them: what each stands for is no evidence. */
+static struct sbx_rate rate_of(const struct sbx_compared_issue *met, const struct sbx_machines *all, int side)
 {
-    struct sbx_change_row row = {.here = {met->machines[SBX_COMPARED_HERE], machines[SBX_COMPARED_HERE]},
-                                 .base = {met->machines[SBX_COMPARED_BASE], machines[SBX_COMPARED_BASE]},
+    struct sbx_rate rate = {met->machines[side] >> met->level, sbx_machines_in(&all[side], met->level)};
+    if (rate.hit == 0 && met->hits[side] > 0)
+        rate.hit = 1; /* there is one, if not in the sample */
+    rate.of = rate.of > rate.hit ? rate.of : rate.hit;
+    return rate;
+}
+
+static struct sbx_change_row question_of(const struct sbx_compared_issue *met, const struct sbx_machines *all)
+{
+    struct sbx_change_row row = {.here = rate_of(met, all, SBX_COMPARED_HERE),
+                                 .base = rate_of(met, all, SBX_COMPARED_BASE),
                                  .was_before = met->was_before};
     bool has_both = met->p90_ns[SBX_COMPARED_HERE] > 0 && met->p90_ns[SBX_COMPARED_BASE] > 0;
     for (int threshold = 0; threshold < SBX_CHANGE_THRESHOLDS && has_both; threshold++) {
@@ -44,14 +54,17 @@ int sbx_comparison_make(const struct sbx_store_view *view, const struct sbx_issu
 {
     size_t count = 0;
     struct sbx_compared_issue *met = calloc(2 * SBX_COMPARED_MAX, sizeof(*met));
+    struct sbx_machines all[SBX_COMPARED_SIDES] = {{0}, {0}};
     *comparison_out = (struct sbx_comparison){.count = 0};
-    int result = met ? sbx_store_compare_spans(view, spans, met, &count, comparison_out->machines) : -ENOMEM;
+    int result = met ? sbx_store_compare_spans(view, spans, met, &count, all) : -ENOMEM;
+    for (int side = 0; side < SBX_COMPARED_SIDES; side++)
+        comparison_out->machines[side] = sbx_machines_count(&all[side]);
     struct sbx_change_row *judged = calloc(count + 1, sizeof(*judged));
     comparison_out->rows = calloc(count + 1, sizeof(*comparison_out->rows));
     if (result == 0 && (!judged || !comparison_out->rows))
         result = -ENOMEM;
     for (size_t i = 0; i < count && result == 0; i++)
-        judged[i] = question_of(&met[i], comparison_out->machines);
+        judged[i] = question_of(&met[i], all);
     if (result == 0)
         sbx_changes_judge(judged, count, alarms);
     for (size_t i = 0; i < count && result == 0; i++) {

@@ -215,7 +215,8 @@ static void test_stalls_of_an_older_store_are_looked_at_for_what_they_lack(void 
         "DROP TABLE app; DROP TABLE said; DROP TABLE word; DROP TABLE met; DROP TABLE met_day; DROP INDEX "
         "snapshot_of_place;"
         "DROP INDEX snapshot_of_place_received; DROP INDEX snapshot_of_place_duration;"
-        "DROP VIEW summed; ALTER TABLE snapshot DROP COLUMN whole; ALTER TABLE snapshot DROP COLUMN place; ALTER TABLE "
+        "DROP VIEW summed; ALTER TABLE snapshot DROP COLUMN process; ALTER TABLE snapshot DROP COLUMN machine;"
+        "ALTER TABLE snapshot DROP COLUMN whole; ALTER TABLE snapshot DROP COLUMN place; ALTER TABLE "
         "snapshot DROP COLUMN day;"
         "ALTER TABLE snapshot DROP COLUMN build; ALTER TABLE snapshot DROP COLUMN bucket;"
         "DROP INDEX snapshot_of_tenant; ALTER TABLE snapshot DROP COLUMN tenant; DROP TABLE symbol_sender;"
@@ -229,7 +230,7 @@ static void test_stalls_of_an_older_store_are_looked_at_for_what_they_lack(void 
     expect_metric("stallbox_triaged_anew_total", 1);
     assert_true(is_missing(sample_build_id()));
     fixture_stop(&fixture);
-    assert_int_equal(fixture_count(&fixture, "PRAGMA user_version"), 7);
+    assert_int_equal(fixture_count(&fixture, "PRAGMA user_version"), 8);
     assert_int_equal(waiting(), 0);
 }
 

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "sql_postgres.h"
 
@@ -54,10 +56,31 @@ int64_t store_number(const char *data_dir, const char *text)
 
 void store_run(const char *data_dir, const char *text)
 {
-    struct sbx_sql *sql = look_at(data_dir, "SET search_path = stallbox");
+    struct sbx_sql *sql = look_at(data_dir, "SET search_path = stallbox; SET client_min_messages = warning");
     if (sbx_sql_execute(sql, text) < 0) {
         fprintf(stderr, "store_place: %s: %s\n", text, sbx_sql_error(sql));
         abort();
     }
     sbx_sql_close(sql);
+}
+
+void store_load(const char *data_dir, const char *sql_file)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    char path[200];
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = fopen(sql_file, "r");
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof(path), "%s/store.db%s", data_dir, suffixes[i]);
+        unlink(path);
+    }
+    store_place_of(data_dir);
+    if (!file || getdelim(&text, &bytes, '\0', file) < 0) {
+        fprintf(stderr, "store_place: %s\n", sql_file);
+        abort();
+    }
+    fclose(file);
+    store_run(data_dir, text);
+    free(text);
 }

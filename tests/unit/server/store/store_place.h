@@ -11,6 +11,9 @@
 const char *store_place_of(const char *data_dir);
 bool store_is_postgres(void);
 
+/* One that another server made, in place of it: what the file's statements make. Nobody has it open. */
+void store_load(const char *data_dir, const char *sql_file);
+
 /* A number of it, by a query of its own connection; and statements. */
 int64_t store_number(const char *data_dir, const char *sql);
 void store_run(const char *data_dir, const char *sql);

@@ -557,14 +557,16 @@ static void test_issues_of_two_versions_stand_side_by_side(void **state)
     const struct sbx_issue_span versions[] = {{"1.2.0", 0, 1000000, "shop"}, {"1.1.0", 0, 1000000, "shop"}};
     const struct sbx_store_view other = {store, 33};
     struct sbx_version_met rows_of_versions[4];
-    int64_t machines[2], days[4];
+    struct sbx_machines machines[2];
+    int64_t days[4];
     size_t count;
+    int level = 0;
     put_all();
     put(&(struct stall){7, 5, 1, 2, 1, 1, 800, "lock", "g"});
     assert_int_equal(sbx_store_compare_spans(ALL, versions, met, &count, machines), 0);
     assert_int_equal(count, 2);
-    assert_int_equal(machines[0], 3); /* 2, 3 and 5 */
-    assert_int_equal(machines[1], 1);
+    assert_int_equal(sbx_machines_count(&machines[0]), 3); /* 2, 3 and 5 */
+    assert_int_equal(sbx_machines_count(&machines[1]), 1);
     const struct sbx_compared_issue *one = compared_of(met, count, 1), *two = compared_of(met, count, 2);
     assert_true(one->machines[0] == 2 && one->machines[1] == 1 && one->hits[0] == 2 && one->hits[1] == 2);
     assert_true(one->was_before && one->weight[1] == 9);
@@ -581,16 +583,16 @@ static void test_issues_of_two_versions_stand_side_by_side(void **state)
     assert_int_equal(sbx_store_compare_spans(ALL, spans, met, &count, machines), 0);
     assert_true(compared_of(met, count, 2)->was_before && compared_of(met, count, 1)->machines[0] == 0);
     assert_int_equal(sbx_store_compare_spans(&other, spans, met, &count, machines), 0);
-    assert_true(count == 0 && machines[0] == 0);
+    assert_true(count == 0 && sbx_machines_count(&machines[0]) == 0);
     assert_int_equal(sbx_store_versions(ALL, &versions[0], rows_of_versions, 4, &count), 0);
     assert_int_equal(count, 1);
     const struct sbx_issue_span all = {"", DAY, DAY + 3, "shop"};
     assert_int_equal(sbx_store_versions(ALL, &all, rows_of_versions, 4, &count), 0);
     assert_int_equal(count, 2);
     assert_string_equal(rows_of_versions[0].version, "1.2.0");
-    assert_int_equal(sbx_store_machines_by_day(ALL, NULL, &all, days, 4), 0);
-    assert_true(days[0] == 3 && days[1] == 3 && days[2] == 1 && days[3] == 0);
-    assert_int_equal(sbx_store_machines_by_day(ALL, one->id, &all, days, 4), 0);
+    assert_int_equal(sbx_store_machines_by_day(ALL, NULL, &all, days, 4, &level), 0);
+    assert_true(level == 0 && days[0] == 3 && days[1] == 3 && days[2] == 1 && days[3] == 0);
+    assert_int_equal(sbx_store_machines_by_day(ALL, one->id, &all, days, 4, &level), 0);
     sbx_store_set_min_machines(store, 2);
     assert_int_equal(sbx_store_compare_spans(ALL, spans, met, &count, machines), 0);
     assert_int_equal(count, 0);

@@ -81,6 +81,13 @@ static void assert_sums_are_right(void)
                  " s.bucket IS NOT NULL GROUP BY 1, 2, 3, 4",
                  of, day);
         assert_same(sums, counted);
+        snprintf(sums, sizeof(sums), "SELECT place, day, build, who, count FROM met_day WHERE %s", rows);
+        snprintf(
+            counted, sizeof(counted),
+            "SELECT s.%s, %s, s.build, s.machine, COUNT(*) FROM snapshot s WHERE s.place IS NOT NULL GROUP BY 1, 2,"
+            " 3, 4",
+            of, day);
+        assert_same(sums, counted);
         snprintf(sums, sizeof(sums), "SELECT place, kind, word, day, build, hits, weight, us FROM label WHERE %s",
                  rows);
         snprintf(counted, sizeof(counted),
@@ -89,6 +96,17 @@ static void assert_sums_are_right(void)
                  of, day);
         assert_same(sums, counted);
     }
+    static const char *const met[] = {"s.place, s.process FROM snapshot s", "s.place, s.machine FROM snapshot s",
+                                      "s.place, s.build FROM snapshot s",
+                                      "s.place, s.machine FROM snapshot s JOIN rotating r ON r.seq = s.seq",
+                                      "s.build, s.machine FROM snapshot s JOIN rotating r ON r.seq = s.seq"};
+    for (int kind = 0; kind < 5; kind++) {
+        char sums[100], counted[200];
+        snprintf(sums, sizeof(sums), "SELECT of, who FROM met WHERE kind = %d AND of >= 0", kind);
+        snprintf(counted, sizeof(counted), "SELECT DISTINCT %s WHERE s.place IS NOT NULL", met[kind]);
+        assert_same(sums, counted);
+    }
+    assert_same("SELECT COUNT(DISTINCT machine) FROM snapshot", "SELECT COUNT(DISTINCT " MACHINE ") FROM snapshot s");
     assert_same("SELECT -num, machines FROM app WHERE machines > 0",
                 "SELECT s.whole, COUNT(DISTINCT " MACHINE ") FROM snapshot s WHERE s.place IS NOT NULL GROUP BY 1");
     assert_same("SELECT -num, tenant, name FROM app WHERE machines > 0",
@@ -204,7 +222,52 @@ static void test_sums_are_what_a_count_from_the_beginning_gives(void **state)
     }
 }
 
-/* What the store of an older server has: places by day alone. */
+/* A store that the server before made: of schema 7, in PostgreSQL 5. It has two dozen stalls, and what a person said. */
+static void load_the_one_before(void)
+{
+    sbx_store_close(store);
+    store = NULL;
+    store_load(fixture.data_dir, store_is_postgres() ? POSTGRES_5_SQL : SCHEMA_7_SQL);
+}
+
+static void open_it(void)
+{
+    char why[200] = "";
+    if (sbx_store_open(place, "1", &store, why, sizeof(why)) != 0)
+        fail_msg("%s", why);
+}
+
+/* All of it is judged anew, and goes. */
+static void use_it(void)
+{
+    for (uint8_t name = 1; name <= 30; name++)
+        judge(name);
+    put(200);
+    judge(200);
+    assert_sums_are_right();
+    while (sbx_store_age(store, SBX_AGED_SNAPSHOT, INT64_MAX, 7, NULL, NULL) > 0)
+        assert_sums_are_right();
+    assert_int_equal(number_of("SELECT (SELECT COUNT(*) FROM met) + (SELECT COUNT(*) FROM met_day)"), 0);
+}
+
+static void test_the_store_of_the_server_before_is_summed_as_it_was(void **state)
+{
+    (void)state;
+    load_the_one_before();
+    int64_t machines = number_of("SELECT SUM(machines) FROM place"), days = number_of("SELECT COUNT(*) FROM met_day");
+    open_it();
+    assert_int_equal(number_of("SELECT COUNT(*) FROM snapshot"), 24);
+    assert_int_equal(number_of("SELECT SUM(machines) FROM place"), machines);
+    assert_int_equal(number_of("SELECT COUNT(*) FROM met_day"), days);
+    assert_int_equal(number_of("SELECT COUNT(*) FROM issue WHERE owner = 'anna'"), 1);
+    assert_sums_are_right();
+    sbx_store_close(store); /* and is left alone the second time */
+    open_it();
+    assert_sums_are_right();
+    use_it();
+}
+
+/* What the store of a server before that has: places by day alone. */
 static void make_older(void)
 {
     static const char *const steps[] = {
@@ -233,28 +296,20 @@ static void make_older(void)
 
 static void test_sums_of_an_older_server_are_completed_when_its_store_is_opened(void **state)
 {
-    char why[200] = "";
     (void)state;
-    for (uint8_t name = 1; name <= 60; name++) {
-        put(name);
-        judge(name);
-    }
-    sbx_store_close(store);
-    store = NULL;
+    load_the_one_before();
     make_older();
-    if (sbx_store_open(place, "1", &store, why, sizeof(why)) != 0)
-        fail_msg("%s", why);
+    open_it();
     assert_sums_are_right();
     assert_true(number_of("SELECT COUNT(*) FROM fact WHERE place < 0 AND day < 0") > 0);
-    for (uint8_t name = 1; name <= 60; name++) /* and what is added and taken back meets them */
-        judge(name);
-    assert_sums_are_right();
+    use_it(); /* and what is added and taken back meets them */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sums_are_what_a_count_from_the_beginning_gives, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_store_of_the_server_before_is_summed_as_it_was, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sums_of_an_older_server_are_completed_when_its_store_is_opened, set_up,
                                         tear_down),
     };

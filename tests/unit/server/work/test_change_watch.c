@@ -23,14 +23,15 @@ enum {
 
 static struct sbx_store *store;
 static struct sbx_change_log *change_log;
-static const char *store_place; /* of both */
-static uint32_t stall_count;
+static const char *store_place;      /* of both */
+static uint32_t stall_count, builds; /* builds: of each version */
 
 static int set_up(void **state)
 {
     char why[200] = "";
     prepare_server(state);
     stall_count = 0;
+    builds = 1;
     store_place = fixture.options.database ? fixture.options.database : fixture.data_dir;
     return sbx_store_open(store_place, "1", &store, why, sizeof(why)) +
            sbx_change_log_open(store_place, &change_log, why, sizeof(why));
@@ -48,7 +49,7 @@ static void put(uint8_t place, uint32_t minor, uint32_t day, int first, int mach
 {
     for (int i = 0; i < machines; i++) {
         const uint32_t number = ++stall_count, machine = (uint32_t)(first + i + 1);
-        struct sbx_stall payload = {.app_build_id = {1, (uint8_t)minor},
+        struct sbx_stall payload = {.app_build_id = {1, (uint8_t)minor, (uint8_t)(number % builds)},
                                     .app_build_id_bytes = 8,
                                     .app_version = {1, minor, 0},
                                     .created_day = day,
@@ -152,6 +153,30 @@ static void test_a_new_issue_of_the_latest_version_is_told_once(void **state)
     assert_int_equal(event.tries, 1);
     assert_int_equal(sbx_change_log_told(change_log, event.num), 0);
     assert_int_equal(sbx_change_log_next(change_log, INT64_MAX, &event), 0);
+}
+
+/* What a sampled machine stands for is no evidence: 100 of 200 machines, of which a quarter is read, are 25 of 50, and not more. */
+static void test_a_version_is_judged_by_the_machines_that_were_read(void **state)
+{
+    (void)state;
+    struct sbx_change_event events[8];
+    sbx_store_set_sample_rows(store, 640); /* 40 of an issue */
+    builds = 2;
+    put(1, 1, TODAY - 3, 0, 200);
+    put(1, 2, TODAY - 3, 300, 200);
+    put(2, 2, TODAY - 3, 300, 100);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 1);
+    assert_int_equal(list(events), 1);
+    assert_int_equal(events[0].kind, SBX_CHANGE_NEW);
+    assert_int_equal(events[0].issue[0], 2);
+    double of_all = sbx_chance_of_more((struct sbx_rate){100, 200}, (struct sbx_rate){0, 200});
+    double of_read = sbx_chance_of_more((struct sbx_rate){40, 50}, (struct sbx_rate){0, 50});
+    assert_true(of_all < 1e-30);
+    assert_true(events[0].chance > of_read && events[0].chance < 1e-3);
+    int machines = 0;
+    assert_int_equal(sscanf(events[0].text, "shop 1.2.0: new: <f2>, met by %d of 200 machines", &machines), 1);
+    assert_in_range(machines, 50, 160); /* the page says what they stand for */
+    assert_int_equal(machines % 4, 0);
 }
 
 static void test_what_does_not_differ_or_is_of_few_machines_is_not_told(void **state)
@@ -273,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_words_for_changes_are_read_whole_or_not_at_all),
         cmocka_unit_test(test_a_rule_chooses_kinds_and_applications),
         WITH_STORE(test_the_webhook_is_not_told_of_what_nobody_chose),
+        WITH_STORE(test_a_version_is_judged_by_the_machines_that_were_read),
         WITH_STORE(test_a_new_issue_of_the_latest_version_is_told_once),
         WITH_STORE(test_what_does_not_differ_or_is_of_few_machines_is_not_told),
         WITH_STORE(test_somebodys_own_build_is_not_the_latest_version),
