@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_tasks.c - what following a task costs: queued, begun and ended, by GLib, libuv and Qt, as far as they are here, and by an application that tells of it.
+/* bench_tasks.c - what following a task costs: queued, begun and ended, by GLib, libuv, libevent and Qt, as far as they are here, and by an application that tells of it.
  *
  * usage: bench_tasks [--json] [--rounds N]
  * One process, whose points are taken out and put in again from round to round, as in bench_points. What calls back for good what it was made with (a pool, a handle)
@@ -15,6 +15,9 @@
 #include "stallbox/stallbox.h"
 #ifdef HAS_UV
 #include <uv.h>
+#endif
+#ifdef HAS_LIBEVENT
+#include <event2/event.h>
 #endif
 #ifdef HAS_QT
 #include "programs/qt_post.h"
@@ -38,6 +41,10 @@ static struct objects {
     uv_timer_t timer;
     uv_async_t async;
     uv_work_t work;
+#endif
+#ifdef HAS_LIBEVENT
+    struct event_base *base;
+    struct event *event;
 #endif
 } made[2], *used = &made[0];
 
@@ -149,6 +156,36 @@ static void work_and_answer(void)
 }
 #endif
 
+#ifdef HAS_LIBEVENT
+static void on_event(evutil_socket_t unused, short what, void *unused_too)
+{
+    (void)unused;
+    (void)unused_too;
+    sink += what != 0;
+}
+
+static void make_of_libevent(struct objects *objects)
+{
+    objects->base = event_base_new();
+    objects->event = event_new(objects->base, -1, 0, on_event, NULL);
+}
+
+static void add_event_and_run(void)
+{
+    const struct timeval now = {0, 0};
+    event_add(used->event, &now);
+    for (unsigned before = sink; sink == before;) {
+        event_base_loop(used->base, EVLOOP_NONBLOCK);
+    }
+}
+
+static void activate_event_and_run(void)
+{
+    event_active(used->event, EV_READ, 1);
+    event_base_loop(used->base, EVLOOP_NONBLOCK);
+}
+#endif
+
 static void tell_of_one(void)
 {
     uint64_t id = stallbox_task_queued();
@@ -169,8 +206,13 @@ static const struct {
     {"uv_async_send + run", send_and_run},
     {"uv_queue_work + answered", work_and_answer},
 #endif
+#ifdef HAS_LIBEVENT
+    {"event_add of a timer + run", add_event_and_run},
+    {"event_active + run", activate_event_and_run},
+#endif
 #ifdef HAS_QT
     {"QCoreApplication::postEvent + delivered", qt_post_and_deliver},
+    {"QThreadPool::start + run by a thread that is woken", qt_start_and_run},
 #endif
 };
 enum {
@@ -192,7 +234,8 @@ int main(int count, char **arguments)
     settings.max_cpu_permille = 0;
     const uint64_t with = SBX_POINTS_ALL,
                    without = with & ~(SBX_POINT_BIT(SBX_GROUP_TASK) | SBX_POINT_BIT(SBX_GROUP_GLIB) |
-                                      SBX_POINT_BIT(SBX_GROUP_UV) | SBX_POINT_BIT(SBX_GROUP_QT));
+                                      SBX_POINT_BIT(SBX_GROUP_UV) | SBX_POINT_BIT(SBX_GROUP_QT) |
+                                      SBX_POINT_BIT(SBX_GROUP_LIBEVENT));
     for (int is_with = 0; is_with < 2; is_with++) {
         settings.points = is_with ? with : without;
         if (!bench_control_order(header, &settings)) {
@@ -201,6 +244,9 @@ int main(int count, char **arguments)
         made[is_with].pool = g_thread_pool_new(take_item, NULL, 1, TRUE, NULL);
 #ifdef HAS_UV
         make_of_uv(&made[is_with]);
+#endif
+#ifdef HAS_LIBEVENT
+        make_of_libevent(&made[is_with]);
 #endif
     }
 #ifdef HAS_QT

@@ -2,7 +2,6 @@
 /* got_hook.c - relocation tables walked, slots replaced and put back. */
 #include "got_hook.h"
 
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -15,7 +14,7 @@
 #include "point.h"
 #include "point_glib.h"
 #include "points_by_name.h"
-#include "raw_syscall.h"
+#include "relro_word.h"
 #include "slot_binding.h"
 
 enum {
@@ -61,6 +60,7 @@ void sbx_got_hook_resolve(void)
         memory = sbx_pages_map(sizeof *memory);
     }
     page_bytes = getauxval(AT_PAGESZ);
+    sbx_relro_prepare(page_bytes);
     has_auditor = getenv("LD_AUDIT") != NULL;
     sbx_points_resolve();
 }
@@ -68,7 +68,7 @@ void sbx_got_hook_resolve(void)
 /* The loader is watched as long as anything is: modules that come must be hooked. */
 static bool is_point_wanted(const struct sbx_point *point, uint64_t wanted)
 {
-    return point->group == SBX_GROUP_LOADER ? wanted != 0 : (wanted & SBX_POINT_BIT(point->group)) != 0;
+    return point->group == SBX_GROUP_LOADER || point->stays ? wanted != 0 : (wanted & SBX_POINT_BIT(point->group)) != 0;
 }
 
 /* ---- one module ---- */
@@ -115,16 +115,6 @@ static struct hooked_module *find_module(const struct sbx_elf_image *image, stru
     return module;
 }
 
-/* Can the word be written to? Asked of the kernel with an atomic addition of nothing, which fails where a store would fault
- * (futex(2), FUTEX_WAKE_OP). */
-static bool is_writable(const uintptr_t *slot)
-{
-    uint32_t nobody = 0;
-    long operation = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
-    return sbx_raw_syscall(SYS_futex, (long)(uintptr_t)&nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
-                           (long)(uintptr_t)slot, operation) >= 0;
-}
-
 /* Store one word where the module's RELRO pages may forbid it: they are opened at the first such store and closed when
  * the module is done, because a system call a slot would be the most of the work. A host that has made them writable for
  * itself keeps them so. False when they cannot be opened: sealed, or forbidden by a policy of the system. */
@@ -133,8 +123,12 @@ static bool store_slot(const struct sbx_elf_image *image, struct pass *pass, uin
     uint64_t address = (uint64_t)(uintptr_t)slot;
     uint64_t begin = image->relro_begin & ~(page_bytes - 1), end = image->relro_end & ~(page_bytes - 1);
     if (address >= begin && address < end && !pass->relro_is_open) {
-        pass->relro_was_closed = !is_writable(slot);
+        if (!sbx_relro_begin()) {
+            return false;
+        }
+        pass->relro_was_closed = !sbx_word_is_writable(slot);
         if (pass->relro_was_closed && mprotect((void *)begin, end - begin, PROT_READ | PROT_WRITE) != 0) {
+            sbx_relro_end();
             return false;
         }
         pass->relro_is_open = true;
@@ -149,6 +143,9 @@ static void close_relro(const struct sbx_elf_image *image, struct pass *pass)
     uint64_t begin = image->relro_begin & ~(page_bytes - 1), end = image->relro_end & ~(page_bytes - 1);
     if (pass->relro_is_open && pass->relro_was_closed) {
         mprotect((void *)begin, end - begin, PROT_READ);
+    }
+    if (pass->relro_is_open) {
+        sbx_relro_end();
     }
     pass->relro_is_open = false;
 }
@@ -188,7 +185,7 @@ static bool may_be_stored(const struct sbx_elf_image *image, const uintptr_t *sl
 {
     uint64_t address = (uint64_t)(uintptr_t)slot;
     uint64_t begin = image->relro_begin & ~(page_bytes - 1), end = image->relro_end & ~(page_bytes - 1);
-    return sbx_point_at(point)->table == NULL || (address >= begin && address < end) || is_writable(slot);
+    return sbx_point_at(point)->table == NULL || (address >= begin && address < end) || sbx_word_is_writable(slot);
 }
 
 /* What is to be in the slot that held `now` once our hook is out. Where that was not bound, it is bound then: the program's calls
@@ -407,8 +404,7 @@ uint32_t sbx_got_hook_apply(uint64_t wanted, uint64_t end_ns, uint32_t *unsettle
     if (memory == NULL) {
         return 0;
     }
-    if ((wanted & (SBX_POINT_BIT(SBX_GROUP_FRAME) | SBX_POINT_BIT(SBX_GROUP_GLIB) | SBX_POINT_BIT(SBX_GROUP_QT) |
-                   SBX_POINT_BIT(SBX_GROUP_UV))) != 0) {
+    if ((wanted & SBX_POINTS_THAT_COME_LATE) != 0) {
         sbx_points_find_late();
     }
     struct pass pass = {.wanted = wanted, .number = ++passes, .end_ns = end_ns};

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-/* Find the originals of all points. Once. Allocates nothing itself; dlsym may. Points of SBX_GROUP_FRAME, SBX_GROUP_GLIB and SBX_GROUP_QT lie in
+/* Find the originals of all points. Once. Allocates nothing itself; dlsym may. Points of SBX_POINTS_THAT_COME_LATE lie in
  * libraries that a program may load late: those not found here are looked for again in each sbx_got_hook_apply(). */
 void sbx_got_hook_resolve(void);
 

@@ -73,8 +73,7 @@ uint32_t sbx_point_named(const char *name)
 
 bool sbx_point_may_come_late(const struct sbx_point *point)
 {
-    return point->group == SBX_GROUP_FRAME || point->group == SBX_GROUP_GLIB || point->group == SBX_GROUP_QT ||
-           point->group == SBX_GROUP_UV;
+    return (SBX_POINTS_THAT_COME_LATE & SBX_POINT_BIT(point->group)) != 0;
 }
 
 const struct sbx_point *sbx_point_at(uint32_t point)
@@ -262,7 +261,7 @@ void sbx_points_find_late(void)
         struct sbx_elf_image image;
         uint32_t group = points[i]->group;
         uintptr_t address = (uintptr_t)*points[i]->original, found;
-        bool is_of_one_library = group == SBX_GROUP_GLIB || group == SBX_GROUP_QT || group == SBX_GROUP_UV;
+        bool is_of_one_library = sbx_point_may_come_late(points[i]) && group != SBX_GROUP_FRAME;
         bool is_first = is_of_one_library && !was_asked[group];
         if (is_of_one_library) {
             was_asked[group] = true;

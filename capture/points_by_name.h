@@ -18,6 +18,11 @@ enum {
 };
 #define SBX_NO_POINT UINT32_MAX
 
+/* Groups whose originals lie in a library that may be loaded, and unloaded, at any time. */
+#define SBX_POINTS_THAT_COME_LATE                                                                   \
+    (SBX_POINT_BIT(SBX_GROUP_FRAME) | SBX_POINT_BIT(SBX_GROUP_GLIB) | SBX_POINT_BIT(SBX_GROUP_QT) | \
+     SBX_POINT_BIT(SBX_GROUP_UV) | SBX_POINT_BIT(SBX_GROUP_LIBEVENT))
+
 /* Find the originals of all points. Once; later calls do nothing. */
 void sbx_points_resolve(void);
 
@@ -27,7 +32,7 @@ const struct sbx_point *sbx_point_at(uint32_t point);
 uint32_t sbx_point_count(void);
 uint32_t sbx_point_hash(uint32_t point); /* sbx_gnu_hash() of its name */
 
-/* Lies the original in a library that may be loaded, and unloaded, at any time? */
+/* Is it of such a group? */
 bool sbx_point_may_come_late(const struct sbx_point *point);
 /* Look for originals that came and forget those that went. */
 void sbx_points_find_late(void);

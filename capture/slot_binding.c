@@ -238,7 +238,10 @@ enum sbx_binding sbx_slot_binding(const struct sbx_elf_image *image, const ElfW(
     if (image->is_symbolic && symbol->st_shndx != SHN_UNDEF) {
         return image->bias + symbol->st_value == original ? SBX_BINDING_ORIGINAL : SBX_BINDING_FOREIGN;
     }
-    if ((is_of_start(image, walk) && !sbx_point_may_come_late(sbx_point_at(point))) || is_only_definition(point)) {
+    /* What the program needs comes before what it loads later, and the original is the first there is. */
+    if ((is_of_start(image, walk) && (!sbx_point_may_come_late(sbx_point_at(point)) ||
+                                      (find_home(point, walk) && is_of_start(&walk->home, walk)))) ||
+        is_only_definition(point)) {
         return SBX_BINDING_ORIGINAL;
     }
     return SBX_BINDING_OPEN;

@@ -498,6 +498,7 @@ const char *sbx_op_name(uint32_t op)
         [SBX_OP_EVENT_ACTIVE] = "event_active",
         [SBX_OP_QT_TIMER] = "QTimer",
         [SBX_OP_QT_THREAD_POOL] = "QThreadPool::start",
+        [SBX_OP_EVENT_ADD] = "event_add",
     };
     return name_at(table, ENTRIES(table), op);
 }
@@ -538,6 +539,7 @@ const char *sbx_point_name(uint32_t group)
         [SBX_GROUP_GLIB] = "glib",
         [SBX_GROUP_QT] = "qt",
         [SBX_GROUP_UV] = "uv",
+        [SBX_GROUP_LIBEVENT] = "libevent",
     };
     return name_at(table, ENTRIES(table), group);
 }

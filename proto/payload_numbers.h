@@ -258,6 +258,7 @@ enum sbx_op {
     SBX_OP_G_ASYNC_QUEUE_PUSH = 203, SBX_OP_PTHREAD_CREATE = 204, SBX_OP_UV_QUEUE_WORK = 205,
     SBX_OP_UV_ASYNC_SEND = 206, SBX_OP_UV_TIMER_START = 207, SBX_OP_UV_FS = 208, SBX_OP_QT_POST_EVENT = 209,
     SBX_OP_EVENT_ACTIVE = 210, SBX_OP_QT_TIMER = 211, SBX_OP_QT_THREAD_POOL = 212,
+    SBX_OP_EVENT_ADD = 213,
     SBX_OP_MAX = 224,
     SBX_SCENES = 256 /* of an application, 1 to 255 (Trigger.scene) */
 };
@@ -345,16 +346,17 @@ enum sbx_point_group {
     SBX_GROUP_DIRECTORY = 21, /* rename, unlink, mkdir, directory listings */
     SBX_GROUP_FILE_LOCK = 22, /* flock, fcntl locks, lockf */
     SBX_GROUP_STDIO = 23,
-    SBX_GROUP_LOOKUP = 24,  /* name lookups */
-    SBX_GROUP_PROCESS = 25, /* fork family, wait family, system, popen */
-    SBX_GROUP_LOADER = 26,  /* dlopen, dlclose */
-    SBX_GROUP_CLOCK = 27,   /* clock reads: leaf samples */
-    SBX_GROUP_FRAME = 28,   /* presents: frame boundaries */
-    SBX_GROUP_TASK = 29,    /* tasks that the application tells of, and who started a thread */
-    SBX_GROUP_GLIB = 30,    /* tasks of GLib: idle and timed sources, thread pools, asynchronous queues */
-    SBX_GROUP_QT = 31,      /* tasks of Qt: posted events, queued signals and calls, timers */
-    SBX_GROUP_UV = 32,      /* tasks of libuv */
-    SBX_GROUP_COUNT = 33    /* a mask has room for 64 */
+    SBX_GROUP_LOOKUP = 24,   /* name lookups */
+    SBX_GROUP_PROCESS = 25,  /* fork family, wait family, system, popen */
+    SBX_GROUP_LOADER = 26,   /* dlopen, dlclose */
+    SBX_GROUP_CLOCK = 27,    /* clock reads: leaf samples */
+    SBX_GROUP_FRAME = 28,    /* presents: frame boundaries */
+    SBX_GROUP_TASK = 29,     /* tasks that the application tells of, and who started a thread */
+    SBX_GROUP_GLIB = 30,     /* tasks of GLib: idle and timed sources, thread pools, asynchronous queues */
+    SBX_GROUP_QT = 31,       /* tasks of Qt: posted events, queued signals and calls, timers */
+    SBX_GROUP_UV = 32,       /* tasks of libuv */
+    SBX_GROUP_LIBEVENT = 33, /* tasks of libevent: timers, events made active */
+    SBX_GROUP_COUNT = 34     /* a mask has room for 64 */
 };
 
 #define SBX_POINTS_KNOWN (UINT64_MAX >> (64 - SBX_GROUP_COUNT)) /* a mask with every group */

@@ -5,6 +5,9 @@
 #include <QCoreApplication>
 #include <QEvent>
 #include <QObject>
+#include <QThreadPool>
+
+#include <atomic>
 
 namespace {
 
@@ -20,6 +23,8 @@ public:
 };
 
 receiver *target;
+QThreadPool *pool;
+std::atomic<unsigned> done;
 
 } // namespace
 
@@ -30,10 +35,21 @@ void qt_post_begin(void)
     static char *arguments[] = {name, nullptr};
     new QCoreApplication(count, arguments); // kept until the process ends
     target = new receiver;
+    pool = new QThreadPool;
+    pool->setMaxThreadCount(1);
+    pool->setExpiryTimeout(-1);
 }
 
 void qt_post_and_deliver(void)
 {
     QCoreApplication::postEvent(target, new QEvent(QEvent::User));
     QCoreApplication::sendPostedEvents(target, QEvent::User);
+}
+
+void qt_start_and_run(void)
+{
+    const unsigned before = done;
+    pool->start([] { done++; });
+    while (done == before) {
+    }
 }

@@ -34,6 +34,7 @@ struct sbx_point {
     bool
         is_plain; /* only where the original is the C library's own: the hook cannot hand the call on to anybody else */
     bool is_variable; /* no function: `original` gets its address, and hook is NULL */
+    bool stays; /* put in as long as any point is, once its group was: what the group left in the program needs it */
     const char
         *table; /* a C++ vtable of the module that has the original: its words that lead there are slots too, and so are
                           those of other modules' vtables. NULL: none */
@@ -51,7 +52,8 @@ extern const struct sbx_point_list sbx_points_map, sbx_points_open, sbx_points_s
     sbx_points_stat, sbx_points_directory, sbx_points_stdio, sbx_points_process, sbx_points_clock, sbx_points_frame;
 extern const struct sbx_point_list sbx_points_rwlock, sbx_points_spin, sbx_points_wait, sbx_points_futex,
     sbx_points_shield, sbx_points_sandbox, sbx_points_jump, sbx_points_privileges, sbx_points_signal, sbx_points_thread,
-    sbx_points_glib, sbx_points_glib_pool, sbx_points_uv, sbx_points_uv_fs, sbx_points_uv_handle, sbx_points_qt;
+    sbx_points_glib, sbx_points_glib_pool, sbx_points_uv, sbx_points_uv_fs, sbx_points_uv_handle, sbx_points_qt,
+    sbx_points_libevent, sbx_points_qt_pool;
 
 /* All of them, for the installer. */
 extern const struct sbx_point_list *const sbx_point_lists[];
@@ -152,13 +154,17 @@ extern const size_t sbx_point_list_count;
         return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)object)) ? wake_in_##name(object) : real_##name(object); \
     }
 
-#define SBX_POINT(name, hook_function, original_variable, group)                                \
-    {                                                                                           \
-        name, (void *)(hook_function), (void **)&(original_variable), group, false, false, NULL \
+#define SBX_POINT(name, hook_function, original_variable, group)                                       \
+    {                                                                                                  \
+        name, (void *)(hook_function), (void **)&(original_variable), group, false, false, false, NULL \
     }
-#define SBX_PLAIN_POINT(name, hook_function, original_variable, group)                         \
-    {                                                                                          \
-        name, (void *)(hook_function), (void **)&(original_variable), group, true, false, NULL \
+#define SBX_PLAIN_POINT(name, hook_function, original_variable, group)                                \
+    {                                                                                                 \
+        name, (void *)(hook_function), (void **)&(original_variable), group, true, false, false, NULL \
+    }
+#define SBX_STAYING_POINT(name, hook_function, original_variable, group)                              \
+    {                                                                                                 \
+        name, (void *)(hook_function), (void **)&(original_variable), group, false, false, true, NULL \
     }
 #define SBX_POINT_LIST(array)      \
     {                              \

@@ -15,12 +15,10 @@
 
 #include "point.h"
 #include "process_state.h"
-#include "raw_syscall.h"
+#include "relro_word.h"
 #include "task.h"
 
 #include <errno.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
 
 typedef int source_function(void *data);
 typedef void destroy_function(void *data);
@@ -383,21 +381,12 @@ static void finalize_timeout(struct source *source)
 
 /* ---- the two variables ---- */
 
-/* Asked of the kernel as in got_hook.c. */
-static bool is_writable(const void *word)
-{
-    uint32_t nobody = 0;
-    long operation = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
-    return sbx_raw_syscall(SYS_futex, (long)(uintptr_t)&nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
-                           (long)(uintptr_t)word, operation) >= 0;
-}
-
 /* What is there the first time is what our functions call for good. Who has put a function of their own there since may call ours from it:
  * to call theirs from ours would never end. So theirs stays. */
 static void put_in(struct dispatched *what, struct source_funcs *funcs,
                    int (*ours)(struct source *, source_function *, void *), void (*our_finalize)(struct source *))
 {
-    if (funcs == NULL || !is_writable(funcs) || funcs->dispatch == NULL) {
+    if (funcs == NULL || !sbx_word_is_writable(funcs) || funcs->dispatch == NULL) {
         return;
     }
     if (what->dispatch == NULL) {
@@ -418,7 +407,7 @@ static void put_in(struct dispatched *what, struct source_funcs *funcs,
 static void take_out(struct dispatched *what, int (*ours)(struct source *, source_function *, void *),
                      void (*our_finalize)(struct source *))
 {
-    if (what->funcs == NULL || !is_writable(what->funcs)) {
+    if (what->funcs == NULL || !sbx_word_is_writable(what->funcs)) {
         return;
     }
     if (sbx_load_relaxed(&what->funcs->dispatch) == ours) {
@@ -459,7 +448,7 @@ static const struct sbx_point points[] = {
     POINT(g_main_context_invoke),
     POINT(g_main_context_invoke_full),
     WANTED(g_main_context_default),
-    {"g_idle_funcs", NULL, (void **)&idle_funcs, SBX_GROUP_GLIB, false, true, NULL},
-    {"g_timeout_funcs", NULL, (void **)&timeout_funcs, SBX_GROUP_GLIB, false, true, NULL},
+    {"g_idle_funcs", NULL, (void **)&idle_funcs, SBX_GROUP_GLIB, false, true, false, NULL},
+    {"g_timeout_funcs", NULL, (void **)&timeout_funcs, SBX_GROUP_GLIB, false, true, false, NULL},
 };
 const struct sbx_point_list sbx_points_glib = SBX_POINT_LIST(points);

@@ -16,6 +16,7 @@
  * function or vtable is not found under its name, that part is not followed. */
 #include "point.h"
 #include "process_state.h"
+#include "qt_unfollowed.h"
 #include "task.h"
 
 #include <errno.h>
@@ -25,8 +26,6 @@ enum {
     SAMPLES = 8,
     SAMPLE_WORDS = 40, /* more than the frame of postEvent() */
     VOTES = 3,
-    UNFOLLOWED = 2048, /* events that are counted and not followed, of which it is seen that they are delivered */
-    PROBES = 8,
 };
 
 /* Of a QEvent, by major version. */
@@ -74,54 +73,6 @@ static uint64_t queue_of(const void *object)
     return object != NULL && real_thread != NULL ? (uint64_t)(uintptr_t)real_thread(object) : 0;
 }
 
-/* ---- events that are not followed ---- */
-
-static struct unfollowed {
-    uint64_t event; /* 0: free; 1: being taken */
-    uint64_t task;
-} unfollowed[UNFOLLOWED];
-static uint64_t unfollowed_count; /* how many there are: mostly none, and then nobody looks */
-SBX_OF_ONE_PROCESS(unfollowed);
-SBX_OF_ONE_PROCESS(unfollowed_count);
-
-static struct unfollowed *unfollowed_at(const void *event, uint32_t probe)
-{
-    return &unfollowed[(((uint64_t)(uintptr_t)event * UINT64_C(0x9fb21c651e98df25) >> 40) + probe) % UNFOLLOWED];
-}
-
-SBX_NOINLINE static void keep_unfollowed(const void *event, uint64_t task)
-{
-    for (uint32_t i = 0; i < PROBES; i++) {
-        struct unfollowed *place = unfollowed_at(event, i);
-        uint64_t nobody = 0;
-        if (sbx_load_relaxed(&place->event) == 0 &&       /* relaxed: the exchange looks again */
-            sbx_cas_acq_rel(&place->event, &nobody, 1)) { /* order: acq_rel unfollowed.event */
-            sbx_store_relaxed(&place->task, task);
-            sbx_add_relaxed(&unfollowed_count, 1);
-            sbx_store_release(&place->event, (uint64_t)(uintptr_t)event); /* order: release unfollowed.event */
-            return;
-        }
-    }
-    sbx_task_cancelled(task); /* there is no room: nobody will see it delivered */
-}
-
-/* Its task's id, which nobody has any more; 0: it is followed, or was not posted. */
-static uint64_t take_unfollowed(const void *event)
-{
-    for (uint32_t i = 0; i < PROBES && SBX_UNLIKELY(sbx_load_relaxed(&unfollowed_count) != 0); i++) {
-        struct unfollowed *place = unfollowed_at(event, i);
-        uint64_t owner = (uint64_t)(uintptr_t)event;
-        if (sbx_load_relaxed(&place->event) == owner &&  /* relaxed: the exchange looks again */
-            sbx_cas_acq_rel(&place->event, &owner, 1)) { /* order: acq_rel unfollowed.event */
-            uint64_t task = sbx_load_relaxed(&place->task);
-            sbx_add_relaxed(&unfollowed_count, UINT64_MAX);
-            sbx_store_release(&place->event, 0); /* order: release unfollowed.event */
-            return task;
-        }
-    }
-    return 0;
-}
-
 static void cancel(uint64_t key, uint64_t match)
 {
     uint64_t task = sbx_task_find(key, match);
@@ -133,7 +84,7 @@ static void cancel(uint64_t key, uint64_t match)
 static void cancel_event(const void *event)
 {
     cancel(key_of_event(event), 0);
-    sbx_task_cancelled(take_unfollowed(event));
+    sbx_task_cancelled(sbx_qt_take_unfollowed((uint64_t)(uintptr_t)event));
 }
 
 /* ---- where postEvent() has its event ---- */
@@ -215,7 +166,7 @@ static void note_posted(const void *receiver, const void *event, const void *of_
     uint64_t task = sbx_task_queued(SBX_GROUP_QT, SBX_OP_QT_POST_EVENT, queue_of(of_queue), key_of_event(event),
                                     (uint64_t)(uintptr_t)receiver);
     if (SBX_UNLIKELY(task != 0 && sbx_task_hop_of_id(task) == 0)) {
-        keep_unfollowed(event, task);
+        sbx_qt_keep_unfollowed((uint64_t)(uintptr_t)event, task);
     }
 }
 
@@ -314,7 +265,7 @@ static bool notify(deliver *real, void *application, void *receiver, void *event
                 look_for(receiver, event);
             }
             task = sbx_task_find(key_of_event(event), (uint64_t)(uintptr_t)receiver);
-            task = task != 0 ? task : take_unfollowed(event);
+            task = task != 0 ? task : sbx_qt_take_unfollowed((uint64_t)(uintptr_t)event);
         }
     }
     if (SBX_LIKELY(task == 0)) {
@@ -412,9 +363,9 @@ UNREGISTERS(unix)
 
 #define POINT(symbol, name)  SBX_POINT(symbol, hook_##name, real_##name, SBX_GROUP_QT)
 #define WANTED(symbol, name) SBX_POINT(symbol, NULL, real_##name, SBX_GROUP_QT)
-#define TABLE_POINT(symbol, name, table)                                                      \
-    {                                                                                         \
-        symbol, (void *)hook_##name, (void **)&real_##name, SBX_GROUP_QT, false, false, table \
+#define TABLE_POINT(symbol, name, table)                                                             \
+    {                                                                                                \
+        symbol, (void *)hook_##name, (void **)&real_##name, SBX_GROUP_QT, false, false, false, table \
     }
 #define GLIB "_ZTV20QEventDispatcherGlib"
 #define UNIX "_ZTV20QEventDispatcherUNIX"

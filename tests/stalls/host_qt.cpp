@@ -4,9 +4,13 @@
 #include <QtCore/QEvent>
 #include <QtCore/QMetaMethod>
 #include <QtCore/QMutex>
+#include <QtCore/QRunnable>
 #include <QtCore/QThread>
+#include <QtCore/QThreadPool>
 #include <QtCore/QTimer>
 #include <QtCore/QWaitCondition>
+
+#include <semaphore.h>
 
 #include "stall.h"
 
@@ -280,6 +284,98 @@ STALL_FUNCTION void sync_with_time_limit(int n)
     stall_sink = stall_sink + static_cast<uint64_t>(n);
 }
 
+// ---- a thread pool ----
+
+QThreadPool *pool;
+sem_t page_rendered;
+
+void prepare_pool()
+{
+    make_application();
+    sem_init(&page_rendered, 0, 0);
+    pool = new QThreadPool;
+    pool->setMaxThreadCount(1);
+    for (int i = 0; i < 5; i++) {
+        pool->start([] { stall_sink = stall_sink + 1; });
+        pool->waitForDone();
+    }
+}
+
+STALL_FUNCTION void rasterise_page()
+{
+    usleep(1500 * 1000);
+    STALL_STAY();
+}
+
+class Page : public QRunnable
+{
+  public:
+    void run() override
+    {
+        rasterise_page();
+        sem_post(&page_rendered);
+        STALL_STAY();
+    }
+};
+
+STALL_FUNCTION void render_page(int n)
+{
+    pool->start(new Page);
+    sem_wait(&page_rendered);
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
+// From the loop to the pool, and from there to the loop.
+STALL_FUNCTION void show_preview()
+{
+    usleep(1500 * 1000);
+    STALL_STAY();
+}
+
+STALL_FUNCTION void decode_preview()
+{
+    stall_pause_ms(10);
+    QMetaObject::invokeMethod(
+        window, [] { show_preview(); }, Qt::QueuedConnection);
+    STALL_STAY();
+}
+
+STALL_FUNCTION void request_preview(int n)
+{
+    pool->start([] { decode_preview(); });
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
+// And one whose only thread is busy.
+STALL_FUNCTION void index_library()
+{
+    usleep(1700 * 1000);
+    STALL_STAY();
+}
+
+STALL_FUNCTION void import_library()
+{
+    pool->start([] { index_library(); });
+    STALL_STAY();
+}
+
+STALL_FUNCTION void await_first_page(int n)
+{
+    import_library();
+    pool->start([] { sem_post(&page_rendered); });
+    sem_wait(&page_rendered);
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
+void fill_pool(int n)
+{
+    for (int i = 0; i < 100; i++) {
+        pool->start([] { stall_sink = stall_sink + 1; });
+        pool->start(QRunnable::create([i] { stall_sink = stall_sink + static_cast<uint64_t>(i); }));
+    }
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
 // ---- queues that have much to do, and do it ----
 
 void fill_queues(int n)
@@ -318,6 +414,10 @@ const struct stall stalls_qt[] = {
     {"qt_queue", prepare_worker, look_up_word, false, 0, 0},
     {"qt_wait_after_event", prepare_sync, sync_with_refresh, false, 0, 0},
     {"qt_wait_after_timer", prepare_sync, sync_with_time_limit, false, 0, 0},
+    {"qt_pool_wait", prepare_pool, render_page, false, 0, 0},
+    {"qt_pool_two_hops", prepare_pool, request_preview, false, 0, 0},
+    {"qt_pool_queue", prepare_pool, await_first_page, false, 0, 0},
+    {"healthy_qt_pool", prepare_pool, fill_pool, true, 20, 80},
     {"healthy_qt", prepare_worker, fill_queues, true, 20, 80},
     {nullptr, nullptr, nullptr, false, 0, 0},
 };

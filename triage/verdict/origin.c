@@ -87,7 +87,7 @@ static const struct sbx_stall_task *outer_of(const struct sbx_stall *stall, cons
     const struct sbx_stall_task *outer = sbx_origin_at(stall, task->from, task->queued_ns);
     return outer == NULL || outer == task || outer->stack == task->stack || outer->op == SBX_OP_G_TIMEOUT_ADD ||
                    outer->op == SBX_OP_UV_TIMER_START || outer->op == SBX_OP_QT_TIMER ||
-                   outer->op == SBX_OP_PTHREAD_CREATE
+                   outer->op == SBX_OP_EVENT_ADD || outer->op == SBX_OP_PTHREAD_CREATE
                ? NULL
                : outer;
 }

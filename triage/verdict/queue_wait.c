@@ -98,6 +98,7 @@ static bool waits_for_turn(const struct sbx_stall *stall, const struct sbx_stall
     case SBX_OP_G_TIMEOUT_ADD:
     case SBX_OP_UV_TIMER_START:
     case SBX_OP_QT_TIMER:
+    case SBX_OP_EVENT_ADD:
     case SBX_OP_UV_FS:
     case SBX_OP_PTHREAD_CREATE:
         return false;

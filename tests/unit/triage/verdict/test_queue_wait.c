@@ -139,8 +139,8 @@ static void assert_is_a_wait_for_the_holder(const struct sbx_report *report)
 static void test_a_timer_that_is_armed_before_a_wait_is_not_what_is_waited_for(void **state)
 {
     (void)state;
-    static const uint8_t timers[] = {SBX_OP_G_TIMEOUT_ADD, SBX_OP_QT_TIMER, SBX_OP_UV_TIMER_START,
-                                     SBX_OP_G_SOURCE_ATTACH, SBX_OP_UV_FS};
+    static const uint8_t timers[] = {SBX_OP_G_TIMEOUT_ADD, SBX_OP_QT_TIMER,        SBX_OP_UV_TIMER_START,
+                                     SBX_OP_EVENT_ADD,     SBX_OP_G_SOURCE_ATTACH, SBX_OP_UV_FS};
     for (uint32_t i = 0; i < sizeof timers; i++) {
         put_lying(timers[i], 0, MS(-970), MAIN, "arm_autosave < main", 5 + i);
     }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qt_unfollowed.h - what Qt's queues hold that is counted and not followed: events and work of its pools, of which it is seen that they begin or go.
+ *
+ * Known by an address, or another number that both sides know. There is room for some 2,048; what finds none counts as cancelled at once. */
+#ifndef SBX_QT_UNFOLLOWED_H
+#define SBX_QT_UNFOLLOWED_H
+
+#include <stdint.h>
+
+#include "marks.h"
+
+/* `what` (above 1) was queued with this id, which leads to its queue's counts. Any thread. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_qt_keep_unfollowed(uint64_t what, uint64_t task);
+
+/* Its task's id, which nobody has any more; 0: it is followed, or was not queued. Any thread. */
+SBX_HOOK_SAFE uint64_t sbx_qt_take_unfollowed(uint64_t what);
+
+#endif
