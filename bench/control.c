@@ -83,9 +83,13 @@ bool bench_control_order(struct sbx_recording_header *header, const struct sbx_c
     uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
     sbx_add_acq_rel(&control->bell, 1); /* order: release bell - what was written before is seen by the watch thread */
     syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    /* With a budget the governor may want fewer. */
+    uint64_t hooked = wanted->enabled != 0 ? wanted->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
     for (int waited_ms = 0; waited_ms < ANSWER_MS; waited_ms++) {
         if (sbx_load_acquire(&control->applied) == generation && /* order: acquire control.applied */
-            (sbx_load_relaxed(&header->hooked_slots) != 0) == (wanted->enabled != 0)) {
+            (sbx_load_relaxed(&header->hooked_slots) != 0) == (wanted->enabled != 0) &&
+            (wanted->max_cpu_permille != 0 ||
+             sbx_load_acquire(&control->hooked_points) == hooked)) { /* order: acquire control.hooked_points */
             return true;
         }
         const struct timespec pause = {0, 1000000};
