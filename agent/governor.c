@@ -29,8 +29,7 @@ static struct {
     struct sbx_cost_sums costs;
     struct readings begin; /* of the window */
     uint64_t begin_ns, rested_ns, off_in_window_ns;
-    bool was_close;  /* at any moment of the window a stall was recorded closely */
-    uint32_t doubts; /* rests with groups shed since the last whole window */
+    bool was_close; /* at any moment of the window a stall was recorded closely */
     /* The recorder is switched off: since when, and what had been used by then. */
     bool is_off;
     uint64_t off_ns;
@@ -208,26 +207,18 @@ static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_
     sbx_governor_apply(&the.governor, wanted, settings);
     tell(&now, &view, wanted->max_cpu_permille, settings);
     begin_window(now_ns, &now);
-    the.doubts = 0;
 }
 
 uint64_t sbx_governor_doubt_ns(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings_inout,
                                uint64_t now_ns)
 {
-    enum {
-        DOUBTS_MOST = 4
-    };
-    if (the.governor.shed == 0) {
-        return UINT64_MAX;
+    uint64_t shed = the.governor.shed, due_ns = sbx_governor_look_again_ns(&the.governor, now_ns);
+    if (the.governor.shed != shed) {
+        sbx_governor_apply(&the.governor, wanted, settings_inout);
+        sbx_the_capture.header->overhead.shed = the.governor.shed;
+        sbx_the_capture.header->overhead.changes = the.governor.changes;
     }
-    if (the.doubts < DOUBTS_MOST) {
-        return now_ns + (WINDOW_NS << 2 * the.doubts++);
-    }
-    sbx_governor_restore_all(&the.governor, now_ns);
-    sbx_governor_apply(&the.governor, wanted, settings_inout);
-    sbx_the_capture.header->overhead.shed = 0;
-    sbx_the_capture.header->overhead.changes = the.governor.changes;
-    return UINT64_MAX;
+    return due_ns;
 }
 
 bool sbx_governor_tick(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings_inout,

@@ -22,8 +22,8 @@ void sbx_governor_begin(const struct sbx_capture_settings *wanted, struct sbx_ca
 void sbx_governor_has_rested(uint64_t from_ns, uint64_t to_ns);
 
 /* The watch thread is about to lie down until somebody rings. A point that is out rings nobody: so while groups are shed it
- * is to look once more at the time this returns (a second, then 4, 16, 64 later; UINT64_MAX: need not), and when it has
- * found the application at rest four times all of them come back: then *settings_inout has changed, and it sleeps as ever. */
+ * is to look once more at the time this returns (sbx_governor_look_again_ns(); UINT64_MAX: need not). When all groups have come
+ * back, *settings_inout has changed. */
 uint64_t sbx_governor_doubt_ns(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings_inout,
                                uint64_t now_ns);
 

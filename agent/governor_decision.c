@@ -243,6 +243,8 @@ enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const 
     int64_t second_ns = second_of(budget_permille), credit_ns = governor->credit_ns;
     bool is_first = governor->windows == 0;
     governor->windows += governor->windows != UINT32_MAX;
+    governor->looks_at_rest = 0;
+    governor->look_again_ns = 0;
     if (budget_permille == 0) {
         return step;
     }
@@ -298,7 +300,7 @@ bool sbx_governor_records_closely(struct sbx_governor *governor, bool is_stallin
     return governor->records_close;
 }
 
-void sbx_governor_restore_all(struct sbx_governor *governor, uint64_t now_ns)
+static void restore_all(struct sbx_governor *governor, uint64_t now_ns)
 {
     for (uint32_t group = 0; group < SBX_GROUP_COUNT; group++) {
         if ((governor->shed & SBX_POINT_BIT(group)) != 0) {
@@ -307,6 +309,23 @@ void sbx_governor_restore_all(struct sbx_governor *governor, uint64_t now_ns)
     }
     governor->changes += governor->shed != 0;
     governor->shed = 0;
+}
+
+uint64_t sbx_governor_look_again_ns(struct sbx_governor *governor, uint64_t now_ns)
+{
+    if (governor->shed == 0) {
+        return UINT64_MAX;
+    }
+    if (governor->look_again_ns == 0) {
+        governor->look_again_ns = now_ns + NS_PER_S;
+    } else if (now_ns >= governor->look_again_ns) {
+        if (++governor->looks_at_rest == SBX_LOOKS_AT_REST) {
+            restore_all(governor, now_ns);
+            return UINT64_MAX;
+        }
+        governor->look_again_ns = now_ns + (NS_PER_S << 2 * governor->looks_at_rest);
+    }
+    return governor->look_again_ns;
 }
 
 bool sbx_governor_is_stalling(uint64_t begin_ns, uint64_t now_ns)

@@ -45,6 +45,7 @@ enum {
     SBX_SHED_FOR_S = 60,        /* how long a group is out at first */
     SBX_SHED_FOR_MOST_S = 3600, /* and at most */
     SBX_STALL_MOST_S = 60,
+    SBX_LOOKS_AT_REST = 4, /* after which all groups come back */
 };
 
 /* Of the account, in seconds of the budget of one processor. */
@@ -108,10 +109,12 @@ struct sbx_governor {
     uint64_t shed;                       /* SBX_POINT_BIT() of the groups that are out */
     uint32_t over_windows, calm_windows; /* in a row */
     uint32_t changes;
-    uint32_t windows;   /* that were judged */
-    int64_t credit_ns;  /* below 0: debt; the first window brings SBX_ADVANCE_S */
-    int64_t rate_ns;    /* the budget of a second, of what the application got in the last window */
-    bool records_close; /* a stall in the making is recorded closely */
+    uint32_t windows;       /* that were judged */
+    int64_t credit_ns;      /* below 0: debt; the first window brings SBX_ADVANCE_S */
+    int64_t rate_ns;        /* the budget of a second, of what the application got in the last window */
+    bool records_close;     /* a stall in the making is recorded closely */
+    uint32_t looks_at_rest; /* since the last window, with groups out */
+    uint64_t look_again_ns; /* when the next of them is due; 0: the application was not at rest since */
     uint64_t restore_at_ns[SBX_POINT_GROUPS_MAX]; /* of a group that is out */
     uint64_t restored_ns[SBX_POINT_GROUPS_MAX];   /* when it last came back; 0: never */
     uint32_t shed_for_s[SBX_POINT_GROUPS_MAX];    /* how long it was out last; 0: never */
@@ -139,8 +142,11 @@ bool sbx_governor_is_stalling(uint64_t begin_ns, uint64_t now_ns);
 /* Is it recorded as closely as was wanted from here on? While there is credit, or no budget. */
 bool sbx_governor_records_closely(struct sbx_governor *governor, bool is_stalling, uint32_t budget_permille);
 
-/* The application is at rest: what is out costs nothing inside. */
-void sbx_governor_restore_all(struct sbx_governor *governor, uint64_t now_ns);
+/* The watch thread is about to lie down, because it found the application at rest. While groups are out it is to look again at
+ * the time this returns (UINT64_MAX: need not), which is a second after it first lay down since the last window, then 4, 16
+ * and 64 after the look before. Whoever gets up earlier and lies down again has proved nothing. At the fourth look that finds rest
+ * all groups come back: what is out costs nothing inside. */
+uint64_t sbx_governor_look_again_ns(struct sbx_governor *governor, uint64_t now_ns);
 
 /* What is in force then: `wanted`, widened and with groups taken out. While a stall is recorded closely only the groups that
  * are out are missing. */

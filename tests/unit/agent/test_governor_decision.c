@@ -431,6 +431,18 @@ static void test_a_message_that_never_ends_is_no_stall_for_ever(void **state)
     assert_false(sbx_governor_is_stalling(100 * S, (100 + SBX_STALL_MOST_S) * S));
 }
 
+/* Lies down, and is rung by nobody, until all groups are back: after a second, 4, 16 and 64. */
+static void rest_for_good(struct sbx_governor *governor, struct sbx_cost_view *view)
+{
+    static const uint64_t rests_ns[SBX_LOOKS_AT_REST] = {S, 4 * S, 16 * S, 64 * S};
+    for (unsigned i = 0; i < SBX_LOOKS_AT_REST; i++) {
+        assert_int_equal(sbx_governor_look_again_ns(governor, view->now_ns), view->now_ns + rests_ns[i]);
+        assert_int_not_equal(governor->shed, 0);
+        view->now_ns += rests_ns[i];
+    }
+    assert_int_equal(sbx_governor_look_again_ns(governor, view->now_ns), UINT64_MAX);
+}
+
 static void test_what_comes_back_because_all_rests_goes_again_for_longer(void **state)
 {
     (void)state;
@@ -440,14 +452,39 @@ static void test_what_comes_back_because_all_rests_goes_again_for_longer(void **
     decide_n(&governor, &view, SBX_SHED_AFTER);
     assert_int_equal(governor.shed, SBX_POINT_BIT(SBX_GROUP_ALLOC));
     uint32_t changes = governor.changes;
-    sbx_governor_restore_all(&governor, view.now_ns);
+    rest_for_good(&governor, &view);
     assert_int_equal(governor.shed, 0);
     assert_int_equal(governor.changes, changes + 1);
     decide_n(&governor, &view, SBX_SHED_AFTER);
     assert_int_equal(governor.shed_for_s[SBX_GROUP_ALLOC], 2 * SBX_SHED_FOR_S);
-    governor = (struct sbx_governor){0};
-    sbx_governor_restore_all(&governor, view.now_ns);
+}
+
+static void test_who_has_shed_nothing_need_not_look_again(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    assert_int_equal(sbx_governor_look_again_ns(&governor, 5 * S), UINT64_MAX);
     assert_int_equal(governor.changes, 0);
+}
+
+/* As on a busy machine, where a program that works often does not run for a tick: it was taken for one at rest. */
+static void test_short_rests_bring_no_group_back(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = rich();
+    struct sbx_cost_view view = busy(1);
+    view.pass_ns[SBX_GROUP_ALLOC] = 30 * MS;
+    decide_n(&governor, &view, SBX_SHED_AFTER);
+    uint64_t shed = governor.shed, now_ns = view.now_ns, due_ns = now_ns + S;
+    assert_int_not_equal(shed, 0);
+    for (; now_ns < due_ns; now_ns += 50 * MS) {
+        assert_int_equal(sbx_governor_look_again_ns(&governor, now_ns), due_ns);
+    }
+    assert_int_equal(sbx_governor_look_again_ns(&governor, now_ns), now_ns + 4 * S);
+    view.now_ns = now_ns + S;
+    sbx_governor_decide(&governor, &view, BUDGET); /* it has worked: what was found before says nothing any more */
+    assert_int_equal(sbx_governor_look_again_ns(&governor, now_ns + 60 * S), now_ns + 61 * S);
+    assert_int_equal(governor.shed, shed);
 }
 
 /* A host: what a second of its CPU time costs at level 0, and what follows from what was decided. */
@@ -596,6 +633,8 @@ int main(void)
         cmocka_unit_test(test_what_is_in_force_is_bounded_and_a_stall_is_recorded_closely),
         cmocka_unit_test(test_a_message_that_never_ends_is_no_stall_for_ever),
         cmocka_unit_test(test_what_comes_back_because_all_rests_goes_again_for_longer),
+        cmocka_unit_test(test_who_has_shed_nothing_need_not_look_again),
+        cmocka_unit_test(test_short_rests_bring_no_group_back),
         cmocka_unit_test(test_any_host_is_brought_into_its_budget_and_kept_there),
         cmocka_unit_test(test_the_first_ten_seconds_keep_the_budget),
         cmocka_unit_test(test_stalls_that_come_all_the_time_keep_the_budget_too),
