@@ -132,6 +132,39 @@ SBX_SIGNAL_SAFE static void sample(struct sbx_thread *thread, const ucontext_t *
     }
 }
 
+/* Will a handler of the program's run here when ours returns? A signal that waits for the whole process is taken by any thread: so
+ * one is taken, and sent to this thread alone. Where that cannot be known it is taken for granted. */
+SBX_SIGNAL_SAFE static bool handles_next(const ucontext_t *interrupted)
+{
+    enum {
+        LOOKS = 4 /* another thread may be faster so often */
+    };
+    const struct {
+        int64_t s, ns;
+    } at_once = {0, 0};
+    uint64_t blocked;
+    __builtin_memcpy(&blocked, &interrupted->uc_sigmask, sizeof blocked);
+    for (int look = 0; look < LOOKS; look++) {
+        siginfo_t info;
+        uint64_t pending = UINT64_MAX;
+        sbx_raw_syscall(SYS_rt_sigpending, (long)(uintptr_t)&pending, sizeof pending, 0, 0, 0, 0);
+        pending &= ~blocked;
+        if (pending == 0) {
+            return false;
+        }
+        long number = sbx_raw_syscall(SYS_rt_sigtimedwait, (long)(uintptr_t)&pending, (long)(uintptr_t)&info,
+                                      (long)(uintptr_t)&at_once, sizeof pending, 0, 0);
+        if (number > 0) {
+            sbx_send_again((int)number, &info);
+            return true;
+        }
+        if (number != -EAGAIN) {
+            return true; /* a filter forbids it */
+        }
+    }
+    return true;
+}
+
 /* Has our coming cut a call short? The kernel goes on with some calls after an interruption that no handler is called for, and
  * ends them with EINTR for any handler: poll(), nanosleep(), sem_timedwait(). Where signals are made on the way out of calls,
  * ours ends one that a stop, a tracer, or a signal which another thread took has interrupted. The hook of such a call makes
@@ -143,16 +176,11 @@ SBX_SIGNAL_SAFE static void tell_cut_call(struct sbx_thread *thread, const ucont
         CALL_BYTES =
             1024 /* libc's frames between a hook and its call take less, a handler's frame on top of one more */
     };
-    if (SBX_LIKELY(!sbx_was_call_cut(interrupted)) || !is_behind_call(interrupted)) {
+    if (SBX_LIKELY(!sbx_was_call_cut(interrupted)) || !is_behind_call(interrupted) || handles_next(interrupted)) {
         return;
     }
-    struct sbx_walk_registers registers;
-    uint64_t pending = UINT64_MAX, blocked;
-    __builtin_memcpy(&blocked, &interrupted->uc_sigmask, sizeof blocked);
-    sbx_raw_syscall(SYS_rt_sigpending, (long)(uintptr_t)&pending, sizeof pending, 0, 0, 0, 0);
-    sbx_registers_interrupted(&registers, interrupted);
     const struct sbx_open_call *call = thread->call_depth != 0 ? &thread->calls[thread->call_depth - 1] : NULL;
-    if (call != NULL && (pending & ~blocked) == 0 && call->place - registers.sp < CALL_BYTES) {
+    if (call != NULL && call->place - stack_pointer_of(interrupted) < CALL_BYTES) {
         sbx_store_relaxed(&thread->cut_call, call->serial); /* relaxed: own thread */
     }
     bool is_mended =

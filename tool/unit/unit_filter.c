@@ -67,6 +67,7 @@ static const char *const needed[] = {
     "rt_sigpending",
     "rt_sigprocmask",
     "rt_sigreturn",
+    "rt_sigtimedwait",
     "rt_tgsigqueueinfo",
     "sched_getaffinity",
     "sched_getscheduler",

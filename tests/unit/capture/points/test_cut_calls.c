@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "recorded_process.h"
@@ -265,11 +266,92 @@ static void test_a_signal_of_the_programs_still_ends_the_wait(void **state)
     sbx_snapshot_destroy(run_recorded(child_awaits_an_alarm));
 }
 
+/* ---- a signal that any thread may take ---- */
+
+#if defined(__x86_64__)
+static const uint8_t behind_call[] = {0x0f, 0x05};
+#elif defined(__aarch64__)
+static const uint8_t behind_call[] = {0x01, 0x00, 0x00, 0xd4};
+#endif
+
+/* What a handler is given that interrupts a thread behind a system call whose result is EINTR. No signal is blocked there. */
+static void interrupt_behind_a_cut_call(ucontext_t *context_out)
+{
+    memset(context_out, 0, sizeof *context_out);
+#if defined(__x86_64__)
+    context_out->uc_mcontext.gregs[REG_RAX] = -EINTR;
+    context_out->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)(behind_call + sizeof behind_call);
+    context_out->uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)__builtin_frame_address(0);
+#elif defined(__aarch64__)
+    context_out->uc_mcontext.regs[0] = (unsigned long long)-EINTR;
+    context_out->uc_mcontext.pc = (uintptr_t)(behind_call + sizeof behind_call);
+    context_out->uc_mcontext.sp = (uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
+static void *can_take_it(void *answer_out)
+{
+    sigset_t pending;
+    sigpending(&pending);
+    *(bool *)answer_out = sigismember(&pending, SIGUSR1) == 1;
+    return NULL;
+}
+
+static bool can_another_thread_take_it(void)
+{
+    bool answer = false;
+    pthread_t other;
+    child_expect(pthread_create(&other, NULL, can_take_it, &answer) == 0, "a thread starts");
+    pthread_join(other, NULL);
+    return answer;
+}
+
+/* Symptom: poll() ended with EINTR although no handler had run, because a signal of the process was still there when our handler
+ * looked, and another thread took it before this one came to it. */
+static void child_looks_while_a_signal_of_the_process_waits(void)
+{
+    struct {
+        void (*handler)(int, siginfo_t *, void *);
+        unsigned long flags;
+        void *restorer;
+        uint64_t mask;
+    } now;
+    ucontext_t context;
+    sigset_t it;
+    siginfo_t ours, theirs;
+    our_signal = find_our_signal();
+    syscall(SYS_rt_sigaction, our_signal, NULL, &now, sizeof now.mask);
+    sigemptyset(&it);
+    sigaddset(&it, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &it, NULL); /* here and in the other thread: it waits until somebody takes it */
+    kill(getpid(), SIGUSR1);
+#ifndef SIGNALS_ARE_THE_EMULATORS
+    child_expect(can_another_thread_take_it(), "it waits for the whole process");
+#endif
+    memset(&ours, 0, sizeof ours);
+    ours.si_code = SI_TIMER;
+    ours.si_value.sival_ptr = (void *)(uintptr_t)sbx_sample_value(FIRST_THREAD, 0x7777);
+    interrupt_behind_a_cut_call(&context);
+    now.handler(our_signal, &ours, &context);
+    child_expect(!can_another_thread_take_it(), "it is this thread's from now on");
+    const struct timespec at_once = {0, 0};
+    child_expect(sigtimedwait(&it, &theirs, &at_once) == SIGUSR1, "and was not lost");
+    child_expect(theirs.si_code == SI_USER && theirs.si_pid == getpid(), "nor changed");
+    child_expect(sigtimedwait(&it, &theirs, &at_once) == -1 && errno == EAGAIN, "nor doubled");
+}
+
+static void test_a_signal_that_ends_a_wait_is_left_to_no_other_thread(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run_recorded(child_looks_while_a_signal_of_the_process_waits));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_wait_that_our_signal_cuts_short_is_made_once_more),
         cmocka_unit_test(test_a_signal_of_the_programs_still_ends_the_wait),
+        cmocka_unit_test(test_a_signal_that_ends_a_wait_is_left_to_no_other_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
