@@ -5,7 +5,7 @@
 # libraries of tests that do, or when its LABEL is one of a folder of such tests. Other tests name the label themselves.
 set(SBX_TIMED_CALLS "fork|vfork|clone|posix_spawn|pthread_create|thrd_create|kill|tgkill|raise|nanosleep|clock_nanosleep|usleep|sleep")
 string(APPEND SBX_TIMED_CALLS "|poll|ppoll|select|epoll_wait|timer_create|setitimer|sbx_http_server_start")
-set(SBX_TIMED_LIBRARIES recorded_process host_case sbx_server_fixture sbx_tls_server sbx_tool_companion sbx_delivery_faults)
+set(SBX_TIMED_LIBRARIES recorded_process stalling_process host_case sbx_server_fixture sbx_tls_server sbx_tool_companion sbx_delivery_faults)
 set(SBX_TIMED_LABELS host stress)
 
 function(sbx_find_timed out label sources links)

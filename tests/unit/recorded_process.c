@@ -9,19 +9,16 @@
 
 #include "recorded_process.h"
 
+#include "live_recording.h"
 #include "snapshot_folder.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -198,15 +195,8 @@ void child_sleep_ms(long ms)
 
 static void map_recording(void)
 {
-    char path[512];
-    struct stat status;
-    child_expect(snapshot_folder_find(recordings, SBX_RECORDING_SUFFIX, path, sizeof path) == 1,
-                 "there is a recording");
-    int file = open(path, O_RDWR | O_CLOEXEC);
-    child_expect(file >= 0 && fstat(file, &status) == 0, "the recording opens");
-    header = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    child_expect(header != MAP_FAILED, "the recording maps");
+    header = live_recording_map(recordings);
+    child_expect(header != NULL, "the recording is there");
 }
 
 /* And those of the C library, which its calls come through. */
@@ -280,26 +270,14 @@ static struct sbx_control_page *begin_order(void)
     if (header == NULL) {
         map_recording();
     }
-    struct sbx_control_page *control = (struct sbx_control_page *)((char *)header + SBX_CONTROL_AT);
+    struct sbx_control_page *control = live_recording_control(header);
     control->wanted = control->in_force;
     return control;
 }
 
-/* Give the order, and wait until it is carried out. */
 static void end_order(struct sbx_control_page *control)
 {
-    uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
-    sbx_add_acq_rel(&control->bell, 1);
-    syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    const struct sbx_capture_settings *wanted = &control->wanted;
-    uint64_t hooked = wanted->enabled != 0 ? wanted->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
-    for (int waited_ms = 0; waited_ms < HOOKS_FOLLOW_MS; waited_ms++) {
-        if (sbx_load_acquire(&control->applied) == generation && sbx_load_acquire(&control->hooked_points) == hooked) {
-            return;
-        }
-        child_pause_ms(1);
-    }
-    child_expect(false, "the hooks follow the control page");
+    child_expect(live_recording_order(control, true, HOOKS_FOLLOW_MS), "the hooks follow the control page");
 }
 
 static void set(bool enabled, uint64_t points)
@@ -325,7 +303,7 @@ void child_set_points(uint64_t points)
 
 void child_set_recording(bool enabled)
 {
-    struct sbx_control_page *control = (struct sbx_control_page *)((char *)header + SBX_CONTROL_AT);
+    struct sbx_control_page *control = live_recording_control(header);
     set(enabled, control->in_force.points);
 }
 

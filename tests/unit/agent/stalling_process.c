@@ -9,21 +9,14 @@
 
 #include "stalling_process.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "live_recording.h"
 #include "order.h"
 #include "snapshot_folder.h"
 
@@ -141,30 +134,9 @@ uint64_t stalling_now_ms(void)
 
 struct sbx_recording_header *stalling_own_recording(void)
 {
-    char path[600];
-    struct sbx_recording_header *header = MAP_FAILED;
-    DIR *files = opendir(stalling_process_recordings());
-    for (struct dirent *entry = files != NULL ? readdir(files) : NULL; entry != NULL; entry = readdir(files)) {
-        if (strstr(entry->d_name, SBX_RECORDING_SUFFIX) == NULL) {
-            continue;
-        }
-        snprintf(path, sizeof path, "%s/%s", stalling_process_recordings(), entry->d_name);
-        int file = open(path, O_RDWR | O_CLOEXEC);
-        struct stat status;
-        if (file >= 0 && fstat(file, &status) == 0) {
-            header = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        }
-    }
-    if (files != NULL) {
-        closedir(files);
-    }
-    stalling_expect(header != MAP_FAILED, "the recording is there");
+    struct sbx_recording_header *header = live_recording_map(recordings);
+    stalling_expect(header != NULL, "the recording is there");
     return header;
-}
-
-struct sbx_control_page *stalling_control(struct sbx_recording_header *header)
-{
-    return (struct sbx_control_page *)(void *)((char *)header + SBX_CONTROL_AT);
 }
 
 enum {
@@ -173,19 +145,9 @@ enum {
 
 bool stalling_order(struct sbx_recording_header *header, const struct sbx_capture_settings *wanted)
 {
-    struct sbx_control_page *control = stalling_control(header);
+    struct sbx_control_page *control = live_recording_control(header);
     control->wanted = *wanted;
-    /* order: release control.generation - `wanted` is whole */
-    uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
-    sbx_add_acq_rel(&control->bell, 1); /* order: release bell */
-    syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    for (uint64_t begin_ms = stalling_now_ms(); stalling_now_ms() - begin_ms < PATIENCE_MS;) {
-        if (sbx_load_acquire(&control->applied) == generation) { /* order: acquire control.applied */
-            return true;
-        }
-        stalling_pause_ms(2);
-    }
-    return false;
+    return live_recording_order(control, false, PATIENCE_MS);
 }
 
 void stalling_spend_until_shed(const struct sbx_overhead *overhead, void (*spend)(void))

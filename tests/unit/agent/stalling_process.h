@@ -35,10 +35,9 @@ struct stallbox_options stalling_options(void);
 void stalling_start(const struct stallbox_options *options);
 void stalling_expect(bool holds, const char *what);
 void stalling_pause_ms(long ms);
-/* The process's own recording, as a tool sees it, and the page that orders are written to. */
+/* The process's own recording, as a tool sees it (live_recording.h). */
 struct sbx_recording_header *stalling_own_recording(void);
-struct sbx_control_page *stalling_control(struct sbx_recording_header *header);
-/* As `stallbox ctl` does it: returns once the watch thread has taken it over. False: it did not within a minute. */
+/* Order these settings. False: the watch thread did not take them over within a minute. */
 bool stalling_order(struct sbx_recording_header *header, const struct sbx_capture_settings *wanted);
 uint64_t stalling_now_ms(void);
 /* Spend, until the governor has shed the allocation points. That it does so within a minute is expected. */
