@@ -72,7 +72,7 @@ int sbx_store_open(const char *where, const char *version, struct sbx_store **st
                              : sbx_store_renew_schema(store, why, why_bytes);
     if (result == 0)
         result = sbx_store_handle_open(&store->writer, store->path,
-                                       is_postgres ? sbx_store_postgres_setup : sbx_store_writer_setup,
+                                       is_postgres ? sbx_store_postgres_writer_setup : sbx_store_writer_setup,
                                        sbx_store_writer_sql, WRITER_STATEMENTS, why, why_bytes);
     if (result == 0)
         result = sbx_store_handle_open_readers(&store->reader, READERS, store->path,

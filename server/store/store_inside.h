@@ -11,7 +11,7 @@
 #include "store.h"
 #include "store_handle.h"
 
-/* Of the writer, in store_schema.c. */
+/* Of the writer, in store_statements.c. */
 enum writer_statement {
     FIND_SNAPSHOT,
     ADD_SNAPSHOT,
@@ -68,12 +68,8 @@ enum writer_statement {
     ADD_KIN_HOLDER,
     ADD_ERASED,
     IS_ERASED,
-    NEXT_ERASED,
     LEAVE_PLACE,
     DROP_PAYLOAD,
-    DROP_ROTATING,
-    DROP_SNAPSHOT,
-    NEXT_AGED,
     NEXT_AGED_PAYLOAD,
     LEAVE_PAYLOAD,
     FORGET_ERASED,
@@ -81,14 +77,12 @@ enum writer_statement {
     FIND_END,
     ADD_END,
     COMPLETE_SNAPSHOT,
-    DROP_END,
     ERASE_ENDS,
     ADD_MODULE,
     ADD_GAP,
     DROP_GAPS,
     ADD_WAS_IN,
     LEAVE_WAS_IN,
-    DROP_WAS_IN,
     ADD_ARRIVAL,
     FORGET_ARRIVALS,
     NEWEST_ARRIVAL,
@@ -116,6 +110,38 @@ enum writer_statement {
     GROW_ACTIVE,
     ADD_ACTIVE,
     FORGET_ACTIVE,
+    /* Of a batch of stalls that go (store_leaving.c). */
+    GOING_NONE,
+    GOING_NO_GROUP,
+    GOING_AGED,
+    GOING_ERASED,
+    GOING_ONE,
+    GOING_IDS,
+    GOING_GROUPS,
+    GOING_LAST_GROUPS,
+    GOING_FACT,
+    GOING_SPREAD,
+    GOING_DROP_SPREAD,
+    GOING_LAST_SPREAD,
+    GOING_LABEL,
+    GOING_DROP_LABEL,
+    GOING_LAST_LABEL,
+    GOING_MET_DAY,
+    GOING_DROP_MET_DAY,
+    GOING_LAST_MET_DAY,
+    GOING_MET,
+    GOING_LAST_FACT,
+    GOING_PLACES,
+    GOING_OWE,
+    GOING_SAID,
+    GOING_PAYLOAD,
+    GOING_ROTATING,
+    GOING_END,
+    GOING_GAP,
+    GOING_WAS_IN,
+    GOING_SNAPSHOT,
+    GOING_RENEW_PLACES,
+    GOING_EMPTY_PLACES,
     WRITER_STATEMENTS,
 };
 
@@ -151,9 +177,10 @@ struct sbx_store {
     struct sbx_store_handle writer, reader;
     char *path; /* DATA/store.db */
     char version[32];
-    int64_t number;          /* random: tells what this server wrote from what others did */
-    uint32_t min_machines;   /* set before anybody reads */
-    int64_t sample_rows;     /* 0: SBX_SAMPLE_ROWS. Likewise */
+    int64_t number;        /* random: tells what this server wrote from what others did */
+    uint32_t min_machines; /* set before anybody reads */
+    int64_t sample_rows;   /* 0: SBX_SAMPLE_ROWS. Likewise */
+    size_t batch; /* how many stalls go in one transaction: as many as took some 20 ms. Under the writer's lock */
     struct sbx_blobs *blobs; /* NULL: payloads lie in the database. Likewise */
     const struct sbx_operator_log *log;
     _Atomic bool has_blob_trouble; /* and it was said */
@@ -180,6 +207,24 @@ int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_ve
 
 /* Remember the place that a stall leaves, if it does for symbols that came. The same. */
 int sbx_store_note_place(struct sbx_store *store, int64_t seq, int64_t old_place, int64_t place, bool by_symbols);
+
+/* ---- many that go (store_leaving.c) ---- */
+
+enum {
+    SBX_LEAVING_MAX = 512 /* at once */
+};
+
+/* Which go: those of GOING_AGED, that came before `number`; of GOING_ERASED, of a machine; of GOING_ONE, that of the seq `number`. */
+struct sbx_leaving {
+    int64_t number;
+    const uint8_t *rotating_id;
+    size_t max;
+};
+
+/* Take stalls out of the sums and the tables, `max` at most, and what counts them: places without a stall are settled. The writer's
+ * transaction is open. `ids_out` has room for as many. Returns how many, or -errno. */
+int sbx_store_leave(struct sbx_store *store, enum writer_statement fill, const struct sbx_leaving *leaving,
+                    uint8_t (*ids_out)[SBX_ID_BYTES]);
 
 /* ---- sums (store_sums.c); the writer's transaction is open, 0 or -errno ---- */
 

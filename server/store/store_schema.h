@@ -14,7 +14,7 @@ extern const char *const sbx_store_writer_sql[WRITER_STATEMENTS];
 int sbx_store_renew_schema(struct sbx_store *store, char *why, size_t why_bytes);
 /* The same in PostgreSQL, and what each connection to it begins with. */
 int sbx_store_renew_schema_postgres(const char *url, char *why, size_t why_bytes);
-extern const char sbx_store_postgres_setup[];
+extern const char sbx_store_postgres_setup[], sbx_store_postgres_writer_setup[];
 /* The server's clock in milliseconds, and until when a payload that is taken now is nobody else's. */
 #define SBX_POSTGRES_NOW   "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 #define SBX_POSTGRES_LEASE "(" SBX_POSTGRES_NOW " + 30000)"
@@ -24,6 +24,24 @@ extern const char sbx_store_postgres_setup[];
 #define SBX_SUMMED                                                                                    \
     "SELECT seq, place, day" SBX_SUMMED_COLUMNS " UNION ALL SELECT seq, place, -1" SBX_SUMMED_COLUMNS \
     " UNION ALL SELECT seq, whole, day" SBX_SUMMED_COLUMNS " UNION ALL SELECT seq, whole, -1" SBX_SUMMED_COLUMNS ";"
+
+/* Of the writer's connection alone: the stalls of a batch that goes, what they are in the sums as, and by group (store_leaving.c). is_last: nothing
+ * else is in the group. */
+#define SBX_LEAVING_TABLE                                                                                          \
+    "leaving(place bigint, day bigint, build bigint, hits bigint, weight bigint, variance bigint, is_last bigint," \
+    " PRIMARY KEY(place, day, build))"
+#define SBX_GOING_TABLE(bytes)                                                                                 \
+    "going(seq bigint PRIMARY KEY, id " bytes ", place bigint, whole bigint, day bigint, build bigint, bucket" \
+    " bigint, weight bigint, variance bigint, process bigint, machine bigint, has_id bigint)"
+#define SBX_GOING_SUMMED                                                                                             \
+    "going_summed AS SELECT seq, place, day, build, machine, bucket, weight, variance FROM going WHERE place IS NOT" \
+    " NULL UNION ALL SELECT seq, place, -1, build, machine, bucket, weight, variance FROM going WHERE place IS NOT"  \
+    " NULL UNION ALL SELECT seq, whole, day, build, machine, bucket, weight, variance FROM going WHERE place IS NOT" \
+    " NULL UNION ALL SELECT seq, whole, -1, build, machine, bucket, weight, variance FROM going WHERE place IS NOT"  \
+    " NULL;"
+#define SBX_GOING_TABLES                                                                                              \
+    "CREATE TEMP TABLE IF NOT EXISTS " SBX_GOING_TABLE("blob") "; CREATE TEMP TABLE IF NOT EXISTS " SBX_LEAVING_TABLE \
+                                                               "; CREATE TEMP VIEW IF NOT EXISTS " SBX_GOING_SUMMED
 
 /* What older servers did not sum, from what they did: day -1 of each place, and whole applications. app, snapshot.whole and
  * fact.machine_days are there and empty, and no trigger counts. Both engines. */

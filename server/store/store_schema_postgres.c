@@ -12,13 +12,19 @@
 #include "store_schema.h"
 
 enum {
-    POSTGRES_SCHEMA_VERSION = 6
+    POSTGRES_SCHEMA_VERSION = 7
 };
 
-const char sbx_store_postgres_setup[] =
-    "SET search_path = stallbox; SET default_transaction_isolation = 'read committed';"
-    "SET client_min_messages = warning; SET bytea_output = 'hex';"
-    "SET idle_in_transaction_session_timeout = '60s';";
+#define SETUP                                                                           \
+    "SET search_path = stallbox; SET default_transaction_isolation = 'read committed';" \
+    "SET client_min_messages = warning; SET bytea_output = 'hex';"                      \
+    "SET idle_in_transaction_session_timeout = '60s';"
+const char sbx_store_postgres_setup[] = SETUP;
+const char sbx_store_postgres_writer_setup[] = SETUP
+    "CREATE TEMP TABLE IF NOT EXISTS " SBX_GOING_TABLE("bytea") " ON COMMIT DELETE ROWS;"
+                                                                "CREATE TEMP TABLE IF NOT EXISTS " SBX_LEAVING_TABLE
+                                                                " ON COMMIT DELETE ROWS;"
+                                                                "CREATE OR REPLACE TEMP VIEW " SBX_GOING_SUMMED;
 
 /* One transaction, under a lock: servers may start at the same moment. */
 static const char first_steps[] =
@@ -149,6 +155,41 @@ static const char tables[] =
     FUNCTION("met_goes", COUNT_MET("old", "-"))          \
     FUNCTION("met_day_comes", COUNT_MET_DAY("new", "+")) \
     FUNCTION("met_day_goes", COUNT_MET_DAY("old", "-"))
+/* What goes is counted by statement: a batch of stalls changes each count once. */
+#define ON_GONE(name, table)                                                                                     \
+    "CREATE TRIGGER " name " AFTER DELETE ON " table " REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE" \
+    " FUNCTION " name "();"
+#define GONE_FUNCTIONS                                                                                                 \
+    FUNCTION("gap_goes", "UPDATE module SET stalls = module.stalls - t.stalls, frames = module.frames - t.frames FROM" \
+                         " (SELECT module, COUNT(*) AS stalls, SUM(unnamed) AS frames FROM gone WHERE unnamed > 0"     \
+                         " GROUP BY module) t WHERE module.id = t.module;")                                            \
+    FUNCTION("snapshot_goes", "DELETE FROM profile WHERE seq IN (SELECT seq FROM gone); DELETE FROM kin WHERE seq IN"  \
+                              " (SELECT seq FROM gone); DELETE FROM kin_holder WHERE seq IN (SELECT seq FROM gone);")  \
+    FUNCTION("word_goes", "UPDATE word SET used = word.used - t.used FROM (SELECT word, COUNT(*) AS used FROM gone"    \
+                          " GROUP BY word) t WHERE word.num = t.word;")                                                \
+    FUNCTION(                                                                                                          \
+        "met_goes",                                                                                                    \
+        "UPDATE place SET sessions = place.sessions - t.sessions, machines = place.machines - t.machines, builds"      \
+        " = place.builds - t.builds, sure = place.sure - t.sure FROM (SELECT of, COUNT(*) FILTER (WHERE kind = 0)"     \
+        " AS sessions, COUNT(*) FILTER (WHERE kind = 1) AS machines, COUNT(*) FILTER (WHERE kind = 2) AS builds,"      \
+        " COUNT(*) FILTER (WHERE kind = 3) AS sure FROM gone WHERE kind < 4 AND of >= 0 GROUP BY of) t WHERE"          \
+        " place.num = t.of; UPDATE app SET machines = app.machines - t.machines FROM (SELECT of, COUNT(*) AS"          \
+        " machines FROM gone WHERE kind = 1 AND of < 0 GROUP BY of) t WHERE app.num = -t.of; UPDATE build SET"         \
+        " sure = build.sure - t.sure FROM (SELECT of, COUNT(*) AS sure FROM gone WHERE kind = 4 GROUP BY of) t"        \
+        " WHERE build.num = t.of;")                                                                                    \
+    FUNCTION(                                                                                                          \
+        "met_day_goes",                                                                                                \
+        "UPDATE fact SET machines = fact.machines - t.machines, machine_days = fact.machine_days - t.days FROM"        \
+        " (SELECT place, day, build, COUNT(*) AS machines, COUNT(*) FILTER (WHERE day >= 0) AS days FROM gone"         \
+        " GROUP BY place, day, build) t WHERE fact.place = t.place AND fact.day = t.day AND fact.build = t.build;"     \
+        " UPDATE fact SET machine_days = fact.machine_days - t.days FROM (SELECT place, build, COUNT(*) AS days"       \
+        " FROM gone WHERE day >= 0 GROUP BY place, build) t WHERE fact.place = t.place AND fact.day = -1 AND"          \
+        " fact.build = t.build;")
+#define GONE_TRIGGERS                    \
+    ON_GONE("gap_goes", "gap")           \
+    ON_GONE("snapshot_goes", "snapshot") \
+    ON_GONE("word_goes", "said") ON_GONE("met_goes", "met") ON_GONE("met_day_goes", "met_day")
+
 #define MET_TRIGGERS                      \
     ON_ROWS("met_comes", "met", "INSERT") \
     ON_ROWS("met_goes", "met", "DELETE")  \
@@ -157,16 +198,12 @@ static const char tables[] =
 static const char triggers[] =
     FUNCTION("gap_comes",
              "IF new.unnamed > 0 THEN UPDATE module SET stalls = stalls + 1, frames = frames + new.unnamed WHERE"
-             " id = new.module; END IF;") FUNCTION("gap_goes", "IF old.unnamed > 0 THEN UPDATE module SET stalls = "
-                                                               "stalls - 1, frames = frames - old.unnamed WHERE"
-                                                               " id = old.module; END IF;")
-        FUNCTION("snapshot_goes", "DELETE FROM profile WHERE seq = old.seq; DELETE FROM kin WHERE seq = old.seq; DELETE"
-                                  " FROM kin_holder WHERE seq = old.seq;")
-            FUNCTION("word_comes", "UPDATE word SET used = used + 1 WHERE num = new.word;")
-                FUNCTION("word_goes", "UPDATE word SET used = used - 1 WHERE num = old.word;")
-                    MET_FUNCTIONS ON_ROWS("gap_comes", "gap", "INSERT") ON_ROWS("gap_goes", "gap", "DELETE")
-                        ON_ROWS("snapshot_goes", "snapshot", "DELETE") ON_ROWS("word_comes", "said", "INSERT")
-                            ON_ROWS("word_goes", "said", "DELETE") MET_TRIGGERS;
+             " id = new.module; END IF;")
+        FUNCTION("word_comes", "UPDATE word SET used = used + 1 WHERE num = new.word;")
+            FUNCTION("met_comes", COUNT_MET("new", "+")) FUNCTION("met_day_comes", COUNT_MET_DAY("new", "+"))
+                ON_ROWS("gap_comes", "gap", "INSERT") ON_ROWS("word_comes", "said", "INSERT")
+                    ON_ROWS("met_comes", "met", "INSERT") ON_ROWS("met_day_comes", "met_day", "INSERT")
+                        GONE_FUNCTIONS GONE_TRIGGERS;
 
 /* From version 1: sums were of places by day alone. */
 static const char from_version_1[] =
@@ -190,6 +227,11 @@ static const char from_version_5[] =
                                 "ALTER TABLE met_day ALTER COLUMN who TYPE bigint USING " MACHINE_HASH(
                                     "who") ";"
                                            "CREATE VIEW summed AS " SBX_SUMMED;
+
+/* From version 6: what went was counted row by row. */
+static const char from_version_6[] =
+    "DROP TRIGGER gap_goes ON gap; DROP TRIGGER snapshot_goes ON snapshot; DROP TRIGGER word_goes ON said; DROP TRIGGER"
+    " met_goes ON met; DROP TRIGGER met_day_goes ON met_day;" GONE_FUNCTIONS GONE_TRIGGERS;
 
 static int read_version(struct sbx_sql *sql, int64_t *version_out)
 {
@@ -228,7 +270,7 @@ int sbx_store_renew_schema_postgres(const char *url, char *why, size_t why_bytes
             result = sbx_sql_execute(sql, step);
     }
     static const char *const steps[] = {from_version_1, SHARED_TABLES, ACTIVE_TABLE, ARRIVAL_TABLE,
-                                        from_version_5}; /* by the version they begin at */
+                                        from_version_5, from_version_6}; /* by the version they begin at */
     for (; result == 0 && version > 0 && version < POSTGRES_SCHEMA_VERSION; version++) {
         snprintf(step, sizeof(step), "UPDATE version SET number = %lld", (long long)version + 1);
         result = sbx_sql_execute(sql, steps[version - 1]);

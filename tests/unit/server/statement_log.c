@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,33 +117,51 @@ static int is_of(sqlite3 *db, int page, const char *table)
     return is;
 }
 
-int statement_log_scans(const char *file, const char *sql, const char *table)
+/* What a program does with each of its cursors. */
+struct cursor {
+    bool is_on; /* the table */
+    int begins, walks;
+};
+
+static int count_scans(struct cursor cursors[CURSORS_MAX])
+{
+    int scans = 0;
+    for (int i = 0; i < CURSORS_MAX; i++) /* of a first or a last row nothing follows */
+        scans += cursors[i].is_on && cursors[i].begins > 0 && cursors[i].walks > 0;
+    memset(cursors, 0, CURSORS_MAX * sizeof(*cursors));
+    return scans;
+}
+
+int statement_log_scans(const char *file, const char *setup, const char *sql, const char *table)
 {
     sqlite3 *db;
     sqlite3_stmt *statement;
     char *text = sqlite3_mprintf("EXPLAIN %s", sql);
-    int is_on[CURSORS_MAX] = {0}, begins[CURSORS_MAX] = {0}, walks[CURSORS_MAX] = {0}, scans = 0;
+    struct cursor cursors[CURSORS_MAX] = {{0}};
+    int scans = 0;
     if (sqlite3_open_v2(file, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+        (setup && sqlite3_exec(db, setup, NULL, NULL, NULL) != SQLITE_OK) ||
         sqlite3_prepare_v2(db, text, -1, &statement, NULL) != SQLITE_OK) {
         fprintf(stderr, "statement_log: %s: %s\n", sql, sqlite3_errmsg(db));
         abort();
     }
     while (sqlite3_step(statement) == SQLITE_ROW) {
         const char *code = (const char *)sqlite3_column_text(statement, 1);
-        int cursor = sqlite3_column_int(statement, 2);
-        if (cursor < 0 || cursor >= CURSORS_MAX)
+        int number = sqlite3_column_int(statement, 2);
+        if (sqlite3_column_int(statement, 0) == 0) /* a trigger's program, with cursors of its own */
+            scans += count_scans(cursors);
+        if (number < 0 || number >= CURSORS_MAX)
             continue;
+        struct cursor *cursor = &cursors[number];
+        bool is_counted = strcmp(code, "Count") == 0;
         if (strcmp(code, "OpenRead") == 0 || strcmp(code, "OpenWrite") == 0)
-            is_on[cursor] = is_of(db, sqlite3_column_int(statement, 3), table);
-        else if (strcmp(code, "Rewind") == 0 || strcmp(code, "Last") == 0)
-            begins[cursor]++;
-        else if (strcmp(code, "Next") == 0 || strcmp(code, "Prev") == 0)
-            walks[cursor]++;
-        else if (strcmp(code, "Count") == 0)
-            begins[cursor]++, walks[cursor]++;
+            cursor->is_on =
+                sqlite3_column_int(statement, 4) == 0 && /* of the file, not of what is the connection's own */
+                is_of(db, sqlite3_column_int(statement, 3), table);
+        cursor->begins += is_counted || strcmp(code, "Rewind") == 0 || strcmp(code, "Last") == 0;
+        cursor->walks += is_counted || strcmp(code, "Next") == 0 || strcmp(code, "Prev") == 0;
     }
-    for (int i = 0; i < CURSORS_MAX; i++) /* of a first or a last row nothing follows */
-        scans += is_on[i] && begins[i] > 0 && walks[i] > 0;
+    scans += count_scans(cursors);
     sqlite3_finalize(statement);
     sqlite3_close(db);
     sqlite3_free(text);

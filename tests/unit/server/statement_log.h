@@ -24,7 +24,8 @@ void statement_log_each(void (*each)(void *context, const char *file, const char
                         void *context);
 
 /* How often a statement walks from the beginning of `table`, or of one of its indexes, or from the end, to wherever it stops: 0 where it always
- * looks for something. Indexes of what waits or has failed are short, and not looked at. `file`: of the database. */
-int statement_log_scans(const char *file, const char *sql, const char *table);
+ * looks for something. Indexes of what waits or has failed are short, and not looked at. `file`: of the database. `setup`: what a connection begins
+ * with; NULL: nothing. */
+int statement_log_scans(const char *file, const char *setup, const char *sql, const char *table);
 
 #endif

@@ -305,7 +305,7 @@ static void check_plan(void *context, const char *file, const char *sql, int64_t
         return;
     ++*checked;
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-        if (statement_log_scans(file, sql, tables[i]) > 0 && !is_bounded(sql))
+        if (statement_log_scans(file, NULL, sql, tables[i]) > 0 && !is_bounded(sql))
             fail_msg("walks over %s: %s", tables[i], sql);
 }
 

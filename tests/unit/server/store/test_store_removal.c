@@ -12,7 +12,9 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "stall_facts.h"
 #include "started_server.h"
+#include "statement_log.h"
 #include "store.h"
 #include "store_handle.h"
 #include "store_place.h"
@@ -30,6 +32,7 @@ static int set_up(void **state)
 {
     char why[200] = "";
     prepare_server(state);
+    statement_log_watch();
     return sbx_store_open(store_place_of(fixture.data_dir), "1", &store, why, sizeof(why));
 }
 
@@ -178,6 +181,124 @@ static void test_a_removal_reads_no_more_rows_of_sums_than_it_changes(void **sta
     sqlite3_close(db);
 }
 
+/* ---- what a batch costs ---- */
+
+static void judge(uint32_t name, uint8_t place)
+{
+    uint8_t id[SBX_ID_BYTES] = {0};
+    const uint8_t key[SBX_ID_BYTES] = {place};
+    const struct sbx_said_row said[] = {
+        {SBX_FACT_CAUSE, "cpu", 5}, {SBX_FACT_FUNCTION, "f", 5}, {SBX_FACT_OS, "Debian", 0}};
+    const struct sbx_verdict_row verdict = {.app = "shop",
+                                            .cause = "cpu",
+                                            .class_ = "on_cpu",
+                                            .function = "f",
+                                            .module = "m",
+                                            .headline = "it computed",
+                                            .key = key,
+                                            .said = said,
+                                            .said_count = 3};
+    memcpy(id, &name, sizeof(name));
+    assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
+}
+
+/* Stalls of as many machines, all of one place, day and build. */
+static void put_judged(uint32_t first, uint32_t count)
+{
+    for (uint32_t name = first; name < first + count; name++) {
+        uint8_t rotating_id[SBX_ROTATING_ID_BYTES] = {9};
+        memcpy(rotating_id + 1, &name, sizeof(name));
+        assert_int_equal(put(name, rotating_id), 0);
+        judge(name, 1);
+    }
+}
+
+static void age(size_t count)
+{
+    assert_int_equal(sbx_store_age(store, SBX_AGED_SNAPSHOT, 1001, count, NULL, NULL), count);
+}
+
+static int64_t rows_of_sums(void)
+{
+    return store_number(fixture.data_dir, "SELECT (SELECT COUNT(*) FROM fact) + (SELECT COUNT(*) FROM spread) + (SELECT"
+                                          " COUNT(*) FROM label) + (SELECT COUNT(*) FROM met) + (SELECT COUNT(*) FROM"
+                                          " met_day)");
+}
+
+/* Symptom: a removal subtracted each stall by itself, in some thirty statements and 1.5 ms of the one writer: ageing was hardly faster than
+ * intake. */
+static void test_many_stalls_go_in_as_many_statements_as_one(void **state)
+{
+    (void)state;
+    if (store_is_postgres())
+        skip(); /* which does not tell */
+    put_judged(1, 122);
+    statement_log_clear();
+    age(1);
+    int64_t statements = statement_log_count(), steps = statement_log_steps();
+    statement_log_clear();
+    age(60);
+    assert_int_equal(statement_log_count(), statements);
+    if (statement_log_steps() > 60 * steps * 2 / 3)
+        fail_msg("%lld steps for one, %lld for sixty", (long long)steps, (long long)statement_log_steps());
+    int64_t of_sixty = statement_log_steps();
+    put_judged(1000, 1); /* and where nothing is left of a group but what came later */
+    statement_log_clear();
+    age(61);
+    assert_true(statement_log_count() <= statements);
+    assert_true(statement_log_steps() < of_sixty * 2);
+}
+
+/* A group that goes whole is not subtracted: its rows go by a range of their keys, whatever they say. */
+static void test_a_day_that_goes_whole_goes_by_a_range(void **state)
+{
+    (void)state;
+    put_judged(1, 40);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT hits FROM fact WHERE place > 0 AND day >= 0"), 40);
+    /* What is not so: a sum that subtraction would leave behind. */
+    store_run(fixture.data_dir, "UPDATE label SET hits = hits + 7");
+    store_run(fixture.data_dir, "UPDATE spread SET weight = weight + 7");
+    age(40);
+    assert_int_equal(rows_of_sums(), 0);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM place"), 0);
+}
+
+static void test_a_machine_is_erased_by_group(void **state)
+{
+    (void)state;
+    put_judged(1, 5);
+    for (uint32_t name = 100; name < 150; name++) {
+        assert_int_equal(put(name, machine), 0);
+        judge(name, (uint8_t)(1 + name % 2));
+    }
+    int64_t rows = rows_of_sums();
+    statement_log_clear();
+    assert_int_equal(sbx_store_erase(store, machine, 2000, NULL, NULL), 50);
+    if (!store_is_postgres())
+        assert_in_range(statement_log_count(), 30, 90); /* one batch, and one that finds no more */
+    assert_true(rows_of_sums() < rows);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT SUM(hits) FROM place"), 5);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT SUM(hits) FROM fact WHERE place > 0 AND day >= 0"), 5);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM place"), 1);
+}
+
+/* Of what grows with stalls nothing is walked over, to find what a batch changes. */
+static void test_a_batch_walks_over_no_table(void **state)
+{
+    (void)state;
+    static const char *const tables[] = {"snapshot", "payload", "rotating", "said", "profile", "met",  "met_day",
+                                         "gap",      "kin",     "was_in",   "fact", "spread",  "label"};
+    char path[128];
+    if (store_is_postgres())
+        skip();
+    snprintf(path, sizeof(path), "%s/store.db", fixture.data_dir);
+    for (int index = GOING_NONE; index <= GOING_EMPTY_PLACES; index++)
+        for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+            if (index != GOING_AGED && /* a limit ends that */
+                statement_log_scans(path, SBX_GOING_TABLES, sbx_store_writer_sql[index], tables[i]) > 0)
+                fail_msg("walks over %s: %s", tables[i], sbx_store_writer_sql[index]);
+}
+
 /* ---- whose turn it is ---- */
 
 static struct sbx_store_handle handle;
@@ -220,6 +341,10 @@ int main(void)
         STORE_TEST(test_an_upload_is_stored_while_a_machine_is_erased),
         STORE_TEST(test_an_upload_is_stored_while_stalls_age_out),
         STORE_TEST(test_a_removal_reads_no_more_rows_of_sums_than_it_changes),
+        STORE_TEST(test_many_stalls_go_in_as_many_statements_as_one),
+        STORE_TEST(test_a_day_that_goes_whole_goes_by_a_range),
+        STORE_TEST(test_a_machine_is_erased_by_group),
+        STORE_TEST(test_a_batch_walks_over_no_table),
         STORE_TEST(test_who_waits_for_the_store_has_it_before_the_next_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

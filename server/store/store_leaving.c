@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_leaving.c - many stalls go at once: out of the sums, and out of the tables.
+ *
+ * Those that go are noted in a table of the connection (`going`), and what they are in the sums as is added up by place, day and build
+ * (`leaving`). A group of which nothing is left goes by a range of its keys; of another its stalls are subtracted together, a row once. So
+ * a batch takes as many statements as one stall, and touches as many rows of sums as it has groups and words. */
+#include <errno.h>
+#include <string.h>
+
+#include "store_inside.h"
+
+/* Run a statement without values that gives no row. */
+static int run(struct sbx_store *store, enum writer_statement index)
+{
+    return sbx_store_step(sbx_store_handle_use(&store->writer, index));
+}
+
+static int run_all(struct sbx_store *store, const enum writer_statement *indexes, size_t count)
+{
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = run(store, indexes[i]);
+    return result;
+}
+
+/* The ids of those that go: they are told when it is durable. */
+static int read_ids(struct sbx_store *store, uint8_t (*ids)[SBX_ID_BYTES], size_t max)
+{
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, GOING_IDS);
+    size_t count = 0;
+    int result = 0;
+    while (count < max && (result = sbx_store_step(statement)) > 0)
+        memcpy(ids[count++], sbx_column_blob(statement, 0), SBX_ID_BYTES);
+    sbx_statement_reset(statement);
+    return result < 0 ? result : (int)count;
+}
+
+/* Places that lost their last stall. */
+static int settle_places(struct sbx_store *store)
+{
+    int64_t places[SBX_LEAVING_MAX];
+    size_t count = 0;
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, GOING_EMPTY_PLACES);
+    int result = 0;
+    while (count < SBX_LEAVING_MAX && (result = sbx_store_step(statement)) > 0)
+        places[count++] = sbx_column_integer(statement, 0);
+    sbx_statement_reset(statement);
+    result = result > 0 ? 0 : result;
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = sbx_store_settle_place(store, places[i], 0);
+    return result;
+}
+
+int sbx_store_leave(struct sbx_store *store, enum writer_statement fill, const struct sbx_leaving *leaving,
+                    uint8_t (*ids_out)[SBX_ID_BYTES])
+{
+    /* A group's fact is there until its machines are gone. */
+    static const enum writer_statement begin[] = {GOING_NONE, GOING_NO_GROUP};
+    static const enum writer_statement steps[] = {
+        GOING_GROUPS,       GOING_LAST_GROUPS,  GOING_FACT,       GOING_SPREAD,     GOING_DROP_SPREAD,
+        GOING_LAST_SPREAD,  GOING_LABEL,        GOING_DROP_LABEL, GOING_LAST_LABEL, GOING_MET_DAY,
+        GOING_DROP_MET_DAY, GOING_LAST_MET_DAY, GOING_MET,        DROP_MET,         GOING_LAST_FACT,
+        GOING_PLACES,       GOING_OWE,          GOING_SAID,       GOING_PAYLOAD,    GOING_ROTATING,
+        GOING_END,          GOING_GAP,          GOING_WAS_IN,     GOING_SNAPSHOT,   GOING_RENEW_PLACES};
+    size_t max = leaving->max < SBX_LEAVING_MAX ? leaving->max : SBX_LEAVING_MAX;
+    int result = run_all(store, begin, sizeof(begin) / sizeof(begin[0]));
+    if (result < 0)
+        return result;
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, fill);
+    if (leaving->rotating_id)
+        sbx_bind_blob(statement, 1, leaving->rotating_id, SBX_ROTATING_ID_BYTES);
+    else
+        sbx_bind_integer(statement, 1, leaving->number);
+    sbx_bind_integer(statement, 2, (int64_t)max);
+    result = sbx_store_step(statement);
+    sbx_statement_clear(statement);
+    int count = result == 0 ? read_ids(store, ids_out, max) : result;
+    if (count <= 0)
+        return count;
+    result = run_all(store, steps, sizeof(steps) / sizeof(steps[0]));
+    if (result == 0)
+        result = settle_places(store);
+    return result < 0 ? result : count;
+}
