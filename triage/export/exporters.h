@@ -3,6 +3,7 @@
 #ifndef SBX_EXPORTERS_H
 #define SBX_EXPORTERS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "report.h"
@@ -15,7 +16,13 @@ int sbx_print_async_pprof(const struct sbx_report *report, FILE *out);
 int sbx_print_perfetto(const struct sbx_report *report, FILE *out); /* Perfetto TracePacket stream */
 
 /* Pictures, each a whole <svg> element. */
-int sbx_print_timeline_svg(const struct sbx_report *report, FILE *out); /* the threads' time */
-int sbx_print_flame_svg(const struct sbx_report *report, FILE *out);    /* flame graph of the interval, judged thread */
+int sbx_print_timeline_svg(const struct sbx_report *report, FILE *out); /* the threads' time, all of the history */
+int sbx_print_judged_timeline_svg(const struct sbx_report *report, FILE *out); /* the same of the judged interval */
+bool sbx_has_judged_timeline(
+    const struct sbx_report *report); /* is there a history beside it that makes it worth a picture of its own? */
+int sbx_print_timeline_json(const struct sbx_report *report, FILE *out); /* what it draws, for a page's script */
+int sbx_print_flame_svg(const struct sbx_report *report, FILE *out); /* flame graph of the interval, judged thread */
+int sbx_print_async_flame_svg(const struct sbx_report *report, FILE *out); /* with the stacks of who queued its tasks */
+bool sbx_has_async_flame(const struct sbx_report *report); /* did it run a task whose submitter is known? */
 
 #endif

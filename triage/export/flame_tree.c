@@ -125,7 +125,7 @@ static int step_down(struct sbx_flame_tree *tree, uint32_t *parent, const char *
     return 0;
 }
 
-int sbx_flame_tree_add(struct sbx_flame_tree *tree, const struct sbx_piece *piece, int64_t weight_ns)
+int sbx_flame_tree_find(struct sbx_flame_tree *tree, const struct sbx_piece *piece, uint32_t *node_out)
 {
     uint32_t node = 0;
     bool whole = true; /* every frame so far has its node */
@@ -144,6 +144,17 @@ int sbx_flame_tree_add(struct sbx_flame_tree *tree, const struct sbx_piece *piec
         if (result != 0) {
             return result;
         }
+    }
+    *node_out = node;
+    return 0;
+}
+
+int sbx_flame_tree_add(struct sbx_flame_tree *tree, const struct sbx_piece *piece, int64_t weight_ns)
+{
+    uint32_t node;
+    int result = sbx_flame_tree_find(tree, piece, &node);
+    if (result != 0) {
+        return result;
     }
     tree->nodes[node].self_ns += weight_ns;
     for (;; node = tree->nodes[node].parent) {

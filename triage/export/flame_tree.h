@@ -38,6 +38,9 @@ struct sbx_flame_tree {
 int sbx_flame_tree_init(struct sbx_flame_tree *tree);
 void sbx_flame_tree_finish(struct sbx_flame_tree *tree);
 
+/* The node of the chain of the piece, made where there is none; the innermost one that could be had. Returns 0 or -ENOMEM. */
+int sbx_flame_tree_find(struct sbx_flame_tree *tree, const struct sbx_piece *piece, uint32_t *node_out);
+
 /* Add `weight_ns` (and one observation if the piece is evidence) to the chain of the piece. Returns 0 or -ENOMEM. */
 int sbx_flame_tree_add(struct sbx_flame_tree *tree, const struct sbx_piece *piece, int64_t weight_ns);
 

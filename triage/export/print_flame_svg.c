@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print_flame_svg.c - the judged thread's time in the judged interval as a flame graph, root on top.
+/* print_flame_svg.c - the judged thread's time in the judged interval as a flame graph, root on top; as it ran, or on the stacks of who
+ * queued the tasks that it ran (queued_stacks.h).
  *
  * Width is time, colour is what the thread was doing most of it: warm for computing, cool for waiting. The whole width
  * is the whole interval, so what no stack is known of stays blank on the right. */
@@ -34,7 +35,7 @@ struct picture {
     int64_t interval_ns;
     unsigned states; /* bits of those that appear */
     uint32_t rows;
-    bool too_deep;
+    bool too_deep, is_async;
 };
 
 static double width_of(const struct picture *picture, int64_t ns)
@@ -81,7 +82,7 @@ static void draw_node(struct picture *picture, const struct sbx_flame_node *node
     title_of(picture, node, label, title, sizeof title);
     sbx_svg_state_shade(state, label, fill);
     double y = TOP + (double)node->depth * ROW_HEIGHT;
-    sbx_svg_group_begin(picture->out, title);
+    sbx_svg_box_begin(picture->out, title, label, (double)node->total_ns / 1e3);
     sbx_svg_rect(picture->out, x, y, width > 1.5 ? width - 0.75 : width, ROW_HEIGHT - 1, fill);
     const struct sbx_svg_text_look look = {.size = 11.5, .fill = sbx_svg_state_ink(state)};
     sbx_svg_text_within(picture->out, x + 4, y + 13, width - 8, &look, label);
@@ -128,7 +129,8 @@ static void draw(struct picture *picture)
     char label[LABEL_BYTES], length[32], text[512];
     sbx_thread_label(report->stall, report->stall->trigger.thread, label, sizeof label);
     sbx_svg_ms(length, sizeof length, picture->interval_ns);
-    snprintf(text, sizeof text, "%s: the judged %s by function", label, length);
+    snprintf(text, sizeof text, "%s: the judged %s by function%s", label, length,
+             picture->is_async ? ", on the stacks of who queued it" : "");
     visit_nodes(picture, false);
     double bottom = TOP + (double)(picture->rows + 1) * ROW_HEIGHT;
     sbx_svg_begin(out, WIDTH, bottom + LEGEND_HEIGHT, text);
@@ -138,7 +140,7 @@ static void draw(struct picture *picture)
 
     const struct sbx_flame_node *all = &picture->tree.nodes[0];
     int64_t unknown_ns = picture->interval_ns - (all->total_ns - all->self_ns);
-    sbx_svg_group_begin(out, "the whole interval");
+    sbx_svg_box_begin(out, "the whole interval", label, (double)picture->interval_ns / 1e3);
     sbx_svg_rect(out, LEFT, TOP, PLOT_WIDTH, ROW_HEIGHT - 1, SBX_SVG_RULE);
     const struct sbx_svg_text_look root = {.size = 11.5, .fill = SBX_SVG_INK};
     snprintf(text, sizeof text, "%s, %llu observations", label, (unsigned long long)all->observations);
@@ -169,9 +171,10 @@ static void choose_interval(const struct sbx_report *report, int64_t *begin_ns, 
     }
 }
 
-int sbx_print_flame_svg(const struct sbx_report *report, FILE *out)
+static int print_picture(const struct sbx_report *report, FILE *out, bool is_async)
 {
-    struct picture picture = {.report = report, .out = out};
+    struct picture picture = {.report = report, .out = out, .is_async = is_async};
+    uint32_t thread = report->stall->trigger.thread;
     struct sbx_thread_spans spans = {0};
     struct sbx_call_paths *paths = sbx_call_paths_create(report);
     int64_t begin_ns, end_ns;
@@ -179,10 +182,12 @@ int sbx_print_flame_svg(const struct sbx_report *report, FILE *out)
     picture.interval_ns = end_ns - begin_ns;
     int result = paths == NULL ? -ENOMEM : sbx_flame_tree_init(&picture.tree);
     picture.tree.joins_unnamed = true;
-    if (result == 0 && report->stall->trigger.thread < report->stall->thread_count) {
-        result = sbx_thread_spans_init(&spans, report->stall, report->stall->trigger.thread);
+    if (result == 0 && thread < report->stall->thread_count) {
+        result = sbx_thread_spans_init(&spans, report->stall, thread);
         if (result == 0) {
-            result = sbx_flame_tree_add_thread(&picture.tree, &spans, paths, begin_ns, end_ns);
+            result = is_async
+                         ? sbx_flame_tree_add_queued(&picture.tree, report, thread, &spans, paths, begin_ns, end_ns)
+                         : sbx_flame_tree_add_thread(&picture.tree, &spans, paths, begin_ns, end_ns);
         }
     }
     if (result == 0) {
@@ -196,4 +201,29 @@ int sbx_print_flame_svg(const struct sbx_report *report, FILE *out)
     sbx_flame_tree_finish(&picture.tree);
     sbx_call_paths_destroy(paths);
     return result;
+}
+
+int sbx_print_flame_svg(const struct sbx_report *report, FILE *out)
+{
+    return print_picture(report, out, false);
+}
+
+int sbx_print_async_flame_svg(const struct sbx_report *report, FILE *out)
+{
+    return print_picture(report, out, true);
+}
+
+bool sbx_has_async_flame(const struct sbx_report *report)
+{
+    const struct sbx_stall *stall = report->stall;
+    int64_t begin_ns, end_ns;
+    choose_interval(report, &begin_ns, &end_ns);
+    for (size_t i = 0; i < stall->task_count; i++) {
+        const struct sbx_stall_task *task = &stall->tasks[i];
+        if (task->runner == (int32_t)stall->trigger.thread && task->stack != 0 && task->begun_ns < end_ns &&
+            (task->runs || task->ended_ns > begin_ns)) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print_timeline_svg.c - the history before the trigger as a picture: who was doing what, at one glance.
+/* print_timeline_svg.c - the history before the trigger, or its judged interval alone, as a picture: who was doing what, at one glance.
  *
  *   headline
  *   time axis, milliseconds before the trigger          judged interval     trigger
@@ -24,6 +24,7 @@
 #include "svg_writer.h"
 #include "thread_spans.h"
 #include "timeline_columns.h"
+#include "timeline_links.h"
 #include "timeline_tasks.h"
 #include "wait_links.h"
 
@@ -44,10 +45,9 @@ enum {
     LEGEND_HEIGHT = 34,
     LABEL_BYTES = 128,
     TITLE_BYTES = 1536,
-    LINKS_DRAWN = 24,    /* the longest waits; more lines are a thicket */
+    AROUND_SHARE = 12,   /* of the judged interval: so much is shown before and behind it */
+    WHOLE_PERCENT = 70,  /* of the history: a judged interval that is as long needs no picture of its own */
     LINK_WIDTH_MIN = 24, /* px; a shorter wait has no room for an arrow at its end */
-    ARROW = 5,           /* px: half the width of its head */
-    CHAIN_MAX = 8,       /* links of a chain of waits that are followed */
 };
 #define NS_PER_MS      INT64_C(1000000)
 #define JUDGED_BAND    "#fdf1dc"
@@ -66,59 +66,17 @@ struct picture {
     const struct sbx_report *report;
     FILE *out;
     int64_t begin_ns, end_ns; /* of the plot; times are report times */
+    bool is_judged_only;      /* there is a history before it that is not in the picture */
     struct lane *lanes;       /* in order of drawing */
     size_t lane_count, threads_left_out;
     struct sbx_wait_link *links; /* those that are drawn */
     size_t link_count;
+    struct sbx_task_arrow arrows[SBX_TASK_ARROWS_MAX];
+    size_t arrow_count;
     unsigned states; /* bits of those that appear */
 };
 
 /* ---- who waited for whom ---- */
-
-static bool is_in(const uint32_t *threads, size_t count, uint32_t thread)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (threads[i] == thread) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Of all links those of the judged thread, of whom it waited for, and so on: in the judged interval, and of a wait
- * whose end is known only the one to who ended it. */
-static void choose_links(struct picture *picture)
-{
-    const struct sbx_verdict *verdict = &picture->report->verdict;
-    uint32_t chain[CHAIN_MAX + 1] = {picture->report->stall->trigger.thread};
-    size_t chain_count = 1, kept = 0, before;
-    do {
-        before = chain_count;
-        for (size_t i = 0; i < picture->link_count && chain_count <= CHAIN_MAX; i++) {
-            const struct sbx_wait_link *link = &picture->links[i];
-            bool is_judged = link->end_ns > verdict->interval_begin_ns && link->begin_ns < verdict->interval_end_ns;
-            bool is_long =
-                (link->end_ns - link->begin_ns) * 10 >= verdict->interval_end_ns - verdict->interval_begin_ns;
-            if (is_judged && is_long && is_in(chain, chain_count, link->waiter) &&
-                !is_in(chain, chain_count, link->other)) {
-                chain[chain_count++] = link->other;
-            }
-        }
-    } while (chain_count != before);
-    for (size_t i = 0; i < picture->link_count && kept < LINKS_DRAWN; i++) {
-        const struct sbx_wait_link *link = &picture->links[i];
-        bool has_waker = false;
-        for (size_t k = 0; k < kept && !link->woke; k++) {
-            const struct sbx_wait_link *other = &picture->links[k];
-            has_waker |= other->woke && other->waiter == link->waiter && other->begin_ns == link->begin_ns;
-        }
-        if (is_in(chain, chain_count, link->waiter) && is_in(chain, chain_count, link->other) && !has_waker &&
-            link->end_ns > verdict->interval_begin_ns) {
-            picture->links[kept++] = *link;
-        }
-    }
-    picture->link_count = kept;
-}
 
 /* The link of a wait that a block of a lane shows most of; NULL none. */
 static const struct sbx_wait_link *link_of_block(const struct picture *picture, uint32_t thread, int64_t begin_ns,
@@ -148,9 +106,16 @@ static double x_at(const struct picture *picture, int64_t at_ns)
 static void choose_range(struct picture *picture)
 {
     const struct sbx_stall *stall = picture->report->stall;
-    int64_t begin_ns = sbx_history_begin_ns(stall, picture->report->verdict.interval_begin_ns), end_ns = 0;
+    const struct sbx_verdict *verdict = &picture->report->verdict;
+    int64_t begin_ns = sbx_history_begin_ns(stall, verdict->interval_begin_ns), end_ns = 0;
     for (size_t i = 0; i < stall->record_count; i++) {
         end_ns = stall->records[i].end_ns > end_ns ? stall->records[i].end_ns : end_ns;
+    }
+    if (picture->is_judged_only) {
+        int64_t around_ns = (verdict->interval_end_ns - verdict->interval_begin_ns) / AROUND_SHARE;
+        begin_ns =
+            verdict->interval_begin_ns - around_ns > begin_ns ? verdict->interval_begin_ns - around_ns : begin_ns;
+        end_ns = around_ns < end_ns ? around_ns : end_ns; /* what was recorded behind the trigger */
     }
     if (end_ns - begin_ns < NS_PER_MS) {
         begin_ns = end_ns - NS_PER_MS;
@@ -185,6 +150,17 @@ static bool is_linked(const struct picture *picture, uint32_t thread)
     return false;
 }
 
+/* How many arrows of tasks come before the first one from or to the thread. */
+static size_t arrows_before(const struct picture *picture, uint32_t thread)
+{
+    size_t at = 0;
+    while (at < picture->arrow_count && picture->arrows[at].from != (int32_t)thread &&
+           picture->arrows[at].to != (int32_t)thread) {
+        at++;
+    }
+    return at;
+}
+
 /* Keep the lanes that are drawn, most telling first, and raster them. */
 static int choose_lanes(struct picture *picture, const struct sbx_call_paths *paths)
 {
@@ -207,6 +183,8 @@ static int choose_lanes(struct picture *picture, const struct sbx_call_paths *pa
             lane->score = 1e300;
         } else if (is_linked(picture, thread)) {
             lane->score = 1e299;
+        } else if (arrows_before(picture, thread) < picture->arrow_count) { /* those of the longest tasks first */
+            lane->score = 1e298 / (double)(1 + arrows_before(picture, thread));
         } else if (lane->spans.count == 0) {
             lane->score = -1;
         }
@@ -268,7 +246,9 @@ static void draw_block(const struct picture *picture, uint32_t thread, const str
     sbx_svg_ms(from, sizeof from, block->begin_ns);
     sbx_svg_ms(to, sizeof to, block->end_ns);
     if (block->begin_ns == picture->begin_ns) {
-        snprintf(from, sizeof from, "before the history"); /* and so its length is that of what is seen */
+        snprintf(from, sizeof from,
+                 picture->is_judged_only ? "before this picture"
+                                         : "before the history"); /* and so its length is that of what is seen */
     }
     snprintf(title, sizeof title, "%s %s%s%s, from %s to %s, %llu observations", sbx_span_state_name(block->state),
              length, name[0] == '\0' ? "" : ", mostly in ", name, from, to, (unsigned long long)block->observations);
@@ -445,56 +425,31 @@ static bool find_bar(const struct picture *picture, uint32_t thread, double *top
     return false;
 }
 
-/* A line that can be seen on any bar. */
-static void draw_stroke(const struct picture *picture, double x1, double y1, double x2, double y2, const char *dashes)
-{
-    sbx_svg_line(picture->out, x1, y1, x2, y2, SBX_SVG_PAPER, 3.5, NULL);
-    sbx_svg_line(picture->out, x1, y1, x2, y2, SBX_SVG_INK, 1.5, dashes);
-}
-
-/* From where `other` let the waiter go to the end of its wait; of a lock that is still held, from the waiter to its
- * holder. At the end of the bar, because its text is at the begin. Arrows that would lie upon each other are moved
- * apart. */
+/* At the end of the bar, because its text is at the begin. Arrows that would lie upon each other are moved apart. */
 static void draw_link(const struct picture *picture, const struct sbx_wait_link *link, double *taken,
                       size_t taken_count)
 {
-    double waiter_top, waiter_bottom, other_top, other_bottom;
-    double x = x_at(picture, link->woke ? link->at_ns : link->end_ns) - 1.5 * ARROW;
+    struct sbx_wait_arrow_place place = {.x = x_at(picture, link->woke ? link->at_ns : link->end_ns) -
+                                              1.5 * SBX_WAIT_ARROW_HEAD};
     if (x_at(picture, link->end_ns) - x_at(picture, link->begin_ns) < LINK_WIDTH_MIN ||
-        !find_bar(picture, link->waiter, &waiter_top, &waiter_bottom) ||
-        !find_bar(picture, link->other, &other_top, &other_bottom)) {
+        !find_bar(picture, link->waiter, &place.waiter_top, &place.waiter_bottom) ||
+        !find_bar(picture, link->other, &place.other_top, &place.other_bottom)) {
         return;
     }
     for (size_t i = 0; i < taken_count; i++) {
-        if (fabs(taken[i] - x) < 2 * ARROW) {
-            x = taken[i] - 3 * ARROW;
+        if (fabs(taken[i] - place.x) < 2 * SBX_WAIT_ARROW_HEAD) {
+            place.x = taken[i] - 3 * SBX_WAIT_ARROW_HEAD;
             i = (size_t)-1; /* look again: it only moves to the left, and ends when nobody is near */
         }
     }
-    taken[taken_count] = x;
-    double from = link->woke ? (other_top + other_bottom) / 2 : (waiter_top + waiter_bottom) / 2;
-    double to_top = link->woke ? waiter_top : other_top, to_bottom = link->woke ? waiter_bottom : other_bottom;
-    double to = from > to_bottom ? to_bottom : to_top, back = from > to ? ARROW * 1.4 : -ARROW * 1.4;
-    char waiter[LABEL_BYTES], other[LABEL_BYTES], length[32], title[2 * LABEL_BYTES + 96];
-    sbx_thread_label(picture->report->stall, link->waiter, waiter, sizeof waiter);
-    sbx_thread_label(picture->report->stall, link->other, other, sizeof other);
-    sbx_svg_ms(length, sizeof length, link->end_ns - link->begin_ns);
-    snprintf(title, sizeof title,
-             link->woke ? "%s let %s go after %s" : "%s holds the lock that %s waits for, %s so far", other, waiter,
-             length);
-    sbx_svg_group_begin(picture->out, title);
-    draw_stroke(picture, x, to, x - ARROW, to + back, NULL);
-    draw_stroke(picture, x, to, x + ARROW, to + back, NULL);
-    draw_stroke(picture, x, from, x, to, link->woke ? NULL : "4 3");
-    sbx_svg_rect(picture->out, x - 3.5, from - 3.5, 7, 7, SBX_SVG_PAPER);
-    sbx_svg_rect(picture->out, x - 2.5, from - 2.5, 5, 5, SBX_SVG_INK);
-    sbx_svg_group_end(picture->out);
+    taken[taken_count] = place.x;
+    sbx_wait_arrow_draw(picture->out, picture->report, link, &place);
 }
 
 static void draw_links(const struct picture *picture)
 {
-    double taken[LINKS_DRAWN];
-    for (size_t i = 0; i < LINKS_DRAWN; i++) {
+    double taken[SBX_WAIT_ARROWS_MAX];
+    for (size_t i = 0; i < SBX_WAIT_ARROWS_MAX; i++) {
         taken[i] = -INFINITY;
     }
     for (size_t i = 0; i < picture->link_count; i++) {
@@ -502,27 +457,23 @@ static void draw_links(const struct picture *picture)
     }
 }
 
-static bool is_drawn(const void *context, uint32_t thread)
-{
-    double top, bottom;
-    return find_bar(context, thread, &top, &bottom);
-}
-
 /* Returns how many there are. */
 static size_t draw_tasks(const struct picture *picture)
 {
-    struct sbx_task_arrow arrows[SBX_TASK_ARROWS_MAX];
-    size_t count = sbx_task_arrows_choose(picture->report, is_drawn, picture, picture->begin_ns, arrows);
-    for (size_t i = 0; i < count; i++) {
-        double top = 0, bottom = 0;
-        struct sbx_task_arrow_place place = {.from_x = x_at(picture, arrows[i].queued_ns),
-                                             .to_x = x_at(picture, arrows[i].begun_ns)};
-        (void)find_bar(picture, arrows[i].from, &top, &bottom);
-        place.from_y = (top + bottom) / 2;
-        (void)find_bar(picture, arrows[i].to, &place.to_top, &place.to_bottom);
-        sbx_task_arrow_draw(picture->out, picture->report, &arrows[i], &place);
+    size_t drawn = 0;
+    for (size_t i = 0; i < picture->arrow_count; i++) {
+        const struct sbx_task_arrow *arrow = &picture->arrows[i];
+        struct sbx_task_arrow_place place = {.from_x = x_at(picture, arrow->queued_ns),
+                                             .to_x = x_at(picture, arrow->begun_ns)};
+        place.has_from =
+            arrow->from >= 0 && find_bar(picture, (uint32_t)arrow->from, &place.from_top, &place.from_bottom);
+        place.has_to = find_bar(picture, (uint32_t)arrow->to, &place.to_top, &place.to_bottom);
+        if (place.has_from || place.has_to) {
+            sbx_task_arrow_draw(picture->out, picture->report, arrow, &place);
+            drawn++;
+        }
     }
-    return count;
+    return drawn;
 }
 
 static void draw(const struct picture *picture)
@@ -538,8 +489,8 @@ static void draw(const struct picture *picture)
     sbx_svg_text_within(picture->out, 16, HEADLINE_Y, WIDTH - 32, &headline, report->verdict.headline);
     char text[256], length[32];
     sbx_svg_ms(length, sizeof length, report->verdict.interval_end_ns - report->verdict.interval_begin_ns);
-    snprintf(text, sizeof text, "%s: %s judged (shaded), with the history before it; times are relative to the trigger",
-             report->app_name, length);
+    snprintf(text, sizeof text, "%s: %s judged (shaded)%s; times are relative to the trigger", report->app_name, length,
+             picture->is_judged_only ? "" : ", with the history before it");
     sbx_svg_text_within(picture->out, 16, SUBLINE_Y, WIDTH - 32, &subline, text);
 
     draw_judged_band(picture, bottom - LANE_GAP / 2.0);
@@ -572,18 +523,19 @@ static void draw(const struct picture *picture)
     sbx_svg_end(picture->out);
 }
 
-int sbx_print_timeline_svg(const struct sbx_report *report, FILE *out)
+static int print_picture(const struct sbx_report *report, FILE *out, bool is_judged_only)
 {
     struct sbx_call_paths *paths = sbx_call_paths_create(report);
     if (paths == NULL) {
         return -ENOMEM;
     }
-    struct picture picture = {.report = report, .out = out};
+    struct picture picture = {.report = report, .out = out, .is_judged_only = is_judged_only};
     int result = -ENOMEM;
     picture.lanes = calloc((size_t)report->stall->thread_count + 1, sizeof *picture.lanes);
     if (picture.lanes != NULL && sbx_wait_links_create(report->stall, &picture.links, &picture.link_count) == 0) {
         choose_range(&picture);
-        choose_links(&picture);
+        picture.link_count = sbx_wait_arrows_choose(report, picture.links, picture.link_count);
+        picture.arrow_count = sbx_task_arrows_choose(report, picture.begin_ns, picture.arrows);
         result = choose_lanes(&picture, paths);
     }
     if (result == 0) {
@@ -598,4 +550,22 @@ int sbx_print_timeline_svg(const struct sbx_report *report, FILE *out)
     free(picture.lanes);
     sbx_call_paths_destroy(paths);
     return result;
+}
+
+int sbx_print_timeline_svg(const struct sbx_report *report, FILE *out)
+{
+    return print_picture(report, out, false);
+}
+
+int sbx_print_judged_timeline_svg(const struct sbx_report *report, FILE *out)
+{
+    return print_picture(report, out, true);
+}
+
+bool sbx_has_judged_timeline(const struct sbx_report *report)
+{
+    const struct sbx_verdict *verdict = &report->verdict;
+    int64_t judged_ns = verdict->interval_end_ns - verdict->interval_begin_ns;
+    int64_t history_ns = verdict->interval_end_ns - sbx_history_begin_ns(report->stall, verdict->interval_begin_ns);
+    return judged_ns >= NS_PER_MS && judged_ns < history_ns / 100 * WHOLE_PERCENT;
 }

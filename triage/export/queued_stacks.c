@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queued_stacks.c - asynchronous stacks: under what a thread did in a task, the stack of who queued it. */
+/* queued_stacks.c - asynchronous stacks: under what a thread did in a task, the stacks of who queued it. */
 #include "queued_stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "task_chain.h"
 
 struct visit {
     const struct sbx_stall_task *tasks; /* those that the thread ran, by begin */
@@ -13,6 +15,7 @@ struct visit {
     size_t open_count;
     int64_t at_ns;
     const struct sbx_call_paths *paths;
+    struct sbx_task_chain chain;
     sbx_piece_visitor visitor;
     void *context;
     struct sbx_path_frame path[SBX_CALL_PATH_MAX], submitter[SBX_CALL_PATH_MAX];
@@ -44,19 +47,25 @@ static const struct sbx_stall_task *task_at(struct visit *visit, int64_t at_ns, 
     return found;
 }
 
-/* Put the submitter's stack under the piece's. */
+/* Put the submitter's stack under the piece's, and under that the stack of who queued the task in which it did so. The path grows outwards, from
+ * the end of its room. */
 static void put_under(struct visit *visit, const struct sbx_stall_task *task, struct sbx_piece *piece)
 {
-    size_t count = sbx_call_path_read(visit->paths, task->stack, visit->submitter);
-    if (count == 0 || piece->path_count + 2 > SBX_CALL_PATH_MAX) {
-        return;
+    size_t at = SBX_CALL_PATH_MAX - piece->path_count;
+    memcpy(visit->path + at, piece->path, piece->path_count * sizeof *visit->path);
+    for (int hop = 0; hop < SBX_TASK_HOPS_MAX && task != NULL && at > 1; hop++) {
+        size_t count = sbx_call_path_read(visit->paths, task->stack, visit->submitter);
+        size_t kept = count < at - 1 ? count : at - 1;
+        if (count == 0) {
+            break;
+        }
+        visit->path[--at] = sbx_call_path_queued(visit->paths, task->op);
+        at -= kept;
+        memcpy(visit->path + at, visit->submitter + (count - kept), kept * sizeof *visit->path);
+        task = sbx_task_chain_outer(&visit->chain, task);
     }
-    size_t room = SBX_CALL_PATH_MAX - 1 - piece->path_count, kept = count < room ? count : room;
-    memcpy(visit->path, visit->submitter + (count - kept), kept * sizeof *visit->path);
-    visit->path[kept] = sbx_call_path_queued(visit->paths, task->op);
-    memcpy(visit->path + kept + 1, piece->path, piece->path_count * sizeof *visit->path);
-    piece->path = visit->path;
-    piece->path_count += kept + 1;
+    piece->path = visit->path + at;
+    piece->path_count = SBX_CALL_PATH_MAX - at;
 }
 
 static int cut_piece(void *context, const struct sbx_piece *whole)
@@ -98,7 +107,11 @@ int sbx_queued_pieces_visit(const struct sbx_report *report, uint32_t thread, co
         }
     }
     visit->open = calloc(visit->task_count + 1, sizeof(const struct sbx_stall_task *));
-    int result = visit->open != NULL ? sbx_span_pieces_visit(spans, paths, cut_piece, visit) : -ENOMEM;
+    int result = visit->open != NULL ? sbx_task_chain_init(&visit->chain, stall) : -ENOMEM;
+    if (result == 0) {
+        result = sbx_span_pieces_visit(spans, paths, cut_piece, visit);
+    }
+    sbx_task_chain_finish(&visit->chain);
     free(visit->open);
     free(visit);
     return result;

@@ -3,7 +3,8 @@
  *
  *   submitter's outermost;...;submitter's leaf;[g_idle_add];runner's outermost;...;runner's leaf
  *
- * Between the two stands a frame with the call that queued the task. A piece in which a task begins or ends is cut there; of tasks inside one another the
+ * Between the two stands a frame with the call that queued the task. Where the submitter did that in a task of its own, who queued that one stands under it, and so
+ * on, SBX_TASK_HOPS_MAX times (task_chain.h). A piece in which a task begins or ends is cut there; of tasks inside one another the
  * innermost counts. What ran in no task that is known stays as it is. Paths keep to SBX_CALL_PATH_MAX frames: the submitter's outermost go first. */
 #ifndef SBX_QUEUED_STACKS_H
 #define SBX_QUEUED_STACKS_H

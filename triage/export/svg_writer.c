@@ -178,6 +178,15 @@ void sbx_svg_group_begin(FILE *out, const char *title)
     fputs("</title>\n", out);
 }
 
+void sbx_svg_box_begin(FILE *out, const char *title, const char *name, double us)
+{
+    fprintf(out, "<g data-us=\"%.0f\" data-name=\"", us);
+    sbx_svg_put_escaped(out, name);
+    fputs("\"><title>", out);
+    sbx_svg_put_escaped(out, title);
+    fputs("</title>\n", out);
+}
+
 void sbx_svg_group_end(FILE *out)
 {
     fputs("</g>\n", out);

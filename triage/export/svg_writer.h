@@ -51,6 +51,8 @@ double sbx_svg_text_width(double size, const char *text); /* estimated px */
 
 /* A group whose tooltip is `title`: everything up to the end is under it. */
 void sbx_svg_group_begin(FILE *out, const char *title);
+/* The same of a box of a flame graph: a page's script makes the tree anew of the names and times. */
+void sbx_svg_box_begin(FILE *out, const char *title, const char *name, double us);
 void sbx_svg_group_end(FILE *out);
 
 /* Fill of a state, and a text colour with at least 4.5:1 of contrast on it. */

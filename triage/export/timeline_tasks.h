@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timeline_tasks.h - the arrows of the timeline from where a task was queued to where it was run. Pure.
  *
- * Those of tasks that were run by threads which are drawn, and queued by others of these, in the judged interval or shortly before: the ones that ran longest first. */
+ * Those of tasks that another thread queued, in the judged interval or shortly before: the ones that ran longest first. An arrow whose one end has no lane
+ * (more threads than lanes, a thread that is gone) is short and says in words where it comes from or leads. */
 #ifndef SBX_TIMELINE_TASKS_H
 #define SBX_TIMELINE_TASKS_H
 
@@ -14,19 +15,28 @@ enum {
 };
 
 struct sbx_task_arrow {
-    uint32_t from, to;             /* thread ordinals, never the same */
+    int32_t from, to;              /* thread ordinals, never the same; from -1: a thread that is gone */
     int64_t queued_ns, begun_ns;   /* report times; the arrow leads from the one to the other */
     const struct sbx_location *by; /* the function that queued it; NULL: not known. Borrowed from the report */
     uint8_t op;                    /* how: enum sbx_op */
 };
 
-/* `is_drawn` says of each thread ordinal whether it has a lane, `begin_ns` where the picture begins. Returns how many there are. */
-size_t sbx_task_arrows_choose(const struct sbx_report *report, bool (*is_drawn)(const void *context, uint32_t thread),
-                              const void *context, int64_t begin_ns, struct sbx_task_arrow out[SBX_TASK_ARROWS_MAX]);
+/* `begin_ns`: where the picture begins. Returns how many there are. */
+size_t sbx_task_arrows_choose(const struct sbx_report *report, int64_t begin_ns,
+                              struct sbx_task_arrow out[SBX_TASK_ARROWS_MAX]);
 
-/* Where one is drawn: from the middle of a lane to the bar of another. */
+/* "on_click on main queued what worker began 4 ms later (g_idle_add)" */
+enum {
+    SBX_TASK_ARROW_TEXT_BYTES = 768
+};
+void sbx_task_arrow_text(const struct sbx_report *report, const struct sbx_task_arrow *arrow,
+                         char out[SBX_TASK_ARROW_TEXT_BYTES]);
+
+/* Where one is drawn: from the middle of a bar to the edge of another. At least one of both is there. */
 struct sbx_task_arrow_place {
-    double from_x, from_y, to_x, to_top, to_bottom;
+    double from_x, to_x;
+    bool has_from, has_to;
+    double from_top, from_bottom, to_top, to_bottom;
 };
 
 /* Draw it, with a title: which function queued what, how and how long before. */

@@ -81,15 +81,18 @@ static double lay_ns(const struct sbx_stall_task *task)
     return (double)(task->begun_ns - task->queued_ns);
 }
 
-/* The task in which the submitter of `task` queued it; NULL: none is known, or it is a timer's, or queued itself once more. */
+bool sbx_origin_leads_on(const struct sbx_stall_task *task, const struct sbx_stall_task *outer)
+{
+    return outer != task && outer->stack != task->stack && outer->op != SBX_OP_G_TIMEOUT_ADD &&
+           outer->op != SBX_OP_UV_TIMER_START && outer->op != SBX_OP_QT_TIMER && outer->op != SBX_OP_EVENT_ADD &&
+           outer->op != SBX_OP_PTHREAD_CREATE;
+}
+
+/* The task in which the submitter of `task` queued it; NULL: none is known, or it leads nowhere. */
 static const struct sbx_stall_task *outer_of(const struct sbx_stall *stall, const struct sbx_stall_task *task)
 {
     const struct sbx_stall_task *outer = sbx_origin_at(stall, task->from, task->queued_ns);
-    return outer == NULL || outer == task || outer->stack == task->stack || outer->op == SBX_OP_G_TIMEOUT_ADD ||
-                   outer->op == SBX_OP_UV_TIMER_START || outer->op == SBX_OP_QT_TIMER ||
-                   outer->op == SBX_OP_EVENT_ADD || outer->op == SBX_OP_PTHREAD_CREATE
-               ? NULL
-               : outer;
+    return outer != NULL && sbx_origin_leads_on(task, outer) ? outer : NULL;
 }
 
 /* A task that was queued by a task: who queued that one. */

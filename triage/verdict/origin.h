@@ -12,6 +12,9 @@ const struct sbx_stall_task *sbx_origin_in(const struct sbx_stall *stall, uint32
 /* The innermost task that the thread ran at that moment; NULL: none. */
 const struct sbx_stall_task *sbx_origin_at(const struct sbx_stall *stall, int32_t thread, int64_t at_ns);
 
+/* Is it worth to be told who queued `outer`, in which `task` was queued? Not of a timer, of a thread's start, or of what queued itself once more. */
+bool sbx_origin_leads_on(const struct sbx_stall_task *task, const struct sbx_stall_task *outer);
+
 /* Say it: verdict.queued_by of the judged thread, and evidence of kind "queued_by" for it, for what queued that in turn, and for the
  * culprit thread's work. */
 void sbx_origin_tell(struct sbx_report *report, const struct sbx_judgement *judgement);

@@ -13,8 +13,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static int (*const prints[])(const struct sbx_report *report, FILE *out) = {
-        sbx_print_perfetto,  sbx_print_pprof,        sbx_print_folded,     sbx_print_timeline_svg,
-        sbx_print_flame_svg, sbx_print_async_folded, sbx_print_async_pprof};
+        sbx_print_perfetto,     sbx_print_pprof,           sbx_print_folded,
+        sbx_print_timeline_svg, sbx_print_flame_svg,       sbx_print_async_folded,
+        sbx_print_async_pprof,  sbx_print_async_flame_svg, sbx_print_judged_timeline_svg,
+        sbx_print_timeline_json};
     enum {
         PRINTS = sizeof prints / sizeof prints[0]
     };

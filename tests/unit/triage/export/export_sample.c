@@ -11,14 +11,21 @@ static const struct {
     const char *name;
     int (*print)(const struct sbx_report *report, FILE *out);
 } formats[] = {
-    {"perfetto", sbx_print_perfetto},         {"pprof", sbx_print_pprof},         {"folded", sbx_print_folded},
-    {"timeline.svg", sbx_print_timeline_svg}, {"flame.svg", sbx_print_flame_svg},
+    {"perfetto", sbx_print_perfetto},
+    {"pprof", sbx_print_pprof},
+    {"folded", sbx_print_folded},
+    {"timeline.svg", sbx_print_timeline_svg},
+    {"flame.svg", sbx_print_flame_svg},
+    {"judged.svg", sbx_print_judged_timeline_svg},
+    {"timeline.json", sbx_print_timeline_json},
 };
 
 int main(int argc, char **argv)
 {
     if (argc != 4) {
-        fprintf(stderr, "usage: %s sleep|script|lock|unanswered perfetto|pprof|folded|timeline.svg|flame.svg FILE\n",
+        fprintf(stderr,
+                "usage: %s sleep|script|lock|unanswered "
+                "perfetto|pprof|folded|timeline.svg|judged.svg|flame.svg|timeline.json FILE\n",
                 argv[0]);
         return 2;
     }

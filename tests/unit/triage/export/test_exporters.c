@@ -12,10 +12,13 @@
 #include "random_report.h"
 #include "sample_reports.h"
 
-static const print_function exporters[] = {sbx_print_folded,       sbx_print_pprof,     sbx_print_perfetto,
-                                           sbx_print_timeline_svg, sbx_print_flame_svg, sbx_print_async_folded,
-                                           sbx_print_async_pprof};
-static const print_function pictures[] = {sbx_print_timeline_svg, sbx_print_flame_svg};
+static const print_function exporters[] = {
+    sbx_print_folded,       sbx_print_pprof,           sbx_print_perfetto,
+    sbx_print_timeline_svg, sbx_print_flame_svg,       sbx_print_async_folded,
+    sbx_print_async_pprof,  sbx_print_async_flame_svg, sbx_print_judged_timeline_svg,
+    sbx_print_timeline_json};
+static const print_function pictures[] = {sbx_print_timeline_svg, sbx_print_flame_svg, sbx_print_async_flame_svg,
+                                          sbx_print_judged_timeline_svg};
 static struct report_fixture *(*const samples[])(void) = {sample_sleep, sample_lock, sample_script};
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])

@@ -96,6 +96,40 @@ static void test_a_picture_without_records_says_how_long_was_judged(void **state
     report_fixture_destroy(fixture);
 }
 
+static void test_on_request_the_stacks_of_who_queued_it_stand_under_what_ran(void **state)
+{
+    (void)state;
+    struct report_fixture *fixture = report_fixture_create();
+    report_fixture_thread(fixture, "main", true);
+    report_fixture_wait(fixture, 0, SBX_RECORD_SLEEP, SBX_OP_USLEEP, -100, -1, 1, -1, "main;loop;paint");
+    report_fixture_verdict(fixture)->interval_begin_ns = ms_to_ns(-100);
+    assert_false(sbx_has_async_flame(report_fixture_report(fixture)));
+    struct sbx_stall_task task = {.queued_ns = ms_to_ns(-130),
+                                  .begun_ns = ms_to_ns(-100),
+                                  .from = -1,
+                                  .stack = report_fixture_stack(fixture, "start;on_click"),
+                                  .op = SBX_OP_G_IDLE_ADD,
+                                  .runs = true};
+    report_fixture_stall(fixture)->tasks = &task;
+    report_fixture_stall(fixture)->task_count = 1;
+    assert_true(sbx_has_async_flame(report_fixture_report(fixture)));
+    char *text = printed(sbx_print_async_flame_svg, report_fixture_report(fixture), NULL);
+    assert_svg_is_sound(text);
+    const char *submitter = strstr(text, ">on_click<"), *call = strstr(text, ">[g_idle_add]<");
+    const char *runner = strstr(text, ">paint<");
+    assert_true(submitter != NULL && call != NULL && runner != NULL && submitter < call && call < runner);
+    assert_non_null(strstr(text, "on the stacks of who queued it"));
+    free(text);
+    text = picture(fixture);
+    assert_null(strstr(text, "on_click"));
+    free(text);
+    task.stack = 0; /* who queued it is not known */
+    assert_false(sbx_has_async_flame(report_fixture_report(fixture)));
+    report_fixture_stall(fixture)->tasks = NULL;
+    report_fixture_stall(fixture)->task_count = 0;
+    report_fixture_destroy(fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +137,7 @@ int main(void)
         cmocka_unit_test(test_only_the_judged_thread_is_shown),
         cmocka_unit_test(test_deep_stacks_are_cut_and_it_says_so),
         cmocka_unit_test(test_a_picture_without_records_says_how_long_was_judged),
+        cmocka_unit_test(test_on_request_the_stacks_of_who_queued_it_stand_under_what_ran),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include "printed.h"
 #include "report_fixture.h"
 #include "sample_reports.h"
+#include "svg_writer.h"
 
 static char *picture(struct report_fixture *fixture)
 {
@@ -98,9 +99,31 @@ static void test_a_wait_of_hours_does_not_squeeze_the_history(void **state)
     report_fixture_destroy(fixture);
 }
 
+static void test_the_judged_interval_has_a_picture_of_its_own_where_it_is_a_part_of_the_history(void **state)
+{
+    (void)state;
+    struct report_fixture *fixture = sample_lock(); /* 1,500 ms of 10 s */
+    const struct sbx_report *report = report_fixture_report(fixture);
+    assert_true(sbx_has_judged_timeline(report));
+    char *text = printed(sbx_print_judged_timeline_svg, report, NULL);
+    assert_svg_is_sound(text);
+    assert_null(strstr(text, "with the history before it"));
+    assert_null(strstr(text, SBX_SVG_MINUS "5\xe2\x80\xaf"
+                                           "000 ms</text>"));
+    assert_non_null(strstr(text, SBX_SVG_MINUS "1\xe2\x80\xaf"
+                                               "000 ms</text>"));
+    free(text);
+    report_fixture_verdict(fixture)->interval_begin_ns = ms_to_ns(-8000);
+    assert_false(sbx_has_judged_timeline(report_fixture_report(fixture)));
+    report_fixture_verdict(fixture)->interval_begin_ns = 0; /* nothing is judged */
+    assert_false(sbx_has_judged_timeline(report_fixture_report(fixture)));
+    report_fixture_destroy(fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_judged_interval_has_a_picture_of_its_own_where_it_is_a_part_of_the_history),
         cmocka_unit_test(test_a_sleep_is_named_with_its_function_and_length),
         cmocka_unit_test(test_computing_is_one_block_though_every_sample_differs),
         cmocka_unit_test(test_the_judged_thread_and_the_culprit_come_first_of_twelve),

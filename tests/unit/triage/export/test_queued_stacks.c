@@ -83,6 +83,38 @@ static void test_what_ran_in_no_task_of_this_thread_stays_as_it_is(void **state)
     expect_lines(fixture, NULL, 0, "main;main;run;nanosleep 10000\n");
 }
 
+static void test_a_task_that_a_task_queued_stands_on_both_submitters_and_so_on_to_a_bound(void **state)
+{
+    struct report_fixture *fixture = *state;
+    report_fixture_wait(fixture, 0, SBX_RECORD_SLEEP, SBX_OP_NANOSLEEP, -20, -10, 1, -1, "main;paint");
+    report_fixture_idle(fixture, 0, -10, 0);
+    struct sbx_stall_task tasks[] = {
+        task_of(fixture, -20, -10, SBX_OP_G_IDLE_ADD, "pool;decode"), /* queued at -21 by thread 1, in what follows */
+        task_of(fixture, -40, -15, SBX_OP_G_THREAD_POOL_PUSH, "main;on_folder_opened"),
+        task_of(fixture, -35, -34, SBX_OP_TASK, "others"), /* is over when the first is queued */
+    };
+    tasks[1].runner = tasks[2].runner = 1;
+    tasks[1].from = -1; /* a thread that is gone: its stack is known and what it ran is not */
+    expect_lines(fixture, tasks, 3,
+                 "main;main;on_folder_opened;[g_thread_pool_push];pool;decode;[g_idle_add];main;paint;nanosleep "
+                 "10000\n");
+
+    tasks[1].op = SBX_OP_G_TIMEOUT_ADD; /* who set a timer up says nothing of what it did each time */
+    expect_lines(fixture, tasks, 3, "main;pool;decode;[g_idle_add];main;paint;nanosleep 10000\n");
+
+    struct sbx_stall_task hops[] = {
+        task_of(fixture, -20, -10, SBX_OP_TASK, "a"), task_of(fixture, -60, -59, SBX_OP_TASK, "f"),
+        task_of(fixture, -50, -49, SBX_OP_TASK, "e"), task_of(fixture, -40, -39, SBX_OP_TASK, "d"),
+        task_of(fixture, -30, -29, SBX_OP_TASK, "c"), task_of(fixture, -25, -24, SBX_OP_TASK, "b"),
+    };
+    for (size_t i = 1; i < 6; i++) {
+        hops[i].runner = 1;
+        hops[i].queued_ns = i == 1 ? ms_to_ns(-70) : hops[i - 1].begun_ns + ms_to_ns(0.5);
+    }
+    hops[0].queued_ns = ms_to_ns(-24.5);
+    expect_lines(fixture, hops, 6, "main;d;[task];c;[task];b;[task];a;[task];main;paint;nanosleep 10000\n");
+}
+
 struct seen {
     unsigned pieces, evidence;
     uint64_t looks;
@@ -136,6 +168,7 @@ int main(void)
         CASE(test_a_wait_in_which_tasks_begin_and_end_is_cut_there),
         CASE(test_of_tasks_inside_one_another_the_innermost_counts_and_one_that_runs_has_no_end),
         CASE(test_what_ran_in_no_task_of_this_thread_stays_as_it_is),
+        CASE(test_a_task_that_a_task_queued_stands_on_both_submitters_and_so_on_to_a_bound),
         CASE(test_what_was_observed_once_is_counted_once_and_paths_keep_to_their_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,15 +59,9 @@ static struct sbx_stall_task *add_task(struct report_fixture *fixture, int32_t f
     return task;
 }
 
-static bool all_are_drawn(const void *unused, uint32_t thread)
-{
-    (void)unused;
-    return thread < 2;
-}
-
 static size_t choose(struct report_fixture *fixture, struct sbx_task_arrow arrows[SBX_TASK_ARROWS_MAX])
 {
-    return sbx_task_arrows_choose(report_fixture_report(fixture), all_are_drawn, NULL, ms_to_ns(-1000), arrows);
+    return sbx_task_arrows_choose(report_fixture_report(fixture), ms_to_ns(-1000), arrows);
 }
 
 static void test_the_longest_come_first_and_the_rest_is_left_out(void **state)
@@ -94,8 +88,6 @@ static void test_tasks_that_tell_nothing_of_the_stall_have_none(void **state)
     struct sbx_task_arrow arrows[SBX_TASK_ARROWS_MAX];
     add_task(*state, 0, 0, -900, -100);                                /* to itself */
     add_task(*state, 1, 0, -900, -890);                                /* short */
-    add_task(*state, -1, 0, -900, -100);                               /* of a thread that is gone */
-    add_task(*state, 2, 0, -900, -100);                                /* of one without a lane */
     add_task(*state, 1, 0, -1500, -1100);                              /* before */
     add_task(*state, 1, 0, -900, -100)->op = SBX_OP_PTHREAD_CREATE;    /* a thread's start */
     struct sbx_stall_task *lies = add_task(*state, 1, -1, -900, -100); /* in its queue still */
@@ -120,12 +112,76 @@ static void test_the_picture_has_an_arrow_that_says_who_queued_what(void **state
     free(text);
 }
 
+/* More threads than lanes, each busier than the one that is asked for. */
+static void add_busy_threads(struct report_fixture *fixture)
+{
+    for (int i = 0; i < 20; i++) {
+        uint32_t thread = report_fixture_thread(fixture, "busy", false);
+        for (int at_ms = -1000; at_ms <= 0; at_ms += 10) {
+            report_fixture_sample(fixture, thread, at_ms, 0, 1000 + at_ms, "start;spin");
+        }
+    }
+}
+
+static void test_a_thread_that_queued_a_long_task_has_a_lane_before_busier_ones(void **state)
+{
+    add_busy_threads(*state);
+    int32_t quiet = (int32_t)report_fixture_thread(*state, "submitter", false); /* nothing else is known of it */
+    add_task(*state, quiet, 0, -900, -100);
+    char *text = printed(sbx_print_timeline_svg, report_fixture_report(*state), NULL);
+    assert_svg_is_sound(text);
+    assert_non_null(strstr(text, ">submitter</text>"));
+    assert_non_null(strstr(text, "on_folder_opened on submitter queued what main began 40.0 ms later"));
+    assert_null(strstr(text, ">from submitter</text>"));
+    free(text);
+}
+
+static void test_an_arrow_from_a_thread_that_is_gone_is_short_and_says_so(void **state)
+{
+    add_task(*state, -1, 0, -500, -100);
+    char *text = printed(sbx_print_timeline_svg, report_fixture_report(*state), NULL);
+    assert_svg_is_sound(text);
+    assert_non_null(strstr(text, ">from a thread that is gone</text>"));
+    assert_non_null(strstr(text, "on_folder_opened on a thread that is gone queued what main began"));
+    free(text);
+}
+
+static void test_an_arrow_has_words_where_there_are_more_threads_than_lanes(void **state)
+{
+    static char names[SBX_TASK_ARROWS_MAX][16];
+    for (int i = 0; i < SBX_TASK_ARROWS_MAX;
+         i++) { /* each from a thread of its own to one of its own, but the shortest, which come from main */
+        snprintf(names[i], sizeof names[i], "runner%d", i);
+        int32_t runner = (int32_t)report_fixture_thread(*state, names[i], false);
+        add_task(*state, i < 10 ? (int32_t)report_fixture_thread(*state, "giver", false) : 0, runner, -900, -100 - i);
+    }
+    char *text = printed(sbx_print_timeline_svg, report_fixture_report(*state), NULL);
+    assert_svg_is_sound(text);
+    assert_non_null(strstr(text, ">to runner11</text>"));
+    free(text);
+    struct sbx_stall *stall = report_fixture_stall(*state);
+    for (size_t i = 10; i < stall->task_count;
+         i++) { /* and the other way round: to main, from threads without a lane */
+        int32_t runner = tasks[i].runner;
+        tasks[i].runner = tasks[i].from;
+        tasks[i].from = runner;
+    }
+    text = printed(sbx_print_timeline_svg, report_fixture_report(*state), NULL);
+    assert_svg_is_sound(text);
+    assert_non_null(strstr(text, ">from runner11</text>"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_longest_come_first_and_the_rest_is_left_out, begin, end),
         cmocka_unit_test_setup_teardown(test_tasks_that_tell_nothing_of_the_stall_have_none, begin, end),
         cmocka_unit_test_setup_teardown(test_the_picture_has_an_arrow_that_says_who_queued_what, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_thread_that_queued_a_long_task_has_a_lane_before_busier_ones, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_an_arrow_from_a_thread_that_is_gone_is_short_and_says_so, begin, end),
+        cmocka_unit_test_setup_teardown(test_an_arrow_has_words_where_there_are_more_threads_than_lanes, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timeline_links.h - the arrows of the timeline between who waited and who let it go, or holds what it waits for. Pure. */
+#ifndef SBX_TIMELINE_LINKS_H
+#define SBX_TIMELINE_LINKS_H
+
+#include <stdio.h>
+
+#include "report.h"
+#include "wait_links.h"
+
+enum {
+    SBX_WAIT_ARROWS_MAX = 24 /* the longest waits; more lines are a thicket */
+};
+
+/* Of all links those of the judged thread, of whom it waited for, and so on: in the judged interval, and of a wait
+ * whose end is known only the one to who ended it. They are moved to the front; returns how many there are. */
+size_t sbx_wait_arrows_choose(const struct sbx_report *report, struct sbx_wait_link *links, size_t count);
+
+/* "redis let main go after 12 ms" */
+enum {
+    SBX_WAIT_ARROW_TEXT_BYTES = 352
+};
+void sbx_wait_arrow_text(const struct sbx_report *report, const struct sbx_wait_link *link,
+                         char out[SBX_WAIT_ARROW_TEXT_BYTES]);
+
+/* Where one is drawn: between the bars of two lanes. */
+struct sbx_wait_arrow_place {
+    double x;
+    double waiter_top, waiter_bottom, other_top, other_bottom;
+};
+
+enum {
+    SBX_WAIT_ARROW_HEAD = 5 /* px: half the width of its head */
+};
+
+/* From where `other` let the waiter go to the end of its wait; of a lock that is still held, from the waiter to its
+ * holder, dashed. */
+void sbx_wait_arrow_draw(FILE *out, const struct sbx_report *report, const struct sbx_wait_link *link,
+                         const struct sbx_wait_arrow_place *place);
+
+#endif
