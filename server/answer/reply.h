@@ -17,6 +17,7 @@ struct sbx_reply {
     char location[64];      /* where it is now, with a status 30x; "": nowhere else. Made of ids and literals only */
     char cookie[192];       /* Set-Cookie; "": none. Made of literals and hex only */
     bool may_be_cached;     /* the same for everyone until the server changes */
+    bool is_immutable;      /* the same for ever: its version is in its path */
     char tag[24];           /* ETag, with its quotes; "": none. It may be kept, if it is asked for anew each time */
     char file_name[64];     /* "" unless it is a download; made of ids and literals only */
 };

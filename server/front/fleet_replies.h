@@ -9,6 +9,10 @@
 int sbx_fleet_reply_overview(const struct sbx_store_view *view, const struct sbx_arguments *arguments, int64_t now_ms,
                              struct sbx_reply *reply);
 
+/* `/function`, by arguments name, app, version, since and until. As above. */
+int sbx_fleet_reply_function(const struct sbx_store_view *view, const struct sbx_arguments *arguments, int64_t now_ms,
+                             struct sbx_reply *reply);
+
 /* `/v1/apps`: applications, by arguments since and until. As above. */
 int sbx_fleet_reply_apps(const struct sbx_store_view *view, const struct sbx_arguments *arguments,
                          struct sbx_reply *reply);

@@ -66,9 +66,12 @@ struct exchange {
 static const struct {
     const char *name, *value;
 } headers_of_all[] = {
-    /* Nothing runs, nothing is loaded from elsewhere, no page may frame these. */
-    {"Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-                                "base-uri 'none'; frame-ancestors 'none'"},
+    /* Only what this server has compiled in runs, nothing is loaded from elsewhere, no page may frame these. The one style that is not a file of
+     * this server is what the library of flame graphs puts into a page: its hash, which tests/lint/page_libraries.sh compares. */
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' "
+     "'sha256-PjPkXjWPssRCMzB6p5SnF25xrwIH7ThbVHWlE+SG1DE='; img-src 'self'; form-action 'self'; "
+     "base-uri 'none'; frame-ancestors 'none'"},
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
@@ -82,9 +85,10 @@ static enum MHD_Result add_headers(struct MHD_Response *response, const struct s
         result = MHD_add_response_header(response, headers_of_all[i].name, headers_of_all[i].value);
     if (result == MHD_YES)
         result = MHD_add_response_header(response, "Cache-Control",
-                                         reply->may_be_cached ? "max-age=60"
-                                         : *reply->tag        ? "no-cache"
-                                                              : "no-store");
+                                         reply->is_immutable    ? "max-age=31536000, immutable"
+                                         : reply->may_be_cached ? "max-age=60"
+                                         : *reply->tag          ? "no-cache"
+                                                                : "no-store");
     if (result == MHD_YES && *reply->tag)
         result = MHD_add_response_header(response, "ETag", reply->tag);
     if (result == MHD_YES && *reply->location)

@@ -260,6 +260,15 @@ static void answer_overview(const struct sbx_routes *routes, const struct sbx_re
         sbx_refuse_for(request, reply, result);
 }
 
+static void answer_function_page(const struct sbx_routes *routes, const struct sbx_request *request,
+                                 const struct target *target, struct sbx_reply *reply)
+{
+    (void)routes, (void)target;
+    int result = sbx_fleet_reply_function(&request->view, &request->arguments, sbx_wall_clock_ms(), reply);
+    if (result < 0 && result != -EINVAL)
+        sbx_refuse_for(request, reply, result);
+}
+
 static void answer_apps(const struct sbx_routes *routes, const struct sbx_request *request, const struct target *target,
                         struct sbx_reply *reply)
 {
@@ -441,6 +450,38 @@ static void answer_icon(const struct sbx_routes *routes, const struct sbx_reques
     give_asset(reply, "image/svg+xml", sbx_icon_svg, sbx_icon_svg_bytes);
 }
 
+static const char JAVASCRIPT[] = "text/javascript; charset=utf-8";
+
+static void answer_flame_script(const struct sbx_routes *routes, const struct sbx_request *request,
+                                const struct target *target, struct sbx_reply *reply)
+{
+    (void)routes, (void)request, (void)target;
+    give_asset(reply, JAVASCRIPT, sbx_flame_js, sbx_flame_js_bytes);
+}
+
+static void answer_timeline_script(const struct sbx_routes *routes, const struct sbx_request *request,
+                                   const struct target *target, struct sbx_reply *reply)
+{
+    (void)routes, (void)request, (void)target;
+    give_asset(reply, JAVASCRIPT, sbx_timeline_js, sbx_timeline_js_bytes);
+}
+
+static void answer_d3(const struct sbx_routes *routes, const struct sbx_request *request, const struct target *target,
+                      struct sbx_reply *reply)
+{
+    (void)routes, (void)request, (void)target;
+    give_asset(reply, JAVASCRIPT, sbx_vendor_d3, sbx_vendor_d3_bytes);
+    reply->is_immutable = true;
+}
+
+static void answer_d3_flame_graph(const struct sbx_routes *routes, const struct sbx_request *request,
+                                  const struct target *target, struct sbx_reply *reply)
+{
+    (void)routes, (void)request, (void)target;
+    give_asset(reply, JAVASCRIPT, sbx_vendor_d3_flame_graph, sbx_vendor_d3_flame_graph_bytes);
+    reply->is_immutable = true;
+}
+
 static void answer_openapi(const struct sbx_routes *routes, const struct sbx_request *request,
                            const struct target *target, struct sbx_reply *reply)
 {
@@ -465,13 +506,14 @@ static const struct route {
     const char *arguments; /* that it takes; NULL: whatever comes means nothing, and is the same for everybody */
 } table[] = {
     {"/", false, false, "GET, HEAD", answer_list_page, "before limit"},
-    {"/stalls/", true, false, "GET, HEAD", answer_stall_page, ""},
+    {"/stalls/", true, false, "GET, HEAD", answer_stall_page, "stacks view"},
     {"/issues", false, false, "GET, HEAD", answer_issues, OF_ISSUES},
     {"/issues/", true, false, "GET, HEAD, POST", answer_issue_page, SPAN " before"},
     {"/v1/snapshots", false, false, "GET, HEAD, POST", answer_snapshots, "before limit"},
     {"/v1/snapshots/", true, true, "GET, HEAD", answer_snapshot, ""},
     {"/v1/issues", false, false, "GET, HEAD", answer_issues, OF_ISSUES},
     {"/overview", false, false, "GET, HEAD", answer_overview, "app " SPAN},
+    {"/function", false, false, "GET, HEAD", answer_function_page, "name app " SPAN},
     {"/profile", false, false, "GET, HEAD", answer_profile, OF_STALLS " find function at full"},
     {"/compare", false, false, "GET, HEAD", answer_compare, OF_SIDES},
     {"/v1/compare", false, false, "GET, HEAD", answer_compare, OF_SIDES},
@@ -495,6 +537,10 @@ static const struct route {
     {"/v1/openapi.json", false, false, "GET, HEAD", answer_openapi, NULL},
     {"/style.css", false, false, "GET, HEAD", answer_style, NULL},
     {"/icon.svg", false, false, "GET, HEAD", answer_icon, NULL},
+    {"/flame.js", false, false, "GET, HEAD", answer_flame_script, NULL},
+    {"/timeline.js", false, false, "GET, HEAD", answer_timeline_script, NULL},
+    {"/d3-7.9.2.min.js", false, false, "GET, HEAD", answer_d3, NULL},
+    {"/d3-flame-graph-5.0.0.min.js", false, false, "GET, HEAD", answer_d3_flame_graph, NULL},
 };
 
 /* Does the path fit the route? An id that is none does not, so a wrong one is a 404 like any other. */

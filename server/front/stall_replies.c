@@ -39,13 +39,36 @@ static const char *why_not(const struct sbx_request *request, int result)
     return request->made && *request->made->why ? request->made->why : strerror(-result);
 }
 
+/* The look that the arguments ask for. -EINVAL: the refusal is in `reply`. */
+static int read_look(const struct sbx_arguments *arguments, struct sbx_stall_look *look, struct sbx_reply *reply)
+{
+    *look = (struct sbx_stall_look){.is_async = false};
+    for (size_t i = 0; i < arguments->count; i++) {
+        const char *name = arguments->each[i].name, *value = arguments->each[i].value;
+        bool is_stacks = strcmp(name, "stacks") == 0;
+        const char *only = is_stacks ? "async" : "history";
+        if (*value && strcmp(value, only) != 0) {
+            sbx_reply_text(reply, 400, "argument %s is %s, or is left out", name, only);
+            return -EINVAL;
+        }
+        if (is_stacks)
+            look->is_async = *value != '\0';
+        else
+            look->is_history = *value != '\0';
+    }
+    return 0;
+}
+
 void sbx_stall_reply_page(struct sbx_renderings *renderings, const struct sbx_request *request,
                           const uint8_t id[SBX_ID_BYTES], struct sbx_reply *reply)
 {
     struct sbx_snapshot_row row;
     struct sbx_issue_row issue;
     struct sbx_byte_buffer report = {0};
+    struct sbx_stall_look look;
     uint8_t issue_id[SBX_ID_BYTES];
+    if (read_look(&request->arguments, &look, reply) < 0)
+        return;
     int result = sbx_store_snapshot(&request->view, id, &row);
     if (result < 0) {
         sbx_refuse_for(request, reply, result);
@@ -74,8 +97,8 @@ void sbx_stall_reply_page(struct sbx_renderings *renderings, const struct sbx_re
         kin_count = 0; /* the stall itself is what was asked for */
     reply->status = 200;
     reply->content_type = SBX_TEXT_HTML;
-    sbx_page_stall(&row, has_issue ? &issue : NULL, kin, kin_count, has_report ? &report : NULL, sbx_wall_clock_ms(),
-                   &reply->body);
+    sbx_page_stall(&row, has_issue ? &issue : NULL, kin, kin_count, has_report ? &report : NULL, look,
+                   sbx_wall_clock_ms(), &reply->body);
     sbx_byte_buffer_finish(&report);
     free(kin);
 }
@@ -102,6 +125,7 @@ static const struct download {
     {"folded", SBX_TEXT_PLAIN, NULL, SBX_RENDERING_FOLDED},
     {"async.pprof", "application/octet-stream", "async.pb.gz", SBX_RENDERING_ASYNC_PPROF},
     {"async.folded", SBX_TEXT_PLAIN, NULL, SBX_RENDERING_ASYNC_FOLDED},
+    {"timeline", "application/json", NULL, SBX_RENDERING_TIMELINE},
     {"sbx", "application/octet-stream", "sbx", -1},
 };
 
@@ -135,9 +159,9 @@ void sbx_stall_reply_download(struct sbx_renderings *renderings, const struct sb
 {
     const struct download *download = find_download(suffix);
     if (!download) {
-        sbx_refuse(
-            request, reply, 404,
-            "a snapshot is available as .json, .perfetto, .pprof, .folded, .async.pprof, .async.folded and .sbx");
+        sbx_refuse(request, reply, 404,
+                   "a snapshot is available as .json, .perfetto, .pprof, .folded, .async.pprof, .async.folded, "
+                   ".timeline and .sbx");
         return;
     }
     /* Where rows are held back, so is what was made of them; and what came as it came names builds of every module. */

@@ -1,9 +1,19 @@
-# Writes the C file OUTPUT that holds the bytes of INPUTS, each as sbx_NAME[] and sbx_NAME_bytes (assets.h).
+# Writes the C file OUTPUT that holds the bytes of INPUTS, each as sbx_NAME[] and sbx_NAME_bytes (assets.h). Of a file of vendor/ the name is without
+# its version, and its bytes must be those that vendor/packages.txt lists.
 # Run as: cmake -DOUTPUT=assets.c -DINPUTS=style.css:icon.svg -DFOLDER=... -P embed.cmake
 string(REPLACE ":" ";" inputs "${INPUTS}")
+file(STRINGS "${FOLDER}/vendor/packages.txt" listed)
 set(text "#include \"assets.h\"\n")
 foreach(input IN LISTS inputs)
-    string(MAKE_C_IDENTIFIER "${input}" name)
+    string(REGEX REPLACE "-[0-9.]+[.]min[.]js$" "" base "${input}")
+    string(MAKE_C_IDENTIFIER "${base}" name)
+    if(input MATCHES "^vendor/(.*)$")
+        file(SHA256 "${FOLDER}/${input}" hash)
+        string(FIND ";${listed}" ";${CMAKE_MATCH_1} ${hash} " at)
+        if(at EQUAL -1)
+            message(FATAL_ERROR "server/pages/${input} is not the file that server/pages/vendor/packages.txt lists; scripts/fetch-page-libraries takes it anew")
+        endif()
+    endif()
     file(READ "${FOLDER}/${input}" hex HEX)
     string(REGEX REPLACE "(..)" "0x\\1," bytes "${hex}")
     string(APPEND text "const unsigned char sbx_${name}[] = {${bytes}};\n")

@@ -295,7 +295,7 @@ void sbx_page_compare(const struct sbx_compare_page *self, struct sbx_byte_buffe
 {
     const struct sbx_compare_ask *ask = &self->ask;
     bool has_both = self->machines[0] > 0 && self->machines[1] > 0;
-    struct sbx_fill frame = sbx_page_begin(page, "Comparison - Stallbox", 0);
+    struct sbx_fill frame = sbx_page_begin_with_pictures(page, "Comparison - Stallbox");
     SBX_FILL(page, compare, at) {
     case COMPARE_APP_LINK:
     case COMPARE_APP:

@@ -191,7 +191,7 @@ static void put_profile(struct sbx_byte_buffer *page, const struct sbx_issue_row
 void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_issue_sums *sums, const char *span,
                     const struct sbx_list_page *list, struct sbx_byte_buffer *page)
 {
-    struct sbx_fill frame = sbx_page_begin(page, issue->newest.headline, 0);
+    struct sbx_fill frame = sbx_page_begin_with_pictures(page, issue->newest.headline);
     SBX_FILL(page, issue, at) {
     case ISSUE_CAUSE:
         sbx_page_badge(page, issue->newest.cause);

@@ -179,7 +179,7 @@ void sbx_page_overview(const struct sbx_overview_page *overview, struct sbx_byte
     const struct sbx_issues_ask *ask = &overview->issues.ask;
     const struct sbx_issue_sums *sums = overview->sums;
     const struct sbx_issue_span of = {.version = ask->version, .app = ask->app};
-    struct sbx_fill frame = sbx_page_begin(page, "Overview - Stallbox", 0);
+    struct sbx_fill frame = sbx_page_begin_with_pictures(page, "Overview - Stallbox");
     SBX_FILL(page, overview, at) {
     case OVERVIEW_HEADING:
         put_heading(&at, ask);

@@ -21,7 +21,7 @@ static void put_refresh(struct sbx_byte_buffer *page, unsigned refresh_s)
     }
 }
 
-struct sbx_fill sbx_page_begin(struct sbx_byte_buffer *page, const char *title, unsigned refresh_s)
+static struct sbx_fill begin(struct sbx_byte_buffer *page, const char *title, unsigned refresh_s, bool has_pictures)
 {
     SBX_FILL(page, frame, at) {
     case FRAME_REFRESH:
@@ -31,10 +31,24 @@ struct sbx_fill sbx_page_begin(struct sbx_byte_buffer *page, const char *title, 
     case FRAME_TITLE:
         sbx_fill_text(&at, title);
         break;
+    case FRAME_PICTURES:
+        if (has_pictures)
+            sbx_fill_markup(page, &frame_pictures_markup);
+        break;
     case FRAME_CONTENT:
         return at;
     }
     return (struct sbx_fill){.page = page, .kind = SBX_PLACE_END}; /* the page has failed */
+}
+
+struct sbx_fill sbx_page_begin(struct sbx_byte_buffer *page, const char *title, unsigned refresh_s)
+{
+    return begin(page, title, refresh_s, false);
+}
+
+struct sbx_fill sbx_page_begin_with_pictures(struct sbx_byte_buffer *page, const char *title)
+{
+    return begin(page, title, 0, true);
 }
 
 void sbx_page_end(struct sbx_fill *frame)

@@ -11,6 +11,8 @@
 
 /* Everything before the page's own part, in which the page then stands. `refresh_s` above 0 makes the browser ask again. */
 struct sbx_fill sbx_page_begin(struct sbx_byte_buffer *page, const char *title, unsigned refresh_s);
+/* The same of a page with pictures, which scripts let one go closer into. */
+struct sbx_fill sbx_page_begin_with_pictures(struct sbx_byte_buffer *page, const char *title);
 void sbx_page_end(struct sbx_fill *frame);
 
 /* ---- fragments: for places for parts ---- */

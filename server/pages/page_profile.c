@@ -247,8 +247,7 @@ static void put_flame(struct sbx_byte_buffer *page, const struct sbx_profile_ask
 
 /* ---- callers and callees ---- */
 
-/* Returns whether the function is there. */
-static bool put_around(struct sbx_byte_buffer *page, const struct sbx_profile_page *self)
+bool sbx_page_profile_around(struct sbx_byte_buffer *page, const struct sbx_profile_page *self)
 {
     struct sbx_merged_profile callers, callees;
     char title[600];
@@ -374,7 +373,7 @@ static void put_body(struct sbx_byte_buffer *page, const struct sbx_profile_page
                                          .at = node,
                                          .keeps_shared_rows = ask->is_full},
                                 .may_join = true};
-    if (!*ask->function || !put_around(page, self))
+    if (!*ask->function || !sbx_page_profile_around(page, self))
         put_flame(page, ask, &whole);
     put_list(page, self);
 }
@@ -422,11 +421,32 @@ static void put_kept_app(struct sbx_byte_buffer *page, const char *app)
     }
 }
 
+static void put_across(struct sbx_byte_buffer *page, const struct sbx_profile_ask *ask)
+{
+    SBX_FILL(page, profile_across, at) {
+    case PROFILE_ACROSS_FUNCTION:
+        sbx_fill_text(&at, ask->function);
+        break;
+    case PROFILE_ACROSS_APP:
+        sbx_fill_text(&at, ask->app);
+        break;
+    case PROFILE_ACROSS_VERSION:
+        sbx_fill_text(&at, ask->version);
+        break;
+    case PROFILE_ACROSS_SINCE:
+        sbx_fill_text(&at, ask->since);
+        break;
+    case PROFILE_ACROSS_UNTIL:
+        sbx_fill_text(&at, ask->until);
+        break;
+    }
+}
+
 void sbx_page_profile(const struct sbx_profile_page *self, struct sbx_byte_buffer *page)
 {
     const struct sbx_profile_ask *ask = &self->ask;
     bool has_time = self->profile->nodes[0].total_us[SBX_MERGED_HERE] > 0;
-    struct sbx_fill frame = sbx_page_begin(page, "Where their time went - Stallbox", 0);
+    struct sbx_fill frame = sbx_page_begin_with_pictures(page, "Where their time went - Stallbox");
     SBX_FILL(page, profile_page, at) {
     case PROFILE_PAGE_ISSUE:
         if (*ask->issue)
@@ -464,6 +484,10 @@ void sbx_page_profile(const struct sbx_profile_page *self, struct sbx_byte_buffe
         break;
     case PROFILE_PAGE_FUNCTION:
         sbx_fill_text(&at, ask->function);
+        break;
+    case PROFILE_PAGE_ACROSS:
+        if (*ask->function)
+            put_across(page, ask);
         break;
     case PROFILE_PAGE_NONE:
         if (!has_time && !self->is_withheld)

@@ -25,6 +25,9 @@ struct sbx_profile_page {
 };
 void sbx_page_profile(const struct sbx_profile_page *profile, struct sbx_byte_buffer *page);
 
+/* Who called ask.function, and what it called, as two sections. Returns whether the profile has it. */
+bool sbx_page_profile_around(struct sbx_byte_buffer *page, const struct sbx_profile_page *profile);
+
 /* The picture as a section; nothing where no time is known. */
 void sbx_page_profile_part(struct sbx_byte_buffer *page, const struct sbx_merged_profile *profile,
                            const struct sbx_profile_ask *ask);

@@ -285,11 +285,48 @@ static bool has_picture(const struct sbx_byte_buffer *svg)
     return !svg->failed && svg->used > 0;
 }
 
-static void put_timeline(struct sbx_byte_buffer *page, const struct sbx_byte_buffer *svg)
+static void put_judged(struct sbx_byte_buffer *page, const struct sbx_byte_buffer *svg)
 {
-    SBX_FILL(page, report_timeline, at) {
-    case REPORT_TIMELINE_PICTURE:
+    SBX_FILL(page, report_judged, at) {
+    case REPORT_JUDGED_PICTURE:
         sbx_fill_picture(&at, svg);
+        break;
+    }
+}
+
+static void put_history_too(struct sbx_byte_buffer *page, const struct sbx_byte_buffer *svg)
+{
+    SBX_FILL(page, report_history_too, at) {
+    case REPORT_HISTORY_TOO_PICTURE:
+        sbx_fill_picture(&at, svg);
+        break;
+    }
+}
+
+static void put_whole(struct sbx_byte_buffer *page, const struct sbx_byte_buffer *svg)
+{
+    SBX_FILL(page, report_whole, at) {
+    case REPORT_WHOLE_PICTURE:
+        sbx_fill_picture(&at, svg);
+        break;
+    }
+}
+
+static void put_timeline(struct sbx_byte_buffer *page, const struct sbx_report_pictures *pictures)
+{
+    bool has_judged = has_picture(&pictures->judged);
+    SBX_FILL(page, report_timeline, at) {
+    case REPORT_TIMELINE_JUDGED:
+        if (has_judged)
+            put_judged(page, &pictures->judged);
+        break;
+    case REPORT_TIMELINE_HISTORY_TOO:
+        if (has_judged)
+            put_history_too(page, &pictures->history);
+        break;
+    case REPORT_TIMELINE_WHOLE:
+        if (!has_judged)
+            put_whole(page, &pictures->history);
         break;
     }
 }
@@ -298,6 +335,24 @@ static void put_flame(struct sbx_byte_buffer *page, const struct sbx_byte_buffer
 {
     SBX_FILL(page, report_flame, at) {
     case REPORT_FLAME_PICTURE:
+        sbx_fill_picture(&at, svg);
+        break;
+    }
+}
+
+static void put_own_flame(struct sbx_byte_buffer *page, const struct sbx_byte_buffer *svg)
+{
+    SBX_FILL(page, report_own_flame, at) {
+    case REPORT_OWN_FLAME_PICTURE:
+        sbx_fill_picture(&at, svg);
+        break;
+    }
+}
+
+static void put_async_flame(struct sbx_byte_buffer *page, const struct sbx_byte_buffer *svg)
+{
+    SBX_FILL(page, report_async_flame, at) {
+    case REPORT_ASYNC_FLAME_PICTURE:
         sbx_fill_picture(&at, svg);
         break;
     }
@@ -448,9 +503,10 @@ static void put_downloads(struct sbx_byte_buffer *page, const struct sbx_stall *
     put_download(page, stall, "sbx", "Payload", "as it came: stallbox show --what-leaves FILE, stallbox report FILE");
 }
 
-void sbx_page_report(const struct sbx_report *report, const struct sbx_byte_buffer *timeline,
-                     const struct sbx_byte_buffer *flame, struct sbx_byte_buffer *page)
+void sbx_page_report(const struct sbx_report *report, const struct sbx_report_pictures *pictures,
+                     struct sbx_byte_buffer *page)
 {
+    bool has_flame = has_picture(&pictures->flame), has_async = has_flame && has_picture(&pictures->async);
     const struct sbx_stall *stall = report->stall;
     const struct sbx_verdict *verdict = &report->verdict;
     SBX_FILL(page, report, at) {
@@ -478,15 +534,23 @@ void sbx_page_report(const struct sbx_report *report, const struct sbx_byte_buff
                 put_unnamed(page, report, &report->gaps[i]);
         break;
     case REPORT_TIMELINE:
-        if (has_picture(timeline))
-            put_timeline(page, timeline);
+        if (has_picture(&pictures->history))
+            put_timeline(page, pictures);
         break;
     case REPORT_HOT:
         put_hot(page, report);
         break;
     case REPORT_FLAME:
-        if (has_picture(flame))
-            put_flame(page, flame);
+        if (has_flame && !has_async)
+            put_flame(page, &pictures->flame);
+        break;
+    case REPORT_OWN_FLAME:
+        if (has_async)
+            put_own_flame(page, &pictures->flame);
+        break;
+    case REPORT_ASYNC_FLAME:
+        if (has_async)
+            put_async_flame(page, &pictures->async);
         break;
     case REPORT_THREADS:
         sbx_page_threads(page, report);

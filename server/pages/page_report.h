@@ -8,8 +8,14 @@
 #include "byte_buffer.h"
 #include "report.h"
 
-/* `timeline` and `flame` are <svg> elements; an empty or failed one is left out. */
-void sbx_page_report(const struct sbx_report *report, const struct sbx_byte_buffer *timeline,
-                     const struct sbx_byte_buffer *flame, struct sbx_byte_buffer *page);
+/* <svg> elements; an empty or failed one is left out. */
+struct sbx_report_pictures {
+    struct sbx_byte_buffer history,
+        judged;                          /* the timeline; judged: of the judged interval alone, where there is more */
+    struct sbx_byte_buffer flame, async; /* async: on the stacks of who queued it, where that is known */
+};
+
+void sbx_page_report(const struct sbx_report *report, const struct sbx_report_pictures *pictures,
+                     struct sbx_byte_buffer *page);
 
 #endif

@@ -202,13 +202,14 @@ static void put_kin(struct sbx_byte_buffer *page, const struct sbx_snapshot_row 
 
 void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_row *issue,
                     const struct sbx_snapshot_row *kin, size_t kin_count, const struct sbx_byte_buffer *report,
-                    int64_t now_ms, struct sbx_byte_buffer *page)
+                    struct sbx_stall_look look, int64_t now_ms, struct sbx_byte_buffer *page)
 {
     bool has_failed = row->state == SBX_TRIAGE_FAILED;
     bool is_aged = row->state == SBX_TRIAGE_DONE && !report && row->bytes == 0;
     bool is_pending = !has_failed && !report && !is_aged;
-    struct sbx_fill frame =
-        sbx_page_begin(page, *row->headline ? row->headline : "A stall", is_pending ? ASK_AGAIN_S : 0);
+    const char *title = *row->headline ? row->headline : "A stall";
+    struct sbx_fill frame = report && !has_failed ? sbx_page_begin_with_pictures(page, title)
+                                                  : sbx_page_begin(page, title, is_pending ? ASK_AGAIN_S : 0);
     SBX_FILL(page, stall, at) {
     case STALL_RECEIVED:
         sbx_page_time(page, row->received_ms, now_ms);
@@ -231,6 +232,12 @@ void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_r
     case STALL_FAILED:
         if (has_failed)
             put_failed(page, row);
+        break;
+    case STALL_STACKS:
+        sbx_fill_text(&at, look.is_async ? "async" : "own");
+        break;
+    case STALL_VIEW:
+        sbx_fill_text(&at, look.is_history ? "history" : "judged");
         break;
     case STALL_REPORT:
         if (report && !has_failed)

@@ -7,6 +7,7 @@
 #include "page_parts.h"
 #include "page_stacks.h"
 #include "snapshot_id.h"
+#include "stable_name.h"
 #include "verdict.html.h"
 
 static const char *os_name(uint32_t os)
@@ -132,6 +133,58 @@ static void put_culprit(struct sbx_byte_buffer *page, const struct sbx_report *r
     }
 }
 
+/* The page of the function, by its name in the sums. */
+static void put_across(struct sbx_byte_buffer *page, const struct sbx_report *report)
+{
+    char name[SBX_STABLE_NAME_BYTES];
+    sbx_stable_name(report->verdict.location.function, name);
+    if (!*name)
+        return;
+    SBX_FILL(page, verdict_across, at) {
+    case VERDICT_ACROSS_NAME:
+        sbx_fill_text(&at, name);
+        break;
+    case VERDICT_ACROSS_APP:
+        sbx_fill_text(&at, report->app_name);
+        break;
+    }
+}
+
+static void put_lain(struct sbx_byte_buffer *page, double ms)
+{
+    SBX_FILL(page, verdict_lain, at) {
+    case VERDICT_LAIN_DURATION:
+        sbx_page_duration(&at, (int64_t)(ms * 1e6));
+        break;
+    }
+}
+
+static void put_queued_by(struct sbx_byte_buffer *page, const struct sbx_report *report)
+{
+    const struct sbx_queued_by *by = &report->verdict.queued_by;
+    bool is_there = by->thread >= 0 && (uint32_t)by->thread < report->stall->thread_count;
+    SBX_FILL(page, verdict_queued_by, at) {
+    case VERDICT_QUEUED_BY_FUNCTION:
+        sbx_page_function(page, by->location.function);
+        break;
+    case VERDICT_QUEUED_BY_PLACE:
+        sbx_page_place(page, by->location.file, by->location.line);
+        break;
+    case VERDICT_QUEUED_BY_THREAD_IS_GONE:
+        if (!is_there)
+            sbx_fill_markup(page, &verdict_thread_is_gone_markup);
+        break;
+    case VERDICT_QUEUED_BY_THREAD:
+        if (is_there)
+            sbx_page_thread_name(page, report, (uint32_t)by->thread);
+        break;
+    case VERDICT_QUEUED_BY_LAIN:
+        if (report->verdict.cause != SBX_CAUSE_HIGH_FREQUENCY) /* that is of many, each of which lay for its own time */
+            put_lain(page, by->lay_ms);
+        break;
+    }
+}
+
 static const char *confidence_word(double percent)
 {
     return percent >= 80 ? "certain" : percent >= 50 ? "likely" : percent >= 25 ? "weak" : "a guess";
@@ -190,6 +243,10 @@ void sbx_page_verdict(struct sbx_byte_buffer *page, const struct sbx_report *rep
     case VERDICT_PLACE:
         sbx_page_place(page, verdict->location.file, verdict->location.line);
         break;
+    case VERDICT_ACROSS:
+        if (verdict->location.function && verdict->location.named)
+            put_across(page, report);
+        break;
     case VERDICT_APP:
         sbx_fill_text(&at, report->app_name);
         break;
@@ -224,6 +281,10 @@ void sbx_page_verdict(struct sbx_byte_buffer *page, const struct sbx_report *rep
     case VERDICT_CULPRIT:
         if (verdict->culprit_thread >= 0 && (uint32_t)verdict->culprit_thread < stall->thread_count)
             put_culprit(page, report);
+        break;
+    case VERDICT_QUEUED_BY:
+        if (verdict->queued_by.is_known)
+            put_queued_by(page, report);
         break;
     case VERDICT_SCENE:
         put_scene(page, report);

@@ -76,10 +76,34 @@ void sbx_page_overview(const struct sbx_overview_page *overview, struct sbx_byte
 void sbx_page_apps(struct sbx_byte_buffer *page, const struct sbx_app_sum *rows, size_t count,
                    const struct sbx_issues_ask *ask);
 
+/* Which of two pictures a stall's page shows, as it stands in the address. */
+struct sbx_stall_look {
+    bool is_async;   /* the flame graph on the stacks of who queued it */
+    bool is_history; /* the timeline of all of the history, and not of the judged interval alone */
+};
+
+/* `/function`: one function across issues. */
+struct sbx_function_cause {
+    char word[24];
+    int64_t weight;
+};
+struct sbx_function_page {
+    struct sbx_issues_page issues; /* those that have stalls which are blamed on it, and what was asked for */
+    const char *name;              /* as profiles and sums have it (stable_name.h) */
+    const char *words;             /* which stalls are summed; "" all */
+    int64_t hits, weight;          /* stalls that are blamed on it */
+    size_t looked_at; /* more issues name it than that: those of the most stalls were looked at; 0: all were */
+    const struct sbx_function_cause *causes; /* of all stalls of these issues, the most first */
+    size_t cause_count;
+    const struct sbx_merged_profile *profile; /* settled: of all stalls of the span */
+    bool is_withheld;
+};
+void sbx_page_function_across(const struct sbx_function_page *function, struct sbx_byte_buffer *page);
+
 /* `/stalls/ID`: `issue` may be NULL; `kin` are the `kin_count` stalls of its family at that moment, it among them; `report` is SBX_RENDERING_PAGE, or NULL while it is being made. */
 void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_row *issue,
                     const struct sbx_snapshot_row *kin, size_t kin_count, const struct sbx_byte_buffer *report,
-                    int64_t now_ms, struct sbx_byte_buffer *page);
+                    struct sbx_stall_look look, int64_t now_ms, struct sbx_byte_buffer *page);
 
 /* `/symbols`: what stalls lack, and what is there. */
 struct sbx_symbols_page {

@@ -18,7 +18,8 @@ enum sbx_rendering {
     SBX_RENDERING_FOLDED = 4,
     SBX_RENDERING_ASYNC_FOLDED = 5,
     SBX_RENDERING_ASYNC_PPROF = 6,
-    SBX_RENDERING_KINDS = 7,
+    SBX_RENDERING_TIMELINE = 7, /* JSON, what the timeline of the page draws */
+    SBX_RENDERING_KINDS = 8,
 };
 
 struct sbx_renderings;

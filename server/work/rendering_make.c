@@ -37,17 +37,23 @@ static int print_into(int (*print)(const struct sbx_report *, FILE *), const str
 
 static int make_page(const struct sbx_report *report, size_t bytes_max, struct sbx_byte_buffer *body)
 {
-    struct sbx_byte_buffer timeline = {0}, flame = {0};
-    int result = print_into(sbx_print_timeline_svg, report, bytes_max, &timeline);
+    struct sbx_report_pictures pictures = {.history = {0}};
+    int result = print_into(sbx_print_timeline_svg, report, bytes_max, &pictures.history);
+    if (result == 0 && sbx_has_judged_timeline(report))
+        result = print_into(sbx_print_judged_timeline_svg, report, bytes_max, &pictures.judged);
     if (result == 0)
-        result = print_into(sbx_print_flame_svg, report, bytes_max, &flame);
+        result = print_into(sbx_print_flame_svg, report, bytes_max, &pictures.flame);
+    if (result == 0 && sbx_has_async_flame(report))
+        result = print_into(sbx_print_async_flame_svg, report, bytes_max, &pictures.async);
     if (result == 0) {
         body->limit = bytes_max;
-        sbx_page_report(report, &timeline, &flame, body);
+        sbx_page_report(report, &pictures, body);
         result = body->failed ? -EFBIG : 0;
     }
-    sbx_byte_buffer_finish(&timeline);
-    sbx_byte_buffer_finish(&flame);
+    sbx_byte_buffer_finish(&pictures.history);
+    sbx_byte_buffer_finish(&pictures.judged);
+    sbx_byte_buffer_finish(&pictures.flame);
+    sbx_byte_buffer_finish(&pictures.async);
     return result;
 }
 
@@ -61,6 +67,7 @@ int sbx_rendering_make(const struct sbx_report *report, enum sbx_rendering kind,
         [SBX_RENDERING_FOLDED] = sbx_print_folded,
         [SBX_RENDERING_ASYNC_FOLDED] = sbx_print_async_folded,
         [SBX_RENDERING_ASYNC_PPROF] = sbx_print_async_pprof,
+        [SBX_RENDERING_TIMELINE] = sbx_print_timeline_json,
     };
     int result =
         printers[kind] ? print_into(printers[kind], report, bytes_max, body) : make_page(report, bytes_max, body);

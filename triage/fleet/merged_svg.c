@@ -159,7 +159,7 @@ static void draw_box(struct picture *picture, uint32_t node, double x, double y,
         sbx_svg_put_escaped(picture->out, view->link);
         fprintf(picture->out, "%016" PRIx64 "\">", self->path);
     }
-    sbx_svg_group_begin(picture->out, title);
+    sbx_svg_box_begin(picture->out, title, label, self->total_us[view->side]);
     sbx_svg_rect(picture->out, x, y, width > 2 ? width - 0.75 : width, ROW_HEIGHT - 1, fill);
     const struct sbx_svg_text_look look = {.size = 11.5, .fill = ink};
     sbx_svg_text_within(picture->out, x + 4, y + 14, width - 8, &look, label);

@@ -46,6 +46,7 @@ struct reader {
     char word[SBX_TEMPLATE_NAME_BYTES];      /* the element's or the attribute's name as far as it is read */
     char attribute[SBX_TEMPLATE_NAME_BYTES]; /* whose value this is */
     bool is_closing, is_self_closing;        /* of the tag: </x>, <x/> */
+    bool has_src;                            /* of <script>: it names a file of this server */
     char element[SBX_TEMPLATE_NAME_BYTES];   /* whose tag this is */
     struct open_element elements[ELEMENTS_MAX];
     size_t element_count;
@@ -173,13 +174,35 @@ static bool grow_word(struct reader *reader, char character)
 static bool end_of_element_name(struct reader *reader)
 {
     /* The content security policy forbids them, or what is in them is not escaped like HTML. */
-    static const char *const forbidden[] = {"script", "style", "iframe", "object", "embed", "base", NULL};
+    static const char *const forbidden[] = {"style", "iframe", "object", "embed", "base", NULL};
     if (reader->word[0] == '\0')
         return complain(reader, "\"<\" without an element's name; as text it is &lt;");
     if (is_among(reader->word, forbidden))
         return complain(reader, "<%s> has no place on a page", reader->word);
     memcpy(reader->element, reader->word, sizeof(reader->element));
     reader->state = IN_TAG;
+    reader->has_src = false;
+    return true;
+}
+
+/* A script is a file of this server: <script defer src="/name.js"></script>, with nothing of a page in it. */
+static bool is_script(const struct reader *reader)
+{
+    return strcmp(reader->element, "script") == 0 && !reader->is_closing;
+}
+
+static bool is_in_script(struct reader *reader)
+{
+    return reader->element_count > 0 && strcmp(reader->elements[reader->element_count - 1].name, "script") == 0;
+}
+
+static bool end_of_script_value(struct reader *reader)
+{
+    const char *value = reader->word;
+    if (strcmp(reader->attribute, "src") != 0 || value[0] != '/' || value[1] == '/' || value[1] == '\\' ||
+        value[1] == '\0')
+        return complain(reader, "a script has a path of this server as its src, and no other value");
+    reader->has_src = true;
     return true;
 }
 
@@ -188,6 +211,8 @@ static bool end_of_attribute_name(struct reader *reader)
     static const char *const forbidden[] = {"style", "srcdoc", "srcset", NULL};
     if (is_among(reader->word, forbidden) || strncmp(reader->word, "on", 2) == 0)
         return complain(reader, "the attribute %s has no place on a page", reader->word);
+    if (is_script(reader) && strcmp(reader->word, "src") != 0 && strcmp(reader->word, "defer") != 0)
+        return complain(reader, "a script has its src, and defer");
     memcpy(reader->attribute, reader->word, sizeof(reader->attribute));
     reader->state = IN_TAG;
     return true;
@@ -198,6 +223,8 @@ static bool end_of_tag(struct reader *reader)
     static const char *const void_elements[] = {"!doctype", "area", "br",     "col",   "hr",  "img", "input",
                                                 "link",     "meta", "source", "track", "wbr", NULL};
     reader->state = IN_TEXT;
+    if (is_script(reader) && (!reader->has_src || reader->is_self_closing))
+        return complain(reader, "<script> has no place on a page but by its src");
     if (reader->is_closing) {
         size_t floor = innermost(reader)->element_count;
         if (reader->element_count == floor)
@@ -245,6 +272,8 @@ static bool follow_html(struct reader *reader, char character)
 {
     switch (reader->state) {
     case IN_TEXT:
+        if (is_in_script(reader) && character != '<')
+            return complain(reader, "something stands within <script>");
         if (character == '<') {
             reader->state = IN_ELEMENT_NAME;
             reader->word[0] = reader->attribute[0] = '\0';
@@ -273,15 +302,18 @@ static bool follow_html(struct reader *reader, char character)
         if (character != '"')
             return complain(reader, "the value of %s is not in double quotes", reader->attribute);
         reader->state = IN_VALUE;
+        reader->word[0] = '\0';
         return true;
     case IN_VALUE:
         if (character == '"') {
+            if (is_script(reader) && !end_of_script_value(reader))
+                return false;
             reader->state = IN_TAG;
             reader->attribute[0] = '\0';
         } else if (character == '<' || character == '>') {
             return complain(reader, "'%c' in the value of %s; is a quote missing?", character, reader->attribute);
         }
-        return true;
+        return is_script(reader) && character != '"' ? grow_word(reader, character) : true;
     }
     return true;
 }
@@ -297,6 +329,12 @@ static bool end_name_at_braces(struct reader *reader)
 }
 
 /* ---- what is in braces ---- */
+
+/* A script stands as it is written, whole: nothing of it is filled in or left out. */
+static bool is_of_script(struct reader *reader)
+{
+    return is_in_script(reader) || (reader->state != IN_TEXT && is_script(reader));
+}
 
 static bool read_value_place(struct reader *reader, const char *name)
 {
@@ -365,6 +403,8 @@ static bool read_braces(struct reader *reader)
     }
     if (!read_name(reader, from, to, name) || !end_name_at_braces(reader))
         return false;
+    if (is_of_script(reader))
+        return complain(reader, "%s stands in a script", name);
     if (reader->state == IN_TAG)
         reader->attribute[0] = '\0'; /* a value belongs to a name before it, with nothing in between */
     switch (sign) {

@@ -55,6 +55,42 @@ static void test_the_overview_is_of_what_is_asked_for(void **state)
     assert_says("/v1/apps?version=1", 400, "argument");
 }
 
+/* The name of a function of the newest stall, of the sums, as an address has it. */
+static void read_function(char out[200])
+{
+    struct answer answer = get(fixture.port, "/v1/sums");
+    const char *at = answer.body.data ? strstr(answer.body.data, "\"functions\":[{") : NULL;
+    at = at ? strstr(at, "\"name\":\"") : NULL;
+    assert_non_null(at);
+    at += strlen("\"name\":\"");
+    size_t used = 0;
+    for (; *at != '"' && used < 190; at++)
+        used += (size_t)snprintf(out + used, 200 - used, *at == '+' ? "%%2B" : *at == ' ' ? "%%20" : "%c", *at);
+    answer_finish(&answer);
+}
+
+static void test_a_function_is_shown_across_its_issues(void **state)
+{
+    (void)state;
+    char name[200], path[300];
+    assert_says("/function?name=nobody", 200, "No stall that is like that is blamed on it.");
+    assert_says("/function", 400, "argument name");
+    assert_says("/function?name=", 400, "argument name");
+    assert_says("/function?name=a&name=b", 400, "argument");
+    assert_says("/function?name=a&find=b", 400, "argument");
+    assert_says("/function?name=a&since=yesterday", 400, "argument");
+    assert_says("/function?name=%3Cscript%3E", 200, "&lt;script&gt;");
+    post_some();
+    read_function(name);
+    snprintf(path, sizeof(path), "/function?name=%s", name);
+    assert_says(path, 200, "from 2 snapshots");
+    assert_says(path, 200, "<dd>1 issue</dd>");
+    assert_says(path, 200, "cause-sleep");
+    assert_says(path, 200, "It has no time of its own"); /* nothing names it, so in profiles it is its module's */
+    snprintf(path, sizeof(path), "/function?name=%s&app=nobody", name);
+    assert_says(path, 200, "No stall that is like that is blamed on it.");
+}
+
 static void test_versions_and_days_are_compared(void **state)
 {
     (void)state;
@@ -112,6 +148,7 @@ static void test_an_overview_of_few_machines_is_withheld(void **state)
     assert_says("/compare", 200, "is withheld");
     assert_says("/v1/compare", 200, "\"withheld\":true");
     assert_says("/profile", 200, "is withheld");
+    assert_says("/function?name=a", 200, "is withheld");
     assert_says("/v1/profile", 200, "\"withheld\":true,\"stalls\":0");
     assert_says("/v1/profile.folded", 403, "--min-machines");
     assert_says("/overview?version=1.0", 403, "--min-machines");
@@ -244,6 +281,7 @@ int main(void)
                                         remove_server),
         cmocka_unit_test_setup_teardown(test_penetration_is_shown_where_machine_days_were_told, start_server,
                                         remove_server),
+        cmocka_unit_test_setup_teardown(test_a_function_is_shown_across_its_issues, start_server, remove_server),
         cmocka_unit_test_setup_teardown(test_versions_and_days_are_compared, start_server, remove_server),
         cmocka_unit_test_setup_teardown(test_what_changed_is_a_feed_and_a_list, start_server, remove_server),
     };

@@ -377,8 +377,9 @@ static void test_every_answer_carries_the_security_headers(void **state)
     static const char *const paths[] = {"/", "/healthz", "/metrics", "/v1/snapshots", "/nothing", "/style.css"};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         struct answer answer = get(fixture.port, paths[i]);
-        assert_non_null(strstr(answer.headers.data,
-                               "Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self'"));
+        assert_non_null(strstr(answer.headers.data, "Content-Security-Policy: default-src 'none'; script-src 'self'; "
+                                                    "connect-src 'self'; style-src 'self' 'sha256-"));
+        assert_null(strstr(answer.headers.data, "unsafe"));
         assert_non_null(strstr(answer.headers.data, "frame-ancestors 'none'"));
         assert_non_null(strstr(answer.headers.data, "X-Content-Type-Options: nosniff"));
         assert_non_null(strstr(answer.headers.data, "Referrer-Policy: no-referrer"));

@@ -31,7 +31,12 @@ static void assert_page_is(struct sbx_byte_buffer *page, const char *name)
 {
     char path[400];
     assert_false(page->failed);
-    assert_null(strstr(page->data, "<script"));
+    for (const char *script = page->data; (script = strstr(script, "<script")) != NULL;
+         script++) { /* files of the server */
+        const char *end = strstr(script, "></script>");
+        assert_memory_equal(script, "<script defer src=\"/", 20);
+        assert_true(end != NULL && strcspn(script + 20, "\"<>") + 21 == (size_t)(end - script));
+    }
     assert_null(strstr(page->data, "onload=\""));
     snprintf(path, sizeof(path), "%s/%s", EXPECTED_FOLDER, name);
     FILE *file = fopen(path, "r");
@@ -396,25 +401,28 @@ static void test_pages_around_a_report_are_the_same_to_the_byte(void **state)
     const struct sbx_snapshot_row *rows = snapshot_rows();
     struct sbx_snapshot_row aged = triaged_row();
     struct sbx_byte_buffer page = {0};
-    sbx_page_stall(&rows[0], &issue_rows()[0], NULL, 0, &report, NOW_MS, &page);
+    sbx_page_stall(&rows[0], &issue_rows()[0], NULL, 0, &report, (struct sbx_stall_look){.is_async = false}, NOW_MS,
+                   &page);
     assert_page_is(&page, "stall.html");
-    sbx_page_stall(&rows[0], &issue_rows()[1], NULL, 0, &report, NOW_MS, &page);
+    sbx_page_stall(&rows[0], &issue_rows()[1], NULL, 0, &report, (struct sbx_stall_look){.is_async = false}, NOW_MS,
+                   &page);
     assert_page_is(&page, "stall_new_in_build.html");
     struct sbx_snapshot_row kin[3] = {rows[0], triaged_row(), rows[3]};
     kin[0].kin = kin[1].kin = kin[2].kin = 3;
     kin[1].seq = 4711;
     kin[1].kin_held = 2;
-    sbx_page_stall(&kin[0], &issue_rows()[0], kin, 3, &report, NOW_MS, &page);
+    sbx_page_stall(&kin[0], &issue_rows()[0], kin, 3, &report,
+                   (struct sbx_stall_look){.is_async = true, .is_history = true}, NOW_MS, &page);
     assert_page_is(&page, "stall_with_kin.html");
-    sbx_page_stall(&rows[3], NULL, NULL, 0, NULL, NOW_MS, &page);
+    sbx_page_stall(&rows[3], NULL, NULL, 0, NULL, (struct sbx_stall_look){.is_async = false}, NOW_MS, &page);
     assert_page_is(&page, "stall_in_triage.html");
-    sbx_page_stall(&rows[2], NULL, NULL, 0, NULL, NOW_MS, &page);
+    sbx_page_stall(&rows[2], NULL, NULL, 0, NULL, (struct sbx_stall_look){.is_async = false}, NOW_MS, &page);
     assert_page_is(&page, "stall_failed.html");
     aged.bytes = 0;
-    sbx_page_stall(&aged, NULL, NULL, 0, NULL, NOW_MS, &page);
+    sbx_page_stall(&aged, NULL, NULL, 0, NULL, (struct sbx_stall_look){.is_async = false}, NOW_MS, &page);
     assert_page_is(&page, "stall_aged.html");
     aged.state = SBX_TRIAGE_FAILED;
-    sbx_page_stall(&aged, NULL, NULL, 0, NULL, NOW_MS, &page);
+    sbx_page_stall(&aged, NULL, NULL, 0, NULL, (struct sbx_stall_look){.is_async = false}, NOW_MS, &page);
     assert_page_is(&page, "stall_failed_aged.html");
     sbx_page_error(404, "There is no <page> here.", &page);
     assert_page_is(&page, "error.html");
@@ -466,14 +474,15 @@ static void test_reports_are_the_same_to_the_byte(void **state)
                                                           [SBX_SCENARIO_IO] = "report_io.html",
                                                           [SBX_SCENARIO_ANR_ASLEEP] = "report_anr.html"};
     static char svg[] = "<svg></svg>";
-    const struct sbx_byte_buffer picture = {.data = svg, .used = sizeof(svg) - 1}, none = {0};
+    const struct sbx_byte_buffer picture = {.data = svg, .used = sizeof(svg) - 1};
+    const struct sbx_report_pictures pictures = {.history = picture, .flame = picture}, timeline = {.history = picture};
     for (int scenario = 0; scenario < SBX_SCENARIO_COUNT; scenario++) {
         struct sbx_byte_buffer page = {0};
         struct sbx_stall *stall = stall_of((enum sbx_scenario)scenario);
         if (scenario == SBX_SCENARIO_CPU)
             make_long_history(stall);
         struct sbx_report *report = report_of(stall);
-        sbx_page_report(report, &picture, scenario == SBX_SCENARIO_CPU ? &none : &picture, &page);
+        sbx_page_report(report, scenario == SBX_SCENARIO_CPU ? &timeline : &pictures, &page);
         assert_page_is(&page, names[scenario]);
         sbx_report_destroy(report);
         sbx_stall_destroy(stall);
@@ -486,6 +495,7 @@ static void test_a_report_of_hostile_names_is_the_same_to_the_byte(void **state)
     (void)state;
     static char svg[] = "<svg></svg>";
     const struct sbx_byte_buffer picture = {.data = svg, .used = sizeof(svg) - 1};
+    const struct sbx_report_pictures pictures = {picture, picture, picture, picture};
     struct sbx_byte_buffer page = {0};
     struct sbx_stall *stall = stall_of(SBX_SCENARIO_LOCK);
     for (uint32_t drop = 0; drop < SBX_DROP_COUNT; drop++)
@@ -545,20 +555,23 @@ static void test_a_report_of_hostile_names_is_the_same_to_the_byte(void **state)
     report->verdict.location.file = "\"a<b>.c";
     report->verdict.location.line = 12;
     report->verdict.interval_end_ns = -2000000;
+    report->verdict.queued_by =
+        (struct sbx_queued_by){true, -1, {.function = "ns::<b>'x'</b>_of&", .file = "\"a<b>.c", .line = 3}, 40};
     report->verdict.runnable_ms = -1;
     snprintf(report->verdict.headline, sizeof(report->verdict.headline), "%s", HOSTILE);
     snprintf(report->verdict.evidence[0].text, sizeof(report->verdict.evidence[0].text), "%s", HOSTILE);
     snprintf(report->app_name, sizeof(report->app_name), "%s", "<app>");
-    sbx_page_report(report, &picture, &picture, &page);
+    sbx_page_report(report, &pictures, &page);
     assert_page_is(&page, "report_hostile.html");
 
     report->verdict.evidence_count = 0;
+    report->verdict.queued_by = (struct sbx_queued_by){.is_known = true, .thread = 1};
     report->verdict.location.function = "";
     report->verdict.stack = 0;
     stall->threads[stall->trigger.thread].last_stack = 0;
     stall->app_build_id_bytes = 0;
     stall->trigger.kind = SBX_TRIGGER_MANUAL;
-    sbx_page_report(report, &picture, &picture, &page);
+    sbx_page_report(report, &pictures, &page);
     assert_page_is(&page, "report_of_little.html");
     sbx_report_destroy(report);
     sbx_stall_destroy(stall);
@@ -597,7 +610,7 @@ static void test_pages_of_symbols_are_the_same_to_the_byte(void **state)
     assert_page_is(&page, "issue_moved_in_part.html");
     struct sbx_snapshot_row row = triaged_row();
     snprintf(row.was_in_text, sizeof(row.was_in_text), "00112233445566778899aabbccddee00");
-    sbx_page_stall(&row, NULL, NULL, 0, NULL, NOW_MS, &page);
+    sbx_page_stall(&row, NULL, NULL, 0, NULL, (struct sbx_stall_look){.is_async = false}, NOW_MS, &page);
     assert_page_is(&page, "stall_was_in_another.html");
 }
 

@@ -26,6 +26,20 @@ static void post_triaged(const struct envelope *envelope)
     assert_true(wait_for_triage(fixture.port, envelope->id));
 }
 
+static void assert_has_only_scripts_of_the_server(const struct answer *answer)
+{
+    static const char *const files[] = {"d3-7.9.2.min.js", "d3-flame-graph-5.0.0.min.js", "flame.js", "timeline.js"};
+    for (const char *at = answer->body.data; (at = strstr(at, "<script")) != NULL; at++) {
+        bool is_ours = false;
+        for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+            char tag[128];
+            snprintf(tag, sizeof(tag), "<script defer src=\"/%s\"></script>", files[i]);
+            is_ours |= strncmp(at, tag, strlen(tag)) == 0;
+        }
+        assert_true(is_ours);
+    }
+}
+
 static void test_the_first_page_says_what_to_do_when_there_is_nothing(void **state)
 {
     (void)state;
@@ -51,17 +65,67 @@ static void test_every_scenario_has_a_page_with_its_cause_and_evidence(void **st
         snprintf(badge, sizeof(badge), "<span class=\"badge cause-%s\">", causes[scenario]);
         assert_int_equal(answer.status, 200);
         assert_has(&answer, badge);
-        assert_has(&answer, "class=\"evidence\"><li><span class=\"tag\">");
+        assert_has(&answer, "class=\"evidence\" id=\"why\"><li><span class=\"tag\">");
         assert_has(&answer, "Where the time went");
-        assert_has(&answer, "<section id=\"timeline\"><h2>Timeline</h2><div class=\"picture\"><svg");
+        assert_has(&answer, "<section id=\"timeline\"><h2>Timeline</h2><div class=\"");
+        assert_has(&answer, "<div class=\"picture\"><svg");
         assert_has(&answer, "Flame graph");
         assert_has(&answer, "Threads at the trigger");
         assert_has(&answer, "Before the trigger");
         assert_has(&answer, "What is missing");
-        assert_false(answer_has(&answer, "<script"));
+        assert_has_only_scripts_of_the_server(&answer);
         assert_false(answer_has(&answer, " style="));
         answer_finish(&answer);
         envelope_finish(&envelope);
+    }
+}
+
+static void test_an_address_says_which_pictures_a_stall_shows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arguments;
+        long status;
+        const char *text;
+    } cases[] = {
+        {"", 200, "<div class=\"report shows-own shows-judged\">"},
+        {"?stacks=async&view=history", 200, "<div class=\"report shows-async shows-history\">"},
+        {"?view=history", 200, "<div class=\"report shows-own shows-history\">"},
+        {"?stacks=&view=", 200, "<div class=\"report shows-own shows-judged\">"},
+        {"?stacks=own", 400, "argument stacks"},
+        {"?view=judged", 400, "argument view"},
+        {"?find=a", 400, "argument"},
+    };
+    struct envelope envelope = envelope_of(SBX_SCENARIO_LOCK, 9);
+    post_stored(fixture.port, &envelope);
+    assert_int_equal(wait_for_triage(fixture.port, envelope.id), 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct answer answer = get_of(fixture.port, "/stalls/", envelope.id, cases[i].arguments);
+        assert_int_equal(answer.status, cases[i].status);
+        assert_has(&answer, cases[i].text);
+        answer_finish(&answer);
+    }
+    struct answer answer = get_of(fixture.port, "/v1/snapshots/", envelope.id, ".timeline");
+    assert_int_equal(answer.status, 200);
+    assert_has(&answer, "\"judged_ms\":[");
+    answer_finish(&answer);
+    envelope_finish(&envelope);
+}
+
+static void test_scripts_are_files_of_the_server_that_browsers_keep(void **state)
+{
+    (void)state;
+    static const char *const paths[][2] = {{"/flame.js", "max-age=60"},
+                                           {"/timeline.js", "max-age=60"},
+                                           {"/d3-7.9.2.min.js", "immutable"},
+                                           {"/d3-flame-graph-5.0.0.min.js", "immutable"}};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        struct answer answer = get(fixture.port, paths[i][0]);
+        assert_int_equal(answer.status, 200);
+        assert_non_null(strstr(answer.headers.data, "Content-Type: text/javascript; charset=utf-8"));
+        assert_non_null(strstr(answer.headers.data, paths[i][1]));
+        assert_true(answer.body.used > 5000);
+        answer_finish(&answer);
     }
 }
 
@@ -307,7 +371,7 @@ static void test_names_from_a_hostile_symbol_file_are_shown_and_not_obeyed(void 
         assert_int_equal(answer.status, 200);
         assert_has(&answer, "alert(1)"); /* the name did come here */
         if (strstr(answer.headers.data, "text/html")) {
-            assert_false(answer_has(&answer, "<script"));
+            assert_has_only_scripts_of_the_server(&answer);
             assert_false(answer_has(&answer, "<img"));
             assert_false(answer_has(&answer, "'onload"));
             assert_has(&answer, "&lt;script&gt;");
@@ -381,6 +445,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STARTED(test_the_first_page_says_what_to_do_when_there_is_nothing),
         STARTED(test_every_scenario_has_a_page_with_its_cause_and_evidence),
+        STARTED(test_an_address_says_which_pictures_a_stall_shows),
+        STARTED(test_scripts_are_files_of_the_server_that_browsers_keep),
         STARTED(test_lists_and_pages_tell_one_verdict),
         STARTED(test_issues_that_the_first_page_has_no_room_for_are_a_link_away),
         STARTED(test_what_is_not_understood_is_refused_everywhere),

@@ -48,7 +48,23 @@ static void test_a_broken_template_is_refused_with_file_line_and_reason(void **s
         {"<p class='a'></p>", "1: the value of class is not in double quotes"},
         {"<p class=\"a></p>", "1: '>' in the value of class; is a quote missing?"},
         {"<p class=\"a\nb\"></p>", "1: the line ends in the value of class"},
-        {"<p>\n<script>", "2: <script> has no place on a page"},
+        {"<p>\n<script>", "2: <script> has no place on a page but by its src"},
+        {"<script>alert(1)</script>", "1: <script> has no place on a page but by its src"},
+        {"<script defer></script>", "1: <script> has no place on a page but by its src"},
+        {"<script src=\"/a.js\"/>", "1: <script> has no place on a page but by its src"},
+        {"<script src=\"/a.js\">alert(1)</script>", "1: something stands within <script>"},
+        {"<script src=\"/a.js\">{{a}}</script>", "1: a stands in a script"},
+        {"<script src=\"/a.js\">{{>a}}</script>", "1: a stands in a script"},
+        {"<script src=\"/a.js\">{{#a}}{{/a}}</script>", "1: a stands in a script"},
+        {"<script src=\"/{{a}}\"></script>", "1: a stands in a script"},
+        {"<script src=\"https://a.example/a.js\"></script>",
+         "1: a script has a path of this server as its src, and no other value"},
+        {"<script src=\"//a.example/a.js\"></script>",
+         "1: a script has a path of this server as its src, and no other value"},
+        {"<script src=\"\"></script>", "1: a script has a path of this server as its src, and no other value"},
+        {"<script defer=\"/a.js\"></script>", "1: a script has a path of this server as its src, and no other value"},
+        {"<script type=\"module\" src=\"/a.js\"></script>", "1: a script has its src, and defer"},
+        {"<script {{#x}}defer {{/x}}src=\"/a.js\"></script>", "1: x stands in a script"},
         {"<style></style>", "1: <style> has no place on a page"},
         {"<p style=\"a\"></p>", "1: the attribute style has no place on a page"},
         {"<p onclick=\"{{a}}\"></p>", "1: the attribute onclick has no place on a page"},
@@ -96,6 +112,8 @@ static void test_a_place_is_of_the_kind_that_its_surroundings_demand(void **stat
     assert_compiles_to("<p>{{a}}</p>", "{\"<p>\", 3, SBX_PLACE_TEXT},");
     assert_compiles_to("<p title=\"{{a}}\"></p>", "{\"<p title=\\\"\", 10, SBX_PLACE_ATTRIBUTE},");
     assert_compiles_to("<a href=\"/x/{{a}}\"></a>", "{\"<a href=\\\"/x/\", 12, SBX_PLACE_URL},");
+    assert_compiles_to("<script defer src=\"/a.js\"></script>{{a}}",
+                       "{\"<script defer src=\\\"/a.js\\\"></script>\", 35, SBX_PLACE_TEXT},");
     assert_compiles_to("<p>{{>a}}</p>", "{\"<p>\", 3, SBX_PLACE_PARTS},");
     assert_compiles_to("<a href=\"{{#x}}/{{b}}{{/x}}\"></a>", "{\"/\", 1, SBX_PLACE_URL},");
     assert_compiles_to("<tr{{#x}} class=\"a\"{{/x}}></tr>",

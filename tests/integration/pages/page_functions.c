@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* page_functions.c - a library whose functions the stalls of page_sample.c were in. Nothing calls them. */
+#define FUNCTION(name)                                                \
+    __attribute__((visibility("default"), noinline)) int name(int a); \
+    __attribute__((visibility("default"), noinline)) int name(int a)  \
+    {                                                                 \
+        __asm__ volatile("" : "+r"(a));                               \
+        return a + 1;                                                 \
+    }
+
+FUNCTION(start_program)
+FUNCTION(run_loop)
+FUNCTION(dispatch_task)
+FUNCTION(on_photo_ready)
+FUNCTION(decode_photo)
+FUNCTION(parse_header)
+FUNCTION(inflate_rows)
+FUNCTION(blur_rows)
+FUNCTION(take_cache_lock)
+FUNCTION(pool_thread)
+FUNCTION(load_folder)
+FUNCTION(write_cache)
+FUNCTION(disk_thread)
+FUNCTION(watch_disk)
+FUNCTION(handle_timer)
