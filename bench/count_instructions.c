@@ -26,6 +26,8 @@
 #include "programs/counted_calls.h"
 #include "recorder_alone.h"
 #include "rseq.h"
+#include "task.h"
+#include "task_table.h"
 #include "the_capture.h"
 #include "thread_clock.h"
 
@@ -212,6 +214,28 @@ static uint64_t ask_due(void)
     return 1;
 }
 
+/* A task that is followed, into a queue that is counted: whoever runs it has its id, or finds it by its key. */
+static uint64_t task_by_id(void)
+{
+    static const char queue;
+    sbx_self->tasks.follow_ns = 0; /* time stands still */
+    uint64_t id = sbx_task_queued(SBX_GROUP_TASK, SBX_OP_TASK, (uint64_t)(uintptr_t)&queue, 0, 0);
+    sbx_task_begin(id);
+    sbx_task_end(id);
+    return id;
+}
+
+static uint64_t task_by_key(void)
+{
+    static const char queue, item;
+    sbx_self->tasks.follow_ns = 0;
+    (void)sbx_task_queued(SBX_GROUP_TASK, SBX_OP_TASK, (uint64_t)(uintptr_t)&queue, (uint64_t)(uintptr_t)&item, 0);
+    uint64_t id = sbx_task_find((uint64_t)(uintptr_t)&item, 0);
+    sbx_task_begin(id);
+    sbx_task_end(id);
+    return id;
+}
+
 static uint64_t libunwind(void)
 {
     void *frames[FRAMES_MAX];
@@ -243,6 +267,8 @@ static const struct {
     {"all frames new to the thread", capture_new, 5},
     {"a count is out, nothing is due", ask_early, 0},
     {"a count is out, a sample is due, stack unchanged", ask_due, 0},
+    {"a task queued, begun and ended by its id", task_by_id, 0},
+    {"a task queued, begun and ended by its key", task_by_key, 0},
     {"libunwind alone", libunwind, 0},
     {"libunwind alone, 3 changed", libunwind, 3},
     {"libunwind alone, 5 changed", libunwind, 5},
@@ -274,6 +300,7 @@ int main(void)
         fprintf(stderr, "count_instructions: something that it needs is not there\n");
         return 1;
     }
+    sbx_the_capture.control->in_force.points = settings.points; /* as the watch thread does */
     become_threaded();
     sbx_store_relaxed(&sbx_the_capture.calls_are_safe,
                       1); /* as the agent finds on kernels that delay signals of timers */

@@ -540,6 +540,7 @@ const char *sbx_point_name(uint32_t group)
         [SBX_GROUP_QT] = "qt",
         [SBX_GROUP_UV] = "uv",
         [SBX_GROUP_LIBEVENT] = "libevent",
+        [SBX_GROUP_SELF_PIPE] = "self_pipe",
     };
     return name_at(table, ENTRIES(table), group);
 }

@@ -169,7 +169,8 @@ enum sbx_record_kind {
     SBX_RECORD_HOP =
         21, /* interval: a task lay in a queue (`object`), from when it was queued to when it began to run on
                                this thread. peer and message are those of the thread that queued it; wait is the hop's id;
-                               amount: how many lay before it. With SBX_FLAG_OPEN it lies there still, with
+                               amount: how many lay before it; with SBX_FLAG_MERGED how many
+                               more times it was queued, where that is counted. With SBX_FLAG_OPEN it lies there still, with
                                SBX_FLAG_CANCELLED it was taken out: it never ran, and its stack is here */
     SBX_RECORD_TASK = 22, /* interval: it ran; wait is the hop's id, and stack is that of who queued it. With
                                SBX_FLAG_OPEN it runs still */
@@ -346,17 +347,18 @@ enum sbx_point_group {
     SBX_GROUP_DIRECTORY = 21, /* rename, unlink, mkdir, directory listings */
     SBX_GROUP_FILE_LOCK = 22, /* flock, fcntl locks, lockf */
     SBX_GROUP_STDIO = 23,
-    SBX_GROUP_LOOKUP = 24,   /* name lookups */
-    SBX_GROUP_PROCESS = 25,  /* fork family, wait family, system, popen */
-    SBX_GROUP_LOADER = 26,   /* dlopen, dlclose */
-    SBX_GROUP_CLOCK = 27,    /* clock reads: leaf samples */
-    SBX_GROUP_FRAME = 28,    /* presents: frame boundaries */
-    SBX_GROUP_TASK = 29,     /* tasks that the application tells of, and who started a thread */
-    SBX_GROUP_GLIB = 30,     /* tasks of GLib: idle and timed sources, thread pools, asynchronous queues */
-    SBX_GROUP_QT = 31,       /* tasks of Qt: posted events, queued signals and calls, timers */
-    SBX_GROUP_UV = 32,       /* tasks of libuv */
-    SBX_GROUP_LIBEVENT = 33, /* tasks of libevent: timers, events made active */
-    SBX_GROUP_COUNT = 34     /* a mask has room for 64 */
+    SBX_GROUP_LOOKUP = 24,    /* name lookups */
+    SBX_GROUP_PROCESS = 25,   /* fork family, wait family, system, popen */
+    SBX_GROUP_LOADER = 26,    /* dlopen, dlclose */
+    SBX_GROUP_CLOCK = 27,     /* clock reads: leaf samples */
+    SBX_GROUP_FRAME = 28,     /* presents: frame boundaries */
+    SBX_GROUP_TASK = 29,      /* tasks that the application tells of, and who started a thread */
+    SBX_GROUP_GLIB = 30,      /* tasks of GLib: idle and timed sources, thread pools, asynchronous queues */
+    SBX_GROUP_QT = 31,        /* tasks of Qt: posted events, queued signals and calls, timers */
+    SBX_GROUP_UV = 32,        /* tasks of libuv */
+    SBX_GROUP_LIBEVENT = 33,  /* tasks of libevent: timers, events made active */
+    SBX_GROUP_SELF_PIPE = 34, /* tasks of loops that are woken by an eventfd, a pipe or a pair of sockets */
+    SBX_GROUP_COUNT = 35      /* a mask has room for 64 */
 };
 
 #define SBX_POINTS_KNOWN (UINT64_MAX >> (64 - SBX_GROUP_COUNT)) /* a mask with every group */

@@ -171,6 +171,17 @@ SBX_HOOK_SAFE void sbx_task_merged(uint64_t id)
     }
 }
 
+SBX_HOOK_SAFE void sbx_task_merged_by(uint64_t id, uint64_t times)
+{
+    struct sbx_task_entry *entry = (id & ID_COUNTED) == 0 && sbx_capture_is_ours() ? sbx_task_entry_of(id) : NULL;
+    if (times != 0 && entry != NULL &&
+        sbx_load_acquire(&entry->word) == sbx_task_word(sbx_task_hop_of_id(id), SBX_TASK_QUEUED)) {
+        /* order: acquire task.word - it is that task. relaxed: as above; who takes it out counts last */
+        sbx_store_relaxed(&entry->before, times < UINT32_MAX ? (uint32_t)times : UINT32_MAX);
+        sbx_store_relaxed(&entry->flags, SBX_FLAG_MERGED);
+    }
+}
+
 /* ---- what is told ---- */
 
 /* Is this one told? `thread` is the caller. */
@@ -256,14 +267,15 @@ static void finish(struct sbx_thread *thread, uint64_t id)
 static void forget_left(struct sbx_thread *thread, uint64_t here)
 {
     struct sbx_thread_tasks *tasks = &thread->tasks;
-    while (tasks->depth != 0 && tasks->open[tasks->depth - 1].place <= here &&
-           sbx_thread_is_on_own_stack(thread, here) &&
+    while (tasks->depth != 0 && !tasks->open[tasks->depth - 1].is_turn && /* its loop may poll by a helper's frame */
+           tasks->open[tasks->depth - 1].place <= here && sbx_thread_is_on_own_stack(thread, here) &&
            sbx_thread_is_on_own_stack(thread, tasks->open[tasks->depth - 1].place)) {
         finish(thread, tasks->open[--tasks->depth].id);
     }
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id)
+/* `here`: the place of the stack that the task has begun at. */
+static void begin(uint64_t id, uint64_t here, bool is_turn)
 {
     if (id == 0 || !sbx_capture_is_ours() || sbx_the_capture.tasks == NULL) {
         return;
@@ -290,7 +302,6 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id)
         errno = saved_errno;
         return;
     }
-    uint64_t here = (uint64_t)__builtin_dwarf_cfa();
     struct sbx_thread_tasks *tasks = &thread->tasks;
     forget_left(thread, here);
     uint64_t now_ns = sbx_thread_wall_ns(thread);
@@ -302,11 +313,41 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id)
             sbx_queue_goes(counts, now_ns);
         }
         if (has_room) {
-            tasks->open[tasks->depth].id = id;
-            tasks->open[tasks->depth++].place = here;
+            tasks->open[tasks->depth++] = (struct sbx_open_task){.id = id, .place = here, .is_turn = is_turn};
+            tasks->turns |= is_turn;
         } else {
             sbx_count_drop(SBX_DROP_NO_TASK);
         }
+    }
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id)
+{
+    begin(id, (uint64_t)__builtin_dwarf_cfa(), false);
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin_turn(uint64_t id, uint64_t place)
+{
+    begin(id, place, true);
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_tasks_end_turn(struct sbx_thread *thread, uint64_t place)
+{
+    struct sbx_thread_tasks *tasks = &thread->tasks;
+    int saved_errno = errno;
+    tasks->turns = false;
+    for (uint32_t i = 0; i < tasks->depth; i++) {
+        if (!tasks->open[i].is_turn) {
+            continue;
+        }
+        if (place == SBX_EVERY_TURN || tasks->open[i].place == place) {
+            while (tasks->depth > i) {
+                finish(thread, tasks->open[--tasks->depth].id);
+            }
+            break;
+        }
+        tasks->turns = true; /* it lies around that one */
     }
     errno = saved_errno;
 }

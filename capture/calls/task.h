@@ -28,6 +28,14 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, u
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id);
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_end(uint64_t id);
 
+/* The same of a task that lasts until its loop turns: until the thread polls at `place` of its stack again. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin_turn(uint64_t id, uint64_t place);
+
+/* The loop of the calling thread turns at `place`: what has begun as such a turn there is over, and what began inside of that. Only where
+ * thread->tasks.turns says that there may be any. */
+#define SBX_EVERY_TURN UINT64_C(0)
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_tasks_end_turn(struct sbx_thread *thread, uint64_t place);
+
 /* It has run, and lies in its queue once more, queued now by who queued it first: a source that is called again and again. Returns its new id;
  * 0: the calling thread did not run it. */
 SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_end_and_queue(uint64_t id);
@@ -46,6 +54,9 @@ SBX_HOOK_SAFE void sbx_task_forget(uint64_t id);
 
 /* It was queued once more while it lay there, and will run once for all. */
 SBX_HOOK_SAFE void sbx_task_merged(uint64_t id);
+
+/* The same, so many times so far (0: nothing happens): of a task that lies in no queue that is counted, whose hop tells how often. */
+SBX_HOOK_SAFE void sbx_task_merged_by(uint64_t id, uint64_t times);
 
 /* Callstack id of the calling thread, for who is about to start a thread, and its number; 0: nothing is recorded. */
 SBX_HOOK_SAFE SBX_NOINLINE uint32_t sbx_task_stack_here(uint32_t *tid_out);

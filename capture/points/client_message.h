@@ -23,6 +23,7 @@
 #include "client_sockets.h"
 #include "open_calls.h"
 #include "poll_set.h"
+#include "self_pipe.h"
 #include "the_capture.h"
 #include "thread_block.h"
 
@@ -80,8 +81,8 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
 /* Return address and stack pointer of a hook's call: the place of a wait. */
 #define SBX_CALLED_FROM (uint64_t) __builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa()
 
-/* The rest of a hook whose call reads from `fd`, or writes to it: makes the call, ends it, returns. */
-#define SBX_READ_ENDS(type, call, fd, real)                                        \
+/* The rest of a hook whose call reads from `fd` (`asked`: so many bytes at most), or writes to it: makes the call, ends it, returns. */
+#define SBX_READ_ENDS(type, call, fd, asked, real)                                 \
     bool is_client = SBX_UNLIKELY(sbx_is_client(fd));                              \
     if (is_client) {                                                               \
         sbx_client_read_begin(call);                                               \
@@ -90,6 +91,7 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
     if (is_client) {                                                               \
         sbx_client_read_end(call, result, fd);                                     \
     } else {                                                                       \
+        sbx_self_pipe_read(fd, asked, result);                                     \
         sbx_blocking_end(call, result > 0 ? (uint64_t)result : 0, result < 0, fd); \
     }                                                                              \
     return result

@@ -21,6 +21,7 @@
 #include "registers.h"
 #include "rest_place.h"
 #include "stack_copy.h"
+#include "task.h"
 #include "the_capture.h"
 #include "thread_block.h"
 #include "thread_registry.h"
@@ -85,10 +86,22 @@ SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, u
     return sum_ns;
 }
 
+/* A thread without a known loop is back where it polls for work: the task that it had from there is over, before it may give its seat back. */
+static void end_turn(uint64_t pc, uint64_t sp)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (sbx_thread_is_registered(thread) && SBX_UNLIKELY(thread->tasks.turns) && !thread->has_loop &&
+        thread->tasks.polled_sp == sp && thread->tasks.polled_pc == pc && !sbx_thread_is_inside(thread) &&
+        sbx_capture_is_ours()) {
+        sbx_tasks_end_turn(thread, SBX_EVERY_TURN);
+    }
+}
+
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp,
                                                const struct sbx_polled *polled)
 {
     uint8_t kind = sbx_polled_has_fds(polled) ? SBX_RECORD_POLL : SBX_RECORD_SLEEP;
+    end_turn(pc, sp);
     if (polled->form == SBX_POLLED_ACCEPT) {
         sbx_blocking_begin(call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)polled->count + 1, 0);
     } else {
@@ -112,6 +125,9 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
         sbx_message_tell_end(thread, call->begin_ns); /* it belonged to a loop that is no more */
     }
     if (role != SBX_LOOP_CALL_NONE) {
+        if (SBX_UNLIKELY(thread->tasks.turns)) {
+            sbx_tasks_end_turn(thread, role == SBX_LOOP_CALL_NESTED ? sp : SBX_EVERY_TURN);
+        }
         call->is_loop = true;
         call->is_nested = role == SBX_LOOP_CALL_NESTED;
         call->kind = SBX_RECORD_IDLE;

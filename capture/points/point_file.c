@@ -21,7 +21,7 @@
     SBX_BLOCKING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \
                       result > 0 ? result : 0, result < 0, fd)
 /* The same of one that may be a client's. */
-#define READS(name, parameters, arguments, op)                                               \
+#define READS(name, parameters, arguments, op, asked)                                        \
     static ssize_t(*real_##name) parameters;                                                 \
     static ssize_t hook_##name parameters                                                    \
     {                                                                                        \
@@ -29,7 +29,7 @@
         struct sbx_blocking call;                                                            \
         SBX_SAVE_FRAME_POINTER();                                                            \
         sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0); \
-        SBX_READ_ENDS(ssize_t, &call, fd, real_##name arguments);                            \
+        SBX_READ_ENDS(ssize_t, &call, fd, asked, real_##name arguments);                     \
     }
 /* `first` may make it as a prompt call. */
 #define WRITES(name, parameters, arguments, op, first)                                       \
@@ -37,6 +37,7 @@
     static ssize_t hook_##name parameters                                                    \
     {                                                                                        \
         first;                                                                               \
+        sbx_self_pipe_write(fd, op);                                                         \
         struct sbx_blocking call;                                                            \
         SBX_SAVE_FRAME_POINTER();                                                            \
         sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0); \
@@ -59,7 +60,7 @@ static ssize_t hook_read(int fd, void *buffer, size_t bytes)
     } else {
         sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)fd + 1, 0);
     }
-    SBX_READ_ENDS(ssize_t, &call, fd, real_read(fd, buffer, bytes));
+    SBX_READ_ENDS(ssize_t, &call, fd, bytes, real_read(fd, buffer, bytes));
 }
 
 static ssize_t (*real_write)(int, const void *, size_t);
@@ -68,6 +69,7 @@ static ssize_t hook_write(int fd, const void *buffer, size_t bytes)
     SBX_PROMPT_WRITE(ssize_t, fd, real_write(fd, buffer, bytes), SBX_OP_WRITE, SBX_GROUP_FILE);
     struct sbx_blocking call;
     SBX_SAVE_FRAME_POINTER();
+    sbx_self_pipe_write(fd, SBX_OP_WRITE);
     if (bytes == EVENT_BYTES) {
         sbx_wake_check((uint64_t)fd + 1, SBX_OP_EVENTFD_WRITE, SBX_WAKE_ALL);
     }
@@ -76,7 +78,7 @@ static ssize_t hook_write(int fd, const void *buffer, size_t bytes)
                    sbx_notify_sent(fd, NULL, 0, buffer, (size_t)result));
 }
 
-READS(read_chk, (int fd, void *buffer, size_t bytes, size_t room), (fd, buffer, bytes, room), SBX_OP_READ)
+READS(read_chk, (int fd, void *buffer, size_t bytes, size_t room), (fd, buffer, bytes, room), SBX_OP_READ, bytes)
 MOVES(pread, (int fd, void *buffer, size_t bytes, off_t at), (fd, buffer, bytes, at), SBX_OP_PREAD)
 MOVES(pread64, (int fd, void *buffer, size_t bytes, off64_t at), (fd, buffer, bytes, at), SBX_OP_PREAD)
 MOVES(pread_chk, (int fd, void *buffer, size_t bytes, off_t at, size_t room), (fd, buffer, bytes, at, room),
@@ -85,7 +87,7 @@ MOVES(pread64_chk, (int fd, void *buffer, size_t bytes, off64_t at, size_t room)
       SBX_OP_PREAD)
 MOVES(pwrite, (int fd, const void *buffer, size_t bytes, off_t at), (fd, buffer, bytes, at), SBX_OP_PWRITE)
 MOVES(pwrite64, (int fd, const void *buffer, size_t bytes, off64_t at), (fd, buffer, bytes, at), SBX_OP_PWRITE)
-READS(readv, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_READV)
+READS(readv, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_READV, SIZE_MAX)
 WRITES(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_WRITEV,
        SBX_PROMPT_WRITE(ssize_t, fd, real_writev(fd, parts, count), SBX_OP_WRITEV, SBX_GROUP_FILE))
 MOVES(preadv, (int fd, const struct iovec *parts, int count, off_t at), (fd, parts, count, at), SBX_OP_PREADV)

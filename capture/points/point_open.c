@@ -51,6 +51,7 @@ static int hook_close(int fd)
         sbx_client_answer(&call);
         sbx_client_went(fd);
     }
+    sbx_self_pipe_closes(fd);
     int result = real_close(fd);
     sbx_blocking_end(&call, 0, result < 0, -1);
     return result;

@@ -12,6 +12,7 @@
 #include <sys/select.h>
 
 #include "message_loop.h"
+#include "self_pipe.h"
 
 /* A descriptor to tell the kind of the wait by. The call has returned well, so what it was given can be read. */
 static int first_polled(const struct pollfd *fds, nfds_t count)
@@ -65,10 +66,10 @@ static struct timeval *time_left(const struct sbx_blocking *call, struct timeval
     {                                                                                                                  \
         .first = in, .second = out, .count = count > 0 ? (uint32_t)count : 0, .form = SBX_POLLED_SELECT, .waits = true \
     }
-#define POLLED_EPOLL(is_timed)                                             \
-    (struct sbx_polled)                                                    \
-    {                                                                      \
-        .count = (uint32_t)fd, .form = SBX_POLLED_EPOLL, .waits = is_timed \
+#define POLLED_EPOLL(is_timed)                                                              \
+    (struct sbx_polled)                                                                     \
+    {                                                                                       \
+        .first = events, .count = (uint32_t)fd, .form = SBX_POLLED_EPOLL, .waits = is_timed \
     }
 
 /* Return address and frame of the call name the place of the loop. Without a descriptor it is a sleep. `again` is the call
@@ -87,6 +88,8 @@ static struct timeval *time_left(const struct sbx_blocking *call, struct timeval
             again                                                                                                   \
         }                                                                                                           \
         sbx_poll_end(&call, &polled, result < 0, result < 0 || call.is_loop ? -1 : (fd));                           \
+        sbx_self_pipe_polled(&call, &polled, result, (uint64_t)__builtin_return_address(0),                         \
+                             (uint64_t)__builtin_dwarf_cfa());                                                      \
         return result;                                                                                              \
     }
 

@@ -11,7 +11,7 @@
 #include "prompt_call.h"
 
 /* A call on descriptor `fd` that brings, or takes away, so much of what it returns. */
-#define RECEIVES(name, parameters, arguments, op)                                                \
+#define RECEIVES(name, parameters, arguments, op, asked)                                         \
     static ssize_t(*real_##name) parameters;                                                     \
     static ssize_t hook_##name parameters                                                        \
     {                                                                                            \
@@ -19,7 +19,7 @@
         struct sbx_blocking call;                                                                \
         SBX_SAVE_FRAME_POINTER();                                                                \
         sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \
-        SBX_READ_ENDS(ssize_t, &call, fd, real_##name arguments);                                \
+        SBX_READ_ENDS(ssize_t, &call, fd, asked, real_##name arguments);                         \
     }
 /* `seen` looks whether it went to the service manager's socket. */
 #define SENDS(name, parameters, arguments, op, seen)                                             \
@@ -27,6 +27,7 @@
     static ssize_t hook_##name parameters                                                        \
     {                                                                                            \
         SBX_PROMPT_WRITE(ssize_t, fd, real_##name arguments, op, SBX_GROUP_SOCKET);              \
+        sbx_self_pipe_write(fd, op);                                                             \
         struct sbx_blocking call;                                                                \
         SBX_SAVE_FRAME_POINTER();                                                                \
         sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \
@@ -79,17 +80,17 @@ ACCEPTS(accept4, (int fd, struct sockaddr *from, socklen_t *bytes, int flags), (
         (flags & SOCK_NONBLOCK) != 0)
 SENDS(send, (int fd, const void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_SEND,
       sbx_notify_sent(fd, NULL, 0, buffer, (size_t)result))
-RECEIVES(recv, (int fd, void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_RECV)
+RECEIVES(recv, (int fd, void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_RECV, bytes)
 RECEIVES(recv_chk, (int fd, void *buffer, size_t bytes, size_t room, int flags), (fd, buffer, bytes, room, flags),
-         SBX_OP_RECV)
+         SBX_OP_RECV, bytes)
 SENDS(sendto, (int fd, const void *buffer, size_t bytes, int flags, const struct sockaddr *to, socklen_t to_bytes),
       (fd, buffer, bytes, flags, to, to_bytes), SBX_OP_SENDTO,
       sbx_notify_sent(fd, to, to_bytes, buffer, (size_t)result))
 RECEIVES(recvfrom, (int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from, socklen_t *from_bytes),
-         (fd, buffer, bytes, flags, from, from_bytes), SBX_OP_RECVFROM)
+         (fd, buffer, bytes, flags, from, from_bytes), SBX_OP_RECVFROM, bytes)
 RECEIVES(recvfrom_chk,
          (int fd, void *buffer, size_t bytes, size_t room, int flags, struct sockaddr *from, socklen_t *from_bytes),
-         (fd, buffer, bytes, room, flags, from, from_bytes), SBX_OP_RECVFROM)
+         (fd, buffer, bytes, room, flags, from, from_bytes), SBX_OP_RECVFROM, bytes)
 /* The first part of a message: sd_notify(3) sends one. */
 SBX_HOOK_SAFE static void look_at_message(int fd, const struct msghdr *message, size_t sent)
 {
@@ -101,7 +102,7 @@ SBX_HOOK_SAFE static void look_at_message(int fd, const struct msghdr *message, 
 }
 SENDS(sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), SBX_OP_SENDMSG,
       look_at_message(fd, message, (size_t)result))
-RECEIVES(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags), SBX_OP_RECVMSG)
+RECEIVES(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags), SBX_OP_RECVMSG, SIZE_MAX)
 #define MOVES(type, name, parameters, arguments, op)                                                                \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, \
                       result > 0 ? result : 0, result < 0, fd)

@@ -15,6 +15,7 @@
 
 #include "client_message.h"
 #include "rest_place.h"
+#include "self_pipe.h"
 
 /* ---- semaphores ---- */
 
@@ -123,13 +124,23 @@ SBX_WAIT_HOOK(int, clockjoin, (pthread_t thread, void **result_out, clockid_t cl
 
 /* ---- event counters ---- */
 
-SBX_WAIT_HOOK(int, eventfd_read, (int fd, eventfd_t *value), (fd, value), SBX_GROUP_EVENTFD, SBX_RECORD_WAIT,
-              SBX_OP_EVENTFD_READ, (uint64_t)fd + 1, 0, result != 0)
+static int (*real_eventfd_read)(int, eventfd_t *);
+static int hook_eventfd_read(int fd, eventfd_t *value)
+{
+    struct sbx_blocking call;
+    SBX_SAVE_FRAME_POINTER();
+    sbx_wait_begin(&call, SBX_GROUP_EVENTFD, SBX_RECORD_WAIT, SBX_OP_EVENTFD_READ, (uint64_t)fd + 1, 0);
+    int result = real_eventfd_read(fd, value);
+    sbx_self_pipe_read(fd, sizeof *value, result == 0 ? (int64_t)sizeof *value : -1);
+    sbx_blocking_end(&call, 0, result != 0, -1);
+    return result;
+}
 
 static int (*real_eventfd_write)(int, eventfd_t);
 
 static int hook_eventfd_write(int fd, eventfd_t value)
 {
+    sbx_self_pipe_write(fd, SBX_OP_EVENTFD_WRITE);
     sbx_wake_check((uint64_t)fd + 1, SBX_OP_EVENTFD_WRITE, SBX_WAKE_ALL);
     return real_eventfd_write(fd, value);
 }

@@ -21,7 +21,8 @@ enum sbx_polled_form {
 
 /* The arguments of a poll call. The memory is the program's: it may not be there before the call has returned well. */
 struct sbx_polled {
-    const void *first, *second; /* struct pollfd[]; or fd_set of input and of output, either may be NULL */
+    const void *first,
+        *second; /* struct pollfd[]; fd_set of input and of output, either may be NULL; or where epoll_wait() puts its events */
     uint32_t count; /* descriptors; of select() one more than the highest; of epoll_wait() and accept() which */
     uint8_t form;   /* enum sbx_polled_form */
     bool waits;     /* it may: its time-out is not 0, as far as that was given as a number */

@@ -116,6 +116,7 @@ SBX_HOOK_SAFE void sbx_former_resume_tasks(struct sbx_thread_tasks *tasks)
         if (tasks->depth < SBX_TASKS_KEPT &&
             is_running(former->tasks[i].id)) { /* it may have ended while the thread had no seat */
             tasks->open[tasks->depth++] = former->tasks[i];
+            tasks->turns |= former->tasks[i].is_turn != 0;
         }
     }
     tasks->popped = former->popped;

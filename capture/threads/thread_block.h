@@ -167,7 +167,8 @@ enum {
 
 struct sbx_open_task {
     uint64_t id;
-    uint64_t place; /* of the frame that began it */
+    uint64_t place : 63;  /* of the frame that began it; where its loop polls */
+    uint64_t is_turn : 1; /* it lasts until that loop polls again */
 };
 
 /* The tasks that a thread runs, one inside another (calls/task.h). */
@@ -181,6 +182,11 @@ struct sbx_thread_tasks {
     uint64_t popped_from; /* and from which queue that is */
     uint64_t
         source_ended; /* GLib's: the source that was called for the last time, until it is gone (points/point_glib.c) */
+    bool turns;       /* one of those that are open may be a turn's */
+    /* of self-pipes (points/self_pipe.h) */
+    uint64_t polled_pc, polled_sp; /* where a thread without a loop polls for work, as far as it is known */
+    uint32_t polled_elsewhere;     /* how often in a row it polled elsewhere */
+    uint32_t looks;
     /* of Qt (points/point_qt.c) */
     uint64_t posts;               /* the event that it posts, which is queued already; 0: none */
     uint64_t timer, timer_object; /* key and object of the timer whose event is delivered; 0: none, or it was stopped */

@@ -359,7 +359,7 @@ static void print_task(struct printer *printer, const struct sbx_stall_task *tas
     sbx_perfetto_flow(trace, flow, false);
     sbx_perfetto_note_text(trace, "by", sbx_op_name(task->op));
     sbx_perfetto_note_text(trace, "runner", runner);
-    sbx_perfetto_note_count(trace, "before", task->before);
+    sbx_perfetto_note_count(trace, task->merged ? "merged" : "before", task->before);
     sbx_perfetto_callstack(trace, task->stack);
     sbx_perfetto_event_end(trace);
     sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, sbx_track_of((uint32_t)task->runner, SBX_TRACK_CALLS),

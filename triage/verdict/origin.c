@@ -191,7 +191,7 @@ static void tell_task(struct sbx_report *report, const struct sbx_stall_task *ta
         tell_start(report, task, "the thread");
         return;
     }
-    char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES], before[64] = "";
+    char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES], more[64] = "";
     const struct sbx_stall_task *named = named_for(report, task);
     const struct sbx_location *location = sbx_blame_submitter(report, named->stack);
     double since_ns = (double)(task->begun_ns - named->queued_ns);
@@ -201,12 +201,14 @@ static void tell_task(struct sbx_report *report, const struct sbx_stall_task *ta
     }
     thread_text(report->stall, named->from, thread);
     sbx_duration_text(since_ns, lay);
-    if (task->before != 0) {
-        snprintf(before, sizeof before, "; %llu lay in the queue before it", (unsigned long long)task->before);
+    if (task->merged && task->before != 0) {
+        snprintf(more, sizeof more, "; queued %llu more times meanwhile", (unsigned long long)task->before);
+    } else if (task->before != 0) {
+        snprintf(more, sizeof more, "; %llu lay in the queue before it", (unsigned long long)task->before);
     }
-    sbx_evidence_add(verdict, "queued_by", since_ns / 1e6, "queued by %s on %s %s before it began (%s)%s%s",
-                     sbx_location_text(location, function), thread, lay, sbx_op_name(named->op), before,
-                     task->merged ? "; queued more than once meanwhile" : "");
+    sbx_evidence_add(verdict, "queued_by", since_ns / 1e6, "queued by %s on %s %s before it began (%s)%s",
+                     sbx_location_text(location, function), thread, lay, sbx_op_name(named->op),
+                     more[0] == 0 && task->merged ? "; queued more than once meanwhile" : more);
     tell_chain(report, named);
 }
 

@@ -111,6 +111,18 @@ static void test_a_function_that_only_queues_is_passed_over(void **state)
     assert_string_equal(report_of_rows()->verdict.queued_by.location.function, "on_folder_opened");
 }
 
+static void test_a_task_that_was_queued_again_and_again_tells_how_often(void **state)
+{
+    (void)state;
+    put_task(0, MS(-990), MS(0), MS(40), 2, "on_prices < run", 5);
+    for (size_t i = 0; i < row_count; i++) {
+        rows[i].flags |= rows[i].kind == SBX_RECORD_HOP ? SBX_FLAG_MERGED : 0;
+    }
+    const struct sbx_report *report = report_of_rows();
+    assert_non_null(strstr(sbx_scene_evidence(report, "queued_by"), "; queued 3 more times meanwhile"));
+    assert_null(strstr(sbx_scene_evidence(report, "queued_by"), "lay in the queue before it"));
+}
+
 static void test_where_all_only_queue_the_nearest_is_named(void **state)
 {
     (void)state;
@@ -420,6 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE(test_a_slow_message_names_the_place_that_queued_it),
         SCENE(test_a_function_that_only_queues_is_passed_over),
+        SCENE(test_a_task_that_was_queued_again_and_again_tells_how_often),
         SCENE(test_where_all_only_queue_the_nearest_is_named),
         SCENE(test_the_innermost_of_two_tasks_counts_and_a_short_one_does_not),
         SCENE(test_two_hops_are_followed),

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* self_pipe.c - the self-pipes of this process, and what was written to them. */
+#include "self_pipe.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+
+#include "left_code.h"
+#include "process_state.h"
+#include "task.h"
+#include "the_capture.h"
+#include "thread_registry.h"
+
+enum {
+    NOBODY = 0,
+    ABOUT_TO_BE_QUEUED = 1, /* `task`: a writer has not got its id yet */
+    NOT_FOLLOWED = 2,       /* something was written, and nothing is told of it */
+    ELSEWHERE_MOST = 16,    /* so often in a row a thread without a loop polled further in: then its loop is there */
+    LOOKS_AT_ONCE = 64,     /* poll calls that are looked at for self-pipes that none has met; after them one in: */
+    LOOKS_EVERY = 16,
+};
+
+uint8_t sbx_self_pipe_writers[SBX_SELF_PIPE_FDS], sbx_self_pipe_readers[SBX_SELF_PIPE_FDS];
+uint64_t sbx_self_pipes_used, sbx_self_pipes_met, sbx_self_pipes_filled;
+/* A forked child has its parent's descriptors, and polls them or does not. */
+SBX_OF_ONE_PROCESS(sbx_self_pipes_met);
+SBX_OF_ONE_PROCESS(sbx_self_pipes_filled);
+
+static struct self_pipe {
+    int32_t reader, writer; /* -1: closed */
+    int32_t set;            /* the epoll set it was last put into; -1: none */
+    uint32_t sort;          /* enum sbx_self_pipe_sort */
+    uint64_t data;          /* that it has there */
+} self_pipes[SBX_SELF_PIPES];
+
+/* What lies in them: written by every writer, so apart. */
+static struct contents {
+    _Alignas(64) uint64_t task; /* the first write that nobody has read; or one of those above */
+    uint64_t writes;            /* with it */
+} contents[SBX_SELF_PIPES];
+SBX_OF_ONE_PROCESS(contents);
+
+static uint64_t bit_of(uint32_t number)
+{
+    return UINT64_C(1) << number;
+}
+
+/* Takes out what lies there. */
+static uint64_t take(uint32_t number, uint64_t *writes_out)
+{
+    sbx_and_seq_cst(&sbx_self_pipes_filled, ~bit_of(number));
+    uint64_t task = sbx_swap_acq_rel(&contents[number].task, NOBODY); /* order: acq_rel contents.task */
+    *writes_out = sbx_swap_acq_rel(&contents[number].writes, 0);
+    return task > NOT_FOLLOWED ? task : 0;
+}
+
+static void throw_away(uint32_t number)
+{
+    uint64_t writes, task = take(number, &writes);
+    sbx_task_cancelled(task);
+}
+
+/* ---- which there are ---- */
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_forget(int fd)
+{
+    uint32_t writes_to = sbx_load_relaxed(&sbx_self_pipe_writers[fd]); /* relaxed: of this thread, as in self_pipe.h */
+    uint32_t reads_from = sbx_load_relaxed(&sbx_self_pipe_readers[fd]);
+    int saved_errno = errno;
+    if (sbx_capture_is_ours() && !sbx_capture_is_callers()) { /* a child of vfork(), whose descriptors are its own */
+        errno = saved_errno;
+        return;
+    }
+    if (writes_to != 0) {
+        sbx_store_relaxed(&sbx_self_pipe_writers[fd], 0);
+        sbx_store_relaxed(&self_pipes[writes_to - 1].writer, -1); /* what was written before is read still */
+    }
+    if (reads_from != 0) {
+        uint32_t number = reads_from - 1;
+        int32_t writer = sbx_load_relaxed(&self_pipes[number].writer);
+        sbx_store_relaxed(&sbx_self_pipe_readers[fd], 0);
+        if (writer >= 0 && sbx_load_relaxed(&sbx_self_pipe_writers[writer]) == reads_from) {
+            sbx_store_relaxed(&sbx_self_pipe_writers[writer], 0);
+        }
+        throw_away(number);
+        sbx_and_seq_cst(&sbx_self_pipes_met, ~bit_of(number));
+        sbx_and_seq_cst(&sbx_self_pipes_used, ~bit_of(number));
+    }
+    errno = saved_errno;
+}
+
+/* A number that nobody has; SBX_SELF_PIPES: there is none. */
+static uint32_t take_number(void)
+{
+    uint64_t used = sbx_load_relaxed(&sbx_self_pipes_used); /* relaxed: the exchange looks again */
+    while (used != UINT64_MAX) {
+        uint32_t number = (uint32_t)__builtin_ctzll(~used);
+        if (sbx_cas_acq_rel(&sbx_self_pipes_used, &used, used | bit_of(number))) { /* order: acq_rel self_pipes.used */
+            return number;
+        }
+    }
+    return SBX_SELF_PIPES;
+}
+
+SBX_HOOK_SAFE void sbx_self_pipe_made(int reader, int writer, enum sbx_self_pipe_sort sort)
+{
+    if ((unsigned)reader >= SBX_SELF_PIPE_FDS || (unsigned)writer >= SBX_SELF_PIPE_FDS) {
+        return;
+    }
+    int saved_errno = errno;
+    /* What had this number before was closed without our hook. */
+    if (sbx_load_relaxed(&sbx_self_pipe_readers[reader]) != 0) {
+        sbx_self_pipe_forget(reader);
+    }
+    uint32_t number = take_number();
+    if (number != SBX_SELF_PIPES) {
+        struct self_pipe *pipe = &self_pipes[number];
+        sbx_store_relaxed(&pipe->reader, reader);
+        sbx_store_relaxed(&pipe->writer, writer);
+        sbx_store_relaxed(&pipe->set, -1);
+        sbx_store_relaxed(&pipe->sort, (uint32_t)sort);
+        sbx_store_release(&sbx_self_pipe_readers[reader], (uint8_t)(number + 1)); /* order: release self_pipe_readers */
+        sbx_store_release(&sbx_self_pipe_writers[writer], (uint8_t)(number + 1)); /* order: release self_pipe_writers */
+    }
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE void sbx_self_pipe_in_set(int fd, int set, uint64_t data)
+{
+    uint32_t number = (unsigned)fd < SBX_SELF_PIPE_FDS ? sbx_load_relaxed(&sbx_self_pipe_readers[fd]) : 0;
+    if (number != 0) { /* relaxed: a poll call that sees half of it misses one message */
+        sbx_store_relaxed(&self_pipes[number - 1].data, data);
+        sbx_store_relaxed(&self_pipes[number - 1].set, set);
+        if (set >= 0 && sbx_capture_is_ours()) {
+            sbx_or_seq_cst(&sbx_self_pipes_met, bit_of(number - 1)); /* whoever puts it there will wait for it */
+        }
+    }
+}
+
+/* ---- writes and reads ---- */
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_fill(int fd, uint8_t op)
+{
+    uint32_t number = sbx_load_acquire(&sbx_self_pipe_writers[fd]) - 1u; /* order: acquire self_pipe_writers */
+    if (number >= SBX_SELF_PIPES || !sbx_capture_is_open()) {
+        return;
+    }
+    struct contents *here = &contents[number];
+    int saved_errno = errno;
+    uint64_t found = NOBODY, mark = ABOUT_TO_BE_QUEUED;
+    uint64_t writes = sbx_add_relaxed(&here->writes, 1); /* relaxed: a count */
+    if (!sbx_cas_acq_rel(&here->task, &found,
+                         ABOUT_TO_BE_QUEUED)) { /* order: acq_rel contents.task - one is the first */
+        sbx_task_merged_by(found > NOT_FOLLOWED ? found : 0, writes);
+        errno = saved_errno;
+        return;
+    }
+    uint64_t task = sbx_task_queued(SBX_GROUP_SELF_PIPE, op, 0, 0, 0);
+    if (sbx_cas_acq_rel(&here->task, &mark, task != 0 ? task : NOT_FOLLOWED)) { /* order: acq_rel contents.task */
+        sbx_or_seq_cst(&sbx_self_pipes_filled, bit_of(number));
+    } else {
+        sbx_task_cancelled(task); /* it was thrown away meanwhile */
+    }
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_take(int fd, size_t asked, int64_t result)
+{
+    uint32_t number = sbx_load_relaxed(&sbx_self_pipe_readers[fd]) - 1u; /* relaxed: as in self_pipe.h */
+    if (number >= SBX_SELF_PIPES) {
+        return;
+    }
+    uint32_t sort = sbx_load_relaxed(&self_pipes[number].sort);
+    bool is_empty = result < 0                      ? errno == EAGAIN
+                    : sort == SBX_SELF_PIPE_COUNTER ? result != 0
+                    : sort == SBX_SELF_PIPE_BYTES   ? (uint64_t)result < asked
+                                                    : false;
+    if (is_empty) {
+        int saved_errno = errno;
+        throw_away(number);
+        errno = saved_errno;
+    }
+}
+
+/* ---- poll calls ---- */
+
+static uint32_t number_of(int fd)
+{
+    uint32_t number = (unsigned)fd < SBX_SELF_PIPE_FDS ? sbx_load_acquire(&sbx_self_pipe_readers[fd]) : 0;
+    return number - 1u; /* order: acquire self_pipe_readers */
+}
+
+/* Those of the self-pipes in an epoll set that its events name. */
+static uint64_t ready_in_set(const struct sbx_polled *polled, uint32_t ready)
+{
+    const struct epoll_event *events = (const struct epoll_event *)polled->first;
+    uint64_t left = sbx_load_relaxed(&sbx_self_pipes_used), found = 0; /* relaxed: a hint, as all of it */
+    for (; left != 0; left &= left - 1) {
+        const struct self_pipe *pipe = &self_pipes[__builtin_ctzll(left)];
+        if (sbx_load_relaxed(&pipe->set) != (int32_t)polled->count) {
+            continue;
+        }
+        for (uint32_t i = 0; i < ready; i++) {
+            if (events[i].data.u64 == sbx_load_relaxed(&pipe->data) && (events[i].events & EPOLLIN) != 0) {
+                found |= left & -left;
+                break;
+            }
+        }
+    }
+    return found;
+}
+
+/* Which self-pipes a poll call that returned well found ready. `met_out`: those it looked at, as far as that can be told. */
+static uint64_t ready_of(const struct sbx_polled *polled, uint32_t ready, uint64_t *met_out)
+{
+    uint64_t found = 0, met = 0;
+    if (polled->form == SBX_POLLED_EPOLL) {
+        found = met = ready_in_set(polled, ready);
+    } else if (polled->form == SBX_POLLED_POLL) {
+        const struct pollfd *fds = (const struct pollfd *)polled->first;
+        for (uint32_t i = 0; i < polled->count && i < SBX_POLL_SET_MOST; i++) {
+            uint32_t number = number_of(fds[i].fd);
+            if (number < SBX_SELF_PIPES && (fds[i].events & POLLIN) != 0) {
+                met |= bit_of(number);
+                found |= (fds[i].revents & POLLIN) != 0 ? bit_of(number) : 0;
+            }
+        }
+    } else if (polled->form == SBX_POLLED_SELECT && polled->first != NULL) {
+        const fd_set *in = (const fd_set *)polled->first;
+        for (uint32_t i = 0; i < polled->count && i < FD_SETSIZE; i++) {
+            uint32_t number = FD_ISSET(i, in) ? number_of((int)i) : SBX_SELF_PIPES;
+            found |= number < SBX_SELF_PIPES ? bit_of(number) : 0;
+        }
+        met = found;
+    }
+    *met_out = met;
+    return found;
+}
+
+/* Is it where the thread comes back to for work? The main thread's loop is known; of another thread it is the place where it polls, until it has
+ * polled so often without coming back there. */
+static bool is_for_work(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t pc, uint64_t sp)
+{
+    struct sbx_thread_tasks *tasks = &thread->tasks;
+    if (thread->has_loop) {
+        return call->is_loop;
+    }
+    bool is_there = tasks->polled_sp == sp && tasks->polled_pc == pc;
+    if (!is_there && tasks->polled_pc != 0 && ++tasks->polled_elsewhere < ELSEWHERE_MOST) {
+        return false;
+    }
+    if (!is_there && tasks->turns) {
+        sbx_tasks_end_turn(thread, SBX_EVERY_TURN);
+    }
+    tasks->polled_pc = pc;
+    tasks->polled_sp = sp;
+    tasks->polled_elsewhere = 0;
+    return true;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_look(const struct sbx_blocking *call, const struct sbx_polled *polled,
+                                                   uint32_t ready, uint64_t pc, uint64_t sp)
+{
+    struct sbx_thread *thread = call->thread;
+    uint64_t filled = sbx_load_relaxed(&sbx_self_pipes_filled), met; /* relaxed: see sbx_self_pipe_polled() */
+    if (!sbx_thread_is_registered(thread) || thread != sbx_self) {
+        return;
+    }
+    uint32_t looks = ++thread->tasks.looks;
+    if ((filled == 0 && looks > LOOKS_AT_ONCE && looks % LOOKS_EVERY != 0) || sbx_thread_is_inside(thread) ||
+        call->depth != 0 || !sbx_capture_is_open()) {
+        return;
+    }
+    int saved_errno = errno;
+    uint64_t found = ready_of(polled, ready, &met);
+    if ((met & ~sbx_load_relaxed(&sbx_self_pipes_met)) != 0) {
+        sbx_or_seq_cst(&sbx_self_pipes_met, met & sbx_load_relaxed(&sbx_self_pipes_used));
+    }
+    found &= filled;
+    bool is_all = ready == 1 && is_for_work(thread, call, pc, sp);
+    for (; found != 0; found &= found - 1) {
+        uint64_t writes, task = take((uint32_t)__builtin_ctzll(found), &writes);
+        sbx_task_merged_by(task, writes > 1 ? writes - 1 : 0);
+        if (is_all) {
+            sbx_task_begin_turn(task, sp);
+        } else {
+            sbx_task_begin(task);
+            sbx_task_end(task);
+        }
+    }
+    errno = saved_errno;
+}
