@@ -73,8 +73,8 @@ static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_iss
     static const char sql[] =
         "SELECT i.num, i.id, u.machines, u.hits, u.weight, u.variance, CASE WHEN ?3 = '' THEN EXISTS(SELECT 1 FROM"
         " place q JOIN fact f ON f.place = q.num WHERE q.issue = i.num AND f.day BETWEEN 0 AND ?1 - 1) ELSE"
-        " EXISTS(SELECT 1 FROM place q JOIN met o ON o.kind = 2"
-        " AND o.of = q.num JOIN build b ON b.num = o.who WHERE q.issue = i.num AND b.rank < ?7) END, u.facts"
+        " EXISTS(SELECT 1 FROM place q CROSS JOIN met o CROSS JOIN build b WHERE o.kind = 2 AND o.of = q.num AND b.num"
+        " = o.who AND q.issue = i.num AND b.rank < ?7) END, u.facts"
         " FROM (SELECT p.issue AS issue, SUM(f.hits) AS hits, SUM(f.weight) AS weight, SUM(f.variance) AS variance,"
         " SUM(f.machines) AS machines, COUNT(*) AS facts FROM " PLACES_SEEN
         " JOIN fact f ON f.place = p.num WHERE " IN_SPAN(

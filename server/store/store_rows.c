@@ -69,8 +69,8 @@
     " snapshot o WHERE o.app_build_id = h.build_id ORDER BY o.seq LIMIT 1) < t.first_ms) ELSE 1 = 0 "                  \
     "END, " IS_COMMON_BUILD ", t.machines, i.id, i.state, i.until,"                                                    \
     " i.owner, i.note, (SELECT c.path FROM place c WHERE c.issue = i.num ORDER BY c.hits DESC LIMIT 1),"               \
-    " CASE WHEN ?9 <= 1 THEN (SELECT c.version FROM place o JOIN met m ON m.kind = 2 AND m.of = o.num JOIN build c"    \
-    " ON c.num = m.who WHERE o.issue = i.num ORDER BY c.rank LIMIT 1) END FROM " sums                                  \
+    " CASE WHEN ?9 <= 1 THEN (SELECT c.version FROM place o CROSS JOIN met m CROSS JOIN build c"                       \
+    " WHERE m.kind = 2 AND m.of = o.num AND c.num = m.who AND o.issue = i.num ORDER BY c.rank LIMIT 1) END FROM " sums \
     " t JOIN issue i ON i.num = t.issue JOIN snapshot s ON s.seq = t.newest "
 
 /* Stalls are not counted one by one: those that are in no place wait for triage, or it failed. */

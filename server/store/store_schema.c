@@ -189,7 +189,8 @@ enum {
  * forgotten is overwritten, not only unlinked. */
 const char sbx_store_writer_setup[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA journal_size_limit=16777216;"
-    "PRAGMA trusted_schema=OFF; PRAGMA secure_delete=ON; PRAGMA temp_store=MEMORY;" SBX_GOING_TABLES "BEGIN IMMEDIATE;"
+    "PRAGMA trusted_schema=OFF; PRAGMA secure_delete=ON; PRAGMA temp_store=MEMORY; PRAGMA "
+    "cache_size=-32768;" SBX_GOING_TABLES "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS snapshot(seq INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, received_ms INTEGER NOT "
     "NULL,"
     " created_day INTEGER NOT NULL, bytes INTEGER NOT NULL, session BLOB NOT NULL, app_build_id TEXT NOT NULL,"

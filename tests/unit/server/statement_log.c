@@ -167,3 +167,22 @@ int statement_log_scans(const char *file, const char *setup, const char *sql, co
     sqlite3_free(text);
     return scans;
 }
+
+bool statement_log_plan_has(const char *file, const char *sql, const char *text)
+{
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    char *explained = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sql);
+    bool has = false;
+    if (sqlite3_open_v2(file, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(db, explained, -1, &statement, NULL) != SQLITE_OK)
+        abort();
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const char *step = (const char *)sqlite3_column_text(statement, 3);
+        has |= strstr(step, text) != NULL;
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    sqlite3_free(explained);
+    return has;
+}

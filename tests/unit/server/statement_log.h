@@ -4,6 +4,7 @@
 #ifndef SBX_TEST_STATEMENT_LOG_H
 #define SBX_TEST_STATEMENT_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,5 +28,8 @@ void statement_log_each(void (*each)(void *context, const char *file, const char
  * looks for something. Indexes of what waits or has failed are short, and not looked at. `file`: of the database. `setup`: what a connection begins
  * with; NULL: nothing. */
 int statement_log_scans(const char *file, const char *setup, const char *sql, const char *table);
+
+/* Is a step of the statement's plan (EXPLAIN QUERY PLAN) one with this text in it? */
+bool statement_log_plan_has(const char *file, const char *sql, const char *text);
 
 #endif
