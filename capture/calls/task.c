@@ -20,6 +20,7 @@ enum {
     SHORT_EVERY = 10,       /* intervals: a sample of the tasks that were neither */
     FOLLOW_EVERY_NS = 4000, /* a walk and an entry cost 0.1 to 0.2 us: 3 to 5 % of a thread that does nothing else */
     BURST = 64,
+    HOPS_AT_ONCE = 64,
 };
 
 /* An id of a task that is counted and not followed has no hop (bits 16 to 47), but the index of its queue's entry, and whose turn that was. */
@@ -101,10 +102,27 @@ static struct sbx_task_entry read_entry(const struct sbx_task_entry *entry)
 
 /* ---- the side that queues ---- */
 
-static uint64_t follow(struct sbx_thread *thread, struct sbx_task_entry *filled, uint64_t key)
+/* One sort of number for waits and hops: nothing of one is taken for the other. A thread takes some at a time, because all threads take them from
+ * one place. */
+static uint32_t new_hop(struct sbx_thread *thread)
 {
-    uint32_t hop =
-        sbx_waiter_new_id(); /* one sort of number for waits and hops: nothing of one is taken for the other */
+    uint32_t hop;
+    sbx_thread_enter(thread); /* no handler may take the same one */
+    do {
+        if (thread->tasks.hops_left == 0) {
+            thread->tasks.next_hop = sbx_waiter_new_ids(HOPS_AT_ONCE);
+            thread->tasks.hops_left = HOPS_AT_ONCE;
+        }
+        hop = thread->tasks.next_hop++;
+        thread->tasks.hops_left--;
+    } while (SBX_UNLIKELY(hop == 0));
+    sbx_thread_leave(thread);
+    return hop;
+}
+
+static uint64_t follow(struct sbx_thread *thread, struct sbx_task_entry *filled, uint64_t key, uint64_t match)
+{
+    uint32_t hop = new_hop(thread);
     struct sbx_task_entry *entry = sbx_task_take(key, hop, filled->queued_ns);
     if (entry == NULL) {
         sbx_count_drop(SBX_DROP_NO_TASK);
@@ -116,8 +134,7 @@ static uint64_t follow(struct sbx_thread *thread, struct sbx_task_entry *filled,
     }
     struct sbx_walk_registers here;
     sbx_registers_here(&here);
-    sbx_store_relaxed(&entry->key, key);
-    sbx_store_relaxed(&entry->match, filled->match);
+    sbx_task_name(entry, key, match);
     sbx_store_relaxed(&entry->queue, filled->queue);
     sbx_store_relaxed(&entry->queued_ns, filled->queued_ns);
     sbx_store_relaxed(&entry->begun_ns, 0);
@@ -147,16 +164,16 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, u
         return 0;
     }
     int saved_errno = errno;
-    struct sbx_task_entry filled = {
-        .queue = queue, .queued_ns = sbx_thread_wall_ns(thread), .match = match, .op = op, .group = group};
+    struct sbx_task_entry filled = {.queue = queue, .queued_ns = sbx_thread_wall_ns(thread), .op = op, .group = group};
     struct sbx_queue_entry *counts = queue != 0 ? sbx_queue_of(queue, op, filled.queued_ns) : NULL;
     if (SBX_UNLIKELY(queue != 0 && counts == NULL)) {
         sbx_count_drop(SBX_DROP_NO_QUEUE);
         filled.queue = 0; /* it is counted out of none either */
     }
     filled.before = counts != NULL ? sbx_queue_comes(counts, filled.queued_ns) : 0;
-    uint64_t id =
-        take_turn(&thread->tasks.follow_ns, filled.queued_ns, FOLLOW_EVERY_NS) ? follow(thread, &filled, key) : 0;
+    uint64_t id = take_turn(&thread->tasks.follow_ns, filled.queued_ns, FOLLOW_EVERY_NS)
+                      ? follow(thread, &filled, key, match)
+                      : 0;
     errno = saved_errno;
     return id != 0 || counts == NULL ? id : counted_id(counts);
 }
@@ -385,12 +402,13 @@ static uint64_t end_and_queue(uint64_t id, bool stays_counted)
 {
     struct sbx_thread *thread = sbx_capture_is_ours() && sbx_the_capture.tasks != NULL ? find_self() : NULL;
     struct sbx_task_entry *entry = sbx_task_entry_of(id), copy;
-    uint32_t hop = sbx_task_hop_of_id(id), next_hop = sbx_waiter_new_id();
+    uint32_t hop = sbx_task_hop_of_id(id);
     int saved_errno = errno;
     if (thread == NULL || entry == NULL || (id & ID_COUNTED) != 0 || uncover(thread, id) == 0) {
         return 0;
     }
     thread->tasks.depth--;
+    uint32_t next_hop = new_hop(thread);
     copy = read_entry(entry);
     uint64_t word = sbx_task_word(hop, SBX_TASK_RUNNING), now_ns = sbx_thread_wall_ns(thread);
     /* order: acq_rel task.word - nobody else moves it until it is whole again */
@@ -427,7 +445,7 @@ SBX_HOOK_SAFE void sbx_task_set_match(uint64_t id, uint64_t match)
     struct sbx_task_entry *entry = (id & ID_COUNTED) == 0 ? sbx_task_entry_of(id) : NULL;
     uint64_t word = entry != NULL ? sbx_load_acquire(&entry->word) : 0; /* order: acquire task.word - it is that task */
     if (word >> 8 == sbx_task_hop_of_id(id) && sbx_task_state_of(word) >= SBX_TASK_QUEUED) {
-        sbx_store_relaxed(&entry->match, match); /* relaxed: who looks for it before finds it by the old one */
+        sbx_task_name_match(entry, match);
     }
 }
 
@@ -522,7 +540,7 @@ static void cancel_all(uint8_t op, uint64_t queue, uint64_t match)
         const struct sbx_task_entry *entry = &sbx_the_capture.tasks[i];
         uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire task.word - its fields are whole */
         if (sbx_task_state_of(word) == SBX_TASK_QUEUED && (queue == 0 || sbx_load_relaxed(&entry->queue) == queue) &&
-            (match == 0 || sbx_load_relaxed(&entry->match) == match) && (op == SBX_OP_NONE || entry->op == op)) {
+            (match == 0 || sbx_task_match(entry) == match) && (op == SBX_OP_NONE || entry->op == op)) {
             sbx_task_cancelled((uint64_t)sbx_task_hop_of(word) << 16 | i); /* nothing, if it is another by now */
         }
     }

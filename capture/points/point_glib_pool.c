@@ -112,7 +112,9 @@ static int hook_g_thread_pool_push(struct pool *pool, void *data, void **error)
 {
     for (uint32_t i = 0; pool != NULL && i < POOLS; i++) {
         if (pool->function == servers[i]) {
-            sbx_store_relaxed(&pools[i], (uint64_t)(uintptr_t)pool); /* relaxed: a number */
+            if (SBX_UNLIKELY(sbx_load_relaxed(&pools[i]) != (uint64_t)(uintptr_t)pool)) { /* relaxed: a number */
+                sbx_store_relaxed(&pools[i], (uint64_t)(uintptr_t)pool);
+            }
             (void)sbx_task_queued(SBX_GROUP_GLIB, SBX_OP_G_THREAD_POOL_PUSH, (uint64_t)(uintptr_t)pool,
                                   key_of_item(i, data), 0);
             break;

@@ -338,7 +338,7 @@ SBX_NOINLINE static void run(event_callback *callback, int descriptor, short wha
 {
     struct sbx_thread *thread = sbx_thread_is_registered(sbx_self) ? sbx_self : NULL;
     const struct sbx_task_entry *entry = sbx_task_entry_of(task);
-    uint64_t match = entry != NULL ? sbx_load_relaxed(&entry->match) : 0; /* relaxed: set before it was published */
+    uint64_t match = entry != NULL ? sbx_task_match(entry) : 0; /* relaxed: set before it was published */
     uint64_t outer = 0, outer_object = 0;
     if (thread != NULL) {
         outer = thread->tasks.timer;

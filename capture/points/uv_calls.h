@@ -15,9 +15,9 @@
 #include "marks.h"
 
 struct sbx_uv_call {
-    const void *of;           /* the request or handle; NULL: free; (void *)1: being filled in */
-    void (*callback)(void *); /* of a handle, or of a request for a file */
-    void (*work)(void *);     /* of work for the pool */
+    _Alignas(64) const void *of; /* the request or handle; NULL: free; (void *)1: being filled in */
+    void (*callback)(void *);    /* of a handle, or of a request for a file */
+    void (*work)(void *);        /* of work for the pool */
     void (*after)(void *, int);
     uint64_t task; /* that lies in its queue; of an async handle 1: about to; 0: none */
 };

@@ -45,7 +45,7 @@
 #include "ring_format.h"
 
 #define SBX_RECORDING_MAGIC   "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 15u
+#define SBX_RECORDING_VERSION 16u
 #define SBX_RECORDING_SUFFIX  ".rec"
 #define SBX_RAW_SUFFIX        ".raw"
 
@@ -486,7 +486,6 @@ enum sbx_task_state {
 
 struct sbx_task_entry {
     uint64_t word;      /* id of the hop << 8 | enum sbx_task_state */
-    uint64_t key;       /* by which its queue's points find it; 0: by its id alone */
     uint64_t queue;     /* number of its queue: an address, mostly */
     uint64_t queued_ns; /* CLOCK_MONOTONIC, as all times */
     uint64_t begun_ns;  /* RUNNING: when it began */
@@ -496,15 +495,16 @@ struct sbx_task_entry {
     uint32_t runner;    /* RUNNING: thread that runs it */
     uint32_t before;    /* how many lay in the queue */
     uint8_t op, flags, group, reserved[5]; /* enum sbx_op: how it was queued; SBX_FLAG_MERGED; enum sbx_point_group */
-    uint64_t match;                        /* what else must fit for who finds it by its key; 0: nothing */
 };
-static_assert(sizeof(struct sbx_task_entry) == 80, "no padding");
+static_assert(sizeof(struct sbx_task_entry) == 64,
+              "one cache line, which goes from the thread that queues to the one that runs");
 
 /* What came into a queue and out of it, whether the tasks were followed or not. An entry is taken by storing `queue`, and belongs to it until
  * its points say that it has ended, or until it has rested with nothing in it and another queue needs the entry. */
 struct sbx_queue_window {
-    uint32_t number; /* time >> SBX_QUEUE_WINDOW_SHIFT, of which the counts are */
-    uint32_t queued, begun;
+    uint32_t number; /* time >> SBX_QUEUE_WINDOW_SHIFT */
+    uint32_t queued,
+        begun; /* the totals when the first came or went in it, in their low 32 bits: its counts are what they grew by since */
     uint32_t reserved;
 };
 

@@ -8,6 +8,41 @@
 /* What nobody began or ended for so long may have been forgotten, or its thread is gone; only where its place is needed is it given up. */
 #define FORGOTTEN_NS UINT64_C(60000000000)
 
+/* By an entry's index: by what its queue's points find it. Apart from the entries, and in this process only, because whoever looks for a key looks at
+ * SBX_TASK_PROBES of them: these are four lines, where as many entries are sixteen, most of them last written by another processor. What an entry that is
+ * not QUEUED has here is left over. */
+static struct task_key {
+    uint64_t key, match;
+} task_keys[SBX_TASKS_MAX];
+
+static struct task_key *key_of_entry(const struct sbx_task_entry *entry)
+{
+    return &task_keys[(uint32_t)(entry - sbx_the_capture.tasks) % SBX_TASKS_MAX];
+}
+
+SBX_HOOK_SAFE void sbx_task_name(const struct sbx_task_entry *entry, uint64_t key, uint64_t match)
+{
+    struct task_key *own = key_of_entry(entry);
+    if (sbx_load_relaxed(&own->key) != key) { /* relaxed: the entry's word is released behind it */
+        sbx_store_relaxed(&own->key, key);
+    }
+    if (key != 0) {
+        sbx_store_relaxed(&own->match, match);
+    }
+}
+
+SBX_HOOK_SAFE void sbx_task_name_match(const struct sbx_task_entry *entry, uint64_t match)
+{
+    sbx_store_relaxed(&key_of_entry(entry)->match,
+                      match); /* relaxed: who looks for it before finds it by the old one */
+}
+
+SBX_HOOK_SAFE uint64_t sbx_task_match(const struct sbx_task_entry *entry)
+{
+    const struct task_key *own = key_of_entry(entry);
+    return sbx_load_relaxed(&own->key) != 0 ? sbx_load_relaxed(&own->match) : 0; /* relaxed: behind the entry's word */
+}
+
 static uint32_t table_mask(void)
 {
     uint32_t count = sbx_the_capture.header != NULL ? sbx_the_capture.header->tasks.count : 0;
@@ -68,25 +103,30 @@ SBX_HOOK_SAFE struct sbx_task_entry *sbx_task_entry_of(uint64_t id)
 
 SBX_HOOK_SAFE uint64_t sbx_task_find(uint64_t key, uint64_t match)
 {
-    uint32_t place = place_of(key, 0), found = 0, found_hop = 0;
+    uint32_t place = place_of(key, 0), found = 0, found_hop = 0, mask = table_mask();
     uint64_t oldest_ns = UINT64_MAX;
-    if (table_mask() == 0) {
+    if (mask == 0) {
         return 0;
     }
     for (uint32_t i = 0; i < SBX_TASK_PROBES; i++) {
-        const struct sbx_task_entry *entry = entry_at(place + i);
-        uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire task.word - its fields are whole */
-        if (sbx_task_state_of(word) != SBX_TASK_QUEUED || sbx_load_relaxed(&entry->key) != key ||
-            (match != 0 && sbx_load_relaxed(&entry->match) != match)) {
+        const struct task_key *own = &task_keys[(place + i) & mask];
+        if (SBX_LIKELY(sbx_load_relaxed(&own->key) !=
+                       key)) { /* relaxed: who handed the item over has made it visible */
+            continue;
+        }
+        const struct sbx_task_entry *entry = &sbx_the_capture.tasks[(place + i) & mask];
+        uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire task.word - its name is whole */
+        if (sbx_task_state_of(word) != SBX_TASK_QUEUED || sbx_load_relaxed(&own->key) != key ||
+            (match != 0 && sbx_load_relaxed(&own->match) != match)) {
             continue;
         }
         uint64_t queued_ns = sbx_load_relaxed(&entry->queued_ns);
         if (match > 1) { /* there is but one */
-            return (uint64_t)sbx_task_hop_of(word) << 16 | ((place + i) & table_mask());
+            return (uint64_t)sbx_task_hop_of(word) << 16 | ((place + i) & mask);
         }
         if (queued_ns < oldest_ns) {
             oldest_ns = queued_ns;
-            found = (place + i) & table_mask();
+            found = (place + i) & mask;
             found_hop = sbx_task_hop_of(word);
         }
     }
@@ -144,8 +184,6 @@ static bool take_entry(struct sbx_queue_entry *entry, uint64_t owner)
     sbx_store_relaxed(&entry->cancelled, 0);
     for (uint32_t i = 0; i < SBX_QUEUE_WINDOWS; i++) {
         sbx_store_relaxed(&entry->windows[i].number, 0);
-        sbx_store_relaxed(&entry->windows[i].queued, 0);
-        sbx_store_relaxed(&entry->windows[i].begun, 0);
     }
     sbx_store_relaxed(&entry->turn, sbx_load_relaxed(&entry->turn) + 1);
     return true;
@@ -163,6 +201,19 @@ static bool rests(const struct sbx_queue_entry *entry, uint64_t now_ns)
     return sbx_load_relaxed(&entry->queued) <= sbx_load_relaxed(&entry->begun) + sbx_load_relaxed(&entry->cancelled);
 }
 
+/* The window that holds now begins with what has come and gone so far. One atomic addition is all that a count costs: where several threads use a queue, each
+ * takes a line from the others. Two that meet at a window's begin may take one more or less into it; the totals lose none. */
+static void mark_window(struct sbx_queue_entry *queue, uint64_t now_ns)
+{
+    uint32_t number = number_of(now_ns);
+    struct sbx_queue_window *window = &queue->windows[number % SBX_QUEUE_WINDOWS];
+    if (SBX_UNLIKELY(sbx_load_relaxed(&window->number) != number)) { /* relaxed: all here are statistics */
+        sbx_store_relaxed(&window->queued, (uint32_t)sbx_load_relaxed(&queue->queued));
+        sbx_store_relaxed(&window->begun, (uint32_t)sbx_load_relaxed(&queue->begun));
+        sbx_store_relaxed(&window->number, number);
+    }
+}
+
 SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_of(uint64_t queue, uint8_t op, uint64_t now_ns)
 {
     struct sbx_queue_entry *known = sbx_queue_known(queue);
@@ -176,7 +227,7 @@ SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_of(uint64_t queue, uint8_t op, u
             }
             if (may_have && take_entry(entry, owner)) {
                 sbx_store_relaxed(&entry->op, op);
-                sbx_store_relaxed(&entry->windows[number_of(now_ns) % SBX_QUEUE_WINDOWS].number, number_of(now_ns));
+                mark_window(entry, now_ns);
                 sbx_store_release(&entry->queue, queue); /* order: release queue.queue - its counts are its own */
                 return entry;
             }
@@ -193,32 +244,19 @@ SBX_HOOK_SAFE void sbx_queue_ends(uint64_t queue)
     }
 }
 
-/* The counts of the window that holds now. Two that meet at its begin may lose a count of it; the totals lose none. */
-static struct sbx_queue_window *window_of(struct sbx_queue_entry *queue, uint64_t now_ns)
-{
-    uint32_t number = number_of(now_ns);
-    struct sbx_queue_window *window = &queue->windows[number % SBX_QUEUE_WINDOWS];
-    if (SBX_UNLIKELY(sbx_load_relaxed(&window->number) != number)) { /* relaxed: all here are statistics */
-        sbx_store_relaxed(&window->queued, 0);
-        sbx_store_relaxed(&window->begun, 0);
-        sbx_store_relaxed(&window->number, number);
-    }
-    return window;
-}
-
 SBX_HOOK_SAFE uint32_t sbx_queue_comes(struct sbx_queue_entry *queue, uint64_t now_ns)
 {
+    mark_window(queue, now_ns);
     uint64_t gone = sbx_load_relaxed(&queue->begun) + sbx_load_relaxed(&queue->cancelled);
     uint64_t came = sbx_add_relaxed(&queue->queued, 1);
-    sbx_add_relaxed(&window_of(queue, now_ns)->queued, 1);
     uint64_t before = came > gone ? came - gone : 0;
     return before < UINT32_MAX ? (uint32_t)before : UINT32_MAX;
 }
 
 SBX_HOOK_SAFE void sbx_queue_goes(struct sbx_queue_entry *queue, uint64_t now_ns)
 {
+    mark_window(queue, now_ns);
     sbx_add_relaxed(&queue->begun, 1);
-    sbx_add_relaxed(&window_of(queue, now_ns)->begun, 1);
 }
 
 SBX_HOOK_SAFE void sbx_queue_loses(struct sbx_queue_entry *queue)

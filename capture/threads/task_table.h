@@ -28,6 +28,11 @@ enum {
  * taken, a task that has lain or run for a minute makes room: whoever has it may never say that it was given up. */
 SBX_HOOK_SAFE struct sbx_task_entry *sbx_task_take(uint64_t key, uint32_t hop, uint64_t now_ns);
 
+/* By what the task that an entry is being filled for is found; later, by what else. */
+SBX_HOOK_SAFE void sbx_task_name(const struct sbx_task_entry *entry, uint64_t key, uint64_t match);
+SBX_HOOK_SAFE void sbx_task_name_match(const struct sbx_task_entry *entry, uint64_t match);
+SBX_HOOK_SAFE uint64_t sbx_task_match(const struct sbx_task_entry *entry); /* 0: nothing else */
+
 /* The entry is filled in: everybody may see it. Returns the task's id. */
 SBX_HOOK_SAFE uint64_t sbx_task_publish(struct sbx_task_entry *entry, uint32_t hop);
 

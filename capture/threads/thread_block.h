@@ -182,7 +182,8 @@ struct sbx_thread_tasks {
     uint64_t popped_from; /* and from which queue that is */
     uint64_t
         source_ended; /* GLib's: the source that was called for the last time, until it is gone (points/point_glib.c) */
-    bool turns;       /* one of those that are open may be a turn's */
+    uint32_t next_hop, hops_left; /* numbers that it has taken for tasks which it will queue */
+    bool turns;                   /* one of those that are open may be a turn's */
     /* of self-pipes (points/self_pipe.h) */
     uint64_t polled_pc, polled_sp; /* where a thread without a loop polls for work, as far as it is known */
     uint32_t polled_elsewhere;     /* how often in a row it polled elsewhere */

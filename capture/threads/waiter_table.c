@@ -38,6 +38,11 @@ SBX_SIGNAL_SAFE uint32_t sbx_waiter_new_id(void)
     return id != 0 ? id : sbx_add_relaxed(&last_id, 1) + 1;
 }
 
+SBX_SIGNAL_SAFE uint32_t sbx_waiter_new_ids(uint32_t count)
+{
+    return sbx_add_relaxed(&last_id, count) + 1; /* relaxed: as above */
+}
+
 SBX_SIGNAL_SAFE void sbx_waiter_enter(const struct sbx_waiter *waiter)
 {
     struct seat *seat = &seats[waiter->seat];

@@ -76,6 +76,9 @@ struct sbx_waiter {
 /* A wait id, not 0, not given to anybody else for the next four thousand million waits. */
 SBX_SIGNAL_SAFE uint32_t sbx_waiter_new_id(void);
 
+/* So many at a time, one behind the other: the first of them. One of them may be 0, which is none. */
+SBX_SIGNAL_SAFE uint32_t sbx_waiter_new_ids(uint32_t count);
+
 /* The thread with entry index `waiter->seat` is about to wait. Its seat must be empty. */
 SBX_SIGNAL_SAFE void sbx_waiter_enter(const struct sbx_waiter *waiter);
 

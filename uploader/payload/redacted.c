@@ -207,11 +207,13 @@ static int fill_queues(struct sbx_redaction_work *work)
         struct sbx_redacted_queue row = {.op = queue->op};
         uint64_t gone = queue->begun + queue->cancelled;
         row.pending = sbx_redaction_bounded(queue->queued > gone ? queue->queued - gone : 0);
-        for (uint32_t k = 0; k < SBX_QUEUE_WINDOWS; k++) {
+        for (uint32_t k = 0, oldest = 0; k < SBX_QUEUE_WINDOWS;
+             k++) { /* the totals have grown since the oldest began */
             const struct sbx_queue_window *window = &queue->windows[k];
-            if (now - window->number < SBX_QUEUE_WINDOWS && window->queued + window->begun != 0) {
-                row.queued += window->queued;
-                row.begun += window->begun;
+            if (now - window->number < SBX_QUEUE_WINDOWS && now - window->number >= oldest) {
+                oldest = now - window->number;
+                row.queued = (uint32_t)queue->queued - window->queued;
+                row.begun = (uint32_t)queue->begun - window->begun;
                 row.window_ms = SBX_QUEUE_WINDOWS * window_ms;
             }
         }

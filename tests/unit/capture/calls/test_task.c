@@ -347,6 +347,45 @@ static void test_a_queue_that_rests_with_nothing_in_it_makes_room_for_another(vo
     sbx_snapshot_destroy(snapshot);
 }
 
+static void child_counts_for_two_windows(void)
+{
+    for (int i = 0; i < 3; i++) {
+        (void)stallbox_task_queued_in(&queues[0]);
+    }
+    child_pause_ms(600); /* longer than a window */
+    for (int i = 0; i < 5; i++) {
+        uint64_t id = stallbox_task_queued_in(&queues[0]);
+        if (i < 2) {
+            stallbox_task_begin(id);
+            stallbox_task_end(id);
+        }
+    }
+}
+
+static void test_the_counts_of_a_window_are_what_the_totals_grew_by_since_it_began(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_counts_for_two_windows);
+    assert_int_equal(snapshot->queue_count, 1);
+    const struct sbx_queue_entry *queue = &snapshot->queues[0];
+    const struct sbx_queue_window *oldest = NULL, *newest = NULL;
+    for (uint32_t i = 0; i < SBX_QUEUE_WINDOWS; i++) {
+        const struct sbx_queue_window *window = &queue->windows[i];
+        if (window->number != 0) {
+            oldest = oldest == NULL || window->number < oldest->number ? window : oldest;
+            newest = newest == NULL || window->number > newest->number ? window : newest;
+        }
+    }
+    assert_non_null(oldest);
+    assert_true(newest->number > oldest->number);
+    assert_int_equal(queue->queued, 8);
+    assert_int_equal(queue->begun, 2);
+    assert_int_equal(queue->queued - oldest->queued, 8);
+    assert_int_equal(queue->begun - oldest->begun, 2);
+    assert_true(newest->queued >= 3 && newest->queued < 8); /* a slow machine may begin another in between */
+    sbx_snapshot_destroy(snapshot);
+}
+
 /* ---- threads that cannot record ---- */
 
 static pthread_key_t late_key;
@@ -478,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_of_many_tasks_some_are_followed_and_all_are_counted),
         cmocka_unit_test(test_what_finds_no_room_is_counted_and_the_oldest_are_told),
         cmocka_unit_test(test_what_comes_into_a_queue_without_an_entry_is_counted_as_lost),
+        cmocka_unit_test(test_the_counts_of_a_window_are_what_the_totals_grew_by_since_it_began),
         cmocka_unit_test(test_a_queue_that_rests_with_nothing_in_it_makes_room_for_another),
         cmocka_unit_test(test_a_task_that_begins_on_a_thread_without_a_seat_leaves_its_queue),
         cmocka_unit_test(test_the_group_is_switched_by_itself),
