@@ -36,26 +36,22 @@
 #include "symbol_helper.h"
 #include "symbol_intake.h"
 #include "symbol_store.h"
+#include "server_defaults.h"
+#include "settings_list.h"
+#include "settings_replies.h"
 #include "token_ring.h"
 #include "triage_nursery.h"
 #include "triager.h"
 
 enum {
     REQUEST_DEADLINE_MS_DEFAULT = 30000,
-    PAYLOAD_DAYS_DEFAULT = 30, /* a report is looked at in the days after a release, if ever */
-    TRIAGE_MS_DEFAULT = 5000,
-    PENDING_MAX_DEFAULT = 100000,
     WORKERS_MAX = 256,
-    MACHINE_RATE_DEFAULT = 1000,
-    TOKEN_RATE_DEFAULT = 3600000, /* all machines of an application may have one token: a thousand a second */
     CONNECTIONS_MAX = 4096,
     CONNECTIONS_MIN = 16,
     OWN_DESCRIPTORS = 192, /* of store, symbols, helpers, workers and what is being read, with room to spare */
     DESCRIPTORS_WANTED = 8192,
-    RETENTION_DAYS_DEFAULT = 90, /* a quarter: whether a stall is new, and as long as a machine keeps one rotating id */
 };
 static const char SYMBOL_TENANT[] = "default"; /* as of `stallbox symbols`, which may share the store */
-#define RENDERINGS_BYTES_MAX_DEFAULT (UINT64_C(256) << 20)
 
 /* Each has a handle of its own: one handle is for one thread at a time. */
 enum symbol_user {
@@ -91,6 +87,9 @@ struct sbx_server {
     struct sbx_rate_limit *machines, *senders; /* by machine, by token */
     struct sbx_collector *collector;
     struct sbx_http *http;
+    struct sbx_setting settings[SBX_SETTINGS_MAX]; /* as they were told at the start */
+    struct sbx_settings_view settings_view;
+    char *token_book; /* its path */
     uint16_t port;
 };
 
@@ -116,7 +115,11 @@ static int open_tokens(struct sbx_server *server, const struct sbx_server_option
     }
     int result = sbx_token_ring_create(options->token_book ? options->token_book : usual, &server->log, &server->tokens,
                                        why, why_bytes);
-    free(usual);
+    server->token_book = usual ? usual : strdup(options->token_book ? options->token_book : "");
+    if (result == 0 && !server->token_book) {
+        snprintf(why, why_bytes, "no memory");
+        result = -ENOMEM;
+    }
     if (result == 0)
         result = add_tokens(server, &options->token, options->token != NULL, SBX_RIGHT_ALL, why, why_bytes);
     if (result == 0)
@@ -266,9 +269,9 @@ static int start_triager(struct sbx_server *server, const struct sbx_server_opti
         .unseal_keys = options->unseal_keys,
         .nursery = options->nursery ? options->nursery : server->own_nursery,
         .workers = workers_of(options),
-        .cpu_ms = options->triage_ms ? options->triage_ms : TRIAGE_MS_DEFAULT,
+        .cpu_ms = options->triage_ms ? options->triage_ms : SBX_TRIAGE_MS_DEFAULT,
         .symbol_patience_ms = options->symbol_patience_ms,
-        .pending_max = options->pending_max ? options->pending_max : PENDING_MAX_DEFAULT,
+        .pending_max = options->pending_max ? options->pending_max : SBX_PENDING_MAX_DEFAULT,
     };
     int result = sbx_triager_start(&settings, &server->triager);
     free(usual);
@@ -306,7 +309,7 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         snprintf(why, why_bytes, "%s/providers: %s", options->data_dir, strerror(-result));
     if (result < 0)
         return result;
-    uint64_t renderings_max = options->renderings_bytes_max == 0 ? RENDERINGS_BYTES_MAX_DEFAULT
+    uint64_t renderings_max = options->renderings_bytes_max == 0 ? SBX_RENDERINGS_BYTES_DEFAULT
                               : options->renderings_bytes_max == SBX_RENDERINGS_NOT_KEPT
                                   ? 0
                                   : options->renderings_bytes_max;
@@ -332,14 +335,14 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         const struct sbx_ager_boxes boxes = {
             server->store, server->sealed, server->renderings, server->metrics, server->symbols[SYMBOLS_OF_AGER],
             &server->log};
-        result = sbx_ager_start(&boxes, days_of(options->payload_days, PAYLOAD_DAYS_DEFAULT),
-                                days_of(options->retention_days, RETENTION_DAYS_DEFAULT), &server->ager);
+        result = sbx_ager_start(&boxes, days_of(options->payload_days, SBX_PAYLOAD_DAYS_DEFAULT),
+                                days_of(options->retention_days, SBX_RETENTION_DAYS_DEFAULT), &server->ager);
     }
     if (result == 0)
         result = sbx_active_days_start(server->store, &server->log, &server->active);
-    uint32_t rate = options->machine_rate ? options->machine_rate : MACHINE_RATE_DEFAULT;
+    uint32_t rate = options->machine_rate ? options->machine_rate : SBX_MACHINE_RATE_DEFAULT;
     if (result == 0 && (!(server->machines = sbx_rate_limit_create(rate)) ||
-                        !(server->senders = sbx_rate_limit_create(TOKEN_RATE_DEFAULT))))
+                        !(server->senders = sbx_rate_limit_create(SBX_TOKEN_RATE_DEFAULT))))
         result = -ENOMEM;
     if (result == 0 && !(server->collector = sbx_collector_create(server->store, server->sealed, options->unseal_keys,
                                                                   server->triager, server->metrics, server->machines)))
@@ -421,6 +424,11 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
     int result = sbx_listener_open(options->listen, &listener, why, why_bytes);
     if (result < 0)
         return result;
+    server->settings_view = (struct sbx_settings_view){
+        .settings = server->settings,
+        .count = sbx_settings_list(options, workers_of(options), server->settings),
+        .token_book = server->token_book,
+    };
     struct sbx_http_settings settings = {
         .connections_max = connections_of(options),
         .gate = {.tokens = server->tokens, .is_loopback = listener.is_loopback && options->proxy_count == 0},
@@ -432,11 +440,12 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
                    .policies = server->policies,
                    .symbols = server->intake,
                    .changes = server->changes,
-                   .active = server->active},
+                   .active = server->active,
+                   .settings = &server->settings_view},
         .collector = server->collector,
         .metrics = server->metrics,
         .tokens = server->senders,
-        .token_rate = options->token_rate ? options->token_rate : TOKEN_RATE_DEFAULT,
+        .token_rate = options->token_rate ? options->token_rate : SBX_TOKEN_RATE_DEFAULT,
         .request_deadline_ms =
             options->request_deadline_ms ? options->request_deadline_ms : REQUEST_DEADLINE_MS_DEFAULT,
     };
@@ -530,5 +539,6 @@ void sbx_server_stop(struct sbx_server *server)
     if (server->lock_fd >= 0)
         close(server->lock_fd); /* and so unlocked */
     sbx_token_ring_destroy(server->tokens);
+    free(server->token_book);
     free(server);
 }

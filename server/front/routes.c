@@ -361,6 +361,15 @@ static void answer_symbols_page(const struct sbx_routes *routes, const struct sb
         sbx_refuse_for(request, reply, result);
 }
 
+static void answer_settings(const struct sbx_routes *routes, const struct sbx_request *request,
+                            const struct target *target, struct sbx_reply *reply)
+{
+    (void)target;
+    int result = sbx_settings_reply(routes->settings, sbx_wall_clock_ms(), reply);
+    if (result < 0)
+        sbx_refuse_for(request, reply, result);
+}
+
 /* ---- erasures ---- */
 
 bool sbx_route_is_active(const char *path)
@@ -528,6 +537,7 @@ static const struct route {
     {"/v1/issues/", true, false, "GET, HEAD, POST", answer_issue, SPAN " before"},
     {"/v1/policy/", true, false, "GET, HEAD, PUT", answer_policy, NULL},
     {"/symbols", false, false, "GET, HEAD", answer_symbols_page, ""},
+    {"/settings", false, false, "GET, HEAD", answer_settings, ""},
     {"/v1/symbols", false, false, "GET, HEAD, PUT", answer_symbols, ""},
     {"/v1/symbols/missing", false, false, "GET, HEAD", answer_missing, ""},
     {SBX_ERASURES_PATH, false, false, "POST", answer_posts_only, NULL},
@@ -575,6 +585,8 @@ bool sbx_route_is_symbols(const char *path)
 unsigned sbx_route_rights(const char *path, bool is_write)
 {
     bool is_about_symbols = strcmp(path, "/symbols") == 0 || strncmp(path, "/v1/symbols", 11) == 0;
+    if (strcmp(path, "/settings") == 0) /* it tells who may do what */
+        return SBX_RIGHT_ADMIN;
     if (!is_write)
         return is_about_symbols ? SBX_RIGHT_READ | SBX_RIGHT_SYMBOLS : SBX_RIGHT_READ;
     if (sbx_route_is_collector(path) || sbx_route_is_erasures(path) || sbx_route_is_active(path))
@@ -584,7 +596,7 @@ unsigned sbx_route_rights(const char *path, bool is_write)
 
 bool sbx_route_is_of_all(const char *path)
 {
-    return strcmp(path, "/metrics") == 0;
+    return strcmp(path, "/metrics") == 0 || strcmp(path, "/settings") == 0;
 }
 
 const char *sbx_route_path(size_t index)

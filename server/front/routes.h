@@ -11,6 +11,7 @@
 #include "policy_shelf.h"
 #include "request.h"
 #include "sealed_store.h"
+#include "settings_replies.h"
 #include "store.h"
 #include "symbol_intake.h"
 #include "triager.h"
@@ -25,6 +26,7 @@ struct sbx_routes { /* all borrowed */
     struct sbx_symbol_intake *symbols;
     struct sbx_change_log *changes;
     struct sbx_active_days *active;
+    const struct sbx_settings_view *settings;
 };
 
 /* The path under which snapshots are posted. */

@@ -53,6 +53,7 @@ static void test_the_overview_is_of_what_is_asked_for(void **state)
     assert_says("/overview?since=yesterday", 400, "argument");
     assert_says("/overview?colour=red", 400, "argument");
     assert_says("/v1/apps?version=1", 400, "argument");
+    assert_says("/settings", 200, "There is none in the book.");
 }
 
 /* The name of a function of the newest stall, of the sums, as an address has it. */

@@ -172,6 +172,30 @@ static void test_every_path_tells_a_reader_of_one_application_nothing_of_another
     assert_true(own > 10); /* and of its own it is told */
 }
 
+static void test_settings_are_for_who_may_do_everything_and_have_no_secrets(void **state)
+{
+    (void)state;
+    const struct holder *const others[] = {&readers[SHOP], &senders[SHOP], &builders[SHOP], &admins[SHOP]};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        struct answer answer = ask_as(others[i], NULL, "/settings", NULL, 0);
+        assert_int_equal(answer.status, 403);
+        assert_false(answer_has(&answer, root.id));
+        answer_finish(&answer);
+    }
+    struct answer answer = ask_as(&root, NULL, "/settings", NULL, 0);
+    assert_int_equal(answer.status, 200);
+    assert_true(answer_has(&answer, "Retention"));
+    assert_true(answer_has(&answer, "90 days"));
+    assert_true(answer_has(&answer, "SQLite"));
+    assert_true(answer_has(&answer, root.id) && answer_has(&answer, readers[MAIL].id) && answer_has(&answer, "mail"));
+    assert_false(answer_has(&answer, root.secret) || answer_has(&answer, readers[MAIL].secret));
+    assert_false(answer_has(&answer, fixture.data_dir));
+    answer_finish(&answer);
+    answer = ask_as(&root, NULL, "/settings?a=b", NULL, 0);
+    assert_int_equal(answer.status, 400);
+    answer_finish(&answer);
+}
+
 static void test_counts_are_of_what_may_be_seen(void **state)
 {
     (void)state;
@@ -359,6 +383,7 @@ int main(void)
 #define SERVED(name) cmocka_unit_test_setup_teardown(name, set_up, remove_server)
     const struct CMUnitTest tests[] = {
         SERVED(test_every_path_tells_a_reader_of_one_application_nothing_of_another),
+        SERVED(test_settings_are_for_who_may_do_everything_and_have_no_secrets),
         SERVED(test_counts_are_of_what_may_be_seen),
         SERVED(test_nobody_reads_without_a_token_where_applications_are_apart),
         SERVED(test_col_07_a_sender_of_one_application_sends_nothing_for_another),

@@ -18,6 +18,7 @@
 #include "page_compare.h"
 #include "page_profile.h"
 #include "page_report.h"
+#include "page_settings.h"
 #include "pages.h"
 #include "payload_builder.h"
 #include "record_kinds.h"
@@ -614,6 +615,74 @@ static void test_pages_of_symbols_are_the_same_to_the_byte(void **state)
     assert_page_is(&page, "stall_was_in_another.html");
 }
 
+static void test_a_function_across_issues_is_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer page = {0};
+    const struct sbx_function_cause causes[] = {{"cpu", 30}, {"lock", 10}};
+    const struct sbx_issue_sums sums[2] = {{.hits = 3, .weight = 40}, {.hits = 1, .weight = 1}};
+    struct sbx_merged_profile profile = {0};
+    assert_int_equal(sbx_merged_profile_init(&profile), 0);
+    static const char text[] = "0 - \n1 1:10 main\n2 1:3000 ns::<b>'x'</b>_of&\n3 5:2000 read\n";
+    assert_int_equal(sbx_merged_profile_add(&profile, text, sizeof(text) - 1, 1, SBX_MERGED_HERE), 0);
+    sbx_merged_profile_settle(&profile);
+    struct sbx_function_page function = {.issues = {.ask = {.app = "<app>", .version = "1.2"},
+                                                    .rows = issue_rows(),
+                                                    .sums = sums,
+                                                    .count = 2,
+                                                    .now_ms = NOW_MS},
+                                         .name = "ns::<b>'x'</b>_of&",
+                                         .words = "of version 1.2",
+                                         .hits = 4,
+                                         .weight = 41,
+                                         .looked_at = 50,
+                                         .causes = causes,
+                                         .cause_count = 2,
+                                         .profile = &profile};
+    sbx_page_function_across(&function, &page);
+    assert_page_is(&page, "function.html");
+    function.issues.count = function.cause_count = 0;
+    function.name = HOSTILE;
+    sbx_page_function_across(&function, &page);
+    assert_page_is(&page, "function_none.html");
+    function.is_withheld = true;
+    sbx_page_function_across(&function, &page);
+    assert_page_is(&page, "function_withheld.html");
+    sbx_merged_profile_finish(&profile);
+}
+
+static void test_settings_are_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer page = {0};
+    static const struct sbx_setting list[] = {{"Storage", "stalls", "--database", "SQLite"},
+                                              {"Storage", "payloads", "", HOSTILE},
+                                              {"Limits", "machines", "--machine-rate", "1000"}};
+    const struct sbx_token_row tokens[] = {
+        {.id = "5b1c09de77a0", .app = "", .note = HOSTILE, .roles = "send,read", .made_s = NOW_MS / 1000 - 90},
+        {.id = "00",
+         .app = "<app>",
+         .note = "",
+         .roles = "admin",
+         .made_s = 0,
+         .ends_s = NOW_MS / 1000 - 1,
+         .an_hour = 7}};
+    struct sbx_settings_page settings = {.settings = list,
+                                         .setting_count = 3,
+                                         .tokens = tokens,
+                                         .token_count = 2,
+                                         .why_no_tokens = "",
+                                         .now_ms = NOW_MS};
+    sbx_page_settings(&settings, &page);
+    assert_page_is(&page, "settings.html");
+    settings.token_count = 0;
+    sbx_page_settings(&settings, &page);
+    assert_page_is(&page, "settings_no_tokens.html");
+    settings.why_no_tokens = "line 3 <is> no token";
+    sbx_page_settings(&settings, &page);
+    assert_page_is(&page, "settings_broken.html");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -622,6 +691,8 @@ int main(void)
         cmocka_unit_test(test_profiles_are_the_same_to_the_byte),
         cmocka_unit_test(test_comparisons_are_the_same_to_the_byte),
         cmocka_unit_test(test_feeds_are_the_same_to_the_byte),
+        cmocka_unit_test(test_a_function_across_issues_is_the_same_to_the_byte),
+        cmocka_unit_test(test_settings_are_the_same_to_the_byte),
         cmocka_unit_test(test_overviews_are_the_same_to_the_byte),
         cmocka_unit_test(test_issues_are_the_same_to_the_byte),
         cmocka_unit_test(test_crashes_have_no_length),

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* setting.h - one thing that a server runs with, in words: the server says it, a page shows it. */
+#ifndef SBX_SETTING_H
+#define SBX_SETTING_H
+
+enum {
+    SBX_SETTING_BYTES = 200
+};
+
+struct sbx_setting { /* literals but the value */
+    const char *group, *name;
+    const char *option; /* that sets it; "" none */
+    char value[SBX_SETTING_BYTES];
+};
+
+#endif

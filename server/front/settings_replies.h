@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* settings_replies.h - the page of what the server runs with, and of the tokens of its book. */
+#ifndef SBX_SETTINGS_REPLIES_H
+#define SBX_SETTINGS_REPLIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reply.h"
+#include "setting.h"
+
+struct sbx_settings_view { /* all borrowed */
+    const struct sbx_setting *settings;
+    size_t count;
+    const char *token_book; /* its path */
+};
+
+/* 0, or -ENOMEM and no reply. A book that cannot be read is said on the page. */
+int sbx_settings_reply(const struct sbx_settings_view *view, int64_t now_ms, struct sbx_reply *reply);
+
+#endif
