@@ -70,6 +70,7 @@ enum stallbox_result stallbox_provider_register(const struct stallbox_provider_o
         .resolve = options->resolve,
         .holder = options->holder,
         .lock_holder = options->lock_holder,
+        .awaited_by = (sbx_provider_awaited_by)(void *)options->awaited_by,
         .want = options->want,
         .is_signal_safe = (options->flags & STALLBOX_PROVIDER_SIGNAL_SAFE) != 0,
         .has_safepoints = (options->flags & STALLBOX_PROVIDER_SAFEPOINTS) != 0,

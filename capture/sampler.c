@@ -166,6 +166,19 @@ static void put_observed(struct sbx_thread *thread, struct sbx_record *record)
     sbx_run_begin(&entry->observed, record);
 }
 
+/* And of who awaits what it runs, as it was noted at the begin of the call. */
+static void put_awaits(struct sbx_thread *thread, const struct sleeper *sleeper, uint64_t now_ns)
+{
+    struct sbx_record record;
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.has_awaits) != 0) && /* relaxed: a hint */
+        sbx_awaits_tell_noted(thread, sleeper->call_begin_ns, now_ns, &record)) {
+        record.thread = thread->index;
+        record.alloc_count = thread->entry->alloc_count;
+        record.alloc_bytes = thread->entry->alloc_bytes;
+        sbx_watch_put(&record);
+    }
+}
+
 /* Fill `sleeper` for a thread that the kernel says is at `where`, or, where NULL, of which only the hook is known. False:
  * nothing can be read, or what can be is a mixture of before and after. */
 static bool find_sleeper(const struct sbx_thread *thread, const struct sbx_where *where, uint64_t call_begin_ns,
@@ -304,6 +317,7 @@ static void observe_in_call(struct sbx_thread *thread, uint64_t now_ns, uint8_t 
         record.stack = walk_copy(thread, &sleeper);
     }
     put_observed(thread, &record);
+    put_awaits(thread, &sleeper, now_ns);
 }
 
 /* Does the main thread read from a terminal, and nothing else says so? Then a key is awaited in its message. */
@@ -346,6 +360,7 @@ static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
     }
     record.stack = walk_copy(thread, &sleeper);
     put_observed(thread, &record);
+    put_awaits(thread, &sleeper, now_ns);
     return true;
 }
 

@@ -337,7 +337,7 @@ const char *sbx_record_name(uint32_t kind)
         [SBX_RECORD_MESSAGE] = "message", [SBX_RECORD_WAIT] = "wait",     [SBX_RECORD_PROCESS] = "process",
         [SBX_RECORD_LOADER] = "loader",   [SBX_RECORD_WAKE] = "wake",     [SBX_RECORD_FRAME] = "frame",
         [SBX_RECORD_LEAF] = "leaf",       [SBX_RECORD_MEMORY] = "memory", [SBX_RECORD_KERNEL] = "kernel",
-        [SBX_RECORD_HOP] = "hop",         [SBX_RECORD_TASK] = "task",
+        [SBX_RECORD_HOP] = "hop",         [SBX_RECORD_TASK] = "task",     [SBX_RECORD_AWAITED] = "awaited",
     };
     return name_at(table, ENTRIES(table), kind);
 }

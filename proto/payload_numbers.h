@@ -172,9 +172,12 @@ enum sbx_record_kind {
                                amount: how many lay before it; with SBX_FLAG_MERGED how many
                                more times it was queued, where that is counted. With SBX_FLAG_OPEN it lies there still, with
                                SBX_FLAG_CANCELLED it was taken out: it never ran, and its stack is here */
-    SBX_RECORD_TASK = 22, /* interval: it ran; wait is the hop's id, and stack is that of who queued it. With
+    SBX_RECORD_TASK = 22,    /* interval: it ran; wait is the hop's id, and stack is that of who queued it. With
                                SBX_FLAG_OPEN it runs still */
-    SBX_RECORD_KINDS = 23
+    SBX_RECORD_AWAITED = 23, /* interval: what ran on the thread was awaited by the functions of `stack`, of an embedded
+                               runtime, which are suspended until it ends. One of the same begin and stack that is longer says all
+                               that this one does */
+    SBX_RECORD_KINDS = 24
 };
 /* A sample (ALLOC, LEAF, ASYNC, BLOCKED) with begin < end stands for `repeats` + 1 looks at the same stack in the same
  * message, none of which found anything else, the first at begin, the last at end. */

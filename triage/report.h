@@ -77,7 +77,9 @@ struct sbx_verdict {
     uint32_t cycle_count;           /* `deadlock`: so many threads; 0 else */
     char culprit_doing[48]; /* what it did there meanwhile, behind "which": "was in fsync", "computed"; "" not known */
     struct sbx_queued_by queued_by;
-    double lay_ns; /* `queue`: how long the task that was waited for lay in its queue meanwhile */
+    uint32_t
+        awaited_stack; /* callstack of those who awaited what the thread ran, the nearest first; 0: nobody, or not known */
+    double lay_ns;     /* `queue`: how long the task that was waited for lay in its queue meanwhile */
     struct sbx_evidence evidence[16];
     size_t evidence_count;
     int64_t interval_begin_ns, interval_end_ns; /* the judged interval, relative to the trigger */

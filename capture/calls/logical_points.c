@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "awaits.h"
 #include "capture_record.h"
 #include "left_code.h"
 #include "logical_stack.h"
@@ -45,7 +46,9 @@ SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct
     }
     struct sbx_walk_registers here;
     sbx_registers_here(&here);
+    logical->is_note = true;
     uint32_t stack = sbx_capture_stack(thread, &here);
+    logical->is_note = false;
     if (stack != SBX_STACK_NONE && stack != SBX_STACK_OVERFLOW && logical->stack == stack) {
         sbx_store_release(&logical->noted_ns, call->begin_ns); /* order: release logical.noted_ns - the walk is whole */
     }
@@ -73,6 +76,18 @@ uint32_t sbx_logical_append_noted(const struct sbx_thread *thread, uint64_t call
         return native; /* it has woken */
     }
     return sbx_logical_intern(&copy, epoch, native);
+}
+
+bool sbx_awaits_tell_noted(struct sbx_thread *thread, uint64_t call_begin_ns, uint64_t now_ns,
+                           struct sbx_record *record_out)
+{
+    /* order: acquire logical.noted_ns - what awaits it was noted with the stack */
+    if (call_begin_ns == 0 || sbx_load_acquire(&thread->logical.noted_ns) != call_begin_ns ||
+        !sbx_awaits_tell(&thread->awaits, now_ns, record_out)) {
+        return false;
+    }
+    sbx_fence_acquire(); /* order: acquire logical.noted_ns - the second look comes after the copy */
+    return sbx_load_relaxed(&thread->logical.noted_ns) == call_begin_ns;
 }
 
 /* ---- safepoints ---- */

@@ -5,6 +5,7 @@
 #ifndef SBX_LOGICAL_POINTS_H
 #define SBX_LOGICAL_POINTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "marks.h"
@@ -20,6 +21,11 @@ SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct
  * the sleeper, interned in `epoch`. Returns `native` when nothing was, or the thread is not in that call any more. */
 uint32_t sbx_logical_append_noted(const struct sbx_thread *thread, uint64_t call_begin_ns, uint32_t epoch,
                                   uint32_t native);
+
+/* Watch thread: what is to be told at `now_ns` of who awaits what the sleeper runs, as it was noted then. false: nothing, or the
+ * thread is not in that call any more. */
+bool sbx_awaits_tell_noted(struct sbx_thread *thread, uint64_t call_begin_ns, uint64_t now_ns,
+                           struct sbx_record *record_out);
 
 /* At a safepoint of a runtime on this thread: take the sample that is wanted, if one is. */
 SBX_HOOK_SAFE void sbx_logical_safepoint(void);

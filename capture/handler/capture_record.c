@@ -5,6 +5,7 @@
  * or waits; tests/lint compares the symbols this folder needs with the list of docs/SIGNAL_SAFETY.md. */
 #include "capture_record.h"
 
+#include "awaits.h"
 #include "clock.h"
 #include "frame_walker.h"
 #include "logical_stack.h"
@@ -103,7 +104,11 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const stru
         learn_loop(thread);
     }
     if (SBX_UNLIKELY(has_providers)) {
-        return sbx_logical_append(thread, start, stack);
+        stack = sbx_logical_append(thread, start, stack);
+        struct sbx_record record;
+        if (SBX_UNLIKELY(sbx_awaits_ask(thread, start, thread->logical.is_note, &record))) {
+            sbx_capture_put_of_others(thread, &record);
+        }
     }
     return stack;
 }

@@ -18,6 +18,20 @@ enum sbx_logical_tag {
     TAG_BORDER = 1 << 30,    /* the outermost of a native entry */
 };
 
+/* A line as a provider tells it, as a tag. */
+static uint32_t tag_of(uint32_t provider, uint32_t told)
+{
+    uint32_t line = told & ~SBX_LINE_BORDER, border = (told & SBX_LINE_BORDER) != 0 ? TAG_BORDER : 0;
+    return (line < UINT32_C(1) << SBX_LOGICAL_LINE_BITS ? line : 0) | border | provider << TAG_PROVIDER_SHIFT;
+}
+
+SBX_SIGNAL_SAFE void sbx_logical_tag(struct sbx_logical_walk *walk, uint32_t from, uint32_t provider)
+{
+    for (uint32_t i = from; i < walk->count; i++) {
+        walk->tags[i] = tag_of(provider, walk->tags[i]);
+    }
+}
+
 /* ---- asking ---- */
 
 /* May a signal handler, ours or the host's, have interrupted the runtime? The walk knows: the frame that was interrupted
@@ -71,8 +85,7 @@ static void ask(const struct sbx_provider *provider, void *context, const struct
         sbx_count_drop(SBX_DROP_CUT);
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t line = tags[i] & ~SBX_LINE_BORDER, border = (tags[i] & SBX_LINE_BORDER) != 0 ? TAG_BORDER : 0;
-        tags[i] = (line < UINT32_C(1) << SBX_LOGICAL_LINE_BITS ? line : 0) | border | tag;
+        tags[i] = tag_of(provider->index, tags[i]);
     }
     if (mark != UINT32_MAX) {
         functions[mark] = 0;

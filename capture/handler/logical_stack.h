@@ -34,7 +34,10 @@ struct sbx_walk_registers;
 SBX_SIGNAL_SAFE uint32_t sbx_logical_append(struct sbx_thread *thread, const struct sbx_walk_registers *start,
                                             uint32_t native);
 
-/* Put `walk` on the native stack `native`, interned in `epoch`. Returns the callstack id. */
+/* What stands in `walk` from frame `from` on was told by that provider: make its lines tags. */
+SBX_SIGNAL_SAFE void sbx_logical_tag(struct sbx_logical_walk *walk, uint32_t from, uint32_t provider);
+
+/* Put `walk` on the native stack `native`, interned in `epoch`; SBX_STACK_NONE: on none. Returns the callstack id. */
 SBX_SIGNAL_SAFE uint32_t sbx_logical_intern(const struct sbx_logical_walk *walk, uint32_t epoch, uint32_t native);
 
 /* Is this sample of the calling thread better taken at a safepoint? Then one has been asked for, and will make a record of

@@ -35,6 +35,7 @@ SBX_SIGNAL_SAFE SBX_NOINLINE void sbx_code_was_left(struct sbx_thread *thread)
     thread->cache.generation = 0; /* no map has it: an entry may be of two */
     thread->logical.native = 0;
     thread->logical.drops_native = false;
+    thread->logical.is_note = false;
     sbx_store_relaxed(&thread->logical.noted_ns, 0); /* relaxed: nobody is told of what was written behind it */
     sbx_thread_leave(thread);
 }

@@ -16,6 +16,9 @@ struct sbx_provider *sbx_provider_add(const struct sbx_provider *provider)
     }
     sbx_the_providers[count] = *provider;
     sbx_the_providers[count].index = count;
+    if (provider->awaited_by != NULL) {
+        sbx_store_relaxed(&sbx_the_capture.has_awaits, 1); /* relaxed: seen with the count, or a capture later */
+    }
     sbx_store_release(&sbx_the_capture.provider_count, count + 1); /* order: release providers - the entry is whole */
     return &sbx_the_providers[count];
 }

@@ -35,6 +35,9 @@ struct sbx_interrupted {
 typedef size_t (*sbx_provider_walk_at)(void *context, const struct sbx_interrupted *interrupted, size_t first,
                                        uint64_t *functions, uint32_t *lines, size_t max);
 
+typedef size_t (*sbx_provider_awaited_by)(void *context, const struct sbx_interrupted *interrupted, uint64_t *functions,
+                                          uint32_t *lines, size_t max);
+
 struct sbx_provider {
     sbx_provider_walk walk;       /* NULL: walk_at */
     sbx_provider_walk_at walk_at; /* NULL: walk */
@@ -42,7 +45,9 @@ struct sbx_provider {
     void *(*resolve)(void);       /* the calling thread's context, signal safe; NULL: threads say it themselves */
     int (*lock_holder)(const void *condition); /* stallbox.h; NULL: it has no locks that we know */
     uint32_t (*holder)(void *context); /* tid of who holds what the calling thread is about to wait for; 0: nobody */
-    void (*want)(void *context);       /* signal safe; NULL: the runtime looks for itself whether it is wanted */
+    /* who awaits what the calling thread runs (handler/awaits.h), signal safe; NULL: nobody does */
+    sbx_provider_awaited_by awaited_by;
+    void (*want)(void *context); /* signal safe; NULL: the runtime looks for itself whether it is wanted */
     uint32_t index;
     bool is_signal_safe;             /* `walk` may be called in a handler */
     bool has_safepoints;             /* it polls */
@@ -67,8 +72,20 @@ struct sbx_logical {
     uint32_t credit;    /* notes that may be made */
     uint32_t wanted;    /* not 0: a safepoint is asked for. Bits 0..7 flags, 8..15 kind, 16..23 op of its record */
     bool not_now;       /* a provider could not tell its stack in this capture */
+    bool is_note;       /* this capture is the note of a call that begins */
     bool drops_native;  /* this capture is a safepoint's: the frames of the provider itself are no news */
     struct sbx_logical_walk walks[2];
+};
+
+/* Who awaits what a thread runs, as it was told last (handler/awaits.h). In its block; the watch thread reads it while the thread
+ * sleeps. */
+struct sbx_awaits {
+    uint64_t hash;     /* of what was told; 0: nobody awaits it */
+    uint64_t message;  /* in which it was */
+    uint64_t since_ns; /* when it was told first */
+    uint64_t told_ns;  /* how much of the span since then is in a record */
+    uint32_t stack;    /* callstack id; 0: none */
+    uint32_t epoch;    /* in which that was interned */
 };
 
 /* The provider's context on the calling thread, by provider; NULL: the thread does not run it. */

@@ -41,6 +41,17 @@ static bool find(const char *name, void *function_out)
     return found != NULL;
 }
 
+static bool find_types(void)
+{
+    struct cpython_types *types = &the_cpython.types;
+    return find("PyCode_Type", &types->code) && find("PyUnicode_Type", &types->string) &&
+           find("PyList_Type", &types->list) && find("PyDict_Type", &types->dict) &&
+           find("PyModule_Type", &types->module) && find("PyTuple_Type", &types->tuple) &&
+           find("PyFunction_Type", &types->function) && find("PyMethod_Type", &types->method) &&
+           find("PyCell_Type", &types->cell) && find("PyCoro_Type", &types->coroutine) &&
+           find("PyGen_Type", &types->generator) && find("PyAsyncGen_Type", &types->async_generator);
+}
+
 /* In an executable, or in a library that is in the global scope: as Python's own extension modules need it. */
 static bool find_calls(void)
 {
@@ -49,9 +60,8 @@ static bool find_calls(void)
     return FIND(Py_GetVersion) && FIND(Py_IsInitialized) && FIND(Py_AddPendingCall) &&
            FIND(PyGILState_GetThisThreadState) && FIND(PyThreadState_GetFrame) && FIND(PyFrame_GetBack) &&
            FIND(PyFrame_GetCode) && FIND(PyFrame_GetLineNumber) && FIND(PySys_GetObject) && FIND(PyList_Size) &&
-           FIND(PyList_GetItem) && FIND(Py_IncRef) && FIND(Py_DecRef) && find("PyCode_Type", &the_cpython.code_type) &&
-           find("PyUnicode_Type", &the_cpython.string_type) && find("PyList_Type", &the_cpython.list_type) &&
-           find("_PyRuntime", &the_cpython.runtime);
+           FIND(PyList_GetItem) && FIND(Py_IncRef) && FIND(Py_DecRef) && find("_PyRuntime", &the_cpython.runtime) &&
+           find_types();
 #undef FIND
 }
 
@@ -102,6 +112,7 @@ static bool register_provider(void)
                                                 .flags = STALLBOX_PROVIDER_SIGNAL_SAFE,
                                                 .resolve = resolve,
                                                 .walk_at = cpython_walk,
+                                                .awaited_by = cpython_awaited_by,
                                                 .lock_holder = interpreter_lock_holder};
     void *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
     Dl_info info;

@@ -29,11 +29,17 @@ struct cpython_calls {
     void (*Py_DecRef)(void *object);
 };
 
+/* Addresses of its types. */
+struct cpython_types {
+    uint64_t code, string, list, dict, module, tuple, function, method, cell, coroutine, generator, async_generator;
+};
+
 struct cpython {
     const struct cpython_layout *layout;
     struct cpython_calls calls;
-    uint64_t code_type, string_type, list_type; /* addresses of PyCode_Type, PyUnicode_Type, PyList_Type */
-    uint64_t runtime;                           /* of _PyRuntime */
+    struct cpython_types types;
+    uint64_t runtime; /* of _PyRuntime */
+    uint64_t modules; /* sys.modules, which we have a reference to; 0: not known yet */
     struct stallbox_provider *provider;
     struct search_path search_path;
 };
@@ -44,6 +50,14 @@ extern struct cpython the_cpython;
 struct stallbox_interrupted;
 size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
                     uint32_t *lines, size_t max);
+
+/* One frame, of this or of another thread: its function's id and its line. */
+struct chain_frame;
+void cpython_tell_frame(const struct chain_frame *frame, uint64_t *function, uint32_t *line);
+
+/* Who awaits the task that runs on the calling thread, as struct stallbox_provider_options has it. */
+size_t cpython_awaited_by(void *thread, const struct stallbox_interrupted *interrupted, uint64_t *functions,
+                          uint32_t *lines, size_t max);
 
 /* On a thread that has the interpreter lock: does what we read agree with what the interpreter tells? 1; 0: it runs nothing of
  * the program's yet; -1: they differ. Also learns sys.path, if they agree. */

@@ -25,8 +25,10 @@ enum {
     .code_lines = 120, STRINGS_TO_3_11, .runtime_gil = 352, .thread_interpreter = 16, .interpreter_collecting = 816, .thread_id = 176
 
 static const struct cpython_layout layouts[] = {
-    {.minor = 9, FRAME_OBJECTS, .line_table = CPYTHON_LNOTAB, .frame_instruction = 104, .unit_bytes = 1},
-    {.minor = 10, FRAME_OBJECTS, .line_table = CPYTHON_LINES, .frame_instruction = 96, .unit_bytes = 2},
+    {.minor = 9, FRAME_OBJECTS, .line_table = CPYTHON_LNOTAB, .frame_instruction = 104, .unit_bytes = 1,
+     .frame_generator = 96},
+    {.minor = 10, FRAME_OBJECTS, .line_table = CPYTHON_LINES, .frame_instruction = 96, .unit_bytes = 2,
+     .frame_generator = 88},
     {.minor = 11, .chain = CPYTHON_CFRAMES, .line_table = CPYTHON_LOCATIONS, .entry_mark = CPYTHON_IS_ENTRY,
      .thread_frame = 56, .cframe_current = 8, .cframe_previous = 16, .thread_chunk = 296,
      .frame_bytes = 72, .frame_previous = 48 + WRONG, .frame_code = 32, .frame_instruction = 56, .frame_owner = 69, .frame_is_entry = 68,

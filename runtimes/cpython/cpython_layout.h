@@ -36,6 +36,7 @@ struct cpython_layout {
     uint16_t cframe_current, cframe_previous;
     uint16_t thread_chunk; /* its data stack's newest piece; 0: frames are objects */
     uint16_t frame_bytes, frame_previous, frame_code, frame_instruction, frame_owner, frame_is_entry;
+    uint16_t frame_generator; /* whose it is; 0: frame_owner tells */
     uint16_t code_bytes, code_first_line, code_file, code_name, code_lines;
     uint16_t code_first_traceable; /* 0: frames have no instructions that nobody sees */
     uint16_t code_instructions;    /* 0: frame_instruction is an index, of units of `unit_bytes` */

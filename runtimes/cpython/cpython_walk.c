@@ -19,9 +19,9 @@ __attribute__((noinline)) static uint64_t make_id(const struct cpython_layout *l
 {
     char file[CODE_FILE_MAX], name[CODE_NAME_MAX + 1];
     size_t file_bytes =
-        code_name_text(layout, the_cpython.string_type, object_word_at(code, layout->code_file), file, sizeof file);
+        code_name_text(layout, the_cpython.types.string, object_word_at(code, layout->code_file), file, sizeof file);
     size_t name_bytes =
-        code_name_text(layout, the_cpython.string_type, object_word_at(code, layout->code_name), name, CODE_NAME_MAX);
+        code_name_text(layout, the_cpython.types.string, object_word_at(code, layout->code_name), name, CODE_NAME_MAX);
     if (file_bytes == 0 || name_bytes == 0) {
         return 0;
     }
@@ -77,6 +77,21 @@ static void tell_collection(uint64_t *function, uint32_t *line)
     }
 }
 
+void cpython_tell_frame(const struct chain_frame *frame, uint64_t *function, uint32_t *line)
+{
+    const struct cpython_layout *layout = the_cpython.layout;
+    uint64_t key = key_of(layout, frame->code), id = code_table_id(key);
+    uint64_t line_key = code_table_mix(key, (uint64_t)frame->instruction);
+    if (__builtin_expect(id == 0, 0)) {
+        id = make_id(layout, frame->code, key);
+    }
+    if (__builtin_expect(!code_table_line(line_key, line), 0)) {
+        *line = make_line(layout, frame);
+        code_table_keep_line(line_key, *line);
+    }
+    *function = id;
+}
+
 size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
                     uint32_t *lines, size_t max)
 {
@@ -84,7 +99,7 @@ size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted
     struct frame_chain chain;
     struct chain_frame frame;
     size_t count = 0;
-    frame_chain_begin(&chain, layout, the_cpython.code_type, (uint64_t)(uintptr_t)thread, interrupted != NULL);
+    frame_chain_begin(&chain, layout, the_cpython.types.code, (uint64_t)(uintptr_t)thread, interrupted != NULL);
     if (interpreter_lock_collects(layout, (uint64_t)(uintptr_t)thread)) {
         if (first == 0 && max > 0) {
             tell_collection(functions, lines);
@@ -95,18 +110,8 @@ size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted
         if (count < first || count - first >= max) {
             continue;
         }
-        uint64_t key = key_of(layout, frame.code), id = code_table_id(key);
-        uint32_t line;
-        uint64_t line_key = code_table_mix(key, (uint64_t)frame.instruction);
-        if (__builtin_expect(id == 0, 0)) {
-            id = make_id(layout, frame.code, key);
-        }
-        if (__builtin_expect(!code_table_line(line_key, &line), 0)) {
-            line = make_line(layout, &frame);
-            code_table_keep_line(line_key, line);
-        }
-        functions[count - first] = id;
-        lines[count - first] = line | (frame.is_border ? STALLBOX_PROVIDER_BORDER : 0);
+        cpython_tell_frame(&frame, &functions[count - first], &lines[count - first]);
+        lines[count - first] |= frame.is_border ? STALLBOX_PROVIDER_BORDER : 0;
     }
     return count;
 }

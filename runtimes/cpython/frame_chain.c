@@ -131,6 +131,25 @@ static bool look(struct frame_chain *chain, bool *is_shown_out)
     return true;
 }
 
+static bool is_of_generator(const struct cpython_layout *layout, uint64_t frame)
+{
+    return layout->frame_generator != 0 ? object_word_at(frame, layout->frame_generator) != 0
+                                        : object_byte_at(frame, layout->frame_owner) == OWNER_GENERATOR;
+}
+
+bool frame_chain_look_at(const struct cpython_layout *layout, uint64_t code_type, uint64_t frame,
+                         struct chain_frame *frame_out)
+{
+    struct frame_chain alone = {.layout = layout, .code_type = code_type, .frame = frame};
+    bool is_shown;
+    if (!object_can_read(&alone.page, frame, layout->frame_bytes) || !look(&alone, &is_shown)) {
+        return false;
+    }
+    *frame_out = (struct chain_frame){
+        .code = alone.seen_code, .instruction = alone.seen_instruction, .is_generator = true, .address = frame};
+    return true;
+}
+
 /* A border is known when the next frame is looked at: so each is handed out as the one outside of it has been. */
 bool frame_chain_next(struct frame_chain *chain, struct chain_frame *frame_out)
 {
@@ -152,7 +171,10 @@ bool frame_chain_next(struct frame_chain *chain, struct chain_frame *frame_out)
         chain->left--;
         chain->frame = object_word_at(frame, layout->frame_previous);
         if (is_shown) {
-            *frame_out = (struct chain_frame){chain->seen_code, chain->seen_instruction, false};
+            *frame_out = (struct chain_frame){.code = chain->seen_code,
+                                              .instruction = chain->seen_instruction,
+                                              .is_generator = is_of_generator(layout, frame),
+                                              .address = frame};
             has_frame = true;
         }
         bool ends_entry = layout->entry_mark == CPYTHON_EACH_IS_ENTRY || is_shim ||

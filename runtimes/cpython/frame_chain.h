@@ -32,6 +32,8 @@ struct chain_frame {
     uint64_t code;
     int64_t instruction; /* bytes from the code's first; negative: not begun */
     bool is_border;      /* the outermost of a native entry */
+    bool is_generator;   /* it is a generator's or a coroutine's */
+    uint64_t address;
 };
 
 enum {
@@ -41,6 +43,10 @@ enum {
 /* Begin at the innermost frame of `thread`, the calling thread's state. `interrupted`: a signal may have met it anywhere. */
 void frame_chain_begin(struct frame_chain *chain, const struct cpython_layout *layout, uint64_t code_type,
                        uint64_t thread, bool interrupted);
+
+/* A frame that does not run, of a generator; false: it is none. */
+bool frame_chain_look_at(const struct cpython_layout *layout, uint64_t code_type, uint64_t frame,
+                         struct chain_frame *frame_out);
 
 /* The next; false: that was all, or all that can be trusted. */
 bool frame_chain_next(struct frame_chain *chain, struct chain_frame *frame_out);

@@ -15,7 +15,7 @@ int cpython_check_frames(void *thread, uint64_t *root_code_out)
     struct chain_frame ours;
     void *theirs = calls->PyThreadState_GetFrame(thread);
     int result = theirs == NULL ? 0 : 1;
-    frame_chain_begin(&chain, the_cpython.layout, the_cpython.code_type, (uint64_t)(uintptr_t)thread, true);
+    frame_chain_begin(&chain, the_cpython.layout, the_cpython.types.code, (uint64_t)(uintptr_t)thread, true);
     while (theirs != NULL) {
         void *code = calls->PyFrame_GetCode(theirs);
         bool is_same = frame_chain_next(&chain, &ours) && ours.code == (uint64_t)(uintptr_t)code;
@@ -65,7 +65,7 @@ static bool is_of_the_start(uint64_t root_code)
 {
     static const char frozen[] = "<frozen ", runs_module[] = "<frozen runpy>";
     char file[CODE_FILE_MAX];
-    size_t bytes = code_name_text(the_cpython.layout, the_cpython.string_type,
+    size_t bytes = code_name_text(the_cpython.layout, the_cpython.types.string,
                                   object_word_at(root_code, the_cpython.layout->code_file), file, sizeof file);
     return bytes >= sizeof frozen - 1 && memcmp(file, frozen, sizeof frozen - 1) == 0 &&
            !(bytes == sizeof runs_module - 1 && memcmp(file, runs_module, bytes) == 0);
@@ -78,12 +78,12 @@ static void learn_search_path(uint64_t root_code)
     const struct cpython_calls *calls = &the_cpython.calls;
     struct search_path *path = &the_cpython.search_path;
     void *list = calls->PySys_GetObject("path"); /* borrowed, as its items */
-    if (list == NULL || object_word_at((uint64_t)(uintptr_t)list, OBJECT_TYPE) != the_cpython.list_type) {
+    if (list == NULL || object_word_at((uint64_t)(uintptr_t)list, OBJECT_TYPE) != the_cpython.types.list) {
         return;
     }
     ptrdiff_t count = calls->PyList_Size(list);
     path->layout = the_cpython.layout;
-    path->string_type = the_cpython.string_type;
+    path->string_type = the_cpython.types.string;
     path->list = (uint64_t)(uintptr_t)list;
     bool is_same = count > SEARCH_PATH_MAX || search_path_count(path) == (size_t)count;
     for (ptrdiff_t i = 0; i < count && i < SEARCH_PATH_MAX; i++) {
@@ -98,6 +98,16 @@ static void learn_search_path(uint64_t root_code)
     search_path_keep_script(path, script,
                             code_name_text(path->layout, path->string_type,
                                            object_word_at(root_code, path->layout->code_file), script, sizeof script));
+}
+
+/* Like the list: what is imported later is found there. */
+static void learn_modules(void)
+{
+    void *modules = the_cpython.calls.PySys_GetObject("modules"); /* borrowed */
+    if (modules != NULL && object_word_at((uint64_t)(uintptr_t)modules, OBJECT_TYPE) == the_cpython.types.dict) {
+        the_cpython.calls.Py_IncRef(modules);
+        the_cpython.modules = (uint64_t)(uintptr_t)modules;
+    }
 }
 
 int cpython_check(void)
@@ -115,5 +125,6 @@ int cpython_check(void)
         return 0;
     }
     learn_search_path(root_code);
+    learn_modules();
     return cpython_check_lines(thread);
 }

@@ -123,6 +123,14 @@ struct sbx_stall_task {
     bool lies, runs, cancelled, merged; /* lies: in its queue still; runs: still; neither: it has ended */
 };
 
+/* A span in which what ran on a thread was awaited. */
+struct sbx_stall_await {
+    int64_t begin_ns, end_ns;
+    uint64_t message; /* 0 none */
+    uint32_t thread;
+    uint32_t stack; /* of the functions that awaited it, which did not run: callstack id */
+};
+
 /* A queue into which tasks came, at the trigger and in the last seconds before it. */
 struct sbx_stall_queue {
     uint64_t pending;       /* tasks that lay in it */
@@ -213,11 +221,13 @@ struct sbx_stall {
     struct sbx_stall_record *records;       /* grouped by thread, by end within a thread */
     struct sbx_stall_task
         *tasks; /* records of kinds HOP and TASK, which are not among the others; by runner, then by begin */
+    struct sbx_stall_await
+        *awaits; /* records of kind AWAITED, which are not among the others; by thread, then by end */
     struct sbx_stall_queue *queues;
     uint32_t queue_count;
     struct sbx_stall_count *counts; /* records of kind KERNEL, which are not among the others; ordered alike */
     uint32_t module_count, thread_count, frame_count, callstack_count; /* ids 1..callstack_count */
-    size_t record_count, count_count, task_count;
+    size_t record_count, count_count, task_count, await_count;
 };
 
 /* Decode one envelope (proto/envelope_format.h). Returns 0 and a value (given: sbx_stall_destroy), or -EPROTO with the

@@ -396,6 +396,7 @@ void sbx_stall_destroy(struct sbx_stall *stall)
     free(stall->records);
     free(stall->counts);
     free(stall->tasks);
+    free(stall->awaits);
     free(stall->queues);
     free(stall);
 }

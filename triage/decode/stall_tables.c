@@ -439,19 +439,21 @@ static void join_tasks(struct sbx_stall *stall, struct sbx_stall_record *parts, 
     qsort(stall->tasks, stall->task_count, sizeof *stall->tasks, by_runner);
 }
 
-/* Records of kind KERNEL tell of the machine, not of what the thread did, and those of tasks mostly of who queued them: they get tables of their own, so that
+/* Records of kind KERNEL tell of the machine, not of what the thread did, and those of tasks and of who awaits mostly of others: they get tables of their own, so that
  * nothing that goes from one record of a thread to the next meets them. */
 static int part_counts(struct sbx_stall *stall)
 {
-    size_t kernel = 0, parts = 0, part = 0;
+    size_t kernel = 0, parts = 0, part = 0, awaits = 0;
     for (size_t i = 0; i < stall->record_count; i++) {
         kernel += stall->records[i].kind == SBX_RECORD_KERNEL;
         parts += is_of_task(&stall->records[i]);
+        awaits += stall->records[i].kind == SBX_RECORD_AWAITED;
     }
     stall->counts = rows_of(kernel, sizeof *stall->counts);
     stall->tasks = rows_of(parts, sizeof *stall->tasks);
+    stall->awaits = rows_of(awaits, sizeof *stall->awaits);
     struct sbx_stall_record *of_tasks = rows_of(parts, sizeof *of_tasks);
-    if (stall->counts == NULL || stall->tasks == NULL || of_tasks == NULL) {
+    if (stall->counts == NULL || stall->tasks == NULL || stall->awaits == NULL || of_tasks == NULL) {
         free(of_tasks);
         return -ENOMEM;
     }
@@ -465,6 +467,9 @@ static int part_counts(struct sbx_stall *stall)
             if (record->kind == SBX_RECORD_KERNEL) {
                 stall->counts[stall->count_count++] =
                     (struct sbx_stall_count){record->end_ns, record->amount, thread, record->op};
+            } else if (record->kind == SBX_RECORD_AWAITED) {
+                stall->awaits[stall->await_count++] =
+                    (struct sbx_stall_await){record->begin_ns, record->end_ns, record->message, thread, record->stack};
             } else if (is_of_task(record)) {
                 of_tasks[part++] = *record;
             } else {

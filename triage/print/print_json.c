@@ -200,6 +200,28 @@ static void put_functions(struct sbx_json *json, const struct sbx_report *report
     sbx_json_end_array(json);
 }
 
+static void put_frames(struct sbx_json *json, const struct sbx_report *report, uint32_t stack,
+                       const struct sbx_location **locations)
+{
+    size_t count = sbx_report_callstack(report, stack, locations, STACK_MAX);
+    sbx_json_begin_array(json);
+    for (size_t i = 0; i < count; i++) {
+        sbx_json_begin_object(json);
+        sbx_json_put_text(json, "function", locations[i]->function);
+        sbx_json_put_text(json, "module", text_or_null(locations[i]->module));
+        sbx_json_put_text(json, "file", locations[i]->file);
+        sbx_json_put_line(json, locations[i]->line);
+        sbx_json_key(json, "inlined");
+        sbx_json_bool(json, locations[i]->inlined);
+        sbx_json_put_text(json, "source", locations[i]->source != NULL ? locations[i]->source : "none");
+        if (locations[i]->logical) {
+            sbx_json_put_text(json, "runtime", text_or_null(locations[i]->module));
+        }
+        sbx_json_end_object(json);
+    }
+    sbx_json_end_array(json);
+}
+
 /* Of a thread of another process, which is known by its number here and, where it was recorded, by its session; other threads
  * have no such field. */
 static void put_process(struct sbx_json *json, const struct sbx_stall *stall, uint32_t thread)
@@ -281,6 +303,10 @@ static void put_attribution(struct sbx_json *json, const struct sbx_report *repo
     sbx_json_put_number(json, "confidence", verdict->confidence);
     put_culprit(json, report);
     put_queued_by(json, &verdict->queued_by);
+    if (verdict->awaited_stack != 0) { /* other reports have no such field */
+        sbx_json_key(json, "awaited_by");
+        put_frames(json, report, verdict->awaited_stack, locations);
+    }
     sbx_json_key(json, "evidence");
     sbx_json_begin_array(json);
     for (size_t i = 0; i < verdict->evidence_count; i++) {
@@ -354,23 +380,7 @@ static void put_thread(struct sbx_json *json, const struct sbx_report *report, u
     put_process(json, report->stall, index);
     put_origin(json, report, index);
     sbx_json_key(json, "frames");
-    sbx_json_begin_array(json);
-    size_t count = sbx_report_callstack(report, sbx_history_thread_stack(report, index), locations, STACK_MAX);
-    for (size_t i = 0; i < count; i++) {
-        sbx_json_begin_object(json);
-        sbx_json_put_text(json, "function", locations[i]->function);
-        sbx_json_put_text(json, "module", text_or_null(locations[i]->module));
-        sbx_json_put_text(json, "file", locations[i]->file);
-        sbx_json_put_line(json, locations[i]->line);
-        sbx_json_key(json, "inlined");
-        sbx_json_bool(json, locations[i]->inlined);
-        sbx_json_put_text(json, "source", locations[i]->source != NULL ? locations[i]->source : "none");
-        if (locations[i]->logical) {
-            sbx_json_put_text(json, "runtime", text_or_null(locations[i]->module));
-        }
-        sbx_json_end_object(json);
-    }
-    sbx_json_end_array(json);
+    put_frames(json, report, sbx_history_thread_stack(report, index), locations);
     struct sbx_hot hot[HOT_MAX];
     size_t hot_count = sbx_report_hot(report, index, hot, HOT_MAX);
     sbx_json_key(json, "hot");

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "awaited.h"
 #include "cause.h"
 #include "culprit.h"
 #include "death.h"
@@ -386,11 +387,11 @@ static int rank_of_evidence(const char *kind)
     static const struct {
         const char *kind;
         int rank;
-    } ranks[] = {{"signal", 0},     {"crash", 0},  {"blocked", 1},  {"samples", 1},   {"callers", 1},
-                 {"cycle", 2},      {"holder", 2}, {"inferred", 2}, {"waker", 2},     {"peer", 2},
-                 {"meanwhile", 2},  {"rival", 2},  {"external", 2}, {"operation", 2}, {"queued_by", 2},
-                 {"started_by", 2}, {"queue", 1},  {"blocker", 2},  {"filled", 2},    {"rate", 2},
-                 {"loss", 4}};
+    } ranks[] = {{"signal", 0},     {"crash", 0},      {"blocked", 1},  {"samples", 1},   {"callers", 1},
+                 {"cycle", 2},      {"holder", 2},     {"inferred", 2}, {"waker", 2},     {"peer", 2},
+                 {"meanwhile", 2},  {"rival", 2},      {"external", 2}, {"operation", 2}, {"queued_by", 2},
+                 {"started_by", 2}, {"awaited_by", 2}, {"queue", 1},    {"blocker", 2},   {"filled", 2},
+                 {"rate", 2},       {"loss", 4}};
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
         if (strcmp(kind, ranks[i].kind) == 0) {
             return ranks[i].rank;
@@ -462,6 +463,7 @@ int sbx_attribute(struct sbx_report *report)
     (void)sbx_queue_wait_judge(report, &judgement);
     int source = result == 0 ? name_culprit(report, &judgement) : result;
     sbx_origin_tell(report, &judgement);
+    sbx_awaited_tell(report, interval);
     sbx_queue_tell_pending(report);
     sbx_pressure_tell(stall, &judgement, verdict);
     tell_usage(&usage, verdict);

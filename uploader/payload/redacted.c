@@ -261,8 +261,8 @@ static void fill_history(struct sbx_redaction_work *work)
     struct sbx_redacted *redacted = work->redacted;
     int64_t oldest_us = 0;
     for (size_t i = 0; i < redacted->record_count; i++) {
-        if (redacted->records[i].kind == SBX_RECORD_HOP) {
-            continue; /* a timer may have lain for an hour */
+        if (redacted->records[i].kind == SBX_RECORD_HOP || redacted->records[i].kind == SBX_RECORD_AWAITED) {
+            continue; /* a timer may have lain for an hour; and who awaits says nothing of what was done */
         }
         int64_t begin_us = redacted->records[i].end_us - (int64_t)redacted->records[i].duration_us;
         oldest_us = begin_us < oldest_us ? begin_us : oldest_us;

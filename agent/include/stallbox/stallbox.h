@@ -378,6 +378,12 @@ struct stallbox_provider_options {
      * it is not known; -1 for other conditions. Called at every such wait of every thread, so it must be quick; otherwise as
      * resolve. May be NULL. */
     int (*lock_holder)(const void *condition);
+    /* Who awaits what the calling thread, whose `context` it is, runs: functions that are suspended until a task ends which it
+     * runs, from the one that awaits it out, as coroutines do. Written and marked as by walk_at (the border is the outermost function of each
+     * task), `max` at most; returns how many there are. Asked in the middle of long messages, and of calls that may block. The same
+     * rules as for walk_at. May be NULL. */
+    size_t (*awaited_by)(void *context, const struct stallbox_interrupted *interrupted, uint64_t *functions,
+                         uint32_t *lines, size_t max);
 };
 
 /* Register a runtime, before or after stallbox_start(), once a process; for good: the code behind it stays loaded. At most

@@ -12,6 +12,7 @@
 #include <stallbox/stallbox.h>
 
 #include "cpython.h"
+#include "frame_chain.h"
 #include "interpreter_lock.h"
 
 STALLBOX_EXPORT int stallbox_runtime_attach(char *why, size_t why_bytes);
@@ -37,13 +38,43 @@ long compare_count(void)
     return compared;
 }
 
+/* ---- who awaits whom ---- */
+
+/* Is what the script says (code objects and lines, the innermost first) what we read of who awaits the task that calls? 1; -1: it is not.
+ * found_out has our lines. */
+STALLBOX_EXPORT int compare_awaited(void *const *codes, const int *lines, int count, int *found_out, int found_max);
+int compare_awaited(void *const *codes, const int *lines, int count, int *found_out, int found_max)
+{
+    enum {
+        MOST = 64
+    };
+    void *thread = the_cpython.calls.PyGILState_GetThisThreadState();
+    uint64_t functions[MOST], expected;
+    uint32_t found[MOST], unused;
+    size_t told = cpython_awaited_by(thread, NULL, functions, found, MOST);
+    int result = told == (size_t)count ? 1 : -1;
+    for (size_t i = 0; i < told; i++) {
+        uint32_t line = found[i] & ~STALLBOX_PROVIDER_BORDER;
+        if (i < (size_t)found_max) {
+            found_out[i] = (int)line;
+        }
+        if (i < (size_t)count) {
+            const struct chain_frame begin = {.code = (uint64_t)(uintptr_t)codes[i], .instruction = -1};
+            cpython_tell_frame(&begin, &expected, &unused);
+            result = functions[i] != expected || functions[i] == 0 || line != (uint32_t)lines[i] ? -1 : result;
+        }
+    }
+    compared++;
+    return result;
+}
+
 /* ---- a storm of signals ---- */
 
 enum {
     DEPTH = 64
 };
 static struct {
-    long walks, frames, nameless;
+    long walks, frames, nameless, awaiting;
     bool goes_on;
     pthread_t sender;
 } storm;
@@ -63,6 +94,11 @@ static void walk_here(int number, siginfo_t *info, void *context)
         __atomic_add_fetch(&storm.walks, 1, __ATOMIC_RELAXED);
         for (size_t i = 0; i < count && i < DEPTH; i++) {
             __atomic_add_fetch(&storm.frames, 1, __ATOMIC_RELAXED);
+            __atomic_add_fetch(&storm.nameless, functions[i] == 0, __ATOMIC_RELAXED);
+        }
+        count = cpython_awaited_by(thread, &at, functions, lines, DEPTH);
+        for (size_t i = 0; i < count; i++) {
+            __atomic_add_fetch(&storm.awaiting, 1, __ATOMIC_RELAXED);
             __atomic_add_fetch(&storm.nameless, functions[i] == 0, __ATOMIC_RELAXED);
         }
     }
@@ -93,6 +129,13 @@ void storm_counts(long *walks, long *frames, long *nameless)
     *walks = __atomic_load_n(&storm.walks, __ATOMIC_RELAXED);
     *frames = __atomic_load_n(&storm.frames, __ATOMIC_RELAXED);
     *nameless = __atomic_load_n(&storm.nameless, __ATOMIC_RELAXED);
+}
+
+/* Frames of those who awaited a task that was met. */
+STALLBOX_EXPORT long storm_awaiting(void);
+long storm_awaiting(void)
+{
+    return __atomic_load_n(&storm.awaiting, __ATOMIC_RELAXED);
 }
 
 /* In a forked child, which has neither the sender nor its parent's timers: count anew. */

@@ -41,10 +41,12 @@ async def coroutine(depth):
     if depth:
         await coroutine(depth - 1)
     await asyncio.sleep(0)
+    recurse(20)
 
 
 async def gather():
-    await asyncio.gather(*(coroutine(n) for n in range(5)))
+    library.compare_awaited(None, None, 0, None, 0)  # a handler does not look for the module
+    await asyncio.wait_for(asyncio.gather(*(coroutine(n) for n in range(5))), 100)
 
 
 def work(n):
@@ -120,8 +122,11 @@ for other in others:
 loop(end, forks)
 for other in others:
     other.join()
+limit = time.monotonic() + 30
+while library.storm_awaiting() == 0 and time.monotonic() < limit:
+    asyncio.run(gather())
 library.storm_end()
 walks, frames, nameless = counts()
-print("%d walks, %d frames, %d of them without a name; %d children, %d of them failed"
-      % (walks, frames, nameless, len(forks), sum(map(bool, forks))))
-sys.exit(1 if walks < 20 or nameless or (has_timers and not forks) or any(forks) else 0)
+print("%d walks, %d frames, %d of them without a name; %d of those who awaited; %d children, %d of them failed"
+      % (walks, frames, nameless, library.storm_awaiting(), len(forks), sum(map(bool, forks))))
+sys.exit(1 if walks < 20 or nameless or library.storm_awaiting() == 0 or (has_timers and not forks) or any(forks) else 0)

@@ -289,6 +289,44 @@ def refresh_map():
 
 pending = []
 
+
+def resize_image():
+    busy_until(time.thread_time() + SECONDS)
+
+
+async def read_image():
+    await asyncio.sleep(0.02)
+    resize_image()
+
+
+async def render_thumbnail():
+    return await asyncio.ensure_future(read_image())
+
+
+async def render_album():
+    await asyncio.gather(*(asyncio.ensure_future(asyncio.sleep(0.01)) for _ in range(3)), render_thumbnail())
+
+
+async def show_album():
+    await asyncio.wait_for(asyncio.ensure_future(render_album()), 100)
+
+
+def ask_printer():
+    time.sleep(SECONDS)
+
+
+async def find_printer():
+    await asyncio.sleep(0.02)
+    ask_printer()
+
+
+async def print_label():
+    await asyncio.shield(find_printer())
+
+
+async def ship_order():
+    await asyncio.wait([asyncio.ensure_future(print_label())])
+
 CASES = {
     "compute": summarize_orders,
     "recursion": enumerate_paths,
@@ -316,9 +354,15 @@ CASES = {
 }
 
 
+TASKS = {"awaited": show_album, "awaited_sleep": ship_order}
+
+
 async def handle(case):
     await asyncio.sleep(0.02)
-    CASES[case]()
+    if case in TASKS:
+        await TASKS[case]()
+    else:
+        CASES[case]()
 
 
 async def main():

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* asyncio_module.c - sys.modules, the module's names, and what its types tell. */
+#include "asyncio_module.h"
+
+#include "dict_read.h"
+#include "object_read.h"
+
+enum {
+    MODULES_MOST = 4096,
+    NAMES_MOST = 128, /* of the module */
+    MODULE_DICT = 16,
+    MODULE_BYTES = 24,
+    TYPE_SIZE = 32,
+    TYPE_DICT_OFFSET = 288,
+    TYPE_BYTES = 296,
+};
+
+enum search {
+    NOT_FOUND,
+    SEARCHING,
+    FOUND,
+    REFUSED
+};
+static int state;
+static uint64_t searched_count; /* modules, at the last search */
+static struct asyncio_module the_module;
+
+static bool is_text(const struct cpython *cpython, uint64_t key, const char *text)
+{
+    return dict_key_is(cpython->layout, cpython->types.string, key, text);
+}
+
+static uint64_t find_module_dict(const struct cpython *cpython)
+{
+    struct dict_reader modules;
+    struct object_page page = {0};
+    uint64_t key, module;
+    if (!dict_read_begin(&modules, cpython->layout, cpython->types.dict, cpython->modules, MODULES_MOST)) {
+        return 0;
+    }
+    while (dict_read_next(&modules, &key, &module)) {
+        if (is_text(cpython, key, "_asyncio")) {
+            return object_can_read(&page, module, MODULE_BYTES) &&
+                           object_word_at(module, OBJECT_TYPE) == cpython->types.module
+                       ? object_word_at(module, MODULE_DICT)
+                       : 0;
+        }
+    }
+    return 0;
+}
+
+static bool is_of_size(uint64_t type, const struct await_layout *layout, uint16_t bytes)
+{
+    struct object_page page = {0};
+    return object_can_read(&page, type, TYPE_BYTES) && object_word_at(type, TYPE_SIZE) == bytes &&
+           (int64_t)object_word_at(type, TYPE_DICT_OFFSET) == layout->dict_offset;
+}
+
+/* NOT_FOUND: it is being imported. */
+static enum search search(const struct cpython *cpython)
+{
+    struct asyncio_module found = {.layout = await_layout_of(cpython->layout->minor)};
+    struct dict_reader names;
+    uint64_t key, value, dict = find_module_dict(cpython);
+    if (dict == 0 || !dict_read_begin(&names, cpython->layout, cpython->types.dict, dict, NAMES_MOST)) {
+        return NOT_FOUND;
+    }
+    while (dict_read_next(&names, &key, &value)) {
+        if (is_text(cpython, key, "Task")) {
+            found.task_type = value;
+        } else if (is_text(cpython, key, "Future")) {
+            found.future_type = value;
+        } else if (is_text(cpython, key, "_current_tasks")) {
+            found.current_tasks = value;
+        }
+    }
+    if (found.task_type == 0 || found.future_type == 0 || found.current_tasks == 0) {
+        return NOT_FOUND;
+    }
+    if (found.layout == NULL || !is_of_size(found.task_type, found.layout, found.layout->task_bytes) ||
+        !is_of_size(found.future_type, found.layout, found.layout->future_bytes)) {
+        (void)stallbox_provider_can_read(NULL, 1); /* counts it */
+        return REFUSED;
+    }
+    the_module = found;
+    return FOUND;
+}
+
+const struct asyncio_module *asyncio_module_find(const struct cpython *cpython, bool may_search)
+{
+    int known = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+    if (known == FOUND) {
+        return &the_module;
+    }
+    if (known != NOT_FOUND || !may_search || cpython->modules == 0) {
+        return NULL;
+    }
+    uint64_t count = dict_read_count(cpython->types.dict, cpython->modules);
+    if (count == __atomic_load_n(&searched_count, __ATOMIC_RELAXED) ||
+        !__atomic_compare_exchange_n(&state, &known, SEARCHING, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        return NULL;
+    }
+    __atomic_store_n(&searched_count, count, __ATOMIC_RELAXED);
+    known = search(cpython);
+    __atomic_store_n(&state, known, __ATOMIC_RELEASE);
+    return known == FOUND ? &the_module : NULL;
+}
