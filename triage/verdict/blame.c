@@ -30,7 +30,7 @@ bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame_index, con
                       enum sbx_blame_filter filter)
 {
     const struct sbx_stall_frame *frame = &report->stall->frames[frame_index];
-    if (frame->kind == SBX_FRAME_LOGICAL) { /* application code, and known by its id where its name is not */
+    if (location->logical) { /* application code, and known by its id where its name is not */
         return filter > SBX_BLAME_OWN || !sbx_is_runtime_library(location);
     }
     if (frame->kind != SBX_FRAME_CODE) {
@@ -111,6 +111,28 @@ const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint3
     return NULL;
 }
 
+/* In a runtime's library, where nothing of the application is on the stack: what called the part of it that hands work over. NULL: no
+ * runtime has a function there that has a name. */
+static const struct sbx_location *runtime_submitter(const struct sbx_report *report, uint32_t stack)
+{
+    const struct sbx_stall *stall = report->stall;
+    for (uint32_t id = stack <= stall->callstack_count ? stack : 0; id != 0; id = stall->callstacks[id].parent) {
+        uint32_t frame = stall->callstacks[id].frame;
+        const struct sbx_location *location = &report->locations[report->location_begin[frame]];
+        if (location->logical && location->named && !sbx_is_handing_library(location)) {
+            return location;
+        }
+    }
+    return NULL;
+}
+
+static const struct sbx_location *any_submitter(const struct sbx_report *report, uint32_t stack)
+{
+    const struct sbx_location *leaf = sbx_blame_leaf(report, stack);
+    const struct sbx_location *managed = leaf == NULL || !leaf->app ? runtime_submitter(report, stack) : NULL;
+    return managed != NULL ? managed : leaf;
+}
+
 const struct sbx_location *sbx_blame_submitter(const struct sbx_report *report, uint32_t stack)
 {
     const struct sbx_stall *stall = report->stall;
@@ -124,11 +146,11 @@ const struct sbx_location *sbx_blame_submitter(const struct sbx_report *report, 
                 in_loop && (!sbx_blame_hides_callers(report, frame, location) || is_nested_loop(report, id, location));
             if (in_loop && !is_no_answer(location, SBX_BLAME_OWN) &&
                 sbx_blame_counts(report, frame, location, SBX_BLAME_OWN) && !sbx_only_queues(location->function)) {
-                return strcmp(location->function, "main") != 0 ? location : sbx_blame_leaf(report, stack);
+                return strcmp(location->function, "main") != 0 ? location : any_submitter(report, stack);
             }
         }
     }
-    return sbx_blame_leaf(report, stack);
+    return any_submitter(report, stack);
 }
 
 const char *sbx_blame_unnamed_below(const struct sbx_report *report, uint32_t stack,

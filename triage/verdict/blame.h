@@ -30,7 +30,8 @@ bool sbx_blame_hides_callers(const struct sbx_report *report, uint32_t frame, co
 const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint32_t stack);
 
 /* The function that queued a task, by the stack of that moment: as above, but a function that only puts work into queues for others (known_names.h) is passed over
- * where another of the application's called it. */
+ * where another of the application's called it. Where none of the application's is on the stack, but a managed runtime's are: the one that
+ * called the runtime's executors and queues, and not a function of the machine below them. */
 const struct sbx_location *sbx_blame_submitter(const struct sbx_report *report, uint32_t stack);
 
 /* The module in which frames without a name lie nearer to the leaf than `location`, the nearest that has one; NULL: there are

@@ -37,7 +37,8 @@ bool sbx_handover_find(const struct sbx_stall *stall, uint32_t thread, struct sb
         const struct sbx_stall_record *record = &stall->records[self->record_begin + i];
         bool is_for_work = is_placed ? record->kind == SBX_RECORD_IDLE
                                      : record->kind == SBX_RECORD_COND || record->kind == SBX_RECORD_WAIT;
-        if (is_for_work && record->end_ns <= span.begin_ns + length_ns / SHARE_OF_SPAN) {
+        if (is_for_work && record->begin_ns <= span.begin_ns &&
+            record->end_ns <= span.begin_ns + length_ns / SHARE_OF_SPAN) {
             wait = record;
         }
     }

@@ -6,7 +6,7 @@
  *
  *   HO1  of the place to which the thread keeps coming back (SBX_RECORD_IDLE), or, where no such place is known of it and it is not the
  *        main thread, any for a condition, a semaphore, an eventfd or a futex;
- *   HO2  the thread's last such wait that ended before a tenth of the span was over, and not longer before the span than the span is long;
+ *   HO2  the thread's last such wait that began before the span, and ended before a tenth of the span was over, and not longer before the span than the span is long;
  *   HO3  ended by a thread that signalled, posted or woke. */
 #ifndef SBX_HANDOVER_H
 #define SBX_HANDOVER_H

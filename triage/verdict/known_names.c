@@ -205,6 +205,23 @@ bool sbx_is_runtime_library(const struct sbx_location *location)
             begins_with(location->function, "$Proxy."));
 }
 
+bool sbx_is_handing_library(const struct sbx_location *location)
+{
+    static const char *const java[] = {"java.util.concurrent.",   "java.util.Timer",    "java.lang.Thread.",
+                                       "java.lang.Object.notify", "jdk.internal.misc.", NULL};
+    static const char *const python[] = {"/threading.py", "/queue.py", "/concurrent/futures/", NULL};
+    bool is_python = strcmp(location->module, "python") == 0;
+    if (!sbx_is_runtime_library(location)) {
+        return false;
+    }
+    for (int i = 0; is_python && python[i] != NULL; i++) {
+        if (strstr(location->file, python[i]) != NULL) {
+            return true;
+        }
+    }
+    return !is_python && begins_with_one(location->function, java);
+}
+
 enum sbx_cause sbx_cause_of_runtime_wait(const char *function)
 {
     static const char *const sleeps[] = {"java.lang.Thread.sleep", "pg_sleep", NULL};

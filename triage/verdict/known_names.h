@@ -20,6 +20,9 @@ bool sbx_is_base_function(const struct sbx_location *location);
  * author of an application can mend it, and what called it is to blame. `location` is a logical frame's. */
 bool sbx_is_runtime_library(const struct sbx_location *location);
 
+/* Of those, what only hands work to other threads: executors, queues, threads themselves. */
+bool sbx_is_handing_library(const struct sbx_location *location);
+
 /* What a wait in this function of a managed runtime, of the machine below it, or of PostgreSQL is for, where the call that waits does
  * not tell: a condition is what HotSpot makes its monitors and its sleep of, and a poll what PostgreSQL makes its locks of. UNKNOWN: the name says nothing. */
 enum sbx_cause sbx_cause_of_runtime_wait(const char *function);

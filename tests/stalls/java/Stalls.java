@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -423,6 +424,47 @@ public class Stalls {
 
     static void searchPool() throws Exception {
         sink = ONE_WORKER.submit(() -> 1).get();
+    }
+
+    /* Pools whose threads have worked before, and rest. */
+
+    static final ExecutorService PRINTERS = Executors.newFixedThreadPool(1, body -> {
+        Thread thread = new Thread(body, "printer");
+        thread.setDaemon(true);
+        return thread;
+    });
+    static final ForkJoinPool PLANNERS = new ForkJoinPool(1);
+
+    static void renderInvoice() {
+        for (long end = soon(MS); System.nanoTime() < end;) {
+            sink = Math.sqrt(sink + 1);
+        }
+    }
+
+    static void caseExecutor() throws Exception {
+        PRINTERS.submit(() -> 1).get();
+        Thread.sleep(50);
+        printInvoice();
+    }
+
+    static void printInvoice() throws Exception {
+        PRINTERS.submit(Stalls::renderInvoice).get();
+    }
+
+    static void sumDistances() {
+        for (long end = soon(MS); System.nanoTime() < end;) {
+            sink = Math.sqrt(sink + 1);
+        }
+    }
+
+    static void caseForkJoin() throws Exception {
+        PLANNERS.submit(() -> 1).get();
+        Thread.sleep(50);
+        planRoute();
+    }
+
+    static void planRoute() throws Exception {
+        PLANNERS.submit(Stalls::sumDistances).get();
     }
 
     static void caseJoin() throws InterruptedException {

@@ -252,6 +252,32 @@ static void test_the_library_of_node_is_told_by_its_files(void **state)
     assert_string_equal(sbx_collector_of("(garbage collector)"), "V8");
 }
 
+static void test_what_hands_work_to_other_threads_is_known_in_a_runtimes_library(void **state)
+{
+    (void)state;
+    static const struct sbx_location handing[] = {
+        {.function = "java.util.concurrent.locks.LockSupport.unpark", .module = "java", .file = "", .named = true},
+        {.function = "java.util.concurrent.ForkJoinPool.signalWork", .module = "java", .file = "", .named = true},
+        {.function = "jdk.internal.misc.Unsafe.unpark", .module = "java", .file = "", .named = true},
+        {.function = "java.lang.Thread.start", .module = "java", .file = "", .named = true},
+        {.function = "submit", .module = "python", .file = "python3.11/concurrent/futures/thread.py", .named = true},
+        {.function = "put", .module = "python", .file = "python3.11/queue.py", .named = true},
+    };
+    static const struct sbx_location others[] = {
+        {.function = "sun.net.httpserver.ServerImpl$Dispatcher.run", .module = "java", .file = "", .named = true},
+        {.function = "shop.Queue.offer", .module = "java", .file = "", .named = true},
+        {.function = "run_in_executor", .module = "python", .file = "python3.11/asyncio/base_events.py", .named = true},
+        {.function = "put", .module = "python", .file = "shop/queue.py", .named = true},
+        {.function = "put", .module = "lua", .file = "queue.lua", .named = true},
+    };
+    for (size_t i = 0; i < sizeof handing / sizeof *handing; i++) {
+        assert_true(sbx_is_handing_library(&handing[i]));
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_false(sbx_is_handing_library(&others[i]));
+    }
+}
+
 static void test_what_a_condition_of_hotspots_is_for(void **state)
 {
     (void)state;
@@ -293,6 +319,7 @@ int main(void)
         cmocka_unit_test(test_what_comes_with_a_jdk_is_no_answer),
         cmocka_unit_test(test_the_library_of_python_is_told_by_its_files),
         cmocka_unit_test(test_the_library_of_node_is_told_by_its_files),
+        cmocka_unit_test(test_what_hands_work_to_other_threads_is_known_in_a_runtimes_library),
         cmocka_unit_test(test_what_a_condition_of_hotspots_is_for),
     };
     return cmocka_run_group_tests_name("known_names", tests, NULL, NULL);

@@ -321,6 +321,18 @@ static void test_who_woke_a_pools_thread_from_its_wait_for_work_is_named(void **
     assert_non_null(strstr(sbx_scene_evidence(report, "queued_by"), "woken for it by on_folder_opened"));
 }
 
+static void test_where_only_a_runtimes_library_is_on_the_stack_what_called_its_queues_is_named(void **state)
+{
+    (void)state;
+    hand_over(0, SBX_RECORD_IDLE, MS(-1000), 2, SBX_OP_COND_SIGNAL,
+              "sqlite:Unsafe_Unpark < put#python3.11/queue.py:150 < submit#python3.11/concurrent/futures/thread.py:170 "
+              "< run_in_executor#python3.11/asyncio/base_events.py:820 < _run_once#python3.11/asyncio/base_events.py:1",
+              40);
+    const struct sbx_report *report = report_of_rows();
+    assert_string_equal(report->verdict.queued_by.location.function, "run_in_executor");
+    assert_non_null(strstr(sbx_scene_evidence(report, "queued_by"), "woken for it by run_in_executor"));
+}
+
 static void test_a_task_that_is_known_says_more_than_who_woke_the_thread(void **state)
 {
     (void)state;
@@ -334,6 +346,33 @@ static void test_waits_that_are_not_for_this_work_name_nobody(void **state)
     (void)state;
     hand_over(0, SBX_RECORD_IDLE, MS(-2500), 2, SBX_OP_COND_SIGNAL, "on_folder_opened < run", 40); /* long ago */
     hand_over(0, SBX_RECORD_COND, MS(-990), 3, SBX_OP_COND_SIGNAL, "deliver < run", 41);           /* for a result */
+    assert_false(report_of_rows()->verdict.queued_by.is_known);
+}
+
+static void test_a_wait_in_the_middle_of_the_work_was_not_for_it(void **state)
+{
+    (void)state;
+    sbx_scene_destroy(scene);
+    scene = sbx_scene_create(4, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_payload(scene)->trigger->thread = 1;
+    compute(1, "index_photo < handle < start");
+    for (int i = 0; i < 2; i++) { /* the thread that it started says that it is up, 10 ms and 40 ms into the message */
+        add((struct sbx_build_record){.thread = 1,
+                                      .kind = SBX_RECORD_COND,
+                                      .op = SBX_OP_COND_WAIT,
+                                      .begin_us = MS(i == 0 ? -995 : -970),
+                                      .end_us = MS(i == 0 ? -990 : -960),
+                                      .stack = sbx_scene_stack(scene, "create_thread < handle < start"),
+                                      .wait = (uint32_t)(50 + i)});
+        add((struct sbx_build_record){.thread = 2,
+                                      .kind = SBX_RECORD_WAKE,
+                                      .op = SBX_OP_COND_SIGNAL,
+                                      .begin_us = MS(i == 0 ? -990 : -960),
+                                      .end_us = MS(i == 0 ? -990 : -960),
+                                      .stack = sbx_scene_stack(scene, "thread_entry"),
+                                      .peer = 2,
+                                      .wait = (uint32_t)(50 + i)});
+    }
     assert_false(report_of_rows()->verdict.queued_by.is_known);
 }
 
@@ -447,8 +486,10 @@ int main(void)
         SCENE(test_a_wait_for_a_task_of_somebody_else_is_a_wait),
         SCENE(test_who_started_a_thread_is_evidence_and_no_task),
         SCENE(test_who_woke_a_pools_thread_from_its_wait_for_work_is_named),
+        SCENE(test_where_only_a_runtimes_library_is_on_the_stack_what_called_its_queues_is_named),
         SCENE(test_a_task_that_is_known_says_more_than_who_woke_the_thread),
         SCENE(test_waits_that_are_not_for_this_work_name_nobody),
+        SCENE(test_a_wait_in_the_middle_of_the_work_was_not_for_it),
         SCENE(test_the_main_threads_waits_for_conditions_are_not_for_work),
         SCENE(test_an_unlocked_mutex_hands_no_work_over),
         SCENE(test_the_work_of_a_pools_thread_that_is_waited_for_is_followed_to_who_woke_it),
