@@ -71,6 +71,7 @@ static int register_provider(char *why, size_t why_bytes)
         .flags = STALLBOX_PROVIDER_SIGNAL_SAFE,
         .resolve = v8_resolve,
         .walk_at = v8_walk_at,
+        .awaited_by = v8_awaited_by,
     };
     the_v8.builtins_code = (struct js_code){.builtins_begin = (uint64_t)(uintptr_t)the_v8.builtins(),
                                             .builtins_bytes = the_v8.builtins_bytes()};

@@ -60,6 +60,9 @@ enum js_state {
 struct js_layout {
     uint32_t type_shared, type_script, type_scope, type_bytecodes, type_debug, type_array, type_bytes, type_code;
     uint32_t type_stream, type_interpreter;
+    /* of what asynchronous functions are made of; contexts are a range */
+    uint32_t type_function, type_context_first, type_context_last, type_promise, type_reaction, type_capability,
+        type_async_function, type_async_generator, type_request, type_fulfill_job, type_reject_job;
     uint32_t frame_entry, frame_construct_entry, frame_exit, frame_builtin_exit;
     uint32_t bytecodes_first; /* where the bytecodes begin in their object */
     uint32_t

@@ -36,6 +36,9 @@ void *v8_resolve(void);
 size_t v8_walk_at(void *context, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
                   uint32_t *lines, size_t max);
 
+size_t v8_awaited_by(void *context, const struct stallbox_interrupted *interrupted, uint64_t *functions,
+                     uint32_t *lines, size_t max);
+
 /* One function of a frame, as the walk finds them: inlined ones too. */
 struct v8_told {
     struct js_function function;
@@ -46,6 +49,10 @@ struct v8_told {
 /* What a frame runs, leaf first; at most JS_INLINED_MAX. `code` is the isolate's. Returns how many: 0, V8's own or no function. */
 uint32_t v8_functions_of(struct js_pages *pages, uint64_t isolate, const struct js_code *code,
                          const struct js_frame *frame, struct v8_told *told);
+
+/* Its id, which is made at first sight, and the line that runs; 0: not known. `budget`: js_lines.h. */
+void v8_tell(struct js_pages *pages, const struct v8_told *told, uint32_t *budget, uint64_t *id_out,
+             uint32_t *line_out);
 
 /* Where the code of an isolate lies. */
 struct js_code v8_code_of(void *isolate);

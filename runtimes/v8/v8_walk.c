@@ -75,6 +75,15 @@ static uint32_t line_of(struct js_pages *pages, const struct v8_told *told, uint
     return line != 0 ? line : (uint32_t)js_numbers_find(&the_v8.definitions, function->key);
 }
 
+void v8_tell(struct js_pages *pages, const struct v8_told *told, uint32_t *budget, uint64_t *id_out, uint32_t *line_out)
+{
+    *id_out = js_numbers_find(&the_v8.ids, told->function.key);
+    if (*id_out == 0) {
+        *id_out = first_sight(pages, &told->function, budget);
+    }
+    *line_out = line_of(pages, told, budget);
+}
+
 /* ---- the walk ---- */
 
 struct js_code v8_code_of(void *isolate)
@@ -192,11 +201,7 @@ static bool tell_frame(struct list *list, const struct js_frame *frame, struct a
         uint64_t id = 0;
         uint32_t line = 0;
         if (is_wanted(list, list->count)) {
-            id = js_numbers_find(&the_v8.ids, told[i].function.key);
-            if (id == 0) {
-                id = first_sight(list->pages, &told[i].function, &list->budget);
-            }
-            line = line_of(list->pages, &told[i], &list->budget);
+            v8_tell(list->pages, &told[i], &list->budget, &id, &line);
         }
         if (i < ALIKE_FUNCTIONS) {
             alike->ids[i] = id;

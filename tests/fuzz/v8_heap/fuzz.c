@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "fuzz_target.h"
+#include "js_awaits.h"
 #include "js_inlined.h"
 #include "js_lines.h"
 #include "js_positions.h"
@@ -73,6 +74,24 @@ static void read_all(const struct js_layout *layout)
     }
 }
 
+static void follow_awaits(const struct js_layout *layout)
+{
+    struct js_pages pages = {.known = {0}};
+    struct js_awaits awaits;
+    struct js_awaiting awaiting;
+    struct js_jobs jobs = {.at = 8 * 18}, unknown = {.at = 0};
+    uint64_t begin = (uint64_t)(uintptr_t)memory;
+    uint32_t found_count = 0;
+    bool begun = js_awaits_begin(&awaits, layout, &pages, &jobs, begin);
+    while (begun && js_awaits_next(&awaits, &awaiting)) {
+        found_count++;
+    }
+    if (found_count > JS_AWAITS_STEPS) {
+        abort();
+    }
+    (void)js_awaits_begin(&awaits, layout, &pages, &unknown, begin);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct js_layout layout = {.type_shared = 257,
@@ -85,6 +104,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                .type_code = 240,
                                .type_stream = 252,
                                .type_interpreter = 162,
+                               .type_function = 2062,
+                               .type_context_first = 181,
+                               .type_context_last = 190,
+                               .type_promise = 1074,
+                               .type_reaction = 166,
+                               .type_capability = 165,
+                               .type_async_function = 1080,
+                               .type_async_generator = 1081,
+                               .type_request = 150,
+                               .type_fulfill_job = 152,
+                               .type_reject_job = 153,
                                .frame_entry = 1,
                                .frame_construct_entry = 2,
                                .frame_exit = 3,
@@ -109,6 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     }
     for (layout.minor = 2; layout.minor <= 3; layout.minor++) {
         read_all(&layout);
+        follow_awaits(&layout);
     }
     return 0;
 }

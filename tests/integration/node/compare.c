@@ -11,6 +11,7 @@
 
 #include <stallbox/stallbox.h>
 
+#include "js_awaits.h"
 #include "js_inlined.h"
 #include "js_lines.h"
 #include "v8.h"
@@ -132,6 +133,45 @@ static napi_value ours(napi_env env, napi_info info)
         tell(&asked, &kept.descriptions[i]);
     }
     return asked.list;
+}
+
+/* Who awaits what runs here: [name, line, is the id that of file, place and source], the nearest first. */
+static napi_value awaits(napi_env env, napi_info info)
+{
+    (void)info;
+    enum {
+        MOST = 64
+    };
+    static struct js_description descriptions[MOST];
+    static struct js_jobs jobs;
+    uint64_t ids[MOST];
+    uint32_t lines[MOST], known = 0;
+    struct js_pages pages = {.known = {0}};
+    struct js_awaits at;
+    struct js_awaiting awaiting;
+    napi_value list, item;
+    void *isolate = v8_resolve();
+    size_t count = v8_awaited_by(isolate, NULL, ids, lines, MOST);
+    bool begun = js_awaits_begin(&at, &the_v8.layout, &pages, &jobs, (uint64_t)(uintptr_t)isolate);
+    while (begun && known < MOST && js_awaits_next(&at, &awaiting)) { /* nothing of V8 is called meanwhile */
+        struct js_function function;
+        if (js_function_look(&pages, &the_v8.layout, (uint64_t)(uintptr_t)isolate, awaiting.function, &function) ==
+                JS_FUNCTION &&
+            !js_function_describe(&pages, &the_v8.layout, &function, &descriptions[known++])) {
+            descriptions[known - 1].name_bytes = descriptions[known - 1].file_bytes = 0;
+        }
+    }
+    napi_create_array(env, &list);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct js_description *it = &descriptions[i < known ? i : 0];
+        napi_create_array(env, &item);
+        put_text(env, item, 0, it->name, it->name_bytes);
+        put(env, item, 1, (double)(lines[i] & ~STALLBOX_PROVIDER_BORDER));
+        put(env, item, 2,
+            i < known && v8_id_of(it, js_path_prefix_bytes(&the_v8.roots, it->file, it->file_bytes)) == ids[i]);
+        napi_set_element(env, list, i, item);
+    }
+    return list;
 }
 
 /* ---- a storm of signals ---- */
@@ -265,7 +305,7 @@ napi_value napi_register_module_v1(napi_env env, napi_value exports)
     static const struct {
         const char *name;
         napi_function function;
-    } functions[] = {{"ours", ours}, {"storm", make_storm}, {"bench", bench}, {"pairs", pairs}};
+    } functions[] = {{"ours", ours}, {"storm", make_storm}, {"bench", bench}, {"pairs", pairs}, {"awaits", awaits}};
     char why[128];
     napi_value value;
     if (the_v8.provider == NULL && stallbox_runtime_attach(why, sizeof why) <= 0) {

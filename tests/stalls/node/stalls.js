@@ -209,6 +209,24 @@ function serveOrder() {
   });
 }
 
+// Asynchronous functions that await the one that stalls.
+async function resizePhoto() {
+  await fs.promises.readFile(__filename);
+  summarizeOrders();
+}
+
+async function renderThumbnail() {
+  await resizePhoto();
+}
+
+async function renderAlbum() {
+  await Promise.all([fs.promises.readFile(__filename), renderThumbnail()]);
+}
+
+async function showAlbum() {
+  await renderAlbum().finally(() => {});
+}
+
 const work = fs.mkdtempSync(path.join(process.env.STALLS_DISK || os.tmpdir(), 'stalls-node-'));
 const cases = {
   compute: summarizeOrders,
@@ -231,6 +249,7 @@ const cases = {
   method: renderTemplate,
   hash: hashFiles,
   http: serveOrder,
+  awaited: showAlbum,
 };
 
 async function main(name) {
@@ -255,7 +274,7 @@ async function main(name) {
     await fs.promises.readFile(__filename);
     server.close();
   } else {
-    await new Promise((resolve) => setTimeout(() => { ask(); resolve(); }, 20));
+    await new Promise((resolve) => setTimeout(() => { Promise.resolve(ask()).then(resolve); }, 20));
   }
   await new Promise((resolve) => setTimeout(resolve, 50));
   if (name !== 'http') {
