@@ -354,7 +354,28 @@ CASES = {
 }
 
 
-TASKS = {"awaited": show_album, "awaited_sleep": ship_order}
+def apply_feed():
+    busy_until(time.thread_time() + SECONDS)
+    applied.set()
+
+
+def import_feed(loop):
+    time.sleep(0.05)
+    loop.call_soon_threadsafe(apply_feed)
+
+
+applied = threading.Event()
+
+
+async def follow_feed():
+    thread = threading.Thread(target=import_feed, args=(asyncio.get_running_loop(),))
+    thread.start()
+    while not applied.is_set():
+        await asyncio.sleep(0.2)
+    thread.join()
+
+
+TASKS = {"awaited": show_album, "awaited_sleep": ship_order, "threadsafe": follow_feed}
 
 
 async def handle(case):
@@ -382,6 +403,12 @@ async def main():
         for _ in range(30):
             await asyncio.sleep(0.02)
             sum(range(1000))
+        # Threads that work for long, and nobody who waits but coroutines.
+        loop = asyncio.get_running_loop()
+        await asyncio.gather(loop.run_in_executor(executor, render_invoice), asyncio.sleep(0.01))
+        called = asyncio.Event()
+        threading.Thread(target=lambda: (time.sleep(0.6), loop.call_soon_threadsafe(called.set))).start()
+        await called.wait()
     else:
         await handle(sys.argv[1])
     await asyncio.sleep(0.05)
