@@ -288,7 +288,8 @@ window.stallbox = {
                 swatch.style.background = child.getAttribute("fill");
                 legend.append(swatch);
             } else if (child.tagName === "text" && Number(child.getAttribute("font-size")) <= 11.5) {
-                legend.append(child.textContent + " ");
+                const isOfSwatch = legend.lastChild && legend.lastChild.className === "swatch";
+                legend.append(`${isOfSwatch || !legend.lastChild ? "" : " \u00b7 "}${child.textContent} `);
             }
         }
         return legend;

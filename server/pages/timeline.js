@@ -6,11 +6,17 @@
 "use strict";
 (() => {
     const { element } = window.stallbox, get = (name) => window.stallbox.get(name), set = (name, value) => window.stallbox.set(name, value);
-    const LANES = 12, ROW = 26, BAR = 20, AXIS = 34, MESSAGES = 8;
+    const LANES = 12, ROW = 26, BAR = 20, AXIS = 34, MESSAGES = 8, MARGIN = 24; /* of the last time on the axis */
 
     function ms(value) {
         const size = Math.abs(value), sign = value < 0 ? "\u2212" : "";
         return sign + (size >= 1000 ? `${(size / 1000).toFixed(2)} s` : size >= 10 ? `${size.toFixed(1)} ms` : `${size.toFixed(3)} ms`);
+    }
+
+    /* A mark of the axis: as many digits as it has. */
+    function mark(value) {
+        const size = Math.abs(value), sign = value < 0 ? "\u2212" : "";
+        return size >= 1000 ? `${sign}${Number((size / 1000).toFixed(3))} s` : `${sign}${Number(size.toFixed(3))} ms`;
     }
 
     /* ---- what is drawn ---- */
@@ -63,7 +69,7 @@
         const [judgedBegin, judgedEnd] = data.judged_ms;
         const margin = (judgedEnd - judgedBegin) / 12;
         const judged = judgedEnd > judgedBegin ? [Math.max(whole[0], judgedBegin - margin), Math.min(whole[1], judgedEnd + margin)] : whole;
-        let lanes = ordered.slice(0, LANES), range = null, chosen = null, width = 0, labels = 0;
+        let lanes = ordered.slice(0, LANES), range = null, chosen = null, width = 0, labels = 0, right = 0;
 
         const svg = d3.create("svg").attr("tabindex", 0).attr("role", "application").attr("class", "timeline-chart")
             .attr("aria-label", "Timeline. Left and right pan, plus and minus zoom, 0 shows all, J the judged interval; up and down choose a thread, comma and period a stretch of it.");
@@ -92,7 +98,7 @@
         const rowOf = (lane) => ROW + (lane.messages.length > 0 ? MESSAGES + 2 : 0);
         const topOf = (index) => AXIS + lanes.slice(0, index).reduce((sum, lane) => sum + rowOf(lane), 0);
         const barOf = (index) => topOf(index) + (lanes[index].messages.length > 0 ? MESSAGES + 2 : 0);
-        const xOf = () => d3.scaleLinear().domain(range).range([labels, width]);
+        const xOf = () => d3.scaleLinear().domain(range).range([labels, right]);
 
         /* ---- where one looks ---- */
 
@@ -110,7 +116,7 @@
             set("to", isDefault ? "" : text(range[1]));
             /* The zoom's own notion of where it is, for the next drag. */
             const factor = (whole[1] - whole[0]) / (range[1] - range[0]);
-            const base = d3.scaleLinear().domain(whole).range([labels, width]);
+            const base = d3.scaleLinear().domain(whole).range([labels, right]);
             svg.property("__zoom", d3.zoomIdentity.translate(labels - base(range[0]) * factor, 0).scale(factor));
             draw();
         }
@@ -186,7 +192,7 @@
             for (const [begin, end, count, isJudged] of lane.messages) {
                 if (end >= range[0] && begin <= range[1] && x(end) - x(begin) >= 0.5) {
                     group.append("rect").attr("class", isJudged ? "message judged" : "message").attr("x", Math.max(x(begin), labels))
-                        .attr("y", top - MESSAGES - 2).attr("width", Math.max(Math.min(x(end), width) - Math.max(x(begin), labels) - 0.5, 1))
+                        .attr("y", top - MESSAGES - 2).attr("width", Math.max(Math.min(x(end), right) - Math.max(x(begin), labels) - 0.5, 1))
                         .attr("height", MESSAGES).append("title").text(`${count} message${count > 1 ? "s" : ""}, ${ms(end - begin)}`);
                 }
             }
@@ -215,7 +221,7 @@
             if ((from < 0 && to < 0) || Math.max(arrow.from_ms, arrow.to_ms) < range[0] || Math.min(arrow.from_ms, arrow.to_ms) > range[1]) {
                 return;
             }
-            const near = (value) => Math.min(Math.max(x(value), labels), width);
+            const near = (value) => Math.min(Math.max(x(value), labels), right);
             const x2 = near(arrow.to_ms), x1 = from < 0 ? x2 - 12 : near(arrow.from_ms);
             const below = from >= 0 && to >= 0 && from > to;
             const y1 = from < 0 ? barOf(to) - 7 : barOf(from) + BAR / 2;
@@ -226,19 +232,23 @@
             group.append("path").attr("d", `M${x1},${y1}L${x2},${y2}M${x2 - 4},${y2 + (below ? 6 : -6)}L${x2},${y2}L${x2 + 4},${y2 + (below ? 6 : -6)}`)
                 .attr("stroke-dasharray", kind === "held" ? "4 3" : null);
         }
-        function draw() {
+        function measure() {
             width = Math.max(picture.clientWidth, 240);
             labels = width < 600 ? 84 : 150;
+            right = width - MARGIN;
+        }
+        function draw() {
+            measure();
             const x = xOf(), tall = height();
             svg.attr("width", width).attr("height", tall).attr("viewBox", `0 0 ${width} ${tall}`);
             svg.selectAll("*").remove();
-            const clip = (value) => Math.min(Math.max(x(value), labels), width);
+            const clip = (value) => Math.min(Math.max(x(value), labels), right);
             if (judgedEnd > judgedBegin && judgedEnd >= range[0] && judgedBegin <= range[1]) {
                 svg.append("rect").attr("class", "judged-band").attr("x", clip(judgedBegin)).attr("y", AXIS - 6)
                     .attr("width", Math.max(clip(judgedEnd) - clip(judgedBegin), 1)).attr("height", tall - AXIS + 6);
             }
             svg.append("g").attr("class", "axis").attr("transform", `translate(0,${AXIS - 8})`)
-                .call(d3.axisTop(x).ticks(Math.max(2, Math.floor((width - labels) / 110))).tickFormat((value) => ms(value)).tickSizeInner(-(tall - AXIS)));
+                .call(d3.axisTop(x).ticks(Math.max(2, Math.floor((right - labels) / 110))).tickFormat(mark).tickSizeInner(-(tall - AXIS)));
             lanes.forEach((lane, index) => drawLane(lane, index, x));
             if (range[0] <= 0 && range[1] >= 0) {
                 svg.append("line").attr("class", "trigger").attr("x1", x(0)).attr("x2", x(0)).attr("y1", AXIS - 8).attr("y2", tall)
@@ -261,7 +271,7 @@
                 if (!event.sourceEvent || isOwn) {
                     return;
                 }
-                const base = d3.scaleLinear().domain(whole).range([labels, width]);
+                const base = d3.scaleLinear().domain(whole).range([labels, right]);
                 const moved = event.transform.rescaleX(base).domain();
                 isOwn = true;
                 go(moved);
@@ -294,8 +304,7 @@
         }
         function showFirst(to) {
             range = clamp(to);
-            width = Math.max(picture.clientWidth, 240);
-            labels = width < 600 ? 84 : 150;
+            measure();
             go(range);
         }
         restore();
