@@ -499,6 +499,7 @@ const char *sbx_op_name(uint32_t op)
         [SBX_OP_QT_TIMER] = "QTimer",
         [SBX_OP_QT_THREAD_POOL] = "QThreadPool::start",
         [SBX_OP_EVENT_ADD] = "event_add",
+        [SBX_OP_G_DBUS_CALL] = "g_dbus_connection_call",
     };
     return name_at(table, ENTRIES(table), op);
 }

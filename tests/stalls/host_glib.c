@@ -204,11 +204,27 @@ static STALL_FUNCTION void ask_service(int n)
     stall_sink += (uint64_t)(answer != NULL) + (uint64_t)n;
 }
 
+/* The same, and what is slow is what is done with the reply. */
+static STALL_FUNCTION void show_cover(GObject *source, GAsyncResult *result, gpointer unused)
+{
+    GVariant *answer = g_dbus_connection_call_finish(G_DBUS_CONNECTION(source), result, NULL);
+    STALL_COMPUTE_MS(1500);
+    stall_sink += (uint64_t)(answer != NULL) + (uint64_t)(unused != NULL);
+}
+
+static STALL_FUNCTION void ask_for_cover(int n)
+{
+    g_dbus_connection_call(service, NULL, "/org/example", "org.example.Slow", "Ask", NULL, NULL, G_DBUS_CALL_FLAGS_NONE,
+                           5000, NULL, show_cover, NULL);
+    stall_sink += (uint64_t)n;
+}
+
 const struct stall stalls_glib[] = {
     {.name = "glib_mutex", .message = show_album},
     {.name = "glib_queue", .prepare = prepare_thumbnails, .message = await_thumbnail},
     {.name = "glib_sleep", .message = fade_out},
     {.name = "glib_dbus", .prepare = connect_service, .message = ask_service},
+    {.name = "glib_dbus_reply", .prepare = connect_service, .message = ask_for_cover, .messages = 200},
     {.name = "glib_nested_sort", .message = play_nested},
     {.name = NULL},
 };

@@ -91,7 +91,7 @@ static bool is_in_known_queue(const struct sbx_stall *stall, const struct sbx_st
     return task->queue != 0;
 }
 
-/* Does it wait for its turn? Others wait for their time, for a file, or for a thread to begin. */
+/* Does it wait for its turn? Others wait for their time, for a file, for another process, or for a thread to begin. */
 static bool waits_for_turn(const struct sbx_stall *stall, const struct sbx_stall_task *task)
 {
     switch (task->op) {
@@ -100,6 +100,7 @@ static bool waits_for_turn(const struct sbx_stall *stall, const struct sbx_stall
     case SBX_OP_QT_TIMER:
     case SBX_OP_EVENT_ADD:
     case SBX_OP_UV_FS:
+    case SBX_OP_G_DBUS_CALL:
     case SBX_OP_PTHREAD_CREATE:
         return false;
     case SBX_OP_G_SOURCE_ATTACH: /* that of a timed source lies in none */
