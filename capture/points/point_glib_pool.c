@@ -3,7 +3,8 @@
  *
  * A pool's workers call the function that the pool was made with, from inside of GLib, where no slot is passed. So a pool that is
  * made while the points are in gets one of a fixed number of functions of ours, which calls the program's with what it was given. A function of ours serves one
- * pool for good, because workers of a pool that was freed may still be on their way; pools beyond that number are not followed. What the program
+ * pool until that is freed by who waits for its tasks, and else for good, because workers of a pool that was freed may still be on their way; pools beyond that
+ * number are not followed. What the program
  * can see of it is the field `func` of the GThreadPool (docs/LIMITS.md). A queue's items are known by their address, and what a worker does
  * from one pop to the next is the item's task. Where the main thread pops, nobody knows when it is done: the item is told as taken.
  *
@@ -16,7 +17,7 @@
 #include <errno.h>
 
 enum {
-    POOLS = 32
+    POOLS = 64 /* bits of a word */
 };
 
 typedef void pool_function(void *data, void *user_data);
@@ -28,9 +29,9 @@ struct pool {
     void *user_data;
 };
 
-static pool_function *served[POOLS]; /* by number of our function; set once */
-static uint32_t served_count;
-static uint64_t pools[POOLS]; /* the pool that each serves, once something was pushed */
+static pool_function *served[POOLS]; /* by number of our function */
+static uint64_t served_numbers;      /* that are taken: a bit each */
+static uint64_t pools[POOLS];        /* the pool that each serves, once something was pushed */
 
 /* ---- pools ---- */
 
@@ -58,7 +59,11 @@ static void serve(uint32_t number, void *data, void *user_data)
     X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) \
     X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
     X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) \
-    X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31)
+    X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) \
+    X(32) X(33) X(34) X(35) X(36) X(37) X(38) X(39) \
+    X(40) X(41) X(42) X(43) X(44) X(45) X(46) X(47) \
+    X(48) X(49) X(50) X(51) X(52) X(53) X(54) X(55) \
+    X(56) X(57) X(58) X(59) X(60) X(61) X(62) X(63)
 /* clang-format on */
 #define SERVER(n)                                      \
     static void serve_##n(void *data, void *user_data) \
@@ -76,14 +81,27 @@ static pool_function *server_for(pool_function *function)
     if (function == NULL || !sbx_capture_is_open()) {
         return function;
     }
-    uint32_t number = sbx_load_relaxed(&served_count); /* relaxed: the exchange looks again */
+    uint64_t taken = sbx_load_relaxed(&served_numbers); /* relaxed: the exchange looks again */
+    uint32_t number;
     do {
-        if (number >= POOLS) {
+        if (taken == UINT64_MAX) {
             return function;
         }
-    } while (!sbx_cas_acq_rel(&served_count, &number, number + 1)); /* order: acq_rel served_count - one a pool */
+        number = (uint32_t)__builtin_ctzll(~taken);
+        /* order: acq_rel served_numbers - one a pool, and nobody calls by it any more */
+    } while (!sbx_cas_acq_rel(&served_numbers, &taken, taken | UINT64_C(1) << number));
     sbx_store_release(&served[number], function); /* order: release served - before any worker is there */
     return servers[number];
+}
+
+/* The number of our function; POOLS: it is none of ours. */
+static uint32_t number_of(pool_function *function)
+{
+    uint32_t number = 0;
+    while (number < POOLS && servers[number] != function) {
+        number++;
+    }
+    return number;
 }
 
 /* A pool that had its address, and whose end was not seen, is no more. */
@@ -110,15 +128,13 @@ static void *hook_g_thread_pool_new_full(pool_function *function, void *user_dat
 static int (*real_g_thread_pool_push)(struct pool *, void *, void **);
 static int hook_g_thread_pool_push(struct pool *pool, void *data, void **error)
 {
-    for (uint32_t i = 0; pool != NULL && i < POOLS; i++) {
-        if (pool->function == servers[i]) {
-            if (SBX_UNLIKELY(sbx_load_relaxed(&pools[i]) != (uint64_t)(uintptr_t)pool)) { /* relaxed: a number */
-                sbx_store_relaxed(&pools[i], (uint64_t)(uintptr_t)pool);
-            }
-            (void)sbx_task_queued(SBX_GROUP_GLIB, SBX_OP_G_THREAD_POOL_PUSH, (uint64_t)(uintptr_t)pool,
-                                  key_of_item(i, data), 0);
-            break;
+    uint32_t i = pool != NULL ? number_of(pool->function) : POOLS;
+    if (i < POOLS) {
+        if (SBX_UNLIKELY(sbx_load_relaxed(&pools[i]) != (uint64_t)(uintptr_t)pool)) { /* relaxed: a number */
+            sbx_store_relaxed(&pools[i], (uint64_t)(uintptr_t)pool);
         }
+        (void)sbx_task_queued(SBX_GROUP_GLIB, SBX_OP_G_THREAD_POOL_PUSH, (uint64_t)(uintptr_t)pool,
+                              key_of_item(i, data), 0);
     }
     return real_g_thread_pool_push(pool, data, error);
 }
@@ -129,7 +145,11 @@ static void hook_g_thread_pool_free(struct pool *pool, int immediate, int wait)
     if (immediate && pool != NULL) { /* else all of it runs */
         sbx_task_queue_ends((uint64_t)(uintptr_t)pool);
     }
+    uint32_t number = pool != NULL && wait ? number_of(pool->function) : POOLS;
     real_g_thread_pool_free(pool, immediate, wait);
+    if (number < POOLS) { /* its last task is over, and our function has returned */
+        sbx_and_seq_cst(&served_numbers, ~(UINT64_C(1) << number));
+    }
 }
 
 /* ---- how many have an asynchronous queue ---- */

@@ -153,6 +153,51 @@ static void add_up(gpointer number, gpointer sum)
     g_atomic_int_add((gint *)sum, GPOINTER_TO_INT(number));
 }
 
+enum {
+    POOLS_AFTER_ANOTHER = 200 /* more than are followed at a time */
+};
+
+static void take_briefly(gpointer data, gpointer unused)
+{
+    (void)unused;
+    g_atomic_int_inc((gint *)data);
+}
+
+static void take_a_while(gpointer data, gpointer unused)
+{
+    (void)unused;
+    child_pause_ms(3);
+    g_atomic_int_inc((gint *)data);
+}
+
+OWN_PLACE static void push_to_the_last(GThreadPool *pool, gint *count)
+{
+    g_thread_pool_push(pool, count, NULL);
+    KEEP_FRAME();
+}
+
+static void child_makes_pools_one_after_another(void)
+{
+    static gint count;
+    for (int i = 0; i < POOLS_AFTER_ANOTHER; i++) {
+        GThreadPool *pool = g_thread_pool_new(take_briefly, NULL, 1, i % 2, NULL);
+        g_thread_pool_push(pool, &count, NULL);
+        g_thread_pool_free(pool, FALSE, TRUE);
+    }
+    GThreadPool *pool = g_thread_pool_new(take_a_while, NULL, 1, TRUE, NULL);
+    push_to_the_last(pool, &count);
+    g_thread_pool_free(pool, FALSE, TRUE);
+    child_expect(g_atomic_int_get(&count) == POOLS_AFTER_ANOTHER + 1, "each calls its own function");
+}
+
+static void test_a_pool_is_followed_however_many_were_freed_before(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_makes_pools_one_after_another);
+    assert_non_null(task_of_stack(snapshot, (void *)push_to_the_last, SBX_OP_G_THREAD_POOL_PUSH));
+    sbx_snapshot_destroy(snapshot);
+}
+
 static void ask_of_pools(int *answers)
 {
     gint sum = 0;
@@ -533,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_sources_have_the_identity_that_they_always_had),
         cmocka_unit_test(test_nested_loops_timers_and_contexts_do_what_they_always_did),
         cmocka_unit_test(test_pools_and_queues_hand_over_what_was_pushed),
+        cmocka_unit_test(test_a_pool_is_followed_however_many_were_freed_before),
         cmocka_unit_test(test_jumps_and_exceptions_leave_callbacks_as_ever),
         cmocka_unit_test(test_a_source_is_told_with_who_added_it),
         cmocka_unit_test(test_a_source_that_is_dispatched_before_its_number_is_known_is_found_all_the_same),
