@@ -479,7 +479,11 @@ static void close_and_use_again(void)
     child_expect(wait_polled(0) == 0, "all was read");
     write_one();
     child_expect(count_left() == 1, "places are given back");
+#ifdef __GLIBC__ /* musl has no close_range() */
     child_expect(close_range((unsigned)reader, (unsigned)writer, 0) == 0 && count_left() == 0, "a range is closed");
+#else
+    child_expect(close(reader) == 0 && count_left() == 0, "it goes with the descriptor");
+#endif
 }
 
 static void test_a_descriptor_is_followed_until_it_is_closed(void **state)
