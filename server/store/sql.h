@@ -22,10 +22,17 @@ struct sbx_statement {
     const struct sbx_sql_engine *engine;
 };
 
+/* Whose turn a transaction that writes is, where several servers share a database. On one machine there is one writer. */
+enum sbx_sql_turn {
+    SBX_TURN_SUMS, /* of all who write but a payload that comes: one after the other, because sums are read and changed in many statements */
+    SBX_TURN_ALONE,  /* the same, and no payload comes meanwhile */
+    SBX_TURN_INTAKE, /* of the payloads of one application: beside those of others, and beside SBX_TURN_SUMS */
+};
+
 struct sbx_sql_engine {
     void (*close)(struct sbx_sql *sql);
     int (*execute)(struct sbx_sql *sql, const char *text);
-    int (*begin)(struct sbx_sql *sql, bool is_unhurried);
+    int (*begin)(struct sbx_sql *sql, enum sbx_sql_turn turn, uint64_t app, bool is_unhurried);
     int (*commit)(struct sbx_sql *sql);
     void (*roll_back)(struct sbx_sql *sql);
     int64_t (*last_id)(struct sbx_sql *sql);

@@ -22,8 +22,11 @@ enum {
     TYPE_FLOAT8 = 701,
 };
 
-/* All who write in a transaction take turns, as they do on one machine: sums are read and changed in many statements. */
-#define WRITERS_LOCK "SELECT pg_advisory_xact_lock(1396854833)"
+/* Locks of the database, until the transaction ends. Who waits for a payload that comes (INTAKE, which payloads share) has SUMS already, and a payload
+ * waits for no SUMS: nobody waits for one another. */
+#define SUMS_LOCK   "SELECT pg_advisory_xact_lock(1396854833)"
+#define ALONE_LOCK  SUMS_LOCK "; SELECT pg_advisory_xact_lock(1396854835)"
+#define INTAKE_LOCK "SELECT pg_advisory_xact_lock_shared(1396854835); SELECT pg_advisory_xact_lock(1396854836, %d)"
 
 struct connection {
     struct sbx_sql sql;
@@ -125,7 +128,15 @@ static int execute(struct sbx_sql *sql, const char *text)
     return result == 0 ? run(connection, text) : result;
 }
 
-static int begin(struct sbx_sql *sql, bool is_unhurried)
+/* An application's number has 64 bits, and a lock's second one 32: two that share one take turns. */
+static int take_turn(struct connection *connection, enum sbx_sql_turn turn, uint64_t app)
+{
+    char text[sizeof(INTAKE_LOCK) + 16];
+    snprintf(text, sizeof(text), INTAKE_LOCK, (int)(int32_t)(uint32_t)(app ^ app >> 32));
+    return run(connection, turn == SBX_TURN_INTAKE ? text : turn == SBX_TURN_ALONE ? ALONE_LOCK : SUMS_LOCK);
+}
+
+static int begin(struct sbx_sql *sql, enum sbx_sql_turn turn, uint64_t app, bool is_unhurried)
 {
     struct connection *connection = (struct connection *)sql;
     const char *text = is_unhurried ? "BEGIN; SET LOCAL synchronous_commit = off" : "BEGIN";
@@ -136,7 +147,7 @@ static int begin(struct sbx_sql *sql, bool is_unhurried)
         result = run(connection, text);
     connection->is_in_transaction = result == 0;
     if (result == 0)
-        result = run(connection, WRITERS_LOCK);
+        result = take_turn(connection, turn, app);
     if (result < 0 && connection->is_in_transaction) {
         run(connection, "ROLLBACK");
         connection->is_in_transaction = false;

@@ -74,8 +74,9 @@ static void end_unhurried(struct connection *connection)
     connection->is_unhurried = false;
 }
 
-static int begin(struct sbx_sql *sql, bool is_unhurried)
+static int begin(struct sbx_sql *sql, enum sbx_sql_turn turn, uint64_t app, bool is_unhurried)
 {
+    (void)turn, (void)app;
     struct connection *connection = (struct connection *)sql;
     /* Set between transactions only, and set back behind this one: with NORMAL the journal is not synced at a commit. */
     if (is_unhurried)

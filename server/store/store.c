@@ -368,7 +368,9 @@ static int take(struct sbx_store *store, const struct sbx_stall *stall, const vo
                 int64_t received_ms, const char *key, char *owed_out, enum sbx_stored *stored_out)
 {
     sbx_store_handle_lock(&store->writer);
-    int result = sbx_store_handle_begin(&store->writer);
+    /* A stall and its end may come to two servers at the same moment: one of them has to meet the other. */
+    int result = sbx_stall_is_end(stall) ? sbx_store_handle_begin_alone(&store->writer)
+                                         : sbx_store_handle_begin_intake(&store->writer, sbx_stall_tenant(stall));
     if (result == 0) {
         int is_new = result = look(store, stall, envelope, bytes, stored_out);
         if (is_new == 1 && sbx_stall_is_end(stall))

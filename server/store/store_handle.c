@@ -138,12 +138,22 @@ struct sbx_sql *sbx_store_handle_db(const struct sbx_store_handle *handle)
 
 int sbx_store_handle_begin(struct sbx_store_handle *handle)
 {
-    return handle->db->engine->begin(handle->db, false);
+    return handle->db->engine->begin(handle->db, SBX_TURN_SUMS, 0, false);
+}
+
+int sbx_store_handle_begin_alone(struct sbx_store_handle *handle)
+{
+    return handle->db->engine->begin(handle->db, SBX_TURN_ALONE, 0, false);
+}
+
+int sbx_store_handle_begin_intake(struct sbx_store_handle *handle, uint64_t app)
+{
+    return handle->db->engine->begin(handle->db, SBX_TURN_INTAKE, app, false);
 }
 
 int sbx_store_handle_begin_unhurried(struct sbx_store_handle *handle)
 {
-    return handle->db->engine->begin(handle->db, true);
+    return handle->db->engine->begin(handle->db, SBX_TURN_SUMS, 0, true);
 }
 
 int sbx_store_handle_commit(struct sbx_store_handle *handle)

@@ -62,6 +62,10 @@ struct sbx_sql *sbx_store_handle_db(const struct sbx_store_handle *handle);
 
 /* Begin (others do not write until it ends), commit, and roll back when one is open; the lock is held. Returns 0 or -errno. */
 int sbx_store_handle_begin(struct sbx_store_handle *handle);
+/* The same where no payload may come meanwhile, from another server of the database; and for a payload of an application that comes, which reads
+ * and changes no sums (enum sbx_sql_turn). */
+int sbx_store_handle_begin_alone(struct sbx_store_handle *handle);
+int sbx_store_handle_begin_intake(struct sbx_store_handle *handle, uint64_t app);
 /* The same for a transaction that need not be on disk when its commit returns: whatever is committed after it as usual makes it so.
  * The file is whole in any case. */
 int sbx_store_handle_begin_unhurried(struct sbx_store_handle *handle);

@@ -93,7 +93,8 @@ static int remove_batch(struct sbx_store *store, const struct removal *removal, 
     int count = 0;
     sbx_store_handle_stand_back(&store->writer, BATCH_MS); /* as long as a batch takes: half of the time is theirs */
     sbx_store_handle_lock(&store->writer);
-    int result = sbx_store_handle_begin(&store->writer);
+    /* A payload of a machine that is erased is stored before, and goes too, or comes later, and is not kept. */
+    int result = sbx_store_handle_begin_alone(&store->writer);
     if (result == 0) {
         count = remove_some(store, removal, max < SBX_LEAVING_MAX ? max : SBX_LEAVING_MAX, ids);
         result = sbx_store_handle_end(&store->writer, count < 0 ? count : 0);

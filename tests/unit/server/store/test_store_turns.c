@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store_turns.c - servers that share a database: who waits for whom. On one machine there is one writer. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "sql_postgres.h"
+#include "started_server.h"
+#include "store.h"
+#include "store_place.h"
+
+enum {
+    WAIT_S = 120, /* for what does not wait for anybody */
+    APP = 7,
+    OTHER_APP = 8
+};
+#define OTHER_SERVER "SET search_path = stallbox; SET idle_in_transaction_session_timeout = '300s'"
+
+static struct sbx_store *store;
+static struct sbx_sql *other; /* another server's connection, in the middle of a transaction */
+static const uint8_t machine[SBX_ROTATING_ID_BYTES] = {7};
+
+static int set_up(void **state)
+{
+    char why[300] = "";
+    prepare_server(state);
+    if (!store_is_postgres())
+        return 0;
+    const char *place = store_place_of(fixture.data_dir);
+    if (sbx_store_open(place, "1", &store, why, sizeof(why)) != 0 ||
+        sbx_sql_open_postgres(place, OTHER_SERVER, &other, why, sizeof(why)) != 0)
+        fail_msg("%s", why);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    if (store_is_postgres()) {
+        sbx_sql_close(other);
+        sbx_store_close(store);
+    }
+    return remove_server(state);
+}
+
+static void begin_elsewhere(enum sbx_sql_turn turn, uint64_t app)
+{
+    assert_int_equal(other->engine->begin(other, turn, app, false), 0);
+}
+
+static void commit_elsewhere(void)
+{
+    assert_int_equal(other->engine->commit(other), 0);
+}
+
+/* ---- a thread of this server ---- */
+
+struct doing {
+    pthread_t thread;
+    uint8_t name;
+    uint64_t app;
+    bool is_end;
+    int result;
+};
+
+static void *put(void *context)
+{
+    struct doing *doing = context;
+    struct sbx_stall stall = {.payload_id = {doing->name},
+                              .session_id = {1},
+                              .app_build_id = {1},
+                              .app_build_id_bytes = 8,
+                              .app_what = doing->app,
+                              .created_day = 20000,
+                              .sampling = {.weight = 1, .one_in = 1},
+                              .trigger = {.kind = doing->is_end ? SBX_TRIGGER_END : SBX_TRIGGER_ANR}};
+    enum sbx_stored stored;
+    if (doing->is_end) {
+        stall.completes[0] = 200;
+        stall.end.how = SBX_END_ANSWERED;
+    }
+    doing->result = sbx_store_put(store, &stall, "abc", 3, 1000, &stored);
+    return NULL;
+}
+
+static void *erase(void *context)
+{
+    struct doing *doing = context;
+    doing->result = sbx_store_erase(store, machine, 2000, NULL, NULL);
+    return NULL;
+}
+
+static void begin(struct doing *doing, void *(*run)(void *))
+{
+    doing->result = -1;
+    assert_int_equal(pthread_create(&doing->thread, NULL, run, doing), 0);
+}
+
+/* It waits for the transaction elsewhere. */
+static void expect_to_wait(void)
+{
+    for (int i = 0; i < WAIT_S * 100; i++) {
+        if (store_number(fixture.data_dir,
+                         "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") > 0)
+            return;
+        sleep_ms(10);
+    }
+    fail_msg("nobody waits");
+}
+
+static void expect_to_end(struct doing *doing, int result)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += WAIT_S;
+    if (pthread_timedjoin_np(doing->thread, NULL, &until) != 0) {
+        commit_elsewhere();
+        pthread_join(doing->thread, NULL);
+        fail_msg("it waited for the transaction of another server");
+    }
+    assert_int_equal(doing->result, result);
+}
+
+/* ---- */
+
+static void test_a_payload_is_taken_in_while_another_server_writes_sums(void **state)
+{
+    (void)state;
+    if (!store_is_postgres())
+        skip();
+    struct doing doing = {.name = 1, .app = APP};
+    begin_elsewhere(SBX_TURN_SUMS, 0);
+    begin(&doing, put);
+    expect_to_end(&doing, 0);
+    commit_elsewhere();
+}
+
+static void test_payloads_of_two_applications_are_taken_in_side_by_side(void **state)
+{
+    (void)state;
+    if (!store_is_postgres())
+        skip();
+    struct doing same = {.name = 1, .app = APP}, another = {.name = 2, .app = OTHER_APP};
+    begin_elsewhere(SBX_TURN_INTAKE, APP);
+    begin(&another, put);
+    expect_to_end(&another, 0);
+    begin(&same, put);
+    expect_to_wait();
+    commit_elsewhere();
+    expect_to_end(&same, 0);
+}
+
+/* A payload that was looked up before its machine was to be forgotten, and is stored after that. */
+static void test_a_payload_on_its_way_does_not_outlive_the_erasure_of_its_machine(void **state)
+{
+    (void)state;
+    if (!store_is_postgres())
+        skip();
+    struct doing doing = {.name = 0};
+    begin_elsewhere(SBX_TURN_INTAKE, APP);
+    begin(&doing, erase);
+    expect_to_wait();
+    assert_int_equal(
+        sbx_sql_execute(other,
+                        "INSERT INTO snapshot(id, received_ms, created_day, bytes, session, duration_ns,"
+                        " threshold_ms) VALUES('\\x01000000000000000000000000000001', 1000, 20000, 3,"
+                        " '\\x01000000000000000000000000000002', 5, 5); INSERT INTO rotating(seq, id) SELECT seq,"
+                        " '\\x07000000000000000000000000000000' FROM snapshot"),
+        0);
+    commit_elsewhere();
+    expect_to_end(&doing, 1);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM snapshot"), 0);
+}
+
+/* Else neither would meet the other. */
+static void test_the_end_of_a_stall_waits_for_a_stall_that_is_taken_in(void **state)
+{
+    (void)state;
+    if (!store_is_postgres())
+        skip();
+    struct doing doing = {.name = 3, .app = OTHER_APP, .is_end = true};
+    begin_elsewhere(SBX_TURN_INTAKE, APP);
+    begin(&doing, put);
+    expect_to_wait();
+    commit_elsewhere();
+    expect_to_end(&doing, 0);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM stall_end"), 1);
+}
+
+int main(void)
+{
+#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(test_a_payload_is_taken_in_while_another_server_writes_sums),
+        STORE_TEST(test_payloads_of_two_applications_are_taken_in_side_by_side),
+        STORE_TEST(test_a_payload_on_its_way_does_not_outlive_the_erasure_of_its_machine),
+        STORE_TEST(test_the_end_of_a_stall_waits_for_a_stall_that_is_taken_in),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
