@@ -89,6 +89,7 @@ void sbx_store_handle_lock(struct sbx_store_handle *handle)
     atomic_fetch_add(&handle->waiting, 1);
     pthread_mutex_lock(&handle->lock);
     atomic_fetch_sub(&handle->waiting, 1);
+    atomic_fetch_add(&handle->locked, 1);
     if (handle->connection_count == 1)
         return;
     struct sbx_store_connection *connection;
@@ -117,8 +118,14 @@ bool sbx_store_handle_is_wanted(const struct sbx_store_handle *handle)
 
 void sbx_store_handle_stand_back(const struct sbx_store_handle *handle, unsigned max_ms)
 {
+    enum {
+        HAD_MS_MAX = 10000 /* whoever waits may be gone, or stopped */
+    };
     const struct timespec pause = {.tv_nsec = 1000000};
-    for (unsigned ms = 0; ms < max_ms && sbx_store_handle_is_wanted(handle); ms++)
+    unsigned before = atomic_load(&handle->locked);
+    for (unsigned ms = 0; sbx_store_handle_is_wanted(handle) &&
+                          (ms < max_ms || (atomic_load(&handle->locked) == before && ms < HAD_MS_MAX));
+         ms++)
         nanosleep(&pause, NULL);
 }
 

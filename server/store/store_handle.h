@@ -33,6 +33,7 @@ struct sbx_store_handle {
     struct sbx_store_connection connections[SBX_STORE_CONNECTIONS_MAX];
     size_t connection_count;
     _Atomic unsigned waiting; /* threads that are about to lock it */
+    _Atomic unsigned locked;  /* how often it was */
     size_t statement_count;
 };
 
@@ -50,8 +51,9 @@ void sbx_store_handle_lock(struct sbx_store_handle *handle);
 void sbx_store_handle_unlock(struct sbx_store_handle *handle);
 /* Does somebody wait for it now? */
 bool sbx_store_handle_is_wanted(const struct sbx_store_handle *handle);
-/* Let others have it for as long as any wait, for `max_ms` at most. Who locks it again and again leaves them nothing otherwise: a mutex
- * goes to the thread that runs. The handle is not locked. */
+/* Let others have it for as long as any wait, for `max_ms` at most, and where one waits then until one had it. Who locks it again and again
+ * leaves them nothing otherwise: a mutex goes to the thread that runs, and on a busy machine that is not one that waited. The handle is not
+ * locked. */
 void sbx_store_handle_stand_back(const struct sbx_store_handle *handle, unsigned max_ms);
 
 /* The statement, reset and without values. The lock is held. */
