@@ -77,9 +77,8 @@ const size_t sbx_calls_on_our_threads_count = SBX_COUNT_OF(sbx_calls_on_our_thre
 /* For samples of running threads only: a filter that harms these alone ends them, and not the recorder. On the program's
  * threads, and on ours. */
 const uint16_t sbx_calls_for_asking[] = {
-    SYS_timer_create, SYS_timer_settime, SYS_timer_delete,
-    SYS_sigaltstack,  SYS_rt_sigreturn,
-    SYS_rt_sigpending, SYS_rt_sigtimedwait, /* of a call that was cut short: by us alone? */
+    SYS_timer_create, SYS_timer_settime, SYS_timer_delete,    SYS_sigaltstack,
+    SYS_rt_sigreturn, SYS_rt_sigpending, SYS_rt_sigtimedwait, /* of a call that was cut short: by us alone? */
 #ifdef SYS_arch_prctl
     SYS_arch_prctl, /* how large a signal's frame may be */
 #endif

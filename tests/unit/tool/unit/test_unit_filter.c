@@ -27,7 +27,8 @@ static char *expand(const char *set)
          "    fstat fstatfs fsync ftruncate getdents64 getrusage getsockopt getxattr kill lseek mkdirat newfstatat "
          "openat prctl\n"
          "    pread64 prlimit64 pwrite64 readlinkat renameat renameat2 rt_sigaction rt_sigpending rt_sigprocmask\n"
-         "    rt_sigtimedwait rt_tgsigqueueinfo sched_getaffinity sched_getscheduler statx tgkill unlinkat unshare utimensat\n"},
+         "    rt_sigtimedwait rt_tgsigqueueinfo sched_getaffinity sched_getscheduler statx tgkill unlinkat unshare "
+         "utimensat\n"},
         {"@inner", "@inner\n    process_vm_readv\n"},
         {"@endless", "@endless\n    @endless\n"},
     };
