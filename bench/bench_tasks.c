@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_tasks.c - what following a task costs: queued, begun and ended, by GLib, libuv, libevent and Qt, as far as they are here, and by an application that tells of it.
+/* bench_tasks.c - what following a task costs: queued, begun and ended, by GLib, libuv, libevent, io_uring and Qt, as far as they are here, and by an application that tells of it.
  *
  * usage: bench_tasks [--json] [--rounds N]
  * One process, whose points are taken out and put in again from round to round, as in bench_points. What calls back for good what it was made with (a pool, a handle)
@@ -18,6 +18,9 @@
 #endif
 #ifdef HAS_LIBEVENT
 #include <event2/event.h>
+#endif
+#ifdef HAS_URING
+#include <liburing.h>
 #endif
 #ifdef HAS_QT
 #include "programs/qt_post.h"
@@ -45,6 +48,9 @@ static struct objects {
 #ifdef HAS_LIBEVENT
     struct event_base *base;
     struct event *event;
+#endif
+#ifdef HAS_URING
+    struct io_uring ring;
 #endif
 } made[2], *used = &made[0];
 
@@ -186,6 +192,19 @@ static void activate_event_and_run(void)
 }
 #endif
 
+#ifdef HAS_URING
+static void submit_and_take(void)
+{
+    struct io_uring_cqe *completion;
+    io_uring_prep_nop(io_uring_get_sqe(&used->ring));
+    io_uring_submit_and_wait(&used->ring, 1);
+    if (io_uring_peek_cqe(&used->ring, &completion) == 0) {
+        io_uring_cqe_seen(&used->ring, completion);
+        sink++;
+    }
+}
+#endif
+
 static void tell_of_one(void)
 {
     uint64_t id = stallbox_task_queued();
@@ -209,6 +228,9 @@ static const struct {
 #ifdef HAS_LIBEVENT
     {"event_add of a timer + run", add_event_and_run},
     {"event_active + run", activate_event_and_run},
+#endif
+#ifdef HAS_URING
+    {"io_uring_submit_and_wait of a nop", submit_and_take},
 #endif
 #ifdef HAS_QT
     {"QCoreApplication::postEvent + delivered", qt_post_and_deliver},
@@ -235,7 +257,7 @@ int main(int count, char **arguments)
     const uint64_t with = SBX_POINTS_ALL,
                    without = with & ~(SBX_POINT_BIT(SBX_GROUP_TASK) | SBX_POINT_BIT(SBX_GROUP_GLIB) |
                                       SBX_POINT_BIT(SBX_GROUP_UV) | SBX_POINT_BIT(SBX_GROUP_QT) |
-                                      SBX_POINT_BIT(SBX_GROUP_LIBEVENT));
+                                      SBX_POINT_BIT(SBX_GROUP_LIBEVENT) | SBX_POINT_BIT(SBX_GROUP_URING));
     for (int is_with = 0; is_with < 2; is_with++) {
         settings.points = is_with ? with : without;
         if (!bench_control_order(header, &settings)) {
@@ -247,6 +269,12 @@ int main(int count, char **arguments)
 #endif
 #ifdef HAS_LIBEVENT
         make_of_libevent(&made[is_with]);
+#endif
+#ifdef HAS_URING
+        if (io_uring_queue_init(8, &made[is_with].ring, 0) != 0) {
+            fprintf(stderr, "bench_tasks: the kernel refuses io_uring\n");
+            return 1;
+        }
 #endif
     }
 #ifdef HAS_QT

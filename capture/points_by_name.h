@@ -21,7 +21,7 @@ enum {
 /* Groups whose originals lie in a library that may be loaded, and unloaded, at any time. */
 #define SBX_POINTS_THAT_COME_LATE                                                                   \
     (SBX_POINT_BIT(SBX_GROUP_FRAME) | SBX_POINT_BIT(SBX_GROUP_GLIB) | SBX_POINT_BIT(SBX_GROUP_QT) | \
-     SBX_POINT_BIT(SBX_GROUP_UV) | SBX_POINT_BIT(SBX_GROUP_LIBEVENT))
+     SBX_POINT_BIT(SBX_GROUP_UV) | SBX_POINT_BIT(SBX_GROUP_LIBEVENT) | SBX_POINT_BIT(SBX_GROUP_URING))
 
 /* Find the originals of all points. Once; later calls do nothing. */
 void sbx_points_resolve(void);

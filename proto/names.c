@@ -500,6 +500,8 @@ const char *sbx_op_name(uint32_t op)
         [SBX_OP_QT_THREAD_POOL] = "QThreadPool::start",
         [SBX_OP_EVENT_ADD] = "event_add",
         [SBX_OP_G_DBUS_CALL] = "g_dbus_connection_call",
+        [SBX_OP_IO_URING_SUBMIT] = "io_uring_submit",
+        [SBX_OP_IO_URING_WAIT] = "io_uring_wait_cqe",
     };
     return name_at(table, ENTRIES(table), op);
 }
@@ -542,6 +544,7 @@ const char *sbx_point_name(uint32_t group)
         [SBX_GROUP_UV] = "uv",
         [SBX_GROUP_LIBEVENT] = "libevent",
         [SBX_GROUP_SELF_PIPE] = "self_pipe",
+        [SBX_GROUP_URING] = "io_uring",
     };
     return name_at(table, ENTRIES(table), group);
 }

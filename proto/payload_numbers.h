@@ -262,7 +262,9 @@ enum sbx_op {
     SBX_OP_G_ASYNC_QUEUE_PUSH = 203, SBX_OP_PTHREAD_CREATE = 204, SBX_OP_UV_QUEUE_WORK = 205,
     SBX_OP_UV_ASYNC_SEND = 206, SBX_OP_UV_TIMER_START = 207, SBX_OP_UV_FS = 208, SBX_OP_QT_POST_EVENT = 209,
     SBX_OP_EVENT_ACTIVE = 210, SBX_OP_QT_TIMER = 211, SBX_OP_QT_THREAD_POOL = 212,
-    SBX_OP_EVENT_ADD = 213, SBX_OP_G_DBUS_CALL = 214,
+    SBX_OP_EVENT_ADD = 213, SBX_OP_G_DBUS_CALL = 214, SBX_OP_IO_URING_SUBMIT = 215,
+    /* and a wait for what io_uring was asked for */
+    SBX_OP_IO_URING_WAIT = 216,
     SBX_OP_MAX = 224,
     SBX_SCENES = 256 /* of an application, 1 to 255 (Trigger.scene) */
 };
@@ -361,7 +363,8 @@ enum sbx_point_group {
     SBX_GROUP_UV = 32,        /* tasks of libuv */
     SBX_GROUP_LIBEVENT = 33,  /* tasks of libevent: timers, events made active */
     SBX_GROUP_SELF_PIPE = 34, /* tasks of loops that are woken by an eventfd, a pipe or a pair of sockets */
-    SBX_GROUP_COUNT = 35      /* a mask has room for 64 */
+    SBX_GROUP_URING = 35,     /* io_uring by liburing: requests and waits */
+    SBX_GROUP_COUNT = 36      /* a mask has room for 64 */
 };
 
 #define SBX_POINTS_KNOWN (UINT64_MAX >> (64 - SBX_GROUP_COUNT)) /* a mask with every group */

@@ -101,10 +101,11 @@ SBX_NOINLINE static bool begins_without_seat(struct sbx_blocking *call, uint32_t
     return true;
 }
 
-/* What waits for a handler to be called, and cannot be made once more when ours was (sbx_call_was_cut()). */
+/* What waits for a handler to be called, or makes signals itself while it waits, and cannot be made once more when ours was (sbx_call_was_cut()). */
 static inline uint32_t how_of(uint8_t op)
 {
-    return op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND ? SBX_BLOCKING_ALWAYS : SBX_BLOCKING_CALL;
+    return op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND || op == SBX_OP_IO_URING_WAIT ? SBX_BLOCKING_ALWAYS
+                                                                                       : SBX_BLOCKING_CALL;
 }
 
 /* A call that is not recorded, or by a thread that is not registered yet. Returns the thread when it is by now, else NULL. */

@@ -53,7 +53,7 @@ extern const struct sbx_point_list sbx_points_map, sbx_points_open, sbx_points_s
 extern const struct sbx_point_list sbx_points_rwlock, sbx_points_spin, sbx_points_wait, sbx_points_futex,
     sbx_points_shield, sbx_points_sandbox, sbx_points_jump, sbx_points_privileges, sbx_points_signal, sbx_points_thread,
     sbx_points_glib, sbx_points_glib_pool, sbx_points_uv, sbx_points_uv_fs, sbx_points_uv_handle, sbx_points_qt,
-    sbx_points_libevent, sbx_points_qt_pool, sbx_points_self_pipe, sbx_points_gdbus;
+    sbx_points_libevent, sbx_points_qt_pool, sbx_points_self_pipe, sbx_points_gdbus, sbx_points_uring;
 
 /* All of them, for the installer. */
 extern const struct sbx_point_list *const sbx_point_lists[];

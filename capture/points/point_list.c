@@ -10,6 +10,6 @@ const struct sbx_point_list *const sbx_point_lists[] = {
     &sbx_points_futex,     &sbx_points_shield,    &sbx_points_sandbox,   &sbx_points_jump,      &sbx_points_privileges,
     &sbx_points_signal,    &sbx_points_thread,    &sbx_points_glib,      &sbx_points_glib_pool, &sbx_points_uv,
     &sbx_points_uv_fs,     &sbx_points_uv_handle, &sbx_points_qt,        &sbx_points_qt_pool,   &sbx_points_libevent,
-    &sbx_points_gdbus,     &sbx_points_self_pipe,
+    &sbx_points_gdbus,     &sbx_points_self_pipe, &sbx_points_uring,
 };
 const size_t sbx_point_list_count = SBX_COUNT_OF(sbx_point_lists);

@@ -36,7 +36,7 @@ extern const struct stall stalls_cpu[], stalls_lock[], stalls_wait[], stalls_sle
     stalls_process[], stalls_memory[], stalls_contention[], stalls_healthy[], stalls_messages[], stalls_tasks[];
 extern const struct stall stalls_cxx[] __attribute__((weak)), stalls_glib[] __attribute__((weak)),
     stalls_glib_tasks[] __attribute__((weak)), stalls_uv[] __attribute__((weak)), stalls_qt[] __attribute__((weak)),
-    stalls_libevent[] __attribute__((weak)), stalls_inbox[] __attribute__((weak));
+    stalls_libevent[] __attribute__((weak)), stalls_inbox[] __attribute__((weak)), stalls_uring[] __attribute__((weak));
 
 /* The host: call step() in the loop, again after as many milliseconds as it returned, until that is negative. */
 void host_loop(int (*step)(void));

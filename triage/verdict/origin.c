@@ -13,6 +13,7 @@ enum {
     HOPS_MAX = 3,    /* so far back a task is followed from queue to queue */
     FLOOD_TASKS = 8, /* fewer seen tasks say nothing of who queued most of them */
 };
+#define TAKEN_AFTER_NS (INT64_C(5) * 1000 * 1000) /* a request, after the wait for it */
 
 static int64_t end_of(const struct sbx_stall_task *task)
 {
@@ -239,6 +240,50 @@ static void tell_flood(struct sbx_report *report, uint32_t thread, struct sbx_in
                      submitters.tasks, sbx_location_text(most->location, function), by, sbx_op_name(task->op));
 }
 
+/* The request that the thread waited for the completion of: of a wait that goes on the last one that it submitted and that lies there still, else the one
+ * that it took when the wait was over. */
+static const struct sbx_stall_task *request_of(const struct sbx_stall *stall, const struct sbx_wait *wait)
+{
+    const struct sbx_stall_task *found = NULL;
+    for (size_t i = 0; i < stall->task_count; i++) {
+        const struct sbx_stall_task *task = &stall->tasks[i];
+        bool is_it = wait->open ? task->lies && task->from == (int32_t)stall->trigger.thread
+                                : task->runner == (int32_t)stall->trigger.thread && task->begun_ns >= wait->end_ns &&
+                                      task->begun_ns - wait->end_ns < TAKEN_AFTER_NS;
+        if (task->op == SBX_OP_IO_URING_SUBMIT && is_it && task->queued_ns < wait->end_ns &&
+            (found == NULL || task->queued_ns > found->queued_ns)) {
+            found = task;
+        }
+    }
+    return found;
+}
+
+static void tell_request(struct sbx_report *report, const struct sbx_judgement *judgement)
+{
+    struct sbx_verdict *verdict = &report->verdict;
+    const struct sbx_stall_task *task =
+        judgement->class_ == SBX_CLASS_OFF_CPU && judgement->wait.op == SBX_OP_IO_URING_WAIT
+            ? request_of(report->stall, &judgement->wait)
+            : NULL;
+    if (task == NULL) {
+        return;
+    }
+    char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES];
+    const struct sbx_location *location = sbx_blame_submitter(report, task->stack);
+    double since_ns = (double)(judgement->wait.end_ns - task->queued_ns);
+    thread_text(report->stall, task->from, thread);
+    sbx_duration_text(since_ns, lay);
+    sbx_evidence_add(verdict, "queued_by", since_ns / 1e6, "what it %s was submitted by %s on %s %s before (%s)",
+                     judgement->wait.open ? "waits for probably" : "waited for", sbx_location_text(location, function),
+                     thread, lay, sbx_op_name(task->op));
+    if (!verdict->queued_by.is_known) {
+        verdict->queued_by = (struct sbx_queued_by){.is_known = true, .thread = task->from, .lay_ms = since_ns / 1e6};
+        if (location != NULL) {
+            verdict->queued_by.location = *location;
+        }
+    }
+}
+
 void sbx_origin_tell(struct sbx_report *report, const struct sbx_judgement *judgement)
 {
     const struct sbx_stall *stall = report->stall;
@@ -253,6 +298,7 @@ void sbx_origin_tell(struct sbx_report *report, const struct sbx_judgement *judg
     } else {
         tell_flood(report, stall->trigger.thread, span);
     }
+    tell_request(report, judgement);
     if (verdict->culprit_thread < 0 || judgement->class_ != SBX_CLASS_OFF_CPU) {
         return;
     }

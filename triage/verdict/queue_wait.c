@@ -101,6 +101,7 @@ static bool waits_for_turn(const struct sbx_stall *stall, const struct sbx_stall
     case SBX_OP_EVENT_ADD:
     case SBX_OP_UV_FS:
     case SBX_OP_G_DBUS_CALL:
+    case SBX_OP_IO_URING_SUBMIT:
     case SBX_OP_PTHREAD_CREATE:
         return false;
     case SBX_OP_G_SOURCE_ATTACH: /* that of a timed source lies in none */

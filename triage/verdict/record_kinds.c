@@ -101,6 +101,7 @@ uint32_t sbx_kind_of_op(uint32_t op)
         {SBX_OP_SENDMMSG, SBX_OP_GETHOSTBYNAME, SBX_RECORD_SOCKET},
         {SBX_OP_PAUSE, SBX_OP_SIGTIMEDWAIT, SBX_RECORD_SLEEP},
         {SBX_OP_RUNTIME_LOCK, SBX_OP_RUNTIME_LOCK, SBX_RECORD_LOCK},
+        {SBX_OP_IO_URING_WAIT, SBX_OP_IO_URING_WAIT, SBX_RECORD_FILE},
     };
     for (unsigned i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         if (op >= groups[i].first && op <= groups[i].last) {

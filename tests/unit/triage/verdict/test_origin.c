@@ -464,6 +464,37 @@ static void test_halves_of_tasks_that_fit_to_nothing_are_left_out(void **state)
     assert_false(report_of_rows()->verdict.queued_by.is_known);
 }
 
+/* Main waits for the completion of a request until `end_us`; 0: still. */
+static void wait_for_request(int64_t end_us)
+{
+    add((struct sbx_build_record){.thread = 0,
+                                  .kind = SBX_RECORD_FILE,
+                                  .op = SBX_OP_IO_URING_WAIT,
+                                  .begin_us = MS(-990),
+                                  .end_us = end_us,
+                                  .flags = end_us == 0 ? SBX_FLAG_IN_CALL : 0,
+                                  .fd_class = SBX_FD_REGULAR,
+                                  .stack = sbx_scene_stack(scene, "await_block < handle < main")});
+}
+
+static void test_a_wait_for_a_request_names_who_submitted_it(void **state)
+{
+    (void)state;
+    row_count = 0; /* main does not compute */
+    wait_for_request(MS(-5));
+    put_task(0, MS(-5), MS(-4), MS(985), 0, "request_block < handle < main", 7);
+    rows[row_count - 2].op = rows[row_count - 1].op = SBX_OP_IO_URING_SUBMIT;
+    put_task(0, MS(-2), MS(-1), MS(900), 0, "request_other < handle < main", 8); /* taken later */
+    rows[row_count - 2].op = rows[row_count - 1].op = SBX_OP_IO_URING_SUBMIT;
+    rows[row_count - 2].end_us = rows[row_count - 1].begin_us = MS(0) + 1000;
+    rows[row_count - 1].end_us = MS(0) + 2000;
+    const struct sbx_report *report = report_of_rows();
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_IO);
+    assert_string_equal(report->verdict.queued_by.location.function, "request_block");
+    assert_non_null(
+        strstr(sbx_scene_evidence(report, "queued_by"), "what it waited for was submitted by request_block"));
+}
+
 #define SCENE(test) cmocka_unit_test_setup_teardown(test, begin, end_scene)
 
 int main(void)
@@ -475,6 +506,7 @@ int main(void)
         SCENE(test_where_all_only_queue_the_nearest_is_named),
         SCENE(test_the_innermost_of_two_tasks_counts_and_a_short_one_does_not),
         SCENE(test_two_hops_are_followed),
+        SCENE(test_a_wait_for_a_request_names_who_submitted_it),
         SCENE(test_of_many_short_tasks_the_one_who_queued_most_is_named),
         SCENE(test_without_a_task_nothing_is_said),
         SCENE(test_the_work_of_the_holder_is_followed_to_who_queued_it),
