@@ -75,7 +75,7 @@ static int count_tasks(const struct sbx_snapshot *snapshot, uint8_t op, void *fu
     int count = 0;
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *record = &snapshot->records[i];
-        count += record->kind == SBX_RECORD_TASK && record->op == op && passes_through(snapshot, record, function);
+        count += record->kind == SBX_RECORD_TASK && record->op == op && stack_passes(snapshot, record->stack, function);
     }
     return count;
 }

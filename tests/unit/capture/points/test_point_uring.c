@@ -136,9 +136,10 @@ static void test_a_wait_is_measured_and_the_request_is_told_with_who_submitted_i
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *record = &snapshot->records[i];
         waits += record->kind == SBX_RECORD_FILE && record->op == SBX_OP_IO_URING_WAIT &&
-                 passes_through(snapshot, record, (void *)await_here) && record->end_ns - record->begin_ns > 5000000;
+                 stack_passes(snapshot, record->stack, (void *)await_here) &&
+                 record->end_ns - record->begin_ns > 5000000;
         tasks += record->kind == SBX_RECORD_TASK && record->op == SBX_OP_IO_URING_SUBMIT &&
-                 passes_through(snapshot, record, (void *)submit_here);
+                 stack_passes(snapshot, record->stack, (void *)submit_here);
     }
     assert_true(waits >= 3);
     assert_true(tasks >= 1);
