@@ -133,15 +133,18 @@ SBX_SIGNAL_SAFE static void sample(struct sbx_thread *thread, const ucontext_t *
 }
 
 /* Will a handler of the program's run here when ours returns? A signal that waits for the whole process is taken by any thread: so
- * one is taken, and sent to this thread alone. Where that cannot be known it is taken for granted. */
+ * one is taken, and sent to this thread alone. Not a real-time signal: there may be more of its number, and they have an order.
+ * Where it cannot be known it is taken for granted. */
 SBX_SIGNAL_SAFE static bool handles_next(const ucontext_t *interrupted)
 {
     enum {
-        LOOKS = 4 /* another thread may be faster so often */
+        LOOKS = 4, /* another thread may be faster so often */
+        KERNEL_SIGRTMIN = 32,
     };
     const struct {
         int64_t s, ns;
     } at_once = {0, 0};
+    const uint64_t one_of_each = (UINT64_C(1) << (KERNEL_SIGRTMIN - 1)) - 1;
     uint64_t blocked;
     __builtin_memcpy(&blocked, &interrupted->uc_sigmask, sizeof blocked);
     for (int look = 0; look < LOOKS; look++) {
@@ -149,9 +152,10 @@ SBX_SIGNAL_SAFE static bool handles_next(const ucontext_t *interrupted)
         uint64_t pending = UINT64_MAX;
         sbx_raw_syscall(SYS_rt_sigpending, (long)(uintptr_t)&pending, sizeof pending, 0, 0, 0, 0);
         pending &= ~blocked;
-        if (pending == 0) {
-            return false;
+        if ((pending & one_of_each) == 0) {
+            return pending != 0;
         }
+        pending &= one_of_each;
         long number = sbx_raw_syscall(SYS_rt_sigtimedwait, (long)(uintptr_t)&pending, (long)(uintptr_t)&info,
                                       (long)(uintptr_t)&at_once, sizeof pending, 0, 0);
         if (number > 0) {

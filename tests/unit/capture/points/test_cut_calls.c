@@ -306,9 +306,8 @@ static bool can_another_thread_take_it(void)
     return answer;
 }
 
-/* Symptom: poll() ended with EINTR although no handler had run, because a signal of the process was still there when our handler
- * looked, and another thread took it before this one came to it. */
-static void child_looks_while_a_signal_of_the_process_waits(void)
+/* Our handler, as the kernel would call it there. */
+static void handle_as_behind_a_cut_call(void)
 {
     struct {
         void (*handler)(int, siginfo_t *, void *);
@@ -317,10 +316,22 @@ static void child_looks_while_a_signal_of_the_process_waits(void)
         uint64_t mask;
     } now;
     ucontext_t context;
-    sigset_t it;
-    siginfo_t ours, theirs;
-    our_signal = find_our_signal();
+    siginfo_t ours;
     syscall(SYS_rt_sigaction, our_signal, NULL, &now, sizeof now.mask);
+    memset(&ours, 0, sizeof ours);
+    ours.si_code = SI_TIMER;
+    ours.si_value.sival_ptr = (void *)(uintptr_t)sbx_sample_value(FIRST_THREAD, 0x7777);
+    interrupt_behind_a_cut_call(&context);
+    now.handler(our_signal, &ours, &context);
+}
+
+/* Symptom: poll() ended with EINTR although no handler had run, because a signal of the process was still there when our handler
+ * looked, and another thread took it before this one came to it. */
+static void child_looks_while_a_signal_of_the_process_waits(void)
+{
+    sigset_t it;
+    siginfo_t theirs;
+    our_signal = find_our_signal();
     sigemptyset(&it);
     sigaddset(&it, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &it, NULL); /* here and in the other thread: it waits until somebody takes it */
@@ -328,16 +339,46 @@ static void child_looks_while_a_signal_of_the_process_waits(void)
 #ifndef SIGNALS_ARE_THE_EMULATORS
     child_expect(can_another_thread_take_it(), "it waits for the whole process");
 #endif
-    memset(&ours, 0, sizeof ours);
-    ours.si_code = SI_TIMER;
-    ours.si_value.sival_ptr = (void *)(uintptr_t)sbx_sample_value(FIRST_THREAD, 0x7777);
-    interrupt_behind_a_cut_call(&context);
-    now.handler(our_signal, &ours, &context);
+    handle_as_behind_a_cut_call();
     child_expect(!can_another_thread_take_it(), "it is this thread's from now on");
     const struct timespec at_once = {0, 0};
     child_expect(sigtimedwait(&it, &theirs, &at_once) == SIGUSR1, "and was not lost");
     child_expect(theirs.si_code == SI_USER && theirs.si_pid == getpid(), "nor changed");
     child_expect(sigtimedwait(&it, &theirs, &at_once) == -1 && errno == EAGAIN, "nor doubled");
+}
+
+/* Symptom: of real-time signals that waited for a thread the first came last. */
+static void child_looks_while_real_time_signals_wait(void)
+{
+    enum {
+        SENT = 3
+    };
+    const int number = SIGRTMIN + 1;
+    const struct timespec at_once = {0, 0};
+    sigset_t it;
+    siginfo_t theirs;
+    our_signal = find_our_signal();
+    child_expect(our_signal != number, "another one is ours");
+    sigemptyset(&it);
+    sigaddset(&it, number);
+    pthread_sigmask(SIG_BLOCK, &it, NULL);
+    for (int i = 0; i < SENT; i++) {
+        memset(&theirs, 0, sizeof theirs);
+        theirs.si_code = SI_QUEUE;
+        theirs.si_value.sival_int = i;
+        child_expect(syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), number, &theirs) == 0, "it is sent");
+    }
+    handle_as_behind_a_cut_call();
+    for (int i = 0; i < SENT; i++) {
+        child_expect(sigtimedwait(&it, &theirs, &at_once) == number && theirs.si_value.sival_int == i,
+                     "they come in their order");
+    }
+}
+
+static void test_real_time_signals_keep_their_order(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run_recorded(child_looks_while_real_time_signals_wait));
 }
 
 static void test_a_signal_that_ends_a_wait_is_left_to_no_other_thread(void **state)
@@ -352,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_a_wait_that_our_signal_cuts_short_is_made_once_more),
         cmocka_unit_test(test_a_signal_of_the_programs_still_ends_the_wait),
         cmocka_unit_test(test_a_signal_that_ends_a_wait_is_left_to_no_other_thread),
+        cmocka_unit_test(test_real_time_signals_keep_their_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
