@@ -35,15 +35,16 @@ static void find_bases(const struct sbx_redaction_work *work, struct thread_base
         }
         const struct sbx_record *record = &snapshot->records[i];
         struct thread_base *base = &bases[work->ordinal[record->thread]];
-        if (record->kind == SBX_RECORD_HOP) { /* its message is that of who queued it */
+        bool is_hop = record->kind == SBX_RECORD_HOP;
+        if (is_hop) { /* its message is that of who queued it */
             uint32_t peer = sbx_redaction_peer(work, record->peer);
             base = peer != 0 ? &bases[peer - 1] : &nobody;
         }
-        if (!base->has_cpu && record->cpu_ns != 0) {
+        if (!is_hop && !base->has_cpu && record->cpu_ns != 0) {
             base->has_cpu = true;
             base->cpu_ns = record->cpu_ns;
         }
-        if (!base->has_alloc && (record->alloc_count != 0 || record->alloc_bytes != 0)) {
+        if (!is_hop && !base->has_alloc && (record->alloc_count != 0 || record->alloc_bytes != 0)) {
             base->has_alloc = true;
             base->alloc_count = record->alloc_count;
             base->alloc_bytes = record->alloc_bytes;
@@ -139,11 +140,13 @@ static int fill_record(struct sbx_redaction_work *work, const struct sbx_record 
         sbx_redaction_relative_us(work, record->begin_ns < record->end_ns ? record->begin_ns : record->end_ns);
     row->duration_us =
         (uint64_t)(row->end_us - begin_us) < SBX_LONGEST_US ? (uint64_t)(row->end_us - begin_us) : SBX_LONGEST_US;
-    if (record->cpu_ns != 0) {
+    /* A hop was recorded when its task ended, and stands where it began: its counters are of no moment of its own. */
+    bool has_counters = record->kind != SBX_RECORD_HOP;
+    if (has_counters && record->cpu_ns != 0) {
         row->has_cpu = true;
         row->cpu_us = sbx_redaction_us(bounded_difference(record->cpu_ns, base->cpu_ns));
     }
-    if (record->alloc_count != 0 || record->alloc_bytes != 0) {
+    if (has_counters && (record->alloc_count != 0 || record->alloc_bytes != 0)) {
         base->last_count = bounded_difference(record->alloc_count, base->alloc_count);
         base->last_bytes = bounded_difference(record->alloc_bytes, base->alloc_bytes);
     }

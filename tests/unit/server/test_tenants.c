@@ -186,7 +186,7 @@ static void test_settings_are_for_who_may_do_everything_and_have_no_secrets(void
     assert_int_equal(answer.status, 200);
     assert_true(answer_has(&answer, "Retention"));
     assert_true(answer_has(&answer, "90 days"));
-    assert_true(answer_has(&answer, "SQLite"));
+    assert_true(answer_has(&answer, fixture.options.database != NULL ? "PostgreSQL" : "SQLite"));
     assert_true(answer_has(&answer, root.id) && answer_has(&answer, readers[MAIL].id) && answer_has(&answer, "mail"));
     assert_false(answer_has(&answer, root.secret) || answer_has(&answer, readers[MAIL].secret));
     assert_false(answer_has(&answer, fixture.data_dir));

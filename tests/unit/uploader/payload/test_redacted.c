@@ -470,6 +470,36 @@ static void test_a_hop_tells_the_message_of_who_queued_it(void **state)
     close_scene(&it);
 }
 
+/* It is recorded when its task ends, with the counters of the thread that ran it. Symptom: they were taken for the first ones of the thread that
+ * queued it, whose own counters were below zero then, and nobody could read the payload. */
+static void test_a_hop_has_no_counters(void **state)
+{
+    (void)state;
+    struct sbx_recording_builder *builder = sbx_scene_create();
+    struct sbx_record hop = {.kind = SBX_RECORD_HOP,
+                             .op = SBX_OP_TASK,
+                             .begin_ns = SBX_SCENE_TRIGGER_NS - UINT64_C(4000000000),
+                             .end_ns = SBX_SCENE_TRIGGER_NS - UINT64_C(3900000000),
+                             .thread = SBX_SCENE_WORKER,
+                             .peer = builder->threads[SBX_SCENE_MAIN].tid,
+                             .cpu_ns = UINT64_C(1) << 50,
+                             .alloc_count = 1 << 30,
+                             .alloc_bytes = UINT64_C(1) << 40,
+                             .wait = 77};
+    assert_int_not_equal(sbx_recording_put(builder, &hop), 0);
+    struct fixture it = open_scene(builder, 2, SIZE_MAX);
+    unsigned hops = 0, counters = 0;
+    for (size_t i = 0; i < it.redacted->record_count; i++) {
+        const struct sbx_redacted_record *row = &it.redacted->records[i];
+        hops += row->kind == SBX_RECORD_HOP && !row->has_cpu;
+        counters += row->alloc_count > 0;
+        assert_true(row->alloc_count >= 0 && row->alloc_bytes >= 0 && row->cpu_us >= 0);
+    }
+    assert_int_equal(hops, 1);
+    assert_true(counters > 0); /* of others */
+    close_scene(&it);
+}
+
 /* Who started a thread is told as as old as the history: what is older would come after it in time, and be refused by who reads it. */
 static void test_records_of_an_earlier_trigger_are_as_old_as_they_are(void **state)
 {
@@ -504,6 +534,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_hop_tells_the_message_of_who_queued_it),
+        cmocka_unit_test(test_a_hop_has_no_counters),
         cmocka_unit_test(test_main_thread_is_ordinal_zero_and_names_are_indexes),
         cmocka_unit_test(test_hidden_modules_become_one_without_identity),
         cmocka_unit_test(test_stacks_keep_their_frames_in_order),
