@@ -662,6 +662,7 @@ static void test_what_a_child_closes_is_followed_in_its_parent(void **state)
 
 /* ---- libraries whose own points tell better ---- */
 
+#if defined(HAS_UV) || defined(HAS_GLIB)
 static unsigned count_of_write(const struct sbx_snapshot *snapshot)
 {
     unsigned count = 0;
@@ -671,6 +672,7 @@ static unsigned count_of_write(const struct sbx_snapshot *snapshot)
     }
     return count;
 }
+#endif
 
 #ifdef HAS_UV
 static uv_async_t async;
