@@ -670,16 +670,19 @@ static void child_rests_with_a_deadline(void)
     stalling_start(&options);
     uint64_t deadline = stallbox_deadline_begin("far away", 60000), watch = stallbox_watch_open("resting", 500);
     stallbox_watch_rest(watch);
-    stalling_pause_ms(1000); /* the start's own work is over, and it lies down */
-    uint64_t before = wake_ups();
-    struct timespec pause = {2, 0};
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-    uint64_t after = wake_ups();
+    stalling_pause_ms(1000);
+    uint64_t woken = UINT64_MAX;
+    for (int i = 0; i < 10 && woken > 20; i++) { /* on a busy machine the start's own work takes a while */
+        uint64_t before = wake_ups();
+        struct timespec pause = {2, 0};
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        woken = wake_ups() - before;
+    }
     stallbox_deadline_end(deadline);
     stallbox_watch_close(watch);
     stallbox_stop(5000);
     /* Asking costs some itself: reading files wakes the watch thread for a few ticks. Two seconds of ticks are 400. */
-    stalling_expect(after - before <= 20, "a pending deadline costs no ticks");
+    stalling_expect(woken <= 20, "a pending deadline costs no ticks");
 }
 
 static void test_a_pending_deadline_costs_an_idle_application_no_wake_ups(void **state)

@@ -251,14 +251,23 @@ static void test_a_forked_worker_is_recorded_like_its_parent(void **state)
 static void test_stalls_that_the_pace_left_out_are_counted(void **state)
 {
     (void)state;
-    struct tool_result result = RUN("--", own_path, "--body", "stalls_often");
+    enum {
+        TRIES = 5
+    };
+    static struct tool_result result;
     unsigned recorded = 0, left_out = 0;
-    assert_int_equal(result.status, 0);
-    const char *first = strstr(result.err, "stallbox run: "), *second = strstr(result.err, "\nstallbox run: ");
+    const char *first = NULL, *second = NULL;
+    for (int i = 0; i < TRIES && second == NULL;
+         i++) { /* a machine that starves it takes the blame for some of the six */
+        result = RUN("--", own_path, "--body", "stalls_often");
+        assert_int_equal(result.status, 0);
+        first = strstr(result.err, "stallbox run: ");
+        second = strstr(result.err, "\nstallbox run: ");
+    }
     assert_true(first != NULL && second != NULL);
     assert_int_equal(sscanf(first, "stallbox run: %u stall", &recorded), 1);
     assert_int_equal(sscanf(second, "\nstallbox run: %u more stall", &left_out), 1);
-    assert_true(recorded > 0 && left_out > 0); /* six, but for what a machine that starves it takes the blame for */
+    assert_true(recorded > 0 && left_out > 0);
     assert_null(strstr(result.err, "forked children"));
 }
 
