@@ -33,8 +33,13 @@ static void test_a_word_that_the_loader_made_read_only_is_stored_and_is_read_onl
     (void)state;
     uintptr_t *word = word_of_relocated();
     assert_false(sbx_word_is_writable(word));
+#ifdef FILTERS_ARE_NOT_TOLD
+    assert_false(sbx_relro_store(word, 42)); /* there might be one that forbids the call */
+    assert_int_equal(__atomic_load_n(word, __ATOMIC_RELAXED), 0);
+#else
     assert_true(sbx_relro_store(word, 42));
     assert_int_equal(__atomic_load_n(word, __ATOMIC_RELAXED), 42);
+#endif
     assert_false(sbx_word_is_writable(word));
 }
 
