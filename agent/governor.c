@@ -15,8 +15,6 @@
 #include "the_agent.h"
 #include "thread_cost.h"
 
-#define WINDOW_NS UINT64_C(1000000000)
-
 /* CPU times since the process or thread began. */
 struct readings {
     uint64_t process_ns, watch_ns, modules_ns, captures_ns, signals_ns;

@@ -193,13 +193,19 @@ OWN_PLACE static int wait_selected(const int ends[2], bool waits)
 
 /* ---- an epoll loop with an eventfd ---- */
 
+/* A turn of the loop, which `fill` wakes on another thread. Inlined, because a loop polls at one place of its stack. */
+static inline __attribute__((always_inline)) void turn_woken_by(void (*fill)(void))
+{
+    on_another_thread(fill);
+    child_expect(wait_in_set(-1) == 1, "the loop is woken");
+    empty();
+}
+
 OWN_PLACE static void loop_over_eventfd(void)
 {
     make_eventfd();
     for (int turn = 0; turn < TURNS; turn++) {
-        on_another_thread(turn == 0 ? write_early : turn == 4 ? write_here : write_elsewhere);
-        child_expect(wait_in_set(-1) == 1, "the loop is woken");
-        empty();
+        turn_woken_by(turn == 0 ? write_early : turn == 4 ? write_here : write_elsewhere);
         child_pause_ms(3);
     }
     child_expect(wait_in_set(0) == 0, "all was read");
@@ -391,9 +397,7 @@ OWN_PLACE static void loop_whose_handler_polls(void)
 {
     make_eventfd();
     for (int turn = 0; turn < 4 * TURNS; turn++) {
-        on_another_thread(turn == 4 * TURNS - 2 ? write_here : write_elsewhere);
-        child_expect(wait_in_set(-1) == 1, "the loop is woken");
-        empty();
+        turn_woken_by(turn == 4 * TURNS - 2 ? write_here : write_elsewhere);
         if (turn == 4 * TURNS - 2) {
             wait_for_answer();
             child_pause_ms(3);
@@ -420,9 +424,7 @@ static void write_to_descriptors_nobody_polls(void)
     uint64_t one = 1;
     make_eventfd();
     for (int turn = 0; turn < TURNS; turn++) { /* a loop there is */
-        on_another_thread(write_elsewhere);
-        child_expect(wait_in_set(-1) == 1, "the loop is woken");
-        empty();
+        turn_woken_by(write_elsewhere);
     }
     child_expect(wait_in_set(0) == 0, "all was read");
     int other = eventfd(0, EFD_CLOEXEC);
@@ -442,9 +444,7 @@ static void close_and_use_again(void)
 {
     make_eventfd();
     for (int turn = 0; turn < TURNS; turn++) {
-        on_another_thread(write_elsewhere);
-        child_expect(wait_in_set(-1) == 1, "the loop is woken");
-        empty();
+        turn_woken_by(write_elsewhere);
     }
     child_expect(wait_in_set(0) == 0, "all was read");
     write_one();
@@ -499,9 +499,7 @@ static void have_the_points_out_and_in(void)
         if (turn % TURNS == 0) {
             child_set_points(turn == TURNS ? SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_SELF_PIPE) : SBX_POINTS_ALL);
         }
-        on_another_thread(write_here);
-        child_expect(wait_in_set(-1) == 1, "the loop is woken");
-        empty();
+        turn_woken_by(write_here);
         child_pause_ms(3);
     }
     child_expect(wait_in_set(0) == 0, "all was read");
@@ -626,9 +624,7 @@ static void have_a_child(void)
 {
     make_eventfd();
     for (int turn = 0; turn < TURNS; turn++) {
-        on_another_thread(write_elsewhere);
-        child_expect(wait_in_set(-1) == 1, "the loop is woken");
-        empty();
+        turn_woken_by(write_elsewhere);
     }
     child_expect(wait_in_set(0) == 0, "all was read");
     write_one();
