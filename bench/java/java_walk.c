@@ -8,6 +8,7 @@
 #include "provider.c"
 
 #include "rounds.h"
+#include "step_count.h"
 
 enum {
     WALKS = 2000, /* of a round */
@@ -26,6 +27,14 @@ static double time_ours(size_t *depth_out)
         *depth_out = walk_at(resolve(), NULL, 0, functions, lines, FRAMES);
     }
     return (bench_now_ns() - begin) / WALKS;
+}
+
+static void walk_once(void *to)
+{
+    static uint64_t functions[FRAMES];
+    static uint32_t lines[FRAMES];
+    (void)to;
+    (void)walk_at(resolve(), NULL, 0, functions, lines, FRAMES);
 }
 
 static double time_theirs(void)
@@ -63,6 +72,11 @@ JNIEXPORT jint JNICALL Java_JavaWalk_measure(JNIEnv *env, jclass class, jint rou
         const struct bench_line line = {
             .bench = "java", .metric = metric, .unit = "ns", .peer = "JVMTI GetStackTrace", .reach = "value <= 700"};
         bench_print(json, &line, &ours, &theirs);
+        struct bench_series steps = {.count = 0};
+        bench_series_add(&steps, (double)bench_count_steps(walk_once, NULL));
+        (void)snprintf(metric, sizeof metric, "instructions of a walk of %zu %s frames", depth, text);
+        const struct bench_line counted = {.bench = "java", .metric = metric, .unit = "instructions"};
+        bench_print(json, &counted, &steps, NULL);
         (void)fflush(stdout);
     }
     return 0;
