@@ -60,8 +60,9 @@ static uint32_t plain_number(uint64_t address)
     return number;
 }
 
-/* The block of `heap` that holds `pc`, 0 for none. *end_out is where the heap ends. */
-static uint64_t find_block(const struct sbx_vm_layout *layout, uint64_t heap, uint64_t pc, uint64_t *end_out)
+/* The block of `heap` that holds `pc`, 0 for none. *end_out is where the heap ends, *segment_out where its map notes the block. */
+static uint64_t find_block(const struct sbx_vm_layout *layout, uint64_t heap, uint64_t pc, uint64_t *end_out,
+                           uint64_t *segment_out)
 {
     uint64_t memory = heap + layout->heap_memory, segmap = heap + layout->heap_segmap;
     uint64_t low = plain_word(memory + layout->space_low), high = plain_word(memory + layout->space_high);
@@ -79,6 +80,7 @@ static uint64_t find_block(const struct sbx_vm_layout *layout, uint64_t heap, ui
         uint8_t back = hops[segment];
         if (back == 0) {
             *end_out = high;
+            *segment_out = map + segment;
             return low + (segment << log2);
         }
         if (back == SEGMENT_FREE || back > segment) {
@@ -135,13 +137,13 @@ SBX_SIGNAL_SAFE struct sbx_code sbx_code_find(const struct sbx_code_cache *cache
         code.kind = SBX_CODE_ENTRY;
         return code;
     }
-    if (pc - cache->interpreter.low < cache->interpreter.bytes) {
+    if (sbx_code_cache_interprets(cache, pc)) {
         code.kind = SBX_CODE_INTERPRETER;
         return code;
     }
-    uint64_t block = 0, end = 0;
+    uint64_t block = 0, end = 0, segment = 0;
     for (uint32_t i = 0; i < cache->heap_count && block == 0; i++) {
-        block = find_block(layout, cache->heaps[i], pc, &end);
+        block = find_block(layout, cache->heaps[i], pc, &end, &segment);
     }
     uint64_t blob = block + layout->block_bytes;
     if (block == 0 || end - block < layout->block_bytes + 512 ||
@@ -159,6 +161,7 @@ SBX_SIGNAL_SAFE struct sbx_code sbx_code_find(const struct sbx_code_cache *cache
         .bytes = bytes,
         .frame_words = frame_words > FRAME_WORDS_MAX ? 0 : frame_words,
         .blob = blob,
+        .segment = segment,
         .code = begin,
         .frame_is_set = begin + plain_number(blob + layout->blob_frame_complete),
     };

@@ -39,6 +39,7 @@ struct sbx_code {
     uint32_t bytes;        /* of the blob */
     uint32_t frame_words;  /* of a frame, with the return address; 0: told by nothing */
     uint64_t blob;         /* CodeBlob*, in memory that stays mapped */
+    uint64_t segment;      /* where the map of segments says that its block begins there: a byte that is 0 */
     uint64_t code;         /* its instructions begin here */
     uint64_t frame_is_set; /* from here on a frame of it has its full size */
 };
@@ -49,6 +50,11 @@ bool sbx_code_cache_open(struct sbx_code_cache *cache_out, const struct sbx_vm_l
 SBX_SIGNAL_SAFE static inline bool sbx_code_cache_holds(const struct sbx_code_cache *cache, uint64_t pc)
 {
     return pc - cache->low < cache->bytes;
+}
+
+SBX_SIGNAL_SAFE static inline bool sbx_code_cache_interprets(const struct sbx_code_cache *cache, uint64_t pc)
+{
+    return pc - cache->interpreter.low < cache->interpreter.bytes;
 }
 
 /* What holds `pc`. SBX_CODE_NONE when nothing does, or what does makes no sense. */

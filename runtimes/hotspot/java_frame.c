@@ -20,7 +20,11 @@ static bool go_to(const struct sbx_java_stack *stack, struct sbx_java_frame *fra
     if (sp <= frame->sp || sp > stack->high || (sp & 7) != 0 || pc < 4096) {
         return false;
     }
-    *frame = (struct sbx_java_frame){.pc = pc, .sp = sp, .fp = fp, .has_fp = has_fp};
+    frame->pc = pc;
+    frame->sp = sp;
+    frame->fp = fp;
+    frame->has_fp = has_fp;
+    frame->is_exact = frame->may_call_native = frame->has_registers = false;
     return true;
 }
 
@@ -69,25 +73,34 @@ static int32_t bytecode_index(const struct sbx_method_glance *method, uint64_t s
     return saved - method->code < method->code_bytes ? (int32_t)(saved - method->code) : 0;
 }
 
+/* Words of an interpreted frame, from its lowest to its pc: all on the stack? */
+static bool is_interpreted_frame(const struct sbx_vm_layout *layout, const struct sbx_java_stack *stack, uint64_t fp)
+{
+    int32_t lowest = layout->frame_bytecode_slot < layout->frame_method_slot ? layout->frame_bytecode_slot
+                                                                             : layout->frame_method_slot;
+    lowest = layout->frame_sender_sp_slot < lowest ? layout->frame_sender_sp_slot : lowest;
+    uint64_t low = fp + (uint64_t)((int64_t)lowest * 8);
+    return (fp & 7) == 0 && low <= fp && low >= stack->low && fp < stack->high && stack->high - fp >= FRAME_CALLER_SP;
+}
+
 /* An interpreted frame at rbp. */
 static bool read_interpreted(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
                              struct sbx_java_frame *frame, struct sbx_java_found *found)
 {
     const struct sbx_vm_layout *layout = &vm->layout;
-    uint64_t pc = 0, fp = 0, sp = 0, address = 0, bytecode = 0;
     struct sbx_method_glance method;
-    if (!frame->has_fp || frame->fp < frame->sp || !sbx_java_stack_word(stack, frame->fp, &fp) ||
-        !sbx_java_stack_word(stack, frame->fp + FRAME_PC, &pc) ||
-        !sbx_java_stack_word(stack, frame->fp + (uint64_t)((int64_t)layout->frame_sender_sp_slot * 8), &sp) ||
-        !sbx_java_stack_word(stack, frame->fp + (uint64_t)((int64_t)layout->frame_method_slot * 8), &address) ||
-        !sbx_java_stack_word(stack, frame->fp + (uint64_t)((int64_t)layout->frame_bytecode_slot * 8), &bytecode)) {
+    if (!frame->has_fp || frame->fp < frame->sp || !is_interpreted_frame(layout, stack, frame->fp)) {
         return false;
     }
+    const uint64_t *words = (const uint64_t *)(uintptr_t)(frame->fp + (uint64_t)stack->delta);
+    uint64_t fp = words[0], pc = words[1], sp = words[layout->frame_sender_sp_slot],
+             address = words[layout->frame_method_slot], bytecode = words[layout->frame_bytecode_slot];
     if (sp < frame->fp + FRAME_CALLER_SP || !sbx_code_cache_holds(&vm->code, pc) ||
-        !sbx_method_look(&method, layout, address)) {
+        !sbx_method_look(&method, layout, address, stack->pages)) {
         return false;
     }
     found->method = address;
+    found->key = method.key;
     found->bci = bytecode_index(&method, bytecode, frame->bytecode, frame->has_registers);
     return go_to(stack, frame, pc, sp, fp, true);
 }
@@ -99,10 +112,11 @@ static bool read_entered(const struct sbx_java_vm *vm, const struct sbx_java_sta
     uint64_t pc = 0;
     struct sbx_method_glance method;
     if (!frame->has_registers || !sbx_java_stack_word(stack, frame->sp, &pc) || !sbx_code_cache_holds(&vm->code, pc) ||
-        !sbx_method_look(&method, &vm->layout, frame->method)) {
+        !sbx_method_look(&method, &vm->layout, frame->method, stack->pages)) {
         return false;
     }
     found->method = frame->method;
+    found->key = method.key;
     found->bci = method.code_bytes == 0 ? -1 : 0;
     uint64_t sp = frame->bytecode;
     return go_to(stack, frame, pc, sp > frame->sp && sp <= stack->high ? sp : frame->sp + 8, frame->fp, frame->has_fp);
@@ -166,10 +180,15 @@ static enum sbx_java_step step_compiled(const struct sbx_java_vm *vm, const stru
 {
     found->method = blob_word(code, vm->layout.method_of_code);
     found->bci = -1;
+    bool may_keep = vm->sites != NULL && !frame->is_exact && !frame->may_call_native;
     if (code->kind == SBX_CODE_WRAPPER) {
+        found->site = may_keep ? sbx_call_site_of(code, &vm->layout, frame->pc) : found->site;
         return leave_compiled(vm, stack, code, frame) ? SBX_JAVA_NATIVE : SBX_JAVA_BAD_FRAME;
     }
     uint64_t pc = frame->is_exact ? frame->pc : original_pc(vm, stack, code, frame);
+    if (may_keep && pc == frame->pc) {
+        found->site = sbx_call_site_of(code, &vm->layout, pc);
+    }
     enum sbx_scopes_at at = sbx_scopes_find(&found->scopes, &vm->layout, code, pc);
     /* A caller was left by a call, and each call is described: what is not has never returned to this address. */
     if (!frame->is_exact && !frame->may_call_native && at != SBX_SCOPES_EXACT) {
@@ -179,6 +198,12 @@ static enum sbx_java_step step_compiled(const struct sbx_java_vm *vm, const stru
         found->scopes.next = 0;
     }
     return leave_compiled(vm, stack, code, frame) ? SBX_JAVA_COMPILED : SBX_JAVA_BAD_FRAME;
+}
+
+SBX_SIGNAL_SAFE bool sbx_java_frame_leave(const struct sbx_java_stack *stack, struct sbx_java_frame *frame,
+                                          uint32_t words)
+{
+    return go_by_size(stack, frame, words, true);
 }
 
 /* ---- stubs ---- */
@@ -212,8 +237,13 @@ static enum sbx_java_step step_stub(const struct sbx_java_vm *vm, const struct s
 SBX_SIGNAL_SAFE enum sbx_java_step sbx_java_frame_step(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
                                                        struct sbx_java_frame *frame, struct sbx_java_found *found_out)
 {
+    found_out->method = found_out->key = 0;
+    found_out->bci = -1;
+    found_out->site.compile_id = 0;
+    if (sbx_code_cache_interprets(&vm->code, frame->pc)) {
+        return step_interpreted(vm, stack, frame, found_out);
+    }
     struct sbx_code code = sbx_code_find(&vm->code, &vm->layout, frame->pc);
-    *found_out = (struct sbx_java_found){.bci = -1};
     switch (code.kind) {
     case SBX_CODE_INTERPRETER:
         return step_interpreted(vm, stack, frame, found_out);

@@ -11,6 +11,7 @@
 #ifndef SBX_JAVA_FRAME_H
 #define SBX_JAVA_FRAME_H
 
+#include "call_sites.h"
 #include "code_cache.h"
 #include "compiled_scopes.h"
 #include "method.h"
@@ -19,12 +20,14 @@
 struct sbx_java_vm {
     struct sbx_vm_layout layout;
     struct sbx_code_cache code;
+    struct sbx_call_sites *sites; /* what earlier walks found; NULL: each frame is described anew */
 };
 
 /* The stack that is walked: [low, high), each word at its address + delta. */
 struct sbx_java_stack {
     uint64_t low, high;
     int64_t delta;
+    struct sbx_vm_pages *pages; /* what the walk knows of other memory; NULL: nothing */
 };
 
 struct sbx_java_frame {
@@ -49,13 +52,19 @@ enum sbx_java_step {
 
 struct sbx_java_found {
     uint64_t method;
-    int32_t bci; /* -1: none */
+    uint64_t key; /* of the method, where it was looked at (sbx_method_look()); else 0 */
+    int32_t bci;  /* -1: none */
     struct sbx_scopes scopes;
+    struct sbx_call_site site; /* compile_id 0: this is no place that can be kept */
 };
 
 /* What runs in *frame, which becomes its caller's. The caller's sp is always above. On the last three *frame keeps what it was. */
 SBX_SIGNAL_SAFE enum sbx_java_step sbx_java_frame_step(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
                                                        struct sbx_java_frame *frame, struct sbx_java_found *found_out);
+
+/* Leave a frame of `words`, whose place is known: *frame becomes its caller's. False: it cannot, and *frame keeps what it was. */
+SBX_SIGNAL_SAFE bool sbx_java_frame_leave(const struct sbx_java_stack *stack, struct sbx_java_frame *frame,
+                                          uint32_t words);
 
 SBX_SIGNAL_SAFE static inline bool sbx_java_stack_word(const struct sbx_java_stack *stack, uint64_t address,
                                                        uint64_t *word_out)

@@ -4,6 +4,8 @@
  * A frame is told to the visitor when the one after it has been found, because only then it is known whether native code called it. */
 #include "java_stack.h"
 
+#include <string.h>
+
 enum {
     FRAMES_MAX = 4096,  /* generated frames that a walk passes */
     SCOPES_MAX = 64,    /* methods that one frame can have inlined into each other */
@@ -14,26 +16,76 @@ struct walk {
     const struct sbx_java_vm *vm;
     uint64_t thread;
     struct sbx_java_stack stack;
+    struct sbx_vm_pages pages;
     struct sbx_java_call held; /* the last frame, not told yet */
     bool has_held, is_cut;
     sbx_java_visit visit;
     void *to;
+    bool has_site;             /* the last frame's place can be kept: its methods get their names as they are told */
+    uint32_t named;            /* how many have theirs */
+    struct sbx_call_site site; /* valid with has_site alone */
 };
+
+/* The method that was just told is the next of the place at hand. */
+static void name_next(struct walk *walk)
+{
+    const struct sbx_java_call *held = &walk->held;
+    if (!held->has_name) {
+        walk->has_site = false;
+        return;
+    }
+    walk->site.methods[walk->named++] =
+        (struct sbx_site_method){.method = held->method, .id = held->id, .bci = held->bci, .line = held->line};
+    if (walk->named == walk->site.count) {
+        sbx_call_site_put(walk->vm->sites, &walk->site);
+        walk->has_site = false;
+    }
+}
 
 static void tell_held(struct walk *walk, bool is_border)
 {
     if (walk->has_held && !walk->is_cut) {
         walk->held.is_border = is_border;
         walk->is_cut = !walk->visit(walk->to, &walk->held);
+        if (walk->has_site) {
+            name_next(walk);
+        }
     }
     walk->has_held = false;
 }
 
-static void add(struct walk *walk, uint64_t method, int32_t bci)
+static void add(struct walk *walk, uint64_t method, uint64_t key, int32_t bci)
 {
     tell_held(walk, false);
-    walk->held = (struct sbx_java_call){.method = method, .bci = bci};
+    walk->held = (struct sbx_java_call){.method = method, .bci = bci, .key = key};
     walk->has_held = true;
+}
+
+/* The frame at hand is at this place, if it is one, with so many methods; those before are told. */
+static void begin_site(struct walk *walk, const struct sbx_call_site *site, uint32_t count)
+{
+    tell_held(walk, false);
+    walk->has_site = count != 0 && count <= SBX_SITE_METHODS;
+    if (walk->has_site) {
+        walk->site = *site;
+        walk->site.count = count;
+        walk->named = 0;
+    }
+}
+
+/* How many methods a frame has; 0: that is not told to the end. */
+static uint32_t count_scopes(const struct sbx_vm_layout *layout, struct sbx_scopes scopes)
+{
+    uint64_t method = 0;
+    int32_t bci = 0;
+    uint32_t count = 0;
+    while (scopes.next != 0 && count < SCOPES_MAX) {
+        if (!sbx_scopes_next(&scopes, layout, &method, &bci)) {
+            return 0;
+        }
+        count++;
+    }
+    return scopes.next == 0 ? count : 0;
 }
 
 static void add_scopes(struct walk *walk, struct sbx_java_found *found)
@@ -41,21 +93,44 @@ static void add_scopes(struct walk *walk, struct sbx_java_found *found)
     uint64_t method = 0;
     int32_t bci = 0;
     if (found->scopes.next == 0) { /* the method is known, where in it not */
-        add(walk, found->method, 0);
+        add(walk, found->method, 0, 0);
         return;
     }
+    if (found->site.compile_id != 0) {
+        begin_site(walk, &found->site, count_scopes(&walk->vm->layout, found->scopes));
+    }
     for (uint32_t i = 0; i < SCOPES_MAX && sbx_scopes_next(&found->scopes, &walk->vm->layout, &method, &bci); i++) {
-        add(walk, method, bci < 0 ? 0 : bci);
+        add(walk, method, 0, bci < 0 ? 0 : bci);
     }
 }
 
+/* A frame at a place that an earlier walk has put. False: there is none. */
+static bool pass_known(struct walk *walk, struct sbx_java_frame *frame, struct sbx_call_site *site)
+{
+    if (walk->vm->sites == NULL || sbx_code_cache_interprets(&walk->vm->code, frame->pc) || frame->is_exact ||
+        frame->may_call_native || !sbx_call_site_find(walk->vm->sites, &walk->vm->layout, frame->pc, site) ||
+        !sbx_java_frame_leave(&walk->stack, frame, site->frame_words)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < site->count; i++) {
+        const struct sbx_site_method *it = &site->methods[i];
+        tell_held(walk, false);
+        walk->held = (struct sbx_java_call){
+            .method = it->method, .bci = it->bci, .has_name = true, .line = it->line, .id = it->id};
+        walk->has_held = true;
+    }
+    return true;
+}
+
+/* Of the calling thread's own JavaThread, which is there as long as the thread asks, and of its stack. */
 static uint64_t word_of(uint64_t address)
 {
     uint64_t word = 0;
-    return sbx_vm_word(address, &word) ? word : 0;
+    memcpy(&word, (const void *)(uintptr_t)address, sizeof word);
+    return word;
 }
 
-/* The frame that an anchor leads to. False: none. */
+/* The frame that an anchor leads to, of the thread or of a wrapper (is_wrapper()). False: none. */
 static bool read_anchor(const struct walk *walk, uint64_t anchor, struct sbx_java_frame *frame_out)
 {
     const struct sbx_vm_layout *layout = &walk->vm->layout;
@@ -78,10 +153,11 @@ static bool read_anchor(const struct walk *walk, uint64_t anchor, struct sbx_jav
 static bool is_wrapper(const struct walk *walk, uint64_t at)
 {
     const struct sbx_vm_layout *layout = &walk->vm->layout;
-    uint64_t anchor = at + layout->wrapper_anchor, owner = 0, sp = 0, pc = 0;
+    uint64_t anchor = at + layout->wrapper_anchor, owner = 0, sp = 0, pc = 0, fp = 0;
     if (!sbx_java_stack_word(&walk->stack, at, &owner) || owner != walk->thread ||
         !sbx_java_stack_word(&walk->stack, anchor + layout->anchor_sp, &sp) ||
-        !sbx_java_stack_word(&walk->stack, anchor + layout->anchor_pc, &pc)) {
+        !sbx_java_stack_word(&walk->stack, anchor + layout->anchor_pc, &pc) ||
+        !sbx_java_stack_word(&walk->stack, anchor + layout->anchor_fp, &fp)) {
         return false;
     }
     return sp == 0 ? pc == 0
@@ -92,14 +168,23 @@ static bool is_wrapper(const struct walk *walk, uint64_t at)
 static enum sbx_java_walk_end walk_from(struct walk *walk, struct sbx_java_frame frame)
 {
     const struct sbx_java_vm *vm = walk->vm;
+    struct sbx_java_found found;
     for (uint32_t i = 0; i < FRAMES_MAX; i++) {
-        struct sbx_java_found found;
         uint64_t fp = frame.fp, wrapper = 0;
+        if (pass_known(walk, &frame, &found.site)) {
+            if (walk->is_cut) {
+                return SBX_WALK_CUT;
+            }
+            continue;
+        }
         enum sbx_java_step step = sbx_java_frame_step(vm, &walk->stack, &frame, &found);
         switch (step) {
         case SBX_JAVA_INTERPRETED:
         case SBX_JAVA_NATIVE:
-            add(walk, found.method, found.bci);
+            if (found.site.compile_id != 0) {
+                begin_site(walk, &found.site, 1);
+            }
+            add(walk, found.method, found.key, found.bci);
             break;
         case SBX_JAVA_COMPILED:
             add_scopes(walk, &found);
@@ -179,11 +264,9 @@ static bool find_begin(const struct walk *walk, uint64_t thread, const struct sb
                        struct sbx_java_frame *frame_out)
 {
     const struct sbx_vm_layout *layout = &walk->vm->layout;
-    uint32_t state = 0;
-    if (!sbx_vm_number(thread + layout->thread_state, 4, &state)) {
-        return false;
-    }
-    if ((int32_t)state != layout->state_in_java) {
+    int32_t state = 0;
+    memcpy(&state, (const void *)(uintptr_t)(thread + layout->thread_state), sizeof state);
+    if (state != layout->state_in_java) {
         return read_anchor(walk, thread + layout->thread_anchor, frame_out);
     }
     if (sbx_code_cache_holds(&walk->vm->code, begin->pc)) {
@@ -205,8 +288,14 @@ SBX_SIGNAL_SAFE enum sbx_java_walk_end sbx_java_walk(const struct sbx_java_vm *v
 {
     uint64_t base = word_of(thread + vm->layout.thread_stack_base),
              size = word_of(thread + vm->layout.thread_stack_size);
-    struct walk walk = {
-        .vm = vm, .thread = thread, .stack = {.low = begin->sp, .high = base}, .visit = visit, .to = to};
+    struct walk walk; /* not zeroed: the place is written before it is read */
+    walk.vm = vm;
+    walk.thread = thread;
+    walk.pages = (struct sbx_vm_pages){.known = {0}};
+    walk.stack = (struct sbx_java_stack){.low = begin->sp, .high = base, .pages = &walk.pages};
+    walk.has_held = walk.is_cut = walk.has_site = false;
+    walk.visit = visit;
+    walk.to = to;
     struct sbx_java_frame frame;
     if (begin->sp >= base || base - begin->sp > size) {
         return SBX_WALK_STACK;

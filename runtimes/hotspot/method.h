@@ -31,9 +31,9 @@ struct sbx_method_glance {
     uint64_t key; /* never 0; another one when another method comes to lie at the address, or the class is redefined */
 };
 
-/* False: what lies there is no method. */
+/* False: what lies there is no method. `pages`: NULL, or what the walk knows of memory. */
 SBX_SIGNAL_SAFE bool sbx_method_look(struct sbx_method_glance *glance_out, const struct sbx_vm_layout *layout,
-                                     uint64_t address);
+                                     uint64_t address, struct sbx_vm_pages *pages);
 
 /* The line of a bytecode; 0 where there is none to be told: a native method, a class compiled without. */
 SBX_SIGNAL_SAFE uint32_t sbx_method_line(const struct sbx_method *method, const struct sbx_vm_layout *layout,

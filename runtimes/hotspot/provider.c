@@ -17,6 +17,7 @@
 static struct sbx_java_vm the_vm;
 static struct sbx_java_threads the_threads;
 static struct sbx_name_cache the_ids, the_lines;
+static struct sbx_call_sites the_sites;
 static struct stallbox_provider *the_provider;
 
 /* ---- the door to memory ---- */
@@ -45,11 +46,12 @@ SBX_SIGNAL_SAFE static bool load_words(uint64_t address, uint64_t *words_out, ui
 
 /* ---- names ---- */
 
-/* A method that was not seen before: its name goes to the map now, because classes die. 0: it is none. */
-SBX_SIGNAL_SAFE static __attribute__((noinline)) uint64_t first_sight(uint64_t address, uint64_t key)
+/* A method that was not seen before: its name goes to the map now, because classes die. 0: it is none. *is_told_out: it is there. */
+SBX_SIGNAL_SAFE static __attribute__((noinline)) uint64_t first_sight(uint64_t address, uint64_t key, bool *is_told_out)
 {
     struct sbx_method method;
     struct sbx_java_name name;
+    *is_told_out = false;
     if (!sbx_method_read(&method, &the_vm.layout, address)) {
         return 0;
     }
@@ -57,6 +59,7 @@ SBX_SIGNAL_SAFE static __attribute__((noinline)) uint64_t first_sight(uint64_t a
     if (stallbox_provider_tell_name(the_provider, name.id, name.line, name.file, name.file_bytes, name.function,
                                     name.function_bytes) != 0) {
         sbx_name_cache_put(&the_ids, key, name.id);
+        *is_told_out = true;
     }
     return name.id;
 }
@@ -85,24 +88,34 @@ struct list {
     size_t count; /* frames so far, those not wanted too */
 };
 
-SBX_SIGNAL_SAFE static bool add_frame(void *to, const struct sbx_java_call *call)
+/* Of a frame that no earlier walk has named. */
+SBX_SIGNAL_SAFE static void name_call(struct sbx_java_call *call)
+{
+    struct sbx_method_glance method = {.key = call->key};
+    call->id = 0;
+    call->line = 0;
+    if (method.key == 0 && !sbx_method_look(&method, &the_vm.layout, call->method, NULL)) {
+        return;
+    }
+    call->has_name = true;
+    if (SBX_UNLIKELY(!sbx_name_cache_find(&the_ids, method.key, &call->id))) {
+        call->id = first_sight(call->method, method.key, &call->has_name);
+    }
+    call->line = line_of(call->method, method.key, call->bci);
+}
+
+SBX_SIGNAL_SAFE static bool add_frame(void *to, struct sbx_java_call *call)
 {
     struct list *list = to;
     size_t at = list->count++ - list->first;
     if (list->count <= list->first || at >= list->max) {
         return true; /* counted */
     }
-    struct sbx_method_glance method;
-    uint64_t id = 0;
-    uint32_t line = 0;
-    if (sbx_method_look(&method, &the_vm.layout, call->method)) {
-        if (!sbx_name_cache_find(&the_ids, method.key, &id)) {
-            id = first_sight(call->method, method.key);
-        }
-        line = line_of(call->method, method.key, call->bci);
+    if (SBX_UNLIKELY(!call->has_name)) {
+        name_call(call);
     }
-    list->functions[at] = id;
-    list->lines[at] = line | (call->is_border ? STALLBOX_PROVIDER_BORDER : 0);
+    list->functions[at] = call->id;
+    list->lines[at] = call->line | (call->is_border ? STALLBOX_PROVIDER_BORDER : 0);
     return true;
 }
 
@@ -206,6 +219,7 @@ int stallbox_runtime_attach(char *why, size_t why_bytes)
     if (library == NULL) {
         return 0;
     }
+    the_vm.sites = &the_sites;
     sbx_vm_guarded_load = load_word;
     sbx_vm_guarded_load_many = load_words;
     the_threads.get_specific = pthread_getspecific;

@@ -48,6 +48,31 @@ SBX_SIGNAL_SAFE static inline bool sbx_vm_words(uint64_t address, uint64_t *word
     return is_there;
 }
 
+/* Pages that a walk has found to be there: it asks about each once. Begins zeroed, and ends with the walk. */
+enum {
+    SBX_VM_PAGES = 16 /* power of two */
+};
+struct sbx_vm_pages {
+    uint64_t known[SBX_VM_PAGES];
+};
+
+/* Does the walk know already that these bytes can be read? Then by plain loads. `pages`: NULL, or what it knows. */
+SBX_SIGNAL_SAFE static inline bool sbx_vm_is_known(const struct sbx_vm_pages *pages, uint64_t address, uint32_t bytes)
+{
+    uint64_t page = address >> 12;
+    return pages != NULL && (address & 7) == 0 && page != 0 && page == (address + bytes - 1) >> 12 &&
+           pages->known[(page ^ page >> 4) % SBX_VM_PAGES] == page;
+}
+
+/* A word of it was loaded through the door. */
+SBX_SIGNAL_SAFE static inline void sbx_vm_know(struct sbx_vm_pages *pages, uint64_t address)
+{
+    uint64_t page = address >> 12;
+    if (pages != NULL) {
+        pages->known[(page ^ page >> 4) % SBX_VM_PAGES] = page;
+    }
+}
+
 /* A number of 1, 2 or 4 bytes, which lies within one aligned word as the compiler lays out fields. */
 SBX_SIGNAL_SAFE static inline bool sbx_vm_number(uint64_t address, uint32_t bytes, uint32_t *number_out)
 {

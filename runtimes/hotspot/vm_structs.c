@@ -51,6 +51,7 @@ static const struct wanted wanted[] = {
     {FIELD, "nmethod", "_handler_table_offset", AT(handlers)},
     {FIELD, "nmethod", "_verified_entry_point", AT(verified_entry)},
     {FIELD, "nmethod", "_orig_pc_offset", AT(orig_pc)},
+    {FIELD, "nmethod", "_compile_id", AT(compile_id)},
     {FIELD, "PcDesc", "_pc_offset", AT(pc_desc_pc)},
     {FIELD, "PcDesc", "_scope_decode_offset", AT(pc_desc_scope)},
     {SIZE, "PcDesc", NULL, AT(pc_desc_bytes)},

@@ -30,7 +30,7 @@ struct sbx_vm_layout {
     uint32_t method_of_code, deopt_begin, deopt_mh_begin;  /* CompiledMethod */
     uint32_t scopes_data_begin;                            /* an address */
     uint32_t metadata, scopes_pcs, dependencies, handlers; /* nmethod: offsets that are kept as int */
-    uint32_t verified_entry, orig_pc;
+    uint32_t verified_entry, orig_pc, compile_id;
     uint32_t pc_desc_pc, pc_desc_scope, pc_desc_bytes;
     uint32_t stub_buffer, stub_buffer_limit;                       /* StubQueue */
     uint32_t wrapper_anchor, anchor_sp, anchor_pc, anchor_fp;      /* JavaCallWrapper, JavaFrameAnchor */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* java_storm.c - native methods of JavaStorm: a timer for each thread, and our walk in its signal handler, at any instruction.
  *
- * Nothing here can compare: what is asked is that the machine lives on, that each method that is told is one, and that nearly all
- * stacks are told to their end. */
+ * Nothing here can compare: what is asked is that the machine lives on, that each method that is told is one, that a name
+ * which an earlier walk gave to a place in compiled code is that of the method there now, and that nearly all stacks are told to their end. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <jni.h>
@@ -21,12 +21,14 @@
 
 enum {
     INTERVAL_NS = 900000, /* of a thread's own CPU time */
-    WHOLE_LEAST = 95      /* percent of the stacks with Java frames */
+    WHOLE_LEAST = 95,     /* percent of the stacks with Java frames */
+    NAMED = 40            /* frames of a stack whose names are made, and compared with those that earlier walks made */
 };
 
 static struct sbx_java_vm the_vm;
 static struct sbx_java_threads the_threads = {.get_specific = pthread_getspecific};
-static atomic_ullong signals, of_java, frames, no_methods, ends[SBX_WALK_ENDS];
+static struct sbx_call_sites the_sites;
+static atomic_ullong signals, of_java, frames, no_methods, named_before, misnamed, ends[SBX_WALK_ENDS];
 
 /* Pages that were there in this signal. */
 static __thread uint64_t pages[256];
@@ -55,12 +57,28 @@ static const void *find_symbol(void *library, const char *name)
     return dlsym(library, name);
 }
 
-static bool take(void *to, const struct sbx_java_call *call)
+static bool take(void *to, struct sbx_java_call *call)
 {
     struct sbx_method method;
-    (void)to;
+    uint32_t *count = to;
     frames++;
-    no_methods += !sbx_method_read(&method, &the_vm.layout, call->method);
+    if (!sbx_method_read(&method, &the_vm.layout, call->method)) {
+        no_methods++;
+        return true;
+    }
+    if (++*count > NAMED) {
+        return true;
+    }
+    static __thread struct sbx_java_name name; /* the stack may be short of room */
+    sbx_java_name_make(&name, &method, &the_vm.layout);
+    uint32_t line = call->bci < 0 ? 0 : sbx_method_line(&method, &the_vm.layout, call->bci);
+    if (call->has_name) {
+        named_before++;
+        misnamed += call->id != name.id || call->line != line;
+    }
+    call->has_name = true;
+    call->id = name.id;
+    call->line = line;
     return true;
 }
 
@@ -82,7 +100,8 @@ static void on_signal(int number, siginfo_t *siginfo, void *context)
                                        .fp = (uint64_t)registers[REG_RBP],
                                        .bytecode = (uint64_t)registers[REG_R13],
                                        .method = (uint64_t)registers[REG_RBX]};
-        enum sbx_java_walk_end end = sbx_java_walk(&the_vm, thread, &begin, take, NULL);
+        uint32_t count = 0;
+        enum sbx_java_walk_end end = sbx_java_walk(&the_vm, thread, &begin, take, &count);
         of_java += end != SBX_WALK_NO_JAVA;
         ends[end]++;
     }
@@ -126,14 +145,17 @@ JNIEXPORT jint JNICALL Java_JavaStorm_finish(JNIEnv *env, jclass class)
         [SBX_WALK_DEOPT] = "deopt",     [SBX_WALK_TOO_DEEP] = "too deep"};
     (void)env;
     (void)class;
-    (void)printf("%llu signals, %llu stacks with Java, %llu frames, %llu no methods", (unsigned long long)signals,
-                 (unsigned long long)of_java, (unsigned long long)frames, (unsigned long long)no_methods);
+    (void)printf("%llu signals, %llu stacks with Java, %llu frames, %llu no methods, %llu with a name from before, "
+                 "%llu of those wrong",
+                 (unsigned long long)signals, (unsigned long long)of_java, (unsigned long long)frames,
+                 (unsigned long long)no_methods, (unsigned long long)named_before, (unsigned long long)misnamed);
     for (int i = 0; i < SBX_WALK_ENDS; i++) {
         (void)printf(", %llu %s", (unsigned long long)ends[i], names[i]);
     }
     (void)printf("\n");
     unsigned long long whole = ends[SBX_WALK_WHOLE] + ends[SBX_WALK_TOO_DEEP];
-    return of_java < 100 || no_methods != 0 || whole * 100 < of_java * WHOLE_LEAST;
+    return of_java < 100 || no_methods != 0 || named_before == 0 || misnamed != 0 ||
+           whole * 100 < of_java * WHOLE_LEAST;
 }
 
 JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved);
@@ -143,6 +165,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
     (void)reserved;
     char reason[SBX_VM_REASON_BYTES] = "";
     sbx_vm_guarded_load = load_word;
+    the_vm.sites = &the_sites;
     void *library = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     (void)sigfillset(&action.sa_mask);

@@ -25,14 +25,23 @@ enum {
 static jvmtiEnv *tools;
 static struct sbx_java_vm the_vm;
 static struct sbx_java_threads the_threads = {.get_specific = pthread_getspecific};
-static atomic_ullong stacks, frames, borders, different, names, differently_named;
+static struct sbx_call_sites the_sites;
+static atomic_ullong stacks, frames, borders, different, names, differently_named, known;
+
+static __thread uint64_t pages[64]; /* that were there at this comparison */
 
 static bool load_word(uint64_t address, uint64_t *word_out)
 {
+    uint64_t page = address >> 12, *asked = &pages[page % 64];
+    if (*asked == page) {
+        *word_out = *(const uint64_t *)(uintptr_t)address;
+        return true;
+    }
     struct iovec to = {word_out, 8}, from = {(void *)(uintptr_t)address, 8};
     int saved_errno = errno;
     bool is_there = process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 8;
     errno = saved_errno;
+    *asked = is_there ? page : *asked;
     return is_there;
 }
 
@@ -46,10 +55,22 @@ struct told {
     struct sbx_java_call calls[FRAMES_MAX];
 };
 
-static bool take(void *to, const struct sbx_java_call *call)
+static bool take(void *to, struct sbx_java_call *call)
 {
     struct told *told = to;
     told->borders += call->is_border;
+    if (call->has_name) {
+        known++;
+    } else { /* so that the next walk finds it */
+        struct sbx_method method;
+        struct sbx_java_name name;
+        if (sbx_method_read(&method, &the_vm.layout, call->method)) {
+            sbx_java_name_make(&name, &method, &the_vm.layout);
+            call->id = name.id;
+            call->line = call->bci < 0 ? 0 : sbx_method_line(&method, &the_vm.layout, call->bci);
+            call->has_name = true;
+        }
+    }
     told->calls[told->count++] = *call;
     return told->count < FRAMES_MAX;
 }
@@ -156,13 +177,16 @@ static void judge_names(const struct told *told, const jvmtiFrameInfo *theirs)
         their_name(theirs[i].method, function, sizeof function, file, sizeof file);
         uint32_t wanted = theirs[i].location < 0 ? 0 : their_line(theirs[i].method, theirs[i].location);
         names++;
-        if (strlen(function) == name.function_bytes && memcmp(function, name.function, name.function_bytes) == 0 &&
-            strlen(file) == name.file_bytes && memcmp(file, name.file, name.file_bytes) == 0 && line == wanted) {
+        const struct sbx_java_call *call = &told->calls[i]; /* its name may be one that an earlier walk gave it */
+        if (call->has_name && call->id == name.id && call->line == wanted && strlen(function) == name.function_bytes &&
+            memcmp(function, name.function, name.function_bytes) == 0 && strlen(file) == name.file_bytes &&
+            memcmp(file, name.file, name.file_bytes) == 0 && line == wanted) {
             continue;
         }
         if (differently_named++ < TOLD_MAX) {
-            (void)printf("named otherwise: %s %s:%u, by us %.*s %.*s:%u\n", function, file, wanted,
-                         (int)name.function_bytes, name.function, (int)name.file_bytes, name.file, line);
+            (void)printf("named otherwise: %s %s:%u, by us %.*s %.*s:%u, known as %llx:%u and not as %llx\n", function,
+                         file, wanted, (int)name.function_bytes, name.function, (int)name.file_bytes, name.file, line,
+                         (unsigned long long)call->id, call->line, (unsigned long long)name.id);
         }
     }
 }
@@ -175,6 +199,7 @@ JNIEXPORT void JNICALL Java_StackCompare_compare(JNIEnv *env, jclass class)
     jvmtiFrameInfo theirs[FRAMES_MAX];
     jint count = 0;
     struct told told = {.count = 0};
+    memset(pages, 0, sizeof pages);
     if ((*tools)->GetStackTrace(tools, NULL, 0, FRAMES_MAX, theirs, &count) != JVMTI_ERROR_NONE ||
         count == FRAMES_MAX) {
         return;
@@ -203,9 +228,11 @@ JNIEXPORT jint JNICALL Java_StackCompare_finish(JNIEnv *env, jclass class)
 {
     (void)env;
     (void)class;
-    (void)printf("%llu stacks, %llu frames, %llu borders: %llu different; %llu names and lines: %llu different\n",
+    (void)printf("%llu stacks, %llu frames, %llu borders: %llu different; %llu names and lines: %llu different; "
+                 "%llu frames were known\n",
                  (unsigned long long)stacks, (unsigned long long)frames, (unsigned long long)borders,
-                 (unsigned long long)different, (unsigned long long)names, (unsigned long long)differently_named);
+                 (unsigned long long)different, (unsigned long long)names, (unsigned long long)differently_named,
+                 (unsigned long long)known);
     return stacks < 1000 || different != 0 || names < 1000 || differently_named != 0;
 }
 
@@ -215,6 +242,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
     (void)reserved;
     char reason[SBX_VM_REASON_BYTES];
     sbx_vm_guarded_load = load_word;
+    the_vm.sites = &the_sites;
     void *library = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
     if ((*vm)->GetEnv(vm, (void **)&tools, JVMTI_VERSION_1_2) != JNI_OK || library == NULL) {
         return JNI_ERR;

@@ -164,17 +164,17 @@ static void test_an_id_is_made_of_file_line_and_name(void **state)
     assert_true(name.id == id);
     /* Another method in its place has another key; what is no method is none. */
     struct sbx_method_glance first, other;
-    assert_true(sbx_method_look(&first, &layout, method));
+    assert_true(sbx_method_look(&first, &layout, method, NULL));
     assert_int_equal(first.code_bytes, 10);
     assert_true(first.code == constant + 48);
     PUT(constant + 34, uint16_t, 3);
-    assert_true(sbx_method_look(&other, &layout, method));
+    assert_true(sbx_method_look(&other, &layout, method, NULL));
     assert_true(other.key != first.key);
     PUT(constant + 34, uint16_t, 4);
     assert_false(sbx_method_read(&read, &layout, method));
     PUT(constant + 34, uint16_t, 2);
     PUT(constant + 24, uint32_t, 7);
-    assert_false(sbx_method_look(&other, &layout, method));
+    assert_false(sbx_method_look(&other, &layout, method, NULL));
     assert_false(sbx_method_read(&read, &layout, method));
     assert_false(sbx_method_read(&read, &layout, 8));
 }
