@@ -207,6 +207,7 @@ static void *run_wanderers(void *argument)
     struct nasty_worker *worker = argument;
     nasty_block_host_signals();
     for (int i = 0; i < 200; i++) {
+        nasty_step(worker, "resuming coroutines of other threads");
         struct coroutine *one = take_wanderer(worker);
         if (one == NULL) {
             nasty_pause_us(50);
@@ -228,7 +229,7 @@ void nasty_migrating_coroutines(struct nasty_worker *worker)
     pthread_mutex_unlock(&wander.lock);
     nasty_block_host_signals();
     while (nasty_goes_on()) { /* threads end while coroutines are suspended that they began */
-        nasty_step(worker, "resuming coroutines of other threads");
+        nasty_step(worker, "starting a thread for coroutines of others");
         pthread_t thread = nasty_thread(worker, 0, run_wanderers, worker);
         nasty_join(worker, thread);
         nasty_round(worker);

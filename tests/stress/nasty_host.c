@@ -46,6 +46,7 @@ struct nasty_worker {
     pid_t tid;
     _Atomic(const char *) phase;
     atomic_uint_fast64_t stepped_ns;
+    _Atomic pid_t stepped_by; /* the thread, which may be one that the worker started */
     atomic_bool has_ended;
 };
 
@@ -85,6 +86,7 @@ uint64_t nasty_now_ns(void)
 void nasty_step(struct nasty_worker *worker, const char *phase)
 {
     atomic_store_explicit(&worker->phase, phase, memory_order_relaxed);
+    atomic_store_explicit(&worker->stepped_by, (pid_t)syscall(SYS_gettid), memory_order_relaxed);
     atomic_store_explicit(&worker->stepped_ns, nasty_now_ns(), memory_order_relaxed);
 }
 
@@ -353,10 +355,26 @@ static void check_use(const struct use *first, const struct use *now)
 
 /* ---- the watch ---- */
 
+/* The first line of a file of a thread's; "?" where it cannot be read. */
+static void read_of_thread(pid_t tid, const char *name, char *text, size_t bytes)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)tid, name);
+    FILE *file = fopen(path, "re");
+    if (file == NULL || fgets(text, (int)bytes, file) == NULL) {
+        snprintf(text, bytes, "?");
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    text[strcspn(text, "\n")] = '\0';
+}
+
 static void look_for_hangs(void)
 {
     uint64_t now_ns = nasty_now_ns();
     bool hangs = false;
+    char text[200];
     for (unsigned i = 0; i < worker_count; i++) {
         uint64_t stepped_ns = workers[i].stepped_ns;
         if (!workers[i].has_ended && now_ns > stepped_ns && now_ns - stepped_ns > (uint64_t)hang_s * 1000000000) {
@@ -364,22 +382,20 @@ static void look_for_hangs(void)
             fprintf(stderr, "nasty_host: ERROR hang: %s %u (thread %d) is in the phase \"%s\" for %llu s\n",
                     workers[i].kind->name, workers[i].number, (int)workers[i].tid, workers[i].phase,
                     (unsigned long long)(now_ns - stepped_ns) / 1000000000);
+            read_of_thread(workers[i].stepped_by, "syscall", text, sizeof text);
+            fprintf(stderr, "  thread %d made the last step: call %s", (int)workers[i].stepped_by, text);
+            read_of_thread(workers[i].stepped_by, "wchan", text, sizeof text);
+            fprintf(stderr, ", in the kernel at %s", text);
+            read_of_thread(workers[i].stepped_by, "schedstat", text, sizeof text);
+            fprintf(stderr, ", ran, waited for a processor (ns) and was given one (times): %s\n", text);
         }
     }
     if (!hangs) {
         return;
     }
     for (unsigned i = 0; i < worker_count; i++) {
-        char path[64], text[200];
-        snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)workers[i].tid);
-        FILE *file = fopen(path, "re");
-        if (file == NULL || fgets(text, sizeof text, file) == NULL) {
-            snprintf(text, sizeof text, "?\n");
-        }
-        if (file != NULL) {
-            fclose(file);
-        }
-        fprintf(stderr, "  %-20s %u thread %d%s \"%s\", call %s", workers[i].kind->name, workers[i].number,
+        read_of_thread(workers[i].tid, "syscall", text, sizeof text);
+        fprintf(stderr, "  %-20s %u thread %d%s \"%s\", call %s\n", workers[i].kind->name, workers[i].number,
                 (int)workers[i].tid, workers[i].has_ended ? " ended," : ",", workers[i].phase, text);
     }
     const char *wait = getenv("NASTY_WAIT"); /* for a debugger */

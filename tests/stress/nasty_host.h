@@ -30,7 +30,7 @@ extern const struct nasty_kind nasty_kinds[];
 bool nasty_goes_on(void);
 bool nasty_is_on(const char *kind);
 
-/* The worker is at a new step of its round. One that stays in a phase for too long is a hang, told by that name. */
+/* The worker is at a new step of its round. One that makes no step for too long is a hang, told by that phase, and what the thread does that made the last. */
 void nasty_step(struct nasty_worker *worker, const char *phase);
 
 /* One more round is done. */

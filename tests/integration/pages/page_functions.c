@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_functions.c - a library whose functions the stalls of page_sample.c were in. Nothing calls them. */
+/* page_functions.c - a library whose functions the stalls of page_sample.c and fleet_sample.c were in. Nothing calls them. */
 #define FUNCTION(name)                                                \
     __attribute__((visibility("default"), noinline)) int name(int a); \
     __attribute__((visibility("default"), noinline)) int name(int a)  \
@@ -23,3 +23,17 @@ FUNCTION(write_cache)
 FUNCTION(disk_thread)
 FUNCTION(watch_disk)
 FUNCTION(handle_timer)
+FUNCTION(on_click)
+FUNCTION(open_album)
+FUNCTION(read_index)
+FUNCTION(sync_album)
+FUNCTION(save_album)
+FUNCTION(write_index)
+FUNCTION(upload_photo)
+FUNCTION(uploader_thread)
+FUNCTION(flush_log)
+FUNCTION(apply_filter)
+FUNCTION(sharpen_rows)
+FUNCTION(sort_by_date)
+FUNCTION(compare_dates)
+FUNCTION(collect_memory)
