@@ -44,7 +44,7 @@ static void put_options(struct sbx_byte_buffer *page, const struct option *optio
 static const struct option states[] = {
     {"", "any"}, {"open", "open"}, {"muted", "muted"}, {"resolved", "resolved"}, {"reopened", "reopened"}};
 static const struct option sorts[] = {
-    {"stalls", "most stalls"}, {"machines", "most machines"}, {"last", "last seen"}, {"first", "newest issue"}};
+    {"stalls", "most stalls"}, {"machines", "most machine-days"}, {"last", "last seen"}, {"first", "newest issue"}};
 static const struct option causes[] = {{"", "any"},
                                        {"cpu", "cpu"},
                                        {"high_frequency", "high frequency"},
