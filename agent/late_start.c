@@ -17,6 +17,7 @@
 #include "forked_child.h"
 #include "got_hook.h"
 #include "handler_above.h"
+#include "imports.h"
 #include "loader_visit.h"
 #include "ordered_start.h"
 #include "process_barrier.h"
@@ -177,6 +178,17 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
 static bool is_untouched(void)
 {
     return sbx_load_relaxed(&late.state) == ARMED; /* relaxed: a child has one thread */
+}
+
+/* What is no wait, and may bring one all the same: who loads a module may load one that waits; who looks functions up may call
+ * them by pointer, ours among them. Who becomes another program keeps the companion (attendance.h) for it. */
+#define MAY_BRING_WAITS                                \
+    "dlopen\0dlmopen\0dlsym\0dlvsym\0stallbox_start\0" \
+    "execve\0execv\0execvp\0execvpe\0execl\0execlp\0execle\0fexecve\0execveat\0"
+
+bool sbx_late_start_may_come(void)
+{
+    return sbx_imports_any(SBX_WAITS_THAT_ASK, MAY_BRING_WAITS);
 }
 
 bool sbx_late_start_arm(const char *recordings_folder, const char *spool_path, const struct sbx_preload_orders *orders)

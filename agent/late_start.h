@@ -13,6 +13,8 @@
  *                 | `-----------------' the program wants to be of one thread
  *                 `--> OFF: a sandbox, another root
  *
+ * A program of milliseconds asks first whether anybody in it calls such a function at all, and is left alone if not.
+ *
  * The thread is made with pthread_create(), on a thread of the program's that is about to wait. That allocates, and so must
  * not happen in a signal handler that interrupted malloc (handler_above.h tells), nor below an allocator's lock: only waits
  * ask, and nobody waits for a descriptor, a child or a timer with his allocator locked. */
@@ -20,6 +22,11 @@
 #define SBX_LATE_START_H
 
 #include "preload.h"
+
+/* Is there a function in the program that could begin it? Where nobody in it calls one, and nobody can load who does, it is
+ * not recorded whatever becomes of it, and has nothing to be ready for. Most programs of milliseconds are like that. Before main(),
+ * and before anything else is done. */
+bool sbx_late_start_may_come(void);
 
 /* Be ready, before main(): `orders` and both paths are copied. Returns false when that cannot be: there is no recorder. */
 bool sbx_late_start_arm(const char *recordings_folder, const char *spool_path, const struct sbx_preload_orders *orders);

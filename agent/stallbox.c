@@ -471,7 +471,7 @@ __attribute__((constructor)) static void start_when_preloaded(void)
 {
     const char *spool = getenv(SBX_ENV_SPOOL);
     const char *whose = getenv(SBX_ENV_AUTOSTART);
-    if (whose == NULL || spool == NULL) {
+    if (whose == NULL || spool == NULL || (!is_to_start_at_once(whose) && !sbx_late_start_may_come())) {
         return;
     }
     char folder[SBX_RECORDING_PATH_MAX];

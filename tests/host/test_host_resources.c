@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,8 @@
 #include <unistd.h>
 
 #include "preload.h"
+
+extern char **environ;
 
 /* ---- static TLS ---- */
 
@@ -197,6 +200,32 @@ static void host_02_what_a_recorded_program_starts_is_recorded_once_it_waits(voi
     assert_int_equal(host_count_files(host_spool, ".sbx"), 1);
 }
 
+/* Does the library prepare anything in a program that this one starts, and that imports what `name` tells? */
+static bool is_prepared(const char *name)
+{
+    char path[256], *arguments[] = {path, NULL};
+    pid_t pid = 0;
+    int status = -1;
+    snprintf(path, sizeof path, "%s_%s", HOST_PREPARED, name);
+    host_expect(posix_spawn(&pid, path, NULL, NULL, arguments, environ) == 0, "a program is started");
+    host_expect(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) <= 1, "it tells");
+    return WEXITSTATUS(status) == 1;
+}
+
+static void starts_some_that_never_wait(void)
+{
+    host_expect(is_prepared("by_poll"), "who calls poll() may wait");
+    host_expect(is_prepared("by_exec"), "who calls exec may become one that waits");
+    host_expect(!is_prepared("never"), "who calls nothing that waits is left alone");
+    host_expect(!is_prepared("not_by_flock"), "so is who calls what never begins a recorder");
+}
+
+static void host_02_a_program_in_which_nobody_can_wait_is_left_alone(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "starts_some_that_never_wait", .has_companion = true});
+}
+
 /* ---- shared memory ---- */
 
 enum {
@@ -288,11 +317,17 @@ static void host_15_a_program_that_forbids_itself_the_counter_lives(void **state
 int main(int argc, char **argv)
 {
     const struct host_body bodies[] = {
-        HOST_BODY(becomes_one_with_much_tls),   HOST_BODY(starts_others),
-        HOST_BODY(lives_for_nothing),           HOST_BODY(waits_in_a_loop),
-        HOST_BODY(forks_before_it_is_recorded), HOST_BODY(waits_in_a_handler_of_malloc),
-        HOST_BODY(wants_to_be_alone),           HOST_BODY(forbids_itself_nearly_everything),
-        HOST_BODY(works_until_it_is_told),      HOST_BODY(has_workers_and_shared_memory),
+        HOST_BODY(becomes_one_with_much_tls),
+        HOST_BODY(starts_others),
+        HOST_BODY(starts_some_that_never_wait),
+        HOST_BODY(lives_for_nothing),
+        HOST_BODY(waits_in_a_loop),
+        HOST_BODY(forks_before_it_is_recorded),
+        HOST_BODY(waits_in_a_handler_of_malloc),
+        HOST_BODY(wants_to_be_alone),
+        HOST_BODY(forbids_itself_nearly_everything),
+        HOST_BODY(works_until_it_is_told),
+        HOST_BODY(has_workers_and_shared_memory),
 #ifdef __x86_64__
         HOST_BODY(forbids_the_counter),
 #endif
@@ -301,6 +336,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_15_static_tls_of_any_size_leaves_our_threads_their_stack),
         HOST_TEST(host_15_a_program_that_locks_all_its_memory_has_room_for_it),
         HOST_TEST(host_02_what_a_recorded_program_starts_is_recorded_once_it_waits),
+        HOST_TEST(host_02_a_program_in_which_nobody_can_wait_is_left_alone),
         HOST_TEST(host_21_recordings_leave_the_host_its_share_of_a_small_shared_memory),
 #ifdef __x86_64__
         HOST_TEST(host_15_a_program_that_forbids_itself_the_counter_lives),

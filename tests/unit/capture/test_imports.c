@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_imports.c - which functions the modules of this process call. The test holds the searching code itself, so its own calls
+ * do not count; it loads a module whose calls do. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <poll.h>
+
+#include "imports.h"
+#include "point.h"
+
+static void *load(void)
+{
+    void *module = dlopen(IMPORTING_MODULE, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(module);
+    return module;
+}
+
+static void test_a_point_is_imported_when_a_module_calls_its_function(void **state)
+{
+    (void)state;
+    assert_int_equal(poll(NULL, 0, 0), 0); /* the call of the searching module */
+    assert_false(sbx_imports_any(SBX_POINT_BIT(SBX_GROUP_POLL), ""));
+    void *module = load();
+    assert_true(sbx_imports_any(SBX_POINT_BIT(SBX_GROUP_POLL), ""));
+    assert_false(sbx_imports_any(SBX_POINT_BIT(SBX_GROUP_SLEEP) | SBX_POINT_BIT(SBX_GROUP_PROCESS), ""));
+    assert_int_equal(dlclose(module), 0);
+    assert_false(sbx_imports_any(SBX_POINT_BIT(SBX_GROUP_POLL), ""));
+}
+
+static void test_a_name_is_imported_when_a_module_calls_that_function(void **state)
+{
+    (void)state;
+    assert_false(sbx_imports_any(0, "no_such_function\0getppid\0"));
+    void *module = load();
+    assert_true(sbx_imports_any(0, "no_such_function\0getppid\0"));
+    assert_false(sbx_imports_any(0, "no_such_function\0"));
+    assert_int_equal(dlclose(module), 0);
+}
+
+static void test_what_the_c_library_itself_calls_does_not_count(void **state)
+{
+    (void)state;
+    assert_false(sbx_imports_any(0, "_dl_find_dso_for_object\0_rtld_global_ro\0"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_point_is_imported_when_a_module_calls_its_function),
+        cmocka_unit_test(test_a_name_is_imported_when_a_module_calls_that_function),
+        cmocka_unit_test(test_what_the_c_library_itself_calls_does_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
