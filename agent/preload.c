@@ -18,6 +18,12 @@ void sbx_orders_print(const struct sbx_preload_orders *orders, char *text)
     *text = 0;
 }
 
+/* -1: it is none of `digits`. */
+static int value_of(char digit)
+{
+    return digit >= '0' && digit <= '9' ? digit - '0' : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
 bool sbx_orders_parse(const char *text, struct sbx_preload_orders *orders_out)
 {
     struct sbx_preload_orders orders;
@@ -26,11 +32,11 @@ bool sbx_orders_parse(const char *text, struct sbx_preload_orders *orders_out)
         return false;
     }
     for (size_t i = 0; i < sizeof orders; i++) {
-        const char *high = strchr(digits, text[2 * i]), *low = strchr(digits, text[2 * i + 1]);
-        if (high == NULL || low == NULL) {
+        int high = value_of(text[2 * i]), low = value_of(text[2 * i + 1]);
+        if (high < 0 || low < 0) {
             return false;
         }
-        bytes[i] = (uint8_t)((high - digits) << 4 | (low - digits));
+        bytes[i] = (uint8_t)(high << 4 | low);
     }
     if (orders.layout_hash != sbx_layout_hash()) {
         return false;

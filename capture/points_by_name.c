@@ -3,6 +3,7 @@
 #include "points_by_name.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -128,6 +129,71 @@ static bool is_plt_entry(const struct sbx_elf_image *executable, uint64_t addres
     return false;
 }
 
+/* What the modules' tables tell about all points at once: asking the loader for one after the other takes several times as long, most of all for
+ * those that nobody has. */
+struct originals {
+    uint32_t hashes[SBX_POINTS_MAX]; /* of all points, in the order of the lists */
+    uint64_t
+        found[SBX_POINTS_MAX]; /* where the first module in the loader's order defines it; 0: nobody; else ASK_LOADER */
+    const char *version;       /* that is looked for; NULL: the default one */
+    bool is_known;             /* false: the tables do not tell */
+};
+#define ASK_LOADER 1u /* the definition chooses its address when it is asked for one */
+
+static uint64_t find_in(const struct sbx_elf_image *image, const struct sbx_point *point, uint32_t hash,
+                        const char *version)
+{
+    if (point->is_variable) {
+        return sbx_elf_image_find_variable(image, point->symbol, hash);
+    }
+    const ElfW(Sym) *symbol = sbx_elf_image_symbol(image, point->symbol, hash, version);
+    bool asks = symbol != NULL && ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
+    return symbol == NULL ? 0 : asks ? ASK_LOADER : image->bias + symbol->st_value;
+}
+
+static int look_for_originals(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct originals *originals = context;
+    struct sbx_elf_image image;
+    (void)bytes;
+    if (!sbx_elf_image_read(&image, info) || sbx_is_vdso(&image)) {
+        return 0;
+    }
+    originals->is_known = originals->is_known && image.gnu_hash != NULL;
+    size_t number = 0;
+    for (size_t list = 0; list < sbx_point_list_count && originals->is_known; list++) {
+        for (size_t i = 0; i < sbx_point_lists[list]->count; i++, number++) {
+            const struct sbx_point *point = &sbx_point_lists[list]->points[i];
+            if (originals->found[number] == 0 && (originals->version == NULL || !sbx_point_may_come_late(point))) {
+                originals->found[number] = find_in(&image, point, originals->hashes[number], originals->version);
+            }
+        }
+    }
+    return 0;
+}
+
+static void find_originals(struct originals *originals, const struct sbx_elf_image *executable)
+{
+    size_t number = 0;
+    memset(originals, 0, sizeof *originals);
+    for (size_t list = 0; list < sbx_point_list_count; list++) {
+        for (size_t i = 0; i < sbx_point_lists[list]->count && number < SBX_POINTS_MAX; i++, number++) {
+            originals->hashes[number] = sbx_gnu_hash(sbx_point_lists[list]->points[i].symbol);
+        }
+    }
+    /* An executable at a fixed address may define functions that it does not have (is_plt_entry()), and an auditor what it likes. */
+    originals->is_known = number < SBX_POINTS_MAX && executable->bias != 0 && getenv("LD_AUDIT") == NULL;
+    if (originals->is_known) {
+        sbx_loader_visit_each(look_for_originals, originals);
+    }
+#ifdef __GLIBC__ /* as find_original() says */
+    originals->version = OLDEST_VERSION;
+    if (originals->is_known) {
+        sbx_loader_visit_each(look_for_originals, originals);
+    }
+#endif
+}
+
 struct definition {
     const char *symbol, *version; /* NULL: the default one */
     uint32_t hash;
@@ -188,11 +254,16 @@ void sbx_points_resolve(void)
     vdso_header = getauxval(AT_SYSINFO_EHDR);
     is_allocator_untried = sbx_has_untried_allocator();
     struct sbx_elf_image executable = {0};
+    struct originals originals;
+    size_t number = 0;
     sbx_loader_visit_each(read_executable, &executable);
+    find_originals(&originals, &executable);
     for (size_t list = 0; list < sbx_point_list_count; list++) {
-        for (size_t i = 0; i < sbx_point_lists[list]->count; i++) {
+        for (size_t i = 0; i < sbx_point_lists[list]->count; i++, number++) {
             const struct sbx_point *point = &sbx_point_lists[list]->points[i];
-            *point->original = find_original(point, &executable);
+            *point->original = originals.is_known && originals.found[number] != ASK_LOADER
+                                   ? (void *)(uintptr_t)originals.found[number]
+                                   : find_original(point, &executable);
             if (point->is_plain && !sbx_is_of_c_library(*point->original)) {
                 *point->original = NULL;
             }
