@@ -31,7 +31,7 @@ uint64_t sbx_recovery_place_mark(const char *spool)
 
 bool sbx_recovery_place_is_denied(const char *spool)
 {
-    static const char yes[] = "granted\n"; /* as agent/consent.c writes it */
+    static const char yes[] = "granted\n"; /* as agent/shared/consent.c writes it */
     char text[16] = "";
     int folder = sbx_own_folder_open(spool);
     if (folder < 0) {

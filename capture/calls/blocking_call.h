@@ -31,7 +31,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(bool always);
 SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread);
 
 /* Does a call of this kind let time pass, or wait for what the program itself has started? Programs without a message loop get
- * their pace from such calls (points/loop_turn.h). Not system() and the like, by which a handler runs a program. */
+ * their pace from such calls (messages/loop_turn.h). Not system() and the like, by which a handler runs a program. */
 static inline bool sbx_is_pause(uint32_t kind, uint32_t op)
 {
     return kind == SBX_RECORD_SLEEP || (kind == SBX_RECORD_PROCESS && (op == SBX_OP_WAITPID || op == SBX_OP_WAITID));

@@ -27,7 +27,7 @@ enum {
 /* A helper that polls has returned long before: uv__io_poll() reads the clock once more, and goes. */
 #define POLLER_RETURNS_NS UINT64_C(500000)
 
-/* After a walk on the loop thread: was the function that polls still on the stack? (points/message_loop.c) */
+/* After a walk on the loop thread: was the function that polls still on the stack? (messages/message_loop.c) */
 static void learn_loop(struct sbx_thread *thread)
 {
     struct sbx_message_loop *loop = &thread->loop;

@@ -189,7 +189,7 @@ struct sbx_provider_entry {
     char name[SBX_PROVIDER_NAME_MAX]; /* "lua": local only */
 };
 
-/* A runtime that the program has, and whose provider comes with us (agent/runtime_modules.h). Words first, then `state` with
+/* A runtime that the program has, and whose provider comes with us (agent/providers/runtime_modules.h). Words first, then `state` with
  * release. */
 struct sbx_runtime_entry {
     uint32_t state;        /* enum sbx_runtime_state */
@@ -236,7 +236,7 @@ enum sbx_holder_kind {
 };
 
 /* Another process that a thread of this one waits for, or waited for a moment ago. Written by the watch thread, the newest in the
- * place of the oldest (agent/outside_holders.h). */
+ * place of the oldest (agent/family/outside_holders.h). */
 struct sbx_holder_entry {
     uint32_t thread;   /* index of the thread that waits */
     uint32_t pid, tid; /* the holder, in this pid namespace; tid 0: which of its threads is not known */
@@ -323,7 +323,7 @@ struct sbx_recording_header {
 };
 static_assert(sizeof(struct sbx_recording_header) <= 4096, "the header is one page");
 
-/* A snapshot that the process could not write by itself, asked of its companion (agent/handover.h, tool/companion/handover_taker.h). The
+/* A snapshot that the process could not write by itself, asked of its companion (agent/stalls/handover.h, tool/companion/handover_taker.h). The
  * watch thread fills it, bumps `request` and writes one byte of `wake` through a descriptor, which inotify(7) tells the
  * companion; that one bumps the bell when it has answered. Who reads it outside of the process believes nothing of it. */
 struct sbx_handover {
@@ -455,7 +455,7 @@ static_assert(sizeof(struct sbx_repeat) == 80, "no padding");
 static_assert(sizeof(struct sbx_thread_entry) == 448, "seven cache lines a thread");
 
 /* A watch or a deadline: something that must happen by begin + timeout. Any thread takes a free entry, keeps it and gives
- * it back, each by one compare-and-swap of `word` (agent/watch_table.h); the watch thread looks at the times. Two cache
+ * it back, each by one compare-and-swap of `word` (agent/stalls/watch_table.h); the watch thread looks at the times. Two cache
  * lines: what a beat touches lies on the first. */
 struct sbx_watch_entry {
     uint64_t word;     /* generation << 8 | enum sbx_watch_state; the generation is 0 until it is first used */

@@ -70,7 +70,7 @@ struct sbx_blocking {
     uint8_t depth;           /* calls around it */
     bool is_loop;            /* the loop waits for work */
     bool is_nested;          /* in a turn that a handler of it makes */
-    bool is_rest;            /* it may do so: points/rest_place.h */
+    bool is_rest;            /* it may do so: messages/rest_place.h */
     bool reserved;
     uint32_t wait; /* 0: none. Behind the flags, which are false when it is 0: both are stored as one word */
 };

@@ -48,7 +48,7 @@ enum {
     SBX_REST_POLLS = 4096
 };
 
-/* Where the main thread waits for work otherwise than by polling (points/rest_place.h). */
+/* Where the main thread waits for work otherwise than by polling (messages/rest_place.h). */
 struct sbx_rest_place {
     uint64_t key;            /* of the functions that lead to the wait; 0: free */
     uint64_t waited_ns;      /* there, so far */
@@ -66,7 +66,7 @@ struct sbx_rest {
 /* The messages of a thread: of the main thread those of its loop, of any those it enters (message_loop.h). */
 struct sbx_message_loop {
     bool has_accepted;         /* by a blocking accept(), at any place so far */
-    bool serves_many;          /* it is not by a blocking accept() that the loop waits: see points/prompt_call.h */
+    bool serves_many;          /* it is not by a blocking accept() that the loop waits: see messages/prompt_call.h */
     uint64_t site_pc, site_sp; /* return address and stack pointer of its poll call; 0: none seen */
     uint64_t other_pc;         /* another place in the same activation from which it polls; 0: none seen */
     uint64_t doubt_begin_ns, doubt_end_ns, doubt_message; /* a slow message that ended there; see message_loop.c */
@@ -130,7 +130,7 @@ struct sbx_work_place {
     int32_t epoll_fd; /* -1: no epoll call */
 };
 
-/* A thread without a loop: where it waits for work (points/client_message.h). */
+/* A thread without a loop: where it waits for work (messages/client_message.h). */
 struct sbx_client_work {
     struct sbx_work_place last;                    /* its last wait outside of a message */
     struct sbx_work_place places[SBX_WORK_PLACES]; /* waits that were followed by a read from a client */
@@ -181,14 +181,14 @@ struct sbx_thread_tasks {
     uint64_t popped;      /* the item that it works at until its next pop; 0: none */
     uint64_t popped_from; /* and from which queue that is */
     uint64_t
-        source_ended; /* GLib's: the source that was called for the last time, until it is gone (points/point_glib.c) */
+        source_ended; /* GLib's: the source that was called for the last time, until it is gone (tasks/point_glib.c) */
     uint32_t next_hop, hops_left; /* numbers that it has taken for tasks which it will queue */
     bool turns;                   /* one of those that are open may be a turn's */
-    /* of self-pipes (points/self_pipe.h) */
+    /* of self-pipes (messages/self_pipe.h) */
     uint64_t polled_pc, polled_sp; /* where a thread without a loop polls for work, as far as it is known */
     uint32_t polled_elsewhere;     /* how often in a row it polled elsewhere */
     uint32_t looks;
-    /* of Qt (points/point_qt.c) */
+    /* of Qt (tasks/point_qt.c) */
     uint64_t posts;               /* the event that it posts, which is queued already; 0: none */
     uint64_t timer, timer_object; /* key and object of the timer whose event is delivered; 0: none, or it was stopped */
 };

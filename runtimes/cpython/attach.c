@@ -125,7 +125,7 @@ static bool register_provider(void)
     return stallbox_provider_register(&options, &the_cpython.provider) == STALLBOX_OK;
 }
 
-/* See agent/runtime_modules.h. */
+/* See agent/providers/runtime_modules.h. */
 STALLBOX_EXPORT int stallbox_runtime_attach(char *why, size_t why_bytes);
 int stallbox_runtime_attach(char *why, size_t why_bytes)
 {

@@ -102,7 +102,7 @@ int sbx_attachment_order(const struct sbx_attachment *attachment, const struct s
 {
     struct sbx_control_page *control = attachment->control;
     int result = -EAGAIN;
-    /* Not flock(2): that lock is the agent's own, for as long as it lives (agent/recording_file.c). */
+    /* Not flock(2): that lock is the agent's own, for as long as it lives (agent/shared/recording_file.c). */
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SBX_CONTROL_AT, .l_len = 1};
     /* Never waited for by the kernel: its own process has the file too, and may hold the lock for ever. */
     for (uint32_t waited_ms = 0; fcntl(attachment->file, F_OFD_SETLK, &lock) != 0; waited_ms++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handover_snapshot.h - the snapshot of one recording whose process asks its companion for it (agent/handover.h).
+/* handover_snapshot.h - the snapshot of one recording whose process asks its companion for it (agent/stalls/handover.h).
  *
  * The companion may be root, and it does not trust the process, which dropped its privileges because it serves untrusted
  * clients: the process can write anything into its recording at any time, also while that is read, and cut the file

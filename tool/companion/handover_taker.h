@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* handover_taker.h - the companion's thread that makes the snapshots which its programs cannot write
- * (agent/handover.h), and those of the processes among them that died (attended_processes.h).
+ * (agent/stalls/handover.h), and those of the processes among them that died (attended_processes.h).
  *
  * A thread of its own, because a slow disk must hold up neither the program's signals nor its end. It sleeps until
  * inotify tells that a recording was written to, which mapped stores do not do. Where there is no inotify it looks

@@ -4,7 +4,7 @@
  *   SPOOL/identity               32 random bytes, and in which periods they were used; made with the first payload
  *   SPOOL/identity.XXXXXXXX.erase  one whose payloads the server has yet to be asked to delete
  *
- * Never sent. When the user says no, the first becomes one of the second (agent/consent.c), so that whatever he says
+ * Never sent. When the user says no, the first becomes one of the second (agent/shared/consent.c), so that whatever he says
  * later begins with another secret, which has nothing to do with the one before. */
 #ifndef SBX_IDENTITY_H
 #define SBX_IDENTITY_H

@@ -16,7 +16,7 @@
 /* The conditions that hold (enum sbx_upload_condition). Reads files; any thread that does not change the environment. */
 uint32_t sbx_upload_conditions(void);
 
-/* The same for a spool, in which a living application may have said what holds (agent/conditions.h); NULL: none. */
+/* The same for a spool, in which a living application may have said what holds (agent/shared/conditions.h); NULL: none. */
 uint32_t sbx_upload_conditions_of(const char *spool_path);
 
 /* The words of a text as conditions; words that are none are passed over. Pure. */

@@ -15,7 +15,7 @@
 #include "redaction_work.h"
 
 enum {
-    WATCH_TIMEOUT_MAX_MS = 86400000, /* as agent/watch_table.h and the table of fields have it */
+    WATCH_TIMEOUT_MAX_MS = 86400000, /* as agent/stalls/watch_table.h and the table of fields have it */
     AFTER_MAX_MS = 86400000,
     SBX_BURST_FRAMES_MAX = 32,
 };

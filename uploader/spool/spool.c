@@ -488,7 +488,7 @@ int sbx_spool_mark_bad(struct sbx_spool *spool, const uint8_t id[16])
     return sbx_spool_move_to_bad(spool, spool->root, name);
 }
 
-/* What the file says, as agent/consent.c writes it: NULL: there is none; "": not known. */
+/* What the file says, as agent/shared/consent.c writes it: NULL: there is none; "": not known. */
 static const char *read_consent(const struct sbx_spool *spool, char text[CONSENT_BYTES])
 {
     int file = openat(spool->root, "consent", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

@@ -13,7 +13,7 @@
  *     .ages              how old each file is (spool_ages.h)
  *     .deliver.state     what the server asked for, and what was tried in vain (delivery_memory.h)
  *     active             machine-days that were told today (delivery/active_day.h)
- *     consent            "granted" or "denied": what the user said (agent/consent.h); no file: he was not asked
+ *     consent            "granted" or "denied": what the user said (agent/shared/consent.h); no file: he was not asked
  *
  * A payload is in the spool when its final name is there: it is written under a temporary name, every write's count is
  * checked, then fsync, rename, fsync of the folder. Several processes may use one spool. */

@@ -25,7 +25,7 @@ check() { # WHAT COMMAND...
 }
 
 mkdir -m 700 "$work/spool" "$work/recordings"
-# What `stallbox run` sets for the program it starts (agent/preload.h).
+# What `stallbox run` sets for the program it starts (agent/shared/preload.h).
 settings=(STALLBOX_AUTOSTART=1 STALLBOX_SPOOL="$work/spool" STALLBOX_RECORDINGS="$work/recordings"
     LD_PRELOAD="$library")
 arguments=()
