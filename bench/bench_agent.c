@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "control_order.h"
 #include "order.h"
 #include "rounds.h"
 #include "stallbox/stallbox.h"
@@ -375,7 +376,7 @@ static int measure_all(const struct bench_options *options)
     bool is_done = is_resting && measure_memory(options) && start() == STALLBOX_OK;
     struct sbx_recording_header *header = is_done ? bench_control_open(folder, (uint32_t)getpid()) : NULL;
     if (header != NULL) {
-        struct sbx_capture_settings settings = bench_control_page(header)->in_force;
+        struct sbx_capture_settings settings = sbx_control_page_of(header)->in_force;
         settings.min_gap_ms = 100;
         is_done = bench_control_order(header, &settings) && measure_snapshots(options, BUSY_THREADS) &&
                   measure_snapshots(options, 0);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "control_order.h"
 #include "rounds.h"
 #include "stallbox/stallbox.h"
 
@@ -166,7 +167,7 @@ static int be_host(const struct host *host, enum variant variant, int seconds)
             fprintf(stderr, "bench_governor: no recorder: %s\n", stallbox_result_name(result));
             return 1;
         }
-        struct sbx_capture_settings settings = bench_control_page(header)->in_force;
+        struct sbx_capture_settings settings = sbx_control_page_of(header)->in_force;
         settings.interval_us = INTERVAL_US;
         settings.gap_us = GAP_US;
         settings.max_cpu_permille = variant == GOVERNED ? BUDGET_PERMILLE : 0;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "control_order.h"
 #include "rounds.h"
 #include "stallbox/stallbox.h"
 
@@ -199,7 +200,7 @@ static int run_child(enum state state)
         return 1;
     }
     if (is_started) {
-        struct sbx_capture_settings off = bench_control_page(header)->in_force;
+        struct sbx_capture_settings off = sbx_control_page_of(header)->in_force;
         off.enabled = 0;
         if (!bench_control_order(header, &off)) {
             return 1;
@@ -282,7 +283,7 @@ static bool measure_hooks(const struct bench_options *options)
     if (header == NULL || !open_files()) {
         return false;
     }
-    struct sbx_capture_settings settings = bench_control_page(header)->in_force;
+    struct sbx_capture_settings settings = sbx_control_page_of(header)->in_force;
     settings.points = SBX_POINTS_ALL;
     struct state {
         struct bench_series *series;

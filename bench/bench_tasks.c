@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "control.h"
+#include "control_order.h"
 #include "rounds.h"
 #include "stallbox/stallbox.h"
 #ifdef HAS_UV
@@ -252,7 +253,7 @@ int main(int count, char **arguments)
     if (header == NULL) {
         return 1;
     }
-    struct sbx_capture_settings settings = bench_control_page(header)->in_force;
+    struct sbx_capture_settings settings = sbx_control_page_of(header)->in_force;
     settings.max_cpu_permille = 0;
     const uint64_t with = SBX_POINTS_ALL,
                    without = with & ~(SBX_POINT_BIT(SBX_GROUP_TASK) | SBX_POINT_BIT(SBX_GROUP_GLIB) |

@@ -5,15 +5,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "control_order.h"
 #include "order.h"
 #include "recording_file.h"
 #include "recording_folder.h"
@@ -70,26 +69,15 @@ struct sbx_recording_header *bench_control_open(const char *folder, uint32_t pid
     return header;
 }
 
-struct sbx_control_page *bench_control_page(struct sbx_recording_header *header)
-{
-    return (struct sbx_control_page *)(void *)((char *)header + SBX_CONTROL_AT);
-}
-
 bool bench_control_order(struct sbx_recording_header *header, const struct sbx_capture_settings *wanted)
 {
-    struct sbx_control_page *control = bench_control_page(header);
+    struct sbx_control_page *control = sbx_control_page_of(header);
     control->wanted = *wanted;
-    /* order: release control.generation - `wanted` is whole */
-    uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
-    sbx_add_acq_rel(&control->bell, 1); /* order: release bell - what was written before is seen by the watch thread */
-    syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    /* With a budget the governor may want fewer. */
-    uint64_t hooked = wanted->enabled != 0 ? wanted->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
+    uint32_t generation = sbx_control_order(control);
     for (int waited_ms = 0; waited_ms < ANSWER_MS; waited_ms++) {
-        if (sbx_load_acquire(&control->applied) == generation && /* order: acquire control.applied */
-            (sbx_load_relaxed(&header->hooked_slots) != 0) == (wanted->enabled != 0) &&
-            (wanted->max_cpu_permille != 0 ||
-             sbx_load_acquire(&control->hooked_points) == hooked)) { /* order: acquire control.hooked_points */
+        /* With a budget the governor may want fewer hooks. */
+        if (sbx_control_is_taken(control, generation, wanted->max_cpu_permille == 0) &&
+            (sbx_load_relaxed(&header->hooked_slots) != 0) == (wanted->enabled != 0)) {
             return true;
         }
         const struct timespec pause = {0, 1000000};

@@ -12,8 +12,6 @@
  * that is live and of this build. It stays mapped. */
 struct sbx_recording_header *bench_control_open(const char *folder, uint32_t pid);
 
-struct sbx_control_page *bench_control_page(struct sbx_recording_header *header);
-
 /* Have the agent take over `wanted`, and wait until it has, hooks and all. Returns false after ten seconds. */
 bool bench_control_order(struct sbx_recording_header *header, const struct sbx_capture_settings *wanted);
 

@@ -35,6 +35,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "control_order.h"
 #include "order.h"
 
 enum {
@@ -360,7 +361,7 @@ int main(int count, char **arguments)
     if (header == NULL) {
         fail(options.pid > 0 ? "the process has no recorder" : "usage: alternate PID [OPTION...] [KEY=NUMBER...]");
     }
-    struct sbx_capture_settings in = bench_control_page(header)->in_force;
+    struct sbx_capture_settings in = sbx_control_page_of(header)->in_force;
     in.enabled = 1;
     in.points = SBX_POINTS_DEFAULT;
     in.interval_us = 1000;

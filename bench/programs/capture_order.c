@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "control_order.h"
 
 int main(int count, char **arguments)
 {
@@ -29,7 +30,7 @@ int main(int count, char **arguments)
         fprintf(stderr, "capture_order: process %s has no recorder\n", arguments[1]);
         return 1;
     }
-    struct sbx_capture_settings wanted = bench_control_page(header)->in_force;
+    struct sbx_capture_settings wanted = sbx_control_page_of(header)->in_force;
     for (int i = 2; i < count; i++) {
         const char *value = strchr(arguments[i], '=');
         uint32_t number = value != NULL ? (uint32_t)strtoul(value + 1, NULL, 10) : 0;

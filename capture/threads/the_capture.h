@@ -78,8 +78,8 @@ struct sbx_capture {
                        what); /* a start that is under way, or to come, and what the program is about to do; NULL: there
                                              is none */
     uint32_t has_frames;      /* 1: some thread has said where its frames begin */
-    uint32_t has_clients;     /* 1: some thread without a loop has read what a client wants (messages/client_message.h) */
-    uint32_t serves;          /* 1: threads without a loop accept clients, or have read from them */
+    uint32_t has_clients; /* 1: some thread without a loop has read what a client wants (messages/client_message.h) */
+    uint32_t serves;      /* 1: threads without a loop accept clients, or have read from them */
     uint32_t
         rests; /* 1: the main thread waits for conditions, semaphores or futexes that may be its loop's (messages/rest_place.h) */
     /* Since when all points are in that see a client's question, its answer and waits for work; UINT64_MAX: one is out */

@@ -3,8 +3,6 @@
 #include "live_recording.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "order.h"
+#include "control_order.h"
 #include "snapshot_folder.h"
 
 struct sbx_recording_header *live_recording_map(const char *folder)
@@ -32,11 +30,6 @@ struct sbx_recording_header *live_recording_map(const char *folder)
     return map != MAP_FAILED ? map : NULL;
 }
 
-struct sbx_control_page *live_recording_control(struct sbx_recording_header *header)
-{
-    return (struct sbx_control_page *)(void *)((char *)header + SBX_CONTROL_AT);
-}
-
 static uint64_t now_ms(void)
 {
     struct timespec now;
@@ -47,16 +40,10 @@ static uint64_t now_ms(void)
 bool live_recording_order(struct sbx_control_page *control, bool hooks, uint64_t patience_ms)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
-    const struct sbx_capture_settings *wanted = &control->wanted;
-    uint64_t hooked = wanted->enabled != 0 ? wanted->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0, begin_ms = now_ms();
-    /* order: release control.generation - `wanted` is whole */
-    uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
-    sbx_add_acq_rel(&control->bell, 1); /* order: release bell */
-    syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    uint64_t begin_ms = now_ms();
+    uint32_t generation = sbx_control_order(control);
     do {
-        /* order: acquire control.applied - what is in force is there; hooked_points - so are the hooks */
-        if (sbx_load_acquire(&control->applied) == generation &&
-            (!hooks || sbx_load_acquire(&control->hooked_points) == hooked)) {
+        if (sbx_control_is_taken(control, generation, hooks)) {
             return true;
         }
         syscall(SYS_nanosleep, &pause, NULL);

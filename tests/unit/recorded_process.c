@@ -9,6 +9,7 @@
 
 #include "recorded_process.h"
 
+#include "control_order.h"
 #include "live_recording.h"
 #include "snapshot_folder.h"
 
@@ -270,7 +271,7 @@ static struct sbx_control_page *begin_order(void)
     if (header == NULL) {
         map_recording();
     }
-    struct sbx_control_page *control = live_recording_control(header);
+    struct sbx_control_page *control = sbx_control_page_of(header);
     control->wanted = control->in_force;
     return control;
 }
@@ -303,7 +304,7 @@ void child_set_points(uint64_t points)
 
 void child_set_recording(bool enabled)
 {
-    struct sbx_control_page *control = live_recording_control(header);
+    struct sbx_control_page *control = sbx_control_page_of(header);
     set(enabled, control->in_force.points);
 }
 

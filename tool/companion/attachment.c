@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control_order.h"
 #include "order.h"
 #include "recording_check.h"
 #include "shared_mapping.h"
@@ -77,9 +77,7 @@ void sbx_attachment_close(struct sbx_attachment *attachment)
 
 void sbx_attachment_ring(const struct sbx_attachment *attachment)
 {
-    struct sbx_control_page *control = attachment->control;
-    sbx_add_acq_rel(&control->bell, 1); /* order: release bell - what was written before is seen by the watch thread */
-    syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    sbx_control_ring(attachment->control);
 }
 
 bool sbx_attachment_wait(uint32_t *word, uint32_t wanted, uint32_t timeout_ms)
@@ -119,9 +117,7 @@ int sbx_attachment_order(const struct sbx_attachment *attachment, const struct s
     uint32_t before = sbx_load_acquire(&control->generation);         /* order: acquire control.generation */
     if (sbx_attachment_wait(&control->applied, before, timeout_ms)) { /* order: acquire control.applied */
         control->wanted = *settings;
-        /* order: release control.generation - `wanted` is whole */
-        *generation_out = sbx_add_acq_rel(&control->generation, 1) + 1;
-        sbx_attachment_ring(attachment);
+        *generation_out = sbx_control_order(control);
         result = 0;
     }
     lock.l_type = F_UNLCK;

@@ -19,6 +19,7 @@
 
 #include "clock.h"
 #include "consent.h"
+#include "control_order.h"
 #include "guest_copy.h"
 #include "order.h"
 #include "raw_snapshot.h"
@@ -151,8 +152,7 @@ static void answer(void *context)
     /* order: release handover.answer - result is that of the answer, and the snapshot has its name */
     sbx_store_release(&control->handover.answer, work->control.handover.request);
     syscall(SYS_futex, &control->handover.answer, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    sbx_add_acq_rel(&control->bell, 1); /* order: release bell - the answer is seen by the watch thread */
-    syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    sbx_control_ring(control);
 }
 
 /* ---- the file ---- */

@@ -116,7 +116,8 @@ static bool settle(struct sbx_spool *spool, const char *server_url, const char *
 /* The word "no" is written before the identity is put aside, by a process that may have been killed in between. */
 static void put_aside(struct sbx_spool *spool)
 {
-    static const char denied[] = "denied\n"; /* as agent/shared/consent.c writes it; an unreadable file is no such word */
+    static const char denied[] =
+        "denied\n"; /* as agent/shared/consent.c writes it; an unreadable file is no such word */
     char text[sizeof denied] = "";
     int file = openat(spool->root, "consent", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) {

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control_order.h"
 #include "live_recording.h"
 #include "order.h"
 #include "snapshot_folder.h"
@@ -145,7 +146,7 @@ enum {
 
 bool stalling_order(struct sbx_recording_header *header, const struct sbx_capture_settings *wanted)
 {
-    struct sbx_control_page *control = live_recording_control(header);
+    struct sbx_control_page *control = sbx_control_page_of(header);
     control->wanted = *wanted;
     return live_recording_order(control, false, PATIENCE_MS);
 }

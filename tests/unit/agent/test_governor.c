@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "order.h"
+#include "control_order.h"
 #include "live_recording.h"
 #include "stalling_process.h"
 
@@ -36,7 +37,7 @@ static void allocate_for_ms(uint64_t ms)
 
 static bool order(struct sbx_recording_header *header, uint32_t permille, bool enabled)
 {
-    struct sbx_capture_settings wanted = live_recording_control(header)->in_force;
+    struct sbx_capture_settings wanted = sbx_control_page_of(header)->in_force;
     wanted.max_cpu_permille = permille;
     wanted.enabled = enabled;
     return stalling_order(header, &wanted);
@@ -59,38 +60,35 @@ static void child_allocates_all_the_time(void)
     stalling_expect(overhead->changes >= 2 && overhead->budget_permille == 1, "and it is told");
     stalling_expect(overhead->calls_ns > 0 && overhead->watch_ns > 0 && overhead->application_ns > 0,
                     "with what it cost");
-    for (int waited = 0; waited < 1000 && (live_recording_control(header)->hooked_points & points) != 0; waited++) {
+    for (int waited = 0; waited < 1000 && (sbx_control_page_of(header)->hooked_points & points) != 0; waited++) {
         stalling_pause_ms(5);
     }
-    stalling_expect((live_recording_control(header)->hooked_points & points) == 0, "their hooks are out");
-    stalling_expect((live_recording_control(header)->in_force.points & points) == points,
+    stalling_expect((sbx_control_page_of(header)->hooked_points & points) == 0, "their hooks are out");
+    stalling_expect((sbx_control_page_of(header)->in_force.points & points) == points,
                     "what was ordered is still what was ordered");
-    stalling_expect((live_recording_control(header)->hooked_points & SBX_POINT_BIT(SBX_GROUP_POLL)) != 0,
-                    "others are in");
+    stalling_expect((sbx_control_page_of(header)->hooked_points & SBX_POINT_BIT(SBX_GROUP_POLL)) != 0, "others are in");
     stalling_expect(stallbox_snapshot(5000) == STALLBOX_OK, "a snapshot is made");
     /* Switched off and on again it goes on where it was. */
     stalling_expect(order(header, 1, false), "it is switched off");
-    for (int waited = 0; waited < 1000 && live_recording_control(header)->hooked_points != 0; waited++) {
+    for (int waited = 0; waited < 1000 && sbx_control_page_of(header)->hooked_points != 0; waited++) {
         stalling_pause_ms(5);
     }
-    stalling_expect(live_recording_control(header)->hooked_points == 0, "no hook is in");
+    stalling_expect(sbx_control_page_of(header)->hooked_points == 0, "no hook is in");
     stalling_expect(order(header, 1, true), "and on");
-    for (int waited = 0; waited < 1000 && live_recording_control(header)->hooked_points == 0; waited++) {
+    for (int waited = 0; waited < 1000 && sbx_control_page_of(header)->hooked_points == 0; waited++) {
         stalling_pause_ms(5);
     }
-    stalling_expect((live_recording_control(header)->hooked_points & SBX_POINT_BIT(SBX_GROUP_POLL)) != 0,
+    stalling_expect((sbx_control_page_of(header)->hooked_points & SBX_POINT_BIT(SBX_GROUP_POLL)) != 0,
                     "hooks are in again");
-    stalling_expect((live_recording_control(header)->hooked_points & points) == 0 &&
-                        (overhead->shed & points) == points,
+    stalling_expect((sbx_control_page_of(header)->hooked_points & points) == 0 && (overhead->shed & points) == points,
                     "but those that were shed");
     /* Other orders are tried as they are; without a budget they stay. */
     stalling_expect(order(header, 0, true), "another order is taken");
     stalling_expect(overhead->shed == 0 && overhead->interval_us == 1000, "it is tried as it is");
-    for (int waited = 0; waited < 1000 && (live_recording_control(header)->hooked_points & points) != points;
-         waited++) {
+    for (int waited = 0; waited < 1000 && (sbx_control_page_of(header)->hooked_points & points) != points; waited++) {
         stalling_pause_ms(5);
     }
-    stalling_expect((live_recording_control(header)->hooked_points & points) == points, "the hooks are in again");
+    stalling_expect((sbx_control_page_of(header)->hooked_points & points) == points, "the hooks are in again");
     uint32_t changes = overhead->changes;
     allocate_for_ms(8000);
     stalling_expect(overhead->changes == changes && overhead->shed == 0, "no budget, no governor");

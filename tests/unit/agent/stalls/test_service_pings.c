@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "order.h"
+#include "control_order.h"
 #include "live_recording.h"
 #include "stalling_process.h"
 
@@ -96,7 +97,7 @@ static void child_whose_pings_are_no_longer_seen(void)
     begin_service(0);
     ping_for_ms(WATCHDOG_MS);
     struct sbx_recording_header *header = stalling_own_recording();
-    struct sbx_capture_settings wanted = live_recording_control(header)->in_force;
+    struct sbx_capture_settings wanted = sbx_control_page_of(header)->in_force;
     wanted.points &= ~SBX_POINT_BIT(SBX_GROUP_SOCKET);
     stalling_expect(stalling_order(header, &wanted), "the point is taken out");
     ping_for_ms(SILENCE_MS);
@@ -116,7 +117,7 @@ static void child_whose_pings_are_seen_again(void)
     begin_service(0);
     ping_for_ms(WATCHDOG_MS);
     struct sbx_recording_header *header = stalling_own_recording();
-    struct sbx_control_page *control = live_recording_control(header);
+    struct sbx_control_page *control = sbx_control_page_of(header);
     struct sbx_capture_settings before = control->in_force, without = before;
     without.points &= ~SBX_POINT_BIT(SBX_GROUP_SOCKET);
     stalling_expect(stalling_order(header, &without), "the point is taken out");
