@@ -138,7 +138,7 @@ int sbx_change_log_add(struct sbx_change_log *log, const struct sbx_change_event
     sbx_bind_integer(statement, 9, is_to_tell);
     int result = sbx_store_step(statement);
     if (result == 0)
-        result = sbx_sql_changes(log->handle.db) > 0;
+        result = sbx_sql_changes(sbx_store_handle_db(&log->handle)) > 0;
     sbx_statement_clear(statement);
     sbx_store_handle_unlock(&log->handle);
     return result;
@@ -195,7 +195,7 @@ int sbx_change_log_next(struct sbx_change_log *log, int64_t now_ms, struct sbx_c
         sbx_bind_integer(statement, 2, now_ms + SBX_CHANGE_TELL_MS);
         sbx_bind_integer(statement, 3, next_ms);
         result = sbx_store_step(statement);
-        is_ours = result == 0 && sbx_sql_changes(log->handle.db) > 0;
+        is_ours = result == 0 && sbx_sql_changes(sbx_store_handle_db(&log->handle)) > 0;
     } while (result == 0 && !is_ours);
     sbx_store_handle_unlock(&log->handle);
     return is_ours ? 1 : result;

@@ -132,7 +132,7 @@ int sbx_renderings_open(const char *data_dir, const char *version, uint64_t byte
     if (result == 0) {
         result = keep_only_version(renderings, version);
         if (result < 0)
-            snprintf(why, why_bytes, "%s: %s", path, sbx_sql_error(renderings->handle.db));
+            snprintf(why, why_bytes, "%s: %s", path, sbx_sql_error(sbx_store_handle_db(&renderings->handle)));
     }
     free(path);
     if (result < 0) {
@@ -235,8 +235,9 @@ static int drop(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES
     struct sbx_statement *statement = sbx_store_handle_use(&renderings->handle, DROP_ONE);
     sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
-    if (result == 0 && is_for_good && sbx_sql_changes(renderings->handle.db) > 0) /* most stalls are never looked at */
-        sbx_sql_checkpoint(renderings->handle.db, true);
+    if (result == 0 && is_for_good &&
+        sbx_sql_changes(sbx_store_handle_db(&renderings->handle)) > 0) /* most stalls are never looked at */
+        sbx_sql_checkpoint(sbx_store_handle_db(&renderings->handle), true);
     sbx_store_handle_unlock(&renderings->handle);
     return result;
 }

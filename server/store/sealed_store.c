@@ -94,7 +94,7 @@ int sbx_sealed_store_open(const char *where, const char *version, int64_t now_ms
             result = sbx_store_step(statement);
         }
         if (result < 0)
-            snprintf(why, why_bytes, "sealed payloads: %s", sbx_sql_error(store->handle.db));
+            snprintf(why, why_bytes, "sealed payloads: %s", sbx_sql_error(sbx_store_handle_db(&store->handle)));
         sbx_store_handle_unlock(&store->handle);
     }
     if (result < 0) {
@@ -226,7 +226,7 @@ int sbx_sealed_store_age_one(struct sbx_sealed_store *store, int64_t before_ms)
     sbx_bind_integer(statement, 1, before_ms);
     int result = sbx_store_step(statement);
     if (result == 0)
-        result = sbx_sql_changes(store->handle.db) > 0;
+        result = sbx_sql_changes(sbx_store_handle_db(&store->handle)) > 0;
     sbx_store_handle_unlock(&store->handle);
     return result;
 }

@@ -24,8 +24,8 @@ struct sbx_statement {
 
 /* Whose turn a transaction that writes is, where several servers share a database. On one machine there is one writer. */
 enum sbx_sql_turn {
-    SBX_TURN_SUMS, /* of all who write but a payload that comes: one after the other, because sums are read and changed in many statements */
-    SBX_TURN_ALONE,  /* the same, and no payload comes meanwhile */
+    SBX_TURN_SUMS, /* of who changes what is summed of an application, in many statements: beside those of others. Application 0: beside nobody's */
+    SBX_TURN_ALONE,  /* of who changes sums of any, and no payload comes meanwhile */
     SBX_TURN_INTAKE, /* of the payloads of one application: beside those of others, and beside SBX_TURN_SUMS */
 };
 

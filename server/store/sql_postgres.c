@@ -22,11 +22,13 @@ enum {
     TYPE_FLOAT8 = 701,
 };
 
-/* Locks of the database, until the transaction ends. Who waits for a payload that comes (INTAKE, which payloads share) has SUMS already, and a payload
- * waits for no SUMS: nobody waits for one another. */
-#define SUMS_LOCK   "SELECT pg_advisory_xact_lock(1396854833)"
-#define ALONE_LOCK  SUMS_LOCK "; SELECT pg_advisory_xact_lock(1396854835)"
-#define INTAKE_LOCK "SELECT pg_advisory_xact_lock_shared(1396854835); SELECT pg_advisory_xact_lock(1396854836, %d)"
+/* Locks of the database, until the transaction ends. Sums are of an application, and so is what they are made of: who changes them has that of
+ * all (SUMS) beside others and that of his application alone. Who waits for a payload that comes (INTAKE, which payloads share) has SUMS alone
+ * already, and a payload waits for no SUMS: nobody waits for one another. */
+#define SUMS_LOCK        "SELECT pg_advisory_xact_lock(1396854833)"
+#define SUMS_OF_APP_LOCK "SELECT pg_advisory_xact_lock_shared(1396854833); SELECT pg_advisory_xact_lock(1396854837, %d)"
+#define ALONE_LOCK       SUMS_LOCK "; SELECT pg_advisory_xact_lock(1396854835)"
+#define INTAKE_LOCK      "SELECT pg_advisory_xact_lock_shared(1396854835); SELECT pg_advisory_xact_lock(1396854836, %d)"
 
 struct connection {
     struct sbx_sql sql;
@@ -131,9 +133,15 @@ static int execute(struct sbx_sql *sql, const char *text)
 /* An application's number has 64 bits, and a lock's second one 32: two that share one take turns. */
 static int take_turn(struct connection *connection, enum sbx_sql_turn turn, uint64_t app)
 {
-    char text[sizeof(INTAKE_LOCK) + 16];
-    snprintf(text, sizeof(text), INTAKE_LOCK, (int)(int32_t)(uint32_t)(app ^ app >> 32));
-    return run(connection, turn == SBX_TURN_INTAKE ? text : turn == SBX_TURN_ALONE ? ALONE_LOCK : SUMS_LOCK);
+    char text[sizeof(SUMS_OF_APP_LOCK) + 16];
+    int number = (int)(int32_t)(uint32_t)(app ^ app >> 32);
+    if (turn == SBX_TURN_INTAKE)
+        snprintf(text, sizeof(text), INTAKE_LOCK, number);
+    else if (turn == SBX_TURN_SUMS && app != 0)
+        snprintf(text, sizeof(text), SUMS_OF_APP_LOCK, number);
+    else
+        return run(connection, turn == SBX_TURN_ALONE ? ALONE_LOCK : SUMS_LOCK);
+    return run(connection, text);
 }
 
 static int begin(struct sbx_sql *sql, enum sbx_sql_turn turn, uint64_t app, bool is_unhurried)

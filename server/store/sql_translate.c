@@ -14,6 +14,7 @@ static const struct {
     const char *from, *to;
 } phrases[] = {
     {" INDEXED BY met_gone", ""},
+    {" AND +day IN (", " AND day IN ("},
     {" IS NOT ?", " IS DISTINCT FROM ?"},
     {"o.tenant IS s.tenant", "o.tenant IS NOT DISTINCT FROM s.tenant"},
     {"TOTAL(unnamed)", "COALESCE(SUM(unnamed), 0)"},

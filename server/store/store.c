@@ -31,13 +31,15 @@ static int retry_failures(struct sbx_store *store, char *why, size_t why_bytes)
     sbx_bind_text(statement, 1, store->version);
     int result = sbx_store_step(statement);
     if (result < 0)
-        snprintf(why, why_bytes, "%s: %s", store->path, sbx_sql_error(store->writer.db));
+        snprintf(why, why_bytes, "%s: %s", store->path, sbx_sql_error(sbx_store_handle_db(&store->writer)));
     sbx_store_handle_unlock(&store->writer);
     return result;
 }
 
 enum {
-    READERS = 8,       /* pages, lists and triage, at a time */
+    READERS = 8, /* pages, lists and triage, at a time */
+    WRITERS =
+        4, /* of a database that several write to: payloads that come, verdicts and a removal do not wait for one connection */
     WEIGHT_MAX = 10000 /* stalls that one payload can stand for; a machine's own bound is a hundred times that */
 };
 
@@ -71,11 +73,11 @@ int sbx_store_open(const char *where, const char *version, struct sbx_store **st
     int result = is_postgres ? sbx_store_renew_schema_postgres(where, why, why_bytes)
                              : sbx_store_renew_schema(store, why, why_bytes);
     if (result == 0)
-        result = sbx_store_handle_open(&store->writer, store->path,
-                                       is_postgres ? sbx_store_postgres_writer_setup : sbx_store_writer_setup,
-                                       sbx_store_writer_sql, WRITER_STATEMENTS, why, why_bytes);
+        result = sbx_store_handle_open_several(&store->writer, is_postgres ? WRITERS : 1, store->path,
+                                               is_postgres ? sbx_store_postgres_writer_setup : sbx_store_writer_setup,
+                                               sbx_store_writer_sql, WRITER_STATEMENTS, why, why_bytes);
     if (result == 0)
-        result = sbx_store_handle_open_readers(&store->reader, READERS, store->path,
+        result = sbx_store_handle_open_several(&store->reader, READERS, store->path,
                                                is_postgres ? sbx_store_postgres_setup : sbx_store_reader_setup,
                                                sbx_store_reader_sql, SBX_READER_STATEMENTS, why, why_bytes);
     if (result == 0)
@@ -278,7 +280,7 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
     if (result < 0)
         return result;
 
-    int64_t seq = sbx_sql_last_id(store->writer.db);
+    int64_t seq = sbx_sql_last_id(sbx_store_handle_db(&store->writer));
     sbx_statement_clear(statement); /* `build_id` and `version` end with this call */
     result = add_bytes(store, seq, envelope, bytes, key);
     if (result == 0 && stall->has_rotating_id) {
@@ -448,14 +450,32 @@ static int set_verdict(struct sbx_store *store, int64_t seq, const struct sbx_ve
     return result;
 }
 
+/* Whose stall it is, and of which day: the rows say that, and not the verdict, which a worker made of what strangers sent. 0: nobody's, or there is
+ * none. */
+static int read_turn(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], uint64_t *app_out, int64_t *day_out)
+{
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, FIND_APP);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
+    int result = sbx_store_step(statement);
+    *app_out = result > 0 ? (uint64_t)sbx_column_integer(statement, 0) : 0;
+    *day_out = result > 0 ? sbx_column_integer(statement, 1) : 0;
+    sbx_statement_reset(statement);
+    return result < 0 ? result : 0;
+}
+
 int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES],
                           const struct sbx_verdict_row *verdict)
 {
-    int64_t seq, old_place, place = 0;
+    uint64_t app;
+    int64_t day, seq, old_place, place = 0;
     bool lacks_less = false;
     sbx_store_handle_lock(&store->writer);
     /* One that a power cut takes is said again: its payload still waits then. */
-    int result = sbx_store_handle_begin_unhurried(&store->writer);
+    int result = read_turn(store, id, &app, &day);
+    if (result == 0)
+        result = sbx_store_open_day(store, day);
+    if (result == 0)
+        result = sbx_store_handle_begin_unhurried(&store->writer, app);
     if (result < 0)
         goto unlock;
     result = sbx_store_find(store, id, &seq, NULL, &old_place);

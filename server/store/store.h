@@ -169,6 +169,14 @@ enum sbx_store_aged {
 int sbx_store_age(struct sbx_store *store, enum sbx_store_aged what, int64_t before_ms, size_t max,
                   void (*gone)(void *context, const uint8_t id[SBX_ID_BYTES]), void *context);
 
+/* Where sums have a table for each day (PostgreSQL), those of `first` to `last` are there: stalls of these days wait for no table. 0 or -errno. */
+int sbx_store_open_days(struct sbx_store *store, int64_t first, int64_t last);
+
+/* Before stalls age: sums of the first day that is before `before_day` go whole, where they have a table for each day. Stalls of that day that are there
+ * yet, because they came late, are in the sums of all days alone from then on, and so are those that come. Returns 1, 0 when there is none, or -errno: -EBUSY
+ * where somebody reads these sums for so long that others would wait for it. */
+int sbx_store_close_day(struct sbx_store *store, int64_t before_day);
+
 /* Behind the last of them: forget ids that machines wanted erased before `erased_before_ms`, and take what seems to have
  * come in the future for received now, else it would never be old. Returns 0 or -errno. */
 int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased_before_ms, bool has_removed);

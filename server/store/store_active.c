@@ -51,7 +51,7 @@ struct day_room {
 static int add_row(struct sbx_store *store, const struct sbx_active_row *row, struct day_room *room)
 {
     int result = step_row(store, GROW_ACTIVE, row);
-    if (result < 0 || sbx_sql_changes(store->writer.db) > 0)
+    if (result < 0 || sbx_sql_changes(sbx_store_handle_db(&store->writer)) > 0)
         return result;
     if (room->day != row->day)
         *room = (struct day_room){row->day, count_day(store, row->day)};

@@ -2,6 +2,7 @@
 /* store_handle.c - which connection a thread has, and its statements. */
 #include "store_handle.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,11 @@
 
 #include "sql_postgres.h"
 
-/* The connection that this thread holds of a handle of several. */
-static _Thread_local struct sbx_store_connection *held;
+/* The connections that this thread holds, of handles of several: one that reads, and one that writes. */
+static _Thread_local struct {
+    const struct sbx_store_handle *handle;
+    struct sbx_store_connection *connection;
+} held[2];
 
 /* 0 or -errno with the reason. */
 static int open_connection(struct sbx_store_connection *connection, const char *path, const char *setup,
@@ -33,7 +37,7 @@ static int open_connection(struct sbx_store_connection *connection, const char *
     return result;
 }
 
-int sbx_store_handle_open_readers(struct sbx_store_handle *handle, size_t connections, const char *path,
+int sbx_store_handle_open_several(struct sbx_store_handle *handle, size_t connections, const char *path,
                                   const char *setup, const char *const *sql, size_t sql_count, char *why,
                                   size_t why_bytes)
 {
@@ -49,14 +53,13 @@ int sbx_store_handle_open_readers(struct sbx_store_handle *handle, size_t connec
             return result;
         }
     }
-    handle->db = handle->connections[0].db;
     return 0;
 }
 
 int sbx_store_handle_open(struct sbx_store_handle *handle, const char *path, const char *setup, const char *const *sql,
                           size_t sql_count, char *why, size_t why_bytes)
 {
-    return sbx_store_handle_open_readers(handle, 1, path, setup, sql, sql_count, why, why_bytes);
+    return sbx_store_handle_open_several(handle, 1, path, setup, sql, sql_count, why, why_bytes);
 }
 
 void sbx_store_handle_close(struct sbx_store_handle *handle)
@@ -84,28 +87,43 @@ static struct sbx_store_connection *find_free(struct sbx_store_handle *handle)
     return NULL;
 }
 
+static void hold(const struct sbx_store_handle *handle, struct sbx_store_connection *connection)
+{
+    int place = held[0].handle ? 1 : 0;
+    assert(!held[place].handle);
+    held[place].handle = handle;
+    held[place].connection = connection;
+}
+
+static int held_of(const struct sbx_store_handle *handle)
+{
+    return held[0].handle == handle ? 0 : 1;
+}
+
 void sbx_store_handle_lock(struct sbx_store_handle *handle)
 {
+    struct sbx_store_connection *connection = NULL;
+    bool is_one = handle->connection_count == 1;
     atomic_fetch_add(&handle->waiting, 1);
     pthread_mutex_lock(&handle->lock);
+    while (!is_one && !(connection = find_free(handle)))
+        pthread_cond_wait(&handle->is_free, &handle->lock);
     atomic_fetch_sub(&handle->waiting, 1);
     atomic_fetch_add(&handle->locked, 1);
-    if (handle->connection_count == 1)
+    if (is_one)
         return;
-    struct sbx_store_connection *connection;
-    while (!(connection = find_free(handle)))
-        pthread_cond_wait(&handle->is_free, &handle->lock);
     connection->is_taken = true;
     pthread_mutex_unlock(&handle->lock);
-    held = connection;
+    hold(handle, connection);
 }
 
 void sbx_store_handle_unlock(struct sbx_store_handle *handle)
 {
     if (handle->connection_count > 1) {
+        int place = held_of(handle);
         pthread_mutex_lock(&handle->lock);
-        held->is_taken = false;
-        held = NULL;
+        held[place].connection->is_taken = false;
+        held[place].handle = NULL;
         pthread_cond_signal(&handle->is_free);
     }
     pthread_mutex_unlock(&handle->lock);
@@ -129,10 +147,15 @@ void sbx_store_handle_stand_back(const struct sbx_store_handle *handle, unsigned
         nanosleep(&pause, NULL);
 }
 
+/* The one that this thread has. */
+static const struct sbx_store_connection *connection_of(const struct sbx_store_handle *handle)
+{
+    return handle->connection_count > 1 ? held[held_of(handle)].connection : &handle->connections[0];
+}
+
 struct sbx_statement *sbx_store_handle_use(struct sbx_store_handle *handle, size_t index)
 {
-    const struct sbx_store_connection *connection = handle->connection_count > 1 ? held : &handle->connections[0];
-    struct sbx_statement *statement = connection->statements[index];
+    struct sbx_statement *statement = connection_of(handle)->statements[index];
     sbx_statement_reset(statement);
     sbx_statement_clear(statement);
     return statement;
@@ -140,37 +163,45 @@ struct sbx_statement *sbx_store_handle_use(struct sbx_store_handle *handle, size
 
 struct sbx_sql *sbx_store_handle_db(const struct sbx_store_handle *handle)
 {
-    return handle->connection_count > 1 ? held->db : handle->connections[0].db;
+    return connection_of(handle)->db;
+}
+
+static int begin(struct sbx_store_handle *handle, enum sbx_sql_turn turn, uint64_t app, bool is_unhurried)
+{
+    struct sbx_sql *db = sbx_store_handle_db(handle);
+    return db->engine->begin(db, turn, app, is_unhurried);
 }
 
 int sbx_store_handle_begin(struct sbx_store_handle *handle)
 {
-    return handle->db->engine->begin(handle->db, SBX_TURN_SUMS, 0, false);
+    return begin(handle, SBX_TURN_SUMS, 0, false);
 }
 
 int sbx_store_handle_begin_alone(struct sbx_store_handle *handle)
 {
-    return handle->db->engine->begin(handle->db, SBX_TURN_ALONE, 0, false);
+    return begin(handle, SBX_TURN_ALONE, 0, false);
 }
 
 int sbx_store_handle_begin_intake(struct sbx_store_handle *handle, uint64_t app)
 {
-    return handle->db->engine->begin(handle->db, SBX_TURN_INTAKE, app, false);
+    return begin(handle, SBX_TURN_INTAKE, app, false);
 }
 
-int sbx_store_handle_begin_unhurried(struct sbx_store_handle *handle)
+int sbx_store_handle_begin_unhurried(struct sbx_store_handle *handle, uint64_t app)
 {
-    return handle->db->engine->begin(handle->db, SBX_TURN_SUMS, 0, true);
+    return begin(handle, SBX_TURN_SUMS, app, true);
 }
 
 int sbx_store_handle_commit(struct sbx_store_handle *handle)
 {
-    return handle->db->engine->commit(handle->db);
+    struct sbx_sql *db = sbx_store_handle_db(handle);
+    return db->engine->commit(db);
 }
 
 void sbx_store_handle_roll_back(struct sbx_store_handle *handle)
 {
-    handle->db->engine->roll_back(handle->db);
+    struct sbx_sql *db = sbx_store_handle_db(handle);
+    db->engine->roll_back(db);
 }
 
 void sbx_store_column_text(struct sbx_statement *statement, int column, char *text_out, size_t text_bytes)

@@ -2,9 +2,9 @@
 /* store_handle.h - connections to one database, each with its statements prepared once, each for one thread at a time.
  *
  * No SQL is ever put together from values: every statement is a literal of its owner's table, values are bound. A
- * thread locks the handle, uses statements, and unlocks; rows read from a statement are valid until then. A handle of a writer
- * has one connection; one of readers may have several, and locking it takes one that is free, waiting for one when none is. A
- * thread holds one connection of one handle of several at a time. */
+ * thread locks the handle, uses statements, and unlocks; rows read from a statement are valid until then. A handle may have several
+ * connections, and locking it takes one that is free, waiting for one when none is: readers, and writers where the database keeps them apart.
+ * A thread holds one connection of a handle at a time, of two such handles at most. */
 #ifndef SBX_STORE_HANDLE_H
 #define SBX_STORE_HANDLE_H
 
@@ -27,9 +27,8 @@ struct sbx_store_connection {
 };
 
 struct sbx_store_handle {
-    struct sbx_sql *db; /* of the one connection of a writer; of readers the first, for its error messages at opening */
-    pthread_mutex_t lock;   /* of a writer: held while it is locked; of readers: of which are taken */
-    pthread_cond_t is_free; /* a connection of readers was given back */
+    pthread_mutex_t lock;   /* of one connection: held while it is locked; of several: of which are taken */
+    pthread_cond_t is_free; /* a connection of several was given back */
     struct sbx_store_connection connections[SBX_STORE_CONNECTIONS_MAX];
     size_t connection_count;
     _Atomic unsigned waiting; /* threads that are about to lock it */
@@ -41,8 +40,8 @@ struct sbx_store_handle {
  * Returns 0, or -errno with the path and the reason in `why`; the handle needs no close then. */
 int sbx_store_handle_open(struct sbx_store_handle *handle, const char *path, const char *setup, const char *const *sql,
                           size_t sql_count, char *why, size_t why_bytes);
-/* The same with several connections, SBX_STORE_CONNECTIONS_MAX at most, for statements that only read. */
-int sbx_store_handle_open_readers(struct sbx_store_handle *handle, size_t connections, const char *path,
+/* The same with several connections, SBX_STORE_CONNECTIONS_MAX at most. */
+int sbx_store_handle_open_several(struct sbx_store_handle *handle, size_t connections, const char *path,
                                   const char *setup, const char *const *sql, size_t sql_count, char *why,
                                   size_t why_bytes);
 void sbx_store_handle_close(struct sbx_store_handle *handle); /* of a zeroed handle: nothing */
@@ -59,18 +58,18 @@ void sbx_store_handle_stand_back(const struct sbx_store_handle *handle, unsigned
 /* The statement, reset and without values. The lock is held. */
 struct sbx_statement *sbx_store_handle_use(struct sbx_store_handle *handle, size_t index);
 
-/* The connection itself, for a statement that is used seldom and prepared then. The lock is held. */
+/* The connection itself: what it did last, and for statements that are used seldom and prepared then. The lock is held. */
 struct sbx_sql *sbx_store_handle_db(const struct sbx_store_handle *handle);
 
-/* Begin (others do not write until it ends), commit, and roll back when one is open; the lock is held. Returns 0 or -errno. */
+/* Begin (others change no sums until it ends), commit, and roll back when one is open; the lock is held. Returns 0 or -errno. */
 int sbx_store_handle_begin(struct sbx_store_handle *handle);
 /* The same where no payload may come meanwhile, from another server of the database; and for a payload of an application that comes, which reads
  * and changes no sums (enum sbx_sql_turn). */
 int sbx_store_handle_begin_alone(struct sbx_store_handle *handle);
 int sbx_store_handle_begin_intake(struct sbx_store_handle *handle, uint64_t app);
-/* The same for a transaction that need not be on disk when its commit returns: whatever is committed after it as usual makes it so.
- * The file is whole in any case. */
-int sbx_store_handle_begin_unhurried(struct sbx_store_handle *handle);
+/* For what changes the sums of one application, and need not be on disk when its commit returns: whatever is committed after it as usual makes it
+ * so. The file is whole in any case. Application 0: of any. */
+int sbx_store_handle_begin_unhurried(struct sbx_store_handle *handle, uint64_t app);
 int sbx_store_handle_commit(struct sbx_store_handle *handle);
 void sbx_store_handle_roll_back(struct sbx_store_handle *handle);
 /* End the transaction that `result` is of: commit when it is 0, roll back when it is less. Returns `result`, or why the commit failed. */

@@ -14,6 +14,7 @@
 /* Of the writer, in store_statements.c. */
 enum writer_statement {
     FIND_SNAPSHOT,
+    FIND_APP,
     ADD_SNAPSHOT,
     ADD_PAYLOAD,
     READ_PAYLOAD,
@@ -29,6 +30,7 @@ enum writer_statement {
     ADD_MET,
     ADD_MET_DAY,
     ADD_TO_PLACE,
+    READ_DAY,
     DROP_MET_DAY,
     DROP_MET,
     DROP_LABELS,
@@ -78,6 +80,7 @@ enum writer_statement {
     ADD_END,
     COMPLETE_SNAPSHOT,
     ERASE_ENDS,
+    FIND_MODULE,
     ADD_MODULE,
     ADD_GAP,
     DROP_GAPS,
@@ -104,6 +107,7 @@ enum writer_statement {
     END_RENAMED,
     ALL_GAPS,
     FORGET_MADE,
+    FORGET_LACKS,
     FORGET_MODULES,
     FORGET_ENDS,
     COUNT_ACTIVE,
@@ -163,7 +167,6 @@ enum sbx_reader_statement {
     SBX_READER_COUNT_COMMON,
     SBX_READER_READ_END,
     SBX_READER_MISSING_MODULES,
-    SBX_READER_MISSING_OF_APP,
     SBX_READER_IS_SENT,
     SBX_READER_ISSUES_AFTER,
     SBX_READER_FIND_ADDRESS,
@@ -173,15 +176,21 @@ enum sbx_reader_statement {
 };
 extern const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS];
 
+enum {
+    SBX_DAYS_KNOWN = 128
+};
+
 struct sbx_store {
     struct sbx_store_handle writer, reader;
     char *path; /* DATA/store.db */
     char version[32];
-    int64_t number;        /* random: tells what this server wrote from what others did */
-    uint32_t min_machines; /* set before anybody reads */
-    int64_t sample_rows;   /* 0: SBX_SAMPLE_ROWS. Likewise */
-    size_t batch; /* how many stalls go in one transaction: as many as took some 20 ms. Under the writer's lock */
+    int64_t number;          /* random: tells what this server wrote from what others did */
+    uint32_t min_machines;   /* set before anybody reads */
+    int64_t sample_rows;     /* 0: SBX_SAMPLE_ROWS. Likewise */
+    _Atomic size_t batch;    /* how many stalls go in one transaction: as many as took some 20 ms */
     struct sbx_blobs *blobs; /* NULL: payloads lie in the database. Likewise */
+    _Atomic int64_t
+        days[SBX_DAYS_KNOWN]; /* that have a table in PostgreSQL, each plus one, by their last digits (store_days.c) */
     const struct sbx_operator_log *log;
     _Atomic bool has_blob_trouble; /* and it was said */
 };
@@ -245,6 +254,12 @@ int sbx_store_settle_place(struct sbx_store *store, int64_t place, int64_t moved
 
 /* The places of issue `from` are those of `into` from now on, and so are its addresses. */
 int sbx_store_join_issues(struct sbx_store *store, int64_t from, const uint8_t from_id[SBX_ID_BYTES], int64_t into);
+
+/* ---- days (store_days.c) ---- */
+
+/* Where sums have a table for each day, that of this day is there, before stalls of the day are summed. No transaction is open; the writer's lock is
+ * held. 0 or -errno. */
+int sbx_store_open_day(struct sbx_store *store, int64_t day);
 
 /* How many rows are read for one count of distinct machines, and for one among those of a thousand issues. */
 int64_t sbx_store_sample_rows(const struct sbx_store *store);

@@ -259,7 +259,7 @@ static const struct {
      " FROM fact f JOIN build b ON b.num = f.build WHERE " OF_ISSUE("f") " GROUP BY 1 ORDER BY MAX(b.rank) DESC",
      DAY_BY_DAY, take_version},
     {"SELECT l.kind, w.text, SUM(l.hits), SUM(l.weight), SUM(l.us) FROM label l JOIN word w ON w.num = l.word "
-     "WHERE " OF_ISSUE("l") " GROUP BY l.kind, l.word, w.text ORDER BY 1, 5 DESC, 4 DESC, 2",
+     "WHERE " OF_ISSUE("l") " GROUP BY l.kind, w.text ORDER BY 1, 5 DESC, 4 DESC, 2",
      TOGETHER, take_label},
 };
 
@@ -365,7 +365,7 @@ int sbx_store_sum_beside(const struct sbx_store_view *view, const char *app, con
     sbx_store_handle_lock(&view->store->reader);
     int result = read_rows(view,
                            "SELECT l.kind, w.text, SUM(l.weight) FROM label l JOIN word w ON w.num = l.word WHERE "
-                           "l.kind >= 9 AND " OF_ISSUE("l") " GROUP BY l.kind, l.word, w.text",
+                           "l.kind >= 9 AND " OF_ISSUE("l") " GROUP BY l.kind, w.text",
                            NULL, &of_app, TOGETHER, take_beside, sums);
     sbx_store_handle_unlock(&view->store->reader);
     return result;
@@ -523,7 +523,7 @@ static int split(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTE
         return result;
     statement = sbx_store_handle_use(&store->writer, MOVE_PLACE);
     sbx_bind_integer(statement, 1, place);
-    sbx_bind_integer(statement, 2, sbx_sql_last_id(store->writer.db));
+    sbx_bind_integer(statement, 2, sbx_sql_last_id(sbx_store_handle_db(&store->writer)));
     return sbx_store_step(statement);
 }
 

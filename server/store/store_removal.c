@@ -58,12 +58,12 @@ static int age_next_payload(struct sbx_store *store, int64_t before_ms, uint8_t 
 }
 
 /* The next batch takes as long as it should. */
-static void fit_batch(struct sbx_store *store, int64_t took_ms)
+static void fit_batch(struct sbx_store *store, size_t batch, int64_t took_ms)
 {
-    if (took_ms < BATCH_MS && store->batch < SBX_LEAVING_MAX)
-        store->batch *= 2;
-    else if (took_ms > 2 * BATCH_MS && store->batch > BATCH_LEAST)
-        store->batch /= 2;
+    if (took_ms < BATCH_MS && batch < SBX_LEAVING_MAX)
+        atomic_store(&store->batch, 2 * batch);
+    else if (took_ms > 2 * BATCH_MS && batch > BATCH_LEAST)
+        atomic_store(&store->batch, batch / 2);
 }
 
 /* Those of a transaction that is open, `max` at most. Returns how many, or -errno. */
@@ -73,11 +73,12 @@ static int remove_some(struct sbx_store *store, const struct removal *removal, s
     int count = 0, result;
     if (removal->fill != NEXT_AGED_PAYLOAD) {
         struct sbx_leaving which = removal->which;
-        store->batch = store->batch > 0 ? store->batch : BATCH_FIRST;
-        which.max = max < store->batch ? max : store->batch;
+        size_t batch = atomic_load(&store->batch);
+        batch = batch > 0 ? batch : BATCH_FIRST;
+        which.max = max < batch ? max : batch;
         result = sbx_store_leave(store, removal->fill, &which, ids);
-        if (result > 0 && (size_t)result == store->batch)
-            fit_batch(store, monotonic_ms() - begin_ms);
+        if (result > 0 && (size_t)result == batch)
+            fit_batch(store, batch, monotonic_ms() - begin_ms);
         return result;
     }
     do
@@ -131,7 +132,7 @@ int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTAT
     }
     if (result == 0 && count > 0) { /* the journal has what was overwritten in the file */
         sbx_store_handle_lock(&store->writer);
-        sbx_sql_checkpoint(store->writer.db, true);
+        sbx_sql_checkpoint(sbx_store_handle_db(&store->writer), true);
         sbx_store_handle_unlock(&store->writer);
         (void)sbx_store_settle_blobs(store, now_ms, (size_t)count); /* what is away now is found again by the ager */
     }
@@ -146,6 +147,16 @@ int sbx_store_age(struct sbx_store *store, enum sbx_store_aged what, int64_t bef
     const struct removal removal = {
         what == SBX_AGED_PAYLOAD ? NEXT_AGED_PAYLOAD : GOING_AGED, {.number = before_ms}, gone, context};
     return remove_batch(store, &removal, max);
+}
+
+/* What nothing uses any more. The writer's transaction is open: nobody begins to use it meanwhile. */
+static int forget_unused(struct sbx_store *store)
+{
+    static const enum writer_statement steps[] = {FORGET_LACKS, FORGET_MODULES, FORGET_WORDS, FORGET_APPS};
+    int result = 0;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result == 0; i++)
+        result = sbx_store_step(sbx_store_handle_use(&store->writer, steps[i]));
+    return result;
 }
 
 int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased_before_ms, bool has_removed)
@@ -169,20 +180,12 @@ int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased
         sbx_bind_integer(statement, 2, now_ms + EARLY_MS);
         result = sbx_store_step(statement);
     }
-    if (result == 0) {
-        statement = sbx_store_handle_use(&store->writer, FORGET_MODULES);
-        result = sbx_store_step(statement);
-    }
-    if (result == 0) {
-        statement = sbx_store_handle_use(&store->writer, FORGET_WORDS);
-        result = sbx_store_step(statement);
-    }
-    if (result == 0) {
-        statement = sbx_store_handle_use(&store->writer, FORGET_APPS);
-        result = sbx_store_step(statement);
-    }
+    if (result == 0)
+        result = sbx_store_handle_begin_alone(&store->writer);
+    if (result == 0)
+        result = sbx_store_handle_end(&store->writer, forget_unused(store));
     if (result == 0 && has_removed) /* what was overwritten goes from the journal into the file; nobody is waited for */
-        sbx_sql_checkpoint(store->writer.db, false);
+        sbx_sql_checkpoint(sbx_store_handle_db(&store->writer), false);
     sbx_store_handle_unlock(&store->writer);
     return result;
 }

@@ -127,20 +127,17 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
                                 "issue i"
                                 " WHERE EXISTS(SELECT 1 FROM place p WHERE p.issue = i.num AND p.hits > 0) "
                                 "AND " IS_SEEN_ISSUE ")",
-    /* Where few machines may not be shown, nor is a module that only they have. */
+    /* Where few machines may not be shown, nor is a module that only they have. The newest stall of each application is at the end of
+     * an index. */
     [SBX_READER_MISSING_MODULES] =
-        "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, m.stalls, m.frames,"
-        " (SELECT s.received_ms FROM snapshot s WHERE s.seq = (SELECT MAX(g.seq) FROM gap g WHERE g.module = m.id))"
-        " FROM module m WHERE m.stalls > 0 AND (?9 <= 1 OR (SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM gap o"
-        "  JOIN rotating r ON r.seq = o.seq WHERE o.module = m.id LIMIT ?9) x) >= ?9)"
-        " ORDER BY m.stalls DESC, m.frames DESC, m.build_id LIMIT ?1",
-    /* Counted, because what is kept is of all applications. */
-    [SBX_READER_MISSING_OF_APP] =
-        "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, COUNT(*), SUM(g.unnamed), MAX(s.received_ms)"
-        " FROM gap g JOIN snapshot s ON s.seq = g.seq JOIN module m ON m.id = g.module WHERE g.unnamed > 0 AND "
-        "s.tenant = ?8"
-        " GROUP BY m.id HAVING (?9 <= 1 OR COUNT(DISTINCT (SELECT r.id FROM rotating r WHERE r.seq = s.seq)) >= ?9)"
-        " ORDER BY 5 DESC, 6 DESC, m.build_id LIMIT ?1",
+        "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, t.stalls, t.frames, (SELECT s.received_ms FROM"
+        " snapshot s WHERE s.seq = (SELECT MAX((SELECT MAX(g.seq) FROM gap g WHERE g.module = k.module AND g.tenant ="
+        " k.tenant)) FROM lack k WHERE k.module = m.id AND k.stalls > 0 AND (?8 = 0 OR k.tenant = ?8)))"
+        " FROM (SELECT l.module AS module, SUM(l.stalls) AS stalls, SUM(l.frames) AS frames FROM lack l WHERE l.stalls"
+        " > 0 AND (?8 = 0 OR l.tenant = ?8) GROUP BY l.module) t JOIN module m ON m.id = t.module"
+        " WHERE (?9 <= 1 OR (SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM gap o JOIN rotating r ON r.seq = o.seq"
+        " WHERE o.module = m.id AND (?8 = 0 OR o.tenant = ?8) LIMIT ?9) x) >= ?9)"
+        " ORDER BY t.stalls DESC, t.frames DESC, m.build_id LIMIT ?1",
     [SBX_READER_IS_SENT] = "SELECT 1 FROM symbol_sender WHERE build_id = ?1 AND tenant = ?8",
     /* Where something is withheld, a total of all would tell what: the rest. */
     [SBX_READER_COUNT_COMMON] =
@@ -559,8 +556,7 @@ int sbx_store_missing(const struct sbx_store_view *view, struct sbx_missing_row 
     size_t count = 0;
     int result = 0;
     sbx_store_handle_lock(&view->store->reader);
-    struct sbx_statement *statement =
-        sbx_store_use_to_show(view, view->app ? SBX_READER_MISSING_OF_APP : SBX_READER_MISSING_MODULES);
+    struct sbx_statement *statement = sbx_store_use_to_show(view, SBX_READER_MISSING_MODULES);
     sbx_bind_integer(statement, 1, (int64_t)max);
     while (count < max && (result = sbx_store_step(statement)) > 0) {
         struct sbx_missing_row *row = &rows[count++];

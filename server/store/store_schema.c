@@ -60,14 +60,16 @@
  *     seq INTEGER PRIMARY KEY, text TEXT
  *   active                                      machine-days that were told without a stall (store_active.h)
  *     tenant, day, version PRIMARY KEY; machines
- *   word                                        texts, as numbers
+ *   word                                        texts, as numbers; each application has its own, so that two of them write no common row. 0: as
+ *     num INTEGER PRIMARY KEY, tenant, text     older servers had it, of all; used: by how many rows of said
  *   module                                      code that a stall has no names for, or not the best
  *     id INTEGER PRIMARY KEY, build_id BLOB UNIQUE, name TEXT, is_runtime (build_id is a runtime's number then)
  *     made_s                                    of the symbols that came last, 0: none did
  *     next_seq                                  0, or: its stalls below this seq are to be triaged anew
- *     stalls, frames                            that have no name: an aggregate of gap, kept by triggers
  *   gap                                         which stall lacks which
- *     module, seq PRIMARY KEY; unnamed          how many frames have no name
+ *     module, tenant, seq PRIMARY KEY; unnamed  how many frames have no name
+ *   lack                                        what the stalls of an application lack: sums of gap, kept by triggers
+ *     module, tenant PRIMARY KEY; gaps, stalls (of gaps with frames that have no name), frames
  *   arrival                                     symbols that came lately, for other servers of the database
  *     num INTEGER PRIMARY KEY, who (which server took them), build_id BLOB, made_s
  *   symbol_sender                               for which applications symbols of all were sent, by older servers
@@ -87,29 +89,48 @@
 #include "store_sum_sql.h"
 
 enum {
-    SCHEMA_VERSION = 8,
+    SCHEMA_VERSION = 9,
     APPLICATION_ID = 0x53425831 /* "SBX1" */
 };
 
-/* How many stalls have frames without a name is kept, not counted: a page asks, and there may be a million of them. */
-#define SYMBOL_TABLES                                                                                              \
+#define MODULE_TABLE                                                                                               \
     "CREATE TABLE IF NOT EXISTS module(id INTEGER PRIMARY KEY, build_id BLOB NOT NULL UNIQUE, name TEXT NOT NULL," \
-    " is_runtime INTEGER NOT NULL, made_s INTEGER NOT NULL DEFAULT 0, next_seq INTEGER NOT NULL DEFAULT 0,"        \
-    " stalls INTEGER NOT NULL DEFAULT 0, frames INTEGER NOT NULL DEFAULT 0);"                                      \
-    "CREATE INDEX IF NOT EXISTS module_renamed ON module(id) WHERE next_seq > 0;"                                  \
-    "CREATE TABLE IF NOT EXISTS gap(module INTEGER NOT NULL REFERENCES module(id),"                                \
-    " seq INTEGER NOT NULL REFERENCES snapshot(seq), unnamed INTEGER NOT NULL, PRIMARY KEY(module, seq)) WITHOUT " \
-    "ROWID;"                                                                                                       \
-    "CREATE INDEX IF NOT EXISTS gap_of_snapshot ON gap(seq);"                                                      \
-    "CREATE TRIGGER IF NOT EXISTS gap_comes AFTER INSERT ON gap WHEN new.unnamed > 0 BEGIN UPDATE module SET"      \
-    " stalls = stalls + 1, frames = frames + new.unnamed WHERE id = new.module; END;"                              \
-    "CREATE TRIGGER IF NOT EXISTS gap_goes AFTER DELETE ON gap WHEN old.unnamed > 0 BEGIN UPDATE module SET"       \
-    " stalls = stalls - 1, frames = frames - old.unnamed WHERE id = old.module; END;"                              \
-    "CREATE TABLE IF NOT EXISTS arrival(num INTEGER PRIMARY KEY AUTOINCREMENT, who INTEGER NOT NULL,"              \
-    " build_id BLOB NOT NULL, made_s INTEGER NOT NULL);"                                                           \
-    "CREATE TABLE IF NOT EXISTS was_in(issue BLOB NOT NULL, seq INTEGER NOT NULL REFERENCES snapshot(seq),"        \
-    " at_ms INTEGER NOT NULL, PRIMARY KEY(issue, seq)) WITHOUT ROWID;"                                             \
+    " is_runtime INTEGER NOT NULL, made_s INTEGER NOT NULL DEFAULT 0, next_seq INTEGER NOT NULL DEFAULT 0"
+#define WAS_IN_TABLE                                                                                        \
+    "CREATE TABLE IF NOT EXISTS was_in(issue BLOB NOT NULL, seq INTEGER NOT NULL REFERENCES snapshot(seq)," \
+    " at_ms INTEGER NOT NULL, PRIMARY KEY(issue, seq)) WITHOUT ROWID;"
+/* Before what an application lacks was summed. */
+#define SYMBOL_TABLES_OF_8                                                                                             \
+    MODULE_TABLE ", stalls INTEGER NOT NULL DEFAULT 0, frames INTEGER NOT NULL DEFAULT 0);"                            \
+                 "CREATE TABLE IF NOT EXISTS gap(module INTEGER NOT NULL REFERENCES module(id),"                       \
+                 " seq INTEGER NOT NULL REFERENCES snapshot(seq), unnamed INTEGER NOT NULL, PRIMARY KEY(module, seq))" \
+                 " WITHOUT ROWID;" WAS_IN_TABLE
+#define GAP_TABLES                                                                                                \
+    "CREATE TABLE IF NOT EXISTS gap(module INTEGER NOT NULL REFERENCES module(id), tenant INTEGER NOT NULL,"      \
+    " seq INTEGER NOT NULL REFERENCES snapshot(seq), unnamed INTEGER NOT NULL, PRIMARY KEY(module, tenant, seq))" \
+    " WITHOUT ROWID;"                                                                                             \
+    "CREATE TABLE IF NOT EXISTS lack(module INTEGER NOT NULL REFERENCES module(id), tenant INTEGER NOT NULL,"     \
+    " gaps INTEGER NOT NULL DEFAULT 0, stalls INTEGER NOT NULL DEFAULT 0, frames INTEGER NOT NULL DEFAULT 0,"     \
+    " PRIMARY KEY(module, tenant)) WITHOUT ROWID;"
+/* How many stalls have frames without a name is kept, not counted: a page asks, and there may be a million of them. */
+#define SYMBOL_TABLES                                                                                             \
+    MODULE_TABLE                                                                                                  \
+    ");" GAP_TABLES "CREATE INDEX IF NOT EXISTS module_renamed ON module(id) WHERE next_seq > 0;"                 \
+    "CREATE INDEX IF NOT EXISTS gap_of_snapshot ON gap(seq);"                                                     \
+    "CREATE TRIGGER IF NOT EXISTS gap_comes AFTER INSERT ON gap BEGIN INSERT OR IGNORE INTO lack(module, tenant)" \
+    " VALUES(new.module, new.tenant); UPDATE lack SET gaps = gaps + 1, stalls = stalls + (new.unnamed > 0),"      \
+    " frames = frames + new.unnamed WHERE module = new.module AND tenant = new.tenant; END;"                      \
+    "CREATE TRIGGER IF NOT EXISTS gap_goes AFTER DELETE ON gap BEGIN UPDATE lack SET gaps = gaps - 1,"            \
+    " stalls = stalls - (old.unnamed > 0), frames = frames - old.unnamed WHERE module = old.module AND"           \
+    " tenant = old.tenant; END;"                                                                                  \
+    "CREATE TABLE IF NOT EXISTS arrival(num INTEGER PRIMARY KEY AUTOINCREMENT, who INTEGER NOT NULL,"             \
+    " build_id BLOB NOT NULL, made_s INTEGER NOT NULL);" WAS_IN_TABLE                                             \
     "CREATE INDEX IF NOT EXISTS was_in_of_snapshot ON was_in(seq, at_ms);"
+
+#define WORD_COLUMNS                                                                                                  \
+    "(num INTEGER PRIMARY KEY, tenant INTEGER NOT NULL DEFAULT 0, text TEXT NOT NULL, used INTEGER NOT NULL DEFAULT " \
+    "0,"                                                                                                              \
+    " UNIQUE(tenant, text))"
 
 /* Two applications may call a version the same, and the machines of one do not make a build of the other a common one. */
 #define BUILD_COLUMNS                                                                                             \
@@ -148,8 +169,7 @@ enum {
     " machine_days INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(place, day, build)) WITHOUT ROWID;"                         \
     "CREATE TABLE IF NOT EXISTS spread(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL,"          \
     " bucket INTEGER NOT NULL, weight INTEGER NOT NULL, PRIMARY KEY(place, day, build, bucket)) WITHOUT ROWID;"        \
-    "CREATE TABLE IF NOT EXISTS word(num INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE, used INTEGER NOT NULL "       \
-    "DEFAULT 0);"                                                                                                      \
+    "CREATE TABLE IF NOT EXISTS word" WORD_COLUMNS ";"                                                                 \
     "CREATE INDEX IF NOT EXISTS word_unused ON word(num) WHERE used = 0;"                                              \
     "CREATE TABLE IF NOT EXISTS said(seq INTEGER NOT NULL, kind INTEGER NOT NULL, word INTEGER NOT NULL,"              \
     " us INTEGER NOT NULL, PRIMARY KEY(seq, kind, word)) WITHOUT ROWID;"                                               \
@@ -248,7 +268,7 @@ static const char from_schema_1[] = "BEGIN IMMEDIATE;"
 /* From schema 2: what its stalls lack nobody noted. They are triaged anew in the background, as if symbols had come for a
  * module without a build-id that all of them lack. */
 static const char from_schema_2[] =
-    "BEGIN IMMEDIATE;" SYMBOL_TABLES
+    "BEGIN IMMEDIATE;" SYMBOL_TABLES_OF_8
     "INSERT OR IGNORE INTO module(build_id, name, is_runtime, next_seq) VALUES(x'', '', 0, 9223372036854775807);"
     "INSERT OR IGNORE INTO gap(module, seq, unnamed) SELECT m.id, s.seq, 0 FROM module m, snapshot s"
     " WHERE m.build_id = x'' AND s.state = 1 AND s.bytes > 0;"
@@ -364,6 +384,22 @@ static const char from_schema_7[] =
     " met_day_of_7 ORDER BY 1, 2, 3, 4; DROP TABLE met_day_of_7; PRAGMA user_version=8;"
     "COMMIT;";
 
+/* From schema 8: words were of all applications together, and what they lack was summed for all. Words that are there stay of all. */
+static const char from_schema_8[] =
+    "BEGIN IMMEDIATE;"
+    "DROP TRIGGER IF EXISTS word_comes; DROP TRIGGER IF EXISTS word_goes; DROP TRIGGER IF EXISTS gap_comes;"
+    "DROP TRIGGER IF EXISTS gap_goes;"
+    "CREATE TABLE word_of_9" WORD_COLUMNS "; INSERT INTO word_of_9(num, text, used) SELECT num, text, used FROM word;"
+    "DROP TABLE word; ALTER TABLE word_of_9 RENAME TO word;"
+    "DROP INDEX IF EXISTS gap_of_snapshot; ALTER TABLE gap RENAME TO gap_of_8;" GAP_TABLES
+    "INSERT INTO gap(module, tenant, seq, unnamed) SELECT g.module, COALESCE(s.tenant, 0), g.seq, g.unnamed FROM "
+    "gap_of_8 g"
+    " JOIN snapshot s ON s.seq = g.seq ORDER BY 1, 2, 3; DROP TABLE gap_of_8;"
+    "INSERT INTO lack(module, tenant, gaps, stalls, frames) SELECT module, tenant, COUNT(*), SUM(unnamed > 0),"
+    " SUM(unnamed) FROM gap GROUP BY 1, 2;"
+    "ALTER TABLE module DROP COLUMN stalls; ALTER TABLE module DROP COLUMN frames; PRAGMA user_version=9;"
+    "COMMIT;";
+
 const char sbx_store_reader_setup[] = "PRAGMA query_only=ON; PRAGMA trusted_schema=OFF;";
 
 /* ---- from older schemas ---- */
@@ -451,8 +487,8 @@ int sbx_store_renew_schema(struct sbx_store *store, char *why, size_t why_bytes)
         }
         sqlite3_free(pragmas);
     }
-    static const char *const steps[] = {from_schema_1, from_schema_2, from_schema_3, from_schema_4,
-                                        from_schema_5, from_schema_6, from_schema_7}; /* by the version they begin at */
+    static const char *const steps[] = {from_schema_1, from_schema_2, from_schema_3, from_schema_4, from_schema_5,
+                                        from_schema_6, from_schema_7, from_schema_8}; /* by the version they begin at */
     for (; result == 0 && version > 0 && version < SCHEMA_VERSION; version++) {
         /* A step sorts what a million stalls said. */
         if (sqlite3_exec(db, "PRAGMA cache_size=-65536", NULL, NULL, NULL) != SQLITE_OK ||

@@ -19,11 +19,13 @@ extern const char sbx_store_postgres_setup[], sbx_store_postgres_writer_setup[];
 #define SBX_POSTGRES_NOW   "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 #define SBX_POSTGRES_LEASE "(" SBX_POSTGRES_NOW " + 30000)"
 
-/* As what a stall is summed: of its place and of its application, on its day and on all days. */
+/* As what a stall is summed: of its place and of its application, on its day and on all days. `since`: of which days there are sums. */
 #define SBX_SUMMED_COLUMNS ", build, machine, bucket, weight, one_in FROM snapshot WHERE place IS NOT NULL"
-#define SBX_SUMMED                                                                                    \
-    "SELECT seq, place, day" SBX_SUMMED_COLUMNS " UNION ALL SELECT seq, place, -1" SBX_SUMMED_COLUMNS \
-    " UNION ALL SELECT seq, whole, day" SBX_SUMMED_COLUMNS " UNION ALL SELECT seq, whole, -1" SBX_SUMMED_COLUMNS ";"
+#define SBX_SUMMED_SINCE(since)                                                                                        \
+    "SELECT seq, place, day" SBX_SUMMED_COLUMNS since " UNION ALL SELECT seq, place, -1" SBX_SUMMED_COLUMNS            \
+    " UNION ALL SELECT seq, whole, day" SBX_SUMMED_COLUMNS since " UNION ALL SELECT seq, whole, -1" SBX_SUMMED_COLUMNS \
+    ";"
+#define SBX_SUMMED SBX_SUMMED_SINCE("")
 
 /* Of the writer's connection alone: the stalls of a batch that goes, what they are in the sums as, and by group (store_leaving.c). is_last: nothing
  * else is in the group. */
@@ -33,12 +35,13 @@ extern const char sbx_store_postgres_setup[], sbx_store_postgres_writer_setup[];
 #define SBX_GOING_TABLE(bytes)                                                                                 \
     "going(seq bigint PRIMARY KEY, id " bytes ", place bigint, whole bigint, day bigint, build bigint, bucket" \
     " bigint, weight bigint, variance bigint, process bigint, machine bigint, has_id bigint)"
-#define SBX_GOING_SUMMED                                                                                             \
-    "going_summed AS SELECT seq, place, day, build, machine, bucket, weight, variance FROM going WHERE place IS NOT" \
-    " NULL UNION ALL SELECT seq, place, -1, build, machine, bucket, weight, variance FROM going WHERE place IS NOT"  \
-    " NULL UNION ALL SELECT seq, whole, day, build, machine, bucket, weight, variance FROM going WHERE place IS NOT" \
-    " NULL UNION ALL SELECT seq, whole, -1, build, machine, bucket, weight, variance FROM going WHERE place IS NOT"  \
-    " NULL;"
+#define SBX_GOING_SUMMED_COLUMNS ", build, machine, bucket, weight, variance FROM going WHERE place IS NOT NULL"
+#define SBX_GOING_SUMMED_SINCE(since)                                       \
+    "going_summed AS SELECT seq, place, day" SBX_GOING_SUMMED_COLUMNS since \
+    " UNION ALL SELECT seq, place, -1" SBX_GOING_SUMMED_COLUMNS             \
+    " UNION ALL SELECT seq, whole, day" SBX_GOING_SUMMED_COLUMNS since      \
+    " UNION ALL SELECT seq, whole, -1" SBX_GOING_SUMMED_COLUMNS ";"
+#define SBX_GOING_SUMMED SBX_GOING_SUMMED_SINCE("")
 #define SBX_GOING_TABLES                                                                                              \
     "CREATE TEMP TABLE IF NOT EXISTS " SBX_GOING_TABLE("blob") "; CREATE TEMP TABLE IF NOT EXISTS " SBX_LEAVING_TABLE \
                                                                "; CREATE TEMP VIEW IF NOT EXISTS " SBX_GOING_SUMMED

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_schema_postgres.c - the tables of store_schema.c in PostgreSQL, in a schema of their own.
  *
+ * Sums by day are in a table for each day, which goes whole when it is old enough (store_days.c); those of all days together are in one more.
  * Numbers are bigint, bytes are bytea, texts are compared by their bytes, as SQLite does. Which server made the tables is in stallbox.version; a newer one is refused. */
 #include <errno.h>
 #include <stdio.h>
@@ -12,19 +13,21 @@
 #include "store_schema.h"
 
 enum {
-    POSTGRES_SCHEMA_VERSION = 7
+    POSTGRES_SCHEMA_VERSION = 9
 };
+
+/* Of which days there are sums (SUM_TABLES below). */
+#define SUMS_BEGIN " AND day >= (SELECT b.day FROM stallbox.sums_begin b)"
 
 #define SETUP                                                                           \
     "SET search_path = stallbox; SET default_transaction_isolation = 'read committed';" \
     "SET client_min_messages = warning; SET bytea_output = 'hex';"                      \
     "SET idle_in_transaction_session_timeout = '60s';"
 const char sbx_store_postgres_setup[] = SETUP;
-const char sbx_store_postgres_writer_setup[] = SETUP
-    "CREATE TEMP TABLE IF NOT EXISTS " SBX_GOING_TABLE("bytea") " ON COMMIT DELETE ROWS;"
-                                                                "CREATE TEMP TABLE IF NOT EXISTS " SBX_LEAVING_TABLE
-                                                                " ON COMMIT DELETE ROWS;"
-                                                                "CREATE OR REPLACE TEMP VIEW " SBX_GOING_SUMMED;
+const char sbx_store_postgres_writer_setup[] = SETUP "CREATE TEMP TABLE IF NOT EXISTS " SBX_GOING_TABLE(
+    "bytea") " ON COMMIT DELETE ROWS;"
+             "CREATE TEMP TABLE IF NOT EXISTS " SBX_LEAVING_TABLE " ON COMMIT DELETE ROWS;"
+             "CREATE OR REPLACE TEMP VIEW " SBX_GOING_SUMMED_SINCE(SUMS_BEGIN);
 
 /* One transaction, under a lock: servers may start at the same moment. */
 static const char first_steps[] =
@@ -43,6 +46,12 @@ static const char first_steps[] =
     "CREATE TABLE active(tenant bigint, version text COLLATE \"C\" NOT NULL, day bigint, machines bigint NOT NULL," \
     " PRIMARY KEY(tenant, day, version)); CREATE INDEX active_of_day ON active(day);"
 
+#define GAP_TABLES                                                                                                   \
+    "CREATE TABLE gap(module bigint NOT NULL, tenant bigint NOT NULL, seq bigint NOT NULL, unnamed bigint NOT NULL," \
+    " PRIMARY KEY(module, tenant, seq)); CREATE INDEX gap_of_snapshot ON gap(seq);"                                  \
+    "CREATE TABLE lack(module bigint NOT NULL, tenant bigint NOT NULL, gaps" NUMBER ", stalls" NUMBER                \
+    ", frames" NUMBER ", PRIMARY KEY(module, tenant));"
+
 #define ARRIVAL_TABLE                                                                                 \
     "CREATE TABLE arrival(num" ROW_ID ", who bigint NOT NULL, build_id bytea NOT NULL, made_s bigint" \
     " NOT NULL);"
@@ -55,6 +64,24 @@ static const char first_steps[] =
     "CREATE INDEX event_to_tell ON event(next_ms) WHERE state = 1;"                                               \
     "CREATE TABLE look(app" TEXT ", version" TEXT ", number bigint NOT NULL, PRIMARY KEY(app, version));"         \
     "CREATE TABLE policy(app bytea PRIMARY KEY, document bytea NOT NULL);"
+
+/* Sums of a stall, of a day or of all of them (-1). sums_begin: of stalls of earlier days there are sums of all days alone; sum_day: the
+ * days that have a table each. */
+#define SUM_TABLES                                                                                                \
+    "CREATE TABLE sums_begin(day bigint NOT NULL); INSERT INTO sums_begin(day) VALUES(0);"                        \
+    "CREATE TABLE sum_day(day bigint PRIMARY KEY);"                                                               \
+    "CREATE TABLE fact(place bigint, day bigint, build bigint, hits" NUMBER ", weight" NUMBER ", variance" NUMBER \
+    ", machines" NUMBER ", machine_days" NUMBER ", PRIMARY KEY(place, day, build)) PARTITION BY LIST(day);"       \
+    "CREATE TABLE spread(place bigint, day bigint, build bigint, bucket bigint, weight" NUMBER                    \
+    ", PRIMARY KEY(place, day, build, bucket)) PARTITION BY LIST(day);"                                           \
+    "CREATE TABLE label(place bigint, kind bigint, word bigint, day bigint, build bigint, hits" NUMBER            \
+    ", weight" NUMBER ", us" NUMBER ", PRIMARY KEY(place, day, build, kind, word)) PARTITION BY LIST(day);"       \
+    "CREATE TABLE met_day(place bigint, day bigint, build bigint, who bigint, count bigint NOT NULL,"             \
+    " PRIMARY KEY(place, day, build, who)) PARTITION BY LIST(day);"                                               \
+    "CREATE TABLE fact_all PARTITION OF fact FOR VALUES IN (-1);"                                                 \
+    "CREATE TABLE spread_all PARTITION OF spread FOR VALUES IN (-1);"                                             \
+    "CREATE TABLE label_all PARTITION OF label FOR VALUES IN (-1);"                                               \
+    "CREATE TABLE met_day_all PARTITION OF met_day FOR VALUES IN (-1);"
 
 static const char tables[] =
     "CREATE FUNCTION instr(text, text) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT strpos($1, $2)::bigint';"
@@ -97,10 +124,8 @@ static const char tables[] =
     "CREATE TABLE erased(id bytea PRIMARY KEY, at_ms bigint NOT NULL);"
     "CREATE TABLE symbol_sender(build_id bytea NOT NULL, tenant bigint NOT NULL, PRIMARY KEY(build_id, tenant));"
     "CREATE TABLE module(id" ROW_ID ", build_id bytea NOT NULL UNIQUE, name" TEXT ", is_runtime" NUMBER
-    ", made_s" NUMBER ", next_seq" NUMBER ", stalls" NUMBER ", frames" NUMBER ");"
-    "CREATE INDEX module_renamed ON module(id) WHERE next_seq > 0;"
-    "CREATE TABLE gap(module bigint NOT NULL, seq bigint NOT NULL, unnamed bigint NOT NULL, PRIMARY KEY(module, seq));"
-    "CREATE INDEX gap_of_snapshot ON gap(seq);"
+    ", made_s" NUMBER ", next_seq" NUMBER ");"
+    "CREATE INDEX module_renamed ON module(id) WHERE next_seq > 0;" GAP_TABLES
     "CREATE TABLE was_in(issue bytea NOT NULL, seq bigint NOT NULL, at_ms bigint NOT NULL, PRIMARY KEY(issue, seq));"
     "CREATE INDEX was_in_of_snapshot ON was_in(seq, at_ms);"
     "CREATE TABLE build(num" ROW_ID ", tenant" NUMBER ", version" TEXT ", build_id" TEXT ", rank" NUMBER ", sure" NUMBER
@@ -112,25 +137,17 @@ static const char tables[] =
     ", sure" NUMBER ", first_ms" NUMBER ", last_ms" NUMBER ", longest_ns" NUMBER ", newest" NUMBER ", tenant bigint);"
     "CREATE INDEX place_of_issue ON place(issue);"
     "CREATE TABLE alias(id bytea PRIMARY KEY, issue bigint NOT NULL);"
-    "CREATE INDEX alias_of_issue ON alias(issue);"
-    "CREATE TABLE fact(place bigint, day bigint, build bigint, hits" NUMBER ", weight" NUMBER ", variance" NUMBER
-    ", machines" NUMBER ", machine_days" NUMBER ", PRIMARY KEY(place, day, build));" APP_TABLE
-    "CREATE TABLE spread(place bigint, day bigint, build bigint, bucket bigint, weight" NUMBER
-    ", PRIMARY KEY(place, day, build, bucket));"
-    "CREATE TABLE word(num" ROW_ID ", text text COLLATE \"C\" NOT NULL UNIQUE, used" NUMBER ");"
+    "CREATE INDEX alias_of_issue ON alias(issue);" APP_TABLE "CREATE TABLE word(num" ROW_ID ", tenant" NUMBER
+    ", text" TEXT ", used" NUMBER ", UNIQUE(tenant, text));"
     "CREATE INDEX word_unused ON word(num) WHERE used = 0;"
     "CREATE TABLE said(seq bigint, kind bigint, word bigint, us bigint NOT NULL, PRIMARY KEY(seq, kind, word));"
-    "CREATE TABLE label(place bigint, kind bigint, word bigint, day bigint, build bigint, hits" NUMBER ", weight" NUMBER
-    ", us" NUMBER ", PRIMARY KEY(place, day, build, kind, word));"
     "CREATE TABLE met(kind bigint, of bigint, who bigint, count bigint NOT NULL, PRIMARY KEY(kind, of, who));"
-    "CREATE INDEX met_gone ON met(kind) WHERE count <= 0;"
-    "CREATE TABLE met_day(place bigint, day bigint, build bigint, who bigint, count bigint NOT NULL,"
-    " PRIMARY KEY(place, day, build, who));"
-    "CREATE TABLE sealed(seq" ROW_ID ", id bytea NOT NULL UNIQUE, key_id bytea NOT NULL, digest bytea NOT NULL,"
+    "CREATE INDEX met_gone ON met(kind) WHERE count <= 0;" SUM_TABLES "CREATE TABLE sealed(seq" ROW_ID
+    ", id bytea NOT NULL UNIQUE, key_id bytea NOT NULL, digest bytea NOT NULL,"
     " received_ms bigint NOT NULL, envelope bytea, failed_by text, failure text, tenant" NUMBER ");"
     "CREATE INDEX sealed_received ON sealed(received_ms);"
     "CREATE INDEX sealed_waiting ON sealed(key_id, seq) WHERE envelope IS NOT NULL AND failure IS NULL;"
-    "CREATE VIEW summed AS " SBX_SUMMED SHARED_TABLES ACTIVE_TABLE ARRIVAL_TABLE;
+    "CREATE VIEW summed AS " SBX_SUMMED_SINCE(SUMS_BEGIN) SHARED_TABLES ACTIVE_TABLE ARRIVAL_TABLE;
 
 #define ON_ROWS(name, table, event)                                                      \
     "CREATE TRIGGER " name " AFTER " event " ON " table " FOR EACH ROW EXECUTE FUNCTION" \
@@ -159,32 +176,78 @@ static const char tables[] =
 #define ON_GONE(name, table)                                                                                     \
     "CREATE TRIGGER " name " AFTER DELETE ON " table " REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE" \
     " FUNCTION " name "();"
-#define GONE_FUNCTIONS                                                                                                 \
-    FUNCTION("gap_goes", "UPDATE module SET stalls = module.stalls - t.stalls, frames = module.frames - t.frames FROM" \
-                         " (SELECT module, COUNT(*) AS stalls, SUM(unnamed) AS frames FROM gone WHERE unnamed > 0"     \
-                         " GROUP BY module) t WHERE module.id = t.module;")                                            \
-    FUNCTION("snapshot_goes", "DELETE FROM profile WHERE seq IN (SELECT seq FROM gone); DELETE FROM kin WHERE seq IN"  \
-                              " (SELECT seq FROM gone); DELETE FROM kin_holder WHERE seq IN (SELECT seq FROM gone);")  \
-    FUNCTION("word_goes", "UPDATE word SET used = word.used - t.used FROM (SELECT word, COUNT(*) AS used FROM gone"    \
-                          " GROUP BY word) t WHERE word.num = t.word;")                                                \
-    FUNCTION(                                                                                                          \
-        "met_goes",                                                                                                    \
-        "UPDATE place SET sessions = place.sessions - t.sessions, machines = place.machines - t.machines, builds"      \
-        " = place.builds - t.builds, sure = place.sure - t.sure FROM (SELECT of, COUNT(*) FILTER (WHERE kind = 0)"     \
-        " AS sessions, COUNT(*) FILTER (WHERE kind = 1) AS machines, COUNT(*) FILTER (WHERE kind = 2) AS builds,"      \
-        " COUNT(*) FILTER (WHERE kind = 3) AS sure FROM gone WHERE kind < 4 AND of >= 0 GROUP BY of) t WHERE"          \
-        " place.num = t.of; UPDATE app SET machines = app.machines - t.machines FROM (SELECT of, COUNT(*) AS"          \
-        " machines FROM gone WHERE kind = 1 AND of < 0 GROUP BY of) t WHERE app.num = -t.of; UPDATE build SET"         \
-        " sure = build.sure - t.sure FROM (SELECT of, COUNT(*) AS sure FROM gone WHERE kind = 4 GROUP BY of) t"        \
-        " WHERE build.num = t.of;")                                                                                    \
+#define GAP_COMES                                                                                                    \
+    FUNCTION("gap_comes", "INSERT INTO lack(module, tenant, gaps, stalls, frames) VALUES(new.module, new.tenant, 1," \
+                          " (new.unnamed > 0)::int, new.unnamed) ON CONFLICT(module, tenant) DO UPDATE SET gaps ="   \
+                          " lack.gaps + 1, stalls = lack.stalls + excluded.stalls, frames = lack.frames +"           \
+                          " excluded.frames;")
+#define GAP_GOES                                                                                                       \
+    FUNCTION("gap_goes", "UPDATE lack SET gaps = lack.gaps - t.gaps, stalls = lack.stalls - t.stalls, frames ="        \
+                         " lack.frames - t.frames FROM (SELECT module, tenant, COUNT(*) AS gaps, COUNT(*) FILTER"      \
+                         " (WHERE unnamed > 0) AS stalls, SUM(unnamed) AS frames FROM gone GROUP BY module, tenant) t" \
+                         " WHERE lack.module = t.module AND lack.tenant = t.tenant;")
+#define GONE_FUNCTIONS                                                                                                \
+    GAP_GOES                                                                                                          \
+    FUNCTION("snapshot_goes", "DELETE FROM profile WHERE seq IN (SELECT seq FROM gone); DELETE FROM kin WHERE seq IN" \
+                              " (SELECT seq FROM gone); DELETE FROM kin_holder WHERE seq IN (SELECT seq FROM gone);") \
+    FUNCTION("word_goes", "UPDATE word SET used = word.used - t.used FROM (SELECT word, COUNT(*) AS used FROM gone"   \
+                          " GROUP BY word) t WHERE word.num = t.word;")                                               \
+    FUNCTION(                                                                                                         \
+        "met_goes",                                                                                                   \
+        "UPDATE place SET sessions = place.sessions - t.sessions, machines = place.machines - t.machines, builds"     \
+        " = place.builds - t.builds, sure = place.sure - t.sure FROM (SELECT of, COUNT(*) FILTER (WHERE kind = 0)"    \
+        " AS sessions, COUNT(*) FILTER (WHERE kind = 1) AS machines, COUNT(*) FILTER (WHERE kind = 2) AS builds,"     \
+        " COUNT(*) FILTER (WHERE kind = 3) AS sure FROM gone WHERE kind < 4 AND of >= 0 GROUP BY of) t WHERE"         \
+        " place.num = t.of; UPDATE app SET machines = app.machines - t.machines FROM (SELECT of, COUNT(*) AS"         \
+        " machines FROM gone WHERE kind = 1 AND of < 0 GROUP BY of) t WHERE app.num = -t.of; UPDATE build SET"        \
+        " sure = build.sure - t.sure FROM (SELECT of, COUNT(*) AS sure FROM gone WHERE kind = 4 GROUP BY of) t"       \
+        " WHERE build.num = t.of;")                                                                                   \
+    FUNCTION(                                                                                                         \
+        "met_day_goes",                                                                                               \
+        "UPDATE fact SET machines = fact.machines - t.machines, machine_days = fact.machine_days - t.days FROM"       \
+        " (SELECT place, day, build, COUNT(*) AS machines, COUNT(*) FILTER (WHERE day >= 0) AS days FROM gone"        \
+        " GROUP BY place, day, build) t WHERE fact.place = t.place AND fact.day = t.day AND fact.build = t.build;"    \
+        " UPDATE fact SET machine_days = fact.machine_days - t.days FROM (SELECT place, build, COUNT(*) AS days"      \
+        " FROM gone WHERE day >= 0 GROUP BY place, build) t WHERE fact.place = t.place AND fact.day = -1 AND"         \
+        " fact.build = t.build;")
+/* Those of one day, and those of all days, which are in a table whose name is known. */
+#define DAY_MET_FUNCTIONS                                                                                              \
+    FUNCTION("met_day_comes",                                                                                          \
+             "IF new.day < 0 THEN UPDATE fact_all SET machines = machines + 1 WHERE place = new.place AND build ="     \
+             " new.build; ELSE UPDATE fact SET machines = machines + 1, machine_days = machine_days + 1 WHERE place =" \
+             " new.place AND day = new.day AND build = new.build; UPDATE fact_all SET machine_days = machine_days + 1" \
+             " WHERE place = new.place AND build = new.build; END IF;")                                                \
     FUNCTION(                                                                                                          \
         "met_day_goes",                                                                                                \
-        "UPDATE fact SET machines = fact.machines - t.machines, machine_days = fact.machine_days - t.days FROM"        \
-        " (SELECT place, day, build, COUNT(*) AS machines, COUNT(*) FILTER (WHERE day >= 0) AS days FROM gone"         \
-        " GROUP BY place, day, build) t WHERE fact.place = t.place AND fact.day = t.day AND fact.build = t.build;"     \
-        " UPDATE fact SET machine_days = fact.machine_days - t.days FROM (SELECT place, build, COUNT(*) AS days"       \
-        " FROM gone WHERE day >= 0 GROUP BY place, build) t WHERE fact.place = t.place AND fact.day = -1 AND"          \
-        " fact.build = t.build;")
+        "UPDATE fact_all SET machines = fact_all.machines - t.machines, machine_days = fact_all.machine_days - t.days" \
+        " FROM (SELECT place, build, COUNT(*) FILTER (WHERE day < 0) AS machines, COUNT(*) FILTER (WHERE day >= 0) AS" \
+        " days FROM gone GROUP BY place, build) t WHERE fact_all.place = t.place AND fact_all.build = t.build;"        \
+        " IF EXISTS(SELECT 1 FROM gone WHERE day >= 0) THEN UPDATE fact SET machines = fact.machines - t.machines,"    \
+        " machine_days = fact.machine_days - t.machines FROM (SELECT place, day, build, COUNT(*) AS machines FROM "    \
+        "gone"                                                                                                         \
+        " WHERE day >= 0 GROUP BY place, day, build) t WHERE fact.place = t.place AND fact.day = t.day AND fact.build" \
+        " = t.build; END IF;")
+
+/* open_day(): the tables of a day, where it has to have some and has none. They are attached, which keeps nobody from reading and writing the
+ * others. close_day(): the first day before `before` goes, and is in no sum of days then; 0: there is none. Who reads sums keeps it
+ * waiting, and nobody waits behind it for longer than the time-out. */
+#define DAY_FUNCTIONS                                                                                                  \
+    "CREATE FUNCTION open_day(wanted bigint) RETURNS bigint LANGUAGE plpgsql SET search_path = stallbox AS $$ DECLARE" \
+    " sums text; BEGIN IF wanted < (SELECT day FROM sums_begin) OR EXISTS(SELECT 1 FROM sum_day WHERE day = wanted)"   \
+    " THEN RETURN 0; END IF; PERFORM pg_advisory_xact_lock(1396854838); IF EXISTS(SELECT 1 FROM sum_day WHERE day ="   \
+    " wanted) THEN RETURN 0; END IF; FOREACH sums IN ARRAY ARRAY['fact', 'spread', 'label', 'met_day'] LOOP EXECUTE"   \
+    " format('CREATE TABLE %I (LIKE %I INCLUDING ALL)', sums || '_' || wanted, sums); EXECUTE format('ALTER TABLE %I"  \
+    " ATTACH PARTITION %I FOR VALUES IN (%s)', sums, sums || '_' || wanted, wanted); END LOOP; INSERT INTO"            \
+    " sum_day(day) VALUES(wanted); RETURN 1; END $$;"                                                                  \
+    "CREATE FUNCTION close_day(before bigint) RETURNS bigint LANGUAGE plpgsql SET search_path = stallbox SET"          \
+    " lock_timeout = '2s' AS $$ DECLARE sums text; gone bigint; BEGIN SELECT MIN(day) INTO gone FROM sum_day WHERE"    \
+    " day < before; UPDATE sums_begin SET day = COALESCE(gone + 1, before) WHERE day < COALESCE(gone + 1, before);"    \
+    " IF gone IS NULL THEN RETURN 0; END IF;"                                                                          \
+    " UPDATE fact_all SET machine_days = fact_all.machine_days - t.machine_days FROM fact t WHERE t.day = gone AND"    \
+    " t.place = fact_all.place AND t.build = fact_all.build; DELETE FROM sum_day WHERE day = gone;"                    \
+    " FOREACH sums IN ARRAY ARRAY['fact', 'spread', 'label', 'met_day'] LOOP EXECUTE format('DROP TABLE %I', sums ||"  \
+    " '_' || gone); END LOOP; RETURN 1; END $$;"
+
 #define GONE_TRIGGERS                    \
     ON_GONE("gap_goes", "gap")           \
     ON_GONE("snapshot_goes", "snapshot") \
@@ -195,15 +258,11 @@ static const char tables[] =
     ON_ROWS("met_goes", "met", "DELETE")  \
     ON_ROWS("met_day_comes", "met_day", "INSERT") ON_ROWS("met_day_goes", "met_day", "DELETE")
 
-static const char triggers[] =
-    FUNCTION("gap_comes",
-             "IF new.unnamed > 0 THEN UPDATE module SET stalls = stalls + 1, frames = frames + new.unnamed WHERE"
-             " id = new.module; END IF;")
-        FUNCTION("word_comes", "UPDATE word SET used = used + 1 WHERE num = new.word;")
-            FUNCTION("met_comes", COUNT_MET("new", "+")) FUNCTION("met_day_comes", COUNT_MET_DAY("new", "+"))
-                ON_ROWS("gap_comes", "gap", "INSERT") ON_ROWS("word_comes", "said", "INSERT")
-                    ON_ROWS("met_comes", "met", "INSERT") ON_ROWS("met_day_comes", "met_day", "INSERT")
-                        GONE_FUNCTIONS GONE_TRIGGERS;
+static const char triggers[] = GAP_COMES FUNCTION("word_comes", "UPDATE word SET used = used + 1 WHERE num = new.word;")
+    FUNCTION("met_comes", COUNT_MET("new", "+")) FUNCTION("met_day_comes", COUNT_MET_DAY("new", "+"))
+        ON_ROWS("gap_comes", "gap", "INSERT") ON_ROWS("word_comes", "said", "INSERT")
+            ON_ROWS("met_comes", "met", "INSERT") ON_ROWS("met_day_comes", "met_day", "INSERT")
+                GONE_FUNCTIONS DAY_MET_FUNCTIONS DAY_FUNCTIONS GONE_TRIGGERS;
 
 /* From version 1: sums were of places by day alone. */
 static const char from_version_1[] =
@@ -232,6 +291,46 @@ static const char from_version_5[] =
 static const char from_version_6[] =
     "DROP TRIGGER gap_goes ON gap; DROP TRIGGER snapshot_goes ON snapshot; DROP TRIGGER word_goes ON said; DROP TRIGGER"
     " met_goes ON met; DROP TRIGGER met_day_goes ON met_day;" GONE_FUNCTIONS GONE_TRIGGERS;
+
+/* From version 7: words were of all applications together, and what they lack was summed for all. */
+static const char from_version_7[] =
+    "ALTER TABLE word ADD COLUMN tenant" NUMBER ", DROP CONSTRAINT word_text_key, ADD UNIQUE(tenant, text);"
+    "INSERT INTO word(tenant, text) SELECT DISTINCT s.tenant, w.text FROM said d JOIN snapshot s ON s.seq = d.seq JOIN"
+    " word w ON w.num = d.word WHERE s.tenant <> 0;"
+    "CREATE TEMP TABLE own_word ON COMMIT DROP AS SELECT w.num AS old, o.tenant AS tenant, o.num AS num FROM word w "
+    "JOIN"
+    " word o ON o.text = w.text AND o.tenant <> 0 WHERE w.tenant = 0;"
+    "UPDATE said SET word = o.num FROM snapshot s, own_word o WHERE s.seq = said.seq AND o.old = said.word AND "
+    "o.tenant ="
+    " s.tenant;"
+    "UPDATE label SET word = o.num FROM (SELECT num, tenant FROM place UNION ALL SELECT -num, tenant FROM app) p,"
+    " own_word o WHERE p.num = label.place AND o.old = label.word AND o.tenant = p.tenant;"
+    "UPDATE word SET used = (SELECT COUNT(*) FROM said d WHERE d.word = word.num);"
+    "DROP TRIGGER gap_comes ON gap; DROP TRIGGER gap_goes ON gap; DROP INDEX gap_of_snapshot;"
+    "ALTER TABLE gap RENAME TO gap_of_7; ALTER INDEX gap_pkey RENAME TO gap_of_7_pkey;" GAP_TABLES
+    "INSERT INTO gap(module, tenant, seq, unnamed) SELECT g.module, COALESCE(s.tenant, 0), g.seq, g.unnamed FROM "
+    "gap_of_7"
+    " g JOIN snapshot s ON s.seq = g.seq; DROP TABLE gap_of_7;"
+    "INSERT INTO lack(module, tenant, gaps, stalls, frames) SELECT module, tenant, COUNT(*), COUNT(*) FILTER (WHERE"
+    " unnamed > 0), SUM(unnamed) FROM gap GROUP BY 1, 2;"
+    "ALTER TABLE module DROP COLUMN stalls, DROP COLUMN frames;" GAP_COMES GAP_GOES ON_ROWS(
+        "gap_comes", "gap", "INSERT") ON_GONE("gap_goes", "gap");
+
+#define KEEP_OF_8(name) \
+    "ALTER TABLE " name " RENAME TO " name "_of_8; ALTER INDEX " name "_pkey RENAME TO " name "_of_8_pkey;"
+#define MOVE_OF_8(name, columns) \
+    "INSERT INTO " name "(" columns ") SELECT " columns " FROM " name "_of_8; DROP TABLE " name "_of_8;"
+
+/* From version 8: sums of all days were in one table. */
+static const char from_version_8[] =
+    "DROP VIEW IF EXISTS summed; DROP TRIGGER met_day_comes ON met_day; DROP TRIGGER met_day_goes ON "
+    "met_day;" KEEP_OF_8("fact") KEEP_OF_8("spread") KEEP_OF_8("label") KEEP_OF_8("met_day") SUM_TABLES DAY_FUNCTIONS
+    "SELECT COUNT(open_day(day)) FROM (SELECT DISTINCT day FROM fact_of_8 WHERE day >= 0) d;" MOVE_OF_8(
+        "fact", "place, day, build, hits, weight, variance, machines, machine_days")
+        MOVE_OF_8("spread", "place, day, build, bucket, weight")
+            MOVE_OF_8("label", "place, kind, word, day, build, hits, weight, us") MOVE_OF_8(
+                "met_day", "place, day, build, who, count") "CREATE VIEW summed AS " SBX_SUMMED_SINCE(SUMS_BEGIN)
+                DAY_MET_FUNCTIONS ON_ROWS("met_day_comes", "met_day", "INSERT") ON_GONE("met_day_goes", "met_day");
 
 static int read_version(struct sbx_sql *sql, int64_t *version_out)
 {
@@ -269,8 +368,9 @@ int sbx_store_renew_schema_postgres(const char *url, char *why, size_t why_bytes
         if (result == 0)
             result = sbx_sql_execute(sql, step);
     }
-    static const char *const steps[] = {from_version_1, SHARED_TABLES, ACTIVE_TABLE, ARRIVAL_TABLE,
-                                        from_version_5, from_version_6}; /* by the version they begin at */
+    static const char *const steps[] = {
+        from_version_1, SHARED_TABLES,  ACTIVE_TABLE,   ARRIVAL_TABLE,
+        from_version_5, from_version_6, from_version_7, from_version_8}; /* by the version they begin at */
     for (; result == 0 && version > 0 && version < POSTGRES_SCHEMA_VERSION; version++) {
         snprintf(step, sizeof(step), "UPDATE version SET number = %lld", (long long)version + 1);
         result = sbx_sql_execute(sql, steps[version - 1]);

@@ -3,6 +3,7 @@
 #include "store_schema.h"
 #include "store_sum_sql.h"
 
+#define ON_ITS_DAY        " AND +day IN (-1, ?2)"
 #define OF_STALL(columns) "(SELECT " columns " FROM summed s WHERE s.seq = ?1)"
 
 /* Stalls that go, as store_schema.h has them noted. */
@@ -17,6 +18,7 @@
 
 const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [FIND_SNAPSHOT] = "SELECT seq, place, attempts FROM snapshot WHERE id = ?1",
+    [FIND_APP] = "SELECT tenant, day FROM snapshot WHERE id = ?1",
     [ADD_SNAPSHOT] = "INSERT INTO snapshot(id, received_ms, created_day, bytes, session, app_build_id, app_version,"
                      " trigger, duration_ns, threshold_ms, weight, one_in, bucket, tenant, process, machine, day,"
                      " build) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, " DAY_OF(
@@ -41,19 +43,23 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [ADD_MET_DAY] = SUM_MET_DAY("summed", "s.machine", "?2", "s.seq = ?1"),
     [ADD_TO_PLACE] = "UPDATE place SET hits = hits + ?2, weight = place.weight + ?2 * s.weight, variance = variance +"
                      " ?2 * s.one_in * (s.one_in - 1) FROM snapshot s WHERE s.seq = ?1 AND place.num = s.place",
-    /* Its machine apart from the rest: within a row of four SQLite would look at all machines of the other three. */
+    [READ_DAY] = "SELECT day FROM snapshot WHERE seq = ?1",
+    /* Its machine apart from the rest: within a row of four SQLite would look at all machines of the other three. ?2 is the stall's day, where
+     * PostgreSQL has a table for each; the plus keeps SQLite from taking it for a key. */
     [DROP_MET_DAY] =
         "DELETE FROM met_day WHERE count <= 0 AND who = (SELECT s.machine FROM snapshot s WHERE s.seq = ?1) AND (place,"
-        " day, build) IN " OF_STALL("s.place, s.day, s.build"),
+        " day, build) IN " OF_STALL("s.place, s.day, s.build") ON_ITS_DAY,
     [DROP_MET] =
         "DELETE FROM met INDEXED BY met_gone WHERE count <= 0", /* those of the stall at hand: others never are */
     [DROP_LABELS] = "DELETE FROM label WHERE hits <= 0 AND (place, kind, word, day, build) IN (SELECT s.place, d.kind,"
-                    " d.word, s.day, s.build FROM summed s JOIN said d ON d.seq = s.seq WHERE s.seq = ?1)",
+                    " d.word, s.day, s.build FROM summed s JOIN said d ON d.seq = s.seq WHERE s.seq = ?1)" ON_ITS_DAY,
     [DROP_SPREAD] = "DELETE FROM spread WHERE weight <= 0 AND (place, day, build, bucket) IN " OF_STALL(
-        "s.place, s.day, s.build, s.bucket"),
-    [DROP_FACT] = "DELETE FROM fact WHERE hits <= 0 AND (place, day, build) IN " OF_STALL("s.place, s.day, s.build"),
-    [ADD_WORD] = "INSERT OR IGNORE INTO word(text) VALUES(?1)",
-    [ADD_SAID] = "INSERT OR IGNORE INTO said(seq, kind, word, us) SELECT ?1, ?2, num, ?4 FROM word WHERE text = ?3",
+        "s.place, s.day, s.build, s.bucket") ON_ITS_DAY,
+    [DROP_FACT] =
+        "DELETE FROM fact WHERE hits <= 0 AND (place, day, build) IN " OF_STALL("s.place, s.day, s.build") ON_ITS_DAY,
+    [ADD_WORD] = "INSERT OR IGNORE INTO word(tenant, text) VALUES(?1, ?2)",
+    [ADD_SAID] = "INSERT OR IGNORE INTO said(seq, kind, word, us) SELECT ?1, ?2, num, ?4 FROM word WHERE text = ?3 AND"
+                 " tenant = ?5",
     [DROP_SAID] = "DELETE FROM said WHERE seq = ?1",
     [ADD_PROFILE] = "INSERT OR REPLACE INTO profile(seq, text) VALUES(?1, ?2)",
     [DROP_PROFILE] = "DELETE FROM profile WHERE seq = ?1",
@@ -119,9 +125,11 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
                           " FROM stall_end e"
                           " WHERE snapshot.id = ?1 AND e.first = ?1 AND e.session = snapshot.session",
     [ERASE_ENDS] = "DELETE FROM stall_end WHERE rotating = ?1",
+    [FIND_MODULE] = "SELECT id, name FROM module WHERE build_id = ?1",
     [ADD_MODULE] = "INSERT INTO module(build_id, name, is_runtime) VALUES(?1, ?2, ?3) ON CONFLICT(build_id) DO UPDATE"
-                   " SET name = excluded.name WHERE excluded.name <> '' AND excluded.name <> module.name",
-    [ADD_GAP] = "INSERT OR IGNORE INTO gap(module, seq, unnamed) SELECT id, ?2, ?3 FROM module WHERE build_id = ?1",
+                   " SET name = excluded.name WHERE module.name = ''",
+    [ADD_GAP] = "INSERT OR IGNORE INTO gap(module, tenant, seq, unnamed) SELECT m.id, COALESCE(s.tenant, 0), s.seq, ?3"
+                " FROM module m CROSS JOIN snapshot s WHERE m.build_id = ?1 AND s.seq = ?2",
     [COUNT_GAPS_OF] = "SELECT COUNT(*), TOTAL(unnamed) FROM gap WHERE seq = ?1",
     [DROP_GAPS] = "DELETE FROM gap WHERE seq = ?1",
     [ADD_WAS_IN] = "INSERT OR REPLACE INTO was_in(issue, seq, at_ms) SELECT id, ?2, ?3 FROM place WHERE num = ?1",
@@ -131,12 +139,12 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [NEWEST_ARRIVAL] = "SELECT COALESCE(MAX(num), 0) FROM arrival",
     [NEXT_ARRIVAL] = "SELECT num, build_id, made_s FROM arrival WHERE num > ?1 AND who <> ?2 ORDER BY num LIMIT 1",
     [SYMBOLS_CAME] = "UPDATE module SET made_s = ?2, next_seq = 9223372036854775807 WHERE build_id = ?1",
-    [COUNT_GAPS] = "SELECT COUNT(*) FROM gap g JOIN module m ON m.id = g.module WHERE m.build_id = ?1",
-    [NEXT_RENAMED] = "SELECT m.id, m.next_seq, (SELECT MAX(g.seq) FROM gap g WHERE g.module = m.id AND g.seq <"
-                     " m.next_seq) FROM module m WHERE m.next_seq > 0 LIMIT 1",
+    [COUNT_GAPS] = "SELECT COALESCE(SUM(k.gaps), 0) FROM lack k JOIN module m ON m.id = k.module WHERE m.build_id = ?1",
+    [NEXT_RENAMED] = "SELECT m.id, m.next_seq, (SELECT MAX((SELECT MAX(g.seq) FROM gap g WHERE g.module = k.module AND"
+                     " g.tenant = k.tenant AND g.seq < m.next_seq)) FROM lack k WHERE k.module = m.id AND k.gaps > 0)"
+                     " FROM module m WHERE m.next_seq > 0 LIMIT 1",
     [COUNT_GAPS_OF_TENANT] =
-        "SELECT COUNT(*) FROM gap g JOIN module m ON m.id = g.module JOIN snapshot s ON s.seq = g.seq"
-        " WHERE m.build_id = ?1 AND s.tenant = ?2",
+        "SELECT k.gaps FROM lack k JOIN module m ON m.id = k.module WHERE m.build_id = ?1 AND k.tenant = ?2",
     [READ_BLOB] = "SELECT blob, digest FROM snapshot WHERE seq = ?1",
     [SET_BLOB] = "UPDATE snapshot SET blob = ?2, digest = ?3 WHERE seq = ?1",
     [HAS_BLOBS] = "SELECT 1 FROM snapshot WHERE blob IS NOT NULL LIMIT 1",
@@ -149,12 +157,13 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [READ_ID] = "SELECT id FROM snapshot WHERE seq = ?1",
     [READ_TENANT] = "SELECT tenant FROM snapshot WHERE seq = ?1",
     [END_RENAMED] = "UPDATE module SET next_seq = ?3 WHERE id = ?1 AND next_seq = ?2",
-    [ALL_GAPS] = "SELECT DISTINCT m.build_id, m.made_s, s.tenant FROM module m JOIN gap g ON g.module = m.id"
-                 " JOIN snapshot s ON s.seq = g.seq WHERE m.is_runtime = 0 ORDER BY m.build_id",
+    [ALL_GAPS] = "SELECT m.build_id, m.made_s, k.tenant FROM module m JOIN lack k ON k.module = m.id WHERE k.gaps > 0"
+                 " AND m.is_runtime = 0 ORDER BY m.build_id",
     [FORGET_MADE] = "UPDATE module SET made_s = 0 WHERE is_runtime = 0 AND id IN (SELECT g.module FROM gap g WHERE"
                     " g.seq = ?1)",
-    [FORGET_MODULES] = "DELETE FROM module WHERE next_seq = 0 AND NOT EXISTS(SELECT 1 FROM gap g WHERE"
-                       " g.module = module.id)",
+    [FORGET_LACKS] = "DELETE FROM lack WHERE gaps <= 0",
+    [FORGET_MODULES] = "DELETE FROM module WHERE next_seq = 0 AND NOT EXISTS(SELECT 1 FROM lack k WHERE"
+                       " k.module = module.id)",
     [COUNT_ACTIVE] = "SELECT COUNT(*) FROM active WHERE day = ?1",
     [GROW_ACTIVE] = "UPDATE active SET machines = machines + ?4 WHERE tenant = ?1 AND day = ?2 AND version = ?3",
     [ADD_ACTIVE] = "INSERT INTO active(tenant, day, version, machines) VALUES(?1, ?2, ?3, ?4)",

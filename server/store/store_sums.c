@@ -19,18 +19,36 @@ static int run(struct sbx_store *store, enum writer_statement index, int64_t fir
     return sbx_store_step(statement);
 }
 
+static int read_day(struct sbx_store *store, int64_t seq, int64_t *day_out)
+{
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, READ_DAY);
+    sbx_bind_integer(statement, 1, seq);
+    int result = sbx_store_step(statement);
+    *day_out = result > 0 ? sbx_column_integer(statement, 0) : -1;
+    sbx_statement_reset(statement);
+    return result < 0 ? result : 0;
+}
+
+/* Rows that came to nothing. */
+static int drop_sums(struct sbx_store *store, int64_t seq)
+{
+    static const enum writer_statement dropping[] = {DROP_MET_DAY, DROP_MET, DROP_LABELS, DROP_SPREAD, DROP_FACT};
+    int64_t day;
+    int result = read_day(store, seq, &day);
+    for (size_t i = 0; i < sizeof(dropping) / sizeof(dropping[0]) && result == 0; i++)
+        result = run(store, dropping[i], seq, day);
+    return result;
+}
+
 int sbx_store_sum(struct sbx_store *store, int64_t seq, int sign)
 {
     /* The fact is there before machines are counted in it, and goes after them. */
     static const enum writer_statement adding[] = {ADD_FACT, ADD_SPREAD,  ADD_LABELS,
                                                    ADD_MET,  ADD_MET_DAY, ADD_TO_PLACE};
-    static const enum writer_statement dropping[] = {DROP_MET_DAY, DROP_MET, DROP_LABELS, DROP_SPREAD, DROP_FACT};
     int result = 0;
     for (size_t i = 0; i < sizeof(adding) / sizeof(adding[0]) && result == 0; i++)
         result = run(store, adding[i], seq, sign);
-    for (size_t i = 0; i < sizeof(dropping) / sizeof(dropping[0]) && result == 0 && sign < 0; i++)
-        result = run(store, dropping[i], seq, 0);
-    return result;
+    return result == 0 && sign < 0 ? drop_sums(store, seq) : result;
 }
 
 int sbx_store_leave_place(struct sbx_store *store, int64_t seq, int64_t place)
@@ -87,7 +105,7 @@ static int make_place(struct sbx_store *store, const uint8_t *key, int64_t tenan
             sbx_bind_integer(statement, 2, 0);
             result = sbx_store_step(statement);
             sbx_statement_clear(statement);
-            issue = sbx_sql_last_id(store->writer.db);
+            issue = sbx_sql_last_id(sbx_store_handle_db(&store->writer));
         }
     }
     if (result < 0)
@@ -98,7 +116,7 @@ static int make_place(struct sbx_store *store, const uint8_t *key, int64_t tenan
     sbx_bind_integer(statement, 3, tenant);
     result = sbx_store_step(statement);
     sbx_statement_clear(statement);
-    *place_out = sbx_sql_last_id(store->writer.db);
+    *place_out = sbx_sql_last_id(sbx_store_handle_db(&store->writer));
     return result;
 }
 
@@ -146,10 +164,11 @@ static int read_tenant(struct sbx_store *store, int64_t seq, int64_t *tenant_out
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
 }
 
-static int add_said(struct sbx_store *store, int64_t seq, const struct sbx_said_row *said)
+static int add_said(struct sbx_store *store, int64_t seq, int64_t tenant, const struct sbx_said_row *said)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_WORD);
-    sbx_bind_text(statement, 1, said->word);
+    sbx_bind_integer(statement, 1, tenant);
+    sbx_bind_text(statement, 2, said->word);
     int result = sbx_store_step(statement);
     sbx_statement_clear(statement);
     if (result < 0)
@@ -159,6 +178,7 @@ static int add_said(struct sbx_store *store, int64_t seq, const struct sbx_said_
     sbx_bind_integer(statement, 2, said->kind);
     sbx_bind_text(statement, 3, said->word);
     sbx_bind_integer(statement, 4, said->us);
+    sbx_bind_integer(statement, 5, tenant);
     result = sbx_store_step(statement);
     sbx_statement_clear(statement);
     return result;
@@ -194,7 +214,7 @@ int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx
     }
     for (size_t i = 0; i < verdict->said_count && result == 0; i++)
         if (verdict->said[i].word[0])
-            result = add_said(store, seq, &verdict->said[i]);
+            result = add_said(store, seq, tenant, &verdict->said[i]);
     if (result == 0)
         result = put_profile(store, seq, verdict->profile);
     if (result == 0)

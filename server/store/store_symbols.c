@@ -11,18 +11,40 @@
 
 /* ---- with a verdict ---- */
 
-static int add_gap(struct sbx_store *store, int64_t seq, const struct sbx_gap_row *gap)
+/* Is it there, under a name? 1, 0, or -errno. A row that is there is read and not written: other applications' stalls lack it as well, and
+ * would wait for it. */
+static int has_module(struct sbx_store *store, const struct sbx_gap_row *gap)
+{
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, FIND_MODULE);
+    sbx_bind_blob(statement, 1, gap->build_id, gap->build_id_bytes);
+    int result = sbx_store_step(statement);
+    if (result > 0)
+        result = !*gap->name || sbx_column_bytes(statement, 1) > 0;
+    sbx_statement_reset(statement);
+    sbx_statement_clear(statement);
+    return result;
+}
+
+static int add_module(struct sbx_store *store, const struct sbx_gap_row *gap)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_MODULE);
-    sbx_bind_blob(statement, 1, gap->build_id, (int)gap->build_id_bytes);
+    sbx_bind_blob(statement, 1, gap->build_id, gap->build_id_bytes);
     sbx_bind_text(statement, 2, gap->name);
     sbx_bind_integer(statement, 3, gap->is_runtime);
     int result = sbx_store_step(statement);
     sbx_statement_clear(statement);
+    return result;
+}
+
+static int add_gap(struct sbx_store *store, int64_t seq, const struct sbx_gap_row *gap)
+{
+    int result = has_module(store, gap);
+    if (result == 0)
+        result = add_module(store, gap);
     if (result < 0)
         return result;
-    statement = sbx_store_handle_use(&store->writer, ADD_GAP);
-    sbx_bind_blob(statement, 1, gap->build_id, (int)gap->build_id_bytes);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_GAP);
+    sbx_bind_blob(statement, 1, gap->build_id, gap->build_id_bytes);
     sbx_bind_integer(statement, 2, seq);
     sbx_bind_integer(statement, 3, gap->unnamed);
     result = sbx_store_step(statement);

@@ -17,6 +17,7 @@
 
 enum {
     PASS_EVERY_S = 3600,
+    DAYS_AHEAD = 2,    /* that have tables before anybody stalls */
     PAUSE_MS = 2,      /* behind each removal of what is sealed */
     SPOOL_DAYS = 30,   /* the longest that a machine keeps a payload (uploader/spool/spool_ages.h) */
     ROTATING_DAYS = 90 /* and that it goes on making payloads with one id (proto/erasure_format.h) */
@@ -89,6 +90,15 @@ static int age_sealed(struct sbx_ager *ager, int64_t before_ms)
     return result < 0 ? result : count;
 }
 
+/* Sums of days before `before_ms`, and tables for those that come. */
+static void age_days(struct sbx_ager *ager, int64_t before_ms)
+{
+    int result, count = 0;
+    while ((result = sbx_store_close_day(ager->boxes.store, before_ms / DAY_MS)) > 0 && pause_for(ager, 0))
+        count++;
+    say(ager, "days of sums", (uint64_t)count, result < 0 ? result : 0);
+}
+
 static int has_payload(void *context, const uint8_t id[SBX_ID_BYTES])
 {
     return sbx_store_has_payload(context, id);
@@ -107,7 +117,10 @@ static void pass(struct sbx_ager *ager)
         result = age_sealed(ager, before_ms);
         erased_before_ms = before_ms - (SPOOL_DAYS + ROTATING_DAYS) * DAY_MS;
     }
+    result = sbx_store_open_days(ager->boxes.store, now / DAY_MS, now / DAY_MS + DAYS_AHEAD);
+    say(ager, "tables of days to come", 0, result);
     if (ager->retention_days != 0) {
+        age_days(ager, now - ager->retention_days * DAY_MS);
         result = age(ager, SBX_AGED_SNAPSHOT, now - ager->retention_days * DAY_MS);
         gone += result > 0 ? result : 0;
         result = sbx_store_forget_active(ager->boxes.store, now / DAY_MS - ager->retention_days);

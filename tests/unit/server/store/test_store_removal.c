@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_removal.c - while much goes, what comes is stored. */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "sql_postgres.h"
 #include "stall_facts.h"
 #include "started_server.h"
 #include "statement_log.h"
@@ -263,6 +266,92 @@ static void test_a_day_that_goes_whole_goes_by_a_range(void **state)
     assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM place"), 0);
 }
 
+/* Sums of days: all of them, and those that are in a table of the day. */
+static int64_t rows_of_days(void)
+{
+    return store_number(fixture.data_dir,
+                        "SELECT (SELECT COUNT(*) FROM fact WHERE day >= 0) + (SELECT COUNT(*) FROM spread"
+                        " WHERE day >= 0) + (SELECT COUNT(*) FROM label WHERE day >= 0) + (SELECT COUNT(*)"
+                        " FROM met_day WHERE day >= 0)");
+}
+
+static int64_t tables_of_day(void)
+{
+    return store_number(fixture.data_dir, "SELECT COUNT(*) FROM pg_class WHERE relkind = 'r' AND relname IN ('fact_0',"
+                                          " 'spread_0', 'label_0', 'met_day_0')");
+}
+
+/* Nothing is deleted: a row that would not be found stays nowhere either. */
+static void test_the_sums_of_a_past_day_go_with_their_table(void **state)
+{
+    (void)state;
+    if (!store_is_postgres())
+        skip(); /* which has one table */
+    put_judged(1, 40);
+    assert_int_equal(tables_of_day(), 4);
+    assert_int_equal(sbx_store_close_day(store, 0), 0); /* it is not past */
+    assert_true(rows_of_days() > 40);
+    int64_t deleted = store_number(fixture.data_dir, "SELECT COUNT(*) FROM met_day WHERE day < 0");
+    assert_int_equal(sbx_store_close_day(store, 1), 1);
+    assert_int_equal(sbx_store_close_day(store, 1), 0);
+    assert_int_equal(tables_of_day(), 0);
+    assert_int_equal(rows_of_days(), 0);
+    /* The stalls are there until they are old themselves, among all. */
+    assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM met_day WHERE day < 0"), deleted);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT hits FROM fact WHERE place > 0"), 40);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT machine_days FROM fact WHERE place > 0"), 0);
+    put_judged(1000, 1); /* a late one, and one that is judged anew */
+    judge(3, 2);
+    assert_int_equal(rows_of_days(), 0);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT SUM(hits) FROM fact WHERE place > 0"), 41);
+    age(41);
+    assert_int_equal(rows_of_sums(), 0);
+}
+
+/* A page that reads for minutes would make all others wait behind a table that is to go. */
+static void test_a_day_stays_while_somebody_reads_its_sums(void **state)
+{
+    (void)state;
+    struct sbx_sql *reader;
+    char why[300];
+    if (!store_is_postgres())
+        skip();
+    put_judged(1, 2);
+    assert_int_equal(sbx_sql_open_postgres(getenv("STALLBOX_TEST_DATABASE"), "SET search_path = stallbox", &reader, why,
+                                           sizeof(why)),
+                     0);
+    assert_int_equal(sbx_sql_execute(reader, "BEGIN; LOCK TABLE fact IN ACCESS SHARE MODE"), 0);
+    assert_int_equal(sbx_store_close_day(store, 1), -EBUSY);
+    assert_int_equal(tables_of_day(), 4);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT machine_days FROM fact WHERE place > 0 AND day < 0"), 2);
+    sbx_sql_close(reader);
+    assert_int_equal(sbx_store_close_day(store, 1), 1);
+}
+
+/* Two servers meet the first stall of a day at the same moment. */
+static void *open_a_day(void *context)
+{
+    int *result = context;
+    *result = sbx_store_open_days(store, 20005, 20010);
+    return NULL;
+}
+
+static void test_tables_of_a_day_are_made_once(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    int results[4];
+    if (!store_is_postgres())
+        skip();
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, open_a_day, &results[i]), 0);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(results[i], 0);
+    }
+    assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM sum_day"), 6);
+}
+
 static void test_a_machine_is_erased_by_group(void **state)
 {
     (void)state;
@@ -347,6 +436,9 @@ int main(void)
         STORE_TEST(test_a_removal_reads_no_more_rows_of_sums_than_it_changes),
         STORE_TEST(test_many_stalls_go_in_as_many_statements_as_one),
         STORE_TEST(test_a_day_that_goes_whole_goes_by_a_range),
+        STORE_TEST(test_the_sums_of_a_past_day_go_with_their_table),
+        STORE_TEST(test_a_day_stays_while_somebody_reads_its_sums),
+        STORE_TEST(test_tables_of_a_day_are_made_once),
         STORE_TEST(test_a_machine_is_erased_by_group),
         STORE_TEST(test_a_batch_walks_over_no_table),
         STORE_TEST(test_who_waits_for_the_store_has_it_before_the_next_batch),

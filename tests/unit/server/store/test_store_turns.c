@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "sql_postgres.h"
+#include "stall_facts.h"
 #include "started_server.h"
 #include "store.h"
 #include "store_place.h"
@@ -89,6 +90,28 @@ static void *put(void *context)
     return NULL;
 }
 
+/* What the stalls of both applications say, and lack. */
+static void *judge(void *context)
+{
+    struct doing *doing = context;
+    const uint8_t id[SBX_ID_BYTES] = {doing->name}, key[SBX_ID_BYTES] = {1, doing->name}, module[] = {9, 9};
+    const struct sbx_said_row said[] = {{SBX_FACT_CAUSE, "cpu", 5}};
+    const struct sbx_gap_row gaps[] = {{module, sizeof(module), "libc.so.6", false, 3}};
+    const struct sbx_verdict_row verdict = {.app = "shop",
+                                            .cause = "cpu",
+                                            .class_ = "on_cpu",
+                                            .function = "f",
+                                            .module = "m",
+                                            .headline = "it computed",
+                                            .key = key,
+                                            .said = said,
+                                            .said_count = 1,
+                                            .gaps = gaps,
+                                            .gap_count = 1};
+    doing->result = sbx_store_put_verdict(store, id, &verdict);
+    return NULL;
+}
+
 static void *erase(void *context)
 {
     struct doing *doing = context;
@@ -156,6 +179,65 @@ static void test_payloads_of_two_applications_are_taken_in_side_by_side(void **s
     expect_to_end(&same, 0);
 }
 
+static void put_one_of_each(struct doing *same, struct doing *another)
+{
+    put(same);
+    put(another);
+    assert_int_equal(same->result, 0);
+    assert_int_equal(another->result, 0);
+}
+
+static void test_verdicts_of_two_applications_are_written_side_by_side(void **state)
+{
+    (void)state;
+    if (!store_is_postgres())
+        skip();
+    struct doing same = {.name = 1, .app = APP}, another = {.name = 2, .app = OTHER_APP};
+    put_one_of_each(&same, &another);
+    begin_elsewhere(SBX_TURN_SUMS, APP);
+    begin(&same, judge);
+    expect_to_wait();
+    begin(&another, judge); /* of the same server: the one that waits does not keep its connection */
+    expect_to_end(&another, 0);
+    commit_elsewhere();
+    expect_to_end(&same, 0);
+}
+
+/* What both say, and the module that both lack, are rows that neither waits for. */
+static void test_verdicts_that_say_the_same_of_two_applications_write_no_common_row(void **state)
+{
+    (void)state;
+    if (!store_is_postgres())
+        skip();
+    struct doing same = {.name = 1, .app = APP}, another = {.name = 2, .app = OTHER_APP};
+    put_one_of_each(&same, &another);
+    judge(&same);
+    assert_int_equal(same.result, 0);
+    begin_elsewhere(SBX_TURN_SUMS, APP); /* another verdict of the first, in the middle of its transaction */
+    assert_int_equal(sbx_sql_execute(other,
+                                     "INSERT INTO said(seq, kind, word, us) SELECT seq, 1, word, 1 FROM said;"
+                                     "INSERT INTO gap(module, tenant, seq, unnamed) SELECT module, tenant, seq + 1000,"
+                                     " 1 FROM gap; UPDATE place SET hits = hits; UPDATE fact SET hits = hits;"
+                                     "UPDATE label SET hits = hits; UPDATE app SET machines = machines"),
+                     0);
+    begin(&another, judge);
+    expect_to_end(&another, 0);
+    commit_elsewhere();
+}
+
+static void test_a_removal_waits_for_the_verdicts_of_any_application(void **state)
+{
+    (void)state;
+    if (!store_is_postgres())
+        skip();
+    struct doing doing = {.name = 0};
+    begin_elsewhere(SBX_TURN_SUMS, APP);
+    begin(&doing, erase);
+    expect_to_wait();
+    commit_elsewhere();
+    expect_to_end(&doing, 0);
+}
+
 /* A payload that was looked up before its machine was to be forgotten, and is stored after that. */
 static void test_a_payload_on_its_way_does_not_outlive_the_erasure_of_its_machine(void **state)
 {
@@ -199,6 +281,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(test_a_payload_is_taken_in_while_another_server_writes_sums),
         STORE_TEST(test_payloads_of_two_applications_are_taken_in_side_by_side),
+        STORE_TEST(test_verdicts_of_two_applications_are_written_side_by_side),
+        STORE_TEST(test_verdicts_that_say_the_same_of_two_applications_write_no_common_row),
+        STORE_TEST(test_a_removal_waits_for_the_verdicts_of_any_application),
         STORE_TEST(test_a_payload_on_its_way_does_not_outlive_the_erasure_of_its_machine),
         STORE_TEST(test_the_end_of_a_stall_waits_for_a_stall_that_is_taken_in),
     };
