@@ -8,7 +8,8 @@
  * A payload carries the rotating id of its period; nobody without the secret can tell that two periods' ids belong
  * together, nor make the proof of an id. POST /v1/erasures takes proofs, 64 hex digits each, one a line,
  * SBX_ERASURES_MAX at most: the server deletes what carries their ids and takes no more of it. The answer is 200 with
- * exactly SBX_ERASED_ANSWER, whether there was anything or not.
+ * exactly SBX_ERASED_ANSWER, whether there was anything or not; or 202 with exactly SBX_ERASING_ANSWER while there is
+ * more than is deleted at once: the server goes on by itself, and says 200 to who asks again when it is done.
  *
  * A layout only: agent side and server side each have their own code for it. */
 #ifndef SBX_ERASURE_FORMAT_H
@@ -25,5 +26,6 @@ enum {
 #define SBX_ROTATING_LABEL "stallbox-rotating-v1"
 #define SBX_ERASURES_PATH  "/v1/erasures"
 #define SBX_ERASED_ANSWER  "STALLBOX-ERASED\n"
+#define SBX_ERASING_ANSWER "STALLBOX-ERASING\n"
 
 #endif

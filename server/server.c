@@ -16,6 +16,7 @@
 
 #include "active_days.h"
 #include "ager.h"
+#include "eraser.h"
 #include "change_watch.h"
 #include "blobs.h"
 #include "collector.h"
@@ -81,6 +82,7 @@ struct sbx_server {
     struct sbx_provider_shelf *providers;
     struct sbx_triager *triager;
     struct sbx_ager *ager;
+    struct sbx_eraser *eraser;
     struct sbx_active_days *active;
     struct sbx_change_log *changes;
     struct sbx_change_watch *change_watch;
@@ -339,6 +341,10 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
                                 days_of(options->retention_days, SBX_RETENTION_DAYS_DEFAULT), &server->ager);
     }
     if (result == 0)
+        result = sbx_eraser_start(
+            &(struct sbx_eraser_boxes){server->store, server->renderings, server->metrics, &server->log},
+            &server->eraser);
+    if (result == 0)
         result = sbx_active_days_start(server->store, &server->log, &server->active);
     uint32_t rate = options->machine_rate ? options->machine_rate : SBX_MACHINE_RATE_DEFAULT;
     if (result == 0 && (!(server->machines = sbx_rate_limit_create(rate)) ||
@@ -441,6 +447,7 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
                    .symbols = server->intake,
                    .changes = server->changes,
                    .active = server->active,
+                   .eraser = server->eraser,
                    .settings = &server->settings_view},
         .collector = server->collector,
         .metrics = server->metrics,
@@ -521,6 +528,7 @@ void sbx_server_stop(struct sbx_server *server)
     sbx_change_watch_stop(server->change_watch);
     sbx_active_days_stop(server->active);
     sbx_ager_stop(server->ager);
+    sbx_eraser_stop(server->eraser);
     sbx_triager_stop(server->triager);
     sbx_triage_nursery_stop(server->own_nursery);
     sbx_collector_destroy(server->collector);

@@ -6,18 +6,45 @@
 #include "request.h"
 #include "wall_clock.h"
 
-static void forget_renderings(void *context, const uint8_t id[SBX_ID_BYTES])
+enum {
+    ERASED_AT_ONCE = 200, /* stalls: what most machines have is gone with the answer; more goes on behind it */
+    AGAIN_S = 30,         /* when it may be over */
+};
+
+/* Some of what carries an id, *left at most, which becomes less. 1: all of it is gone, 0: there may be more, or -errno. */
+static int erase_some(const struct sbx_erasure_places *places, const uint8_t *id, size_t *left)
 {
-    const struct sbx_erasure_places *places = context;
-    sbx_renderings_remove(places->renderings,
-                          id); /* what stays for want of a disk is of a snapshot that is found no more */
-    sbx_metrics_add(places->metrics, SBX_METRIC_ERASED, 1);
+    struct sbx_eraser_boxes boxes = {places->store, places->renderings, places->metrics, NULL};
+    size_t before = *left;
+    int went = 1;
+    while (went > 0 && *left > 0) {
+        went = sbx_store_erase_some(places->store, id, *left, sbx_eraser_forget, &boxes);
+        *left -= went > 0 ? (size_t)went : 0;
+    }
+    if (went == 0)
+        went = sbx_store_end_erasure(places->store, id, sbx_wall_clock_ms(), before - *left);
+    else if (went > 0)
+        return 0;
+    return went < 0 ? went : 1;
+}
+
+/* 1: all that carries one of the ids is gone, 0: not yet, or -errno. */
+static int erase(const struct sbx_erasure_places *places, const uint8_t (*ids)[SBX_ROTATING_ID_BYTES], size_t count)
+{
+    size_t left = ERASED_AT_ONCE;
+    bool is_all = true;
+    int result = sbx_store_want_erased(places->store, ids, count, sbx_wall_clock_ms());
+    for (size_t i = 0; i < count && result >= 0; i++) {
+        result = erase_some(places, ids[i], &left);
+        is_all = is_all && result > 0;
+    }
+    return result < 0 ? result : is_all;
 }
 
 void sbx_erasure_reply(const struct sbx_erasure_places *places, const struct sbx_byte_buffer *body,
                        struct sbx_reply *reply)
 {
-    uint8_t proofs[SBX_ERASURES_MAX][SBX_ERASURE_PROOF_BYTES], id[SBX_ROTATING_ID_BYTES];
+    uint8_t proofs[SBX_ERASURES_MAX][SBX_ERASURE_PROOF_BYTES], ids[SBX_ERASURES_MAX][SBX_ROTATING_ID_BYTES];
     size_t count = body->failed ? 0 : sbx_erasure_request_read(body->data, body->used, proofs);
     if (count == 0) { /* all of it is looked at before any of it is done */
         sbx_reply_text(reply, 400, "a request to delete is 1 to %d lines of 64 hex digits", SBX_ERASURES_MAX);
@@ -25,18 +52,20 @@ void sbx_erasure_reply(const struct sbx_erasure_places *places, const struct sbx
     }
     sbx_metrics_add(places->metrics, SBX_METRIC_ERASURES, 1);
     int result = 0;
-    for (size_t i = 0; i < count && result >= 0; i++) {
-        result = sbx_rotating_id_of_proof(proofs[i], id);
-        if (result == 0)
-            result =
-                sbx_store_erase(places->store, id, sbx_wall_clock_ms(), forget_renderings, (void *)(uintptr_t)places);
-    }
+    for (size_t i = 0; i < count && result >= 0; i++)
+        result = sbx_rotating_id_of_proof(proofs[i], ids[i]);
+    if (result >= 0)
+        result = erase(places, (const uint8_t(*)[SBX_ROTATING_ID_BYTES])ids, count);
     if (result < 0) {
         sbx_reply_text(reply, 503, "not all could be deleted; ask again");
         reply->retry_after_s = SBX_STORE_AGAIN_S;
         return;
     }
-    reply->status = 200;
+    if (result == 0) {
+        sbx_eraser_wake(places->eraser);
+        reply->retry_after_s = AGAIN_S;
+    }
+    reply->status = result > 0 ? 200 : 202;
     reply->content_type = SBX_TEXT_PLAIN;
-    sbx_byte_buffer_text(&reply->body, SBX_ERASED_ANSWER);
+    sbx_byte_buffer_text(&reply->body, result > 0 ? SBX_ERASED_ANSWER : SBX_ERASING_ANSWER);
 }

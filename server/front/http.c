@@ -370,8 +370,9 @@ static void end_exchange(struct sbx_http *http, struct MHD_Connection *connectio
     }
     if (exchange->is_erasures) {
         const struct sbx_routes *routes = &http->settings.routes;
-        sbx_erasure_reply(&(struct sbx_erasure_places){routes->store, routes->renderings, routes->metrics},
-                          &exchange->body, &exchange->reply);
+        sbx_erasure_reply(
+            &(struct sbx_erasure_places){routes->store, routes->renderings, routes->metrics, routes->eraser},
+            &exchange->body, &exchange->reply);
         return;
     }
     if (exchange->is_active) {

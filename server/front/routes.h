@@ -26,6 +26,7 @@ struct sbx_routes { /* all borrowed */
     struct sbx_symbol_intake *symbols;
     struct sbx_change_log *changes;
     struct sbx_active_days *active;
+    struct sbx_eraser *eraser;
     const struct sbx_settings_view *settings;
 };
 

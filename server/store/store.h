@@ -96,6 +96,7 @@ struct sbx_issue_row {
 
 struct sbx_store_counts {
     int64_t snapshots, pending, failed, issues, bytes; /* bytes: the file and its journal on disk */
+    int64_t erasing;                                   /* machines whose stalls are not all gone yet */
     int64_t sealed, unsealing_failed;                  /* of sealed_store.h: whoever prints fills them in */
 };
 
@@ -150,8 +151,25 @@ void sbx_store_close(struct sbx_store *store);
 int sbx_store_put(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
                   int64_t received_ms, enum sbx_stored *stored_out);
 
-/* The machine that these ids belong to is to be forgotten: whatever carries one goes with all that was made of it, and
- * what carries one is not kept any more when it comes later; sbx_store_put() then says BEFORE. Uploads go on
+/* The machines that these ids belong to are to be forgotten: from now on what carries one is not kept when it comes; sbx_store_put() then says BEFORE.
+ * What is there waits to be erased, and is as it was until then. 0: that is durable; or -errno. */
+int sbx_store_want_erased(struct sbx_store *store, const uint8_t (*rotating_ids)[SBX_ROTATING_ID_BYTES], size_t count,
+                          int64_t now_ms);
+
+/* An id of which not all has gone that was there. 0, -ENOENT or -errno. */
+int sbx_store_next_erasing(struct sbx_store *store, uint8_t rotating_id_out[SBX_ROTATING_ID_BYTES]);
+
+/* Some of what carries an id goes with all that was made of it: `max` at most, and no more than take some 20 ms; an upload waits for one such call at most.
+ * `gone` (may be NULL) is told each payload's id, without a lock. Returns how many, 0 when there are no more, or -errno and none went. */
+int sbx_store_erase_some(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTATING_ID_BYTES], size_t max,
+                         void (*gone)(void *context, const uint8_t id[SBX_ID_BYTES]), void *context);
+
+/* Behind the last of them: nothing of an id waits any more. Where `removed` went, nothing of it is in a journal, and as many blobs are deleted. 0
+ * or -errno. */
+int sbx_store_end_erasure(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTATING_ID_BYTES], int64_t now_ms,
+                          size_t removed);
+
+/* All of that, for one id. Uploads go on
  * meanwhile. `gone` (may be NULL) is told each payload's id, without a lock. Returns how many went, or -errno; then those told are gone and the rest is to be asked for
  * again. */
 int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTATING_ID_BYTES], int64_t now_ms,

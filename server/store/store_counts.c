@@ -53,6 +53,7 @@ static int count_rows(const struct sbx_store_view *view, enum sbx_reader_stateme
             .pending = sbx_column_integer(statement, 1),
             .failed = sbx_column_integer(statement, 2),
             .issues = sbx_column_integer(statement, 3),
+            .erasing = view->app ? 0 : sbx_column_integer(statement, 4),
             .bytes = view->app                                ? 0
                      : sbx_sql_is_postgres(view->store->path) ? bytes_in_postgres(view->store)
                                                               : bytes_on_disk(view->store->path),

@@ -108,34 +108,77 @@ static int remove_batch(struct sbx_store *store, const struct removal *removal, 
 
 /* ---- on request ---- */
 
+/* One statement of an id, and of the time where it has one. The lock is held. */
+static int run_of_id(struct sbx_store *store, enum writer_statement index, const uint8_t *rotating_id, int64_t now_ms)
+{
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, index);
+    sbx_bind_blob(statement, 1, rotating_id, SBX_ROTATING_ID_BYTES);
+    if (sbx_statement_parameters(statement) > 1)
+        sbx_bind_integer(statement, 2, now_ms);
+    int result = sbx_store_step(statement);
+    sbx_statement_clear(statement);
+    return result;
+}
+
+int sbx_store_want_erased(struct sbx_store *store, const uint8_t (*rotating_ids)[SBX_ROTATING_ID_BYTES], size_t count,
+                          int64_t now_ms)
+{
+    /* The ends whose stalls are not here; the others go with them. */
+    static const enum writer_statement steps[] = {ADD_ERASED, ADD_ERASING, ERASE_ENDS};
+    sbx_store_handle_lock(&store->writer);
+    int result = sbx_store_handle_begin_alone(&store->writer); /* a payload of it is stored before, or comes later */
+    if (result == 0) {
+        for (size_t i = 0; i < count && result == 0; i++)
+            for (size_t step = 0; step < sizeof(steps) / sizeof(steps[0]) && result == 0; step++)
+                result = run_of_id(store, steps[step], rotating_ids[i], now_ms);
+        result = sbx_store_handle_end(&store->writer, result);
+    }
+    sbx_store_handle_unlock(&store->writer);
+    return result;
+}
+
+int sbx_store_next_erasing(struct sbx_store *store, uint8_t rotating_id_out[SBX_ROTATING_ID_BYTES])
+{
+    sbx_store_handle_lock(&store->writer);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NEXT_ERASING);
+    int result = sbx_store_step(statement);
+    if (result > 0 && sbx_column_bytes(statement, 0) == SBX_ROTATING_ID_BYTES)
+        memcpy(rotating_id_out, sbx_column_blob(statement, 0), SBX_ROTATING_ID_BYTES);
+    sbx_statement_reset(statement);
+    sbx_store_handle_unlock(&store->writer);
+    return result > 0 ? 0 : result < 0 ? result : -ENOENT;
+}
+
+int sbx_store_erase_some(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTATING_ID_BYTES], size_t max,
+                         void (*gone)(void *context, const uint8_t id[SBX_ID_BYTES]), void *context)
+{
+    const struct removal removal = {GOING_ERASED, {.rotating_id = rotating_id}, gone, context};
+    return remove_batch(store, &removal, max);
+}
+
+int sbx_store_end_erasure(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTATING_ID_BYTES], int64_t now_ms,
+                          size_t removed)
+{
+    sbx_store_handle_lock(&store->writer);
+    int result = run_of_id(store, DROP_ERASING, rotating_id, 0);
+    if (removed > 0) /* the journal has what was overwritten in the file */
+        sbx_sql_checkpoint(sbx_store_handle_db(&store->writer), true);
+    sbx_store_handle_unlock(&store->writer);
+    (void)sbx_store_settle_blobs(store, now_ms, removed); /* what is away now is found again by the ager */
+    return result;
+}
+
 int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTATING_ID_BYTES], int64_t now_ms,
                     void (*gone)(void *context, const uint8_t id[SBX_ID_BYTES]), void *context)
 {
-    const struct removal removal = {GOING_ERASED, {.rotating_id = rotating_id}, gone, context};
     int count = 0, went;
-    sbx_store_handle_lock(&store->writer);
-    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_ERASED); /* from now on none comes */
-    sbx_bind_blob(statement, 1, rotating_id, SBX_ROTATING_ID_BYTES);
-    sbx_bind_integer(statement, 2, now_ms);
-    int result = sbx_store_step(statement);
-    sbx_statement_clear(statement);
-    if (result == 0) { /* those whose stall is not here; the others go with it */
-        statement = sbx_store_handle_use(&store->writer, ERASE_ENDS);
-        sbx_bind_blob(statement, 1, rotating_id, SBX_ROTATING_ID_BYTES);
-        result = sbx_store_step(statement);
-        sbx_statement_clear(statement);
-    }
-    sbx_store_handle_unlock(&store->writer);
-    while (result == 0 && (went = remove_batch(store, &removal, SIZE_MAX)) != 0) {
+    int result = sbx_store_want_erased(store, (const uint8_t(*)[SBX_ROTATING_ID_BYTES])rotating_id, 1, now_ms);
+    while (result == 0 && (went = sbx_store_erase_some(store, rotating_id, SIZE_MAX, gone, context)) != 0) {
         count += went > 0 ? went : 0;
         result = went < 0 ? went : 0;
     }
-    if (result == 0 && count > 0) { /* the journal has what was overwritten in the file */
-        sbx_store_handle_lock(&store->writer);
-        sbx_sql_checkpoint(sbx_store_handle_db(&store->writer), true);
-        sbx_store_handle_unlock(&store->writer);
-        (void)sbx_store_settle_blobs(store, now_ms, (size_t)count); /* what is away now is found again by the ager */
-    }
+    if (result == 0)
+        result = sbx_store_end_erasure(store, rotating_id, now_ms, (size_t)count);
     return result < 0 ? result : count;
 }
 

@@ -118,7 +118,7 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
     [SBX_READER_COUNT_ROWS] = "SELECT " IN_A_PLACE("TRUE") " + " IN_NO_PLACE("0", "TRUE") " + " IN_NO_PLACE(
         "2", "TRUE") ", (SELECT COUNT(*) FROM snapshot WHERE state = 0),"
                      " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT"
-                     " COUNT(DISTINCT issue) FROM place WHERE hits > 0)",
+                     " COUNT(DISTINCT issue) FROM place WHERE hits > 0), (SELECT COUNT(*) FROM erasing)",
     [SBX_READER_COUNT_OF_APP] =
         "SELECT " IN_A_PLACE("tenant = ?8") " + " IN_NO_PLACE("0", "tenant = ?8") " + " IN_NO_PLACE(
             "2", "tenant = ?8") ", (SELECT COUNT(*) FROM snapshot WHERE state = 0"
@@ -141,7 +141,7 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
     [SBX_READER_IS_SENT] = "SELECT 1 FROM symbol_sender WHERE build_id = ?1 AND tenant = ?8",
     /* Where something is withheld, a total of all would tell what: the rest. */
     [SBX_READER_COUNT_COMMON] =
-        "SELECT COALESCE(SUM(t.hits), 0), 0, 0, COUNT(*) FROM (SELECT SUM(p.hits) AS hits FROM issue i JOIN place p"
+        "SELECT COALESCE(SUM(t.hits), 0), 0, 0, COUNT(*), 0 FROM (SELECT SUM(p.hits) AS hits FROM issue i JOIN place p"
         " ON p.issue = i.num WHERE p.hits > 0 AND " IS_SEEN_ISSUE " AND " IS_COMMON_ISSUE " GROUP BY i.num) t",
     [SBX_READER_ISSUES_AFTER] =
         "SELECT i.id, COUNT(*), MAX(s.headline) FROM was_in w JOIN snapshot s ON s.seq = w.seq"

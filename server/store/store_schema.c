@@ -38,6 +38,8 @@
  *     seq, session BLOB(16)
  *   erased                                      ids whose machine wants to be forgotten
  *     id BLOB(16) PRIMARY KEY, at_ms
+ *   erasing                                     of these, the ones whose stalls are not all gone
+ *     id BLOB(16) PRIMARY KEY, at_ms
  *   build                                       a version of an application
  *     num INTEGER PRIMARY KEY, tenant, version, build_id TEXT, rank (of the version), sure (machines with an id: --min-machines)
  *   place                                       a key of docs/GROUPING.md: what is summed
@@ -251,7 +253,8 @@ const char sbx_store_writer_setup[] =
     " ROWID;"
     "CREATE TRIGGER IF NOT EXISTS kin_goes AFTER DELETE ON snapshot BEGIN DELETE FROM kin WHERE seq = old.seq;"
     " DELETE FROM kin_holder WHERE seq = old.seq; END;"
-    "CREATE TABLE IF NOT EXISTS erased(id BLOB PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID;" SYMBOL_TABLES
+    "CREATE TABLE IF NOT EXISTS erased(id BLOB PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS erasing(id BLOB PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID;" SYMBOL_TABLES
         SUM_TABLES "CREATE VIEW IF NOT EXISTS summed AS " SBX_SUMMED "COMMIT;";
 
 /* From schema 1: payloads without a weight stood for themselves. One transaction, like all of it. */

@@ -13,7 +13,7 @@
 #include "store_schema.h"
 
 enum {
-    POSTGRES_SCHEMA_VERSION = 9
+    POSTGRES_SCHEMA_VERSION = 10
 };
 
 /* Of which days there are sums (SUM_TABLES below). */
@@ -51,6 +51,8 @@ static const char first_steps[] =
     " PRIMARY KEY(module, tenant, seq)); CREATE INDEX gap_of_snapshot ON gap(seq);"                                  \
     "CREATE TABLE lack(module bigint NOT NULL, tenant bigint NOT NULL, gaps" NUMBER ", stalls" NUMBER                \
     ", frames" NUMBER ", PRIMARY KEY(module, tenant));"
+
+#define ERASING_TABLE "CREATE TABLE erasing(id bytea PRIMARY KEY, at_ms bigint NOT NULL);"
 
 #define ARRIVAL_TABLE                                                                                 \
     "CREATE TABLE arrival(num" ROW_ID ", who bigint NOT NULL, build_id bytea NOT NULL, made_s bigint" \
@@ -121,7 +123,7 @@ static const char tables[] =
     "CREATE TABLE kin(seq bigint PRIMARY KEY, family bytea NOT NULL, moment bigint NOT NULL);"
     "CREATE INDEX kin_of_moment ON kin(family, moment);"
     "CREATE TABLE kin_holder(seq bigint NOT NULL, session bytea NOT NULL, PRIMARY KEY(seq, session));"
-    "CREATE TABLE erased(id bytea PRIMARY KEY, at_ms bigint NOT NULL);"
+    "CREATE TABLE erased(id bytea PRIMARY KEY, at_ms bigint NOT NULL);" ERASING_TABLE
     "CREATE TABLE symbol_sender(build_id bytea NOT NULL, tenant bigint NOT NULL, PRIMARY KEY(build_id, tenant));"
     "CREATE TABLE module(id" ROW_ID ", build_id bytea NOT NULL UNIQUE, name" TEXT ", is_runtime" NUMBER
     ", made_s" NUMBER ", next_seq" NUMBER ");"
@@ -369,8 +371,8 @@ int sbx_store_renew_schema_postgres(const char *url, char *why, size_t why_bytes
             result = sbx_sql_execute(sql, step);
     }
     static const char *const steps[] = {
-        from_version_1, SHARED_TABLES,  ACTIVE_TABLE,   ARRIVAL_TABLE,
-        from_version_5, from_version_6, from_version_7, from_version_8}; /* by the version they begin at */
+        from_version_1, SHARED_TABLES,  ACTIVE_TABLE,   ARRIVAL_TABLE, from_version_5,
+        from_version_6, from_version_7, from_version_8, ERASING_TABLE}; /* by the version they begin at */
     for (; result == 0 && version > 0 && version < POSTGRES_SCHEMA_VERSION; version++) {
         snprintf(step, sizeof(step), "UPDATE version SET number = %lld", (long long)version + 1);
         result = sbx_sql_execute(sql, steps[version - 1]);

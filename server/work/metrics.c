@@ -147,6 +147,8 @@ void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_count
               counts[SBX_METRIC_ERASURES]);
     print_one(out, "stallbox_snapshots_erased_total", "counter", "Payloads deleted on request.",
               counts[SBX_METRIC_ERASED]);
+    print_one(out, "stallbox_erasures_waiting", "gauge", "Machines of which not all is deleted yet that is to be.",
+              (uint64_t)store->erasing);
     print_one(out, "stallbox_payloads_aged_total", "counter", "Payloads whose bytes were deleted for their age.",
               counts[SBX_METRIC_AGED_PAYLOADS]);
     print_one(out, "stallbox_snapshots_aged_total", "counter", "Snapshots that went for their age.",

@@ -83,7 +83,9 @@ static bool ask(struct sbx_spool *spool, const char *server_url, const char *tok
                    memcmp(answer, SBX_ERASED_ANSWER, sizeof SBX_ERASED_ANSWER - 1) == 0;
     if (!is_done) {
         *retry_after_ms = reply.retry_after_ms > *retry_after_ms ? reply.retry_after_ms : *retry_after_ms;
-        if (is_answered) {
+        if (is_answered && reply.status == 202) {
+            snprintf(why, why_bytes, "deletion request: the server is at work on it; it is asked again");
+        } else if (is_answered) {
             snprintf(why, why_bytes, "deletion request: HTTP %ld, but not the answer of a server that deletes",
                      reply.status);
         } else {

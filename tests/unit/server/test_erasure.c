@@ -155,6 +155,67 @@ static void test_what_is_sealed_is_dropped_when_it_is_opened(void **state)
     sbx_sealer_destroy(sealer);
 }
 
+/* `count` more stalls of machine 1, beside the one that it sent: copies, as nobody would post them. */
+static void copy_stalls(int count)
+{
+    char sql[1200];
+    snprintf(
+        sql, sizeof(sql),
+        "INSERT INTO snapshot(id, received_ms, created_day, bytes, session, app_build_id, app_version, trigger,"
+        " duration_ns, threshold_ms, state) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <"
+        " %d) SELECT randomblob(16), s.received_ms, s.created_day, 0, randomblob(16), '', '', 'anr', 1, 1, 2 FROM n"
+        " CROSS JOIN (SELECT * FROM snapshot LIMIT 1) s; INSERT OR IGNORE INTO rotating(seq, id) SELECT s.seq, r.id"
+        " FROM snapshot s CROSS JOIN (SELECT id FROM rotating LIMIT 1) r",
+        count);
+    fixture_stop(&fixture);
+    fixture_run_sql(&fixture, sql);
+}
+
+static void expect_nothing_left(void)
+{
+    expect_metric("stallbox_erasures_waiting", 0);
+    assert_true(metric(fixture.port, "stallbox_store_snapshots") == 0);
+    assert_int_equal(fixture_count(&fixture, "SELECT COUNT(*) FROM rotating"), 0);
+}
+
+/* Symptom: an erasure of 6,000 stalls had no answer within the server's deadline. */
+static void test_what_is_too_much_for_an_answer_goes_on_behind_it(void **state)
+{
+    (void)state;
+    uint8_t machine = 1;
+    if (fixture.options.database) /* it writes into SQLite's file */
+        skip();
+    struct envelope one = of_machine(1, 1), late = of_machine(5, 1);
+    post_stored(fixture.port, &one);
+    copy_stalls(1500);
+    fixture_start(&fixture);
+    struct answer answer = ask_to_forget(&machine, 1);
+    assert_int_equal(answer.status, 202);
+    assert_int_equal(answer.body.used, sizeof(SBX_ERASING_ANSWER) - 1);
+    assert_memory_equal(answer.body.data, SBX_ERASING_ANSWER, sizeof(SBX_ERASING_ANSWER) - 1);
+    answer_finish(&answer);
+    post_stored(fixture.port, &late); /* which is not kept from the first moment on */
+    expect_nothing_left();
+    assert_true(metric(fixture.port, "stallbox_snapshots_erased_total") == 1501);
+    forget(1); /* who asks again hears that it is done */
+    envelope_finish(&one);
+    envelope_finish(&late);
+}
+
+static void test_an_erasure_goes_on_in_the_server_that_comes_after(void **state)
+{
+    (void)state;
+    if (fixture.options.database)
+        skip();
+    struct envelope one = of_machine(1, 1);
+    post_stored(fixture.port, &one);
+    copy_stalls(700);
+    fixture_run_sql(&fixture, "INSERT INTO erasing(id, at_ms) SELECT DISTINCT id, 1 FROM rotating");
+    fixture_start(&fixture); /* nobody asks again */
+    expect_nothing_left();
+    envelope_finish(&one);
+}
+
 static void assert_refused(const char *body, size_t bytes, long status)
 {
     struct answer answer =
@@ -213,6 +274,8 @@ int main(void)
         STARTED(test_col_11_a_wrong_proof_deletes_nothing_and_is_answered_alike),
         STARTED(test_what_arrives_after_the_request_is_not_kept),
         STARTED(test_what_is_sealed_is_dropped_when_it_is_opened),
+        STARTED(test_what_is_too_much_for_an_answer_goes_on_behind_it),
+        STARTED(test_an_erasure_goes_on_in_the_server_that_comes_after),
         STARTED(test_what_is_no_request_is_refused_whole),
         STARTED(test_with_a_token_it_is_needed),
     };

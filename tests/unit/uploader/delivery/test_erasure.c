@@ -23,6 +23,7 @@
 #include "test_folder.h"
 #include "unseal.h"
 
+#define ERASING "HTTP/1.1 202 Accepted\r\nRetry-After: 30\r\nContent-Length: 17\r\n\r\nSTALLBOX-ERASING\n"
 #define ERASED "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\nSTALLBOX-ERASED\n"
 
 static void test_an_id_stays_for_its_period_and_the_next_has_another(void **state)
@@ -136,26 +137,34 @@ static void test_it_is_asked_until_the_server_says_it_is_done(void **state)
         {.behaviour = SBX_HTTP_TEXT,
          .text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"}, /* a captive portal */
         {.behaviour = SBX_HTTP_CLOSE},
+        {.behaviour = SBX_HTTP_TEXT, .text = ERASING},
         {.behaviour = SBX_HTTP_TEXT, .text = ERASED},
     };
-    struct sbx_http_server *server = sbx_http_server_start(0, answers, 4);
+    enum {
+        LAST = sizeof(answers) / sizeof(answers[0]) - 1
+    };
+    struct sbx_http_server *server = sbx_http_server_start(0, answers, LAST + 1);
     uint8_t id[16];
     assert_int_equal(sbx_identity_rotating_id(place->spool, 228, id), 0);
     assert_int_equal(sbx_consent_write(place->path, SBX_CONSENT_DENIED), 0);
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i <= LAST; i++) {
         char why[200] = "";
         struct sbx_erasure_pace pace = {.fails = 0}; /* each try in another process */
         uint64_t due_ms = sbx_erasures_step(place->spool, sbx_http_server_url(server), NULL, &pace, 1000, UINT64_MAX,
                                             why, sizeof why);
         assert_int_equal(sbx_http_server_request_count(server), i + 1);
-        assert_true(i < 3 ? due_ms != UINT64_MAX && why[0] != '\0' : due_ms == UINT64_MAX);
-        if (i < 3) { /* not before it is due */
+        assert_true(i < LAST ? due_ms != UINT64_MAX && why[0] != '\0' : due_ms == UINT64_MAX);
+        if (i == LAST - 1) { /* no trouble, and not the end */
+            assert_string_equal(why, "deletion request: the server is at work on it; it is asked again");
+            assert_true(due_ms >= 30000); /* as the server says */
+        }
+        if (i < LAST) { /* not before it is due */
             assert_int_equal(
                 sbx_erasures_step(place->spool, sbx_http_server_url(server), NULL, &pace, 1000, 0, why, sizeof why),
                 due_ms);
             assert_int_equal(sbx_http_server_request_count(server), i + 1);
         }
-        assert_int_equal(sbx_test_count(place->path, ".erase"), i < 3);
+        assert_int_equal(sbx_test_count(place->path, ".erase"), i < LAST);
     }
     sbx_http_server_stop(server);
 }
