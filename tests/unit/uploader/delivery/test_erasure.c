@@ -24,7 +24,7 @@
 #include "unseal.h"
 
 #define ERASING "HTTP/1.1 202 Accepted\r\nRetry-After: 30\r\nContent-Length: 17\r\n\r\nSTALLBOX-ERASING\n"
-#define ERASED "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\nSTALLBOX-ERASED\n"
+#define ERASED  "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\nSTALLBOX-ERASED\n"
 
 static void test_an_id_stays_for_its_period_and_the_next_has_another(void **state)
 {
