@@ -404,7 +404,7 @@ bool sbx_http_exchange(const struct sbx_http_question *question, uint8_t *body_o
     CURL *curl = curl_easy_init();
     struct curl_slist *headers = make_headers(question);
     if (url == NULL || curl == NULL || headers == NULL) {
-        snprintf(answer_out->why, sizeof answer_out->why, "out of memory");
+        snprintf(answer_out->why, sizeof answer_out->why, "out of memory, or libcurl is not installed");
     } else {
         bool is_local = false;
         memcpy(url, question->server_url, length);
