@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "cache_line.h"
 #include "capture_record.h"
 #include "clock.h"
 #include "left_code.h"
@@ -66,7 +67,12 @@ static struct sbx_queue_entry *queue_of_counted(uint64_t id)
 /* The queue that the task lies in; NULL: in none that is counted, or one that has ended. */
 static struct sbx_queue_entry *queue_of(const struct sbx_task_entry *entry)
 {
-    return entry->queue != 0 ? sbx_queue_known(entry->queue) : NULL;
+    return sbx_queue_at(entry->queue_at, entry->queue);
+}
+
+static uint8_t place_of_queue(const struct sbx_queue_entry *counts)
+{
+    return counts != NULL ? (uint8_t)(counts - sbx_the_capture.queues) : 0;
 }
 
 /* For who may have no seat. */
@@ -97,17 +103,17 @@ static struct sbx_task_entry read_entry(const struct sbx_task_entry *entry)
                                    .before = sbx_load_relaxed(&entry->before),
                                    .op = entry->op,
                                    .flags = sbx_load_relaxed(&entry->flags),
-                                   .group = entry->group};
+                                   .group = entry->group,
+                                   .queue_at = entry->queue_at};
 }
 
 /* ---- the side that queues ---- */
 
 /* One sort of number for waits and hops: nothing of one is taken for the other. A thread takes some at a time, because all threads take them from
- * one place. */
+ * one place. Inside: no handler may take the same one. */
 static uint32_t new_hop(struct sbx_thread *thread)
 {
     uint32_t hop;
-    sbx_thread_enter(thread); /* no handler may take the same one */
     do {
         if (thread->tasks.hops_left == 0) {
             thread->tasks.next_hop = sbx_waiter_new_ids(HOPS_AT_ONCE);
@@ -116,41 +122,56 @@ static uint32_t new_hop(struct sbx_thread *thread)
         hop = thread->tasks.next_hop++;
         thread->tasks.hops_left--;
     } while (SBX_UNLIKELY(hop == 0));
-    sbx_thread_leave(thread);
     return hop;
 }
 
-static uint64_t follow(struct sbx_thread *thread, struct sbx_task_entry *filled, uint64_t key, uint64_t match)
+/* What was queued, to be filled in. */
+struct queued {
+    uint64_t key, match, queue, now_ns;
+    struct sbx_queue_entry *counts; /* NULL: it lies in none that is counted */
+    uint8_t group, op;
+};
+
+/* The walk goes first: meanwhile the lines come that others have written. */
+static uint64_t follow(struct sbx_thread *thread, const struct queued *what)
 {
-    uint32_t hop = new_hop(thread);
-    struct sbx_task_entry *entry = sbx_task_take(key, hop, filled->queued_ns);
-    if (entry == NULL) {
-        sbx_count_drop(SBX_DROP_NO_TASK);
-        return 0;
-    }
     sbx_thread_enter(thread);
+    uint32_t hop = new_hop(thread);
+    sbx_task_expect(what->key, hop);
     if (SBX_UNLIKELY(thread->stack_high == 0)) {
         sbx_thread_find_stack(thread);
     }
     struct sbx_walk_registers here;
     sbx_registers_here(&here);
-    sbx_task_name(entry, key, match);
-    sbx_store_relaxed(&entry->queue, filled->queue);
-    sbx_store_relaxed(&entry->queued_ns, filled->queued_ns);
+    uint32_t stack = sbx_capture_stack(thread, &here);
+    uint32_t before = what->counts != NULL ? sbx_queue_comes(what->counts, what->now_ns) : 0;
+    struct sbx_task_entry *entry = sbx_task_take(what->key, hop, what->now_ns);
+    if (entry == NULL) {
+        sbx_thread_leave(thread);
+        sbx_count_drop(SBX_DROP_NO_TASK);
+        return 0;
+    }
+    sbx_task_name(entry, what->key, what->match);
+    sbx_store_relaxed(&entry->queue, what->queue);
+    sbx_store_relaxed(&entry->queued_ns, what->now_ns);
     sbx_store_relaxed(&entry->begun_ns, 0);
     sbx_store_relaxed(&entry->message, thread->entry->message_begin_ns != 0 ? thread->entry->message : 0);
-    sbx_store_relaxed(&entry->stack, sbx_capture_stack(thread, &here));
+    sbx_store_relaxed(&entry->stack, stack);
     sbx_store_relaxed(&entry->tid, thread->tid);
     sbx_store_relaxed(&entry->runner, 0);
-    sbx_store_relaxed(&entry->before, filled->before);
-    entry->op = filled->op;
-    entry->group = filled->group;
+    sbx_store_relaxed(&entry->before, before);
+    entry->op = what->op;
+    entry->group = what->group;
+    entry->queue_at = place_of_queue(what->counts);
     sbx_store_relaxed(&entry->flags, 0);
     uint64_t id = sbx_task_publish(entry, hop);
-    sbx_store_relaxed(&thread->cost.group[filled->group].captures, thread->cost.group[filled->group].captures + 1);
+    if (what->key == 0) { /* those lie one after another: the next one's line has time to come */
+        sbx_task_expect(0, hop + 1);
+    }
+    sbx_store_relaxed(&thread->cost.group[what->group].captures, thread->cost.group[what->group].captures + 1);
     if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_LEAF))) {
         uint64_t end_ns = sbx_thread_wall_ns(thread);
-        sbx_cost_timed(&thread->cost, SBX_COST_LEAF, end_ns > filled->queued_ns ? end_ns - filled->queued_ns : 0);
+        sbx_cost_timed(&thread->cost, SBX_COST_LEAF, end_ns > what->now_ns ? end_ns - what->now_ns : 0);
     }
     sbx_thread_leave(thread);
     return id;
@@ -164,16 +185,25 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, u
         return 0;
     }
     int saved_errno = errno;
-    struct sbx_task_entry filled = {.queue = queue, .queued_ns = sbx_thread_wall_ns(thread), .op = op, .group = group};
-    struct sbx_queue_entry *counts = queue != 0 ? sbx_queue_of(queue, op, filled.queued_ns) : NULL;
+    uint64_t now_ns = sbx_thread_wall_ns(thread), id = 0;
+    bool is_followed = take_turn(&thread->tasks.follow_ns, now_ns, FOLLOW_EVERY_NS);
+    struct sbx_queue_entry *counts = queue != 0 ? sbx_queue_of(queue, op, now_ns) : NULL;
     if (SBX_UNLIKELY(queue != 0 && counts == NULL)) {
         sbx_count_drop(SBX_DROP_NO_QUEUE);
-        filled.queue = 0; /* it is counted out of none either */
+        queue = 0; /* it is counted out of none either */
     }
-    filled.before = counts != NULL ? sbx_queue_comes(counts, filled.queued_ns) : 0;
-    uint64_t id = take_turn(&thread->tasks.follow_ns, filled.queued_ns, FOLLOW_EVERY_NS)
-                      ? follow(thread, &filled, key, match)
-                      : 0;
+    if (counts != NULL) {
+        sbx_line_to_write(&counts->queued);
+    }
+    if (is_followed) {
+        if (counts != NULL) {
+            sbx_line_to_read(&counts->begun);
+        }
+        struct queued what = {key, match, queue, now_ns, counts, group, op};
+        id = follow(thread, &what);
+    } else if (counts != NULL) {
+        sbx_queue_counts(counts, now_ns);
+    }
     errno = saved_errno;
     return id != 0 || counts == NULL ? id : counted_id(counts);
 }
@@ -218,6 +248,7 @@ static bool is_told(struct sbx_thread *thread, uint64_t lay_ns, uint64_t ran_ns,
 static void tell(struct sbx_thread *thread, const struct sbx_task_entry *task, uint32_t hop, uint64_t end_ns)
 {
     bool has_run = end_ns != 0;
+    int saved_errno = errno; /* elsewhere nothing touches it but a walk */
     sbx_thread_enter(thread);
     struct sbx_times now = sbx_thread_times(thread);
     struct sbx_record lay = {.kind = SBX_RECORD_HOP,
@@ -252,18 +283,24 @@ static void tell(struct sbx_thread *thread, const struct sbx_task_entry *task, u
     if (sbx_load_relaxed(&sbx_the_capture.resting) == SBX_RESTS) {
         sbx_capture_ring_bell();
     }
+    errno = saved_errno;
 }
 
 /* ---- the side that runs ---- */
 
-/* Tell of a task that has left the table, or begins anew in it, when there is something to tell. */
+/* Is the end of a task told that still stands in the table? Most are not, and of these nothing is read but the times. */
+static bool is_end_told(struct sbx_thread *thread, const struct sbx_task_entry *entry, uint64_t end_ns)
+{
+    uint64_t begun_ns = sbx_load_relaxed(&entry->begun_ns), queued_ns = sbx_load_relaxed(&entry->queued_ns);
+    return sbx_capture_is_open() && is_told(thread, begun_ns > queued_ns ? begun_ns - queued_ns : 0,
+                                            end_ns > begun_ns ? end_ns - begun_ns : 0, end_ns);
+}
+
+/* Tell of a task that has left the table, or begins anew in it. */
 static void tell_end(struct sbx_thread *thread, struct sbx_task_entry *copy, uint32_t hop, uint64_t end_ns)
 {
-    end_ns = end_ns > copy->begun_ns ? end_ns : copy->begun_ns;
     copy->queued_ns = copy->queued_ns < copy->begun_ns ? copy->queued_ns : copy->begun_ns;
-    if (sbx_capture_is_open() && is_told(thread, copy->begun_ns - copy->queued_ns, end_ns - copy->begun_ns, end_ns)) {
-        tell(thread, copy, hop, end_ns);
-    }
+    tell(thread, copy, hop, end_ns > copy->begun_ns ? end_ns : copy->begun_ns);
 }
 
 /* The task is over. `thread` NULL: nothing is told of it. */
@@ -271,12 +308,16 @@ static void finish(struct sbx_thread *thread, uint64_t id)
 {
     struct sbx_task_entry *entry = sbx_task_entry_of(id), copy;
     uint32_t hop = sbx_task_hop_of_id(id);
-    if (entry == NULL) {
-        return;
+    if (entry == NULL || sbx_load_acquire(&entry->word) != sbx_task_word(hop, SBX_TASK_RUNNING)) {
+        return; /* order: acquire task.word - its fields are whole */
     }
-    copy = read_entry(entry);
-    if (sbx_task_move(entry, hop, SBX_TASK_RUNNING, SBX_TASK_FREE) && thread != NULL) {
-        tell_end(thread, &copy, hop, sbx_thread_wall_ns(thread));
+    uint64_t end_ns = thread != NULL ? sbx_thread_wall_ns(thread) : 0;
+    bool tells = thread != NULL && is_end_told(thread, entry, end_ns);
+    if (SBX_UNLIKELY(tells)) {
+        copy = read_entry(entry);
+    }
+    if (sbx_task_move(entry, hop, SBX_TASK_RUNNING, SBX_TASK_FREE) && SBX_UNLIKELY(tells)) {
+        tell_end(thread, &copy, hop, end_ns);
     }
 }
 
@@ -297,6 +338,10 @@ static void begin(uint64_t id, uint64_t here, bool is_turn)
     if (id == 0 || !sbx_capture_is_ours() || sbx_the_capture.tasks == NULL) {
         return;
     }
+    struct sbx_task_entry *entry = sbx_task_entry_of(id);
+    if (SBX_LIKELY(entry != NULL)) {
+        sbx_line_to_write(entry);
+    }
     struct sbx_thread *thread = find_self();
     if ((id & ID_COUNTED) != 0) {
         struct sbx_queue_entry *counts = queue_of_counted(id);
@@ -305,18 +350,18 @@ static void begin(uint64_t id, uint64_t here, bool is_turn)
         }
         return;
     }
-    struct sbx_task_entry *entry = sbx_task_entry_of(id);
     uint32_t hop = sbx_task_hop_of_id(id);
     if (entry == NULL || sbx_load_acquire(&entry->word) != sbx_task_word(hop, SBX_TASK_QUEUED)) {
         return; /* order: acquire task.word - its fields are whole */
     }
-    int saved_errno = errno;
     struct sbx_queue_entry *counts = queue_of(entry);
+    if (counts != NULL) {
+        sbx_line_to_write(&counts->begun);
+    }
     if (thread == NULL || !sbx_capture_is_open()) {
         if (sbx_task_move(entry, hop, SBX_TASK_QUEUED, SBX_TASK_FREE) && counts != NULL) {
             sbx_queue_goes(counts, now_for(thread));
         }
-        errno = saved_errno;
         return;
     }
     struct sbx_thread_tasks *tasks = &thread->tasks;
@@ -336,7 +381,6 @@ static void begin(uint64_t id, uint64_t here, bool is_turn)
             sbx_count_drop(SBX_DROP_NO_TASK);
         }
     }
-    errno = saved_errno;
 }
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id)
@@ -352,7 +396,6 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin_turn(uint64_t id, uint64_t place)
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_tasks_end_turn(struct sbx_thread *thread, uint64_t place)
 {
     struct sbx_thread_tasks *tasks = &thread->tasks;
-    int saved_errno = errno;
     tasks->turns = false;
     for (uint32_t i = 0; i < tasks->depth; i++) {
         if (!tasks->open[i].is_turn) {
@@ -366,7 +409,6 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_tasks_end_turn(struct sbx_thread *thread, ui
         }
         tasks->turns = true; /* it lies around that one */
     }
-    errno = saved_errno;
 }
 
 /* Where the thread's list has the task, + 1; 0: it does not run it. What began inside of it is over. */
@@ -388,14 +430,12 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_end(uint64_t id)
         return;
     }
     struct sbx_thread *thread = find_self();
-    int saved_errno = errno;
     if (uncover(thread, id) != 0) {
         thread->tasks.depth--;
         finish(thread, id);
     } else {
         finish(NULL, id); /* another thread began it: how long it ran there is not known */
     }
-    errno = saved_errno;
 }
 
 static uint64_t end_and_queue(uint64_t id, bool stays_counted)
@@ -403,30 +443,37 @@ static uint64_t end_and_queue(uint64_t id, bool stays_counted)
     struct sbx_thread *thread = sbx_capture_is_ours() && sbx_the_capture.tasks != NULL ? find_self() : NULL;
     struct sbx_task_entry *entry = sbx_task_entry_of(id), copy;
     uint32_t hop = sbx_task_hop_of_id(id);
-    int saved_errno = errno;
     if (thread == NULL || entry == NULL || (id & ID_COUNTED) != 0 || uncover(thread, id) == 0) {
         return 0;
     }
     thread->tasks.depth--;
+    sbx_thread_enter(thread);
     uint32_t next_hop = new_hop(thread);
-    copy = read_entry(entry);
+    sbx_thread_leave(thread);
     uint64_t word = sbx_task_word(hop, SBX_TASK_RUNNING), now_ns = sbx_thread_wall_ns(thread);
+    bool tells = sbx_load_acquire(&entry->word) == word && /* order: acquire task.word - its fields are whole */
+                 is_end_told(thread, entry, now_ns);
+    if (SBX_UNLIKELY(tells)) {
+        copy = read_entry(entry);
+    }
+    uint64_t queue = stays_counted ? sbx_load_relaxed(&entry->queue) : 0;
     /* order: acq_rel task.word - nobody else moves it until it is whole again */
     if (!sbx_cas_acq_rel(&entry->word, &word, sbx_task_word(next_hop, SBX_TASK_FILLING))) {
         return 0;
     }
-    struct sbx_queue_entry *counts =
-        stays_counted && copy.queue != 0 ? sbx_queue_of(copy.queue, copy.op, now_ns) : NULL;
+    struct sbx_queue_entry *counts = queue != 0 ? sbx_queue_of(queue, entry->op, now_ns) : NULL;
     if (counts == NULL) {
         sbx_store_relaxed(&entry->queue, 0);
     }
+    entry->queue_at = place_of_queue(counts);
     sbx_store_relaxed(&entry->queued_ns, now_ns);
     sbx_store_relaxed(&entry->begun_ns, 0);
     sbx_store_relaxed(&entry->before, counts != NULL ? sbx_queue_comes(counts, now_ns) : 0);
     sbx_store_relaxed(&entry->flags, 0);
     uint64_t next = sbx_task_publish(entry, next_hop);
-    tell_end(thread, &copy, hop, now_ns);
-    errno = saved_errno;
+    if (SBX_UNLIKELY(tells)) {
+        tell_end(thread, &copy, hop, now_ns);
+    }
     return next;
 }
 

@@ -37,6 +37,7 @@
 #define SBX_RECORDING_FORMAT_H
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "capture_settings.h"
@@ -485,16 +486,18 @@ enum sbx_task_state {
 };
 
 struct sbx_task_entry {
-    uint64_t word;      /* id of the hop << 8 | enum sbx_task_state */
-    uint64_t queue;     /* number of its queue: an address, mostly */
-    uint64_t queued_ns; /* CLOCK_MONOTONIC, as all times */
-    uint64_t begun_ns;  /* RUNNING: when it began */
-    uint64_t message;   /* of the thread that queued it, in which it did; 0: in none */
-    uint32_t stack;     /* callstack id of who queued it; the watch thread carries it into each new epoch */
-    uint32_t tid;       /* and its thread */
-    uint32_t runner;    /* RUNNING: thread that runs it */
-    uint32_t before;    /* how many lay in the queue */
-    uint8_t op, flags, group, reserved[5]; /* enum sbx_op: how it was queued; SBX_FLAG_MERGED; enum sbx_point_group */
+    uint64_t word;            /* id of the hop << 8 | enum sbx_task_state */
+    uint64_t queue;           /* number of its queue: an address, mostly */
+    uint64_t queued_ns;       /* CLOCK_MONOTONIC, as all times */
+    uint64_t begun_ns;        /* RUNNING: when it began */
+    uint64_t message;         /* of the thread that queued it, in which it did; 0: in none */
+    uint32_t stack;           /* callstack id of who queued it; the watch thread carries it into each new epoch */
+    uint32_t tid;             /* and its thread */
+    uint32_t runner;          /* RUNNING: thread that runs it */
+    uint32_t before;          /* how many lay in the queue */
+    uint8_t op, flags, group; /* enum sbx_op: how it was queued; SBX_FLAG_MERGED; enum sbx_point_group */
+    uint8_t queue_at;         /* its queue's place among the queues; without meaning where it lies in none */
+    uint8_t reserved[4];
 };
 static_assert(sizeof(struct sbx_task_entry) == 64,
               "one cache line, which goes from the thread that queues to the one that runs");
@@ -508,15 +511,22 @@ struct sbx_queue_window {
     uint32_t reserved;
 };
 
+/* Three parts, each written by others: who queues, who takes out, and hardly anybody. So the two sides take no line from each other, but for
+ * who queues, to see how many lie there. Processors fetch lines in pairs: none of the two lines is in one pair with another's. */
 struct sbx_queue_entry {
-    uint64_t queue;                    /* 0: free; all ones: being given to a queue */
-    uint64_t queued, begun, cancelled; /* since the first; what lies there now is the first less the others */
+    uint64_t queue; /* 0: free; all ones: being given to a queue */
+    uint32_t op;    /* enum sbx_op by which tasks come into it */
+    uint32_t turn;  /* how many queues have had the entry, this one among them: ids of counted tasks have it */
     struct sbx_queue_window windows[SBX_QUEUE_WINDOWS];
-    uint32_t op;   /* enum sbx_op by which tasks come into it */
-    uint32_t turn; /* how many queues have had the entry, this one among them: ids of counted tasks have it */
-    uint32_t reserved[6];
+    uint64_t unused[6];
+    uint64_t queued; /* since the first; what lies there now is this less the two below */
+    uint64_t unused_by_who_queues[7];
+    uint64_t begun, cancelled;
+    uint64_t unused_by_who_takes_out[14];
 };
-static_assert(sizeof(struct sbx_queue_entry) == 192, "three cache lines");
+static_assert(sizeof(struct sbx_queue_entry) == 384 && offsetof(struct sbx_queue_entry, queued) == 192 &&
+                  offsetof(struct sbx_queue_entry, begun) == 256,
+              "six cache lines, the fourth of who queues, the fifth of who takes out");
 
 static inline uint64_t sbx_task_word(uint32_t hop, enum sbx_task_state state)
 {

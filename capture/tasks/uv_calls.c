@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "cache_line.h"
 #include "order.h"
 
 enum {
@@ -13,6 +14,9 @@ enum {
 
 static struct sbx_uv_call calls[CALLS]; /* a forked child keeps it: its copies of the loops call back through it */
 
+/* How many places from its own an entry has come to lie at most: further out nobody needs to look. */
+static uint32_t call_reach;
+
 static struct sbx_uv_call *at(const void *of, uint32_t probe)
 {
     uint32_t place = (uint32_t)((uint64_t)(uintptr_t)of * UINT64_C(0x9e3779b97f4a7c15) >> 40);
@@ -21,13 +25,24 @@ static struct sbx_uv_call *at(const void *of, uint32_t probe)
 
 SBX_HOOK_SAFE struct sbx_uv_call *sbx_uv_call_find(const void *of)
 {
-    for (uint32_t i = 0; i < PROBES; i++) {
+    sbx_line_to_write(at(of, 0));
+    for (uint32_t i = 0, end = sbx_load_relaxed(&call_reach); i <= end;
+         i++) { /* relaxed: who asks has the request or handle
+                                                                            from who put it there */
         struct sbx_uv_call *call = at(of, i);
         if (sbx_load_acquire(&call->of) == of) { /* order: acquire call.of - its fields are whole */
             return call;
         }
     }
     return NULL;
+}
+
+static void reach_out(uint32_t places)
+{
+    uint32_t known = sbx_load_relaxed(&call_reach); /* relaxed: it grows, and that is all */
+    while (SBX_UNLIKELY(known < places) &&
+           !sbx_cas_acq_rel(&call_reach, &known, places)) { /* order: acq_rel for nobody */
+    }
 }
 
 SBX_HOOK_SAFE struct sbx_uv_call *sbx_uv_call_take(const void *of)
@@ -39,6 +54,7 @@ SBX_HOOK_SAFE struct sbx_uv_call *sbx_uv_call_take(const void *of)
         /* order: acq_rel call.of - the one before is done with it */
         if (sbx_load_relaxed(&call->of) == NULL && sbx_cas_acq_rel(&call->of, &nobody, (const void *)1)) {
             sbx_store_relaxed(&call->task, 0); /* relaxed: nobody finds it yet */
+            reach_out(i);
             return call;
         }
     }

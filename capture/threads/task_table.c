@@ -2,8 +2,8 @@
 /* task_table.c - tasks that lie in a queue or run, and how many went through each queue. */
 #include "task_table.h"
 
+#include "cache_line.h"
 #include "order.h"
-#include "the_capture.h"
 
 /* What nobody began or ended for so long may have been forgotten, or its thread is gone; only where its place is needed is it given up. */
 #define FORGOTTEN_NS UINT64_C(60000000000)
@@ -14,6 +14,9 @@
 static struct task_key {
     uint64_t key, match;
 } task_keys[SBX_TASKS_MAX];
+
+/* How many places from its own a key has come to lie at most, since the process began: further out nobody needs to look. */
+static uint32_t key_reach;
 
 static struct task_key *key_of_entry(const struct sbx_task_entry *entry)
 {
@@ -26,7 +29,7 @@ SBX_HOOK_SAFE void sbx_task_name(const struct sbx_task_entry *entry, uint64_t ke
     if (sbx_load_relaxed(&own->key) != key) { /* relaxed: the entry's word is released behind it */
         sbx_store_relaxed(&own->key, key);
     }
-    if (key != 0) {
+    if (key != 0 && sbx_load_relaxed(&own->match) != match) { /* one that the other processor reads comes back slowly */
         sbx_store_relaxed(&own->match, match);
     }
 }
@@ -43,12 +46,6 @@ SBX_HOOK_SAFE uint64_t sbx_task_match(const struct sbx_task_entry *entry)
     return sbx_load_relaxed(&own->key) != 0 ? sbx_load_relaxed(&own->match) : 0; /* relaxed: behind the entry's word */
 }
 
-static uint32_t table_mask(void)
-{
-    uint32_t count = sbx_the_capture.header != NULL ? sbx_the_capture.header->tasks.count : 0;
-    return count != 0 && (count & (count - 1)) == 0 ? count - 1 : 0;
-}
-
 /* Ids follow one another, keys are addresses: multiplied by the golden ratio they spread (Knuth, TAOCP vol. 3, 6.4). */
 static uint32_t place_of(uint64_t key, uint32_t hop)
 {
@@ -57,13 +54,30 @@ static uint32_t place_of(uint64_t key, uint32_t hop)
 
 static struct sbx_task_entry *entry_at(uint32_t place)
 {
-    return &sbx_the_capture.tasks[place & table_mask()];
+    return &sbx_the_capture.tasks[place & sbx_the_capture.task_mask];
+}
+
+SBX_HOOK_SAFE void sbx_task_expect(uint64_t key, uint32_t hop)
+{
+    uint32_t place = place_of(key, hop) & sbx_the_capture.task_mask;
+    sbx_line_to_write(&sbx_the_capture.tasks[place]);
+    if (key != 0) {
+        sbx_line_to_write(&task_keys[place]);
+    }
+}
+
+/* A key lies so far from its place now. Relaxed: who looks for it has it from who put it there. */
+static void reach_out(uint32_t places)
+{
+    uint32_t reach = sbx_load_relaxed(&key_reach);
+    while (SBX_UNLIKELY(reach < places) && !sbx_cas_acq_rel(&key_reach, &reach, places)) { /* order: none; it grows */
+    }
 }
 
 SBX_HOOK_SAFE struct sbx_task_entry *sbx_task_take(uint64_t key, uint32_t hop, uint64_t now_ns)
 {
     uint32_t place = place_of(key, hop);
-    if (table_mask() == 0) {
+    if (sbx_the_capture.task_mask == 0) {
         return NULL;
     }
     for (uint32_t i = 0; i < SBX_TASK_PROBES; i++) {
@@ -71,6 +85,7 @@ SBX_HOOK_SAFE struct sbx_task_entry *sbx_task_take(uint64_t key, uint32_t hop, u
         uint64_t word = sbx_load_relaxed(&entry->word); /* relaxed: the exchange looks again */
         if (sbx_task_state_of(word) == SBX_TASK_FREE &&
             sbx_cas_acq_rel(&entry->word, &word, sbx_task_word(hop, SBX_TASK_FILLING))) {
+            reach_out(key != 0 ? i : 0);
             return entry; /* order: acq_rel task.word - the one before is done with it */
         }
     }
@@ -82,6 +97,7 @@ SBX_HOOK_SAFE struct sbx_task_entry *sbx_task_take(uint64_t key, uint32_t hop, u
         if (sbx_task_state_of(word) >= SBX_TASK_QUEUED && now_ns > since_ns && now_ns - since_ns > FORGOTTEN_NS &&
             sbx_cas_acq_rel(&entry->word, &word, sbx_task_word(hop, SBX_TASK_FILLING))) {
             sbx_count_drop(SBX_DROP_NO_TASK);
+            reach_out(key != 0 ? i : 0);
             return entry;
         }
     }
@@ -95,26 +111,22 @@ SBX_HOOK_SAFE uint64_t sbx_task_publish(struct sbx_task_entry *entry, uint32_t h
     return (uint64_t)hop << 16 | (uint64_t)(entry - sbx_the_capture.tasks);
 }
 
-SBX_HOOK_SAFE struct sbx_task_entry *sbx_task_entry_of(uint64_t id)
-{
-    uint32_t mask = table_mask(), index = (uint32_t)id & 0xffff;
-    return mask == 0 || index > mask || sbx_task_hop_of_id(id) == 0 ? NULL : &sbx_the_capture.tasks[index];
-}
-
 SBX_HOOK_SAFE uint64_t sbx_task_find(uint64_t key, uint64_t match)
 {
-    uint32_t place = place_of(key, 0), found = 0, found_hop = 0, mask = table_mask();
+    uint32_t place = place_of(key, 0), found = 0, found_hop = 0, mask = sbx_the_capture.task_mask;
+    uint32_t reach = sbx_load_relaxed(&key_reach); /* relaxed: as the keys */
     uint64_t oldest_ns = UINT64_MAX;
     if (mask == 0) {
         return 0;
     }
-    for (uint32_t i = 0; i < SBX_TASK_PROBES; i++) {
+    for (uint32_t i = 0; i <= reach; i++) {
         const struct task_key *own = &task_keys[(place + i) & mask];
         if (SBX_LIKELY(sbx_load_relaxed(&own->key) !=
                        key)) { /* relaxed: who handed the item over has made it visible */
             continue;
         }
         const struct sbx_task_entry *entry = &sbx_the_capture.tasks[(place + i) & mask];
+        sbx_line_to_write(entry);                       /* whoever looks for it is about to begin it */
         uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire task.word - its name is whole */
         if (sbx_task_state_of(word) != SBX_TASK_QUEUED || sbx_load_relaxed(&own->key) != key ||
             (match != 0 && sbx_load_relaxed(&own->match) != match)) {
@@ -146,13 +158,13 @@ SBX_HOOK_SAFE bool sbx_task_move(struct sbx_task_entry *entry, uint32_t hop, enu
 static struct sbx_queue_entry *queue_at(uint64_t queue, uint32_t probe)
 {
     uint32_t place = (uint32_t)(queue * UINT64_C(0x9e3779b97f4a7c15) >> 40);
-    return &sbx_the_capture.queues[(place + probe) % sbx_the_capture.header->queues.count];
+    return &sbx_the_capture.queues[(place + probe) & sbx_the_capture.queue_mask];
 }
 
 static uint32_t queue_probes(void)
 {
-    uint32_t count = sbx_the_capture.header->queues.count;
-    return count < SBX_QUEUE_PROBES ? count : SBX_QUEUE_PROBES;
+    uint32_t mask = sbx_the_capture.queue_mask;
+    return mask == 0 ? 0 : mask < SBX_QUEUE_PROBES ? mask + 1 : SBX_QUEUE_PROBES;
 }
 
 SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_known(uint64_t queue)
@@ -242,6 +254,12 @@ SBX_HOOK_SAFE void sbx_queue_ends(uint64_t queue)
     if (entry != NULL && take_entry(entry, queue)) {
         sbx_store_release(&entry->queue, 0); /* order: release queue.queue - it is empty */
     }
+}
+
+SBX_HOOK_SAFE void sbx_queue_counts(struct sbx_queue_entry *queue, uint64_t now_ns)
+{
+    mark_window(queue, now_ns);
+    sbx_add_relaxed(&queue->queued, 1);
 }
 
 SBX_HOOK_SAFE uint32_t sbx_queue_comes(struct sbx_queue_entry *queue, uint64_t now_ns)

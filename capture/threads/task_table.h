@@ -18,6 +18,7 @@
 
 #include "marks.h"
 #include "recording_format.h"
+#include "the_capture.h"
 
 enum {
     SBX_TASK_PROBES = 16, /* entries that a task may lie at: bounds the search */
@@ -36,14 +37,21 @@ SBX_HOOK_SAFE uint64_t sbx_task_match(const struct sbx_task_entry *entry); /* 0:
 /* The entry is filled in: everybody may see it. Returns the task's id. */
 SBX_HOOK_SAFE uint64_t sbx_task_publish(struct sbx_task_entry *entry, uint32_t hop);
 
-/* The entry that an id leads to, whatever became of the task; NULL: the id is none. */
-SBX_HOOK_SAFE struct sbx_task_entry *sbx_task_entry_of(uint64_t id);
-
 /* The hop's number that an id has. */
 SBX_HOOK_SAFE static inline uint32_t sbx_task_hop_of_id(uint64_t id)
 {
     return (uint32_t)(id >> 16);
 }
+
+/* The entry that an id leads to, whatever became of the task; NULL: the id is none. */
+SBX_HOOK_SAFE static inline struct sbx_task_entry *sbx_task_entry_of(uint64_t id)
+{
+    uint32_t mask = sbx_the_capture.task_mask, index = (uint32_t)id & 0xffff;
+    return mask == 0 || index > mask || sbx_task_hop_of_id(id) == 0 ? NULL : &sbx_the_capture.tasks[index];
+}
+
+/* An entry will be taken with that key and hop number: its lines are asked for. */
+SBX_HOOK_SAFE void sbx_task_expect(uint64_t key, uint32_t hop);
 
 /* Id of the oldest queued task with that key (not 0) and match; 0: there is none. */
 SBX_HOOK_SAFE uint64_t sbx_task_find(uint64_t key, uint64_t match);
@@ -68,10 +76,19 @@ SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_of(uint64_t queue, uint8_t op, u
 /* The same, when there is one already; NULL: nothing came into that queue so far. */
 SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_known(uint64_t queue);
 
+/* The same by its place in the table, which an entry of the queue's task has. NULL: another has it by now. */
+SBX_HOOK_SAFE static inline struct sbx_queue_entry *sbx_queue_at(uint32_t place, uint64_t queue)
+{
+    struct sbx_queue_entry *entry = &sbx_the_capture.queues[place & sbx_the_capture.queue_mask];
+    /* order: acquire queue.queue - its counts are its own */
+    return sbx_queue_is_one(queue) && sbx_load_acquire(&entry->queue) == queue ? entry : NULL;
+}
+
 /* The queue is no more: what is counted under its number from now on is another's. */
 SBX_HOOK_SAFE void sbx_queue_ends(uint64_t queue);
 
-/* A task comes in; returns how many lay there before it. */
+/* A task comes in; the second returns how many lay there before it. */
+SBX_HOOK_SAFE void sbx_queue_counts(struct sbx_queue_entry *queue, uint64_t now_ns);
 SBX_HOOK_SAFE uint32_t sbx_queue_comes(struct sbx_queue_entry *queue, uint64_t now_ns);
 
 /* One begins to run, or is taken out. */

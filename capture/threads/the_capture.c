@@ -17,6 +17,12 @@ static uint32_t shut_gate[2];
 
 struct sbx_capture sbx_the_capture SBX_FORK_DATA = {.gate = shut_gate};
 
+/* The most places of a table that an index can be cut to by its bits, less one. */
+static uint32_t mask_of(const struct sbx_section *section)
+{
+    return section->count < 2 ? 0 : (UINT32_C(1) << (31 - __builtin_clz(section->count))) - 1;
+}
+
 void sbx_capture_attach(struct sbx_recording_header *header)
 {
     uint8_t *base = (uint8_t *)header;
@@ -27,6 +33,8 @@ void sbx_capture_attach(struct sbx_recording_header *header)
     sbx_the_capture.watches = (struct sbx_watch_entry *)(base + header->watches.at);
     sbx_the_capture.tasks = (struct sbx_task_entry *)(base + header->tasks.at);
     sbx_the_capture.queues = (struct sbx_queue_entry *)(base + header->queues.at);
+    sbx_the_capture.task_mask = mask_of(&header->tasks);
+    sbx_the_capture.queue_mask = mask_of(&header->queues);
     sbx_callstack_table_init(&sbx_the_capture.table, header);
     sbx_ring_init(&sbx_the_capture.ring, header);
 }

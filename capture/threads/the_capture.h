@@ -84,6 +84,7 @@ struct sbx_capture {
         rests; /* 1: the main thread waits for conditions, semaphores or futexes that may be its loop's (messages/rest_place.h) */
     /* Since when all points are in that see a client's question, its answer and waits for work; UINT64_MAX: one is out */
     uint64_t clients_since_ns;
+    uint32_t task_mask, queue_mask; /* how many tasks and queues there are, less one: powers of two; 0: none */
 };
 
 /* Hidden, and known to be: hooks read it at every call, and would ask a table of the loader's first where it is. */
