@@ -42,10 +42,14 @@ static uint64_t key_of_item(uint32_t number, const void *data)
 
 static void serve(uint32_t number, void *data, void *user_data)
 {
-    uint64_t task = sbx_capture_is_open() ? sbx_task_find(key_of_item(number, data), 0) : 0;
+    uint64_t pool = sbx_load_relaxed(&pools[number]), task = 0; /* relaxed: a number */
+    if (SBX_LIKELY(sbx_capture_is_open())) {
+        sbx_queue_expect(pool);
+        task = sbx_task_find(key_of_item(number, data), 0);
+    }
     pool_function *function = sbx_load_acquire(&served[number]); /* order: acquire served */
     if (task == 0) {
-        sbx_task_begin_uncounted(sbx_load_relaxed(&pools[number])); /* relaxed: a number */
+        sbx_task_begin_uncounted(pool);
         function(data, user_data);
         return;
     }

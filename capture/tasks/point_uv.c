@@ -34,6 +34,9 @@ static void put_back(struct work *request, const struct sbx_uv_call *call)
 
 static void run_work(void *request)
 {
+    if (SBX_LIKELY(sbx_capture_is_open())) {
+        sbx_queue_expect((uint64_t)(uintptr_t)&queue_of_pool);
+    }
     struct sbx_uv_call *call = sbx_uv_call_find(request);
     if (call == NULL) {
         return; /* never: a request has its entry until it is over */

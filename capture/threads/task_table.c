@@ -178,6 +178,14 @@ SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_known(uint64_t queue)
     return NULL;
 }
 
+SBX_HOOK_SAFE void sbx_queue_expect(uint64_t queue)
+{
+    const struct sbx_queue_entry *entry = sbx_queue_known(queue);
+    if (entry != NULL) {
+        sbx_line_to_write(&entry->begun);
+    }
+}
+
 static uint32_t number_of(uint64_t now_ns)
 {
     return (uint32_t)(now_ns >> SBX_QUEUE_WINDOW_SHIFT);

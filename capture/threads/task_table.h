@@ -84,6 +84,9 @@ SBX_HOOK_SAFE static inline struct sbx_queue_entry *sbx_queue_at(uint32_t place,
     return sbx_queue_is_one(queue) && sbx_load_acquire(&entry->queue) == queue ? entry : NULL;
 }
 
+/* One of its tasks is about to begin: the line that this is counted in is asked for, while the task is looked for. */
+SBX_HOOK_SAFE void sbx_queue_expect(uint64_t queue);
+
 /* The queue is no more: what is counted under its number from now on is another's. */
 SBX_HOOK_SAFE void sbx_queue_ends(uint64_t queue);
 
