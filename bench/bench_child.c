@@ -2,7 +2,8 @@
 /* bench_child.c - what it costs a program that a recorded one starts, and that lives for milliseconds.
  *
  * usage: bench_child [--json] [--rounds N] [--loop|--spawn] [LIBRARY]
- * First, one child after the other is started and waited for (posix_spawn of /bin/true): bare, with the library preloaded that
+ * First, one child after the other is started and waited for (posix_spawn of /bin/true, in which nothing can wait, and of a shell, in which
+ * something can): bare, with the library preloaded that
  * then does nothing, as a child of a recorded program, and recorded from its first moment on, in turns; and the difference to the
  * bare one of the same turn. Then a shell loop of 200 /bin/true, bare and under `stallbox run`, in turns, and the same loop of none,
  * which is what the command itself takes. --loop and --spawn are one of the two alone. Why it matters: a shell loop, and `make`. */
@@ -68,21 +69,22 @@ static void prepare(const char *folder, const char *library)
     snprintf(rows, sizeof rows, "STALLBOX_ROWS=%s", folder);
 }
 
-static void measure_spawn(bool json, int rounds)
+static void measure_spawn(bool json, int rounds, const char *what, char *const *arguments)
 {
-    static struct bench_series us[WAYS], over[WAYS];
-    static char late_start[] = SBX_ENV_AUTOSTART "=0", first_start[] = SBX_ENV_AUTOSTART "=1", path[] = "PATH=/bin",
-                name[] = "true";
-    char *const arguments[] = {name, NULL};
+    struct bench_series *us = calloc(WAYS, sizeof *us), *over = calloc(WAYS, sizeof *over);
+    static char late_start[] = SBX_ENV_AUTOSTART "=0", first_start[] = SBX_ENV_AUTOSTART "=1", path[] = "PATH=/bin";
     char *const bare[] = {path, NULL};
     char *const only[] = {path, preload, NULL};
     char *const late[] = {path, preload, spool, recordings, orders, rows, late_start, NULL};
     char *const once[] = {path, preload, spool, recordings, orders, rows, first_start, NULL};
     char *const *const environments[WAYS] = {bare, only, late, once};
+    if (us == NULL || over == NULL) {
+        give_up("no memory");
+    }
     for (int i = 0; i < rounds + WARM_UP; i++) {
         double first = 0;
         for (int way = 0; way < WAYS; way++) {
-            double took = run_us("/bin/true", arguments, environments[way]);
+            double took = run_us(arguments[0], arguments, environments[way]);
             first = way == 0 ? took : first;
             if (i >= WARM_UP) {
                 bench_series_add(&us[way], took);
@@ -92,11 +94,11 @@ static void measure_spawn(bool json, int rounds)
     }
     for (int way = 1; way < WAYS; way++) {
         char metric[96];
-        snprintf(metric, sizeof metric, "posix_spawn of /bin/true: %s", names[way]);
+        snprintf(metric, sizeof metric, "posix_spawn of %s: %s", what, names[way]);
         bench_print(json,
                     &(struct bench_line){.bench = "child", .metric = metric, .unit = "us", .peer = "the same, bare"},
                     &us[way], &us[0]);
-        snprintf(metric, sizeof metric, "posix_spawn of /bin/true: %s, over bare", names[way]);
+        snprintf(metric, sizeof metric, "posix_spawn of %s: %s, over bare", what, names[way]);
         bench_print(json,
                     &(struct bench_line){.bench = "child",
                                          .metric = metric,
@@ -104,6 +106,17 @@ static void measure_spawn(bool json, int rounds)
                                          .reach = environments[way] == late ? "value <= 0.5" : NULL},
                     &over[way], NULL);
     }
+    free(us);
+    free(over);
+}
+
+static void measure_spawns(bool json, int rounds)
+{
+    static char name[] = "/bin/true", shell[] = "/bin/sh", c[] = "-c", script[] = ":";
+    char *const without_waits[] = {name, NULL};
+    char *const with_waits[] = {shell, c, script, NULL};
+    measure_spawn(json, rounds, "/bin/true", without_waits);
+    measure_spawn(json, rounds, "a shell that does nothing", with_waits);
 }
 
 /* A shell's loop, which starts `children`; under `stallbox run` when `is_recorded`. */
@@ -194,7 +207,7 @@ int main(int argc, char **argv)
     prepare(folder, library);
     bench_print_heading(json, "a program of milliseconds");
     if (has_spawn) {
-        measure_spawn(json, rounds);
+        measure_spawns(json, rounds);
     }
     if (has_loop) {
         measure_loop(json, rounds, folder);
