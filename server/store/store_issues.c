@@ -26,22 +26,40 @@ static int prepare(struct sbx_store *store, const char *sql, struct sbx_statemen
 
 /* Conditions on the place come before its facts are looked at. Where few machines are withheld, a cause is asked of the stall that is
  * shown: else the question would tell what one machine's was. */
-#define FIND_ISSUES                                                                                                    \
-    "SELECT i.id, SUM(f.hits), SUM(f.weight), SUM(f.variance), SUM(f.machine_days) FROM place p CROSS JOIN issue i"    \
-    " CROSS JOIN snapshot s CROSS JOIN fact f WHERE i.num = p.issue AND s.seq = p.newest AND f.place = p.num "         \
-    "AND " IN_SPAN(                                                                                                    \
-        "f") " AND (?5 = '' OR s.app = ?5) AND (?6 = '' OR (?9 > 1 AND s.cause = ?6) OR (?9 <= 1 AND EXISTS(SELECT 1 " \
-             "FROM label l JOIN word w ON w.num ="                                                                     \
-             " l.word WHERE l.place = p.num AND l.day = -1 AND l.kind = 0 AND w.text = ?6))) AND (?7 = '' OR "         \
-             "instr(lower(p.path),"                                                                                    \
-             " lower(?7)) > 0 OR instr(lower(s.function), lower(?7)) > 0 OR instr(lower(s.headline), lower(?7)) > 0 "  \
-             "OR"                                                                                                      \
-             " instr(lower(s.app), lower(?7)) > 0) AND (?8 < 0 OR i.state = ?8 OR (?8 = 0 AND i.state = 3))"           \
-             " AND (?9 <= 1 OR p.sure >= ?9) AND (?12 = 0 OR NOT EXISTS(SELECT 1 FROM place x WHERE x.issue = i.num "  \
-             "AND"                                                                                                     \
-             " x.tenant IS NOT ?12)) AND (?13 = '' OR EXISTS(SELECT 1 FROM label l JOIN word w ON w.num = l.word "     \
-             "WHERE"                                                                                                   \
-             " l.place = p.num AND l.day = -1 AND l.kind = 14 AND w.text = ?13)) GROUP BY i.num ORDER BY "
+#define FIND_ISSUES_OF(sums, facts, span)                                                                            \
+    "SELECT i.id, " sums " FROM place p CROSS JOIN issue i CROSS JOIN snapshot s" facts " WHERE i.num = p.issue AND" \
+    " s.seq = p.newest AND " span " AND (?5 = '' OR s.app = ?5) AND (?6 = '' OR (?9 > 1 AND s.cause = ?6) OR (?9 <=" \
+    " 1 AND EXISTS(SELECT 1 FROM label l JOIN word w ON w.num = l.word WHERE l.place = p.num AND l.day = -1 AND"     \
+    " l.kind = 0 AND w.text = ?6))) AND (?7 = '' OR instr(lower(p.path), lower(?7)) > 0 OR instr(lower(s.function)," \
+    " lower(?7)) > 0 OR instr(lower(s.headline), lower(?7)) > 0 OR instr(lower(s.app), lower(?7)) > 0) AND (?8 < 0"  \
+    " OR i.state = ?8 OR (?8 = 0 AND i.state = 3)) AND (?9 <= 1 OR p.sure >= ?9) AND (?12 = 0 OR NOT EXISTS(SELECT"  \
+    " 1 FROM place x WHERE x.issue = i.num AND x.tenant IS NOT ?12)) AND (?13 = '' OR EXISTS(SELECT 1 FROM label l"  \
+    " JOIN word w ON w.num = l.word WHERE l.place = p.num AND l.day = -1 AND l.kind = 14 AND w.text = ?13))"         \
+    " GROUP BY i.num ORDER BY "
+#define FIND_ISSUES                                                                                          \
+    FIND_ISSUES_OF("SUM(f.hits), SUM(f.weight), SUM(f.variance), SUM(f.machine_days)", " CROSS JOIN fact f", \
+                   "f.place"                                                                                 \
+                   " = p.num AND " IN_SPAN("f"))
+/* Of all days and versions a place has the sums itself; its machine-days are read of those that are shown. */
+#define FIND_OF_ALL FIND_ISSUES_OF("SUM(p.hits), SUM(p.weight), SUM(p.variance), 0", "", "p.hits > 0")
+
+/* Those of an issue, of all days and versions. The reader's lock is held. */
+static int read_machine_days(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], int64_t *days_out)
+{
+    struct sbx_statement *statement = NULL;
+    int result = prepare(store,
+                         "SELECT SUM(f.machine_days) FROM place p CROSS JOIN fact f WHERE p.issue = (SELECT q.num FROM"
+                         " issue q WHERE q.id = ?1) AND f.place = p.num AND f.day = -1",
+                         &statement);
+    if (result == 0) {
+        sbx_bind_blob(statement, 1, issue, SBX_ID_BYTES);
+        result = sbx_store_step(statement);
+    }
+    if (result > 0)
+        *days_out = sbx_column_integer(statement, 0);
+    sbx_statement_finalize(statement);
+    return result < 0 ? result : 0;
+}
 
 int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_issue_query *query,
                           struct sbx_issue_row *rows, size_t max, size_t *count_out)
@@ -52,6 +70,13 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
         [SBX_ISSUES_BY_LAST] = FIND_ISSUES "MAX(p.last_ms) DESC LIMIT ?10 OFFSET ?11",
         [SBX_ISSUES_BY_FIRST] = FIND_ISSUES "MIN(p.first_ms) DESC LIMIT ?10 OFFSET ?11",
     };
+    static const char *const of_all[] = {
+        [SBX_ISSUES_BY_STALLS] = FIND_OF_ALL "3 DESC, MAX(p.last_ms) DESC LIMIT ?10 OFFSET ?11",
+        [SBX_ISSUES_BY_MACHINES] = NULL,
+        [SBX_ISSUES_BY_LAST] = FIND_OF_ALL "MAX(p.last_ms) DESC LIMIT ?10 OFFSET ?11",
+        [SBX_ISSUES_BY_FIRST] = FIND_OF_ALL "MIN(p.first_ms) DESC LIMIT ?10 OFFSET ?11",
+    };
+    bool is_all = of_all[query->order] && !*query->span.version && sbx_issue_span_has_all_days(&query->span);
     struct found {
         uint8_t id[SBX_ID_BYTES];
         int64_t hits, weight, variance, machine_days;
@@ -63,7 +88,7 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
     if (!found)
         return -ENOMEM;
     sbx_store_handle_lock(&view->store->reader);
-    int result = prepare(view->store, statements[query->order], &statement);
+    int result = prepare(view->store, (is_all ? of_all : statements)[query->order], &statement);
     if (result == 0) {
         sbx_store_bind_span(view, statement, NULL, &query->span, TOGETHER);
         sbx_bind_text(statement, 5, query->app);
@@ -85,6 +110,8 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
         }
     }
     sbx_statement_finalize(statement);
+    for (size_t i = 0; i < count && result >= 0 && is_all; i++)
+        result = read_machine_days(view->store, found[i].id, &found[i].machine_days);
     for (size_t i = 0; i < count && result >= 0 && sbx_store_min_machines(view->store) <= 1; i++)
         result = sbx_store_read_penetration(view, found[i].id, &query->span, &found[i].penetration, NULL, 0);
     sbx_store_handle_unlock(&view->store->reader);
