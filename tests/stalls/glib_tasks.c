@@ -9,7 +9,7 @@
 
 static STALL_FUNCTION gboolean index_photo(gpointer unused)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     stall_sink += (uint64_t)(unused != NULL);
     return G_SOURCE_REMOVE;
 }
@@ -22,7 +22,7 @@ static STALL_FUNCTION void on_folder_opened(int n)
 
 static STALL_FUNCTION gboolean save_draft(gpointer unused)
 {
-    usleep(1500 * 1000);
+    usleep((useconds_t)stall_ms * 1000);
     stall_sink += (uint64_t)(unused != NULL);
     return G_SOURCE_REMOVE;
 }
@@ -35,7 +35,7 @@ static STALL_FUNCTION void arm_autosave(int n)
 
 static STALL_FUNCTION gboolean show_result(gpointer unused)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     stall_sink += (uint64_t)(unused != NULL);
     return G_SOURCE_REMOVE;
 }
@@ -56,7 +56,7 @@ static STALL_FUNCTION void start_download(int n)
 
 static STALL_FUNCTION gboolean apply_theme(gpointer unused)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     stall_sink += (uint64_t)(unused != NULL);
     return G_SOURCE_REMOVE;
 }
@@ -85,7 +85,7 @@ static STALL_FUNCTION void on_loaded(GObject *source, GAsyncResult *result, gpoi
 {
     (void)source;
     (void)result;
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     stall_sink += (uint64_t)(unused != NULL);
 }
 
@@ -103,7 +103,7 @@ static GThreadPool *pool;
 
 static STALL_FUNCTION gboolean paint_tile(gpointer unused)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     stall_sink += (uint64_t)(unused != NULL);
     return G_SOURCE_REMOVE;
 }
@@ -140,7 +140,7 @@ enum {
 
 static STALL_FUNCTION void decode_huge(void)
 {
-    STALL_COMPUTE_MS(1700);
+    STALL_COMPUTE_MS(stall_ms + 200);
     STALL_STAY();
 }
 
@@ -188,7 +188,7 @@ static int sync_asked, sync_done;
 
 static STALL_FUNCTION void synchronise_folder(void)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     STALL_STAY();
 }
 

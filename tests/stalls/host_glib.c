@@ -40,7 +40,7 @@ static GAsyncQueue *thumbnails;
 
 static STALL_FUNCTION void decode_album(void)
 {
-    stall_pause_ms(1500);
+    stall_pause_ms(stall_ms);
     STALL_STAY();
 }
 
@@ -68,7 +68,7 @@ static STALL_FUNCTION void show_album(int n)
 
 static STALL_FUNCTION void scale_thumbnail(void)
 {
-    for (int64_t until_ns = stall_now_ns() + 1400000000; stall_now_ns() < until_ns;) {
+    for (int64_t until_ns = stall_now_ns() + (stall_ms - 100) * INT64_C(1000000); stall_now_ns() < until_ns;) {
         for (int i = 0; i < 4000; i++) {
             stall_sink += (uint64_t)i * 3;
         }
@@ -104,7 +104,7 @@ static STALL_FUNCTION void await_thumbnail(int n)
 
 static STALL_FUNCTION void fade_out(int n)
 {
-    g_usleep(1500000);
+    g_usleep((useconds_t)stall_ms * 1000);
     stall_sink += (uint64_t)n;
 }
 
@@ -119,7 +119,7 @@ static gboolean on_answer(gpointer done)
 static STALL_FUNCTION void sort_playlist(void)
 {
     GList *list = NULL;
-    for (int64_t until_ns = stall_now_ns() + 1500000000; stall_now_ns() < until_ns;) {
+    for (int64_t until_ns = stall_now_ns() + stall_ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
         for (int i = 0; i < 3000; i++) {
             list = g_list_prepend(list, GINT_TO_POINTER((i * 7919) % 3000));
         }
@@ -148,7 +148,7 @@ static GDBusMessage *answer_late(GDBusConnection *connection, GDBusMessage *mess
 {
     (void)unused;
     if (incoming && g_dbus_message_get_message_type(message) == G_DBUS_MESSAGE_TYPE_METHOD_CALL) {
-        stall_pause_ms(1500);
+        stall_pause_ms(stall_ms);
         g_dbus_connection_send_message(connection, g_dbus_message_new_method_reply(message),
                                        G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, NULL);
         g_object_unref(message);
@@ -208,7 +208,7 @@ static STALL_FUNCTION void ask_service(int n)
 static STALL_FUNCTION void show_cover(GObject *source, GAsyncResult *result, gpointer unused)
 {
     GVariant *answer = g_dbus_connection_call_finish(G_DBUS_CONNECTION(source), result, NULL);
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     stall_sink += (uint64_t)(answer != NULL) + (uint64_t)(unused != NULL);
 }
 

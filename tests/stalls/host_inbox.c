@@ -128,7 +128,7 @@ static void note_price(void)
 
 static STALL_FUNCTION void redraw_chart(void)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     STALL_STAY();
 }
 
@@ -173,7 +173,7 @@ static STALL_FUNCTION void let_them_arrive(int n)
 
 static STALL_FUNCTION void paint_tile(void)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     STALL_STAY();
 }
 

@@ -50,7 +50,7 @@ static struct event *reminder;
 
 static STALL_FUNCTION void show_reminder(evutil_socket_t unused, short what, void *argument)
 {
-    usleep(1500 * 1000);
+    usleep((useconds_t)stall_ms * 1000);
     stall_sink += (uint64_t)(unused + what) + (uint64_t)(argument != NULL);
 }
 
@@ -66,7 +66,7 @@ static STALL_FUNCTION void arm_reminder(int n)
 
 static STALL_FUNCTION void purge_cache(evutil_socket_t unused, short what, void *argument)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     stall_sink += (uint64_t)(unused + what) + (uint64_t)(argument != NULL);
 }
 
@@ -83,7 +83,7 @@ static struct event *upload_done;
 
 static STALL_FUNCTION void show_upload(evutil_socket_t unused, short what, void *argument)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     stall_sink += (uint64_t)(unused + what) + (uint64_t)(argument != NULL);
 }
 

@@ -22,7 +22,7 @@ const QEvent::Type thumbnail_type = static_cast<QEvent::Type>(QEvent::User + 2);
 
 STALL_FUNCTION void paint_thumbnail()
 {
-    usleep(1500 * 1000);
+    usleep((useconds_t)stall_ms * 1000);
     STALL_STAY();
 }
 
@@ -91,7 +91,7 @@ QObject *download;
 
 STALL_FUNCTION void update_progress()
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     STALL_STAY();
 }
 
@@ -128,7 +128,7 @@ STALL_FUNCTION void start_download(int n)
 
 STALL_FUNCTION void sync_contacts()
 {
-    usleep(1500 * 1000);
+    usleep((useconds_t)stall_ms * 1000);
     STALL_STAY();
 }
 
@@ -143,7 +143,7 @@ STALL_FUNCTION void schedule_sync(int n)
 
 STALL_FUNCTION void write_backup()
 {
-    usleep(1500 * 1000);
+    usleep((useconds_t)stall_ms * 1000);
     STALL_STAY();
 }
 
@@ -158,7 +158,7 @@ int ticks;
 STALL_FUNCTION void draw_clock()
 {
     if (++ticks == 3) {
-        usleep(1500 * 1000);
+        usleep((useconds_t)stall_ms * 1000);
     }
     STALL_STAY();
 }
@@ -189,7 +189,7 @@ void prepare_worker()
 
 STALL_FUNCTION void show_frame()
 {
-    usleep(1500 * 1000);
+    usleep((useconds_t)stall_ms * 1000);
     STALL_STAY();
 }
 
@@ -212,7 +212,7 @@ STALL_FUNCTION void request_frame(int n)
 
 STALL_FUNCTION void rebuild_dictionary()
 {
-    usleep(1700 * 1000);
+    usleep((useconds_t)(stall_ms + 200) * 1000);
     STALL_STAY();
 }
 
@@ -233,7 +233,7 @@ bool sync_asked, sync_done;
 
 STALL_FUNCTION void synchronise_mail()
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     STALL_STAY();
 }
 
@@ -303,7 +303,7 @@ void prepare_pool()
 
 STALL_FUNCTION void rasterise_page()
 {
-    usleep(1500 * 1000);
+    usleep((useconds_t)stall_ms * 1000);
     STALL_STAY();
 }
 
@@ -328,7 +328,7 @@ STALL_FUNCTION void render_page(int n)
 // From the loop to the pool, and from there to the loop.
 STALL_FUNCTION void show_preview()
 {
-    usleep(1500 * 1000);
+    usleep((useconds_t)stall_ms * 1000);
     STALL_STAY();
 }
 
@@ -349,7 +349,7 @@ STALL_FUNCTION void request_preview(int n)
 // And one whose only thread is busy.
 STALL_FUNCTION void index_library()
 {
-    usleep(1700 * 1000);
+    usleep((useconds_t)(stall_ms + 200) * 1000);
     STALL_STAY();
 }
 

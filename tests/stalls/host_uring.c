@@ -34,7 +34,7 @@ static void prepare_ring(void)
 
 static STALL_FUNCTION void *answer_late(void *unused)
 {
-    stall_pause_ms(1500);
+    stall_pause_ms(stall_ms);
     if (write(channel[1], "block", 5) != 5) {
         abort();
     }

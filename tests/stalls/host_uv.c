@@ -66,7 +66,7 @@ static STALL_FUNCTION void save_document(int n)
     snprintf(path, sizeof path, "%s/document", stall_folder());
     int file = uv_fs_open(NULL, &request, path, UV_FS_O_CREAT | UV_FS_O_RDWR | UV_FS_O_TRUNC, 0600, NULL);
     uv_buf_t buffer = uv_buf_init(block, sizeof block);
-    for (int64_t until_ns = stall_now_ns() + 1500000000; stall_now_ns() < until_ns;) {
+    for (int64_t until_ns = stall_now_ns() + stall_ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
         uv_fs_write(NULL, &request, file, &buffer, 1, 0, NULL);
         uv_fs_fsync(NULL, &request, file, NULL);
     }
@@ -116,7 +116,7 @@ static void read_cover(uv_work_t *job)
 
 static STALL_FUNCTION void paint_cover(uv_work_t *job, int status)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     stall_sink += (uint64_t)(job != NULL) + (uint64_t)status;
 }
 
@@ -134,7 +134,7 @@ static uv_fs_t settings;
 
 static STALL_FUNCTION void save_draft(uv_timer_t *handle)
 {
-    usleep(1500 * 1000);
+    usleep((useconds_t)stall_ms * 1000);
     stall_sink += (uint64_t)(handle != NULL);
 }
 
@@ -147,7 +147,7 @@ static STALL_FUNCTION void arm_autosave(int n)
 
 static STALL_FUNCTION void show_result(uv_async_t *handle)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     stall_sink += (uint64_t)(handle != NULL);
 }
 
@@ -167,7 +167,7 @@ static STALL_FUNCTION void start_download(int n)
 
 static STALL_FUNCTION void apply_settings(uv_fs_t *request)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     stall_sink += (uint64_t)(request != NULL);
 }
 
@@ -180,7 +180,7 @@ static STALL_FUNCTION void load_settings(int n)
 /* From the loop to the pool, and from there to the loop. */
 static STALL_FUNCTION void paint_tile(uv_async_t *handle)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     stall_sink += (uint64_t)(handle != NULL);
 }
 
@@ -208,7 +208,7 @@ static uv_sem_t cover_read;
 
 static STALL_FUNCTION void unpack_archive(uv_work_t *job)
 {
-    usleep(1700 * 1000);
+    usleep((useconds_t)(stall_ms + 200) * 1000);
     stall_sink += (uint64_t)(job != NULL);
 }
 

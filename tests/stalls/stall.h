@@ -76,6 +76,8 @@ static inline __attribute__((always_inline)) void stall_pause_ms(int ms)
         }                                                                                     \
         stall_computed(stall_now_ns() - stall_begin_ns, stall_cpu_ns() - stall_begin_cpu_ns); \
     } while (0)
+/* How long a stall computes, in general: STALL_MS of the environment, else 1500. */
+extern int stall_ms;
 /* How long a stall outside of its message took, and what of a processor it got. */
 void stall_computed(int64_t wall_ns, int64_t cpu_ns);
 /* A named thread, detached or (thread_out not NULL) to be joined. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 volatile uint64_t stall_sink;
+int stall_ms = 1500;
 static const struct stall *the_stall;
 static int message;
 
@@ -246,6 +247,10 @@ int main(int count, char **arguments)
     if (the_stall == NULL) {
         fprintf(stderr, "usage: %s CASE\n", arguments[0]);
         return 2;
+    }
+    const char *ms = getenv("STALL_MS");
+    if (ms != NULL && strtol(ms, NULL, 10) > 0) {
+        stall_ms = (int)strtol(ms, NULL, 10);
     }
     stall_thread("quiet-pool", idle_for_work, NULL, NULL);
     stall_thread("statistics", tick_statistics, NULL, NULL);

@@ -7,7 +7,7 @@
 
 #include "stall.h"
 
-#define LASTS_NS INT64_C(1500000000)
+#define LASTS_NS (stall_ms * INT64_C(1000000))
 
 /* ---- one deep recursion ---- */
 
@@ -109,7 +109,7 @@ static atomic_int is_ready;
 
 static void *warm_up(void *unused)
 {
-    stall_pause_ms(1500);
+    stall_pause_ms(stall_ms);
     atomic_store(&is_ready, 1);
     return unused;
 }

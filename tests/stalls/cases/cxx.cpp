@@ -48,7 +48,7 @@ STALL_FUNCTION void compute(int ms)
 struct Catalogue {
     STALL_FUNCTION void reindex()
     {
-        for (auto until_ns = stall_now_ns() + INT64_C(1500000000); stall_now_ns() < until_ns;) {
+        for (auto until_ns = stall_now_ns() + stall_ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
             for (int i = 0; i < 4000; i++) {
                 stall_sink = stall_sink + static_cast<uint64_t>(i) * 3;
             }
@@ -75,7 +75,7 @@ void find_in_catalogue(int n)
 
 STALL_FUNCTION void load_meshes()
 {
-    std::this_thread::sleep_for(1500ms);
+    std::this_thread::sleep_for(std::chrono::milliseconds(stall_ms));
     STALL_STAY();
 }
 
@@ -93,7 +93,7 @@ STALL_FUNCTION void draw_scene(int n)
 
 STALL_FUNCTION void lay_out_text()
 {
-    compute(1500);
+    compute(stall_ms);
     STALL_STAY();
 }
 
@@ -112,7 +112,7 @@ STALL_FUNCTION void await_layout(int n)
 
 STALL_FUNCTION int score_model()
 {
-    for (auto until_ns = stall_now_ns() + INT64_C(1500000000); stall_now_ns() < until_ns;) {
+    for (auto until_ns = stall_now_ns() + stall_ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
         for (int i = 0; i < 4000; i++) {
             stall_sink = stall_sink + static_cast<uint64_t>(i) * 3;
         }
@@ -135,7 +135,7 @@ STALL_FUNCTION void join_pool(int n)
 
 STALL_FUNCTION void blink_cursor(int n)
 {
-    std::this_thread::sleep_for(1500ms);
+    std::this_thread::sleep_for(std::chrono::milliseconds(stall_ms));
     stall_sink = stall_sink + static_cast<uint64_t>(n);
 }
 
@@ -150,7 +150,7 @@ STALL_FUNCTION int parse_number(const std::string &text)
 STALL_FUNCTION void import_rows(int n)
 {
     const std::string bad = "x" + std::to_string(n);
-    for (auto until_ns = stall_now_ns() + INT64_C(1500000000); stall_now_ns() < until_ns;) {
+    for (auto until_ns = stall_now_ns() + stall_ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
         try {
             stall_sink = stall_sink + static_cast<uint64_t>(parse_number(bad));
         } catch (const std::exception &error) {
@@ -167,7 +167,7 @@ struct Order {
 STALL_FUNCTION void sort_by_price(int n)
 {
     std::vector<int> prices(40000);
-    for (auto until_ns = stall_now_ns() + INT64_C(1500000000); stall_now_ns() < until_ns;) {
+    for (auto until_ns = stall_now_ns() + stall_ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
         unsigned seed = static_cast<unsigned>(n);
         for (auto &price : prices) {
             seed = seed * 1664525 + 1013904223;
@@ -186,7 +186,7 @@ struct Offer {
 STALL_FUNCTION void rank_offers(int n)
 {
     std::vector<Offer> offers(40000);
-    for (auto until_ns = stall_now_ns() + INT64_C(1500000000); stall_now_ns() < until_ns;) {
+    for (auto until_ns = stall_now_ns() + stall_ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
         unsigned seed = static_cast<unsigned>(n);
         for (auto &offer : offers) {
             seed = seed * 1664525 + 1013904223;
@@ -205,7 +205,7 @@ STALL_FUNCTION void rank_offers(int n)
 
 STALL_FUNCTION void group_words(int n)
 {
-    for (auto until_ns = stall_now_ns() + INT64_C(1500000000); stall_now_ns() < until_ns;) {
+    for (auto until_ns = stall_now_ns() + stall_ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
         std::map<std::string, int> words;
         for (int i = 0; i < 3000; i++) {
             words["a word that is long enough for the heap " + std::to_string((i * 7919) % 3000)] += n;
@@ -218,7 +218,7 @@ STALL_FUNCTION void group_words(int n)
 
 STALL_FUNCTION int train_model()
 {
-    for (auto until_ns = stall_now_ns() + INT64_C(1500000000); stall_now_ns() < until_ns;) {
+    for (auto until_ns = stall_now_ns() + stall_ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
         for (int i = 0; i < 4000; i++) {
             stall_sink = stall_sink + static_cast<uint64_t>(i) * 3;
         }
@@ -280,7 +280,7 @@ void make_pool()
 
 STALL_FUNCTION void draw_preview()
 {
-    for (auto until_ns = stall_now_ns() + INT64_C(1500000000); stall_now_ns() < until_ns;) {
+    for (auto until_ns = stall_now_ns() + stall_ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
         for (int i = 0; i < 4000; i++) {
             stall_sink = stall_sink + static_cast<uint64_t>(i) * 3;
         }

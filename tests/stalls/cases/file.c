@@ -10,7 +10,7 @@
 
 #include "stall.h"
 
-#define LASTS_NS INT64_C(1500000000)
+#define LASTS_NS (stall_ms * INT64_C(1000000))
 
 static int open_file(const char *name, int flags)
 {

@@ -14,7 +14,7 @@
 
 #include "stall.h"
 
-#define LASTS_NS INT64_C(1500000000)
+#define LASTS_NS (stall_ms * INT64_C(1000000))
 
 static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER, second_lock = PTHREAD_MUTEX_INITIALIZER,
                        third_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -452,7 +452,7 @@ static int hold_file(bool by_flock)
         if (write(told[1], "x", 1) != 1) {
             _exit(1);
         }
-        stall_pause_ms(1500);
+        stall_pause_ms(stall_ms);
         _exit(0);
     }
     if (read(told[0], &ready, 1) != 1) {

@@ -9,7 +9,7 @@
 
 #include "stall.h"
 
-#define LASTS_NS INT64_C(1500000000)
+#define LASTS_NS (stall_ms * INT64_C(1000000))
 #define PAGE     4096u
 
 static STALL_FUNCTION void copy_strings(int n)

@@ -41,7 +41,7 @@ static void start_slow_server(void)
             char request[64];
             int client = accept(listener, NULL, NULL);
             if (client >= 0 && recv(client, request, sizeof request, 0) > 0) {
-                stall_pause_ms(1500);
+                stall_pause_ms(stall_ms);
                 send(client, "answer", 6, MSG_NOSIGNAL);
             }
         }

@@ -16,7 +16,7 @@ static STALL_FUNCTION void read_helper(int n)
     }
     pid_t child = fork();
     if (child == 0) {
-        stall_pause_ms(1500);
+        stall_pause_ms(stall_ms);
         if (write(ends[1], "done", 4) != 4) {
             _exit(1);
         }

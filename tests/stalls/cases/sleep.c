@@ -16,13 +16,13 @@ static STALL_FUNCTION void animate_splash(int n)
 
 static STALL_FUNCTION void retry_login(int n)
 {
-    usleep(1500000);
+    usleep((useconds_t)stall_ms * 1000);
     stall_sink += (uint64_t)n;
 }
 
 static STALL_FUNCTION void throttle_upload(int n)
 {
-    poll(NULL, 0, 1500);
+    poll(NULL, 0, stall_ms);
     stall_sink += (uint64_t)n;
 }
 

@@ -65,7 +65,7 @@ static int run_task(int waits)
 
 static STALL_FUNCTION void redraw_chart(void)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     STALL_STAY();
 }
 
@@ -112,7 +112,7 @@ static void prepare_worker(void)
 
 static STALL_FUNCTION void rebuild_cache(void)
 {
-    STALL_COMPUTE_MS(1600);
+    STALL_COMPUTE_MS(stall_ms + 100);
     STALL_STAY();
 }
 
@@ -145,7 +145,7 @@ static STALL_FUNCTION void await_price(int n)
 /* The task itself is slow, and did not lie: that is a wait. */
 static STALL_FUNCTION void price_slowly(void)
 {
-    STALL_COMPUTE_MS(1500);
+    STALL_COMPUTE_MS(stall_ms);
     look_up_price();
     STALL_STAY();
 }

@@ -11,7 +11,7 @@
 
 #include "stall.h"
 
-#define LASTS_NS INT64_C(1500000000)
+#define LASTS_NS (stall_ms * INT64_C(1000000))
 
 /* A worker that waits for an order, does something slow, and says when it is done. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -46,7 +46,7 @@ static STALL_FUNCTION void persist_state(void)
 
 static STALL_FUNCTION void fetch_remote(void)
 {
-    usleep(1500000);
+    usleep((useconds_t)stall_ms * 1000);
     STALL_STAY();
 }
 
@@ -200,7 +200,7 @@ static STALL_FUNCTION void meet_at_barrier(int n)
 
 static STALL_FUNCTION void drain_queue(void)
 {
-    usleep(1500000);
+    usleep((useconds_t)stall_ms * 1000);
     STALL_STAY();
 }
 
