@@ -2,7 +2,7 @@
 /* stress_clock.c - the thread clock under preemption, migration, signals, sleeps and blocking calls, beside the
  * kernel's.
  *
- *   stress_clock [SECONDS [kernel|cycles|rseq]]      3 by default; with the best source most of the time
+ *   stress_clock [SECONDS [kernel|cycles|rseq]]      2 by default; with the best source most of the time
  *
  * Three threads a processor do one thing after another at random and read their clock after each, between two readings
  * of CLOCK_THREAD_CPUTIME_ID and two of CLOCK_MONOTONIC. A reading's error is how far it lies outside the two around
@@ -315,7 +315,7 @@ static void print_line(const char *name, const struct tally *tally)
 
 static bool parse(int argc, char **argv, int *seconds)
 {
-    *seconds = argc > 1 ? atoi(argv[1]) : 3;
+    *seconds = argc > 1 ? atoi(argv[1]) : 2;
     if (*seconds < 1 || argc > 3) {
         return false;
     }

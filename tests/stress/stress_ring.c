@@ -2,7 +2,7 @@
 /* stress_ring.c - the recording under more writers than cores, signals, dying threads, snapshots, turning epochs, and
  * chunks taken back from writers that are at work.
  *
- *   stress_ring [SECONDS]      3 by default
+ *   stress_ring [SECONDS]      1.5 by default
  *
  * Tries to break: C1 and C2 of snapshot_copy.h (a copied record is whole, and what it refers to is there), the claim and
  * the revocation of chunks (docs/MEMORY_ORDERING.md, A.3 to A.6), the interning of stacks (B.1 to B.4), and that a record is
@@ -403,7 +403,7 @@ static void copy_and_check(struct found *found)
 int main(int argc, char **argv)
 {
     char *end = NULL;
-    double seconds = argc > 1 ? strtod(argv[1], &end) : 3;
+    double seconds = argc > 1 ? strtod(argv[1], &end) : 1.5;
     if (argc > 2 || (end != NULL && *end != 0) || !(seconds > 0)) {
         fprintf(stderr, "usage: %s [SECONDS]\n", argv[0]);
         return 2;
