@@ -86,7 +86,7 @@ static void has_threads_that_wait_for_their_turns(void)
     }
     /* Enough for each to have had several turns, on however slow a machine; and time for the seats to go round. */
     uint64_t begin_ms = host_now_ms(), now_ms = begin_ms;
-    for (int i = 0; all_turns < 10ul * MANY || now_ms - begin_ms < 18000; i++) {
+    for (int i = 0; all_turns < 10ul * MANY || now_ms - begin_ms < 9000; i++) {
         host_pause_ms(800);
         host_expect_snapshot();
         now_ms = host_now_ms();
