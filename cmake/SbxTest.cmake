@@ -26,6 +26,10 @@ function(sbx_find_timed out label sources links)
     endforeach()
 endfunction()
 
+# GNU's linker takes three times as long for a test of the server, which has all of it. Where SBX_LINKS_FAST is set, tests are linked by LLVM's: in folders
+# whose tests walk no stack of their own.
+find_program(SBX_FAST_LINKER ld.lld)
+
 # sbx_add_test(NAME n SOURCES ... LINKS ... [TIMEOUT s] [LABEL l]): one cmocka program, one ctest.
 # A test that needs private state links the target that has it; it does not include a .c file.
 function(sbx_add_test)
@@ -35,6 +39,9 @@ function(sbx_add_test)
     endif()
     add_executable(${arg_NAME} ${arg_SOURCES})
     target_link_libraries(${arg_NAME} PRIVATE sbx_flags ${arg_LINKS} cmocka)
+    if(SBX_LINKS_FAST AND SBX_FAST_LINKER)
+        target_link_options(${arg_NAME} PRIVATE -fuse-ld=lld)
+    endif()
     if(NOT arg_LABEL)
         set(arg_LABEL unit)
     endif()
@@ -59,6 +66,14 @@ endfunction()
 function(sbx_run_alone)
     foreach(name IN LISTS ARGN)
         set_property(TEST ${name} PROPERTY RUN_SERIAL TRUE)
+        set_property(TEST ${name} APPEND PROPERTY LABELS alone)
+    endforeach()
+endfunction()
+
+# sbx_run_apart(TEST...): what an emulator runs and has to be in time. No other preset's tests run beside them, and of their own as many as there
+# are processors (scripts/test): an emulated thread that computes has one for itself.
+function(sbx_run_apart)
+    foreach(name IN LISTS ARGN)
         set_property(TEST ${name} APPEND PROPERTY LABELS alone)
     endforeach()
 endfunction()
