@@ -29,7 +29,8 @@ enum {
     DESCRIPTORS_ABOVE_MAX = 900,  /* more than all kinds have open at once */
     MEMORY_ABOVE_KIB = 384 << 10, /* private memory above what it was when all had warmed up */
     MAPS_ABOVE_MAX = 12000,       /* 2,000 threads have 4,000 */
-    WARM_UP_S = 15
+    WARM_UP_S = 15,
+    AT_MOST_TIMES = 8 /* as long as asked */
 };
 
 struct kind_state {
@@ -457,7 +458,16 @@ static void print_line(uint64_t begin_ns, const struct use *use)
     fflush(stdout);
 }
 
-/* Watch until the time is over and everybody has ended. */
+static bool all_did_a_round(void)
+{
+    bool all = true;
+    for (size_t k = 0; nasty_kinds[k].name != NULL; k++) {
+        all = all && (!states[k].is_on || states[k].rounds > 0);
+    }
+    return all;
+}
+
+/* Watch until the time is over and everybody has ended. On a busy machine it takes longer until each kind has had its turn. */
 static void watch(long seconds, long every_s)
 {
     uint64_t begin_ns = nasty_now_ns(), next_line_s = (uint64_t)every_s;
@@ -478,7 +488,7 @@ static void watch(long seconds, long every_s)
                 check_use(&first, &now);
             }
         }
-        if (passed_s >= (uint64_t)seconds) {
+        if (passed_s >= (uint64_t)seconds && (all_did_a_round() || passed_s >= AT_MOST_TIMES * (uint64_t)seconds)) {
             goes_on = false;
         }
         all_ended = true;
