@@ -1,12 +1,22 @@
 # What a test's outcome can depend on besides the code: the time that the machine gives it, and how threads and processes take
 # turns. Such a test carries the label "timed": scripts/test runs it once more alone before it counts as failed. A test that lacks the
-# label is never repeated. ThreadSanitizer is given timed tests only: the others have one thread.
+# label is never repeated. ThreadSanitizer is given timed tests only: the others have one thread. It is not given those either that are timed
+# because of processes and pauses, and start no thread: tests/lint/threadless.sh finds it in the list when one does.
 # A cmocka program is timed when its sources ask for a thread, a process, a signal or a pause, when it links one of the
 # libraries of tests that do, or when its LABEL is one of a folder of such tests. Other tests name the label themselves.
 set(SBX_TIMED_CALLS "fork|vfork|clone|posix_spawn|pthread_create|thrd_create|kill|tgkill|raise|nanosleep|clock_nanosleep|usleep|sleep")
 string(APPEND SBX_TIMED_CALLS "|poll|ppoll|select|epoll_wait|timer_create|setitimer|sbx_http_server_start")
 set(SBX_TIMED_LIBRARIES recorded_process stalling_process host_case sbx_server_fixture sbx_tls_server sbx_tool_companion sbx_delivery_faults)
 set(SBX_TIMED_LABELS host stress)
+
+set(SBX_THREADLESS_TESTS
+    test_consent test_family test_look_changing_process test_look_descriptor test_look_process test_other_end
+    test_recording_folder test_recording_recover test_roster test_rows_cache test_server_token_ring test_server_worker_sandbox
+    test_shared_mapping test_tool_attachment test_tool_attended_processes test_tool_look test_tool_lost_images
+    test_tool_snapshot_fates test_tool_spool_watch test_tool_steered_agents test_triage_debuginfod test_triage_elf_finder
+    test_triage_symbol_helper test_triage_symbol_store test_triage_symbol_worker test_uploader_durable_file
+    test_uploader_hpke_sender test_uploader_pack test_uploader_policy_store test_uploader_sealer test_uploader_spool
+    test_uploader_stall_sampling test_uploader_upload_conditions)
 
 function(sbx_find_timed out label sources links)
     set(${out} FALSE PARENT_SCOPE)
@@ -46,12 +56,13 @@ function(sbx_add_test)
         set(arg_LABEL unit)
     endif()
     sbx_find_timed(is_timed "${arg_LABEL}" "${arg_SOURCES}" "${arg_LINKS}")
+    if(STALLBOX_SANITIZE STREQUAL thread AND (NOT is_timed OR arg_NAME IN_LIST SBX_THREADLESS_TESTS))
+        set_target_properties(${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL TRUE) # one thread: nothing to find
+        return()
+    endif()
     if(is_timed)
         list(APPEND arg_LABEL timed)
         set(timeout 180) # where forty others want the processor, what computes for two seconds takes a minute
-    elseif(STALLBOX_SANITIZE STREQUAL thread)
-        set_target_properties(${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL TRUE) # one thread: nothing to find
-        return()
     else()
         set(timeout 300) # only a test that hangs takes so long; it is not repeated, so a busy machine must not stop it
     endif()
