@@ -21,7 +21,7 @@
 #include "process_barrier.h"
 
 enum {
-    ROUNDS = 4000,
+    ROUNDS = 2000,
     TURNS_AT_ONCE = 1000000, /* about a millisecond */
     REFUSED = 77
 };
