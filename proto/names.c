@@ -502,6 +502,10 @@ const char *sbx_op_name(uint32_t op)
         [SBX_OP_G_DBUS_CALL] = "g_dbus_connection_call",
         [SBX_OP_IO_URING_SUBMIT] = "io_uring_submit",
         [SBX_OP_IO_URING_WAIT] = "io_uring_wait_cqe",
+        [SBX_OP_CALL_SOON] = "call_soon",
+        [SBX_OP_CALL_LATER] = "call_later",
+        [SBX_OP_CREATE_TASK] = "create_task",
+        [SBX_OP_TO_THREAD] = "to_thread",
     };
     return name_at(table, ENTRIES(table), op);
 }
@@ -545,6 +549,7 @@ const char *sbx_point_name(uint32_t group)
         [SBX_GROUP_LIBEVENT] = "libevent",
         [SBX_GROUP_SELF_PIPE] = "self_pipe",
         [SBX_GROUP_URING] = "io_uring",
+        [SBX_GROUP_ASYNCIO] = "asyncio",
     };
     return name_at(table, ENTRIES(table), group);
 }

@@ -265,6 +265,8 @@ enum sbx_op {
     SBX_OP_EVENT_ADD = 213, SBX_OP_G_DBUS_CALL = 214, SBX_OP_IO_URING_SUBMIT = 215,
     /* and a wait for what io_uring was asked for */
     SBX_OP_IO_URING_WAIT = 216,
+    /* work of asyncio's loops */
+    SBX_OP_CALL_SOON = 217, SBX_OP_CALL_LATER = 218, SBX_OP_CREATE_TASK = 219, SBX_OP_TO_THREAD = 220,
     SBX_OP_MAX = 224,
     SBX_SCENES = 256 /* of an application, 1 to 255 (Trigger.scene) */
 };
@@ -364,7 +366,8 @@ enum sbx_point_group {
     SBX_GROUP_LIBEVENT = 33,  /* tasks of libevent: timers, events made active */
     SBX_GROUP_SELF_PIPE = 34, /* tasks of loops that are woken by an eventfd, a pipe or a pair of sockets */
     SBX_GROUP_URING = 35,     /* io_uring by liburing: requests and waits */
-    SBX_GROUP_COUNT = 36      /* a mask has room for 64 */
+    SBX_GROUP_ASYNCIO = 36,   /* work of asyncio's loops: callbacks, timers, tasks */
+    SBX_GROUP_COUNT = 37      /* a mask has room for 64 */
 };
 
 #define SBX_POINTS_KNOWN (UINT64_MAX >> (64 - SBX_GROUP_COUNT)) /* a mask with every group */

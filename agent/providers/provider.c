@@ -11,6 +11,7 @@
 #include "process_state.h"
 #include "providers.h"
 #include "stallbox/stallbox.h"
+#include "task.h"
 #include "the_capture.h"
 #include "thread_block.h"
 
@@ -148,6 +149,37 @@ int stallbox_provider_can_read(const void *at, size_t bytes)
         sbx_count_drop(SBX_DROP_UNREADABLE);
     }
     return can;
+}
+
+/* SBX_OP_NONE: no work of a sort that is known. */
+static uint8_t op_of(enum stallbox_work work)
+{
+    static const uint8_t ops[] = {
+        [STALLBOX_WORK_CALL_SOON] = SBX_OP_CALL_SOON,
+        [STALLBOX_WORK_CALL_LATER] = SBX_OP_CALL_LATER,
+        [STALLBOX_WORK_CREATE_TASK] = SBX_OP_CREATE_TASK,
+        [STALLBOX_WORK_TO_THREAD] = SBX_OP_TO_THREAD,
+    };
+    return (uint32_t)work < sizeof ops ? ops[work] : SBX_OP_NONE;
+}
+
+uint64_t stallbox_provider_work_queued(enum stallbox_work work)
+{
+    uint8_t op = op_of(work);
+    return op != SBX_OP_NONE && sbx_capture_is_open() ? sbx_task_queued(SBX_GROUP_ASYNCIO, op, 0, 0, 0) : 0;
+}
+
+uint64_t stallbox_provider_work_passed_on(enum stallbox_work work, uint64_t id)
+{
+    uint8_t op = op_of(work);
+    return op != SBX_OP_NONE && sbx_capture_is_open() ? sbx_task_passed_on(SBX_GROUP_ASYNCIO, op, id) : 0;
+}
+
+void stallbox_provider_work_forgotten(uint64_t id)
+{
+    if (id != 0) {
+        sbx_task_forget(id);
+    }
 }
 
 static uint64_t add_bytes(uint64_t hash, const char *bytes, size_t count)

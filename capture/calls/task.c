@@ -18,7 +18,8 @@
 #define LAY_LONG_NS UINT64_C(10000000) /* told once an interval, and in bursts: behind a slow task all lie for long */
 
 enum {
-    SHORT_EVERY = 10,       /* intervals: a sample of the tasks that were neither */
+    SHORT_EVERY = 10,                /* intervals: a sample of the tasks that were neither */
+    FOLLOW_SCRIPTS_EVERY_NS = 50000, /* with the frames of a script and what calls them it is more like 2 us */
     FOLLOW_EVERY_NS = 4000, /* a walk and an entry cost 0.1 to 0.2 us: 3 to 5 % of a thread that does nothing else */
     BURST = 64,
     HOPS_AT_ONCE = 64,
@@ -186,7 +187,8 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, u
     }
     int saved_errno = errno;
     uint64_t now_ns = sbx_thread_wall_ns(thread), id = 0;
-    bool is_followed = take_turn(&thread->tasks.follow_ns, now_ns, FOLLOW_EVERY_NS);
+    bool is_followed = take_turn(&thread->tasks.follow_ns, now_ns,
+                                 group == SBX_GROUP_ASYNCIO ? FOLLOW_SCRIPTS_EVERY_NS : FOLLOW_EVERY_NS);
     struct sbx_queue_entry *counts = queue != 0 ? sbx_queue_of(queue, op, now_ns) : NULL;
     if (SBX_UNLIKELY(queue != 0 && counts == NULL)) {
         sbx_count_drop(SBX_DROP_NO_QUEUE);
@@ -206,6 +208,53 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, u
     }
     errno = saved_errno;
     return id != 0 || counts == NULL ? id : counted_id(counts);
+}
+
+static bool is_open_on(const struct sbx_thread *thread, uint64_t id)
+{
+    for (uint32_t i = 0; i < thread->tasks.depth; i++) {
+        if (thread->tasks.open[i].id == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_passed_on(uint8_t group, uint8_t op, uint64_t id)
+{
+    struct sbx_thread *thread = id != 0 && is_wanted(group) ? find_self() : NULL;
+    const struct sbx_task_entry *running = thread != NULL && is_open_on(thread, id) ? sbx_task_entry_of(id) : NULL;
+    if (running == NULL ||
+        sbx_load_acquire(&running->word) != sbx_task_word(sbx_task_hop_of_id(id), SBX_TASK_RUNNING)) {
+        return 0; /* order: acquire task.word - its fields are whole, and it is this thread that ends it */
+    }
+    int saved_errno = errno;
+    uint64_t next = 0;
+    sbx_thread_enter(thread);
+    struct sbx_task_entry his = read_entry(running);
+    uint32_t hop = new_hop(thread);
+    struct sbx_task_entry *entry = sbx_task_take(0, hop, sbx_thread_wall_ns(thread));
+    if (entry == NULL) {
+        sbx_count_drop(SBX_DROP_NO_TASK);
+    } else {
+        sbx_task_name(entry, 0, 0);
+        sbx_store_relaxed(&entry->queue, 0);
+        sbx_store_relaxed(&entry->queued_ns, his.queued_ns);
+        sbx_store_relaxed(&entry->begun_ns, 0);
+        sbx_store_relaxed(&entry->message, his.message);
+        sbx_store_relaxed(&entry->stack, his.stack);
+        sbx_store_relaxed(&entry->tid, his.tid);
+        sbx_store_relaxed(&entry->runner, 0);
+        sbx_store_relaxed(&entry->before, 0);
+        entry->op = op;
+        entry->group = group;
+        entry->queue_at = place_of_queue(NULL);
+        sbx_store_relaxed(&entry->flags, 0);
+        next = sbx_task_publish(entry, hop);
+    }
+    sbx_thread_leave(thread);
+    errno = saved_errno;
+    return next;
 }
 
 SBX_HOOK_SAFE void sbx_task_merged(uint64_t id)

@@ -24,6 +24,10 @@
 SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, uint64_t queue, uint64_t key,
                                                     uint64_t match);
 
+/* The same of a task that the calling thread queues on behalf of whoever queued the task `id`, which it runs: his stack and his time. 0: it
+ * does not run it. */
+SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_passed_on(uint8_t group, uint8_t op, uint64_t id);
+
 /* The calling thread begins to run it, has run it. Nothing happens for an id of 0, or of a task that is not in that state. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id);
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_end(uint64_t id);

@@ -91,6 +91,16 @@ static bool is_libc(const char *path)
     return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "ld-musl-", 8) == 0;
 }
 
+/* A runtime's provider is ours as well, and stands between the program's frames where the runtime calls by it (agent/providers/runtime_modules.h). */
+static bool is_provider(const char *path)
+{
+    static const char ours[] = "/stallbox/libstallbox-";
+    const char *slash = strrchr(path, '/');
+    const size_t folder_bytes = sizeof "/stallbox" - 1;
+    return slash != NULL && (size_t)(slash - path) >= folder_bytes &&
+           strncmp(slash - folder_bytes, ours, sizeof ours - 1) == 0;
+}
+
 /* Fill entry and module from the loader's words. */
 static void describe(struct sbx_module_entry *entry, struct sbx_module *module, const struct dl_phdr_info *info,
                      bool first)
@@ -145,12 +155,15 @@ static void describe(struct sbx_module_entry *entry, struct sbx_module *module, 
         entry->flags |= SBX_MODULE_VDSO;
         find_signal_return(entry->bias + place->text_begin, entry->bias + place->text_end);
     }
-    if (sbx_the_capture.agent_begin >= entry->start && sbx_the_capture.agent_begin < entry->end) {
-        entry->flags |= SBX_MODULE_AGENT;
+    bool is_library = sbx_the_capture.agent_begin >= entry->start && sbx_the_capture.agent_begin < entry->end;
+    if (is_library) {
         sbx_the_capture.agent_begin = entry->start;
         sbx_the_capture.agent_end = entry->end;
     }
-    module->rank = (entry->flags & SBX_MODULE_AGENT) != 0  ? SBX_RANK_AGENT
+    if (is_library || is_provider(entry->path)) {
+        entry->flags |= SBX_MODULE_AGENT;
+    }
+    module->rank = is_library                              ? SBX_RANK_AGENT
                    : (entry->flags & SBX_MODULE_MAIN) != 0 ? SBX_RANK_EXECUTABLE
                    : is_libc(entry->path)                  ? SBX_RANK_LIBC
                                                            : SBX_RANK_OTHER;

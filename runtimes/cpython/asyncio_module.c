@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asyncio_module.c - sys.modules, the module's names, and what its types tell. */
+/* asyncio_module.c - the module's names, and what its types tell. */
 #include "asyncio_module.h"
 
 #include "dict_read.h"
+#include "module_read.h"
 #include "object_read.h"
 
 enum {
-    MODULES_MOST = 4096,
-    NAMES_MOST = 128, /* of the module */
-    MODULE_DICT = 16,
-    MODULE_BYTES = 24,
     TYPE_SIZE = 32,
     TYPE_DICT_OFFSET = 288,
     TYPE_BYTES = 296,
@@ -25,30 +22,6 @@ static int state;
 static uint64_t searched_count; /* modules, at the last search */
 static struct asyncio_module the_module;
 
-static bool is_text(const struct cpython *cpython, uint64_t key, const char *text)
-{
-    return dict_key_is(cpython->layout, cpython->types.string, key, text);
-}
-
-static uint64_t find_module_dict(const struct cpython *cpython)
-{
-    struct dict_reader modules;
-    struct object_page page = {0};
-    uint64_t key, module;
-    if (!dict_read_begin(&modules, cpython->layout, cpython->types.dict, cpython->modules, MODULES_MOST)) {
-        return 0;
-    }
-    while (dict_read_next(&modules, &key, &module)) {
-        if (is_text(cpython, key, "_asyncio")) {
-            return object_can_read(&page, module, MODULE_BYTES) &&
-                           object_word_at(module, OBJECT_TYPE) == cpython->types.module
-                       ? object_word_at(module, MODULE_DICT)
-                       : 0;
-        }
-    }
-    return 0;
-}
-
 static bool is_of_size(uint64_t type, const struct await_layout *layout, uint16_t bytes)
 {
     struct object_page page = {0};
@@ -60,20 +33,13 @@ static bool is_of_size(uint64_t type, const struct await_layout *layout, uint16_
 static enum search search(const struct cpython *cpython)
 {
     struct asyncio_module found = {.layout = await_layout_of(cpython->layout->minor)};
-    struct dict_reader names;
-    uint64_t key, value, dict = find_module_dict(cpython);
-    if (dict == 0 || !dict_read_begin(&names, cpython->layout, cpython->types.dict, dict, NAMES_MOST)) {
+    uint64_t dict = module_dict(cpython, "_asyncio");
+    if (dict == 0) {
         return NOT_FOUND;
     }
-    while (dict_read_next(&names, &key, &value)) {
-        if (is_text(cpython, key, "Task")) {
-            found.task_type = value;
-        } else if (is_text(cpython, key, "Future")) {
-            found.future_type = value;
-        } else if (is_text(cpython, key, "_current_tasks")) {
-            found.current_tasks = value;
-        }
-    }
+    found.task_type = module_object(cpython, dict, "Task");
+    found.future_type = module_object(cpython, dict, "Future");
+    found.current_tasks = module_object(cpython, dict, "_current_tasks");
     if (found.task_type == 0 || found.future_type == 0 || found.current_tasks == 0) {
         return NOT_FOUND;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attach.c - from "there is a Python in this process" to a provider that tells its frames.
  *
- * Nothing of the interpreter is changed. Once, one call is left for it to make between two instructions of its main thread
+ * Nothing of the interpreter is changed but four words that lead to functions (queued_work.h). Once, one call is left for it to make between two instructions of its main thread
  * (Py_AddPendingCall), where it compares what we read with what it tells itself: only then are frames told. */
 #include <dlfcn.h>
 #include <link.h>
@@ -13,6 +13,7 @@
 
 #include "cpython.h"
 #include "interpreter_lock.h"
+#include "queued_work.h"
 
 enum check {
     NOT_ASKED,
@@ -29,6 +30,7 @@ static int check(void *unused)
     int result = cpython_check();
     if (result > 0) {
         interpreter_lock_find(&the_cpython, (uint64_t)(uintptr_t)the_cpython.calls.PyGILState_GetThisThreadState());
+        queued_work_begin();
     }
     __atomic_store_n(&check_state, result > 0 ? AGREES : result == 0 ? NOT_ASKED : DIFFERS, __ATOMIC_RELEASE);
     return 0;
@@ -49,7 +51,8 @@ static bool find_types(void)
            find("PyModule_Type", &types->module) && find("PyTuple_Type", &types->tuple) &&
            find("PyFunction_Type", &types->function) && find("PyMethod_Type", &types->method) &&
            find("PyCell_Type", &types->cell) && find("PyCoro_Type", &types->coroutine) &&
-           find("PyGen_Type", &types->generator) && find("PyAsyncGen_Type", &types->async_generator);
+           find("PyGen_Type", &types->generator) && find("PyContext_Type", &types->context) &&
+           find("PyAsyncGen_Type", &types->async_generator);
 }
 
 /* In an executable, or in a library that is in the global scope: as Python's own extension modules need it. */

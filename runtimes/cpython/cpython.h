@@ -31,7 +31,8 @@ struct cpython_calls {
 
 /* Addresses of its types. */
 struct cpython_types {
-    uint64_t code, string, list, dict, module, tuple, function, method, cell, coroutine, generator, async_generator;
+    uint64_t code, string, list, dict, module, tuple, function, method, cell, coroutine, generator, async_generator,
+        context;
 };
 
 struct cpython {

@@ -56,7 +56,7 @@ size_t sbx_task_arrows_choose(const struct sbx_report *report, int64_t begin_ns,
                                               .to = task->runner,
                                               .queued_ns = task->queued_ns,
                                               .begun_ns = task->begun_ns,
-                                              .by = sbx_blame_submitter(report, task->stack),
+                                              .by = sbx_blame_task_submitter(report, task),
                                               .op = task->op};
         }
     }

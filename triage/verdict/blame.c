@@ -153,6 +153,36 @@ const struct sbx_location *sbx_blame_submitter(const struct sbx_report *report, 
     return any_submitter(report, stack);
 }
 
+/* The innermost function of the program in the runtime's language, whatever native code lies between; NULL: there is none, or what lies below it has
+ * no name. */
+static const struct sbx_location *logical_submitter(const struct sbx_report *report, uint32_t stack)
+{
+    const struct sbx_stall *stall = report->stall;
+    for (uint32_t id = stack <= stall->callstack_count ? stack : 0; id != 0; id = stall->callstacks[id].parent) {
+        const struct sbx_location *location = &report->locations[report->location_begin[stall->callstacks[id].frame]];
+        if (location->logical && !sbx_is_runtime_library(location)) {
+            return location->named ? location : NULL;
+        }
+    }
+    return NULL;
+}
+
+const struct sbx_location *sbx_blame_task_submitter(const struct sbx_report *report, const struct sbx_stall_task *task)
+{
+    const struct sbx_location *found = NULL;
+    switch (task->op) {
+    case SBX_OP_CALL_SOON:
+    case SBX_OP_CALL_LATER:
+    case SBX_OP_CREATE_TASK:
+    case SBX_OP_TO_THREAD:
+        found = logical_submitter(report, task->stack);
+        break;
+    default:
+        break;
+    }
+    return found != NULL ? found : sbx_blame_submitter(report, task->stack);
+}
+
 const char *sbx_blame_unnamed_below(const struct sbx_report *report, uint32_t stack,
                                     const struct sbx_location *location)
 {

@@ -65,7 +65,7 @@ const struct sbx_stall_task *sbx_origin_at(const struct sbx_stall *stall, int32_
 static const char *submitter_text(const struct sbx_report *report, const struct sbx_stall_task *task,
                                   char out[SBX_SHORT_NAME_BYTES])
 {
-    return sbx_location_text(sbx_blame_submitter(report, task->stack), out);
+    return sbx_location_text(sbx_blame_task_submitter(report, task), out);
 }
 
 static void thread_text(const struct sbx_stall *stall, int32_t thread, char out[SBX_THREAD_TEXT_BYTES])
@@ -86,7 +86,7 @@ bool sbx_origin_leads_on(const struct sbx_stall_task *task, const struct sbx_sta
 {
     return outer != task && outer->stack != task->stack && outer->op != SBX_OP_G_TIMEOUT_ADD &&
            outer->op != SBX_OP_UV_TIMER_START && outer->op != SBX_OP_QT_TIMER && outer->op != SBX_OP_EVENT_ADD &&
-           outer->op != SBX_OP_PTHREAD_CREATE;
+           outer->op != SBX_OP_CALL_LATER && outer->op != SBX_OP_PTHREAD_CREATE;
 }
 
 /* The task in which the submitter of `task` queued it; NULL: none is known, or it leads nowhere. */
@@ -122,7 +122,7 @@ static const struct sbx_stall_task *named_for(const struct sbx_report *report, c
 {
     const struct sbx_stall_task *at = task;
     for (int hop = 0; hop < HOPS_MAX && at != NULL; hop++) {
-        const struct sbx_location *location = sbx_blame_submitter(report, at->stack);
+        const struct sbx_location *location = sbx_blame_task_submitter(report, at);
         if (location != NULL && location->app && location->named) {
             return at;
         }
@@ -194,7 +194,7 @@ static void tell_task(struct sbx_report *report, const struct sbx_stall_task *ta
     }
     char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES], more[64] = "";
     const struct sbx_stall_task *named = named_for(report, task);
-    const struct sbx_location *location = sbx_blame_submitter(report, named->stack);
+    const struct sbx_location *location = sbx_blame_task_submitter(report, named);
     double since_ns = (double)(task->begun_ns - named->queued_ns);
     verdict->queued_by = (struct sbx_queued_by){.is_known = true, .thread = named->from, .lay_ms = since_ns / 1e6};
     if (location != NULL) {
@@ -220,7 +220,7 @@ static void tell_flood(struct sbx_report *report, uint32_t thread, struct sbx_in
     struct sbx_submitters submitters = {.count = 0};
     for (size_t i = 0; i < stall->task_count; i++) {
         const struct sbx_stall_task *task = &stall->tasks[i];
-        const struct sbx_location *location = sbx_blame_submitter(report, task->stack);
+        const struct sbx_location *location = sbx_blame_task_submitter(report, task);
         if (task->runner != (int32_t)thread || common_ns(task, span) == 0 || location == NULL) {
             continue;
         }
@@ -269,7 +269,7 @@ static void tell_request(struct sbx_report *report, const struct sbx_judgement *
         return;
     }
     char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES];
-    const struct sbx_location *location = sbx_blame_submitter(report, task->stack);
+    const struct sbx_location *location = sbx_blame_task_submitter(report, task);
     double since_ns = (double)(judgement->wait.end_ns - task->queued_ns);
     thread_text(report->stall, task->from, thread);
     sbx_duration_text(since_ns, lay);

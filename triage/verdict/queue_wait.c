@@ -99,6 +99,7 @@ static bool waits_for_turn(const struct sbx_stall *stall, const struct sbx_stall
     case SBX_OP_UV_TIMER_START:
     case SBX_OP_QT_TIMER:
     case SBX_OP_EVENT_ADD:
+    case SBX_OP_CALL_LATER:
     case SBX_OP_UV_FS:
     case SBX_OP_G_DBUS_CALL:
     case SBX_OP_IO_URING_SUBMIT:
@@ -209,7 +210,7 @@ static void tell_filler(struct sbx_report *report, const struct waited *it)
     struct sbx_submitters submitters = {.count = 0};
     for (size_t i = 0; i < stall->task_count; i++) {
         const struct sbx_stall_task *task = &stall->tasks[i];
-        const struct sbx_location *location = sbx_blame_submitter(report, task->stack);
+        const struct sbx_location *location = sbx_blame_task_submitter(report, task);
         bool is_before = task != it->task && is_same_queue(task, it->task) && task->queued_ns <= it->task->queued_ns &&
                          !task->cancelled && (task->lies || task->runs || task->ended_ns > it->task->queued_ns);
         if (is_before && location != NULL) {
@@ -269,7 +270,7 @@ int sbx_queue_wait_tell(struct sbx_report *report, const struct sbx_judgement *j
     sbx_evidence_add(verdict, "queue", (double)(it.lay.end_ns - it.lay.begin_ns) / 1e6,
                      "what it %s a task that it had queued itself in %s (%s): it lay there for %s%s, %llu before it",
                      is_open ? "waits for is probably" : "waited for is",
-                     sbx_location_text(sbx_blame_submitter(report, it.task->stack), function), sbx_op_name(it.task->op),
+                     sbx_location_text(sbx_blame_task_submitter(report, it.task), function), sbx_op_name(it.task->op),
                      lay, it.task->lies ? " so far" : "", (unsigned long long)it.task->before);
     verdict->culprit_certainty = is_open ? OPEN_CERTAINTY : 1;
     const struct sbx_stall_task *blocker = find_blocker(stall, &it);
@@ -289,7 +290,7 @@ int sbx_queue_wait_tell(struct sbx_report *report, const struct sbx_judgement *j
         sbx_evidence_add(verdict, "blocker", (double)common_ns(blocker, it.lay) / 1e6,
                          "meanwhile %s ran one task for %s, in %s; queued by %s", thread, ran,
                          sbx_location_text(other.location, function),
-                         sbx_location_text(sbx_blame_submitter(report, blocker->stack), by));
+                         sbx_location_text(sbx_blame_task_submitter(report, blocker), by));
         sbx_judgement_finish(&other);
         source = SBX_CULPRIT_NAMED;
     }
@@ -322,5 +323,5 @@ void sbx_queue_tell_pending(struct sbx_report *report)
     sbx_evidence_add(&report->verdict, "pending", (double)fullest->pending,
                      "%llu tasks lay in one queue at the trigger (%s), the oldest for %s, queued by %s",
                      (unsigned long long)fullest->pending, sbx_op_name(fullest->op), age,
-                     sbx_location_text(sbx_blame_submitter(report, oldest->stack), function));
+                     sbx_location_text(sbx_blame_task_submitter(report, oldest), function));
 }

@@ -2,9 +2,11 @@
 /* compare.c - a library that a Python script loads (ctypes.PyDLL): at each call the frames as we read them are compared with
  * the interpreter's own (PyThreadState_GetFrame, PyFrame_GetLineNumber). And a storm of signals, each of which walks where it
  * meets a thread: sent to the process, and by timers of the threads. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #include "cpython.h"
 #include "frame_chain.h"
 #include "interpreter_lock.h"
+#include "step_count.h"
 
 STALLBOX_EXPORT int stallbox_runtime_attach(char *why, size_t why_bytes);
 STALLBOX_EXPORT long compare_count(void);
@@ -218,4 +221,24 @@ double interpreter_ns(int rounds)
         }
     }
     return (double)(now_ns() - begin) / rounds;
+}
+
+static void *(*call_no_arguments)(void *), *the_result;
+
+static void call_object(void *callable)
+{
+    the_result = call_no_arguments(callable);
+}
+
+/* How many instructions a call of that object takes; -1: they cannot be counted. For bench/bench_asyncio. */
+STALLBOX_EXPORT long count_steps(void *callable);
+long count_steps(void *callable)
+{
+    void *found = dlsym(RTLD_DEFAULT, "PyObject_CallNoArgs");
+    if (found == NULL) {
+        return -1;
+    }
+    memcpy(&call_no_arguments, &found, sizeof found);
+    uint64_t steps = bench_count_steps(call_object, callable);
+    return the_result != NULL && steps != 0 ? (long)steps : -1; /* None, mostly: its reference is kept */
 }

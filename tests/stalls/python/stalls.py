@@ -375,7 +375,84 @@ async def follow_feed():
     thread.join()
 
 
-TASKS = {"awaited": show_album, "awaited_sleep": ship_order, "threadsafe": follow_feed}
+def print_receipt():
+    busy_until(time.thread_time() + SECONDS)
+
+
+def close_order(loop):
+    loop.call_soon(print_receipt)
+
+
+def expire_cart(cart):
+    busy_until(time.thread_time() + SECONDS)
+
+
+def open_cart(loop):
+    loop.call_later(0.1, expire_cart, "cart")
+
+
+async def send_newsletter():
+    busy_until(time.thread_time() + SECONDS)
+
+
+def subscribe_reader():
+    pending.append(asyncio.create_task(send_newsletter()))
+
+
+async def apply_price():
+    busy_until(time.thread_time() + SECONDS)
+
+
+def change_price(loop):
+    time.sleep(0.05)
+    asyncio.run_coroutine_threadsafe(apply_price(), loop).result()
+
+
+def queue_within(ask):
+    async def queue():
+        ask(asyncio.get_running_loop())
+        await asyncio.sleep(2 * SECONDS)
+
+    return queue
+
+
+async def follow_prices():
+    thread = threading.Thread(target=change_price, args=(asyncio.get_running_loop(),))
+    thread.start()
+    await asyncio.sleep(2 * SECONDS)
+    thread.join()
+
+
+async def stay_healthy(loop):
+    # All that asyncio queues, and nothing of it slow.
+    async def answer():
+        await asyncio.sleep(0)
+
+    def ask():
+        for _ in range(20):
+            asyncio.run_coroutine_threadsafe(answer(), loop).result()
+            loop.call_soon_threadsafe(len, "")
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    for _ in range(40):
+        for _ in range(10):
+            loop.call_soon(len, "")
+            loop.call_later(0.01, len, "").cancel()
+        await asyncio.gather(*(answer() for _ in range(10)), asyncio.to_thread(len, ""))
+        await asyncio.sleep(0.005)
+    thread.join()
+
+
+TASKS = {
+    "awaited": show_album,
+    "awaited_sleep": ship_order,
+    "threadsafe": follow_feed,
+    "call_soon": queue_within(close_order),
+    "call_later": queue_within(open_cart),
+    "create_task": queue_within(lambda loop: subscribe_reader()),
+    "run_coroutine": follow_prices,
+}
 
 
 async def handle(case):
@@ -403,6 +480,7 @@ async def main():
         for _ in range(30):
             await asyncio.sleep(0.02)
             sum(range(1000))
+        await stay_healthy(asyncio.get_running_loop())
         # Threads that work for long, and nobody who waits but coroutines.
         loop = asyncio.get_running_loop()
         await asyncio.gather(loop.run_in_executor(executor, render_invoice), asyncio.sleep(0.01))

@@ -507,6 +507,64 @@ static void test_threads_that_fight_for_tasks_leave_none_open_and_none_told_twic
     sbx_snapshot_destroy(snapshot);
 }
 
+/* ---- work that a runtime passes on ---- */
+
+static uint64_t asked, passed_on, passed_on_elsewhere, passed_on_twice;
+
+static __attribute__((noinline, aligned(512))) void ask_from_here(void)
+{
+    asked = stallbox_provider_work_queued(STALLBOX_WORK_CALL_SOON);
+    KEEP_FRAME();
+}
+
+static void *pass_on(void *unused)
+{
+    passed_on_elsewhere = stallbox_provider_work_passed_on(STALLBOX_WORK_CREATE_TASK, asked);
+    stallbox_task_begin(asked);
+    errno = EXDEV;
+    passed_on = stallbox_provider_work_passed_on(STALLBOX_WORK_CREATE_TASK, asked);
+    child_expect(errno == EXDEV, "errno is kept");
+    stallbox_task_end(asked);
+    passed_on_twice = stallbox_provider_work_passed_on(STALLBOX_WORK_CREATE_TASK, asked);
+    stallbox_task_begin(passed_on);
+    child_pause_ms(20);
+    stallbox_task_end(passed_on);
+    return unused;
+}
+
+static void child_passes_work_on(void)
+{
+    pthread_t thread;
+    ask_from_here();
+    child_pause_ms(15);
+    child_expect(pthread_create(&thread, NULL, pass_on, NULL) == 0, "a thread starts");
+    pthread_join(thread, NULL);
+    child_expect(passed_on != 0 && passed_on != asked, "it has an id of its own");
+    child_expect(passed_on_elsewhere == 0 && passed_on_twice == 0, "by who runs the first alone");
+    child_expect(stallbox_provider_work_queued((enum stallbox_work)0) == 0, "of a sort that is known");
+}
+
+static void test_work_that_is_passed_on_is_told_with_who_queued_what_passed_it_on(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_passes_work_on);
+    const struct sbx_record *ran = NULL, *hop = NULL;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        if (record->op == SBX_OP_CREATE_TASK && record->kind == SBX_RECORD_TASK) {
+            ran = record;
+        } else if (record->op == SBX_OP_CREATE_TASK && record->kind == SBX_RECORD_HOP) {
+            hop = record;
+        }
+    }
+    assert_non_null(ran);
+    assert_non_null(hop);
+    assert_true(passes_through(snapshot, ran, (void *)ask_from_here));
+    assert_int_equal(hop->peer, snapshot->header.pid);
+    assert_true(hop->end_ns - hop->begin_ns >= 15000000); /* since it was asked for */
+    sbx_snapshot_destroy(snapshot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,6 +580,7 @@ int main(void)
         cmocka_unit_test(test_a_task_that_begins_on_a_thread_without_a_seat_leaves_its_queue),
         cmocka_unit_test(test_the_group_is_switched_by_itself),
         cmocka_unit_test(test_threads_that_fight_for_tasks_leave_none_open_and_none_told_twice),
+        cmocka_unit_test(test_work_that_is_passed_on_is_told_with_who_queued_what_passed_it_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

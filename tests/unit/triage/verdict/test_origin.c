@@ -103,6 +103,19 @@ static void test_a_slow_message_names_the_place_that_queued_it(void **state)
     assert_non_null(strstr(sbx_scene_evidence(report, "queued_by"), "3 lay in the queue before it"));
 }
 
+static void test_the_program_that_queued_work_of_asyncio_is_named_across_the_librarys_own_calls(void **state)
+{
+    (void)state;
+    put_task(0, MS(-990), MS(0), MS(40), 2,
+             "__init__#python3.11/asyncio/events.py:48 < PyObject_Vectorcall < _PyEval_EvalFrameDefault < "
+             "_call_soon#python3.11/asyncio/base_events.py:780 < on_folder_opened#shop.py:12 < main",
+             5);
+    for (size_t i = 0; i < row_count; i++) {
+        rows[i].op = rows[i].op == SBX_OP_TASK ? SBX_OP_CALL_SOON : rows[i].op;
+    }
+    assert_string_equal(report_of_rows()->verdict.queued_by.location.function, "on_folder_opened");
+}
+
 static void test_a_function_that_only_queues_is_passed_over(void **state)
 {
     (void)state;
@@ -501,6 +514,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE(test_a_slow_message_names_the_place_that_queued_it),
+        SCENE(test_the_program_that_queued_work_of_asyncio_is_named_across_the_librarys_own_calls),
         SCENE(test_a_function_that_only_queues_is_passed_over),
         SCENE(test_a_task_that_was_queued_again_and_again_tells_how_often),
         SCENE(test_where_all_only_queue_the_nearest_is_named),

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queued_work.c - four words of the interpreter, and what they lead to. */
+#include "queued_work.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <stallbox/stallbox.h>
+
+#include "asyncio_module.h"
+#include "context_table.h"
+#include "cpython.h"
+#include "dict_read.h"
+#include "module_read.h"
+#include "object_read.h"
+#include "queuing_frames.h"
+
+/* Offsets of the stable part of types and functions, alike in all versions. */
+enum {
+    TYPE_DEALLOC = 48,
+    TYPE_METHODS = 232,
+    TYPE_INIT = 296,
+    TYPE_BYTES = 304,
+    METHOD_NAME = 0, /* of PyMethodDef */
+    METHOD_FUNCTION = 8,
+    METHOD_FLAGS = 16,
+    METHOD_BYTES = 32,
+    METHODS_MOST = 16,
+    FUNCTION_METHOD = 16, /* of a built-in function: its PyMethodDef */
+    FUNCTION_BYTES = 24,
+    FLAGS_NO_ARGUMENTS = 0x4,
+    FLAGS_FAST_WITH_NAMES = 0x82,
+    CONTEXT_BEHIND_COROUTINE = 16, /* of a task: coroutine, name, context */
+    STEP_TASK = 16,                /* of what is called for a task's first step: the task */
+    STEP_BYTES = 24,
+    RUNS = 64, /* that are known at a time */
+};
+
+static void *(*real_copy)(void *, void *);
+static int (*real_init)(void *, void *, void *);
+static void *(*real_run)(void *, void *const *, ptrdiff_t, void *);
+static void (*real_dealloc)(void *);
+
+/* Of what runs and is followed: by the frame that runs it, for what the library queues there for whoever queued it. Not on the stack of the
+ * call: greenlets move that. */
+static struct run {
+    uint64_t frame, id;
+} runs[RUNS];
+
+static uint64_t context_type;
+static bool has_all; /* words: nothing is looked for any more */
+
+static uint64_t address_of(const void *object)
+{
+    return (uint64_t)(uintptr_t)object;
+}
+
+static uint64_t this_thread(void)
+{
+    return address_of(the_cpython.calls.PyGILState_GetThisThreadState());
+}
+
+/* ---- the words ---- */
+
+/* Static and not const, or on the heap: the interpreter writes beside it. Other threads call by it meanwhile. `ours` a function, `real_out` a
+ * pointer to one. */
+static void put_in(uint64_t at, const void *ours, void *real_out)
+{
+    uint64_t *word = (uint64_t *)(uintptr_t)at; /* NOLINT(performance-no-int-to-ptr): that is what it is */
+    uint64_t former = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    memcpy(real_out, &former, sizeof former);
+    /* order: release type.word - who calls by it finds what to call then */
+    __atomic_store_n(word, address_of(ours), __ATOMIC_RELEASE);
+}
+
+/* Where the method of that name has its function, if it is called as we call it; 0: it is not. */
+static uint64_t method_word(uint64_t method, const char *name, uint32_t flags)
+{
+    struct object_page page = {0}, name_page = {0};
+    if (!object_can_read(&page, method, METHOD_BYTES)) {
+        return 0;
+    }
+    uint64_t text = object_word_at(method, METHOD_NAME), first = text & ~UINT64_C(7);
+    if (!object_can_read(&name_page, first, strlen(name) + 1 + (text & 7)) ||
+        strcmp((const char *)(uintptr_t)text, name) != 0) {
+        return 0;
+    }
+    return object_half_at(method, METHOD_FLAGS) == flags ? method + METHOD_FUNCTION : 0;
+}
+
+static uint64_t find_run(void)
+{
+    struct object_page page = {0};
+    uint64_t method = object_word_at(context_type, TYPE_METHODS);
+    for (int i = 0; i < METHODS_MOST && object_can_read(&page, method, METHOD_BYTES); i++, method += METHOD_BYTES) {
+        if (object_word_at(method, METHOD_NAME) == 0) {
+            return 0;
+        }
+        uint64_t word = method_word(method, "run", FLAGS_FAST_WITH_NAMES);
+        if (word != 0) {
+            return word;
+        }
+    }
+    return 0;
+}
+
+static uint64_t find_copy(void)
+{
+    struct object_page page = {0};
+    uint64_t dict = module_dict(&the_cpython, "_contextvars");
+    uint64_t function = dict != 0 ? module_object(&the_cpython, dict, "copy_context") : 0;
+    return object_can_read(&page, function, FUNCTION_BYTES)
+               ? method_word(object_word_at(function, FUNCTION_METHOD), "copy_context", FLAGS_NO_ARGUMENTS)
+               : 0;
+}
+
+/* ---- who queues ---- */
+
+static struct run *run_of(uint64_t frame)
+{
+    return &runs[(frame * UINT64_C(0x9e3779b97f4a7c15) >> 40) % RUNS];
+}
+
+/* By the thread that runs it, on which alone such a frame is met: a word that another thread writes meanwhile is another frame's. */
+static uint64_t running_in(uint64_t frame)
+{
+    const struct run *run = run_of(frame);
+    return __atomic_load_n(&run->frame, __ATOMIC_RELAXED) == frame ? __atomic_load_n(&run->id, __ATOMIC_RELAXED) : 0;
+}
+
+static void set_running(uint64_t frame, uint64_t id)
+{
+    struct run *run = run_of(frame);
+    __atomic_store_n(&run->id, id,
+                     __ATOMIC_RELAXED); /* relaxed: the interpreter's lock; the recorder asks whose it is */
+    __atomic_store_n(&run->frame, frame, __ATOMIC_RELAXED);
+}
+
+static uint64_t tell(struct queuing queuing)
+{
+    static const enum stallbox_work works[] = {
+        [QUEUES_CALLBACK] = STALLBOX_WORK_CALL_SOON,
+        [QUEUES_TIMER] = STALLBOX_WORK_CALL_LATER,
+        [QUEUES_TASK] = STALLBOX_WORK_CREATE_TASK,
+        [QUEUES_CALL] = STALLBOX_WORK_TO_THREAD,
+    };
+    if (queuing.sort == QUEUES_NOTHING || queuing.who == QUEUED_BY_NOBODY) {
+        return 0;
+    }
+    return queuing.who == QUEUED_BY_RUNNING
+               ? stallbox_provider_work_passed_on(works[queuing.sort], running_in(queuing.run))
+               : stallbox_provider_work_queued(works[queuing.sort]);
+}
+
+static void keep(uint64_t context, uint64_t id, uint64_t task)
+{
+    uint64_t former = id != 0 ? context_table_put(context, id, task) : 0;
+    if (former != 0) {
+        stallbox_provider_work_forgotten(former);
+    }
+}
+
+static void *hook_copy(void *module, void *unused)
+{
+    void *context = real_copy(module, unused);
+    if (context != NULL) {
+        keep(address_of(context), tell(queuing_of_copy(&the_cpython, this_thread())), 0);
+    }
+    return context;
+}
+
+/* The context of a task whose first step lies in the loop's queue; 0: it has begun already (an eager one), or does not read as one. */
+READS_OBJECTS static uint64_t waits_in(uint64_t task)
+{
+    const struct asyncio_module *asyncio = asyncio_module_find(&the_cpython, false);
+    if (asyncio == NULL || object_word_at(task, asyncio->layout->task_coroutine) == 0 ||
+        object_word_at(task, asyncio->layout->task_waits_for) != 0) {
+        return 0;
+    }
+    uint64_t context = object_word_at(task, asyncio->layout->task_coroutine + CONTEXT_BEHIND_COROUTINE);
+    return context != 0 && object_word_at(context, OBJECT_TYPE) == context_type ? context : 0;
+}
+
+static int hook_init(void *task, void *arguments, void *names)
+{
+    int result = real_init(task, arguments, names);
+    uint64_t context = result == 0 ? waits_in(address_of(task)) : 0;
+    if (context != 0) {
+        keep(context, tell(queuing_of_task(&the_cpython, this_thread())), address_of(task));
+    }
+    return result;
+}
+
+/* ---- what runs ---- */
+
+/* Of modules that were not imported when the first words were put in. Looked for again when a module came or went. */
+__attribute__((noinline)) static void look_for_more(void)
+{
+    static uint64_t looked_count;
+    uint64_t count = dict_read_count(the_cpython.types.dict, the_cpython.modules);
+    if (count == looked_count) {
+        return;
+    }
+    looked_count = count;
+    uint64_t copy = real_copy == NULL ? find_copy() : 0;
+    if (copy != 0) {
+        put_in(copy, (const void *)hook_copy, &real_copy);
+    }
+    const struct asyncio_module *asyncio = asyncio_module_find(&the_cpython, true);
+    if (real_init == NULL && asyncio != NULL && object_word_at(asyncio->task_type, TYPE_INIT) != 0) {
+        put_in(asyncio->task_type + TYPE_INIT, (const void *)hook_init, &real_init);
+    }
+    has_all = real_copy != NULL && real_init != NULL;
+}
+
+/* Is the callable what a context's item will be run by? Of a task, its step. A callable may be smaller than a step: then the next object's
+ * begin is read, and no task's address is there. */
+READS_OBJECTS static bool is_run_by(uint64_t context, uint64_t callable)
+{
+    struct object_page page = {0};
+    uint64_t task = context_table_task(context);
+    return task == 0 || (object_can_read(&page, callable, STEP_BYTES) && object_word_at(callable, STEP_TASK) == task);
+}
+
+static void *hook_run(void *context, void *const *arguments, ptrdiff_t count, void *names)
+{
+    if (__builtin_expect(!has_all, 0)) {
+        look_for_more();
+    }
+    bool is_queued =
+        count > 0 && context_table_has(address_of(context)) && is_run_by(address_of(context), address_of(arguments[0]));
+    uint64_t id = is_queued ? context_table_take(address_of(context)) : 0;
+    if (id == 0) {
+        return real_run(context, arguments, count, names);
+    }
+    uint64_t frame = queuing_run_frame(&the_cpython, this_thread());
+    stallbox_task_begin(id);
+    set_running(frame, id);
+    void *result = real_run(context, arguments, count, names);
+    if (running_in(frame) == id) {
+        set_running(frame, 0);
+    }
+    stallbox_task_end(id);
+    return result;
+}
+
+static void hook_dealloc(void *context)
+{
+    uint64_t id = context_table_take(address_of(context));
+    if (__builtin_expect(id != 0, 0)) {
+        stallbox_task_cancelled(id);
+    }
+    real_dealloc(context);
+}
+
+void queued_work_begin(void)
+{
+    struct object_page page = {0};
+    context_type = the_cpython.types.context;
+    if (real_run != NULL || !object_can_read(&page, context_type, TYPE_BYTES) || !context_table_prepare()) {
+        return;
+    }
+    uint64_t run = find_run();
+    if (run == 0 || object_word_at(context_type, TYPE_DEALLOC) == 0) {
+        return;
+    }
+    put_in(context_type + TYPE_DEALLOC, (const void *)hook_dealloc, &real_dealloc);
+    put_in(run, (const void *)hook_run, &real_run);
+}
