@@ -6,6 +6,8 @@
  * is there twice: made while the points were out, and made while they were in. Why it matters: a program may hand over a hundred thousand
  * tasks a second; the second group of lines says what that is of 10 us, the time between two of them. */
 #include <glib.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +216,50 @@ static void tell_of_one(void)
     stallbox_task_end(id);
 }
 
+/* To a thread that spins on another processor: nobody is woken, so what is left is the code on both sides, and the lines that go from one to the other. With
+ * `chrt -f 10` it is nearly the same on a busy machine. */
+static _Alignas(128) struct {
+    atomic_uint there; /* 1: a task, 2: the thread is to end */
+    uint64_t id;
+} handed;
+static _Alignas(128) atomic_uint begun;
+
+static void *spin_for_tasks(void *unused)
+{
+    for (unsigned there = 0; there != 2; there = atomic_load(&handed.there)) {
+        if (there == 1) {
+            uint64_t id = handed.id;
+            atomic_store(&handed.there, 0);
+            stallbox_task_begin(id);
+            atomic_fetch_add(&begun, 1);
+            stallbox_task_end(id);
+        }
+    }
+    return unused;
+}
+
+static void hand_over(void)
+{
+    unsigned before = atomic_load(&begun);
+    handed.id = stallbox_task_queued();
+    atomic_store(&handed.there, 1);
+    while (atomic_load(&begun) == before) {
+    }
+}
+
+static double paced_to_who_spins(void)
+{
+    pthread_t thread;
+    atomic_store(&handed.there, 0);
+    if (pthread_create(&thread, NULL, spin_for_tasks, NULL) != 0) {
+        return 0;
+    }
+    double each_ns = paced(hand_over);
+    atomic_store(&handed.there, 2);
+    pthread_join(thread, NULL);
+    return each_ns;
+}
+
 static const struct {
     const char *name;
     void (*one)(void);
@@ -221,6 +267,7 @@ static const struct {
     {"g_idle_add + run", idle_and_run},
     {"g_thread_pool_push + taken by a worker that is awake", push_and_take},
     {"stallbox_task_queued + begin + end", tell_of_one},
+    {"stallbox_task_queued + begun by a thread that spins", hand_over},
 #ifdef HAS_UV
     {"uv_timer_start + run", start_timer_and_run},
     {"uv_async_send + run", send_and_run},
@@ -290,7 +337,7 @@ int main(int count, char **arguments)
                 return 1;
             }
             for (int i = 0; i < KINDS; i++) {
-                double each_ns = paced(tasks[i].one);
+                double each_ns = tasks[i].one == hand_over ? paced_to_who_spins() : paced(tasks[i].one);
                 if (round >= 0) {
                     bench_series_add(is_with ? &hooked[i] : &bare[i], each_ns);
                     bench_series_add(is_with ? &period[i] : &bare_period[i], PAUSE_NS);
