@@ -71,7 +71,7 @@ function(sbx_add_test)
     endif()
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
     set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABEL}")
-    if(STALLBOX_SANITIZE STREQUAL thread) # not what SQLite and others do in memory of their own: a fifth to a half of the CPU time of a server's test
+    if(STALLBOX_SANITIZE STREQUAL thread) # not what SQLite and others do in memory of their own: that took a server's test up to half of its CPU time, most of them some per cent
         set_tests_properties(${arg_NAME} PROPERTIES ENVIRONMENT TSAN_OPTIONS=ignore_noninstrumented_modules=1)
     endif()
 endfunction()

@@ -18,8 +18,9 @@
 #define LAY_LONG_NS UINT64_C(10000000) /* told once an interval, and in bursts: behind a slow task all lie for long */
 
 enum {
-    SHORT_EVERY = 10,                /* intervals: a sample of the tasks that were neither */
-    FOLLOW_SCRIPTS_EVERY_NS = 50000, /* with the frames of a script and what calls them it is more like 2 us */
+    SHORT_EVERY = 10, /* intervals: a sample of the tasks that were neither */
+    FOLLOW_SCRIPTS_EVERY_NS =
+        100000,             /* with the frames of a script it is ten thousand instructions, some 3 us (bench_asyncio) */
     FOLLOW_EVERY_NS = 4000, /* a walk and an entry cost 0.1 to 0.2 us: 3 to 5 % of a thread that does nothing else */
     BURST = 64,
     HOPS_AT_ONCE = 64,
