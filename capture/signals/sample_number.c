@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "process_state.h"
 #include "sample_handler.h"
 #include "signal_stack.h"
 #include "the_capture.h"
@@ -14,6 +15,9 @@
 
 static uint64_t busy_since_ns; /* 0: nobody was setting one when we last looked */
 static uint32_t busy_word;     /* who, then */
+static uint32_t
+    tried_timer; /* number + 1 of the timer of a try; 0: none is out. Deleted by whoever exchanges it for 0 */
+SBX_OF_ONE_PROCESS(tried_timer);
 
 void sbx_sample_number_start(void)
 {
@@ -129,9 +133,22 @@ int sbx_sample_number_choose(void)
     return number;
 }
 
-bool sbx_sample_number_try(int number)
+SBX_HOOK_SAFE void sbx_sample_number_delete_timer(void)
 {
-    return begin(number, SBX_SIGNAL_TRYING);
+    uint32_t timer = sbx_load_relaxed(&tried_timer);              /* relaxed: decided by the exchange */
+    if (timer != 0 && sbx_cas_acq_rel(&tried_timer, &timer, 0) && /* order: acq_rel tried_timer */
+        sbx_load_relaxed(&sbx_asking_is_forbidden) == 0) {
+        sbx_raw_timer_delete(timer - 1);
+    }
+}
+
+bool sbx_sample_number_try(int number, long timer)
+{
+    if (!begin(number, SBX_SIGNAL_TRYING)) {
+        return false;
+    }
+    sbx_store_seq_cst(&tried_timer, timer >= 0 ? (uint32_t)timer + 1 : 0);
+    return true;
 }
 
 bool sbx_sample_number_is_wanted(void)
@@ -142,6 +159,7 @@ bool sbx_sample_number_is_wanted(void)
 
 void sbx_sample_number_end_try(void)
 {
+    sbx_sample_number_delete_timer();
     end(SBX_SIGNAL_TRYING);
 }
 
@@ -158,6 +176,7 @@ SBX_HOOK_SAFE bool sbx_sample_number_begin_set(int number, bool is_kept)
         sbx_store_relaxed(&sbx_the_capture.sample_signal, 0);
         sbx_fence_seq_cst(); /* order: seq_cst sample_signal - Dekker with sample_timer */
         sbx_thread_take_back_all();
+        sbx_sample_number_delete_timer();
     }
     return true;
 }

@@ -39,8 +39,11 @@ int sbx_sample_number_choose(void);
 /* Does the kernel have our handler for it? */
 bool sbx_sample_number_is_ours(int number);
 
-/* Around a time in which the calling thread does not block our signal. False: not now. */
-bool sbx_sample_number_try(int number);
+/* Around a time in which the calling thread does not block our signal. False: not now. `timer` will make the signal meanwhile (its
+ * kernel's number; negative: none will): it is deleted here, or by who has waited for the end in vain, so that no handler of the
+ * program's is called for it. */
+SBX_MUST_CHECK bool sbx_sample_number_try(int number, long timer);
+SBX_HOOK_SAFE void sbx_sample_number_delete_timer(void);
 bool sbx_sample_number_is_wanted(void); /* meanwhile: somebody waits for that to end */
 void sbx_sample_number_end_try(void);
 

@@ -187,13 +187,15 @@ void sbx_sample_show_frame(void)
         return; /* relaxed: hints, both; asked again after the next scan */
     }
     is_checked = false;
-    if (has_tracer(sbx_now_ns()) || !check_number() || !sbx_sample_number_try(number)) {
+    if (has_tracer(sbx_now_ns()) || !check_number() || !sbx_sample_number_try(number, -1)) {
         return;
     }
     uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1);
     sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, (long)(uintptr_t)&blocked, sizeof ours, 0,
                     0);
-    call_our_handler();
+    if (!sbx_sample_number_is_wanted()) { /* else somebody may have waited for us in vain, and it would be his handler */
+        call_our_handler();
+    }
     sbx_raw_set_signals(blocked);
     sbx_sample_number_end_try();
 }
@@ -220,7 +222,7 @@ static enum sbx_signal_place probe(void)
     if (file < 0 || pages == NULL || timer < 0) {
         place = SBX_SIGNAL_PLACE_ANYWHERE;
     }
-    bool is_tried = place == SBX_SIGNAL_PLACE_UNKNOWN && sbx_sample_number_try(number);
+    bool is_tried = place == SBX_SIGNAL_PLACE_UNKNOWN && sbx_sample_number_try(number, timer);
     if (is_tried) {
         sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, (long)(uintptr_t)&blocked, sizeof ours,
                         0, 0);
@@ -242,12 +244,12 @@ static enum sbx_signal_place probe(void)
             place = ++probe_hits >= PROBE_HITS ? SBX_SIGNAL_PLACE_OUTSIDE : SBX_SIGNAL_PLACE_UNKNOWN;
         }
     }
-    if (timer >= 0) {
-        sbx_raw_timer_delete((uint32_t)timer);
-    }
     if (is_tried) {
+        sbx_sample_number_delete_timer();
         sbx_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&blocked, 0, sizeof blocked, 0, 0);
         sbx_sample_number_end_try(); /* a handler of the program's that is set from here on is none that we call */
+    } else if (timer >= 0) {
+        sbx_raw_timer_delete((uint32_t)timer);
     }
     if (pages != NULL) {
         munmap(pages, PROBE_BYTES);

@@ -10,7 +10,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "recording_builder.h"
 #include "sample_handler.h"
@@ -18,6 +20,7 @@
 #include "the_capture.h"
 #include "thread_end.h"
 #include "thread_registry.h"
+#include "thread_timer.h"
 
 static struct sbx_recording_builder *the_builder;
 static uint32_t gate[2] = {1, 1};
@@ -77,7 +80,7 @@ static void test_none_is_taken_while_any_thread_sets_one(void **state)
     assert_true(sbx_sample_number_begin_set(40, false));
     assert_true(sbx_sample_number_begin_set(50, false));
     assert_int_equal(sbx_sample_number_choose(), 0);
-    assert_false(sbx_sample_number_try(SBX_SIGNAL_FIRST));
+    assert_false(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
     sbx_sample_number_end_set(); /* the end of one is not that of the other */
     assert_int_equal(sbx_sample_number_choose(), 0);
     assert_true(has_default_action(SBX_SIGNAL_FIRST));
@@ -144,7 +147,7 @@ static void test_who_sets_a_signal_that_is_tried_out_waits_for_the_end_of_it(voi
     (void)state;
     is_in = is_through = false;
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
-    assert_true(sbx_sample_number_try(SBX_SIGNAL_FIRST));
+    assert_true(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
     assert_int_equal(pthread_create(&setter, NULL, set_it, NULL), 0);
     while (!sbx_sample_number_is_wanted()) {
         pause_ms(1);
@@ -161,9 +164,41 @@ static void test_who_waits_in_vain_goes_on(void **state)
 {
     (void)state;
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
-    assert_true(sbx_sample_number_try(SBX_SIGNAL_FIRST));
+    assert_true(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
     set_it(NULL); /* nobody ends it meanwhile */
     assert_int_equal(sbx_the_capture.sample_signal, 0);
+    sbx_sample_number_end_try();
+    assert_int_equal(sbx_the_capture.signal_changes, 0);
+}
+
+static atomic_int handled;
+
+static void on_signal_of_the_program(int number)
+{
+    (void)number;
+    handled++;
+}
+
+/* The thread that tries it out gets no processor: its timer fires when the program's handler is there already. */
+static void test_who_waits_in_vain_is_not_called_for_what_was_tried_out(void **state)
+{
+    sigset_t ours, before;
+    (void)state;
+    handled = 0;
+    sigemptyset(&ours);
+    sigaddset(&ours, SBX_SIGNAL_FIRST);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &ours, &before), 0); /* as if it did not run */
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+    long timer = sbx_raw_thread_timer((uint32_t)syscall(SYS_gettid), CLOCK_MONOTONIC, SBX_SIGNAL_FIRST,
+                                      sbx_sample_value(SBX_SAMPLE_PROBE, 0));
+    assert_true(timer >= 0 && sbx_sample_number_try(SBX_SIGNAL_FIRST, timer));
+    assert_int_equal(sbx_raw_timer_arm((uint32_t)timer, INT64_C(800000000)), 0);
+    set_it(NULL);
+    signal(SBX_SIGNAL_FIRST, on_signal_of_the_program);
+    pause_ms(1000);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+    assert_int_equal(handled, 0);
+    assert_int_not_equal(sbx_raw_timer_arm((uint32_t)timer, 1), 0); /* there is none any more */
     sbx_sample_number_end_try();
     assert_int_equal(sbx_the_capture.signal_changes, 0);
 }
@@ -179,6 +214,7 @@ int main(void)
         CASE(test_who_never_comes_back_from_setting_one_is_forgotten),
         CASE(test_who_sets_a_signal_that_is_tried_out_waits_for_the_end_of_it),
         CASE(test_who_waits_in_vain_goes_on),
+        CASE(test_who_waits_in_vain_is_not_called_for_what_was_tried_out),
     };
     return cmocka_run_group_tests(tests, attach, detach);
 }
