@@ -174,7 +174,8 @@ async def main():
     threads()
     forked()
     await tasks()
-    if len(sys.argv) > 1:  # under a recorder: it is there
+    if len(sys.argv) > 1:  # under a recorder: it is there. Of a kind there is one snapshot a second
+        await asyncio.sleep(1.2)
         ask_last(asyncio.get_running_loop())
         await asyncio.sleep(0)
         await asyncio.sleep(0.1)

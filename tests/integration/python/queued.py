@@ -188,7 +188,7 @@ async def main():
         ask(loop)
         while not done.is_set():
             await asyncio.sleep(0.05)
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(1)  # of a kind there is one snapshot a second
 
 
 kept = []
