@@ -21,26 +21,22 @@ static void *load(void)
     return module;
 }
 
-static void test_a_point_is_imported_when_a_module_calls_its_function(void **state)
+/* Where closing a module unloads it: musl's dlclose() does not. */
+static void test_a_point_or_a_name_is_imported_as_long_as_a_module_that_calls_it_is_loaded(void **state)
 {
     (void)state;
     assert_int_equal(poll(NULL, 0, 0), 0); /* the call of the searching module */
     assert_false(sbx_imports_any(SBX_POINT_BIT(SBX_GROUP_POLL), ""));
+    assert_false(sbx_imports_any(0, "no_such_function\0getppid\0"));
     void *module = load();
     assert_true(sbx_imports_any(SBX_POINT_BIT(SBX_GROUP_POLL), ""));
     assert_false(sbx_imports_any(SBX_POINT_BIT(SBX_GROUP_SLEEP) | SBX_POINT_BIT(SBX_GROUP_PROCESS), ""));
-    assert_int_equal(dlclose(module), 0);
-    assert_false(sbx_imports_any(SBX_POINT_BIT(SBX_GROUP_POLL), ""));
-}
-
-static void test_a_name_is_imported_when_a_module_calls_that_function(void **state)
-{
-    (void)state;
-    assert_false(sbx_imports_any(0, "no_such_function\0getppid\0"));
-    void *module = load();
     assert_true(sbx_imports_any(0, "no_such_function\0getppid\0"));
     assert_false(sbx_imports_any(0, "no_such_function\0"));
     assert_int_equal(dlclose(module), 0);
+#ifdef __GLIBC__
+    assert_false(sbx_imports_any(SBX_POINT_BIT(SBX_GROUP_POLL), "getppid\0"));
+#endif
 }
 
 static void test_what_the_c_library_itself_calls_does_not_count(void **state)
@@ -52,8 +48,7 @@ static void test_what_the_c_library_itself_calls_does_not_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_point_is_imported_when_a_module_calls_its_function),
-        cmocka_unit_test(test_a_name_is_imported_when_a_module_calls_that_function),
+        cmocka_unit_test(test_a_point_or_a_name_is_imported_as_long_as_a_module_that_calls_it_is_loaded),
         cmocka_unit_test(test_what_the_c_library_itself_calls_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
