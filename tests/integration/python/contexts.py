@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 import functools
 import gc
+import importlib
 import inspect
 import os
 import sys
@@ -108,6 +109,22 @@ def forked():
     told("forked", os.waitpid(child, 0)[1])
 
 
+def interpreters():
+    others = importlib.import_module("_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters")
+    code = '''
+import contextvars
+other = contextvars.ContextVar("other", default=0)
+for i in range(500):
+    context = contextvars.copy_context()
+    context.run(other.set, i)
+    assert context[other] == i and other.get() == 0
+'''
+    for _ in range(5):
+        interpreter = others.create()
+        told("interpreter", others.run_string(interpreter, code))
+        others.destroy(interpreter)
+
+
 class Task(asyncio.Task):
     pass
 
@@ -173,6 +190,7 @@ async def main():
     lives()
     threads()
     forked()
+    interpreters()
     await tasks()
     if len(sys.argv) > 1:  # under a recorder: it is there. Of a kind there is one snapshot a second
         await asyncio.sleep(1.2)

@@ -21,7 +21,6 @@ static void *load(void)
     return module;
 }
 
-/* Where closing a module unloads it: musl's dlclose() does not. */
 static void test_a_point_or_a_name_is_imported_as_long_as_a_module_that_calls_it_is_loaded(void **state)
 {
     (void)state;
@@ -34,7 +33,7 @@ static void test_a_point_or_a_name_is_imported_as_long_as_a_module_that_calls_it
     assert_true(sbx_imports_any(0, "no_such_function\0getppid\0"));
     assert_false(sbx_imports_any(0, "no_such_function\0"));
     assert_int_equal(dlclose(module), 0);
-#ifdef __GLIBC__
+#ifdef __GLIBC__ /* musl's dlclose() does not unload a module */
     assert_false(sbx_imports_any(SBX_POINT_BIT(SBX_GROUP_POLL), "getppid\0"));
 #endif
 }
