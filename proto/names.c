@@ -506,6 +506,7 @@ const char *sbx_op_name(uint32_t op)
         [SBX_OP_CALL_LATER] = "call_later",
         [SBX_OP_CREATE_TASK] = "create_task",
         [SBX_OP_TO_THREAD] = "to_thread",
+        [SBX_OP_SUBMIT] = "submit",
     };
     return name_at(table, ENTRIES(table), op);
 }

@@ -267,6 +267,7 @@ enum sbx_op {
     SBX_OP_IO_URING_WAIT = 216,
     /* work of asyncio's loops */
     SBX_OP_CALL_SOON = 217, SBX_OP_CALL_LATER = 218, SBX_OP_CREATE_TASK = 219, SBX_OP_TO_THREAD = 220,
+    SBX_OP_SUBMIT = 221, /* and of a pool of Python's threads */
     SBX_OP_MAX = 224,
     SBX_SCENES = 256 /* of an application, 1 to 255 (Trigger.scene) */
 };

@@ -155,18 +155,19 @@ int stallbox_provider_can_read(const void *at, size_t bytes)
 static uint8_t op_of(enum stallbox_work work)
 {
     static const uint8_t ops[] = {
-        [STALLBOX_WORK_CALL_SOON] = SBX_OP_CALL_SOON,
-        [STALLBOX_WORK_CALL_LATER] = SBX_OP_CALL_LATER,
-        [STALLBOX_WORK_CREATE_TASK] = SBX_OP_CREATE_TASK,
-        [STALLBOX_WORK_TO_THREAD] = SBX_OP_TO_THREAD,
+        [STALLBOX_WORK_CALL_SOON] = SBX_OP_CALL_SOON,     [STALLBOX_WORK_CALL_LATER] = SBX_OP_CALL_LATER,
+        [STALLBOX_WORK_CREATE_TASK] = SBX_OP_CREATE_TASK, [STALLBOX_WORK_TO_THREAD] = SBX_OP_TO_THREAD,
+        [STALLBOX_WORK_SUBMIT] = SBX_OP_SUBMIT,
     };
     return (uint32_t)work < sizeof ops ? ops[work] : SBX_OP_NONE;
 }
 
-uint64_t stallbox_provider_work_queued(enum stallbox_work work)
+uint64_t stallbox_provider_work_queued(enum stallbox_work work, const void *queue)
 {
     uint8_t op = op_of(work);
-    return op != SBX_OP_NONE && sbx_capture_is_open() ? sbx_task_queued(SBX_GROUP_ASYNCIO, op, 0, 0, 0) : 0;
+    return op != SBX_OP_NONE && sbx_capture_is_open()
+               ? sbx_task_queued(SBX_GROUP_ASYNCIO, op, (uint64_t)(uintptr_t)queue, 0, 0)
+               : 0;
 }
 
 uint64_t stallbox_provider_work_passed_on(enum stallbox_work work, uint64_t id)
@@ -180,6 +181,11 @@ void stallbox_provider_work_forgotten(uint64_t id)
     if (id != 0) {
         sbx_task_forget(id);
     }
+}
+
+void stallbox_provider_work_taken_out(const void *queue)
+{
+    sbx_task_begin_uncounted((uint64_t)(uintptr_t)queue);
 }
 
 static uint64_t add_bytes(uint64_t hash, const char *bytes, size_t count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attach.c - from "there is a Python in this process" to a provider that tells its frames.
  *
- * Nothing of the interpreter is changed but four words that lead to functions (queued_work.h). Once, one call is left for it to make between two instructions of its main thread
+ * Nothing of the interpreter is changed but four words that lead to functions (queued_work.h), and three where there is a pool of threads (executor_queue.h). Once, one call is left for it to make between two instructions of its main thread
  * (Py_AddPendingCall), where it compares what we read with what it tells itself: only then are frames told. */
 #include <dlfcn.h>
 #include <link.h>

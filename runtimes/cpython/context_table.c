@@ -33,6 +33,11 @@ bool context_table_prepare(void)
     return true;
 }
 
+bool context_table_is_prepared(void)
+{
+    return places != NULL;
+}
+
 /* Objects lie at multiples of 16: multiplied by the golden ratio they spread (Knuth, TAOCP vol. 3, 6.4). */
 static struct place *place_of(uint64_t context)
 {
@@ -45,15 +50,15 @@ bool context_table_has(uint64_t context)
     return __atomic_load_n(&place_of(context)->context, __ATOMIC_RELAXED) == context;
 }
 
-uint64_t context_table_put(uint64_t context, uint64_t id, uint64_t task)
+struct context_item context_table_put(uint64_t context, uint64_t id, uint64_t task)
 {
     struct place *place = place_of(context);
     /* order: acquire place.context - what was stored before is read below */
     uint64_t former_context = __atomic_exchange_n(&place->context, BUSY, __ATOMIC_ACQUIRE);
     if (former_context == BUSY) {
-        return id; /* CT3 */
+        return (struct context_item){context, id}; /* CT3 */
     }
-    uint64_t former = former_context != 0 ? place->id : 0;
+    struct context_item former = {former_context, former_context != 0 ? place->id : 0};
     place->id = id;
     __atomic_store_n(&place->task, task, __ATOMIC_RELAXED); /* relaxed: released with the context */
     /* order: release place.context - whoever finds it finds its item */

@@ -3,6 +3,7 @@
 #include "code_lines.h"
 #include "code_table.h"
 #include "cpython.h"
+#include "executor_queue.h"
 #include "frame_chain.h"
 #include "interpreter_lock.h"
 
@@ -27,6 +28,7 @@ __attribute__((noinline)) static uint64_t make_id(const struct cpython_layout *l
     }
     name[name_bytes] = '\0';
     file_bytes = source_path_tidy(file, file_bytes);
+    executor_queue_meets(file, file_bytes);
     size_t prefix = search_path_cut(&the_cpython.search_path, file, file_bytes);
     uint32_t line = object_half_at(code, layout->code_first_line);
     uint64_t id = stallbox_function_id(file + prefix, file_bytes - prefix, line, name);
@@ -112,6 +114,9 @@ size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted
         }
         cpython_tell_frame(&frame, &functions[count - first], &lines[count - first]);
         lines[count - first] |= frame.is_border ? STALLBOX_PROVIDER_BORDER : 0;
+    }
+    if (interrupted == NULL) {
+        executor_queue_look((uint64_t)(uintptr_t)thread);
     }
     return count;
 }

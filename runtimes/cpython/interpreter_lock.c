@@ -36,10 +36,15 @@ void interpreter_lock_find(const struct cpython *cpython, uint64_t thread)
     }
 }
 
-bool interpreter_lock_collects(const struct cpython_layout *layout, uint64_t thread)
+bool interpreter_lock_is_held_by(uint64_t thread)
 {
     uint64_t known = __atomic_load_n(&lock, __ATOMIC_ACQUIRE);
-    if (known == 0 || object_word_at(known, LOCK_LAST_HOLDER) != thread || object_half_at(known, LOCK_IS_TAKEN) != 1) {
+    return known != 0 && object_word_at(known, LOCK_LAST_HOLDER) == thread && object_half_at(known, LOCK_IS_TAKEN) == 1;
+}
+
+bool interpreter_lock_collects(const struct cpython_layout *layout, uint64_t thread)
+{
+    if (!interpreter_lock_is_held_by(thread)) {
         return false;
     }
     uint64_t interpreter = object_word_at(thread, layout->thread_interpreter); /* it lives as long as the thread */

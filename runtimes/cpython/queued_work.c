@@ -12,25 +12,16 @@
 #include "context_table.h"
 #include "cpython.h"
 #include "dict_read.h"
+#include "executor_queue.h"
+#include "method_word.h"
 #include "module_read.h"
 #include "object_read.h"
 #include "queuing_frames.h"
 
-/* Offsets of the stable part of types and functions, alike in all versions. */
 enum {
-    TYPE_DEALLOC = 48,
-    TYPE_METHODS = 232,
+    TYPE_DEALLOC = 48, /* alike in all versions, as is the next */
     TYPE_INIT = 296,
     TYPE_BYTES = 304,
-    METHOD_NAME = 0, /* of PyMethodDef */
-    METHOD_FUNCTION = 8,
-    METHOD_FLAGS = 16,
-    METHOD_BYTES = 32,
-    METHODS_MOST = 16,
-    FUNCTION_METHOD = 16, /* of a built-in function: its PyMethodDef */
-    FUNCTION_BYTES = 24,
-    FLAGS_NO_ARGUMENTS = 0x4,
-    FLAGS_FAST_WITH_NAMES = 0x82,
     CONTEXT_BEHIND_COROUTINE = 16, /* of a task: coroutine, name, context */
     STEP_TASK = 16,                /* of what is called for a task's first step: the task */
     STEP_BYTES = 24,
@@ -61,58 +52,11 @@ static uint64_t this_thread(void)
     return address_of(the_cpython.calls.PyGILState_GetThisThreadState());
 }
 
-/* ---- the words ---- */
-
-/* Static and not const, or on the heap: the interpreter writes beside it. Other threads call by it meanwhile. `ours` a function, `real_out` a
- * pointer to one. */
-static void put_in(uint64_t at, const void *ours, void *real_out)
-{
-    uint64_t *word = (uint64_t *)(uintptr_t)at; /* NOLINT(performance-no-int-to-ptr): that is what it is */
-    uint64_t former = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-    memcpy(real_out, &former, sizeof former);
-    /* order: release type.word - who calls by it finds what to call then */
-    __atomic_store_n(word, address_of(ours), __ATOMIC_RELEASE);
-}
-
-/* Where the method of that name has its function, if it is called as we call it; 0: it is not. */
-static uint64_t method_word(uint64_t method, const char *name, uint32_t flags)
-{
-    struct object_page page = {0}, name_page = {0};
-    if (!object_can_read(&page, method, METHOD_BYTES)) {
-        return 0;
-    }
-    uint64_t text = object_word_at(method, METHOD_NAME), first = text & ~UINT64_C(7);
-    if (!object_can_read(&name_page, first, strlen(name) + 1 + (text & 7)) ||
-        strcmp((const char *)(uintptr_t)text, name) != 0) {
-        return 0;
-    }
-    return object_half_at(method, METHOD_FLAGS) == flags ? method + METHOD_FUNCTION : 0;
-}
-
-static uint64_t find_run(void)
-{
-    struct object_page page = {0};
-    uint64_t method = object_word_at(context_type, TYPE_METHODS);
-    for (int i = 0; i < METHODS_MOST && object_can_read(&page, method, METHOD_BYTES); i++, method += METHOD_BYTES) {
-        if (object_word_at(method, METHOD_NAME) == 0) {
-            return 0;
-        }
-        uint64_t word = method_word(method, "run", FLAGS_FAST_WITH_NAMES);
-        if (word != 0) {
-            return word;
-        }
-    }
-    return 0;
-}
-
 static uint64_t find_copy(void)
 {
-    struct object_page page = {0};
     uint64_t dict = module_dict(&the_cpython, "_contextvars");
     uint64_t function = dict != 0 ? module_object(&the_cpython, dict, "copy_context") : 0;
-    return object_can_read(&page, function, FUNCTION_BYTES)
-               ? method_word(object_word_at(function, FUNCTION_METHOD), "copy_context", FLAGS_NO_ARGUMENTS)
-               : 0;
+    return method_word_of_function(function, "copy_context", METHOD_NO_ARGUMENTS);
 }
 
 /* ---- who queues ---- */
@@ -137,27 +81,33 @@ static void set_running(uint64_t frame, uint64_t id)
     __atomic_store_n(&run->frame, frame, __ATOMIC_RELAXED);
 }
 
-static uint64_t tell(struct queuing queuing)
+uint64_t queued_work_tell(struct queuing queuing, const void *queue)
 {
     static const enum stallbox_work works[] = {
-        [QUEUES_CALLBACK] = STALLBOX_WORK_CALL_SOON,
-        [QUEUES_TIMER] = STALLBOX_WORK_CALL_LATER,
-        [QUEUES_TASK] = STALLBOX_WORK_CREATE_TASK,
-        [QUEUES_CALL] = STALLBOX_WORK_TO_THREAD,
+        [QUEUES_CALLBACK] = STALLBOX_WORK_CALL_SOON, [QUEUES_TIMER] = STALLBOX_WORK_CALL_LATER,
+        [QUEUES_TASK] = STALLBOX_WORK_CREATE_TASK,   [QUEUES_CALL] = STALLBOX_WORK_TO_THREAD,
+        [QUEUES_ITEM] = STALLBOX_WORK_SUBMIT,
     };
     if (queuing.sort == QUEUES_NOTHING || queuing.who == QUEUED_BY_NOBODY) {
         return 0;
     }
     return queuing.who == QUEUED_BY_RUNNING
                ? stallbox_provider_work_passed_on(works[queuing.sort], running_in(queuing.run))
-               : stallbox_provider_work_queued(works[queuing.sort]);
+               : stallbox_provider_work_queued(works[queuing.sort], queue);
+}
+
+void queued_work_forget(struct context_item item)
+{
+    if (item.id != 0) {
+        stallbox_provider_work_forgotten(item.id);
+        executor_queue_forgets(item.context);
+    }
 }
 
 static void keep(uint64_t context, uint64_t id, uint64_t task)
 {
-    uint64_t former = id != 0 ? context_table_put(context, id, task) : 0;
-    if (former != 0) {
-        stallbox_provider_work_forgotten(former);
+    if (id != 0) {
+        queued_work_forget(context_table_put(context, id, task));
     }
 }
 
@@ -165,7 +115,7 @@ static void *hook_copy(void *module, void *unused)
 {
     void *context = real_copy(module, unused);
     if (context != NULL) {
-        keep(address_of(context), tell(queuing_of_copy(&the_cpython, this_thread())), 0);
+        keep(address_of(context), queued_work_tell(queuing_of_copy(&the_cpython, this_thread()), NULL), 0);
     }
     return context;
 }
@@ -187,7 +137,7 @@ static int hook_init(void *task, void *arguments, void *names)
     int result = real_init(task, arguments, names);
     uint64_t context = result == 0 ? waits_in(address_of(task)) : 0;
     if (context != 0) {
-        keep(context, tell(queuing_of_task(&the_cpython, this_thread())), address_of(task));
+        keep(context, queued_work_tell(queuing_of_task(&the_cpython, this_thread()), NULL), address_of(task));
     }
     return result;
 }
@@ -205,11 +155,11 @@ __attribute__((noinline)) static void look_for_more(void)
     looked_count = count;
     uint64_t copy = real_copy == NULL ? find_copy() : 0;
     if (copy != 0) {
-        put_in(copy, (const void *)hook_copy, &real_copy);
+        method_word_lead_to(copy, (const void *)hook_copy, &real_copy);
     }
     const struct asyncio_module *asyncio = asyncio_module_find(&the_cpython, true);
     if (real_init == NULL && asyncio != NULL && object_word_at(asyncio->task_type, TYPE_INIT) != 0) {
-        put_in(asyncio->task_type + TYPE_INIT, (const void *)hook_init, &real_init);
+        method_word_lead_to(asyncio->task_type + TYPE_INIT, (const void *)hook_init, &real_init);
     }
     has_all = real_copy != NULL && real_init != NULL;
 }
@@ -261,10 +211,10 @@ void queued_work_begin(void)
     if (real_run != NULL || !object_can_read(&page, context_type, TYPE_BYTES) || !context_table_prepare()) {
         return;
     }
-    uint64_t run = find_run();
+    uint64_t run = method_word_of_type(context_type, "run", METHOD_FAST_WITH_NAMES).at;
     if (run == 0 || object_word_at(context_type, TYPE_DEALLOC) == 0) {
         return;
     }
-    put_in(context_type + TYPE_DEALLOC, (const void *)hook_dealloc, &real_dealloc);
-    put_in(run, (const void *)hook_run, &real_run);
+    method_word_lead_to(context_type + TYPE_DEALLOC, (const void *)hook_dealloc, &real_dealloc);
+    method_word_lead_to(run, (const void *)hook_run, &real_run);
 }

@@ -14,8 +14,19 @@
 #ifndef QUEUED_WORK_H
 #define QUEUED_WORK_H
 
+#include <stdint.h>
+
+#include "context_table.h"
+#include "queuing_frames.h"
+
 /* Once, between two instructions of the interpreter, when its frames read as they should (attach.c). The words of modules that are not
  * imported yet follow when the first context is run. */
 void queued_work_begin(void);
+
+/* Of what the frames say is put into `queue` (NULL: none that is counted): its id; 0: it is not followed. */
+uint64_t queued_work_tell(struct queuing queuing, const void *queue);
+
+/* What had a place in the table and has it no longer (id 0: nothing). */
+void queued_work_forget(struct context_item item);
 
 #endif

@@ -18,7 +18,7 @@ enum {
 
 /* ---- functions ---- */
 
-/* Where the standard library lies, with a slash at its end: learned of the first file of asyncio. */
+/* Where the standard library lies, with a slash at its end: learned of the first file of asyncio, or of a pool. */
 static char library[CODE_FILE_MAX];
 static size_t library_bytes;
 
@@ -69,6 +69,8 @@ enum queuing_part queuing_part_of(const char *file, size_t file_bytes, const cha
         {"/asyncio/base_events.py", "create_task", PART_LIBRARY},
         {"/asyncio/threads.py", "to_thread", PART_TO_THREAD},
         {"/asyncio/tasks.py", "sleep", PART_SLEEP},
+        {"/concurrent/futures/thread.py", "submit", PART_SUBMIT},
+        {"/concurrent/futures/thread.py", "_worker", PART_WORKER},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!ends_with(file, file_bytes, parts[i].file)) {
@@ -189,6 +191,8 @@ static enum queuing_who who_from(struct frames *frames)
         case PART_INIT:
         case PART_CALL_SOON:
         case PART_TO_THREAD:
+        case PART_SUBMIT:
+        case PART_WORKER:
             break;
         default:
             return QUEUED_BY_FRAMES;
@@ -222,6 +226,34 @@ READS_OBJECTS uint64_t queuing_run_frame(const struct cpython *cpython, uint64_t
     struct frames frames = frames_of(cpython, thread);
     (void)next_part(&frames);
     return frames.last;
+}
+
+/* A call of to_thread() is told where its context is copied. */
+static bool is_from_thread_call(struct frames frames)
+{
+    enum queuing_part part;
+    do {
+        part = next_part(&frames);
+    } while (part == PART_LIBRARY);
+    return part == PART_TO_THREAD;
+}
+
+struct queuing queuing_of_item(const struct cpython *cpython, uint64_t thread)
+{
+    struct frames frames = frames_of(cpython, thread);
+    struct queuing queuing = {QUEUES_NOTHING, QUEUED_BY_NOBODY, 0};
+    if (next_part(&frames) == PART_SUBMIT && !is_from_thread_call(frames)) {
+        queuing.sort = QUEUES_ITEM;
+        queuing.who = who_from(&frames);
+        queuing.run = frames.last;
+    }
+    return queuing;
+}
+
+uint64_t queuing_worker_frame(const struct cpython *cpython, uint64_t thread)
+{
+    struct frames frames = frames_of(cpython, thread);
+    return next_part(&frames) == PART_WORKER ? frames.last : 0;
 }
 
 struct queuing queuing_of_task(const struct cpython *cpython, uint64_t thread)

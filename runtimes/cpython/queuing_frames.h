@@ -2,7 +2,7 @@
 /* queuing_frames.h - what the calling thread's frames say of a context or a task that was just made: is something queued, and by whom?
  *
  * asyncio's own functions copy contexts: Handle.__init__ for what call_soon() or call_at() queues, but also for a descriptor's callbacks, which nobody
- * queues; to_thread() for what a thread will run. And what is queued may be queued by the program or by the library for itself.
+ * queues; to_thread() for what a thread will run. A pool's threads take what submit() put into their queue. And what is queued may be queued by the program or by the library for itself.
  * Frames are known by file and name, once for each code object. */
 #ifndef QUEUING_FRAMES_H
 #define QUEUING_FRAMES_H
@@ -17,6 +17,7 @@ enum queuing_sort {
     QUEUES_TIMER,
     QUEUES_TASK,
     QUEUES_CALL, /* of a thread */
+    QUEUES_ITEM, /* of a pool of threads */
 };
 
 enum queuing_who {
@@ -36,8 +37,14 @@ struct queuing {
 struct queuing queuing_of_copy(const struct cpython *cpython, uint64_t thread);
 struct queuing queuing_of_task(const struct cpython *cpython, uint64_t thread);
 
+/* Of something that is put into a queue: is it an item of a ThreadPoolExecutor? A call of to_thread() is none, because it is told already. */
+struct queuing queuing_of_item(const struct cpython *cpython, uint64_t thread);
+
 /* In a call of Context.run: the frame that made it. */
 uint64_t queuing_run_frame(const struct cpython *cpython, uint64_t thread);
+
+/* In a call that takes something out of a queue: the frame that made it, if that is what runs a pool's items; 0: it is another. */
+uint64_t queuing_worker_frame(const struct cpython *cpython, uint64_t thread);
 
 /* What a function is to these questions, by its file and its name (qualified, or bare). Pure, for the tests. */
 enum queuing_part {
@@ -46,6 +53,8 @@ enum queuing_part {
     PART_INIT,      /* of a handle or a timer */
     PART_CALL_SOON, /* what queues a callback */
     PART_TO_THREAD,
+    PART_SUBMIT,  /* what puts an item into a pool's queue */
+    PART_WORKER,  /* what takes it out, and runs it */
     PART_SLEEP,   /* its timer wakes who sleeps, and no more */
     PART_RUN,     /* what calls a handle's callback: all frames outside of it are the loop's */
     PART_TOO_FAR, /* no function's */

@@ -175,6 +175,7 @@ const struct sbx_location *sbx_blame_task_submitter(const struct sbx_report *rep
     case SBX_OP_CALL_LATER:
     case SBX_OP_CREATE_TASK:
     case SBX_OP_TO_THREAD:
+    case SBX_OP_SUBMIT:
         found = logical_submitter(report, task->stack);
         break;
     default:

@@ -424,16 +424,19 @@ enum stallbox_work {
     STALLBOX_WORK_CALL_SOON = 1,   /* a callback, as soon as the loop comes to it */
     STALLBOX_WORK_CALL_LATER = 2,  /* a callback, when its time has come */
     STALLBOX_WORK_CREATE_TASK = 3, /* a coroutine, to be begun as a task of its own */
-    STALLBOX_WORK_TO_THREAD = 4    /* a call, by a thread of a pool */
+    STALLBOX_WORK_TO_THREAD = 4,   /* a call, by a thread of a pool, awaited in the loop */
+    STALLBOX_WORK_SUBMIT = 5       /* a call, by a thread of a pool (concurrent.futures) */
 };
 
-/* For providers whose runtime has a queue of its own: the calling thread puts work into it now, and its stack says who does. Returns the id of a task, for
+/* For providers whose runtime has a queue of its own: the calling thread puts work into it now, and its stack says who does. `queue`: whose address is the queue's
+ * name, in which what lies there is counted; NULL: in none. Returns the id of a task, for
  * stallbox_task_begin(), _end() and _cancelled(); 0: it is not followed. The other one for work that the runtime queues on behalf of whoever queued
  * the task `id`, which the calling thread runs: it was he who queued it, at that time; 0 where it runs no such task. stallbox_provider_work_forgotten(): nobody will
- * tell of it again. Any thread; not in a signal handler. */
-STALLBOX_EXPORT uint64_t stallbox_provider_work_queued(enum stallbox_work work);
+ * tell of it again. It is counted where it lies; stallbox_provider_work_taken_out(): such a one was taken out of its queue, to be run. Any thread; not in a signal handler. */
+STALLBOX_EXPORT uint64_t stallbox_provider_work_queued(enum stallbox_work work, const void *queue);
 STALLBOX_EXPORT uint64_t stallbox_provider_work_passed_on(enum stallbox_work work, uint64_t id);
 STALLBOX_EXPORT void stallbox_provider_work_forgotten(uint64_t id);
+STALLBOX_EXPORT void stallbox_provider_work_taken_out(const void *queue);
 
 /* The id of a function by its place in the source: FNV-1a, 64 bits, of the bytes "SOURCE:LINE", and ":NAME" when `name` is
  * not NULL (runtimes whose functions share lines). `line` in decimal. So ids can be made from the sources alone, on another

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# contexts.py - what a program can see of contexts, callbacks and tasks: the same with and without a recorder (contexts_test.sh).
+# contexts.py - what a program can see of contexts, callbacks and tasks: the same with and without a recorder (same_test.sh).
 import asyncio
 import contextvars
 import functools

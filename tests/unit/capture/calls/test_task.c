@@ -513,7 +513,7 @@ static uint64_t asked, passed_on, passed_on_elsewhere, passed_on_twice;
 
 static __attribute__((noinline, aligned(512))) void ask_from_here(void)
 {
-    asked = stallbox_provider_work_queued(STALLBOX_WORK_CALL_SOON);
+    asked = stallbox_provider_work_queued(STALLBOX_WORK_CALL_SOON, NULL);
     KEEP_FRAME();
 }
 
@@ -541,7 +541,7 @@ static void child_passes_work_on(void)
     pthread_join(thread, NULL);
     child_expect(passed_on != 0 && passed_on != asked, "it has an id of its own");
     child_expect(passed_on_elsewhere == 0 && passed_on_twice == 0, "by who runs the first alone");
-    child_expect(stallbox_provider_work_queued((enum stallbox_work)0) == 0, "of a sort that is known");
+    child_expect(stallbox_provider_work_queued((enum stallbox_work)0, NULL) == 0, "of a sort that is known");
 }
 
 static void test_work_that_is_passed_on_is_told_with_who_queued_what_passed_it_on(void **state)

@@ -27,7 +27,7 @@ static int prepare(void **state)
 static void test_what_is_put_in_is_taken_out_once(void **state)
 {
     (void)state;
-    assert_int_equal(context_table_put(OBJECT, 7, TASK), 0);
+    assert_int_equal(context_table_put(OBJECT, 7, TASK).id, 0);
     assert_true(context_table_has(OBJECT));
     assert_int_equal(context_table_task(OBJECT), TASK);
     assert_int_equal(context_table_take(OTHER), 0);
@@ -39,8 +39,8 @@ static void test_what_is_put_in_is_taken_out_once(void **state)
 static void test_a_newer_item_of_a_context_replaces_the_former(void **state)
 {
     (void)state;
-    assert_int_equal(context_table_put(OBJECT, 7, TASK), 0);
-    assert_int_equal(context_table_put(OBJECT, 8, TASK + 16), 7);
+    assert_int_equal(context_table_put(OBJECT, 7, TASK).id, 0);
+    assert_int_equal(context_table_put(OBJECT, 8, TASK + 16).id, 7);
     assert_int_equal(context_table_task(OBJECT), TASK + 16);
     assert_int_equal(context_table_take(OBJECT), 8);
 }
@@ -53,7 +53,7 @@ static void test_what_finds_no_place_of_its_own_replaces_what_was_there(void **s
     };
     uint64_t replaced = 0, found = 0;
     for (uint64_t i = 0; i < MANY; i++) {
-        uint64_t former = context_table_put(OBJECT + 64 * i, i + 1, 0);
+        uint64_t former = context_table_put(OBJECT + 64 * i, i + 1, 0).id;
         assert_true(former <= i); /* never an item that was not put in before */
         replaced += former != 0;
     }
@@ -70,7 +70,7 @@ static void test_a_forked_child_knows_nothing_of_its_parents(void **state)
 {
     (void)state;
     int status;
-    assert_int_equal(context_table_put(OBJECT, 7, 0), 0);
+    assert_int_equal(context_table_put(OBJECT, 7, 0).id, 0);
     pid_t child = fork();
     if (child == 0) {
         _exit(context_table_has(OBJECT) ? 1 : 0);

@@ -33,6 +33,16 @@ static void test_functions_of_asyncio_are_known_by_their_qualified_and_by_their_
     assert_int_equal(part("/usr/lib/python3.11/asyncio/tasks.py", "sleep"), PART_SLEEP);
 }
 
+static void test_functions_of_a_pool_of_threads_are_known(void **state)
+{
+    (void)state;
+    assert_int_equal(part("/usr/lib/python3.11/concurrent/futures/thread.py", "ThreadPoolExecutor.submit"),
+                     PART_SUBMIT);
+    assert_int_equal(part("/usr/lib/python3.11/concurrent/futures/thread.py", "_worker"), PART_WORKER);
+    assert_int_equal(part("/usr/lib/python3.11/concurrent/futures/thread.py", "_WorkItem.run"), PART_LIBRARY);
+    assert_int_equal(part("/srv/shop/concurrent/futures/thread.py", "ThreadPoolExecutor.submit"), PART_PROGRAM);
+}
+
 static void test_a_name_that_ends_alike_is_another(void **state)
 {
     (void)state;
@@ -44,7 +54,7 @@ static void test_a_name_that_ends_alike_is_another(void **state)
 static void test_the_standard_library_is_not_the_program(void **state)
 {
     (void)state;
-    assert_int_equal(part("/usr/lib/python3.11/concurrent/futures/thread.py", "_worker"), PART_LIBRARY);
+    assert_int_equal(part("/usr/lib/python3.11/concurrent/futures/process.py", "submit"), PART_LIBRARY);
     assert_int_equal(part("<frozen runpy>", "_run_code"), PART_LIBRARY);
 }
 
@@ -63,6 +73,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_functions_of_asyncio_are_known_by_their_qualified_and_by_their_bare_name),
+        cmocka_unit_test(test_functions_of_a_pool_of_threads_are_known),
         cmocka_unit_test(test_a_name_that_ends_alike_is_another),
         cmocka_unit_test(test_the_standard_library_is_not_the_program),
         cmocka_unit_test(test_what_is_installed_beside_the_standard_library_is_the_program),
