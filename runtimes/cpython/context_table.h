@@ -20,6 +20,8 @@
 #include <stdint.h>
 
 enum {
+    CONTEXT_TABLE_ITEM =
+        2, /* in a name: that of an item of a queue. Objects lie at multiples of 16, so it is no context's */
     CONTEXT_TABLE_PLACES =
         1024 /* half of the tasks that the recorder follows: the program's other queues keep the rest */
 };

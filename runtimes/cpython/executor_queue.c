@@ -16,7 +16,6 @@
 #include "queuing_frames.h"
 
 enum {
-    ITEM = 2, /* in the table of contexts: objects lie at multiples of 16, so an item's name is no context's */
     WORKERS = 256,
 };
 
@@ -30,8 +29,6 @@ static void *(*real_get_now_of_class)(void *, void *, void *const *, ptrdiff_t, 
 static struct worker {
     uint64_t frame, id;
 } workers[WORKERS];
-
-static uint64_t untold; /* items that are counted in their queues and are in no table */
 
 static bool is_met, has_looked;
 
@@ -49,7 +46,7 @@ static uint64_t this_thread(void)
 
 static uint64_t name_of(const void *item)
 {
-    return address_of(item) | ITEM;
+    return address_of(item) | CONTEXT_TABLE_ITEM;
 }
 
 static void comes(const void *queue, const void *item)
@@ -62,11 +59,6 @@ static void comes(const void *queue, const void *item)
         return;
     }
     queued_work_forget(context_table_put(name_of(item), id, 0)); /* EQ2 */
-}
-
-void executor_queue_forgets(uint64_t name)
-{
-    untold += (name & ITEM) != 0;
 }
 
 static void *hook_put(void *queue, void *const *arguments, ptrdiff_t count, void *names)
@@ -109,8 +101,7 @@ static void *takes(const void *queue, uint64_t frame, void *item)
     uint64_t id = context_table_take(name_of(item));
     struct worker *worker = worker_of(frame);
     if (id == 0) {
-        if (frame != 0 && untold > 0) {
-            untold--;
+        if (frame != 0 && queued_work_take_forgotten_item()) {
             stallbox_provider_work_taken_out(queue);
         }
     } else if (frame == 0) { /* the pool was shut down, or the program took it */

@@ -25,7 +25,4 @@ void executor_queue_meets(const char *file, size_t file_bytes);
 /* Put the words in, when a pool was met since: on a thread with the interpreter's lock, which no signal interrupted. One load otherwise. */
 void executor_queue_look(uint64_t thread);
 
-/* What the table of contexts had under that name is there no longer. If it was an item, it is counted where it lies. */
-void executor_queue_forgets(uint64_t name);
-
 #endif

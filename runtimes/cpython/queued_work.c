@@ -12,7 +12,6 @@
 #include "context_table.h"
 #include "cpython.h"
 #include "dict_read.h"
-#include "executor_queue.h"
 #include "method_word.h"
 #include "module_read.h"
 #include "object_read.h"
@@ -40,7 +39,8 @@ static struct run {
 } runs[RUNS];
 
 static uint64_t context_type;
-static bool has_all; /* words: nothing is looked for any more */
+static uint64_t forgotten_items; /* that lie in their queues still */
+static bool has_all;             /* words: nothing is looked for any more */
 
 static uint64_t address_of(const void *object)
 {
@@ -100,8 +100,15 @@ void queued_work_forget(struct context_item item)
 {
     if (item.id != 0) {
         stallbox_provider_work_forgotten(item.id);
-        executor_queue_forgets(item.context);
+        forgotten_items += (item.context & CONTEXT_TABLE_ITEM) != 0;
     }
+}
+
+bool queued_work_take_forgotten_item(void)
+{
+    bool is_one = forgotten_items > 0;
+    forgotten_items -= is_one;
+    return is_one;
 }
 
 static void keep(uint64_t context, uint64_t id, uint64_t task)

@@ -14,6 +14,7 @@
 #ifndef QUEUED_WORK_H
 #define QUEUED_WORK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "context_table.h"
@@ -28,5 +29,8 @@ uint64_t queued_work_tell(struct queuing queuing, const void *queue);
 
 /* What had a place in the table and has it no longer (id 0: nothing). */
 void queued_work_forget(struct context_item item);
+
+/* Was an item forgotten that is counted still in the queue where it lies? It is taken for the one that somebody takes out of a queue now. */
+bool queued_work_take_forgotten_item(void);
 
 #endif
