@@ -10,8 +10,8 @@ set(SBX_TIMED_LIBRARIES recorded_process stalling_process host_case sbx_server_f
 set(SBX_TIMED_LABELS host stress)
 
 set(SBX_THREADLESS_TESTS
-    test_consent test_family test_look_changing_process test_look_descriptor test_look_process test_other_end
-    test_recording_folder test_recording_recover test_roster test_rows_cache test_server_token_ring test_server_worker_sandbox
+    test_consent test_family test_look_changing_process test_look_descriptor test_look_process test_open_file_locks test_other_end
+    test_recording_folder test_recording_recover test_roster test_rows_cache test_server_token_ring test_server_worker_sandbox test_shared_memory
     test_shared_mapping test_tool_attachment test_tool_attended_processes test_tool_look test_tool_lost_images
     test_tool_snapshot_fates test_tool_spool_watch test_tool_steered_agents test_triage_debuginfod test_triage_elf_finder
     test_triage_symbol_helper test_triage_symbol_store test_triage_symbol_worker test_uploader_durable_file

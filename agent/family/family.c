@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* family.c - one shared page of seats, rates and stalls. */
+/* family.c - one shared page of seats, rates and stalls, and one of shared_hands.h behind it. */
 #include "family.h"
 
 #include <assert.h>
@@ -11,6 +11,7 @@
 #include "marks.h"
 #include "order.h"
 #include "process_life.h"
+#include "shared_hands.h"
 
 enum {
     PAGE_BYTES = 4096,
@@ -70,13 +71,15 @@ static uint8_t id_of_all[16]; /* the page's: a forked child need not touch that 
 
 bool sbx_family_found(const uint8_t session_id[16], uint32_t began)
 {
-    struct family *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct family *page =
+        mmap(NULL, PAGE_BYTES + SBX_HANDS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
         return false;
     }
     memcpy(page->id, session_id, sizeof page->id);
     page->first = named((uint32_t)getpid(), began);
     memcpy(id_of_all, session_id, sizeof id_of_all);
+    sbx_hands_use((uint8_t *)page + PAGE_BYTES);
     family = page; /* one that was there stays mapped: another thread may be at it */
     return true;
 }

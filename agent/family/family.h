@@ -2,7 +2,7 @@
 /* family.h - what the processes that fork from one another share: how many of them are recorded, how many snapshots they make,
  * and which of them stalled at the same time.
  *
- * One shared page, mapped by the first of them before it forks, and handed down by fork(). It holds numbers alone. Any member may write
+ * One shared page, mapped by the first of them before it forks, and handed down by fork(), with that of shared_hands.h behind it. It holds numbers alone. Any member may write
  * anything there, also one that has given up its rights and was taken over: what is read is bounded, and the worst that it can do is to keep
  * others of its family from being recorded.
  *

@@ -6,11 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    OF_OPEN_FILE = -1
+};
+
 /* One line: its number, whether it waits, whose it is. */
 struct line {
     uint64_t number, inode;
-    long pid;
+    long pid; /* OF_OPEN_FILE: no process's */
     bool waits;
+    const char *kind; /* where it begins, behind the number */
 };
 
 /* What comes behind so many words of a line; NULL: it has fewer. */
@@ -49,6 +54,7 @@ static bool parse(const char *at, const char *end, struct line *line_out)
     }
     line_out->waits = end - at > 2 && at[0] == '-' && at[1] == '>';
     at = line_out->waits ? behind_words(at, end, 1) : at;
+    line_out->kind = at;
     at = at != NULL ? behind_words(at, end, 3) : NULL; /* kind, advisory or not, read or write */
     if (at == NULL) {
         return false;
@@ -59,24 +65,44 @@ static bool parse(const char *at, const char *end, struct line *line_out)
     return at != NULL;
 }
 
-uint32_t sbx_file_lock_holder(const char *text, uint32_t pid, uint64_t inode)
+static bool is_wait_of(const struct line *line, uint32_t pid, uint64_t inode)
+{
+    bool is_open_files = line->pid == OF_OPEN_FILE && inode != 0;
+    return line->waits && (line->pid == (long)pid || is_open_files) && (inode == 0 || inode == line->inode);
+}
+
+/* The line of the lock that is waited for; false: there is none, or two answers are possible. */
+static bool find_holder(const char *text, uint32_t pid, uint64_t inode, struct line *found)
 {
     struct line holder = {.pid = 0}, line;
-    long found = 0;
+    *found = holder;
     for (const char *at = text; *at != '\0';) {
         const char *end = strchr(at, '\n');
         end = end != NULL ? end : at + strlen(at);
         bool is_line = parse(at, end, &line);
         if (is_line && !line.waits) {
             holder = line;
-        } else if (is_line && line.pid == (long)pid && line.number == holder.number &&
-                   (inode == 0 || inode == line.inode)) {
-            if (found != 0 && found != holder.pid) {
-                return 0;
+        } else if (is_line && line.number == holder.number && is_wait_of(&line, pid, inode)) {
+            bool is_other = found->pid != holder.pid || (holder.pid == OF_OPEN_FILE && found->number != holder.number);
+            if (found->pid != 0 && is_other) {
+                return false;
             }
-            found = holder.pid;
+            *found = holder;
         }
         at = *end != '\0' ? end + 1 : end;
     }
-    return found > 0 && found <= INT32_MAX && found != (long)pid ? (uint32_t)found : 0;
+    return found->pid != 0;
+}
+
+uint32_t sbx_file_lock_holder(const char *text, uint32_t pid, uint64_t inode)
+{
+    struct line found;
+    bool is_process = find_holder(text, pid, inode, &found) && found.pid > 0 && found.pid <= INT32_MAX;
+    return is_process && found.pid != (long)pid ? (uint32_t)found.pid : 0;
+}
+
+const char *sbx_file_lock_of_open_file(const char *text, uint32_t pid, uint64_t inode)
+{
+    struct line found;
+    return find_holder(text, pid, inode, &found) && found.pid == OF_OPEN_FILE ? found.kind : NULL;
 }

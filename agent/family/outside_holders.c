@@ -15,8 +15,12 @@
 
 #include "family.h"
 #include "file_locks.h"
+#include "open_file_locks.h"
 #include "order.h"
 #include "other_end.h"
+#include "process_life.h"
+#include "shared_hands.h"
+#include "shared_memory.h"
 #include "stack_copy.h"
 #include "the_capture.h"
 #include "thread_block.h"
@@ -55,6 +59,13 @@ static bool waits_for_semaphore(const struct sbx_where *where)
                                 );
 }
 
+/* Is it a thing between processes, which one of them has noted? */
+static bool is_shared(const struct sbx_thread_entry *entry)
+{
+    struct sbx_hands hands;
+    return sbx_hands_find(entry->call_object, &hands);
+}
+
 /* What a thread waits for that another process may hold. Of pipes, sockets and semaphores only where a message waits, too. */
 static enum sbx_holder_kind kind_of(const struct sbx_thread_entry *entry, uint64_t waited_ns)
 {
@@ -64,6 +75,17 @@ static enum sbx_holder_kind kind_of(const struct sbx_thread_entry *entry, uint64
     case SBX_OP_MUTEX_TIMEDLOCK:
     case SBX_OP_MUTEX_CLOCKLOCK:
         return entry->call_peer != 0 ? SBX_HOLDER_MUTEX : SBX_HOLDER_NONE;
+    case SBX_OP_RWLOCK_RDLOCK:
+    case SBX_OP_RWLOCK_WRLOCK:
+    case SBX_OP_RWLOCK_TIMEDRDLOCK:
+    case SBX_OP_RWLOCK_TIMEDWRLOCK:
+        return entry->call_peer != 0 ? SBX_HOLDER_MUTEX : is_shared(entry) ? SBX_HOLDER_HANDS : SBX_HOLDER_NONE;
+    case SBX_OP_SEM_WAIT:
+    case SBX_OP_SEM_TIMEDWAIT:
+    case SBX_OP_COND_WAIT:
+    case SBX_OP_COND_TIMEDWAIT:
+    case SBX_OP_COND_CLOCKWAIT:
+        return is_shared(entry) ? SBX_HOLDER_HANDS : SBX_HOLDER_NONE;
     case SBX_OP_FLOCK:
     case SBX_OP_FCNTL_LOCK:
     case SBX_OP_LOCKF:
@@ -178,14 +200,26 @@ static uint64_t inode_of(uint32_t tid, uint64_t object)
     return object != 0 && stat(path, &status) == 0 ? (uint64_t)status.st_ino : 0;
 }
 
+/* Who of the family has the open file that holds it. */
+static uint32_t find_open_file(uint32_t pid, uint64_t inode)
+{
+    uint32_t members[1 + SBX_FAMILY_SEATS];
+    const char *lock = sbx_file_lock_of_open_file(locks_text, pid, inode);
+    uint32_t count = lock != NULL ? sbx_family_members(members, sizeof members / sizeof members[0]) : 0;
+    return count > 0 ? sbx_open_file_lock_find(lock, members, count) : 0;
+}
+
+/* By the file where the kernel's number is that of the list; it is not on every file system. */
 static uint32_t find_lock_holder(uint32_t tid, uint64_t object)
 {
     if (!read_text("/proc/locks", locks_text, sizeof locks_text)) {
         return 0;
     }
     uint32_t pid = sbx_the_capture.header->pid;
-    uint32_t holder = sbx_file_lock_holder(locks_text, pid, 0);
-    return holder != 0 ? holder : sbx_file_lock_holder(locks_text, pid, inode_of(tid, object));
+    uint64_t inode = inode_of(tid, object);
+    uint32_t holder = inode != 0 ? sbx_file_lock_holder(locks_text, pid, inode) : 0;
+    holder = holder != 0 ? holder : find_open_file(pid, inode);
+    return holder != 0 ? holder : sbx_file_lock_holder(locks_text, pid, 0);
 }
 
 /* ---- the other end ---- */
@@ -234,6 +268,27 @@ static uint32_t find_last_changer(const struct sbx_where *where)
     return is_other && is_there("/proc", (uint32_t)pid) ? (uint32_t)pid : 0;
 }
 
+/* ---- what processes share ---- */
+
+/* The thread of another process that `who` names, if that one lives and has the same memory there. False: it is one of ours, or nobody. */
+static bool name_hands(uint64_t object, uint64_t who, struct sbx_holder_entry *found)
+{
+    found->pid = (uint32_t)(who >> 32);
+    found->tid = (uint32_t)who;
+    bool is_other = found->pid != 0 && found->pid <= INT32_MAX && found->pid != sbx_the_capture.header->pid &&
+                    sbx_process_lives(found->pid, 0) && sbx_memory_is_shared(object, found->pid);
+    found->pid = is_other ? found->pid : 0;
+    return is_other;
+}
+
+static void find_hands(struct sbx_holder_entry *found)
+{
+    struct sbx_hands hands;
+    if (sbx_hands_find(found->object, &hands)) {
+        (void)name_hands(found->object, sbx_hands_next(&hands), found);
+    }
+}
+
 /* ---- the table ---- */
 
 /* The snapshot's copy is this thread's. The companion may copy at any moment, and find half of two: where that leads, it checks. */
@@ -261,6 +316,8 @@ static void ask(const struct sbx_thread *thread, enum sbx_holder_kind kind, uint
     if (kind == SBX_HOLDER_MUTEX) {
         found.tid = entry->call_peer;
         found.pid = is_own(found.tid) ? 0 : process_of(found.tid);
+    } else if (kind == SBX_HOLDER_HANDS) {
+        find_hands(&found);
     } else if (kind == SBX_HOLDER_FILE_LOCK) {
         found.pid = find_lock_holder(thread->tid, found.object);
     } else {
@@ -292,12 +349,33 @@ static void ask_kernel(const struct sbx_thread *thread, uint64_t begin_ns, uint6
     }
 }
 
+/* A long wait of the thread's is over, and another process has ended it. */
+static void take_word(struct sbx_thread *thread, uint64_t now_ns)
+{
+    uint64_t begin_ns = sbx_load_acquire(&thread->shared_wait.begin_ns); /* order: acquire thread.shared_wait */
+    if (SBX_LIKELY(begin_ns == 0)) {
+        return;
+    }
+    struct sbx_holder_entry found = {.thread = thread->index,
+                                     .kind = SBX_HOLDER_HANDS,
+                                     .begin_ns = begin_ns,
+                                     .seen_ns = now_ns,
+                                     .object = thread->shared_wait.object};
+    if (name_hands(found.object, thread->shared_wait.ended_by, &found)) {
+        note(&found);
+    }
+    sbx_store_release(&thread->shared_wait.begin_ns, 0); /* order: release thread.shared_wait - it was read */
+}
+
 void sbx_outside_holders_look(uint64_t now_ns, bool is_trigger)
 {
     uint32_t count = sbx_thread_count();
     unsigned left = QUESTIONS_AT_TRIGGER;
     for (uint32_t i = 0; i < count && left > 0; i++) {
-        const struct sbx_thread *thread = sbx_thread_at(i);
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL) {
+            take_word(thread, now_ns);
+        }
         uint32_t call = thread != NULL ? sbx_load_acquire(&thread->entry->call_kind) /* order: acquire entry.call */
                                        : SBX_RECORD_IDLE;
         if (call == SBX_RECORD_IDLE) {

@@ -69,6 +69,9 @@ static bool may_be_call(uint32_t kind, uint32_t holder_kind, uint32_t op)
         return op == SBX_OP_FLOCK || op == SBX_OP_FCNTL_LOCK || op == SBX_OP_LOCKF;
     case SBX_HOLDER_SEMAPHORE:
         return kind == SBX_RECORD_BLOCKED;
+    case SBX_HOLDER_HANDS:
+        return kind == SBX_RECORD_WAIT || kind == SBX_RECORD_COND || kind == SBX_RECORD_LOCK ||
+               kind == SBX_RECORD_BLOCKED;
     default:
         return kind == SBX_RECORD_FILE || kind == SBX_RECORD_SOCKET || kind == SBX_RECORD_POLL ||
                kind == SBX_RECORD_BLOCKED;
@@ -81,7 +84,9 @@ static bool is_of_wait(const struct sbx_record *record, const struct sbx_holder_
         return false;
     }
     if (record->kind == SBX_RECORD_BLOCKED) { /* a look at the thread in that call */
-        return record->begin_ns + SAME_BEGIN_NS >= holder->begin_ns && record->begin_ns <= holder->seen_ns + LATE_NS;
+        uint64_t late_ns =
+            holder->kind != SBX_HOLDER_HANDS ? LATE_NS : 0; /* it may have been told when the wait was over */
+        return record->begin_ns + SAME_BEGIN_NS >= holder->begin_ns && record->begin_ns <= holder->seen_ns + late_ns;
     }
     return record->begin_ns + SAME_BEGIN_NS >= holder->begin_ns && record->begin_ns <= holder->begin_ns + SAME_BEGIN_NS;
 }
@@ -426,7 +431,7 @@ static bool is_shared(const struct sbx_snapshot *host, uint64_t object)
 {
     for (uint32_t i = 0; i < SBX_HOLDERS_MAX && object != 0; i++) {
         const struct sbx_holder_entry *holder = &host->header.holders[i];
-        if (holder->kind == SBX_HOLDER_MUTEX && holder->object == object) {
+        if ((holder->kind == SBX_HOLDER_MUTEX || holder->kind == SBX_HOLDER_HANDS) && holder->object == object) {
             return true;
         }
     }

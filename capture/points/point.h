@@ -154,6 +154,25 @@ extern const size_t sbx_point_list_count;
         return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)object)) ? wake_in_##name(object) : real_##name(object); \
     }
 
+/* The same for what other processes may wait for: is_between_processes() of the file says whether they may. The caller's own frame is left
+ * before the original is called, as above. */
+#define SBX_RELEASE_HOOK_SHARED(name, type, op, width)                                              \
+    static int (*real_##name)(type *);                                                              \
+    SBX_NOINLINE static int wake_in_##name(type *object)                                            \
+    {                                                                                               \
+        if (is_between_processes(object)) {                                                         \
+            sbx_shared_let_go((uint64_t)object);                                                    \
+        }                                                                                           \
+        sbx_wake_check((uint64_t)object, op, width);                                                \
+        return real_##name(object);                                                                 \
+    }                                                                                               \
+    static int hook_##name(type *object)                                                            \
+    {                                                                                               \
+        return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)object) || is_between_processes(object)) \
+                   ? wake_in_##name(object)                                                         \
+                   : real_##name(object);                                                           \
+    }
+
 #define SBX_POINT(name, hook_function, original_variable, group)                                       \
     {                                                                                                  \
         name, (void *)(hook_function), (void **)&(original_variable), group, false, false, false, NULL \

@@ -16,6 +16,7 @@
 
 #include "client_message.h"
 #include "rest_place.h"
+#include "shared_wait.h"
 
 static uint32_t owner_of(const void *mutex)
 {
@@ -89,26 +90,45 @@ static bool may_wake(const void *mutex)
 
 UNLOCK_HOOK(mutex_unlock, pthread_mutex_t)
 UNLOCK_HOOK(mtx_unlock, mtx_t)
-SBX_RELEASE_HOOK(cond_signal, pthread_cond_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
+
+/* May another process wait for it? glibc's own bit (nptl/pthread_cond_common.c, __PTHREAD_COND_SHARED_MASK). A C11 condition is a POSIX one
+ * inside, and never shared. */
+static inline bool is_between_processes(const void *condition)
+{
+#ifdef __GLIBC__
+    return (sbx_load_relaxed(&((const pthread_cond_t *)condition)->__data.__wrefs) & 1) !=
+           0; /* relaxed: it never changes */
+#else
+    (void)condition;
+    return false;
+#endif
+}
+
+SBX_RELEASE_HOOK_SHARED(cond_signal, pthread_cond_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
 SBX_RELEASE_HOOK(cnd_signal, cnd_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
-SBX_RELEASE_HOOK(cond_broadcast, pthread_cond_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
+SBX_RELEASE_HOOK_SHARED(cond_broadcast, pthread_cond_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
 SBX_RELEASE_HOOK(cnd_broadcast, cnd_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
 
 /* Waiting for a condition lets go of the mutex as well. */
-#define COND_HOOK(name, parameters, arguments, op)                                          \
-    static int(*real_##name) parameters;                                                    \
-    static int hook_##name parameters                                                       \
-    {                                                                                       \
-        struct sbx_blocking call;                                                           \
-        SBX_SAVE_FRAME_POINTER();                                                           \
-        sbx_wake_check((uint64_t)mutex, op, SBX_WAKE_ONE);                                  \
-        sbx_wait_begin(&call, SBX_GROUP_COND, SBX_RECORD_COND, op, (uint64_t)condition, 0); \
-        sbx_client_wait(&call, SBX_CALLED_FROM);                                            \
-        sbx_rest_begin(&call);                                                              \
-        int result = real_##name arguments;                                                 \
-        sbx_blocking_end(&call, 0, result != 0, -1);                                        \
-        sbx_rest_end(&call);                                                                \
-        return result;                                                                      \
+#define COND_HOOK(name, parameters, arguments, op)                                            \
+    static int(*real_##name) parameters;                                                      \
+    static int hook_##name parameters                                                         \
+    {                                                                                         \
+        struct sbx_blocking call;                                                             \
+        bool is_shared = is_between_processes(condition);                                     \
+        uint32_t turns = SBX_UNLIKELY(is_shared) ? sbx_shared_turns((uint64_t)condition) : 0; \
+        SBX_SAVE_FRAME_POINTER();                                                             \
+        sbx_wake_check((uint64_t)mutex, op, SBX_WAKE_ONE);                                    \
+        sbx_wait_begin(&call, SBX_GROUP_COND, SBX_RECORD_COND, op, (uint64_t)condition, 0);   \
+        sbx_client_wait(&call, SBX_CALLED_FROM);                                              \
+        sbx_rest_begin(&call);                                                                \
+        int result = real_##name arguments;                                                   \
+        sbx_blocking_end(&call, 0, result != 0, -1);                                          \
+        sbx_rest_end(&call);                                                                  \
+        if (SBX_UNLIKELY(is_shared) && result == 0) {                                         \
+            sbx_shared_wait_end(&call, turns);                                                \
+        }                                                                                     \
+        return result;                                                                        \
     }
 
 COND_HOOK(cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex), (condition, mutex), SBX_OP_COND_WAIT)

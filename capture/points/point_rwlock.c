@@ -3,12 +3,14 @@
  *
  * As mutexes (point_lock.c), measured only when held by another: a lock that looks free is left to the original. glibc
  * names the writer that holds one; who reads is not written down anywhere, so a writer that waits for readers has no
- * holder, and learns who let it go. */
+ * holder, and learns who let it go. Of one between processes the family's page says who took it last (shared_wait.h). */
 #include "point.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
+
+#include "shared_wait.h"
 
 static uint32_t writer_of(const pthread_rwlock_t *lock)
 {
@@ -55,9 +57,32 @@ static bool is_writable(const pthread_rwlock_t *lock)
 #endif
 }
 
-#define RWLOCK_HOOK(name, parameters, arguments, is_left_alone, try, op)                                   \
-    SBX_LOCK_HOOK(int, name, parameters, arguments, is_left_alone, try(lock), EBUSY, SBX_GROUP_RWLOCK, op, \
-                  (uint64_t)lock, writer_of(lock))
+/* May another process want it? */
+static bool is_between_processes(const pthread_rwlock_t *lock)
+{
+#ifdef __GLIBC__
+    return sbx_load_relaxed(&lock->__data.__shared) != 0; /* relaxed: it never changes */
+#else
+    (void)lock;
+    return false;
+#endif
+}
+
+#define RWLOCK_HOOK(name, parameters, arguments, is_left_alone, try, op)                                    \
+    SBX_LOCK_HOOK(int, name, parameters, arguments, is_left_alone, try(lock), EBUSY, SBX_GROUP_RWLOCK, op,  \
+                  (uint64_t)lock, writer_of(lock))                                                          \
+    SBX_NOINLINE static int share_in_##name parameters                                                      \
+    {                                                                                                       \
+        int result = hook_##name arguments;                                                                 \
+        if (result == 0) {                                                                                  \
+            sbx_shared_taken((uint64_t)lock);                                                               \
+        }                                                                                                   \
+        return result;                                                                                      \
+    }                                                                                                       \
+    static int hook_any_##name parameters                                                                   \
+    {                                                                                                       \
+        return SBX_LIKELY(!is_between_processes(lock)) ? hook_##name arguments : share_in_##name arguments; \
+    }
 
 RWLOCK_HOOK(rdlock, (pthread_rwlock_t * lock), (lock), is_readable(lock), pthread_rwlock_tryrdlock,
             SBX_OP_RWLOCK_RDLOCK)
@@ -73,15 +98,15 @@ RWLOCK_HOOK(clockrdlock, (pthread_rwlock_t * lock, clockid_t clock, const struct
 RWLOCK_HOOK(clockwrlock, (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until),
             is_writable(lock) || !is_known(clock) || !is_sound(until), pthread_rwlock_trywrlock,
             SBX_OP_RWLOCK_TIMEDWRLOCK)
-SBX_RELEASE_HOOK(rwlock_unlock, pthread_rwlock_t, SBX_OP_RWLOCK_UNLOCK, SBX_WAKE_ALL)
+SBX_RELEASE_HOOK_SHARED(rwlock_unlock, pthread_rwlock_t, SBX_OP_RWLOCK_UNLOCK, SBX_WAKE_ALL)
 
 static const struct sbx_point points[] = {
-    SBX_POINT("pthread_rwlock_rdlock", hook_rdlock, real_rdlock, SBX_GROUP_RWLOCK),
-    SBX_POINT("pthread_rwlock_wrlock", hook_wrlock, real_wrlock, SBX_GROUP_RWLOCK),
-    SBX_POINT("pthread_rwlock_timedrdlock", hook_timedrdlock, real_timedrdlock, SBX_GROUP_RWLOCK),
-    SBX_POINT("pthread_rwlock_timedwrlock", hook_timedwrlock, real_timedwrlock, SBX_GROUP_RWLOCK),
-    SBX_POINT("pthread_rwlock_clockrdlock", hook_clockrdlock, real_clockrdlock, SBX_GROUP_RWLOCK),
-    SBX_POINT("pthread_rwlock_clockwrlock", hook_clockwrlock, real_clockwrlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_rdlock", hook_any_rdlock, real_rdlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_wrlock", hook_any_wrlock, real_wrlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_timedrdlock", hook_any_timedrdlock, real_timedrdlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_timedwrlock", hook_any_timedwrlock, real_timedwrlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_clockrdlock", hook_any_clockrdlock, real_clockrdlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_clockwrlock", hook_any_clockwrlock, real_clockwrlock, SBX_GROUP_RWLOCK),
     SBX_POINT("pthread_rwlock_unlock", hook_rwlock_unlock, real_rwlock_unlock, SBX_GROUP_WAKE),
 };
 const struct sbx_point_list sbx_points_rwlock = SBX_POINT_LIST(points);

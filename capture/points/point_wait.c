@@ -16,6 +16,7 @@
 #include "client_message.h"
 #include "rest_place.h"
 #include "self_pipe.h"
+#include "shared_wait.h"
 
 /* ---- semaphores ---- */
 
@@ -30,33 +31,62 @@ static bool has_count(const sem_t *semaphore)
     return (word & INT32_MAX) != 0 && word != UINT32_MAX;
 }
 
-#define SEM_HOOK(name, parameters, arguments, op)                                                   \
-    static int(*real_##name) parameters;                                                            \
-    SBX_NOINLINE static int wait_in_##name parameters                                               \
-    {                                                                                               \
-        struct sbx_blocking call;                                                                   \
-        SBX_SAVE_FRAME_POINTER();                                                                   \
-        sbx_wait_begin(&call, SBX_GROUP_SEMAPHORE, SBX_RECORD_WAIT, op, (uint64_t)semaphore, 0);    \
-        sbx_client_wait(&call, SBX_CALLED_FROM);                                                    \
-        sbx_rest_begin(&call);                                                                      \
-        int result = real_##name arguments;                                                         \
-        while (SBX_UNLIKELY(result != 0) && errno == EINTR && sbx_call_was_cut(&call)) {            \
-            result = real_##name arguments; /* until the same time */                               \
-        }                                                                                           \
-        sbx_blocking_end(&call, 0, result != 0, -1);                                                \
-        sbx_rest_end(&call);                                                                        \
-        return result;                                                                              \
-    }                                                                                               \
-    static int hook_##name parameters                                                               \
-    {                                                                                               \
-        return SBX_LIKELY(has_count(semaphore)) ? real_##name arguments : wait_in_##name arguments; \
+/* May another process wait for it? musl does not show it in the same way, and is left out. */
+static bool is_between_processes(const sem_t *semaphore)
+{
+#ifdef __GLIBC__
+    return sbx_load_relaxed((const uint32_t *)(const void *)semaphore + 2) != 0; /* relaxed: it never changes */
+#else
+    (void)semaphore;
+    return false;
+#endif
+}
+
+SBX_NOINLINE static int take_shared(int result, sem_t *semaphore)
+{
+    if (result == 0) {
+        sbx_shared_taken((uint64_t)semaphore);
+    }
+    return result;
+}
+
+#define SEM_HOOK(name, parameters, arguments, op)                                                               \
+    static int(*real_##name) parameters;                                                                        \
+    SBX_NOINLINE static int wait_in_##name parameters                                                           \
+    {                                                                                                           \
+        struct sbx_blocking call;                                                                               \
+        bool is_shared = is_between_processes(semaphore);                                                       \
+        uint32_t turns = is_shared ? sbx_shared_turns((uint64_t)semaphore) : 0;                                 \
+        if (is_shared && has_count(semaphore)) {                                                                \
+            return take_shared(real_##name arguments, semaphore);                                               \
+        }                                                                                                       \
+        SBX_SAVE_FRAME_POINTER();                                                                               \
+        sbx_wait_begin(&call, SBX_GROUP_SEMAPHORE, SBX_RECORD_WAIT, op, (uint64_t)semaphore, 0);                \
+        sbx_client_wait(&call, SBX_CALLED_FROM);                                                                \
+        sbx_rest_begin(&call);                                                                                  \
+        int result = real_##name arguments;                                                                     \
+        while (SBX_UNLIKELY(result != 0) && errno == EINTR && sbx_call_was_cut(&call)) {                        \
+            result = real_##name arguments; /* until the same time */                                           \
+        }                                                                                                       \
+        sbx_blocking_end(&call, 0, result != 0, -1);                                                            \
+        sbx_rest_end(&call);                                                                                    \
+        if (is_shared && result == 0) {                                                                         \
+            sbx_shared_wait_end(&call, turns);                                                                  \
+            sbx_shared_taken((uint64_t)semaphore);                                                              \
+        }                                                                                                       \
+        return result;                                                                                          \
+    }                                                                                                           \
+    static int hook_##name parameters                                                                           \
+    {                                                                                                           \
+        return SBX_LIKELY(has_count(semaphore) && !is_between_processes(semaphore)) ? real_##name arguments     \
+                                                                                    : wait_in_##name arguments; \
     }
 
 SEM_HOOK(sem_wait, (sem_t * semaphore), (semaphore), SBX_OP_SEM_WAIT)
 SEM_HOOK(sem_timedwait, (sem_t * semaphore, const struct timespec *until), (semaphore, until), SBX_OP_SEM_TIMEDWAIT)
 SEM_HOOK(sem_clockwait, (sem_t * semaphore, clockid_t clock, const struct timespec *until), (semaphore, clock, until),
          SBX_OP_SEM_TIMEDWAIT)
-SBX_RELEASE_HOOK(sem_post, sem_t, SBX_OP_SEM_POST, SBX_WAKE_ONE)
+SBX_RELEASE_HOOK_SHARED(sem_post, sem_t, SBX_OP_SEM_POST, SBX_WAKE_ONE)
 
 /* ---- barriers ---- */
 

@@ -233,6 +233,7 @@ enum sbx_holder_kind {
     SBX_HOLDER_FILE_LOCK = 2, /* it has the lock on the file */
     SBX_HOLDER_OTHER_END = 3, /* it has the other end of the pipe or socket */
     SBX_HOLDER_SEMAPHORE = 4, /* it was the last that changed the semaphore */
+    SBX_HOLDER_HANDS = 5,     /* it took what they share, or let it go (capture/threads/shared_hands.h) */
     SBX_HOLDER_KINDS
 };
 

@@ -240,6 +240,11 @@ struct sbx_thread {
     uint64_t handle;                /* its pthread_t, which a join names; 0: not known */
     uint64_t told_ns;               /* newest WAKE record, and the wait it told of (wake.c) */
     uint32_t told_wait;
+    struct {
+        uint64_t
+            begin_ns; /* of a wait that another process ended; 0: none. Pairs with the watch thread, which makes it 0 again */
+        uint64_t object, ended_by; /* shared_hands.h */
+    } shared_wait;
     bool has_loop;   /* the main thread */
     bool keeps_seat; /* others know it by its index: it has opened a watch, or shown signs of life */
     struct sbx_ring_writer writer;

@@ -160,6 +160,13 @@ struct link {
     uint32_t waker;                  /* who; of `woke` */
 };
 
+/* Another process has ended such waits before, or has the semaphore now: nobody has told that it is to end this one. */
+static bool is_by_habit(const struct sbx_stall *stall, const struct sbx_wait *wait)
+{
+    bool is_sign = wait->kind == SBX_RECORD_WAIT || wait->kind == SBX_RECORD_COND;
+    return is_sign && wait->open && wait->peer >= 0 && stall->threads[wait->peer].process != 0;
+}
+
 /* Whom `waiter` waits for in `wait`. Returns 0 or -ENOMEM; link_out->source NONE: not known. */
 static int find_link(const struct sbx_report *report, uint32_t waiter, const struct sbx_wait *wait, bool may_infer,
                      struct link *link_out)
@@ -173,6 +180,10 @@ static int find_link(const struct sbx_report *report, uint32_t waiter, const str
     if (wait->peer >= 0 || wake != NULL) {
         link_out->thread = wait->peer >= 0 ? (uint32_t)wait->peer : wake->thread;
         link_out->source = link_out->thread != waiter ? SBX_CULPRIT_NAMED : SBX_CULPRIT_NONE;
+        if (link_out->source == SBX_CULPRIT_NAMED && is_by_habit(report->stall, wait)) {
+            link_out->source = SBX_CULPRIT_INFERRED;
+            link_out->has_hint = true;
+        }
         return 0;
     }
     int32_t thread = -1;
@@ -326,7 +337,9 @@ static bool waits_for_lock(const struct sbx_stall *stall, uint32_t thread)
     /* Of who waits for a condition, only a runtime that makes its locks of conditions says whom it waits for. */
     bool is_lock =
         it->call_kind == SBX_RECORD_LOCK || it->call_kind == SBX_RECORD_COND || sbx_is_file_lock(it->call_op);
-    return is_lock && it->call_peer >= 0;
+    bool is_sign =
+        it->call_kind == SBX_RECORD_COND && it->call_peer >= 0 && stall->threads[it->call_peer].process != it->process;
+    return is_lock && it->call_peer >= 0 && !is_sign;
 }
 
 /* Whether the judged thread's open wait for a lock leads back to a thread that was passed already: the threads of the

@@ -3,12 +3,14 @@
  *
  *   held_host KIND FOLDER [SECONDS]
  *
- * KIND: mutex (process-shared), flock, fcntl, pipe, socket (a socket pair), semaphore (System V), circle (two mutexes, each worker has one and wants
+ * KIND: mutex (process-shared), rwlock (kept for writing), readers (kept for reading), posix (a semaphore used as a lock), posted (one that the keeper posts), condition, flock, fcntl, ofd
+ * (an open file's lock), pipe, socket (a socket pair), semaphore (System V), circle (two mutexes, each worker has one and wants
  * the other; both are killed after seven seconds). The main process forks "keeper" and "waiter", and waits for both. Each first polls for a second and a half, as a server does: so they are recorded by then, also on a busy machine.
  * The keeper then keeps what the kind says for SECONDS (2) in keeper_digs(); the waiter wants it in waiter_asks(). */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,10 @@ static double seconds = 2;
 static int ends[2], semaphores;
 static struct {
     pthread_mutex_t first, second;
+    pthread_rwlock_t rwlock;
+    pthread_cond_t condition;
+    sem_t lock, items;
+    int is_done;
 } * shared;
 
 static double now_s(void)
@@ -69,6 +75,22 @@ __attribute__((noinline)) static void waiter_asks(void)
     if (strcmp(kind, "mutex") == 0) {
         pthread_mutex_lock(&shared->first);
         pthread_mutex_unlock(&shared->first);
+    } else if (strcmp(kind, "rwlock") == 0) {
+        pthread_rwlock_rdlock(&shared->rwlock);
+    } else if (strcmp(kind, "readers") == 0) {
+        pthread_rwlock_wrlock(&shared->rwlock);
+    } else if (strcmp(kind, "posix") == 0) {
+        sem_wait(&shared->lock);
+    } else if (strcmp(kind, "posted") == 0) {
+        sem_wait(&shared->items);
+    } else if (strcmp(kind, "condition") == 0) {
+        pthread_mutex_lock(&shared->first);
+        while (!shared->is_done) {
+            pthread_cond_wait(&shared->condition, &shared->first);
+        }
+        pthread_mutex_unlock(&shared->first);
+    } else if (strcmp(kind, "ofd") == 0) {
+        fcntl(file, F_OFD_SETLKW, &lock);
     } else if (strcmp(kind, "flock") == 0) {
         flock(file, LOCK_EX);
     } else if (strcmp(kind, "fcntl") == 0) {
@@ -93,6 +115,27 @@ __attribute__((noinline)) static void keeper_keeps(void)
         pthread_mutex_lock(&shared->first);
         keeper_digs();
         pthread_mutex_unlock(&shared->first);
+    } else if (strcmp(kind, "rwlock") == 0 || strcmp(kind, "readers") == 0) {
+        (void)(kind[1] == 'w' ? pthread_rwlock_wrlock(&shared->rwlock) : pthread_rwlock_rdlock(&shared->rwlock));
+        keeper_digs();
+        pthread_rwlock_unlock(&shared->rwlock);
+    } else if (strcmp(kind, "posix") == 0) {
+        sem_wait(&shared->lock);
+        keeper_digs();
+        sem_post(&shared->lock);
+    } else if (strcmp(kind, "posted") == 0) {
+        keeper_digs();
+        sem_post(&shared->items);
+    } else if (strcmp(kind, "condition") == 0) {
+        keeper_digs();
+        pthread_mutex_lock(&shared->first);
+        shared->is_done = 1;
+        pthread_mutex_unlock(&shared->first);
+        pthread_cond_signal(&shared->condition);
+    } else if (strcmp(kind, "ofd") == 0) {
+        fcntl(file, F_OFD_SETLKW, &lock);
+        keeper_digs();
+        fcntl(file, F_OFD_SETLK, &unlock);
     } else if (strcmp(kind, "flock") == 0) {
         flock(file, LOCK_EX);
         keeper_digs();
@@ -138,6 +181,16 @@ static void make_shared(void)
     pthread_mutexattr_setpshared(&between, PTHREAD_PROCESS_SHARED);
     pthread_mutex_init(&shared->first, &between);
     pthread_mutex_init(&shared->second, &between);
+    pthread_rwlockattr_t rwlock_between;
+    pthread_rwlockattr_init(&rwlock_between);
+    pthread_rwlockattr_setpshared(&rwlock_between, PTHREAD_PROCESS_SHARED);
+    pthread_rwlock_init(&shared->rwlock, &rwlock_between);
+    pthread_condattr_t condition_between;
+    pthread_condattr_init(&condition_between);
+    pthread_condattr_setpshared(&condition_between, PTHREAD_PROCESS_SHARED);
+    pthread_cond_init(&shared->condition, &condition_between);
+    sem_init(&shared->lock, 1, 1);
+    sem_init(&shared->items, 1, 0);
     semaphores = semget(IPC_PRIVATE, 1, 0600);
     change_semaphore(1);
 }

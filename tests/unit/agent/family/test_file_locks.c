@@ -61,6 +61,36 @@ static void test_a_holder_that_the_kernel_does_not_tell_is_nobody(void **state)
                      0); /* two threads of its own */
 }
 
+static const char open_files[] = "3: OFDLCK ADVISORY  WRITE -1 00:1b:17 0 9\n"
+                                 "3: -> OFDLCK ADVISORY  WRITE -1 00:1b:17 0 EOF\n"
+                                 "4: POSIX  ADVISORY  WRITE 50 00:1b:18 0 EOF\n"
+                                 "4: -> OFDLCK ADVISORY  WRITE -1 00:1b:18 0 EOF\n"
+                                 "5: OFDLCK ADVISORY  READ  -1 00:1b:19 0 EOF\n"
+                                 "5: -> POSIX  ADVISORY  WRITE 30 00:1b:19 0 EOF\n";
+
+static void test_a_lock_of_an_open_file_is_told_by_its_line(void **state)
+{
+    (void)state;
+    const char *lock = sbx_file_lock_of_open_file(open_files, 40, 17);
+    assert_non_null(lock);
+    assert_memory_equal(lock, "OFDLCK ADVISORY  WRITE -1 00:1b:17 0 9\n", 39);
+    lock = sbx_file_lock_of_open_file(open_files, 30, 0);
+    assert_non_null(lock);
+    assert_memory_equal(lock, "OFDLCK ADVISORY  READ  -1 00:1b:19 0 EOF\n", 41);
+    assert_null(sbx_file_lock_of_open_file(open_files, 40, 0)); /* whose wait it is the list does not say */
+    assert_null(sbx_file_lock_of_open_file(open_files, 40, 18));
+    assert_int_equal(sbx_file_lock_holder(open_files, 40, 18), 50);
+}
+
+static void test_of_two_open_files_none_is_the_answer(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "3: OFDLCK ADVISORY  WRITE -1 00:1b:17 0 9\n3: -> OFDLCK ADVISORY  WRITE -1 00:1b:17 0 9\n"
+        "4: OFDLCK ADVISORY  WRITE -1 00:1b:17 20 29\n4: -> OFDLCK ADVISORY  WRITE -1 00:1b:17 20 29\n";
+    assert_null(sbx_file_lock_of_open_file(text, 40, 17));
+}
+
 static void test_lines_that_are_cut_off_are_no_answer(void **state)
 {
     (void)state;
@@ -75,6 +105,7 @@ static void test_lines_that_are_cut_off_are_no_answer(void **state)
                                         "1: FLOCK  ADVISORY  WRITE 10 fe\n1: -> FLOCK  ADVISORY  WRITE 30"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         assert_int_equal(sbx_file_lock_holder(texts[i], 30, 0), 0);
+        assert_null(sbx_file_lock_of_open_file(texts[i], 30, 0));
     }
 }
 
@@ -86,6 +117,8 @@ int main(void)
         cmocka_unit_test(test_who_does_not_wait_has_no_holder),
         cmocka_unit_test(test_of_two_waits_of_one_process_the_file_decides),
         cmocka_unit_test(test_a_holder_that_the_kernel_does_not_tell_is_nobody),
+        cmocka_unit_test(test_a_lock_of_an_open_file_is_told_by_its_line),
+        cmocka_unit_test(test_of_two_open_files_none_is_the_answer),
         cmocka_unit_test(test_lines_that_are_cut_off_are_no_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,6 +191,36 @@ static void test_a_lock_on_a_file_names_the_process_of_the_holder(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+static void test_who_let_a_shared_semaphore_go_is_named_for_that_wait_alone(void **state)
+{
+    (void)state;
+    host->header->holders[0].kind = SBX_HOLDER_HANDS;
+    host->header->holders[0].begin_ns = 200000000;
+    host->header->holders[0].seen_ns = 901000000;
+    struct sbx_record wait = {
+        .kind = SBX_RECORD_WAIT, .op = SBX_OP_SEM_WAIT, .begin_ns = 200000000, .end_ns = 900000000, .object = MUTEX};
+    struct sbx_record later = {.kind = SBX_RECORD_BLOCKED, .begin_ns = 903000000, .end_ns = 903000000};
+    struct sbx_record sleep = {.kind = SBX_RECORD_SLEEP, .begin_ns = 200000000, .end_ns = 904000000};
+    sbx_recording_put(host, &wait);
+    sbx_recording_put(host, &later);
+    sbx_recording_put(host, &sleep);
+    struct sbx_snapshot *snapshot = read_both();
+    uint32_t waits = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        bool is_wait = record->kind == SBX_RECORD_WAIT;
+        waits += is_wait;
+        if (is_wait) {
+            assert_int_equal(record->peer, KEEPER);
+        } else if (record->thread == 0 && record->kind != SBX_RECORD_LOCK) {
+            assert_int_equal(record->peer, 0);
+        }
+    }
+    assert_int_equal(waits, 1);
+    assert_non_null(thread_of(snapshot, KEEPER));
+    sbx_snapshot_destroy(snapshot);
+}
+
 static void test_a_holder_without_a_recording_is_there_without_a_stack(void **state)
 {
     (void)state;
@@ -240,6 +270,7 @@ int main(void)
         WITH_BOTH(test_its_stacks_are_in_modules_of_the_snapshot),
         WITH_BOTH(test_only_what_both_know_has_the_same_object_and_no_wait_id_is_shared),
         WITH_BOTH(test_a_lock_on_a_file_names_the_process_of_the_holder),
+        WITH_BOTH(test_who_let_a_shared_semaphore_go_is_named_for_that_wait_alone),
         WITH_BOTH(test_a_holder_without_a_recording_is_there_without_a_stack),
         WITH_BOTH(test_who_held_something_long_before_is_left_out),
         WITH_BOTH(test_a_snapshot_whose_guest_is_cut_off_reads_as_it_is),

@@ -89,6 +89,49 @@ static void test_the_holder_in_another_process_is_named_with_what_it_did(void **
     assert_non_null(strstr(report->verdict.headline, "of process 1 (a worker) in encode"));
 }
 
+static void test_who_let_a_shared_semaphore_go_in_another_process_ended_the_wait(void **state)
+{
+    (void)state;
+    make_other_process(SBX_ROLE_WORKER);
+    put(0, SBX_RECORD_WAIT, SBX_OP_SEM_WAIT, MS(-950), MS(-10), "take < main", 4, 0);
+    sbx_scene_samples(scene, 3, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_WAIT);
+    assert_int_equal(report->verdict.culprit_thread, 3);
+    assert_string_equal(report->verdict.culprit_function, "encode");
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "ended the wait and computed in encode"));
+    assert_null(sbx_scene_evidence(report, "inferred"));
+}
+
+static void wait_for_another_process(uint32_t thread, uint32_t peer)
+{
+    sbx_scene_call(
+        scene, thread,
+        (struct sbx_build_call){.kind = SBX_RECORD_COND, .op = SBX_OP_COND_WAIT, .duration_us = 950000, .peer = peer});
+}
+
+static void test_of_a_wait_that_goes_on_it_is_said_that_nobody_has_told_so(void **state)
+{
+    (void)state;
+    make_other_process(SBX_ROLE_WORKER);
+    wait_for_another_process(0, 4);
+    sbx_scene_samples(scene, 3, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_WAIT);
+    assert_int_equal(report->verdict.culprit_thread, 3);
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "should have ended the wait"));
+    assert_non_null(sbx_scene_evidence(report, "inferred"));
+}
+
+static void test_two_processes_that_wait_for_each_others_signal_are_no_deadlock(void **state)
+{
+    (void)state;
+    make_other_process(SBX_ROLE_WORKER);
+    wait_for_another_process(0, 4);
+    wait_for_another_process(3, 1);
+    assert_int_equal(sbx_scene_report(scene)->verdict.cause, SBX_CAUSE_WAIT);
+}
+
 static void test_a_lock_on_a_file_names_the_process_that_has_it(void **state)
 {
     (void)state;
@@ -493,6 +536,9 @@ int main(void)
         TEST(test_who_takes_turns_had_it_where_he_usually_lets_it_go),
         TEST(test_a_wait_below_the_interpreter_is_not_for_its_lock),
         TEST(test_the_holder_in_another_process_is_named_with_what_it_did),
+        TEST(test_who_let_a_shared_semaphore_go_in_another_process_ended_the_wait),
+        TEST(test_of_a_wait_that_goes_on_it_is_said_that_nobody_has_told_so),
+        TEST(test_two_processes_that_wait_for_each_others_signal_are_no_deadlock),
         TEST(test_a_lock_on_a_file_names_the_process_that_has_it),
         TEST(test_a_holder_that_was_not_recorded_is_said_to_be_so),
         TEST(test_who_has_the_other_end_of_a_pipe_is_named_where_that_is_known),
