@@ -203,9 +203,11 @@ static bool begin(uint64_t now_ns, bool is_last_chance)
 
 /* ---- when ---- */
 
+/* A poll that returns at once has no name (poll_at_once.h). While a thread waits, the start is made beside it, and costs it nothing. */
 static bool waits_for_work(uint8_t group, uint8_t op)
 {
-    return group == SBX_GROUP_POLL || op == SBX_OP_ACCEPT || op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND;
+    return (group == SBX_GROUP_POLL && op != SBX_OP_NONE) || op == SBX_OP_ACCEPT || op == SBX_OP_PAUSE ||
+           op == SBX_OP_SIGSUSPEND;
 }
 
 /* A thread is made with pthread_create(), which may allocate: not in a handler that has perhaps interrupted an allocation. A child that was
@@ -314,6 +316,7 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
         if (sbx_cas_acq_rel(&child.state, &expected, OFF)) { /* order: acq_rel child.state */
             child.is_untouched = NULL;
             sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: not one more call of ours */
+            sbx_store_relaxed(&sbx_the_capture.lets_polls_pass, 0);
         }
     } else if (what == SBX_SETTLE_RIGHTS && may_make_thread(sbx_now_ns()) && begin(sbx_now_ns(), true)) {
         come_back();
@@ -438,6 +441,7 @@ SBX_FORK_CODE static void begin_pending(void)
     sbx_store_relaxed(&child.state, may_begin ? PENDING : OFF); /* relaxed: a child has one thread */
     sbx_store_relaxed(&sbx_the_capture.leave, NULL);
     sbx_the_capture.settle = may_begin ? settle : NULL;
+    sbx_store_relaxed(&sbx_the_capture.lets_polls_pass, may_begin);
     sbx_store_relaxed(&sbx_the_capture.late_ask, ask);
 }
 

@@ -7,7 +7,8 @@
  *   ends      the child ends at once: until it has been waited for
  *   exec      the child calls exec of /bin/true, without the library
  *   lives     the child polls, and so is recorded: CPU time of the child until its fifth poll, and until it has been waited for.
- *             `first`: from before the fork to its first instruction; `poll`: to the return of its first poll
+ *             `first`: from before the fork to its first instruction; `poll`: to the return of its first poll, which does not wait; `waited`: to
+ *             the return of its fifth. The four behind the first wait a millisecond each, and the recorder begins in the first of them
  *
  * --memory: 8, 64 and 256 children at a time that do nothing, of a bare process and of a recorded one (fork_memory.h).
  *
@@ -34,16 +35,18 @@ enum {
     LIVES_EVERY = 20, /* rounds: no more than twenty children a second are recorded */
     WAYS = 3,
     POLLS = 5,
-    NUMBERS = 4 /* that a forker answers with: enum number */
+    STAMPS = 3,
+    NUMBERS = 5 /* that a forker answers with: enum number */
 };
 enum number {
     WALL,
     CPU,
     FIRST,
-    POLL
+    POLL,
+    WAITED
 };
-static const char *const number_names[NUMBERS] = {"wall", "CPU", "first", "poll"};
-static double *stamps; /* of the child: its first instruction, and the return of its first poll */
+static const char *const number_names[NUMBERS] = {"wall", "CPU", "first", "poll", "waited"};
+static double *stamps; /* of the child: its first instruction, the return of its first poll, and of its last */
 static const char *const names[WAYS] = {"ends", "exec", "lives"};
 
 static double now_us(void)
@@ -63,7 +66,7 @@ static void be_child(int way)
     }
     for (int i = 0; way == 2 && i < POLLS; i++) {
         (void)poll(NULL, 0, i > 0);
-        stamps[1] = i > 0 ? stamps[1] : now_us();
+        stamps[i == 0 ? 1 : 2] = now_us();
     }
     _exit(0);
 }
@@ -87,6 +90,7 @@ static void fork_once(int way, double us_out[NUMBERS])
                   (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
     us_out[FIRST] = stamps[0] - begin;
     us_out[POLL] = stamps[1] - begin;
+    us_out[WAITED] = stamps[2] - begin;
 }
 
 /* A process that forks when it is told to, by a byte for the way, and answers with its numbers. */
@@ -222,7 +226,7 @@ int main(int argc, char **argv)
         rounds = strcmp(argv[i], "--rounds") == 0 && i + 1 < argc ? strtoul(argv[i + 1], NULL, 10) : rounds;
         wants_memory |= strcmp(argv[i], "--memory") == 0;
     }
-    stamps = mmap(NULL, 2 * sizeof *stamps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    stamps = mmap(NULL, STAMPS * sizeof *stamps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (rounds < LIVES_EVERY || stamps == MAP_FAILED || mkdtemp(folder) == NULL) {
         return 1;
     }

@@ -16,6 +16,7 @@
 #include "loop_call.h"
 #include "message.h"
 #include "open_calls.h"
+#include "poll_at_once.h"
 #include "process_barrier.h"
 #include "raw_syscall.h"
 #include "registers.h"
@@ -102,6 +103,12 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
 {
     uint8_t kind = sbx_polled_has_fds(polled) ? SBX_RECORD_POLL : SBX_RECORD_SLEEP;
     end_turn(pc, sp);
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.lets_polls_pass) != 0) && /* relaxed: its own thread's */
+        !sbx_capture_is_ours() && sbx_poll_is_at_once(polled)) {
+        *call = (struct sbx_blocking){.thread = NULL};
+        sbx_capture_ask_late(SBX_GROUP_POLL, SBX_OP_NONE);
+        return;
+    }
     if (polled->form == SBX_POLLED_ACCEPT) {
         sbx_blocking_begin(call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)polled->count + 1, 0);
     } else {

@@ -8,9 +8,12 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "stalling_process.h"
@@ -52,6 +55,75 @@ static void test_a_forked_child_knows_the_names_that_were_said_before(void **sta
     assert_string_equal(snapshot->kinds[KIND_DRAW].name, "draw");
     assert_string_equal(snapshot->kinds[KIND_SEND].name, "send");
     sbx_snapshot_destroy(snapshot);
+}
+
+/* ---- polls that do not wait ---- */
+
+static double now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static int count_threads(void)
+{
+    int count = 0;
+    DIR *listing = opendir("/proc/self/task");
+    stalling_expect(listing != NULL, "/proc is there");
+    for (struct dirent *entry; (entry = readdir(listing)) != NULL;) {
+        count += entry->d_name[0] != '.';
+    }
+    closedir(listing);
+    return count;
+}
+
+/* Polls in all ways that return at once, then one that waits. Returns 0: good; 1: not; 2: it was too slow to tell. */
+static int poll_without_waiting(const int ends[2], double forked_ms)
+{
+    struct pollfd ready = {.fd = ends[0], .events = POLLIN};
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+    int set = epoll_create1(EPOLL_CLOEXEC), silent = epoll_create1(EPOLL_CLOEXEC);
+    stalling_expect(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event) == 0, "a set");
+    stalling_expect(poll(NULL, 0, 0) == 0 && poll(&ready, 1, -1) == 1 && ready.revents == POLLIN, "polls");
+    stalling_expect(epoll_wait(set, &event, 1, -1) == 1 && epoll_wait(silent, &event, 1, 0) == 0, "waits of sets");
+    int threads = count_threads();
+    if (now_ms() - forked_ms >= 20) {
+        return 2; /* so old that any of them counted */
+    }
+    if (threads != 1) {
+        return 1;
+    }
+    while (count_threads() == 1) {
+        (void)poll(NULL, 0, 1);
+    }
+    return 0;
+}
+
+static void child_polls_without_waiting(void)
+{
+    struct stallbox_options options = stalling_options();
+    int ends[2], status = -1;
+    stalling_start(&options);
+    stalling_expect(pipe(ends) == 0 && write(ends[1], "x", 1) == 1, "a pipe with something in it");
+    do {
+        double forked_ms = now_ms();
+        pid_t pid = fork();
+        if (pid == 0) {
+            _exit(poll_without_waiting(ends, forked_ms));
+        }
+        stalling_expect(waitpid(pid, &status, 0) == pid && WIFEXITED(status), "the child ends");
+    } while (WEXITSTATUS(status) == 2);
+    stalling_expect(WEXITSTATUS(status) == 0, "its recorder begins when it waits");
+    stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot");
+    stallbox_stop(5000);
+}
+
+static void test_a_poll_that_returns_at_once_does_not_begin_the_recorder_of_a_young_child(void **state)
+{
+    (void)state;
+    stalling_process_run(child_polls_without_waiting);
+    sbx_snapshot_destroy(stalling_process_snapshot());
 }
 
 enum {
@@ -141,6 +213,8 @@ static void test_a_hundred_children_have_a_hundred_snapshots_and_sessions(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_poll_that_returns_at_once_does_not_begin_the_recorder_of_a_young_child,
+                                        stalling_process_set_up, stalling_process_tear_down),
         cmocka_unit_test_setup_teardown(test_a_forked_child_knows_the_names_that_were_said_before,
                                         stalling_process_set_up, stalling_process_tear_down),
         cmocka_unit_test_setup_teardown(test_a_hundred_children_have_a_hundred_snapshots_and_sessions,
