@@ -2,7 +2,10 @@
 /* dwarf_sections.c - the sections of one file's debug information. */
 #include "dwarf_sections.h"
 
+#include <gelf.h>
+
 #include "dwarf_text.h"
+#include "unread_sections.h"
 
 enum {
     STEPS_FREE = 16 << 20, /* a fraction of a second */
@@ -18,6 +21,22 @@ static struct sbx_dwarf_section find(Elf *elf, const char *name, const char *spl
         section.bytes = sbx_dwarf_section(elf, split_name, &section.count);
     }
     return section;
+}
+
+void sbx_dwarf_sections_hide_unread(Elf *elf)
+{
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names) != 0) {
+        return;
+    }
+    for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
+        GElf_Shdr header;
+        const char *name = gelf_getshdr(section, &header) != NULL ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (name != NULL && sbx_section_is_unread(name)) {
+            header.sh_type = SHT_NOBITS; /* libdw takes that for a section that was stripped off */
+            (void)gelf_update_shdr(section, &header);
+        }
+    }
 }
 
 void sbx_dwarf_sections_read(Elf *elf, struct sbx_dwarf_sections *sections_out)

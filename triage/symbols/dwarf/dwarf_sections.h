@@ -23,6 +23,10 @@ struct sbx_dwarf_sections {
         shared_str; /* of the file that dwz moved parts to; none until sbx_dwarf_sections_share() */
 };
 
+/* Let libdw leave alone what nobody here reads: where variables are, macros, call frames, indexes by name. It would decompress all of that,
+ * a sixth of the debug information of Debian's libc. Before dwarf_begin_elf(); the sections are empty from then on. */
+void sbx_dwarf_sections_hide_unread(Elf *elf);
+
 /* Compressed sections have to be decompressed before, as dwarf_begin_elf() does. */
 void sbx_dwarf_sections_read(Elf *elf, struct sbx_dwarf_sections *sections_out);
 

@@ -167,6 +167,7 @@ static int read_index(struct sbx_split_parts *parts, struct part *part)
 static int read_package(struct sbx_split_parts *parts, struct part *part)
 {
     Elf *elf = part->file.elf;
+    sbx_dwarf_sections_hide_unread(elf);
     for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
         GElf_Shdr header;
         if (gelf_getshdr(section, &header) != NULL && (header.sh_flags & SHF_COMPRESSED) != 0) {

@@ -9,75 +9,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <zstd.h>
-
-#define UNPACKED_BYTES_MAX ((size_t)3 << 30) /* of all sections: a worker has 4 GiB */
+#include "unpacked_elf.h"
 
 enum {
-    COMPRESSED_BY_ZSTD = 2,        /* ELFCOMPRESS_ZSTD, newer than the elf.h of 2022 */
+    THREADS = 2,                   /* that decompress, where threads may be made */
     GROWS_FREELY_BYTES = 64 << 20, /* of a compressed section */
     GROWTH_MAX = 100               /* times its size, beyond that; debug information shrinks to a fifth or a tenth */
 };
 
-/* ---- zstd ---- */
-
-/* The header of a section that is compressed with zstd; false when it is none, or does not lie within the file. */
-static bool read_zstd_header(const GElf_Shdr *section, const char *file, size_t bytes, Elf64_Chdr *header_out)
-{
-    if ((section->sh_flags & SHF_COMPRESSED) == 0 || section->sh_type == SHT_NOBITS ||
-        section->sh_size < sizeof *header_out || section->sh_offset > bytes ||
-        section->sh_size > bytes - section->sh_offset) {
-        return false;
-    }
-    memcpy(header_out, file + section->sh_offset, sizeof *header_out);
-    return header_out->ch_type == COMPRESSED_BY_ZSTD && header_out->ch_size <= UNPACKED_BYTES_MAX;
-}
-
-/* How many bytes the sections that are compressed with zstd will take; 0: there are none. */
-static size_t count_unpacked(Elf *elf, const char *file, size_t bytes)
-{
-    size_t sum = 0;
-    for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
-        GElf_Shdr header;
-        Elf64_Chdr compression;
-        if (gelf_getshdr(section, &header) != NULL && read_zstd_header(&header, file, bytes, &compression)) {
-            sum += (size_t)compression.ch_size + 8;
-        }
-    }
-    return sum;
-}
-
-/* The file, behind it the sections decompressed, behind these new section headers. False when that cannot be. */
-static bool write_unpacked(Elf *elf, const char *file, size_t bytes, char *out, size_t table_at)
-{
-    Elf64_Ehdr header;
-    size_t at = (bytes + 7) / 8 * 8;
-    memcpy(out, file, bytes);
-    memcpy(&header, file, sizeof header);
-    for (size_t i = 0; i < header.e_shnum; i++) {
-        GElf_Shdr section;
-        Elf64_Chdr compression;
-        if (gelf_getshdr(elf_getscn(elf, i), &section) == NULL) {
-            return false;
-        }
-        if (read_zstd_header(&section, file, bytes, &compression)) {
-            const char *from = file + section.sh_offset + sizeof compression;
-            size_t size = (size_t)compression.ch_size;
-            if (ZSTD_decompress(out + at, size, from, (size_t)section.sh_size - sizeof compression) != size) {
-                return false;
-            }
-            section.sh_flags &= ~(uint64_t)SHF_COMPRESSED;
-            section.sh_offset = at;
-            section.sh_size = size;
-            section.sh_addralign = compression.ch_addralign;
-            at += (size + 7) / 8 * 8;
-        }
-        memcpy(out + table_at + i * sizeof section, &section, sizeof section);
-    }
-    header.e_shoff = table_at;
-    memcpy(out, &header, sizeof header);
-    return true;
-}
+/* ---- compressed sections ---- */
 
 /* All of a file that is not mapped; given. Not by elf_rawfile(), after which libelf takes what it read before for a part of
  * that and loses it. NULL when it cannot be read. */
@@ -97,31 +37,26 @@ static char *read_whole(int fd, size_t *bytes_out)
     return file;
 }
 
-/* Replace the file by a copy without zstd, where that is needed and can be done. */
+/* Replace the file by a copy without compressed sections, where that is needed, or where it is read by a program that may use threads. */
 static void unpack(struct sbx_elf_bytes *opened)
 {
-    GElf_Ehdr header;
-    size_t bytes = opened->bytes, sections = 0;
-    bool is_unread = false;
-    if (sbx_elf_has_bomb(opened, &is_unread) || !is_unread || gelf_getehdr(opened->elf, &header) == NULL ||
-        header.e_ident[EI_CLASS] != ELFCLASS64 || elf_getshdrnum(opened->elf, &sections) != 0 ||
-        sections != header.e_shnum || header.e_shentsize != sizeof(GElf_Shdr)) {
+    size_t bytes = opened->bytes, whole = 0;
+    bool is_unread = false, is_mapped = opened->map != NULL;
+    if (sbx_elf_has_bomb(opened, &is_unread) || !(is_unread || (!is_mapped && sbx_elf_is_packed(opened->elf)))) {
         return;
     }
-    char *read = opened->map != NULL ? NULL : read_whole(opened->fd, &bytes);
-    const char *file = opened->map != NULL ? opened->map : read;
-    size_t more = file == NULL || bytes < sizeof header ? 0 : count_unpacked(opened->elf, file, bytes);
-    size_t table_at = (bytes + 7) / 8 * 8 + (more + 7) / 8 * 8, whole = table_at + sections * sizeof(GElf_Shdr);
-    char *copy = more == 0 || more > UNPACKED_BYTES_MAX ? NULL : calloc(1, whole);
-    Elf *elf =
-        copy != NULL && write_unpacked(opened->elf, file, bytes, copy, table_at) ? elf_memory(copy, whole) : NULL;
+    char *read = is_mapped ? NULL : read_whole(opened->fd, &bytes);
+    const char *file = is_mapped ? opened->map : read;
+    char *copy =
+        file == NULL ? NULL : sbx_unpacked_elf_create(opened->elf, file, bytes, is_mapped ? 1 : THREADS, &whole);
+    Elf *elf = copy != NULL ? elf_memory(copy, whole) : NULL;
     free(read);
     if (elf == NULL) {
         free(copy);
         return;
     }
     elf_end(opened->elf);
-    if (opened->map != NULL && !opened->is_piece) {
+    if (is_mapped && !opened->is_piece) {
         munmap(opened->map, opened->bytes);
     }
     opened->map = NULL;

@@ -14,7 +14,7 @@ struct sbx_elf_bytes {
     void *map; /* NULL: it is read */
     size_t bytes;
     bool is_piece; /* of a file that somebody else has mapped: there is no descriptor of its own */
-    /* What `elf` is of, where that is no file: a copy whose sections are not compressed with zstd any more, or what a Mach-O image was made
+    /* What `elf` is of, where that is no file: a copy whose sections are not compressed any more (unpacked_elf.h), or what a Mach-O image was made
      * into; NULL: it is the file. */
     char *unpacked;
     size_t unpacked_bytes;
@@ -22,7 +22,7 @@ struct sbx_elf_bytes {
 
 /* Begin with an open file; `fd` is taken on success. Not by libelf's own mapping: it asks for the file's size by a call that
  * the worker does not let through, and then reads. Sections that are compressed with zstd, which elfutils 0.188 cannot
- * read, are decompressed, unless they are a bomb. Returns false when it cannot be read. */
+ * read, are decompressed, unless they are a bomb; without `maps` the others as well, by two threads. Returns false when it cannot be read. */
 bool sbx_elf_bytes_begin(int fd, bool maps, struct sbx_elf_bytes *out);
 /* The same of a piece of a private and writable mapping, which has to outlive it. */
 bool sbx_elf_bytes_begin_piece(void *piece, size_t bytes, struct sbx_elf_bytes *out);

@@ -19,6 +19,7 @@
 #include "build_id.h"
 #include "debug_link.h"
 #include "dwarf_names.h"
+#include "dwarf_sections.h"
 #include "dwarf_units.h"
 #include "elf_bytes.h"
 #include "elf_symbols.h"
@@ -113,6 +114,7 @@ static void read_dwarf(struct sbx_symbol_file *file, const struct sbx_elf_bytes 
         return;
     }
     find_text(elf, &text_begin, &text_end);
+    sbx_dwarf_sections_hide_unread(elf);
     Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
     if (dwarf != NULL) {
         dwarf_setalt(dwarf, file->alternate_dwarf);
@@ -132,6 +134,7 @@ static void open_alternate(struct sbx_symbol_file *file, int fd)
     if (!sbx_elf_bytes_begin(fd, file->maps, &file->alternate)) {
         close(fd);
     } else if (!has_bomb(file, &file->alternate) && !sbx_elf_has_section(file->alternate.elf, ".gnu_debugaltlink")) {
+        sbx_dwarf_sections_hide_unread(file->alternate.elf);
         file->alternate_dwarf = dwarf_begin_elf(file->alternate.elf, DWARF_C_READ, NULL);
     }
 }
