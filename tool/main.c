@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "helper_thread.h"
 #include "options.h"
 
 static const struct sbx_command commands[] = {
@@ -124,6 +125,9 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "look") == 0) {
+        sbx_helper_thread_offer();
+    }
     int status = dispatch(argc, argv);
     /* A full disk shows only here: data that did not reach its file is a failure, whatever the command thought. */
     if ((ferror(stdout) != 0 || fflush(stdout) != 0) && status == SBX_EXIT_DONE) {

@@ -12,7 +12,6 @@
 #include "unpacked_elf.h"
 
 enum {
-    THREADS = 2,                   /* that decompress, where threads may be made */
     GROWS_FREELY_BYTES = 64 << 20, /* of a compressed section */
     GROWTH_MAX = 100               /* times its size, beyond that; debug information shrinks to a fifth or a tenth */
 };
@@ -37,7 +36,7 @@ static char *read_whole(int fd, size_t *bytes_out)
     return file;
 }
 
-/* Replace the file by a copy without compressed sections, where that is needed, or where it is read by a program that may use threads. */
+/* Replace the file by a copy without compressed sections, where that is needed, or where it is read: then nothing is lost by it. */
 static void unpack(struct sbx_elf_bytes *opened)
 {
     size_t bytes = opened->bytes, whole = 0;
@@ -47,8 +46,7 @@ static void unpack(struct sbx_elf_bytes *opened)
     }
     char *read = is_mapped ? NULL : read_whole(opened->fd, &bytes);
     const char *file = is_mapped ? opened->map : read;
-    char *copy =
-        file == NULL ? NULL : sbx_unpacked_elf_create(opened->elf, file, bytes, is_mapped ? 1 : THREADS, &whole);
+    char *copy = file == NULL ? NULL : sbx_unpacked_elf_create(opened->elf, file, bytes, &whole);
     Elf *elf = copy != NULL ? elf_memory(copy, whole) : NULL;
     free(read);
     if (elf == NULL) {

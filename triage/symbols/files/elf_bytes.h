@@ -22,7 +22,7 @@ struct sbx_elf_bytes {
 
 /* Begin with an open file; `fd` is taken on success. Not by libelf's own mapping: it asks for the file's size by a call that
  * the worker does not let through, and then reads. Sections that are compressed with zstd, which elfutils 0.188 cannot
- * read, are decompressed, unless they are a bomb; without `maps` the others as well, by two threads. Returns false when it cannot be read. */
+ * read, are decompressed, unless they are a bomb; without `maps` the others as well. Returns false when it cannot be read. */
 bool sbx_elf_bytes_begin(int fd, bool maps, struct sbx_elf_bytes *out);
 /* The same of a piece of a private and writable mapping, which has to outlive it. */
 bool sbx_elf_bytes_begin_piece(void *piece, size_t bytes, struct sbx_elf_bytes *out);

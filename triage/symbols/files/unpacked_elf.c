@@ -16,8 +16,7 @@
 #define UNPACKED_BYTES_MAX ((size_t)3 << 30) /* of all sections: a worker has 4 GiB */
 
 enum {
-    COMPRESSED_BY_ZSTD = 2, /* ELFCOMPRESS_ZSTD, newer than the elf.h of 2022 */
-    THREADS_MAX = 4
+    COMPRESSED_BY_ZSTD = 2 /* ELFCOMPRESS_ZSTD, newer than the elf.h of 2022 */
 };
 
 /* A section that is to be decompressed. */
@@ -113,19 +112,21 @@ static int by_size(const void *one, const void *other)
     return (a < b) - (a > b);
 }
 
-static bool decompress_all(struct parts *parts, unsigned threads)
+static const struct sbx_unpack_helper *helper; /* NULL: the calling thread does all */
+
+void sbx_unpacked_elf_use_helper(const struct sbx_unpack_helper *given)
 {
-    pthread_t helpers[THREADS_MAX];
-    unsigned count = 0;
+    helper = given;
+}
+
+static bool decompress_all(struct parts *parts)
+{
     qsort(parts->parts, parts->count, sizeof *parts->parts, by_size);
     pthread_mutex_init(&parts->lock, NULL);
-    while (count + 1 < threads && count < THREADS_MAX && count + 1 < parts->count &&
-           pthread_create(&helpers[count], NULL, work, parts) == 0) {
-        count++;
-    }
+    bool is_helped = helper != NULL && parts->count > 1 && helper->begin(work, parts);
     (void)work(parts);
-    for (unsigned i = 0; i < count; i++) {
-        pthread_join(helpers[i], NULL);
+    if (is_helped) {
+        helper->end();
     }
     pthread_mutex_destroy(&parts->lock);
     return !parts->has_failed;
@@ -169,7 +170,7 @@ static bool lay_out(Elf *elf, size_t names, const char *file, size_t bytes, char
     return true;
 }
 
-char *sbx_unpacked_elf_create(Elf *elf, const char *file, size_t bytes, unsigned threads, size_t *bytes_out)
+char *sbx_unpacked_elf_create(Elf *elf, const char *file, size_t bytes, size_t *bytes_out)
 {
     GElf_Ehdr header;
     size_t sections = 0, names = 0;
@@ -182,8 +183,7 @@ char *sbx_unpacked_elf_create(Elf *elf, const char *file, size_t bytes, unsigned
     size_t table_at = (bytes + 7) / 8 * 8 + (more + 7) / 8 * 8, whole = table_at + sections * sizeof(GElf_Shdr);
     struct parts parts = {.parts = calloc(sections + 1, sizeof *parts.parts)};
     char *copy = more == 0 || more > UNPACKED_BYTES_MAX || parts.parts == NULL ? NULL : malloc(whole);
-    bool is_good =
-        copy != NULL && lay_out(elf, names, file, bytes, copy, table_at, &parts) && decompress_all(&parts, threads);
+    bool is_good = copy != NULL && lay_out(elf, names, file, bytes, copy, table_at, &parts) && decompress_all(&parts);
     free(parts.parts);
     if (!is_good) {
         free(copy);

@@ -11,12 +11,18 @@
 
 #include <libelf.h>
 
+/* Who works beside the caller. Only the command `look` has somebody: triage starts no threads of its own. */
+struct sbx_unpack_helper {
+    bool (*begin)(void *(*work)(void *), void *context); /* false: it could not be begun */
+    void (*end)(void);                                   /* wait until the work is done */
+};
+void sbx_unpacked_elf_use_helper(const struct sbx_unpack_helper *helper);
+
 /* Whether a section is compressed, with zlib or zstd. */
 bool sbx_elf_is_packed(Elf *elf);
 
-/* `elf` is of the file that `file` holds; sections that nobody reads (unread_sections.h) are empty in the copy. `threads`: how many
- * decompress, the calling one among them. Given: free(). NULL where nothing is compressed, the file is damaged, or there is no memory. Whether it
- * is a bomb has to be asked before (elf_bytes.h). */
-char *sbx_unpacked_elf_create(Elf *elf, const char *file, size_t bytes, unsigned threads, size_t *bytes_out);
+/* `elf` is of the file that `file` holds; sections that nobody reads (unread_sections.h) are empty in the copy. Given: free(). NULL where nothing
+ * is compressed, the file is damaged, or there is no memory. Whether it is a bomb has to be asked before (elf_bytes.h). */
+char *sbx_unpacked_elf_create(Elf *elf, const char *file, size_t bytes, size_t *bytes_out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unpacked_elf.c - files whose sections are compressed, decompressed by one thread and by two. */
+/* test_unpacked_elf.c - files whose sections are compressed, decompressed alone and with a helper. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,6 +94,28 @@ static void compare_sections(Elf *copy, Elf *plain)
     assert_true(compared >= 4);
 }
 
+static pthread_t helping;
+static int helps;
+
+static bool begin_help(void *(*work)(void *), void *context)
+{
+    helps++;
+    return pthread_create(&helping, NULL, work, context) == 0;
+}
+
+static void end_help(void)
+{
+    helps++;
+    pthread_join(helping, NULL);
+}
+
+static bool refuse_help(void *(*work)(void *), void *context)
+{
+    (void)work;
+    (void)context;
+    return false;
+}
+
 static void test_the_sections_are_what_they_were_before_they_were_compressed(void **state)
 {
     (void)state;
@@ -101,9 +124,14 @@ static void test_the_sections_are_what_they_were_before_they_were_compressed(voi
     Elf *elf = elf_memory(file, bytes), *plain = elf_memory(plain_file, plain_bytes);
     assert_true(sbx_elf_is_packed(elf));
     assert_false(sbx_elf_is_packed(plain));
-    for (unsigned threads = 1; threads <= 9; threads *= 3) {
+    static const struct sbx_unpack_helper works = {begin_help, end_help}, is_busy = {refuse_help, end_help};
+    const struct sbx_unpack_helper *helpers[] = {NULL, &works, &is_busy};
+    for (int way = 0; way < 3; way++) {
         size_t copy_bytes = 0;
-        char *copy = sbx_unpacked_elf_create(elf, file, bytes, threads, &copy_bytes);
+        helps = 0;
+        sbx_unpacked_elf_use_helper(helpers[way]);
+        char *copy = sbx_unpacked_elf_create(elf, file, bytes, &copy_bytes);
+        assert_int_equal(helps, way == 1 ? 2 : 0); /* begun and waited for */
         assert_non_null(copy);
         Elf *unpacked = elf_memory(copy, copy_bytes);
         GElf_Shdr header;
@@ -116,7 +144,8 @@ static void test_the_sections_are_what_they_were_before_they_were_compressed(voi
         elf_end(unpacked);
         free(copy);
     }
-    assert_null(sbx_unpacked_elf_create(plain, plain_file, plain_bytes, 2, &bytes));
+    sbx_unpacked_elf_use_helper(NULL);
+    assert_null(sbx_unpacked_elf_create(plain, plain_file, plain_bytes, &bytes));
     elf_end(elf);
     elf_end(plain);
     free(file);
@@ -132,7 +161,7 @@ static void test_a_file_with_a_damaged_section_has_no_copy_and_is_left_to_libelf
     GElf_Shdr header;
     assert_non_null(find_section(elf, ".debug_info", &header));
     memset(file + header.sh_offset + sizeof(Elf64_Chdr), 0x5a, 20);
-    assert_null(sbx_unpacked_elf_create(elf, file, bytes, 2, &copy_bytes));
+    assert_null(sbx_unpacked_elf_create(elf, file, bytes, &copy_bytes));
     elf_end(elf);
     char damaged[80];
     snprintf(damaged, sizeof damaged, "%s.damaged", packed);
