@@ -33,7 +33,8 @@ enum {
     ROUNDS_DEFAULT = 3,
     SENDERS_MAX = 64,
     OPTIONS_MAX = 16,
-    PAGES = 20, /* looks at each page */
+    PAGES = 20,   /* looks at each page */
+    POLLS = 1000, /* for a policy, and machine-days */
     WAITS_S = 3600
 };
 
@@ -56,9 +57,11 @@ static struct {
     pid_t server;
     uint16_t port;
     char folder[64];
-    char **options;         /* of the server; NULL: none */
-    double cpu_ms, data_kb; /* of the last round */
-    const char *keep;       /* where the data folder of the last round goes; NULL: nowhere */
+    char **options; /* of the server; NULL: none */
+    double cpu_ms, own_cpu_ms,
+        data_kb;      /* of the last round, until the last verdict; own: of the server without its workers */
+    double looks_ms;  /* of the server: what came after that */
+    const char *keep; /* where the data folder of the last round goes; NULL: nowhere */
 } bench;
 
 enum measure {
@@ -66,11 +69,14 @@ enum measure {
     MEASURE_TAKEN, /* payloads a second from the first post to the last answer */
     MEASURE_P50,   /* of answers, ms */
     MEASURE_P99,
-    MEASURE_RSS,  /* MB of the server and its processes at the end */
-    MEASURE_CPU,  /* ms of processor time of the server and its processes, a payload; the looks at pages are in it */
+    MEASURE_RSS, /* MB of the server and its processes at the end */
+    MEASURE_CPU, /* ms of processor time of the server and its processes, a payload */
+    MEASURE_CPU_OWN,
     MEASURE_DATA, /* bytes of its data folder, a payload */
     MEASURE_LIST, /* ms of a page, while nothing else goes on */
     MEASURE_STALL,
+    MEASURE_POLL, /* ms of processor time of the server: a poll for a policy that is the same; each over its own connection */
+    MEASURE_ACTIVE, /* the same: a machine-day that is told */
     MEASURES
 };
 
@@ -176,6 +182,9 @@ static int read_answer(int fd, char *body, size_t body_room)
         end = strstr(head, "\r\n\r\n");
     }
     const char *length = strcasestr(head, "content-length:");
+    if (end != NULL && atoi(head + 9) == 304) {
+        return 304; /* it has no body, and need not say so */
+    }
     if (end == NULL || length == NULL || length > end) {
         return 0;
     }
@@ -202,12 +211,15 @@ static int read_answer(int fd, char *body, size_t body_room)
     return atoi(head + 9);
 }
 
-static int get(const char *path, char *body, size_t body_room)
+/* A request over its own connection. `headers`: each with its line end; `sent`: its body. Returns the status, 0 when there was none. */
+static int ask(const char *method, const char *path, const char *headers, const char *sent, char *body,
+               size_t body_room)
 {
-    char request[300];
+    char request[600];
     int fd = dial(), status = 0;
-    int bytes =
-        snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", path);
+    int bytes = snprintf(request, sizeof request,
+                         "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: %zu\r\n%s\r\n%s",
+                         method, path, strlen(sent), headers, sent);
     if (fd >= 0 && write_all(fd, request, (size_t)bytes, 0)) {
         status = read_answer(fd, body, body_room);
     }
@@ -215,6 +227,11 @@ static int get(const char *path, char *body, size_t body_room)
         close(fd);
     }
     return status;
+}
+
+static int get(const char *path, char *body, size_t body_room)
+{
+    return ask("GET", path, "", "", body, body_room);
 }
 
 static double metric(const char *name)
@@ -302,6 +319,17 @@ static void start_server(const char *program, const char *workers)
     }
 }
 
+/* Processor time of the server without its workers. */
+static double own_cpu_ms(void)
+{
+    struct timespec own = {0};
+    clockid_t clock;
+    if (clock_getcpuclockid(bench.server, &clock) == 0) {
+        clock_gettime(clock, &own);
+    }
+    return (double)own.tv_sec * 1e3 + (double)own.tv_nsec / 1e6;
+}
+
 static void stop_server(void)
 {
     char data[100];
@@ -309,7 +337,7 @@ static void stop_server(void)
     kill(bench.server, SIGTERM);
     wait4(bench.server, NULL, 0, &used);
     bench.server = 0;
-    bench.cpu_ms = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
+    bench.cpu_ms = -bench.looks_ms + (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
                    (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e3;
     bench.data_kb = 0;
     nftw(bench.folder, add_size, 16, FTW_PHYS);
@@ -369,6 +397,44 @@ static double page_ms(const char *path)
     return took[PAGES / 2];
 }
 
+/* What one of these requests takes of the server. */
+static double request_ms(const char *method, const char *path, const char *headers, const char *sent, int status)
+{
+    double begin = own_cpu_ms();
+    for (int i = 0; i < POLLS; i++) {
+        if (ask(method, path, headers, sent, NULL, 0) != status) {
+            give_up(path);
+        }
+    }
+    return (own_cpu_ms() - begin) / POLLS;
+}
+
+static void poll_policies(struct bench_series series[MEASURES])
+{
+    static const char path[] = "/v1/policy/0123456789abcdef0123456789abcdef";
+    char headers[200] = "";
+    char answer[4096];
+    if (ask("PUT", path, "", "SBXP and what follows: the server does not look into it", NULL, 0) != 200) {
+        give_up("a policy");
+    }
+    /* its tag */
+    int fd = dial();
+    int bytes =
+        snprintf(answer, sizeof answer, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", path);
+    ssize_t got =
+        fd >= 0 && write_all(fd, answer, (size_t)bytes, 0) ? recv(fd, answer, sizeof answer - 1, MSG_WAITALL) : 0;
+    answer[got > 0 ? got : 0] = '\0';
+    const char *tag = strcasestr(answer, "etag:");
+    if (fd < 0 || tag == NULL) {
+        give_up("a policy's tag");
+    }
+    close(fd);
+    snprintf(headers, sizeof headers, "If-None-Match:%.*s\r\n", (int)strcspn(tag + 5, "\r"), tag + 5);
+    bench_series_add(&series[MEASURE_POLL], request_ms("GET", path, headers, "", 304));
+    bench_series_add(&series[MEASURE_ACTIVE],
+                     request_ms("POST", "/v1/active", "", "app=0123456789&version=1.2.3", 200));
+}
+
 static void run(const char *program, const char *workers, struct bench_series series[MEASURES])
 {
     static char list[1 << 16];
@@ -392,12 +458,13 @@ static void run(const char *program, const char *workers, struct bench_series se
         if (now_ms() - taken > WAITS_S * 1e3) {
             give_up("triage does not end");
         }
-        sleep_ms(20);
+        sleep_ms(100); /* in a database that has tables for each day a look takes what some payloads take */
     }
     double done = now_ms();
     if (metric("stallbox_store_snapshots") != bench.stalls || metric("stallbox_store_failed") != 0) {
         give_up("some are missing or failed");
     }
+    bench.own_cpu_ms = own_cpu_ms();
     qsort(bench.took_ms, (size_t)bench.stalls, sizeof bench.took_ms[0], by_size);
     bench_series_add(&series[MEASURE_DONE], bench.stalls / (done - begin) * 1e3);
     bench_series_add(&series[MEASURE_TAKEN], bench.stalls / (taken - begin) * 1e3);
@@ -412,8 +479,11 @@ static void run(const char *program, const char *workers, struct bench_series se
     }
     snprintf(path + 8, sizeof path - 8, "%.32s", id + 6);
     bench_series_add(&series[MEASURE_STALL], page_ms(path));
+    poll_policies(series);
+    bench.looks_ms = own_cpu_ms() - bench.own_cpu_ms;
     stop_server();
     bench_series_add(&series[MEASURE_CPU], bench.cpu_ms / bench.stalls);
+    bench_series_add(&series[MEASURE_CPU_OWN], bench.own_cpu_ms / bench.stalls);
     bench_series_add(&series[MEASURE_DATA], bench.data_kb * 1000 / bench.stalls);
 }
 
@@ -473,9 +543,12 @@ int main(int argc, char **argv)
         [MEASURE_P99] = {"answer to a post, p99", "ms", NULL},
         [MEASURE_RSS] = {"memory of all its processes", "MB", "value <= 200"},
         [MEASURE_CPU] = {"processor time a payload", "ms", NULL},
+        [MEASURE_CPU_OWN] = {"processor time a payload, without its workers", "ms", NULL},
         [MEASURE_DATA] = {"data folder, a payload", "bytes", NULL},
         [MEASURE_LIST] = {"first page", "ms", "value <= 200"},
         [MEASURE_STALL] = {"page of a stall", "ms", NULL},
+        [MEASURE_POLL] = {"processor time of a poll for a policy", "ms", NULL},
+        [MEASURE_ACTIVE] = {"processor time of a machine-day", "ms", NULL},
     };
     bench_print_heading(json, "Intake to verdict");
     for (int i = 0; i < MEASURES; i++) {
