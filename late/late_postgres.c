@@ -19,6 +19,12 @@ static struct {
     __typeof__(&PQexec) exec;
     __typeof__(&PQprepare) prepare;
     __typeof__(&PQexecPrepared) exec_prepared;
+    __typeof__(&PQenterPipelineMode) enter_pipeline_mode;
+    __typeof__(&PQexitPipelineMode) exit_pipeline_mode;
+    __typeof__(&PQpipelineSync) pipeline_sync;
+    __typeof__(&PQsendQueryParams) send_query_params;
+    __typeof__(&PQsendQueryPrepared) send_query_prepared;
+    __typeof__(&PQgetResult) get_result;
     __typeof__(&PQresultStatus) result_status;
     __typeof__(&PQresultErrorField) result_error_field;
     __typeof__(&PQcmdTuples) cmd_tuples;
@@ -45,6 +51,12 @@ static void load(void)
         {"PQexec", &real.exec},
         {"PQprepare", &real.prepare},
         {"PQexecPrepared", &real.exec_prepared},
+        {"PQenterPipelineMode", &real.enter_pipeline_mode},
+        {"PQexitPipelineMode", &real.exit_pipeline_mode},
+        {"PQpipelineSync", &real.pipeline_sync},
+        {"PQsendQueryParams", &real.send_query_params},
+        {"PQsendQueryPrepared", &real.send_query_prepared},
+        {"PQgetResult", &real.get_result},
         {"PQresultStatus", &real.result_status},
         {"PQresultErrorField", &real.result_error_field},
         {"PQcmdTuples", &real.cmd_tuples},
@@ -130,6 +142,38 @@ PGresult *PQexecPrepared(PGconn *connection, const char *name, int count, const 
                          const int *formats, int format)
 {
     return real.exec_prepared(connection, name, count, values, lengths, formats, format);
+}
+
+int PQenterPipelineMode(PGconn *connection)
+{
+    return real.enter_pipeline_mode(connection);
+}
+
+int PQexitPipelineMode(PGconn *connection)
+{
+    return real.exit_pipeline_mode(connection);
+}
+
+int PQpipelineSync(PGconn *connection)
+{
+    return real.pipeline_sync(connection);
+}
+
+int PQsendQueryParams(PGconn *connection, const char *text, int count, const Oid *types, const char *const *values,
+                      const int *lengths, const int *formats, int format)
+{
+    return real.send_query_params(connection, text, count, types, values, lengths, formats, format);
+}
+
+int PQsendQueryPrepared(PGconn *connection, const char *name, int count, const char *const *values, const int *lengths,
+                        const int *formats, int format)
+{
+    return real.send_query_prepared(connection, name, count, values, lengths, formats, format);
+}
+
+PGresult *PQgetResult(PGconn *connection)
+{
+    return real.get_result(connection);
 }
 
 ExecStatusType PQresultStatus(const PGresult *result)

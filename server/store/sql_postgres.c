@@ -2,7 +2,9 @@
 /* sql_postgres.c - PostgreSQL behind sql.h, by libpq.
  *
  * A statement is prepared when it is stepped for the first time, because only then the types of its parameters are known: those that were
- * bound. Its rows are fetched whole. A connection that was lost is made anew at the next begin, or at the next statement outside of a
+ * bound. Its rows are fetched whole. Within a transaction a statement that gives no rows is sent and not waited for: a verdict is some fifty of
+ * them, and each would wait for its answer to come over the network, while others of the application wait for their turn. What one of them
+ * failed with is told by the next statement that gives rows, or by the commit. A connection that was lost is made anew at the next begin, or at the next statement outside of a
  * transaction; what it was in the middle of has failed then, and the caller says "later". */
 #include <errno.h>
 #include <libpq-fe.h>
@@ -16,9 +18,11 @@
 
 enum {
     PARAMETERS_MAX = 20,
+    SENT_MAX = 200,  /* statements that are not waited for: their answers have room on the way */
     TYPE_BYTEA = 17, /* numbers of pg_type, which never change */
     TYPE_INT8 = 20,
     TYPE_TEXT = 25,
+    TYPE_JSON = 114,
     TYPE_FLOAT8 = 701,
 };
 
@@ -29,6 +33,9 @@ enum {
 #define SUMS_OF_APP_LOCK "SELECT pg_advisory_xact_lock_shared(1396854833); SELECT pg_advisory_xact_lock(1396854837, %d)"
 #define ALONE_LOCK       SUMS_LOCK "; SELECT pg_advisory_xact_lock(1396854835)"
 #define INTAKE_LOCK      "SELECT pg_advisory_xact_lock_shared(1396854835); SELECT pg_advisory_xact_lock(1396854836, %d)"
+enum {
+    BEGIN_BYTES = 256 /* of a transaction's first words */
+};
 
 struct connection {
     struct sbx_sql sql;
@@ -37,6 +44,8 @@ struct connection {
     unsigned generation, statements; /* of the connection; of names */
     int64_t changes;
     bool is_in_transaction;
+    unsigned sent; /* statements of the transaction that nobody has waited for yet */
+    int failed; /* -errno of the first statement that was waited for later, until the transaction ends; 0: none did */
 };
 
 struct value {
@@ -50,6 +59,7 @@ struct statement {
     struct sbx_statement statement;
     struct connection *connection;
     char *text, name[24];
+    bool gives_rows;
     int count;
     uint32_t used; /* parameters that the text has: a bit each, by number */
     struct value values[PARAMETERS_MAX];
@@ -99,6 +109,55 @@ static int run(struct connection *connection, const char *text)
     return outcome;
 }
 
+/* Wait for what was sent. *last_out (given: PQclear; may be NULL) is what the last one came to. Returns 0, or what the first of the transaction
+ * failed with. */
+static int settle(struct connection *connection, PGresult **last_out)
+{
+    if (connection->sent == 0)
+        return connection->failed;
+    (void)PQpipelineSync(connection->pg); /* without a connection there are no results either */
+    for (; connection->sent > 0; connection->sent--) {
+        PGresult *result = PQgetResult(connection->pg);
+        int outcome = result_of(connection, result);
+        if (connection->failed == 0)
+            connection->failed = outcome;
+        if (connection->sent == 1 && last_out)
+            *last_out = result;
+        else
+            PQclear(result);
+        PQclear(PQgetResult(connection->pg)); /* none: the end of this one */
+    }
+    PQclear(PQgetResult(connection->pg)); /* of the synchronization */
+    (void)PQexitPipelineMode(connection->pg);
+    return connection->failed;
+}
+
+/* Before something is sent that is not to be waited for. */
+static int begin_sending(struct connection *connection)
+{
+    int result = connection->sent < SENT_MAX ? connection->failed : settle(connection, NULL);
+    if (result == 0 && connection->sent == 0 && !PQenterPipelineMode(connection->pg))
+        result = -EIO;
+    return result;
+}
+
+/* And after it. */
+static int end_sending(struct connection *connection, bool is_sent)
+{
+    connection->sent += is_sent;
+    if (!is_sent && connection->sent == 0)
+        (void)PQexitPipelineMode(connection->pg);
+    return is_sent ? 0 : -EIO;
+}
+
+static int send_text(struct connection *connection, const char *text)
+{
+    int result = begin_sending(connection);
+    if (result < 0)
+        return result;
+    return end_sending(connection, PQsendQueryParams(connection->pg, text, 0, NULL, NULL, NULL, NULL, 0));
+}
+
 /* Where there is a connection no more, another try. */
 static int keep_up(struct connection *connection)
 {
@@ -127,63 +186,82 @@ static int execute(struct sbx_sql *sql, const char *text)
 {
     struct connection *connection = (struct connection *)sql;
     int result = keep_up(connection);
+    if (result == 0)
+        result = settle(connection, NULL);
     return result == 0 ? run(connection, text) : result;
 }
 
-/* An application's number has 64 bits, and a lock's second one 32: two that share one take turns. */
-static int take_turn(struct connection *connection, enum sbx_sql_turn turn, uint64_t app)
+/* The words that begin a transaction and take its turn. An application's number has 64 bits, and a lock's second one 32: two that share one take
+ * turns. */
+static void write_begin(enum sbx_sql_turn turn, uint64_t app, bool is_unhurried, char text_out[BEGIN_BYTES])
 {
-    char text[sizeof(SUMS_OF_APP_LOCK) + 16];
+    const char *words = is_unhurried ? "BEGIN; SET LOCAL synchronous_commit = off; " : "BEGIN; ";
     int number = (int)(int32_t)(uint32_t)(app ^ app >> 32);
+    int used = snprintf(text_out, BEGIN_BYTES, "%s", words);
     if (turn == SBX_TURN_INTAKE)
-        snprintf(text, sizeof(text), INTAKE_LOCK, number);
+        snprintf(text_out + used, (size_t)(BEGIN_BYTES - used), INTAKE_LOCK, number);
     else if (turn == SBX_TURN_SUMS && app != 0)
-        snprintf(text, sizeof(text), SUMS_OF_APP_LOCK, number);
+        snprintf(text_out + used, (size_t)(BEGIN_BYTES - used), SUMS_OF_APP_LOCK, number);
     else
-        return run(connection, turn == SBX_TURN_ALONE ? ALONE_LOCK : SUMS_LOCK);
-    return run(connection, text);
+        snprintf(text_out + used, (size_t)(BEGIN_BYTES - used), "%s", turn == SBX_TURN_ALONE ? ALONE_LOCK : SUMS_LOCK);
 }
 
 static int begin(struct sbx_sql *sql, enum sbx_sql_turn turn, uint64_t app, bool is_unhurried)
 {
     struct connection *connection = (struct connection *)sql;
-    const char *text = is_unhurried ? "BEGIN; SET LOCAL synchronous_commit = off" : "BEGIN";
+    char text[BEGIN_BYTES];
+    write_begin(turn, app, is_unhurried, text);
     int result = keep_up(connection);
     if (result == 0)
         result = run(connection, text);
     if (result < 0 && is_lost(connection) && (result = keep_up(connection)) == 0)
         result = run(connection, text);
-    connection->is_in_transaction = result == 0;
-    if (result == 0)
-        result = take_turn(connection, turn, app);
-    if (result < 0 && connection->is_in_transaction) {
+    if (result < 0 && PQtransactionStatus(connection->pg) != PQTRANS_IDLE) /* it began, and had no turn */
         run(connection, "ROLLBACK");
-        connection->is_in_transaction = false;
-    }
+    connection->is_in_transaction = result == 0;
     return result;
+}
+
+static void end(struct connection *connection)
+{
+    connection->is_in_transaction = false;
+    connection->failed = 0;
 }
 
 static int commit(struct sbx_sql *sql)
 {
     struct connection *connection = (struct connection *)sql;
-    bool has_failed =
-        PQtransactionStatus(connection->pg) == PQTRANS_INERROR; /* then COMMIT is a rollback, without an error */
-    int result = run(connection, "COMMIT");
-    connection->is_in_transaction = false;
+    bool has_failed = connection->sent == 0 && PQtransactionStatus(connection->pg) ==
+                                                   PQTRANS_INERROR; /* then COMMIT is a rollback, without an error */
+    int result = connection->sent > 0 ? send_text(connection, "COMMIT") : 0; /* with what is on its way */
+    bool is_to_run = connection->sent == 0;
+    int outcome = settle(connection, NULL);
+    result = outcome < 0 ? outcome : result;
+    if (is_to_run && result == 0)
+        result = run(connection, "COMMIT");
+    if (result < 0 && PQtransactionStatus(connection->pg) != PQTRANS_IDLE)
+        run(connection, "ROLLBACK");
+    end(connection);
     return has_failed && result == 0 ? -EIO : result;
 }
 
 static void roll_back(struct sbx_sql *sql)
 {
     struct connection *connection = (struct connection *)sql;
+    (void)settle(connection, NULL);
     if (connection->is_in_transaction)
         run(connection, "ROLLBACK");
-    connection->is_in_transaction = false;
+    end(connection);
 }
 
 static int64_t last_id(struct sbx_sql *sql)
 {
-    PGresult *result = PQexec(((struct connection *)sql)->pg, "SELECT lastval()");
+    struct connection *connection = (struct connection *)sql;
+    PGresult *result = NULL;
+    if (connection->sent == 0)
+        result = PQexec(connection->pg, "SELECT lastval()");
+    else if (send_text(connection, "SELECT lastval()") == 0)
+        (void)settle(connection, &result);
     int64_t id = PQresultStatus(result) == PGRES_TUPLES_OK ? strtoll(PQgetvalue(result, 0, 0), NULL, 10) : 0;
     PQclear(result);
     return id;
@@ -191,7 +269,9 @@ static int64_t last_id(struct sbx_sql *sql)
 
 static int64_t changes(struct sbx_sql *sql)
 {
-    return ((struct connection *)sql)->changes;
+    struct connection *connection = (struct connection *)sql;
+    (void)settle(connection, NULL);
+    return connection->changes;
 }
 
 static void checkpoint(struct sbx_sql *sql, bool is_truncating)
@@ -217,6 +297,10 @@ static int prepare(struct sbx_sql *sql, const char *text, struct sbx_statement *
     }
     statement->statement.engine = sql->engine;
     statement->connection = connection;
+    statement->gives_rows =
+        (strncmp(statement->text, "INSERT ", 7) != 0 && strncmp(statement->text, "UPDATE ", 7) != 0 &&
+         strncmp(statement->text, "DELETE ", 7) != 0) ||
+        strstr(statement->text, " RETURNING ") != NULL;
     snprintf(statement->name, sizeof(statement->name), "s%u", connection->statements++);
     *statement_out = &statement->statement;
     return statement->count < PARAMETERS_MAX ? 0 : -E2BIG;
@@ -246,6 +330,7 @@ static void finalize(struct sbx_statement *it)
     char command[48];
     reset(it);
     if (statement->generation == connection->generation + 1 && PQstatus(connection->pg) == CONNECTION_OK) {
+        (void)settle(connection, NULL);
         int64_t changed = connection->changes;
         snprintf(command, sizeof(command), "DEALLOCATE %s", statement->name);
         PQclear(PQexec(connection->pg, command));
@@ -262,12 +347,19 @@ static void clear(struct sbx_statement *it)
         statement->values[i].type = 0;
 }
 
-/* "$7 IS NULL" alone does not say what it is; those that may be missing are ids. */
-static bool is_asked_for_null(const struct statement *statement, int number)
+/* "$7 IS NULL" alone does not say what it is; those that may be missing are ids. A list is a text that is read. */
+static bool is_asked_as(const struct statement *statement, const char *before, int number, const char *after)
 {
-    char phrase[24];
-    snprintf(phrase, sizeof(phrase), "$%d IS NULL", number);
+    char phrase[48];
+    snprintf(phrase, sizeof(phrase), "%s$%d%s", before, number, after);
     return strstr(statement->text, phrase) != NULL;
+}
+
+static Oid type_of(const struct statement *statement, int number)
+{
+    Oid type = statement->values[number - 1].type;
+    bool is_list = type == TYPE_TEXT && is_asked_as(statement, "json_array_elements_text(", number, ")");
+    return is_list ? TYPE_JSON : type;
 }
 
 /* Prepared for these types, on this connection. */
@@ -277,19 +369,23 @@ static int make_ready(struct statement *statement)
     char command[48];
     bool is_same = statement->generation == connection->generation + 1;
     for (int i = 0; i < statement->count && is_same; i++) /* a NULL fits any type */
-        is_same = statement->values[i].type == 0 || statement->values[i].type == statement->prepared[i];
+        is_same = statement->values[i].type == 0 || statement->values[i].type == statement->prepared[i] ||
+                  type_of(statement, i + 1) == statement->prepared[i];
     if (is_same)
         return 0;
+    int failed = settle(connection, NULL);
+    if (failed < 0)
+        return failed;
     if (statement->generation == connection->generation + 1) {
         snprintf(command, sizeof(command), "DEALLOCATE %s", statement->name);
         PQclear(PQexec(connection->pg, command));
     }
     for (int i = 0; i < statement->count; i++)
         if (statement->values[i].type != 0)
-            statement->prepared[i] = statement->values[i].type;
+            statement->prepared[i] = type_of(statement, i + 1);
         else if (!(statement->used >> (i + 1) & 1)) /* a gap in the numbers has to have some type */
             statement->prepared[i] = TYPE_INT8;
-        else if (statement->prepared[i] == 0 && is_asked_for_null(statement, i + 1))
+        else if (statement->prepared[i] == 0 && is_asked_as(statement, "", i + 1, " IS NULL"))
             statement->prepared[i] = TYPE_BYTEA;
     PGresult *result =
         PQprepare(connection->pg, statement->name, statement->text, statement->count, statement->prepared);
@@ -316,10 +412,18 @@ static int run_statement(struct statement *statement)
         bytes[i] = value->bytes;
         formats[i] = value->is_binary;
     }
-    statement->result =
-        PQexecPrepared(statement->connection->pg, statement->name, statement->count, texts, bytes, formats, 0);
+    struct connection *connection = statement->connection;
     statement->row = -1;
-    return result_of(statement->connection, statement->result);
+    if (!connection->is_in_transaction || (connection->sent == 0 && statement->gives_rows)) {
+        statement->result = PQexecPrepared(connection->pg, statement->name, statement->count, texts, bytes, formats, 0);
+        return result_of(connection, statement->result);
+    }
+    result = begin_sending(connection);
+    if (result < 0)
+        return result;
+    result = end_sending(
+        connection, PQsendQueryPrepared(connection->pg, statement->name, statement->count, texts, bytes, formats, 0));
+    return result == 0 && statement->gives_rows ? settle(connection, &statement->result) : result;
 }
 
 static int step(struct sbx_statement *it)
@@ -331,7 +435,7 @@ static int step(struct sbx_statement *it)
         result = run_statement(statement);
     }
     drop_blobs(statement);
-    if (result == 0 && ++statement->row < PQntuples(statement->result))
+    if (result == 0 && statement->result && ++statement->row < PQntuples(statement->result))
         return 1;
     reset(it);
     return result;

@@ -17,6 +17,7 @@ static const struct {
     {" AND +day IN (", " AND day IN ("},
     {" IS NOT ?", " IS DISTINCT FROM ?"},
     {"o.tenant IS s.tenant", "o.tenant IS NOT DISTINCT FROM s.tenant"},
+    {"json_each(", "json_array_elements_text("},
     {"TOTAL(unnamed)", "COALESCE(SUM(unnamed), 0)"},
 };
 

@@ -7,6 +7,7 @@
  *   SET n = n + excluded.n                SET n = t.n + excluded.n
  *   a IS NOT ?1                           a IS DISTINCT FROM $1
  *   TOTAL(n)                              COALESCE(SUM(n), 0)
+ *   json_each(?6), a list of numbers      json_array_elements_text($6)
  *
  * and a few phrases that are told apart by their words. The functions instr() and max() of two are made with the tables. */
 #ifndef SBX_SQL_TRANSLATE_H

@@ -32,6 +32,10 @@ int sbx_store_forget_active(struct sbx_store *store, int64_t before_day);
 int sbx_store_read_penetration(const struct sbx_store_view *view, const uint8_t *issue,
                                const struct sbx_issue_span *span, struct sbx_penetration *whole_out,
                                struct sbx_version_sum *versions, size_t version_count);
+/* Of several issues together; `issues`: the store's numbers of them, "[1,2,3]". Those of which there is nothing to tell are not told. */
+int sbx_store_each_penetration(const struct sbx_store_view *view, const char *issues, const struct sbx_issue_span *span,
+                               void (*each)(void *context, int64_t issue, const struct sbx_penetration *penetration),
+                               void *context);
 /* Of applications, by their names. */
 int sbx_store_read_app_penetration(const struct sbx_store_view *view, const struct sbx_issue_span *span,
                                    struct sbx_app_sum *rows, size_t count);

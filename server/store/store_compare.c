@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "byte_buffer.h"
 #include "duration_sketch.h"
 #include "store_inside.h"
 #include "store_schema.h"
@@ -109,20 +110,60 @@ static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_iss
 #define SAMPLE_OF_FACT \
     " CROSS JOIN met_day m WHERE m.place = +f.place AND m.day = +f.day AND m.build = +f.build AND m.who <= ?7"
 
-static const char issue_machines_sql[] =
-    "SELECT COUNT(DISTINCT m.who) FROM place p CROSS JOIN fact f" SAMPLE_OF_FACT
-    " AND p.issue = ?6 AND f.place = p.num AND ?4 IS NOT NULL AND ?5 IS NOT NULL AND " IN_SPAN("f");
+/* Issues that a statement is asked of together: in a database over a network it is the number of statements that takes time. ?6 is the list of
+ * their numbers. */
+enum {
+    TOGETHER_MAX = 64
+};
+struct together {
+    struct sbx_compared_issue *rows[TOGETHER_MAX]; /* by their numbers */
+    size_t count;
+};
+#define OF_THESE "p.issue IN (SELECT CAST(j.value AS bigint) FROM json_each(?6) j)"
 
-/* `statement`: issue_machines_sql with its span. */
-static int count_issue(struct sbx_statement *statement, int64_t issue, int level, int64_t *count_out)
+static const char issue_machines_sql[] =
+    "SELECT p.issue, COUNT(DISTINCT m.who) FROM place p CROSS JOIN fact f" SAMPLE_OF_FACT " AND " OF_THESE
+    " AND f.place = p.num AND ?4 IS NOT NULL AND ?5 IS NOT NULL AND " IN_SPAN("f") " GROUP BY p.issue";
+
+/* "[1,2,3]". Given: sbx_byte_buffer_finish(). */
+static void write_list(const struct together *these, struct sbx_byte_buffer *list_out)
 {
-    sbx_bind_integer(statement, 6, issue);
-    sbx_bind_integer(statement, 7, sbx_sample_last(level));
-    int result = sbx_store_step(statement);
-    if (result > 0)
-        *count_out = sbx_column_integer(statement, 0) << level;
-    sbx_statement_reset(statement);
-    return result > 0 ? 0 : result < 0 ? result : -EIO;
+    *list_out = (struct sbx_byte_buffer){0};
+    for (size_t i = 0; i < these->count; i++)
+        sbx_byte_buffer_format(list_out, "%s%lld", i == 0 ? "[" : ",", (long long)these->rows[i]->num);
+    sbx_byte_buffer_text(list_out, "]");
+}
+
+/* Of these; -1: of none. */
+static int place_among(const struct together *these, int64_t num)
+{
+    for (size_t i = 0; i < these->count; i++)
+        if (these->rows[i]->num == num)
+            return (int)i;
+    return -1;
+}
+
+/* `statement`: issue_machines_sql with its span. All of these are of one level. */
+static int count_these(struct sbx_statement *statement, struct together *these, int side)
+{
+    struct sbx_byte_buffer list;
+    int level = these->rows[0]->level, result = 0;
+    write_list(these, &list);
+    for (size_t i = 0; i < these->count; i++)
+        these->rows[i]->machines[side] = 0;
+    if (list.failed)
+        result = -ENOMEM;
+    if (result == 0) {
+        sbx_bind_text(statement, 6, list.data);
+        sbx_bind_integer(statement, 7, sbx_sample_last(level));
+        while ((result = sbx_store_step(statement)) > 0) {
+            int place = place_among(these, sbx_column_integer(statement, 0));
+            if (place >= 0)
+                these->rows[place]->machines[side] = sbx_column_integer(statement, 1) << level;
+        }
+    }
+    sbx_byte_buffer_finish(&list);
+    return result;
 }
 
 /* At which level an issue's machines are counted, of both sides alike. One that a good part of all met is sampled as these are: its count and
@@ -141,24 +182,46 @@ static int level_of_issue(const struct sbx_store *store, const struct sbx_compar
     return level;
 }
 
+/* Of both sides; none are left. */
+static int count_both(struct sbx_statement *statements[SBX_COMPARED_SIDES], struct together *these)
+{
+    int result = 0;
+    for (int side = 0; side < SBX_COMPARED_SIDES && result == 0 && these->count > 0; side++)
+        result = count_these(statements[side], these, side);
+    these->count = 0;
+    return result;
+}
+
 static int count_issues(struct sbx_store *store, const struct sbx_issue_span *spans, struct table *table,
                         const struct sbx_machines *all)
 {
+    enum {
+        LEVELS = 63
+    };
     struct sbx_statement *statements[SBX_COMPARED_SIDES] = {NULL, NULL};
     int result = 0;
     for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++)
         result = prepare(store, issue_machines_sql, &spans[side], 0, &statements[side]);
-    for (size_t i = 0; i < table->count && result == 0; i++) {
-        struct sbx_compared_issue *row = &table->rows[i];
-        if (row->facts[0] <= 1 && row->facts[1] <= 1)
-            continue; /* nobody is counted twice */
-        row->level = level_of_issue(store, row, all);
-        for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++)
-            if (row->machines[side] > 0)
-                result = count_issue(statements[side], row->num, row->level, &row->machines[side]);
+    for (size_t i = 0; i < table->count; i++)
+        table->rows[i].level = level_of_issue(store, &table->rows[i], all);
+    for (int level = 0; level < LEVELS && result == 0; level++) {
+        struct together these = {.count = 0};
+        for (size_t i = 0; i < table->count && result == 0; i++) {
+            struct sbx_compared_issue *row = &table->rows[i];
+            bool is_counted = row->facts[0] <= 1 && row->facts[1] <= 1; /* nobody is counted twice */
+            if (row->level == level && !is_counted)
+                these.rows[these.count++] = row;
+            if (these.count == TOGETHER_MAX)
+                result = count_both(statements, &these);
+        }
+        if (result == 0)
+            result = count_both(statements, &these);
     }
     for (int side = 0; side < SBX_COMPARED_SIDES; side++)
         sbx_statement_finalize(statements[side]);
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].facts[0] <= 1 && table->rows[i].facts[1] <= 1)
+            table->rows[i].level = 0;
     return result;
 }
 
@@ -195,21 +258,54 @@ static int read_machines(struct sbx_store *store, uint64_t app, const struct sbx
 /* ---- how long ---- */
 
 static const char buckets_sql[] =
-    "SELECT d.bucket, SUM(d.weight) FROM place p JOIN spread d ON d.place = p.num WHERE p.issue = ?6"
-    " AND ?4 IS NOT NULL AND ?5 IS NOT NULL AND " IN_SPAN("d") " GROUP BY 1 ORDER BY 1";
+    "SELECT p.issue, d.bucket, SUM(d.weight) FROM place p JOIN spread d ON d.place = p.num WHERE " OF_THESE
+    " AND ?4 IS NOT NULL AND ?5 IS NOT NULL AND " IN_SPAN("d") " GROUP BY 1, 2 ORDER BY 1, 2";
+
+/* Buckets of one side, of several issues; those of one lie together. */
+struct buckets {
+    struct sbx_bucket_count *counts;
+    size_t used, room, first[TOGETHER_MAX], count[TOGETHER_MAX]; /* the last two by place among the issues */
+};
+
+static int add_bucket(struct buckets *buckets, size_t place, int bucket, int64_t count)
+{
+    if (buckets->count[place] == BUCKETS_MAX)
+        return 0;
+    if (buckets->used == buckets->room) {
+        size_t room = buckets->room > 0 ? 2 * buckets->room : BUCKETS_MAX;
+        struct sbx_bucket_count *grown = reallocarray(buckets->counts, room, sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        buckets->counts = grown;
+        buckets->room = room;
+    }
+    if (buckets->count[place]++ == 0)
+        buckets->first[place] = buckets->used;
+    buckets->counts[buckets->used++] = (struct sbx_bucket_count){bucket, count};
+    return 0;
+}
 
 /* `statement`: buckets_sql with its span. */
-static int read_buckets(struct sbx_statement *statement, int64_t issue, struct sbx_bucket_count *counts,
-                        size_t *count_out)
+static int read_buckets(struct sbx_statement *statement, const struct together *these, struct buckets *buckets)
 {
-    int result = 0;
-    *count_out = 0;
-    sbx_bind_integer(statement, 6, issue);
-    while (*count_out < BUCKETS_MAX && (result = sbx_store_step(statement)) > 0)
-        counts[(*count_out)++] =
-            (struct sbx_bucket_count){(int)sbx_column_integer(statement, 0), sbx_column_integer(statement, 1)};
+    struct sbx_byte_buffer list;
+    int result = 0, row = 0;
+    write_list(these, &list);
+    buckets->used = 0;
+    memset(buckets->count, 0, sizeof(buckets->count));
+    if (list.failed)
+        result = -ENOMEM;
+    else
+        sbx_bind_text(statement, 6, list.data);
+    while (result == 0 && (row = sbx_store_step(statement)) > 0) {
+        int place = place_among(these, sbx_column_integer(statement, 0));
+        if (place >= 0)
+            result = add_bucket(buckets, (size_t)place, (int)sbx_column_integer(statement, 1),
+                                sbx_column_integer(statement, 2));
+    }
     sbx_statement_reset(statement);
-    return result < 0 ? result : 0;
+    sbx_byte_buffer_finish(&list);
+    return row < 0 ? row : result;
 }
 
 /* A quantile of both sides together: a threshold of neither. */
@@ -235,33 +331,64 @@ static double share_above(const struct sbx_bucket_count *counts, size_t count, i
     return all > 0 ? above / all : 0;
 }
 
+/* What both sides say of one. `both` has room for the buckets of both. */
+static void judge_durations(struct sbx_compared_issue *row, struct sbx_bucket_count *counts[SBX_COMPARED_SIDES],
+                            const size_t count[SBX_COMPARED_SIDES], struct sbx_bucket_count *both)
+{
+    for (int side = 0; side < SBX_COMPARED_SIDES; side++)
+        row->p90_ns[side] = sbx_duration_quantile(counts[side], count[side], 0.9);
+    for (int tail = 0; tail < 2; tail++) {
+        int64_t threshold_ns = quantile_of_both(counts, count, both, tail == 0 ? 0.75 : 0.9);
+        for (int side = 0; side < SBX_COMPARED_SIDES; side++)
+            row->slow[tail][side] = share_above(counts[side], count[side], threshold_ns);
+    }
+}
+
+/* Of both sides; none are left. */
+static int read_both(struct sbx_statement *statements[SBX_COMPARED_SIDES], struct together *these,
+                     struct buckets buckets[SBX_COMPARED_SIDES], struct sbx_bucket_count *both)
+{
+    int result = 0;
+    for (int side = 0; side < SBX_COMPARED_SIDES && result == 0 && these->count > 0; side++)
+        result = read_buckets(statements[side], these, &buckets[side]);
+    for (size_t i = 0; i < these->count && result == 0; i++) {
+        struct sbx_bucket_count *counts[SBX_COMPARED_SIDES];
+        size_t count[SBX_COMPARED_SIDES];
+        for (int side = 0; side < SBX_COMPARED_SIDES; side++) {
+            count[side] = buckets[side].count[i];
+            counts[side] = count[side] > 0 ? buckets[side].counts + buckets[side].first[i] : NULL;
+        }
+        judge_durations(these->rows[i], counts, count, both);
+    }
+    these->count = 0;
+    return result;
+}
+
 static int read_durations(struct sbx_store *store, const struct sbx_issue_span *spans, struct table *table)
 {
     struct sbx_statement *statements[SBX_COMPARED_SIDES] = {NULL, NULL};
-    struct sbx_bucket_count *all = calloc(4 * (size_t)BUCKETS_MAX, sizeof(*all));
-    struct sbx_bucket_count *counts[SBX_COMPARED_SIDES] = {all, all + BUCKETS_MAX};
-    int result = all ? 0 : -ENOMEM;
+    struct buckets *buckets = calloc(SBX_COMPARED_SIDES, sizeof(*buckets));
+    struct sbx_bucket_count *both = calloc(2 * (size_t)BUCKETS_MAX, sizeof(*both));
+    struct together these = {.count = 0};
+    int result = buckets && both ? 0 : -ENOMEM;
     for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++)
         result = prepare(store, buckets_sql, &spans[side], 0, &statements[side]);
     for (size_t i = 0; i < table->count && result == 0; i++) {
         struct sbx_compared_issue *row = &table->rows[i];
-        size_t count[SBX_COMPARED_SIDES] = {0, 0};
-        if (row->machines[0] + row->machines[1] < SBX_COMPARED_FEW)
-            continue;
-        for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++) {
-            if (row->hits[side] > 0)
-                result = read_buckets(statements[side], row->num, counts[side], &count[side]);
-            row->p90_ns[side] = sbx_duration_quantile(counts[side], count[side], 0.9);
-        }
-        for (int tail = 0; tail < 2; tail++) {
-            int64_t threshold_ns = quantile_of_both(counts, count, all + 2 * BUCKETS_MAX, tail == 0 ? 0.75 : 0.9);
-            for (int side = 0; side < SBX_COMPARED_SIDES; side++)
-                row->slow[tail][side] = share_above(counts[side], count[side], threshold_ns);
-        }
+        if (row->machines[0] + row->machines[1] >= SBX_COMPARED_FEW)
+            these.rows[these.count++] = row;
+        if (these.count == TOGETHER_MAX)
+            result = read_both(statements, &these, buckets, both);
     }
-    for (int side = 0; side < SBX_COMPARED_SIDES; side++)
+    if (result == 0)
+        result = read_both(statements, &these, buckets, both);
+    for (int side = 0; side < SBX_COMPARED_SIDES; side++) {
         sbx_statement_finalize(statements[side]);
-    free(all);
+        if (buckets)
+            free(buckets[side].counts);
+    }
+    free(buckets);
+    free(both);
     return result;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "byte_buffer.h"
 #include "duration_sketch.h"
 #include "machine_sample.h"
 #include "store_active.h"
@@ -27,7 +28,8 @@ static int prepare(struct sbx_store *store, const char *sql, struct sbx_statemen
 /* Conditions on the place come before its facts are looked at. Where few machines are withheld, a cause is asked of the stall that is
  * shown: else the question would tell what one machine's was. */
 #define FIND_ISSUES_OF(sums, facts, span)                                                                            \
-    "SELECT i.id, " sums " FROM place p CROSS JOIN issue i CROSS JOIN snapshot s" facts " WHERE i.num = p.issue AND" \
+    "SELECT i.id, " sums ", i.num FROM place p CROSS JOIN issue i CROSS JOIN snapshot s" facts                       \
+    " WHERE i.num = p.issue AND"                                                                                     \
     " s.seq = p.newest AND " span " AND (?5 = '' OR s.app = ?5) AND (?6 = '' OR (?9 > 1 AND s.cause = ?6) OR (?9 <=" \
     " 1 AND EXISTS(SELECT 1 FROM label l JOIN word w ON w.num = l.word WHERE l.place = p.num AND l.day = -1 AND"     \
     " l.kind = 0 AND w.text = ?6))) AND (?7 = '' OR instr(lower(p.path), lower(?7)) > 0 OR instr(lower(s.function)," \
@@ -43,22 +45,70 @@ static int prepare(struct sbx_store *store, const char *sql, struct sbx_statemen
 /* Of all days and versions a place has the sums itself; its machine-days are read of those that are shown. */
 #define FIND_OF_ALL FIND_ISSUES_OF("SUM(p.hits), SUM(p.weight), SUM(p.variance), 0", "", "p.hits > 0")
 
-/* Those of an issue, of all days and versions. The reader's lock is held. */
-static int read_machine_days(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], int64_t *days_out)
+struct found {
+    uint8_t id[SBX_ID_BYTES];
+    int64_t num, hits, weight, variance, machine_days;
+    struct sbx_penetration penetration;
+};
+
+struct found_list {
+    struct found *rows;
+    size_t count;
+};
+
+static struct found *found_of(const struct found_list *list, int64_t num)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->rows[i].num == num)
+            return &list->rows[i];
+    return NULL;
+}
+
+/* Machine-days of issues, of all days and versions; `nums`: "[1,2,3]". The reader's lock is held. */
+static int read_machine_days(struct sbx_store *store, const char *nums, const struct found_list *list)
 {
     struct sbx_statement *statement = NULL;
     int result = prepare(store,
-                         "SELECT SUM(f.machine_days) FROM place p CROSS JOIN fact f WHERE p.issue = (SELECT q.num FROM"
-                         " issue q WHERE q.id = ?1) AND f.place = p.num AND f.day = -1",
+                         "SELECT p.issue, SUM(f.machine_days) FROM place p CROSS JOIN fact f WHERE p.issue IN (SELECT"
+                         " CAST(j.value AS bigint) FROM json_each(?1) j) AND f.place = p.num AND f.day = -1 GROUP BY"
+                         " p.issue",
                          &statement);
     if (result == 0) {
-        sbx_bind_blob(statement, 1, issue, SBX_ID_BYTES);
-        result = sbx_store_step(statement);
+        sbx_bind_text(statement, 1, nums);
+        while ((result = sbx_store_step(statement)) > 0) {
+            struct found *found = found_of(list, sbx_column_integer(statement, 0));
+            if (found)
+                found->machine_days = sbx_column_integer(statement, 1);
+        }
     }
-    if (result > 0)
-        *days_out = sbx_column_integer(statement, 0);
     sbx_statement_finalize(statement);
-    return result < 0 ? result : 0;
+    return result;
+}
+
+static void take_penetration(void *context, int64_t issue, const struct sbx_penetration *penetration)
+{
+    struct found *found = found_of(context, issue);
+    if (found)
+        found->penetration = *penetration;
+}
+
+/* What is said of those that are shown, of all of them together. The reader's lock is held. */
+static int read_shares(const struct sbx_store_view *view, const struct sbx_issue_span *span, bool is_all,
+                       struct found_list *list)
+{
+    struct sbx_byte_buffer nums = {0};
+    int result = 0;
+    for (size_t i = 0; i < list->count; i++)
+        sbx_byte_buffer_format(&nums, "%s%lld", i == 0 ? "[" : ",", (long long)list->rows[i].num);
+    sbx_byte_buffer_text(&nums, "]");
+    if (nums.failed)
+        result = -ENOMEM;
+    if (result == 0 && is_all)
+        result = read_machine_days(view->store, nums.data, list);
+    if (result == 0 && sbx_store_min_machines(view->store) <= 1)
+        result = sbx_store_each_penetration(view, nums.data, span, take_penetration, list);
+    sbx_byte_buffer_finish(&nums);
+    return result;
 }
 
 int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_issue_query *query,
@@ -77,11 +127,7 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
         [SBX_ISSUES_BY_FIRST] = FIND_OF_ALL "MIN(p.first_ms) DESC LIMIT ?10 OFFSET ?11",
     };
     bool is_all = of_all[query->order] && !*query->span.version && sbx_issue_span_has_all_days(&query->span);
-    struct found {
-        uint8_t id[SBX_ID_BYTES];
-        int64_t hits, weight, variance, machine_days;
-        struct sbx_penetration penetration;
-    } *found = calloc(max + 1, sizeof(*found));
+    struct found *found = calloc(max + 1, sizeof(*found));
     struct sbx_statement *statement = NULL;
     size_t count = 0;
     *count_out = 0;
@@ -107,13 +153,12 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
             one->weight = sbx_column_integer(statement, 2);
             one->variance = sbx_column_integer(statement, 3);
             one->machine_days = sbx_column_integer(statement, 4);
+            one->num = sbx_column_integer(statement, 5);
         }
     }
     sbx_statement_finalize(statement);
-    for (size_t i = 0; i < count && result >= 0 && is_all; i++)
-        result = read_machine_days(view->store, found[i].id, &found[i].machine_days);
-    for (size_t i = 0; i < count && result >= 0 && sbx_store_min_machines(view->store) <= 1; i++)
-        result = sbx_store_read_penetration(view, found[i].id, &query->span, &found[i].penetration, NULL, 0);
+    if (result >= 0 && count > 0)
+        result = read_shares(view, &query->span, is_all, &(struct found_list){found, count});
     sbx_store_handle_unlock(&view->store->reader);
     for (size_t i = 0; i < count && result >= 0; i++) {
         struct sbx_issue_row *row = &rows[*count_out];

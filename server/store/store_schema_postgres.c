@@ -19,8 +19,10 @@ enum {
 /* Of which days there are sums (SUM_TABLES below). */
 #define SUMS_BEGIN " AND day >= (SELECT b.day FROM stallbox.sums_begin b)"
 
+/* jit: a statement over the tables of many days is taken for one that is worth compiling, which takes longer than it. */
 #define SETUP                                                                           \
     "SET search_path = stallbox; SET default_transaction_isolation = 'read committed';" \
+    "SET jit = off;"                                                                    \
     "SET client_min_messages = warning; SET bytea_output = 'hex';"                      \
     "SET idle_in_transaction_session_timeout = '60s';"
 const char sbx_store_postgres_setup[] = SETUP;

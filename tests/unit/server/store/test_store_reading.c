@@ -354,6 +354,42 @@ static void test_the_first_issues_of_all_days_are_found_without_their_facts(void
     assert_int_equal(checked, 1);
 }
 
+static int64_t statements_of_a_list(size_t max)
+{
+    size_t count;
+    const struct sbx_issue_query query = {
+        .span = spans[0], .app = "shop", .cause = "", .text = "", .state = -1, .order = SBX_ISSUES_BY_STALLS};
+    statement_log_clear();
+    assert_int_equal(sbx_store_find_issues(ALL, &query, issues, max, &count), 0);
+    assert_int_equal(count, max);
+    return statement_log_count();
+}
+
+/* Over a network it is the number of statements that takes time: of each of fifty issues machine-days and penetration were asked by themselves. */
+static void test_a_list_asks_one_statement_of_each_issue_beside_what_it_asks_of_all(void **state)
+{
+    (void)state;
+    if (store_is_postgres())
+        skip();
+    assert_int_equal(statements_of_a_list(3) - statements_of_a_list(1), 2);
+}
+
+/* Likewise, of each of a thousand issues and two sides. */
+static void test_a_comparison_asks_of_all_issues_together(void **state)
+{
+    (void)state;
+    struct sbx_machines machines[SBX_COMPARED_SIDES];
+    size_t count;
+    if (store_is_postgres())
+        skip();
+    const struct sbx_issue_span sides[] = {spans[1], {"1.0.0", 0, NEVER, "shop"}};
+    statement_log_clear();
+    assert_int_equal(sbx_store_compare_spans(ALL, sides, compared, &count, machines), 0);
+    assert_int_equal(count, PLACES);
+    assert_int_equal(statement_log_count(),
+                     SBX_COMPARED_SIDES * 5); /* issues, rows, machines of all and of each, durations */
+}
+
 /* ---- what is said of machines ---- */
 
 static void assert_within(int64_t number, int64_t truth, int64_t percent)
@@ -445,6 +481,8 @@ int main(void)
         STORE_TEST(test_machines_of_many_are_counted_within_the_error_of_their_sample),
         STORE_TEST(test_no_page_walks_over_a_table_that_grows_with_stalls),
         STORE_TEST(test_the_first_issues_of_all_days_are_found_without_their_facts),
+        STORE_TEST(test_a_list_asks_one_statement_of_each_issue_beside_what_it_asks_of_all),
+        STORE_TEST(test_a_comparison_asks_of_all_issues_together),
         STORE_TEST(test_what_pages_read_does_not_grow_with_how_much_is_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

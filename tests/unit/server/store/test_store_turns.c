@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_turns.c - servers that share a database: who waits for whom. On one machine there is one writer. */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -275,6 +277,120 @@ static void test_the_end_of_a_stall_waits_for_a_stall_that_is_taken_in(void **st
     assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM stall_end"), 1);
 }
 
+/* ---- what is on its way ---- */
+
+static struct sbx_sql *open_mine(void)
+{
+    struct sbx_sql *mine;
+    char why[300] = "";
+    if (sbx_sql_open_postgres(getenv("STALLBOX_TEST_DATABASE"), "SET search_path = stallbox; SET lock_timeout = '2s'",
+                              &mine, why, sizeof(why)) != 0)
+        fail_msg("%s", why);
+    return mine;
+}
+
+static struct sbx_statement *prepared(struct sbx_sql *sql, const char *text)
+{
+    struct sbx_statement *statement;
+    assert_int_equal(sbx_sql_prepare(sql, text, &statement), 0);
+    return statement;
+}
+
+/* A verdict is some fifty statements, and each waited for the answer of the one before to come over the network. */
+static void test_a_statement_without_rows_is_not_waited_for_within_a_transaction(void **state)
+{
+    (void)state;
+    if (!store_is_postgres())
+        skip();
+    struct sbx_sql *mine = open_mine();
+    struct sbx_statement *change = prepared(mine, "UPDATE app SET machines = ?1 WHERE tenant = ?2");
+    store_run(fixture.data_dir, "INSERT INTO app(tenant, name) VALUES(1, 'shop')");
+    begin_elsewhere(SBX_TURN_INTAKE, OTHER_APP);
+    assert_int_equal(sbx_sql_execute(other, "UPDATE app SET machines = 3"), 0); /* and keeps the row */
+    assert_int_equal(mine->engine->begin(mine, SBX_TURN_INTAKE, APP, false), 0);
+    sbx_bind_integer(change, 1, 5);
+    sbx_bind_integer(change, 2, 1);
+    assert_int_equal(sbx_store_step(change), 0);
+    commit_elsewhere();
+    assert_int_equal(mine->engine->commit(mine), 0);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT machines FROM app"), 5);
+    sbx_statement_finalize(change);
+    sbx_sql_close(mine);
+}
+
+static void test_what_a_statement_failed_with_is_told_by_the_commit_and_nothing_of_it_stays(void **state)
+{
+    (void)state;
+    if (!store_is_postgres())
+        skip();
+    struct sbx_sql *mine = open_mine();
+    struct sbx_statement *add = prepared(mine, "INSERT INTO app(tenant, name) VALUES(?1, ?2)");
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(mine->engine->begin(mine, SBX_TURN_INTAKE, APP, false), 0);
+        for (int i = 0; i < 3; i++) { /* of which the second is there already */
+            sbx_bind_integer(add, 1, i / 2);
+            sbx_bind_text(add, 2, "shop");
+            assert_int_equal(sbx_store_step(add), 0);
+        }
+        assert_true(mine->engine->commit(mine) < 0);
+        mine->engine->roll_back(mine);
+        assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM app"), 0);
+    }
+    /* What it waited for in vain is another matter than what is wrong. */
+    struct sbx_statement *change = prepared(mine, "UPDATE app SET machines = ?1");
+    store_run(fixture.data_dir, "INSERT INTO app(tenant, name) VALUES(1, 'shop')");
+    begin_elsewhere(SBX_TURN_INTAKE, OTHER_APP);
+    assert_int_equal(sbx_sql_execute(other, "UPDATE app SET machines = 3"), 0);
+    assert_int_equal(mine->engine->begin(mine, SBX_TURN_INTAKE, APP, false), 0);
+    sbx_bind_integer(change, 1, 5);
+    assert_int_equal(sbx_store_step(change), 0);
+    assert_int_equal(mine->engine->commit(mine), -EBUSY);
+    commit_elsewhere();
+    assert_int_equal(store_number(fixture.data_dir, "SELECT machines FROM app"), 3);
+    sbx_statement_finalize(change);
+    sbx_statement_finalize(add);
+    sbx_sql_close(mine);
+}
+
+static void test_rows_numbers_and_counts_are_of_the_statement_that_they_are_asked_of(void **state)
+{
+    (void)state;
+    if (!store_is_postgres())
+        skip();
+    struct sbx_sql *mine = open_mine();
+    struct sbx_statement *add = prepared(mine, "INSERT INTO app(tenant, name) VALUES(?1, ?2)");
+    struct sbx_statement *change = prepared(mine, "UPDATE app SET machines = machines + 1 WHERE tenant <= ?1");
+    struct sbx_statement *count = prepared(mine, "SELECT tenant, machines FROM app WHERE num >= ?1 ORDER BY tenant");
+    assert_int_equal(mine->engine->begin(mine, SBX_TURN_INTAKE, APP, false), 0);
+    for (int i = 1; i <= 250; i++) { /* more than are on their way at a time */
+        sbx_bind_integer(add, 1, i);
+        sbx_bind_text(add, 2, "shop");
+        assert_int_equal(sbx_store_step(add), 0);
+    }
+    int64_t last = sbx_sql_last_id(mine);
+    assert_int_equal(last, store_number(fixture.data_dir, "SELECT last_value FROM app_num_seq"));
+    sbx_bind_integer(change, 1, 40);
+    assert_int_equal(sbx_store_step(change), 0);
+    assert_int_equal(sbx_sql_changes(mine), 40);
+    sbx_bind_integer(change, 1, 30);
+    assert_int_equal(sbx_store_step(change), 0);
+    sbx_bind_integer(count, 1, last - 249);
+    int rows = 0;
+    int64_t sum = 0;
+    while (sbx_store_step(count) > 0) {
+        assert_int_equal(sbx_column_integer(count, 0), ++rows);
+        sum += sbx_column_integer(count, 1);
+    }
+    assert_int_equal(rows, 250);
+    assert_int_equal(sum, 70);
+    assert_int_equal(mine->engine->commit(mine), 0);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT SUM(machines) FROM app"), 70);
+    sbx_statement_finalize(count);
+    sbx_statement_finalize(change);
+    sbx_statement_finalize(add);
+    sbx_sql_close(mine);
+}
+
 int main(void)
 {
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -286,6 +402,9 @@ int main(void)
         STORE_TEST(test_a_removal_waits_for_the_verdicts_of_any_application),
         STORE_TEST(test_a_payload_on_its_way_does_not_outlive_the_erasure_of_its_machine),
         STORE_TEST(test_the_end_of_a_stall_waits_for_a_stall_that_is_taken_in),
+        STORE_TEST(test_a_statement_without_rows_is_not_waited_for_within_a_transaction),
+        STORE_TEST(test_what_a_statement_failed_with_is_told_by_the_commit_and_nothing_of_it_stays),
+        STORE_TEST(test_rows_numbers_and_counts_are_of_the_statement_that_they_are_asked_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
