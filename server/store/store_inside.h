@@ -74,9 +74,11 @@ enum writer_statement {
     DROP_ERASING,
     NEXT_ERASING,
     LEAVE_PLACE,
-    DROP_PAYLOAD,
-    NEXT_AGED_PAYLOAD,
-    LEAVE_PAYLOAD,
+    NEXT_AGED_PAYLOADS,
+    AGED_OWE,
+    AGED_PAYLOAD,
+    AGED_LEAVE,
+    AGED_GAP,
     FORGET_ERASED,
     SET_RIGHT,
     FIND_END,
@@ -104,7 +106,6 @@ enum writer_statement {
     ADD_DEBT,
     DROP_DEBT,
     NEXT_DEBT,
-    OWE_BLOB,
     READ_ID,
     READ_TENANT,
     END_RENAMED,
@@ -187,10 +188,11 @@ struct sbx_store {
     struct sbx_store_handle writer, reader;
     char *path; /* DATA/store.db */
     char version[32];
-    int64_t number;          /* random: tells what this server wrote from what others did */
-    uint32_t min_machines;   /* set before anybody reads */
-    int64_t sample_rows;     /* 0: SBX_SAMPLE_ROWS. Likewise */
-    _Atomic size_t batch;    /* how many stalls go in one transaction: as many as took some 20 ms */
+    int64_t number;        /* random: tells what this server wrote from what others did */
+    uint32_t min_machines; /* set before anybody reads */
+    int64_t sample_rows;   /* 0: SBX_SAMPLE_ROWS. Likewise */
+    _Atomic size_t batch,
+        payload_batch;       /* how many stalls, or payloads, go in one transaction: as many as took some 20 ms */
     struct sbx_blobs *blobs; /* NULL: payloads lie in the database. Likewise */
     _Atomic int64_t
         days[SBX_DAYS_KNOWN]; /* that have a table in PostgreSQL, each plus one, by their last digits (store_days.c) */

@@ -4,9 +4,11 @@
  * As many stalls a transaction as take some 20 ms, and the lock is let go between them to whoever waits: an upload waits for one batch at most.
  * A batch is taken out of the sums by group (store_leaving.c). What goes is overwritten in the file (secure_delete, store.c). */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
+#include "byte_buffer.h"
 #include "store_blobs.h"
 #include "store_inside.h"
 
@@ -19,7 +21,7 @@ enum {
 /* What is to go. */
 struct removal {
     enum writer_statement
-        fill; /* of sbx_store_leave(); or NEXT_AGED_PAYLOAD: the bytes of what was told, and all of what was not */
+        fill; /* of sbx_store_leave(); or NEXT_AGED_PAYLOADS: the bytes of what was told, and all of what was not */
     struct sbx_leaving which;
     void (*gone)(void *context,
                  const uint8_t id[SBX_ID_BYTES]); /* may be NULL; is told without a lock, of what is durably gone */
@@ -33,58 +35,84 @@ static int64_t monotonic_ms(void)
     return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
-/* The oldest whose payload came before and is still there: its bytes go, or all of it when nobody ever came to read them. 1, 0: there is
- * none, or -errno. The writer's transaction is open. */
-static int age_next_payload(struct sbx_store *store, int64_t before_ms, uint8_t (*id_out)[SBX_ID_BYTES])
+/* Payloads of a batch: those of which something was told, as a list, and those that nobody ever came to read. */
+struct aged {
+    struct sbx_byte_buffer told; /* "[1,2,3]" */
+    int64_t untold[BATCH_LEAST]; /* each goes by itself */
+    size_t untold_count;
+};
+
+/* Given: sbx_byte_buffer_finish(). Returns how many, or -errno. */
+static int list_aged(struct sbx_store *store, int64_t before_ms, size_t max, struct aged *aged_out,
+                     uint8_t (*ids_out)[SBX_ID_BYTES])
 {
-    static const enum writer_statement steps[] = {OWE_BLOB, DROP_PAYLOAD, LEAVE_PAYLOAD, DROP_GAPS};
-    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NEXT_AGED_PAYLOAD);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NEXT_AGED_PAYLOADS);
+    size_t count = 0;
+    int result = 0;
+    aged_out->told = (struct sbx_byte_buffer){0};
+    aged_out->untold_count = 0;
     sbx_bind_integer(statement, 1, before_ms);
-    int result = sbx_store_step(statement);
-    if (result <= 0)
-        return result;
-    int64_t seq = sbx_column_integer(statement, 0);
-    bool is_told = (int)sbx_column_integer(statement, 2) != SBX_TRIAGE_PENDING;
-    memcpy(id_out, sbx_column_blob(statement, 1), SBX_ID_BYTES);
-    sbx_statement_reset(statement);
-    if (!is_told)
-        return sbx_store_leave(store, GOING_ONE, &(struct sbx_leaving){.number = seq, .max = 1}, id_out);
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result >= 0; i++) {
-        statement = sbx_store_handle_use(&store->writer, steps[i]);
-        sbx_bind_integer(statement, 1, seq);
-        result = sbx_store_step(statement);
+    sbx_bind_integer(statement, 2, (int64_t)max);
+    while (count < max && aged_out->untold_count < BATCH_LEAST && (result = sbx_store_step(statement)) > 0) {
+        int64_t seq = sbx_column_integer(statement, 0);
+        memcpy(ids_out[count++], sbx_column_blob(statement, 1), SBX_ID_BYTES);
+        if ((int)sbx_column_integer(statement, 2) == SBX_TRIAGE_PENDING)
+            aged_out->untold[aged_out->untold_count++] = seq;
+        else
+            sbx_byte_buffer_format(&aged_out->told, "%c%lld", aged_out->told.used > 0 ? ',' : '[', (long long)seq);
     }
-    return result < 0 ? result : 1;
+    sbx_statement_reset(statement);
+    if (aged_out->told.used > 0)
+        sbx_byte_buffer_text(&aged_out->told, "]");
+    return result < 0 ? result : aged_out->told.failed ? -ENOMEM : (int)count;
+}
+
+/* The oldest whose payload came before and is still there, `max` at most: their bytes go, or all of those that nobody ever came to read. They are
+ * looked for together: where rows are kept for those that look at what was, each look begins behind all that went. Returns how many, or -errno.
+ * The writer's transaction is open. */
+static int age_payloads(struct sbx_store *store, int64_t before_ms, size_t max, uint8_t (*ids_out)[SBX_ID_BYTES])
+{
+    static const enum writer_statement steps[] = {AGED_OWE, AGED_PAYLOAD, AGED_LEAVE, AGED_GAP};
+    uint8_t id[1][SBX_ID_BYTES];
+    struct aged aged;
+    int count = list_aged(store, before_ms, max, &aged, ids_out), result = count < 0 ? count : 0;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result == 0 && aged.told.used > 0; i++) {
+        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, steps[i]);
+        sbx_bind_text(statement, 1, aged.told.data);
+        result = sbx_store_step(statement);
+        sbx_statement_clear(statement);
+    }
+    for (size_t i = 0; i < aged.untold_count && result >= 0; i++)
+        result = sbx_store_leave(store, GOING_ONE, &(struct sbx_leaving){.number = aged.untold[i], .max = 1}, id);
+    (void)sbx_sql_changes(sbx_store_handle_db(&store->writer)); /* so that the time of it is seen */
+    sbx_byte_buffer_finish(&aged.told);
+    return result < 0 ? result : count;
 }
 
 /* The next batch takes as long as it should. */
-static void fit_batch(struct sbx_store *store, size_t batch, int64_t took_ms)
+static void fit_batch(_Atomic size_t *size, size_t batch, int64_t took_ms)
 {
     if (took_ms < BATCH_MS && batch < SBX_LEAVING_MAX)
-        atomic_store(&store->batch, 2 * batch);
+        atomic_store(size, 2 * batch);
     else if (took_ms > 2 * BATCH_MS && batch > BATCH_LEAST)
-        atomic_store(&store->batch, batch / 2);
+        atomic_store(size, batch / 2);
 }
 
 /* Those of a transaction that is open, `max` at most. Returns how many, or -errno. */
 static int remove_some(struct sbx_store *store, const struct removal *removal, size_t max, uint8_t (*ids)[SBX_ID_BYTES])
 {
+    bool is_payload = removal->fill == NEXT_AGED_PAYLOADS;
+    _Atomic size_t *size = is_payload ? &store->payload_batch : &store->batch;
+    size_t batch = atomic_load(size);
+    struct sbx_leaving which = removal->which;
     int64_t begin_ms = monotonic_ms();
-    int count = 0, result;
-    if (removal->fill != NEXT_AGED_PAYLOAD) {
-        struct sbx_leaving which = removal->which;
-        size_t batch = atomic_load(&store->batch);
-        batch = batch > 0 ? batch : BATCH_FIRST;
-        which.max = max < batch ? max : batch;
-        result = sbx_store_leave(store, removal->fill, &which, ids);
-        if (result > 0 && (size_t)result == batch)
-            fit_batch(store, batch, monotonic_ms() - begin_ms);
-        return result;
-    }
-    do
-        result = age_next_payload(store, removal->which.number, &ids[count]);
-    while (result > 0 && (size_t)++count < max && monotonic_ms() < begin_ms + BATCH_MS);
-    return result < 0 ? result : count;
+    batch = batch > 0 ? batch : BATCH_FIRST;
+    which.max = max < batch ? max : batch;
+    int result = is_payload ? age_payloads(store, which.number, which.max, ids)
+                            : sbx_store_leave(store, removal->fill, &which, ids);
+    if (result > 0 && (size_t)result == batch)
+        fit_batch(size, batch, monotonic_ms() - begin_ms);
+    return result;
 }
 
 /* One transaction of them, `max` at most. Returns how many went, 0 when there are no more, or -errno, and none of them did. */
@@ -188,7 +216,7 @@ int sbx_store_age(struct sbx_store *store, enum sbx_store_aged what, int64_t bef
                   void (*gone)(void *context, const uint8_t id[SBX_ID_BYTES]), void *context)
 {
     const struct removal removal = {
-        what == SBX_AGED_PAYLOAD ? NEXT_AGED_PAYLOAD : GOING_AGED, {.number = before_ms}, gone, context};
+        what == SBX_AGED_PAYLOAD ? NEXT_AGED_PAYLOADS : GOING_AGED, {.number = before_ms}, gone, context};
     return remove_batch(store, &removal, max);
 }
 

@@ -16,6 +16,8 @@
 #define STAYING    "going_summed s CROSS JOIN leaving g WHERE " IS_STAYING
 #define OF_LAST    "(place, day, build) IN (SELECT g.place, g.day, g.build FROM leaving g WHERE g.is_last = 1)"
 
+#define LISTED "(SELECT CAST(j.value AS bigint) FROM json_each(?1) j)" /* the numbers of a list */
+
 const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [FIND_SNAPSHOT] = "SELECT seq, place, attempts FROM snapshot WHERE id = ?1",
     [FIND_APP] = "SELECT tenant, day FROM snapshot WHERE id = ?1",
@@ -113,10 +115,13 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [NEXT_ERASING] = "SELECT id FROM erasing ORDER BY at_ms LIMIT 1",
     [IS_ERASED] = "SELECT 1 FROM erased WHERE id = ?1",
     [LEAVE_PLACE] = "UPDATE snapshot SET place = NULL, whole = NULL WHERE seq = ?1",
-    [DROP_PAYLOAD] = "DELETE FROM payload WHERE seq = ?1",
-    [NEXT_AGED_PAYLOAD] =
-        "SELECT seq, id, state FROM snapshot WHERE received_ms < ?1 AND bytes > 0 ORDER BY received_ms LIMIT 1",
-    [LEAVE_PAYLOAD] = "UPDATE snapshot SET bytes = 0, blob = NULL WHERE seq = ?1",
+    [NEXT_AGED_PAYLOADS] =
+        "SELECT seq, id, state FROM snapshot WHERE received_ms < ?1 AND bytes > 0 ORDER BY received_ms LIMIT ?2",
+    [AGED_OWE] = "INSERT OR REPLACE INTO blob_debt(key, at_ms) SELECT s.blob, 0 FROM snapshot s WHERE s.seq IN " LISTED
+                 " AND s.blob IS NOT NULL",
+    [AGED_PAYLOAD] = "DELETE FROM payload WHERE seq IN " LISTED,
+    [AGED_LEAVE] = "UPDATE snapshot SET bytes = 0, blob = NULL WHERE seq IN " LISTED,
+    [AGED_GAP] = "DELETE FROM gap WHERE seq IN " LISTED,
     [FORGET_ERASED] = "DELETE FROM erased WHERE at_ms < ?1",
     [SET_RIGHT] = "UPDATE snapshot SET received_ms = ?1 WHERE received_ms > ?2",
     [FIND_END] = "SELECT 1 FROM stall_end WHERE first = ?1",
@@ -154,9 +159,6 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [ADD_DEBT] = "INSERT OR REPLACE INTO blob_debt(key, at_ms) VALUES(?1, ?2)",
     [DROP_DEBT] = "DELETE FROM blob_debt WHERE key = ?1",
     [NEXT_DEBT] = "SELECT key FROM blob_debt WHERE at_ms < ?1 LIMIT 1",
-    [OWE_BLOB] =
-        "INSERT OR REPLACE INTO blob_debt(key, at_ms) SELECT blob, 0 FROM snapshot WHERE seq = ?1 AND blob IS NOT"
-        " NULL",
     [READ_ID] = "SELECT id FROM snapshot WHERE seq = ?1",
     [READ_TENANT] = "SELECT tenant FROM snapshot WHERE seq = ?1",
     [END_RENAMED] = "UPDATE module SET next_seq = ?3 WHERE id = ?1 AND next_seq = ?2",
