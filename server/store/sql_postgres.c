@@ -270,8 +270,7 @@ static int64_t last_id(struct sbx_sql *sql)
 static int64_t changes(struct sbx_sql *sql)
 {
     struct connection *connection = (struct connection *)sql;
-    (void)settle(connection, NULL);
-    return connection->changes;
+    return settle(connection, NULL) < 0 ? 0 : connection->changes;
 }
 
 static void checkpoint(struct sbx_sql *sql, bool is_truncating)
