@@ -27,11 +27,8 @@ static int find_issues(const struct sbx_store_view *view, const struct sbx_span_
     int result = sbx_store_find_issues(view, &query, rows, OVERVIEW_ISSUES + 1, &list->count);
     if (list->count > OVERVIEW_ISSUES)
         list->next = list->count = OVERVIEW_ISSUES;
-    for (size_t i = 0; i < list->count && result == 0; i++) {
-        uint8_t id[SBX_ID_BYTES];
-        if (sbx_id_parse(rows[i].id_text, strlen(rows[i].id_text), id))
-            result = sbx_store_sum_durations(view, id, &text->span, &sums[i]);
-    }
+    if (result == 0)
+        result = sbx_store_sum_durations_of(view, rows, list->count, &text->span, sums);
     list->rows = rows;
     list->sums = sums;
     return result;

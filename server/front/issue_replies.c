@@ -159,11 +159,8 @@ int sbx_issue_reply_list(const struct sbx_store_view *view, const struct sbx_arg
     result = rows && (sums || !as_page) ? sbx_store_find_issues(view, &ask.query, rows, max + 1, &count) : -ENOMEM;
     int64_t next = count > max ? ask.query.skip + (int64_t)max : 0;
     count = count > max ? max : count;
-    for (size_t i = 0; i < count && as_page && result == 0; i++) {
-        uint8_t id[SBX_ID_BYTES];
-        if (sbx_id_parse(rows[i].id_text, strlen(rows[i].id_text), id))
-            result = sbx_store_sum_durations(view, id, &ask.query.span, &sums[i]);
-    }
+    if (result == 0 && as_page)
+        result = sbx_store_sum_durations_of(view, rows, count, &ask.query.span, sums);
     if (result == 0 && as_page) {
         const struct sbx_issues_page page = {
             .ask = ask.text, .rows = rows, .sums = sums, .count = count, .next = next, .now_ms = now_ms};

@@ -15,6 +15,7 @@ static const struct {
 } phrases[] = {
     {" INDEXED BY met_gone", ""},
     {" AND +day IN (", " AND day IN ("},
+    {" AND +m.day BETWEEN ", " AND m.day BETWEEN "},
     {" IS NOT ?", " IS DISTINCT FROM ?"},
     {"o.tenant IS s.tenant", "o.tenant IS NOT DISTINCT FROM s.tenant"},
     {"json_each(", "json_array_elements_text("},

@@ -92,6 +92,7 @@ struct sbx_issue_row {
     bool new_in_build;                    /* one build only, and the application had been seen in another before */
     char first_version[40]; /* the lowest one that it was seen in, by version order; "" not told, or withheld */
     struct sbx_snapshot_row newest;
+    int64_t num; /* of a list: the store's own */
 };
 
 struct sbx_store_counts {

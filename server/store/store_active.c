@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "number_list.h"
 #include "store_inside.h"
 #include "store_span.h"
 
@@ -135,11 +136,12 @@ int sbx_store_each_penetration(const struct sbx_store_view *view, const char *is
     int result = sbx_sql_prepare(
         sbx_store_handle_db(&view->store->reader),
         "SELECT t.issue, SUM(t.hit), SUM(t.active) FROM (SELECT p.issue AS issue, f.machine_days AS hit, 0 AS active"
-        " FROM place p JOIN fact f ON f.place = p.num JOIN build b ON b.num = f.build WHERE p.issue IN (SELECT"
-        " CAST(j.value AS bigint) FROM json_each(?1) j) AND (?6 = 0 OR p.tenant = ?6) AND " IN_SPAN("f") IS_KNOWN
-        " UNION ALL SELECT q.issue, 0, x.machines FROM (SELECT DISTINCT o.issue, o.tenant FROM place o WHERE o.issue IN"
-        " (SELECT CAST(i.value AS bigint) FROM json_each(?1) i) AND (?6 = 0 OR o.tenant = ?6)) q JOIN active x ON"
-        " x.tenant = q.tenant WHERE x.day BETWEEN ?2 AND ?3 AND (?4 = '' OR x.version = ?4)) t GROUP BY t.issue",
+        " FROM place p JOIN fact f ON f.place = p.num JOIN build b ON b.num = f.build WHERE p.issue IN " SBX_LISTED(
+            "?1") " AND (?6 = 0 OR p.tenant = ?6) AND " IN_SPAN("f") IS_KNOWN
+        " UNION ALL SELECT q.issue, 0, x.machines FROM (SELECT DISTINCT o.issue, o.tenant FROM place o WHERE o.issue "
+        "IN " SBX_LISTED("?1") " AND (?6 = 0 OR o.tenant = ?6)) q JOIN active x ON"
+                               " x.tenant = q.tenant WHERE x.day BETWEEN ?2 AND ?3 AND (?4 = '' OR x.version = ?4)) t "
+                               "GROUP BY t.issue",
         &statement);
     if (result == 0) {
         sbx_store_bind_span(view, statement, NULL, span, DAY_BY_DAY);

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "byte_buffer.h"
 #include "duration_sketch.h"
+#include "number_list.h"
 #include "store_inside.h"
 #include "store_schema.h"
 
@@ -72,7 +72,8 @@ static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_iss
                      struct table *table)
 {
     static const char sql[] =
-        "SELECT i.num, i.id, u.machines, u.hits, u.weight, u.variance, CASE WHEN ?3 = '' THEN EXISTS(SELECT 1 FROM"
+        "SELECT i.num, i.id, u.machines, u.hits, u.weight, u.variance, CASE WHEN ?8 = 1 THEN TRUE WHEN ?3 = '' THEN "
+        "EXISTS(SELECT 1 FROM"
         " place q JOIN fact f ON f.place = q.num WHERE q.issue = i.num AND f.day BETWEEN 0 AND ?1 - 1) ELSE"
         " EXISTS(SELECT 1 FROM place q CROSS JOIN met o CROSS JOIN build b WHERE o.kind = 2 AND o.of = q.num AND b.num"
         " = o.who AND q.issue = i.num AND b.rank < ?7) END, u.facts"
@@ -86,6 +87,7 @@ static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_iss
     if (result == 0) {
         sbx_bind_integer(statement, 6, SBX_COMPARED_MAX);
         sbx_bind_integer(statement, 7, sbx_version_rank(span->version));
+        sbx_bind_integer(statement, 8, side == SBX_COMPARED_BASE); /* its issues were there before */
         while ((result = sbx_store_step(statement)) > 0) {
             struct sbx_compared_issue *row = row_of(table, sorted, sbx_column_integer(statement, 0));
             memcpy(row->id, sbx_column_blob(statement, 1), SBX_ID_BYTES);
@@ -95,7 +97,7 @@ static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_iss
             /* Weights that differ tell less than as many that are equal (Kish); theirs squared add up to this. */
             double weight = (double)row->weight[side];
             row->size[side] = weight > 0 ? weight * weight / (weight + sbx_column_real(statement, 5)) : 0;
-            row->was_before |= side == SBX_COMPARED_BASE || (int)sbx_column_integer(statement, 6) != 0;
+            row->was_before |= (int)sbx_column_integer(statement, 6) != 0;
             row->facts[side] = sbx_column_integer(statement, 7);
         }
     }
@@ -106,20 +108,22 @@ static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_iss
 
 /* ---- distinct machines ---- */
 
-/* Those of a fact that are in a sample: a range of the key for each. The pluses keep SQLite from taking a range of days for one. */
-#define SAMPLE_OF_FACT \
-    " CROSS JOIN met_day m WHERE m.place = +f.place AND m.day = +f.day AND m.build = +f.build AND m.who <= ?7"
+/* Those of a fact that are in a sample: a range of the key for each. The pluses keep SQLite from taking a range of days for one; in PostgreSQL
+ * the range is what keeps a statement from opening the tables of all days. */
+#define SAMPLE_OF_FACT                                                                                             \
+    " CROSS JOIN met_day m WHERE m.place = +f.place AND m.day = +f.day AND +m.day BETWEEN ?1 AND ?2 AND m.build =" \
+    " +f.build AND m.who <= ?7"
 
 /* Issues that a statement is asked of together: in a database over a network it is the number of statements that takes time. ?6 is the list of
  * their numbers. */
 enum {
-    TOGETHER_MAX = 64
+    TOGETHER_MAX = 512
 };
 struct together {
     struct sbx_compared_issue *rows[TOGETHER_MAX]; /* by their numbers */
     size_t count;
 };
-#define OF_THESE "p.issue IN (SELECT CAST(j.value AS bigint) FROM json_each(?6) j)"
+#define OF_THESE "p.issue IN " SBX_LISTED("?6")
 
 static const char issue_machines_sql[] =
     "SELECT p.issue, COUNT(DISTINCT m.who) FROM place p CROSS JOIN fact f" SAMPLE_OF_FACT " AND " OF_THESE
@@ -130,16 +134,23 @@ static void write_list(const struct together *these, struct sbx_byte_buffer *lis
 {
     *list_out = (struct sbx_byte_buffer){0};
     for (size_t i = 0; i < these->count; i++)
-        sbx_byte_buffer_format(list_out, "%s%lld", i == 0 ? "[" : ",", (long long)these->rows[i]->num);
-    sbx_byte_buffer_text(list_out, "]");
+        sbx_number_list_add(list_out, these->rows[i]->num);
+    sbx_number_list_end(list_out);
 }
 
 /* Of these; -1: of none. */
 static int place_among(const struct together *these, int64_t num)
 {
-    for (size_t i = 0; i < these->count; i++)
-        if (these->rows[i]->num == num)
-            return (int)i;
+    size_t first = 0, end = these->count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (these->rows[middle]->num == num)
+            return (int)middle;
+        if (these->rows[middle]->num < num)
+            first = middle + 1;
+        else
+            end = middle;
+    }
     return -1;
 }
 

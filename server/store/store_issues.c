@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "byte_buffer.h"
 #include "duration_sketch.h"
 #include "machine_sample.h"
+#include "number_list.h"
 #include "store_active.h"
 #include "store_inside.h"
 #include "store_schema.h"
@@ -68,11 +68,12 @@ static struct found *found_of(const struct found_list *list, int64_t num)
 static int read_machine_days(struct sbx_store *store, const char *nums, const struct found_list *list)
 {
     struct sbx_statement *statement = NULL;
-    int result = prepare(store,
-                         "SELECT p.issue, SUM(f.machine_days) FROM place p CROSS JOIN fact f WHERE p.issue IN (SELECT"
-                         " CAST(j.value AS bigint) FROM json_each(?1) j) AND f.place = p.num AND f.day = -1 GROUP BY"
-                         " p.issue",
-                         &statement);
+    int result =
+        prepare(store,
+                "SELECT p.issue, SUM(f.machine_days) FROM place p CROSS JOIN fact f WHERE p.issue IN " SBX_LISTED(
+                    "?1") " AND f.place = p.num AND f.day = -1 GROUP BY"
+                          " p.issue",
+                &statement);
     if (result == 0) {
         sbx_bind_text(statement, 1, nums);
         while ((result = sbx_store_step(statement)) > 0) {
@@ -99,8 +100,8 @@ static int read_shares(const struct sbx_store_view *view, const struct sbx_issue
     struct sbx_byte_buffer nums = {0};
     int result = 0;
     for (size_t i = 0; i < list->count; i++)
-        sbx_byte_buffer_format(&nums, "%s%lld", i == 0 ? "[" : ",", (long long)list->rows[i].num);
-    sbx_byte_buffer_text(&nums, "]");
+        sbx_number_list_add(&nums, list->rows[i].num);
+    sbx_number_list_end(&nums);
     if (nums.failed)
         result = -ENOMEM;
     if (result == 0 && is_all)
@@ -172,6 +173,7 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
         row->variance = found[i].variance;
         row->machine_days = found[i].machine_days;
         row->penetration = found[i].penetration;
+        row->num = found[i].num;
         (*count_out)++;
     }
     free(found);
@@ -206,15 +208,20 @@ static void take_total(struct sbx_statement *statement, struct sbx_issue_sums *s
 }
 
 /* The latest come first. */
-static void take_day(struct sbx_statement *statement, struct sbx_issue_sums *sums)
+void sbx_store_add_day(struct sbx_issue_sums *sums, const struct sbx_day_sum *day)
 {
     if (sums->day_count == SBX_SUM_DAYS)
         return;
     memmove(&sums->days[1], &sums->days[0], sums->day_count++ * sizeof(sums->days[0]));
-    sums->days[0] = (struct sbx_day_sum){.day = sbx_column_integer(statement, 0),
-                                         .hits = sbx_column_integer(statement, 1),
-                                         .weight = sbx_column_integer(statement, 2),
-                                         .machines = sbx_column_integer(statement, 3)};
+    sums->days[0] = *day;
+}
+
+static void take_day(struct sbx_statement *statement, struct sbx_issue_sums *sums)
+{
+    sbx_store_add_day(sums, &(struct sbx_day_sum){.day = sbx_column_integer(statement, 0),
+                                                  .hits = sbx_column_integer(statement, 1),
+                                                  .weight = sbx_column_integer(statement, 2),
+                                                  .machines = sbx_column_integer(statement, 3)});
 }
 
 static void take_version(struct sbx_statement *statement, struct sbx_issue_sums *sums)
@@ -364,7 +371,7 @@ static int count_machines(const struct sbx_store_view *view, const uint8_t *issu
     static const char facts[] = "SELECT COUNT(*), SUM(f.machines) FROM fact f WHERE " OF_ISSUE("f");
     static const char sample[] =
         "SELECT COUNT(DISTINCT m.who), 0 FROM fact f CROSS JOIN met_day m WHERE m.place = +f.place AND m.day ="
-        " +f.day AND m.build = +f.build AND m.who <= ?7 AND " OF_ISSUE("f");
+        " +f.day AND +m.day BETWEEN ?2 AND ?3 AND m.build = +f.build AND m.who <= ?7 AND " OF_ISSUE("f");
     bool is_kept = !*span->version && sbx_issue_span_has_all_days(span);
     int64_t pair[2] = {0, 0};
     int result = is_kept ? read_pair(view, kept, issue, span, 0, pair) : 0;

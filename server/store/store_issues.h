@@ -98,7 +98,9 @@ struct sbx_issue_sums {
         is_withheld; /* all of it: it could be of fewer machines than may be shown, and two spans could be subtracted */
 };
 
-/* Durations alone, for a list: p50, p90, p99 and days. */
+/* Durations alone: p50, p90, p99 and days; and of the issues of a list together, `sums_out` by row. */
+int sbx_store_sum_durations_of(const struct sbx_store_view *view, const struct sbx_issue_row *rows, size_t count,
+                               const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out);
 int sbx_store_sum_durations(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],
                             const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out);
 int sbx_store_sum_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],

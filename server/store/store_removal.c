@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "byte_buffer.h"
+#include "number_list.h"
 #include "store_blobs.h"
 #include "store_inside.h"
 
@@ -59,11 +59,11 @@ static int list_aged(struct sbx_store *store, int64_t before_ms, size_t max, str
         if ((int)sbx_column_integer(statement, 2) == SBX_TRIAGE_PENDING)
             aged_out->untold[aged_out->untold_count++] = seq;
         else
-            sbx_byte_buffer_format(&aged_out->told, "%c%lld", aged_out->told.used > 0 ? ',' : '[', (long long)seq);
+            sbx_number_list_add(&aged_out->told, seq);
     }
     sbx_statement_reset(statement);
     if (aged_out->told.used > 0)
-        sbx_byte_buffer_text(&aged_out->told, "]");
+        sbx_number_list_end(&aged_out->told);
     return result < 0 ? result : aged_out->told.failed ? -ENOMEM : (int)count;
 }
 

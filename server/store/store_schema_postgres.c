@@ -13,7 +13,7 @@
 #include "store_schema.h"
 
 enum {
-    POSTGRES_SCHEMA_VERSION = 10
+    POSTGRES_SCHEMA_VERSION = 11
 };
 
 /* Of which days there are sums (SUM_TABLES below). */
@@ -156,9 +156,10 @@ static const char tables[] =
 #define ON_ROWS(name, table, event)                                                      \
     "CREATE TRIGGER " name " AFTER " event " ON " table " FOR EACH ROW EXECUTE FUNCTION" \
     " " name "();"
-#define FUNCTION(name, body)           \
-    "CREATE OR REPLACE FUNCTION " name \
-    "() RETURNS trigger LANGUAGE plpgsql SET search_path = stallbox AS $$ BEGIN " body " RETURN NULL; END $$;"
+#define FUNCTION_WITH(name, settings, body)                                                                      \
+    "CREATE OR REPLACE FUNCTION " name "() RETURNS trigger LANGUAGE plpgsql SET search_path = stallbox" settings \
+    " AS $$ BEGIN " body " RETURN NULL; END $$;"
+#define FUNCTION(name, body) FUNCTION_WITH(name, "", body)
 
 /* How many were met. */
 #define COUNT_MET(row, sign)                                                                                         \
@@ -214,15 +215,17 @@ static const char tables[] =
         " UPDATE fact SET machine_days = fact.machine_days - t.days FROM (SELECT place, build, COUNT(*) AS days"      \
         " FROM gone WHERE day >= 0 GROUP BY place, build) t WHERE fact.place = t.place AND fact.day = -1 AND"         \
         " fact.build = t.build;")
-/* Those of one day, and those of all days, which are in a table whose name is known. */
+/* Those of one day, and those of all days, which are in a table whose name is known. What goes is taken for a thousand rows, of which each
+ * would be looked up: without BY_KEY all tables of all days are walked over instead. */
+#define BY_KEY " SET enable_hashjoin = off SET enable_mergejoin = off"
 #define DAY_MET_FUNCTIONS                                                                                              \
     FUNCTION("met_day_comes",                                                                                          \
              "IF new.day < 0 THEN UPDATE fact_all SET machines = machines + 1 WHERE place = new.place AND build ="     \
              " new.build; ELSE UPDATE fact SET machines = machines + 1, machine_days = machine_days + 1 WHERE place =" \
              " new.place AND day = new.day AND build = new.build; UPDATE fact_all SET machine_days = machine_days + 1" \
              " WHERE place = new.place AND build = new.build; END IF;")                                                \
-    FUNCTION(                                                                                                          \
-        "met_day_goes",                                                                                                \
+    FUNCTION_WITH(                                                                                                     \
+        "met_day_goes", BY_KEY,                                                                                        \
         "UPDATE fact_all SET machines = fact_all.machines - t.machines, machine_days = fact_all.machine_days - t.days" \
         " FROM (SELECT place, build, COUNT(*) FILTER (WHERE day < 0) AS machines, COUNT(*) FILTER (WHERE day >= 0) AS" \
         " days FROM gone GROUP BY place, build) t WHERE fact_all.place = t.place AND fact_all.build = t.build;"        \
@@ -372,9 +375,9 @@ int sbx_store_renew_schema_postgres(const char *url, char *why, size_t why_bytes
         if (result == 0)
             result = sbx_sql_execute(sql, step);
     }
-    static const char *const steps[] = {
-        from_version_1, SHARED_TABLES,  ACTIVE_TABLE,   ARRIVAL_TABLE, from_version_5,
-        from_version_6, from_version_7, from_version_8, ERASING_TABLE}; /* by the version they begin at */
+    static const char *const steps[] = {from_version_1, SHARED_TABLES,    ACTIVE_TABLE,   ARRIVAL_TABLE,
+                                        from_version_5, from_version_6,   from_version_7, from_version_8,
+                                        ERASING_TABLE,  DAY_MET_FUNCTIONS}; /* by the version they begin at */
     for (; result == 0 && version > 0 && version < POSTGRES_SCHEMA_VERSION; version++) {
         snprintf(step, sizeof(step), "UPDATE version SET number = %lld", (long long)version + 1);
         result = sbx_sql_execute(sql, steps[version - 1]);

@@ -35,4 +35,7 @@ static inline void sbx_store_bind_span(const struct sbx_store_view *view, struct
     sbx_bind_integer(statement, 6, (int64_t)view->app);
 }
 
+/* Behind those of later days that are there. */
+void sbx_store_add_day(struct sbx_issue_sums *sums, const struct sbx_day_sum *day);
+
 #endif

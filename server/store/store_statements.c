@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_statements.c - every statement of the writer. */
+#include "number_list.h"
 #include "store_schema.h"
 #include "store_sum_sql.h"
 
@@ -16,7 +17,7 @@
 #define STAYING    "going_summed s CROSS JOIN leaving g WHERE " IS_STAYING
 #define OF_LAST    "(place, day, build) IN (SELECT g.place, g.day, g.build FROM leaving g WHERE g.is_last = 1)"
 
-#define LISTED "(SELECT CAST(j.value AS bigint) FROM json_each(?1) j)" /* the numbers of a list */
+#define LISTED SBX_LISTED("?1")
 
 const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [FIND_SNAPSHOT] = "SELECT seq, place, attempts FROM snapshot WHERE id = ?1",

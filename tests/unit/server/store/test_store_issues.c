@@ -165,6 +165,51 @@ static bool is_about(int64_t ns, int64_t ms)
     return llabs(ns - ms * 1000000) <= ms * 10000;
 }
 
+/* The durations and days of each issue of a list are what is said of it alone. */
+static void assert_list_is_right(const struct sbx_issue_query *query, size_t expected)
+{
+    static struct sbx_issue_sums of_list[8];
+    size_t count = 0;
+    assert_int_equal(sbx_store_find_issues(ALL, query, rows, 8, &count), 0);
+    assert_int_equal(count, expected);
+    assert_int_equal(sbx_store_sum_durations_of(ALL, rows, count, &query->span, of_list), 0);
+    for (size_t i = 0; i < count; i++) {
+        uint8_t id[SBX_ID_BYTES];
+        assert_true(sbx_id_parse(rows[i].id_text, strlen(rows[i].id_text), id));
+        assert_int_equal(sbx_store_sum_durations(ALL, id, &query->span, &sums), 0);
+        assert_true(sums.p50_ns > 0 && sums.day_count > 0);
+        assert_int_equal(of_list[i].p50_ns, sums.p50_ns);
+        assert_int_equal(of_list[i].p90_ns, sums.p90_ns);
+        assert_int_equal(of_list[i].p99_ns, sums.p99_ns);
+        assert_int_equal(of_list[i].day_count, sums.day_count);
+        assert_memory_equal(of_list[i].days, sums.days, sums.day_count * sizeof(sums.days[0]));
+    }
+}
+
+static void test_the_durations_of_a_list_are_those_of_each_of_its_issues(void **state)
+{
+    (void)state;
+    const uint8_t first[SBX_ID_BYTES] = {1}, second[SBX_ID_BYTES] = {2};
+    put_all();
+    struct sbx_issue_query query = query_of_all();
+    assert_list_is_right(&query, 3);
+    query.span.version = "1.2.0";
+    assert_list_is_right(&query, 3);
+    query.span = (struct sbx_issue_span){"", DAY + 1, DAY + 1, NULL};
+    assert_list_is_right(&query, 2);
+    assert_int_equal(sbx_store_merge_issues(ALL, second, first), 0); /* an issue of two places */
+    query = query_of_all();
+    assert_list_is_right(&query, 2);
+    size_t count;
+    assert_int_equal(sbx_store_find_issues(ALL, &query, rows, 8, &count), 0);
+    sbx_store_set_min_machines(store, 2);
+    static struct sbx_issue_sums withheld[8];
+    assert_int_equal(sbx_store_sum_durations_of(ALL, rows, count, &query.span, withheld), 0);
+    for (size_t i = 0; i < count; i++)
+        assert_true(withheld[i].is_withheld && withheld[i].p50_ns == 0 && withheld[i].day_count == 0);
+    assert_int_equal(sbx_store_sum_durations_of(ALL, rows, 0, &query.span, withheld), 0);
+}
+
 static void test_the_sums_of_an_issue_are_by_day_version_and_word(void **state)
 {
     (void)state;
@@ -603,6 +648,7 @@ int main(void)
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         STORE_TEST(test_issues_are_found_by_what_is_asked_for),
+        STORE_TEST(test_the_durations_of_a_list_are_those_of_each_of_its_issues),
         STORE_TEST(test_the_sums_of_an_issue_are_by_day_version_and_word),
         STORE_TEST(test_where_an_issue_happens_stands_beside_where_its_application_stalls),
         STORE_TEST(test_the_sums_of_an_application_are_those_of_its_issues),

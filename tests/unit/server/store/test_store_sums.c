@@ -291,6 +291,10 @@ static void test_the_store_of_the_server_before_is_summed_as_it_was(void **state
     assert_int_equal(number_of("SELECT SUM(frames) FROM lack"), frames);
     assert_int_equal(number_of("SELECT COUNT(*) FROM word WHERE tenant = 0 AND used > 0"), store_is_postgres() ? 0 : 4);
     assert_sums_are_right();
+    if (store_is_postgres()) /* and what goes is looked up in the sums by their keys */
+        assert_int_equal(number_of("SELECT COUNT(*) FROM pg_proc WHERE proname = 'met_day_goes' AND proconfig @>"
+                                   " ARRAY['enable_hashjoin=off', 'enable_mergejoin=off']"),
+                         1);
     sbx_store_close(store); /* and is left alone the second time */
     open_it();
     assert_sums_are_right();
