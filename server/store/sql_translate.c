@@ -16,6 +16,10 @@ static const struct {
     {" INDEXED BY met_gone", ""},
     {" AND +day IN (", " AND day IN ("},
     {" AND +m.day BETWEEN ", " AND m.day BETWEEN "},
+    {" AND (+day = -1 OR +day BETWEEN ", " AND (day = -1 OR day BETWEEN "},
+    {" AND (+f.day = -1 OR +f.day BETWEEN ", " AND (f.day = -1 OR f.day BETWEEN "},
+    /* Once, and not for each row of a day's table. */
+    {".build IN (SELECT b.num FROM build b WHERE (", ".build = ANY(ARRAY(SELECT b.num FROM build b WHERE "},
     {" IS NOT ?", " IS DISTINCT FROM ?"},
     {"o.tenant IS s.tenant", "o.tenant IS NOT DISTINCT FROM s.tenant"},
     {"json_each(", "json_array_elements_text("},

@@ -19,9 +19,9 @@ enum {
 };
 
 /* ?1, ?2: days; ?3: a version or ''; ?4: an application or ''; ?5: who looks. */
-#define IN_SPAN(table)                                                                                           \
-    table ".day BETWEEN ?1 AND ?2 AND (?3 = '' OR " table ".build IN (SELECT v.num FROM build v WHERE v.version" \
-          " = ?3))"
+#define IN_SPAN(table)                                                                                            \
+    table ".day BETWEEN ?1 AND ?2 AND (?3 = '' OR " table ".build IN (SELECT b.num FROM build b WHERE (b.version" \
+          " = ?3)))"
 #define PLACES_SEEN \
     "place p JOIN snapshot s ON s.seq = p.newest AND (?4 = '' OR s.app = ?4) AND (?5 = 0 OR p.tenant = ?5)"
 

@@ -125,6 +125,7 @@ enum writer_statement {
     GOING_ERASED,
     GOING_ONE,
     GOING_IDS,
+    GOING_DAYS,
     GOING_GROUPS,
     GOING_LAST_GROUPS,
     GOING_FACT,

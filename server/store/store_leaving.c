@@ -9,18 +9,34 @@
 
 #include "store_inside.h"
 
-/* Run a statement without values that gives no row. */
-static int run(struct sbx_store *store, enum writer_statement index)
-{
-    return sbx_store_step(sbx_store_handle_use(&store->writer, index));
-}
+/* From which day on stalls go, and until which. */
+struct days {
+    int64_t first, last;
+};
 
-static int run_all(struct sbx_store *store, const enum writer_statement *indexes, size_t count)
+/* Run statements that give no row; the days are the only values that some have. */
+static int run_all(struct sbx_store *store, const enum writer_statement *indexes, size_t count, struct days days)
 {
     int result = 0;
-    for (size_t i = 0; i < count && result == 0; i++)
-        result = run(store, indexes[i]);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, indexes[i]);
+        if (sbx_statement_parameters(statement) == 2) {
+            sbx_bind_integer(statement, 1, days.first);
+            sbx_bind_integer(statement, 2, days.last);
+        }
+        result = sbx_store_step(statement);
+    }
     return result;
+}
+
+static int read_days(struct sbx_store *store, struct days *days_out)
+{
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, GOING_DAYS);
+    int result = sbx_store_step(statement);
+    if (result > 0)
+        *days_out = (struct days){sbx_column_integer(statement, 0), sbx_column_integer(statement, 1)};
+    sbx_statement_reset(statement);
+    return result > 0 ? 0 : result < 0 ? result : -EIO;
 }
 
 /* The ids of those that go: they are told when it is durable. */
@@ -63,7 +79,8 @@ int sbx_store_leave(struct sbx_store *store, enum writer_statement fill, const s
         GOING_PLACES,       GOING_OWE,          GOING_SAID,       GOING_PAYLOAD,    GOING_ROTATING,
         GOING_END,          GOING_GAP,          GOING_WAS_IN,     GOING_SNAPSHOT,   GOING_RENEW_PLACES};
     size_t max = leaving->max < SBX_LEAVING_MAX ? leaving->max : SBX_LEAVING_MAX;
-    int result = run_all(store, begin, sizeof(begin) / sizeof(begin[0]));
+    struct days days = {-1, -1};
+    int result = run_all(store, begin, sizeof(begin) / sizeof(begin[0]), days);
     if (result < 0)
         return result;
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, fill);
@@ -77,7 +94,9 @@ int sbx_store_leave(struct sbx_store *store, enum writer_statement fill, const s
     int count = result == 0 ? read_ids(store, ids_out, max) : result;
     if (count <= 0)
         return count;
-    result = run_all(store, steps, sizeof(steps) / sizeof(steps[0]));
+    result = read_days(store, &days);
+    if (result == 0)
+        result = run_all(store, steps, sizeof(steps) / sizeof(steps[0]), days);
     if (result == 0)
         result = settle_places(store);
     return result < 0 ? result : count;

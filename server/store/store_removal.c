@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_removal.c - what goes: because its machine asks for it, or because it is old enough.
  *
- * As many stalls a transaction as take some 20 ms, and the lock is let go between them to whoever waits: an upload waits for one batch at most.
+ * As many stalls a transaction as take some 20 ms (200 ms in a database that is shared), and the lock is let go between them to whoever waits: an upload
+ * waits for one batch at most.
  * A batch is taken out of the sums by group (store_leaving.c). What goes is overwritten in the file (secure_delete, store.c). */
 #include <errno.h>
 #include <stdbool.h>
@@ -14,6 +15,8 @@
 
 enum {
     BATCH_MS = 20,
+    BATCH_SHARED_MS =
+        200, /* where a database has tables for each day: what a batch takes by itself is some 100 ms there */
     BATCH_FIRST = 64,
     BATCH_LEAST = 8
 };
@@ -90,11 +93,13 @@ static int age_payloads(struct sbx_store *store, int64_t before_ms, size_t max, 
 }
 
 /* The next batch takes as long as it should. */
-static void fit_batch(_Atomic size_t *size, size_t batch, int64_t took_ms)
+static void fit_batch(_Atomic size_t *size, size_t batch, int64_t took_ms, bool is_shared)
 {
-    if (took_ms < BATCH_MS && batch < SBX_LEAVING_MAX)
+    const int64_t wanted_ms = is_shared ? BATCH_SHARED_MS : BATCH_MS;
+    const size_t least = is_shared ? BATCH_FIRST : BATCH_LEAST;
+    if (took_ms < wanted_ms && batch < SBX_LEAVING_MAX)
         atomic_store(size, 2 * batch);
-    else if (took_ms > 2 * BATCH_MS && batch > BATCH_LEAST)
+    else if (took_ms > 2 * wanted_ms && batch > least)
         atomic_store(size, batch / 2);
 }
 
@@ -111,7 +116,7 @@ static int remove_some(struct sbx_store *store, const struct removal *removal, s
     int result = is_payload ? age_payloads(store, which.number, which.max, ids)
                             : sbx_store_leave(store, removal->fill, &which, ids);
     if (result > 0 && (size_t)result == batch)
-        fit_batch(size, batch, monotonic_ms() - begin_ms);
+        fit_batch(size, batch, monotonic_ms() - begin_ms, sbx_store_is_shared(store));
     return result;
 }
 

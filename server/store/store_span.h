@@ -7,9 +7,9 @@
 #include "store_inside.h"
 #include "store_issues.h"
 
-#define IN_SPAN(table)                                                                                           \
-    table ".day BETWEEN ?2 AND ?3 AND (?4 = '' OR " table ".build IN (SELECT b.num FROM build b WHERE b.version" \
-          " = ?4))"
+#define IN_SPAN(table)                                                                                            \
+    table ".day BETWEEN ?2 AND ?3 AND (?4 = '' OR " table ".build IN (SELECT b.num FROM build b WHERE (b.version" \
+          " = ?4)))"
 /* Without an issue (?1 NULL) that of an application, or of all. ?6: the reader's application. */
 #define APPS_SEEN "app a WHERE ?1 IS NULL AND (?5 = '' OR a.name = ?5) AND (?6 = 0 OR a.tenant = ?6)"
 #define OF_ISSUE(table)                                                                                          \

@@ -15,7 +15,10 @@
 /* What they are in the sums as, in groups of which something stays; keys of groups of which nothing does. */
 #define IS_STAYING "g.place = s.place AND g.day = s.day AND g.build = s.build AND g.is_last = 0"
 #define STAYING    "going_summed s CROSS JOIN leaving g WHERE " IS_STAYING
-#define OF_LAST    "(place, day, build) IN (SELECT g.place, g.day, g.build FROM leaving g WHERE g.is_last = 1)"
+/* Their days, so that in PostgreSQL no table of another is opened; the plus keeps SQLite from taking these for a key. */
+#define ON_GOING_DAYS " AND (+day = -1 OR +day BETWEEN ?1 AND ?2)"
+#define OF_LAST \
+    "(place, day, build) IN (SELECT g.place, g.day, g.build FROM leaving g WHERE g.is_last = 1)" ON_GOING_DAYS
 
 #define LISTED SBX_LISTED("?1")
 
@@ -182,10 +185,12 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [GOING_ERASED] = GOING_OF("rotating r JOIN snapshot s ON s.seq = r.seq WHERE r.id = ?1 LIMIT ?2"),
     [GOING_ONE] = GOING_OF("snapshot s WHERE s.seq = ?1 LIMIT ?2"),
     [GOING_IDS] = "SELECT id FROM going",
+    [GOING_DAYS] = "SELECT COALESCE(MIN(day), -1), COALESCE(MAX(day), -1) FROM going",
     [GOING_GROUPS] = "INSERT INTO leaving(place, day, build, hits, weight, variance, is_last) SELECT g.place, g.day,"
                      " g.build, COUNT(*), SUM(g.weight), SUM(g.variance), 0 FROM going_summed g GROUP BY 1, 2, 3",
     [GOING_LAST_GROUPS] = "UPDATE leaving SET is_last = 1 WHERE hits >= (SELECT f.hits FROM fact f WHERE f.place ="
-                          " leaving.place AND f.day = leaving.day AND f.build = leaving.build)",
+                          " leaving.place AND f.day = leaving.day AND f.build = leaving.build AND (+f.day = -1 OR"
+                          " +f.day BETWEEN ?1 AND ?2))",
     [GOING_FACT] =
         "INSERT INTO fact(place, day, build, hits, weight, variance) SELECT g.place, g.day, g.build, -g.hits,"
         " -g.weight, -g.variance FROM leaving g WHERE g.is_last = 0 ON CONFLICT(place, day, build) DO UPDATE"
@@ -196,7 +201,7 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
                      " day, build, bucket) DO UPDATE SET weight = weight + excluded.weight",
     [GOING_DROP_SPREAD] =
         "DELETE FROM spread WHERE weight <= 0 AND (place, day, build, bucket) IN (SELECT s.place, s.day,"
-        " s.build, s.bucket FROM " STAYING ")",
+        " s.build, s.bucket FROM " STAYING ")" ON_GOING_DAYS,
     [GOING_LAST_SPREAD] = "DELETE FROM spread WHERE " OF_LAST,
     [GOING_LABEL] =
         "INSERT INTO label(place, kind, word, day, build, hits, weight, us) SELECT s.place, d.kind, d.word,"
@@ -207,7 +212,7 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [GOING_DROP_LABEL] =
         "DELETE FROM label WHERE hits <= 0 AND (place, day, build, kind, word) IN (SELECT s.place, s.day,"
         " s.build, d.kind, d.word FROM going_summed s CROSS JOIN leaving g CROSS JOIN said d WHERE d.seq ="
-        " s.seq AND " IS_STAYING ")",
+        " s.seq AND " IS_STAYING ")" ON_GOING_DAYS,
     [GOING_LAST_LABEL] = "DELETE FROM label WHERE " OF_LAST,
     [GOING_MET_DAY] =
         "INSERT INTO met_day(place, day, build, who, count) SELECT s.place, s.day, s.build, s.machine,"
@@ -215,7 +220,7 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
         " count = count + excluded.count",
     [GOING_DROP_MET_DAY] =
         "DELETE FROM met_day WHERE count <= 0 AND (place, day, build, who) IN (SELECT s.place, s.day,"
-        " s.build, s.machine FROM " STAYING ")",
+        " s.build, s.machine FROM " STAYING ")" ON_GOING_DAYS,
     [GOING_LAST_MET_DAY] = "DELETE FROM met_day WHERE " OF_LAST,
     [GOING_MET] =
         "INSERT INTO met(kind, of, who, count) SELECT t.kind, t.of, t.who, -COUNT(*) FROM (SELECT 0 AS kind,"

@@ -32,6 +32,9 @@ static void test_statements_say_the_same_in_the_other_language(void **state)
          "DELETE FROM fact WHERE hits <= 0 AND day IN (-1, $2)", 2, 4},
         {"a IN (SELECT CAST(j.value AS bigint) FROM json_each(?6) j)",
          "a IN (SELECT CAST(j.value AS bigint) FROM json_array_elements_text($6) j)", 6, 64},
+        {"f.build IN (SELECT b.num FROM build b WHERE (b.version = ?4)) AND +m.day BETWEEN ?2 AND ?3",
+         "f.build = ANY(ARRAY(SELECT b.num FROM build b WHERE b.version = $4)) AND m.day BETWEEN $2 AND $3", 4,
+         4 + 8 + 16},
         {"SELECT COUNT(*), TOTAL(unnamed) FROM gap", "SELECT COUNT(*), COALESCE(SUM(unnamed), 0) FROM gap", 0, 0},
     };
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
