@@ -11,7 +11,7 @@
 #include "backoff.h"
 #include "file_locks.h"
 #include "fuzz_target.h"
-#include "kernel_counts.h"
+#include "kernel_text.h"
 #include "platform.h"
 #include "preload.h"
 #include "thread_where.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kernel_counts.c - what the kernel's files say, as kernels of several ages write them. */
+/* test_kernel_text.c - what the kernel's files say, as kernels of several ages write them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "kernel_counts.h"
+#include "kernel_text.h"
 
 static void test_schedstat_tells_the_delay_second(void **state)
 {
