@@ -273,11 +273,15 @@ static bool read_run(struct sbx_snapshot *snapshot, const struct sbx_repeat *run
     return true;
 }
 
-/* Whose run it is: the entry's thread, or a former one when the entry was given away after its runs were copied. */
+/* Whose run it is: the entry's thread, or a former one when the entry was given away after its runs were copied. What ended before the entry's
+ * thread was born is a former one's too: the watch thread had looked at that one, and wrote it down when the next sat there. */
 static int find_owner(struct reading *reading, uint32_t index, struct sbx_record *record)
 {
     const struct sbx_thread_entry *entry = &reading->snapshot->threads[index].entry;
     if (entry->run_generation == 0 || entry->run_generation == entry->generation) {
+        if (record->end_ns < in_units(entry->born_ns)) {
+            return find_extra(reading, (struct extra_thread){.index = index, .any_generation = true}, &record->thread);
+        }
         record->thread = reading->last_of[index];
         return 0;
     }

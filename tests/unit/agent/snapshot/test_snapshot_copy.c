@@ -399,6 +399,24 @@ static void test_run_of_a_thread_that_ended_during_the_copy_is_not_its_successor
     sbx_recording_builder_destroy(builder);
 }
 
+static void test_run_written_down_when_the_next_thread_sat_there_is_not_the_next_ones(void **unused)
+{
+    (void)unused;
+    struct sbx_recording_builder *builder = make_run();
+    struct sbx_repeat seen = builder->threads[0].own;
+    give_entry_away(builder);
+    assert_true(seen.end_ns < builder->threads[0].born_ns);
+    builder->threads[0].observed = seen;
+    struct sbx_snapshot *snapshot = sbx_recording_read_back(builder);
+    assert_int_equal(snapshot->threads[0].entry.tid, 77);
+    assert_int_equal(snapshot->record_count, 2);
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        assert_int_not_equal(snapshot->records[i].thread, 0);
+    }
+    sbx_snapshot_destroy(snapshot);
+    sbx_recording_builder_destroy(builder);
+}
+
 static void test_run_that_is_being_written_is_counted_and_left_out(void **unused)
 {
     (void)unused;
@@ -652,6 +670,7 @@ int main(void)
         cmocka_unit_test(test_run_told_between_the_copies_of_runs_and_ring_is_told_once),
         cmocka_unit_test(test_run_told_after_the_ring_was_copied_is_not_lost),
         cmocka_unit_test(test_run_of_a_thread_that_ended_during_the_copy_is_not_its_successors),
+        cmocka_unit_test(test_run_written_down_when_the_next_thread_sat_there_is_not_the_next_ones),
         cmocka_unit_test(test_run_that_is_being_written_is_counted_and_left_out),
         cmocka_unit_test(test_runs_of_nonsense_are_no_records),
         cmocka_unit_test(test_copy_of_a_resting_recording_equals_it),
