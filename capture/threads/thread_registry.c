@@ -430,23 +430,27 @@ static bool read_name(uint32_t tid, char name[16])
     return true;
 }
 
-/* Threads name themselves after they were born, so the scan asks again and again. The seat may become another's meanwhile, who must
- * not keep this name: once more then. */
+/* Threads name themselves after they were born, so the scan asks again and again. The seat may become another's meanwhile, and another's
+ * after that, who must not keep this name: then it is the one's who sits there or sat there last, also where that one gave it back. */
 static void refresh_name(struct sbx_thread *thread)
 {
-    const int most = 4;
+    const int most = 8;
+    struct sbx_thread_entry *entry = thread->entry;
     for (int tries = 0; tries < most; tries++) {
-        char name[16];
-        uint32_t tid = sbx_load_acquire(&thread->entry->tid); /* order: acquire entry.tid */
-        if (!read_name(tid, name) || sbx_thread_block_of(thread->index, tid) != thread) {
+        char name[16] = "";
+        uint32_t life = sbx_load_acquire(&entry->generation); /* order: acquire entry.generation */
+        uint32_t tid = sbx_load_acquire(&entry->tid);         /* order: acquire entry.tid */
+        bool is_named = tid != 0 && read_name(tid, name);
+        if (tries == 0 && (!is_named || sbx_thread_block_of(thread->index, tid) != thread)) {
             return;
         }
-        memcpy(thread->entry->name, name, sizeof name);
+        memcpy(entry->name, name, sizeof name);
         sbx_fence_seq_cst();
-        if (sbx_thread_block_of(thread->index, tid) == thread) {
+        if (sbx_load_relaxed(&entry->generation) == life && sbx_load_relaxed(&entry->tid) == tid) {
             return;
         }
     }
+    entry->name[0] = 0; /* no name is better than another's */
 }
 
 void sbx_thread_registry_name_young(uint64_t now_ns)
