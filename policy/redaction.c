@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "names.h"
+#include "name_tables.h"
 
 /* Folders that belong to no single application: an executable that lies in one of them directly does not make
  * its neighbours part of the application. */

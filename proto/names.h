@@ -8,15 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Base names of widely installed system libraries. sbx_system_module_index() takes a base name from the process and
- * gives the index of the table entry that equals it; the text itself is never sent. */
-uint32_t sbx_system_module_index(const char *base_name);
-const char *sbx_system_module_name(uint32_t index); /* NULL for 0 and for indexes this build does not know */
-
-/* Thread name patterns: exact names, or a prefix followed by digits, shown as "prefix#". */
-uint32_t sbx_thread_name_index(const char *name);
-const char *sbx_thread_name_pattern(uint32_t index); /* "other" for 0 and for unknown indexes */
-
 /* Names of the enums of recording_format.h as DESIGN.md and the JSON report spell them ("slow_message", "usleep",
  * "lock"); "unknown" for numbers this build does not know. Never NULL. */
 const char *sbx_trigger_name(uint32_t kind);

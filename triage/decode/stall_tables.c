@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "names.h"
+#include "name_tables.h"
 
 /* Times beyond this are nonsense (142 years); below it microseconds times 1000 fit an int64_t. */
 #define TIME_US_MAX (INT64_C(1) << 52)

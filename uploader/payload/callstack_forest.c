@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "names.h"
+#include "name_tables.h"
 
 enum {
     MODULE_HIDDEN = 0xfffc, /* beside SBX_MODULE_CUT, _NONE and _END; no recording has so many modules */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "envelope_format.h"
-#include "names.h"
+#include "name_tables.h"
 #include "payload_numbers.h"
 #include "recording_format.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "names.h"
+#include "name_tables.h"
 #include "redacted_records.h"
 #include "redaction_work.h"
 

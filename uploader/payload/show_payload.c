@@ -8,6 +8,7 @@
 
 #include "stallbox/v1/payload.pb-c.h"
 
+#include "name_tables.h"
 #include "names.h"
 #include "payload_numbers.h"
 

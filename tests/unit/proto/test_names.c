@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "name_tables.h"
 #include "names.h"
 #include "payload_numbers.h"
 

@@ -15,7 +15,7 @@
 #include <zstd.h>
 
 #include "envelope_format.h"
-#include "names.h"
+#include "name_tables.h"
 
 enum {
     MODULES_MAX = 64,

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "names.h"
+#include "name_tables.h"
 #include "record_codec.h"
 #include "redacted.h"
 #include "scene.h"
