@@ -791,8 +791,9 @@ static void host_05_a_thread_that_only_computes_is_sampled_from_its_beginning(vo
             whole += host_passes(snapshot, record->stack, (void *)compute_only);
         }
     }
-    assert_true(seen > 0);
-    assert_int_equal(whole, seen);
+    assert_true(whole > 0);
+    /* On a busy machine the first sample may come before the rows of the executable: its walk ends early, and is counted. */
+    assert_true(seen - whole <= snapshot->drops[SBX_DROP_TRUNCATED]);
     sbx_snapshot_destroy(snapshot);
 }
 
