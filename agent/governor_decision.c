@@ -72,11 +72,11 @@ uint32_t sbx_governor_rank(uint32_t group)
         NOT_LISTED = 5
     };
     static const uint8_t ranks[SBX_GROUP_COUNT] = {
-        [SBX_GROUP_CLOCK] = 1,   [SBX_GROUP_FREE] = 1,      [SBX_GROUP_STAT] = 2,     [SBX_GROUP_STDIO] = 2,
-        [SBX_GROUP_MAP] = 2,     [SBX_GROUP_DIRECTORY] = 2, [SBX_GROUP_TASK] = 3,     [SBX_GROUP_GLIB] = 3,
-        [SBX_GROUP_QT] = 3,      [SBX_GROUP_UV] = 3,        [SBX_GROUP_LIBEVENT] = 3, [SBX_GROUP_ALLOC] = 4,
-        [SBX_GROUP_LOCK] = 6,    [SBX_GROUP_COND] = 6,      [SBX_GROUP_FILE] = 6,     [SBX_GROUP_SELF_PIPE] = 3,
-        [SBX_GROUP_ASYNCIO] = 3,
+        [SBX_GROUP_CLOCK] = 1,   [SBX_GROUP_FREE] = 1,       [SBX_GROUP_STAT] = 2,     [SBX_GROUP_STDIO] = 2,
+        [SBX_GROUP_MAP] = 2,     [SBX_GROUP_DIRECTORY] = 2,  [SBX_GROUP_TASK] = 3,     [SBX_GROUP_GLIB] = 3,
+        [SBX_GROUP_QT] = 3,      [SBX_GROUP_UV] = 3,         [SBX_GROUP_LIBEVENT] = 3, [SBX_GROUP_ALLOC] = 4,
+        [SBX_GROUP_LOCK] = 6,    [SBX_GROUP_COND] = 6,       [SBX_GROUP_FILE] = 6,     [SBX_GROUP_SELF_PIPE] = 3,
+        [SBX_GROUP_ASYNCIO] = 3, [SBX_GROUP_JAVASCRIPT] = 3,
     };
     return group < SBX_GROUP_COUNT && ranks[group] != 0 ? ranks[group] : NOT_LISTED;
 }

@@ -28,6 +28,7 @@
 
 #include "process_barrier.h"
 #include "process_state.h"
+#include "work_notes.h"
 #include "the_capture.h"
 #include "thread_block.h"
 
@@ -85,6 +86,9 @@ void sbx_upkeep_callstacks(void)
             /* order: release task.stack - the new nodes. When it is another task by now, that one's stands. */
             (void)(carried == seen || sbx_cas_acq_rel(&task->stack, &seen, carried));
         }
+    }
+    if (sbx_load_relaxed(&sbx_the_capture.has_runs) != 0) { /* relaxed: for good, once it is set */
+        sbx_work_notes_carry(epoch);
     }
 }
 

@@ -262,6 +262,9 @@ const char *sbx_op_name(uint32_t op)
         [SBX_OP_CREATE_TASK] = "create_task",
         [SBX_OP_TO_THREAD] = "to_thread",
         [SBX_OP_SUBMIT] = "submit",
+        [SBX_OP_SET_TIMEOUT] = "setTimeout",
+        [SBX_OP_SET_INTERVAL] = "setInterval",
+        [SBX_OP_JS_CALLBACK] = "callback",
     };
     return name_at(table, ENTRIES(table), op);
 }
@@ -306,6 +309,7 @@ const char *sbx_point_name(uint32_t group)
         [SBX_GROUP_SELF_PIPE] = "self_pipe",
         [SBX_GROUP_URING] = "io_uring",
         [SBX_GROUP_ASYNCIO] = "asyncio",
+        [SBX_GROUP_JAVASCRIPT] = "javascript",
     };
     return name_at(table, ENTRIES(table), group);
 }

@@ -268,6 +268,8 @@ enum sbx_op {
     /* work of asyncio's loops */
     SBX_OP_CALL_SOON = 217, SBX_OP_CALL_LATER = 218, SBX_OP_CREATE_TASK = 219, SBX_OP_TO_THREAD = 220,
     SBX_OP_SUBMIT = 221, /* and of a pool of Python's threads */
+    /* and of JavaScript: timers, and what was queued by a run that was seen itself */
+    SBX_OP_SET_TIMEOUT = 222, SBX_OP_SET_INTERVAL = 223, SBX_OP_JS_CALLBACK = 195,
     SBX_OP_MAX = 224,
     SBX_SCENES = 256 /* of an application, 1 to 255 (Trigger.scene) */
 };
@@ -355,20 +357,21 @@ enum sbx_point_group {
     SBX_GROUP_DIRECTORY = 21, /* rename, unlink, mkdir, directory listings */
     SBX_GROUP_FILE_LOCK = 22, /* flock, fcntl locks, lockf */
     SBX_GROUP_STDIO = 23,
-    SBX_GROUP_LOOKUP = 24,    /* name lookups */
-    SBX_GROUP_PROCESS = 25,   /* fork family, wait family, system, popen */
-    SBX_GROUP_LOADER = 26,    /* dlopen, dlclose */
-    SBX_GROUP_CLOCK = 27,     /* clock reads: leaf samples */
-    SBX_GROUP_FRAME = 28,     /* presents: frame boundaries */
-    SBX_GROUP_TASK = 29,      /* tasks that the application tells of, and who started a thread */
-    SBX_GROUP_GLIB = 30,      /* tasks of GLib: idle and timed sources, thread pools, asynchronous queues */
-    SBX_GROUP_QT = 31,        /* tasks of Qt: posted events, queued signals and calls, timers */
-    SBX_GROUP_UV = 32,        /* tasks of libuv */
-    SBX_GROUP_LIBEVENT = 33,  /* tasks of libevent: timers, events made active */
-    SBX_GROUP_SELF_PIPE = 34, /* tasks of loops that are woken by an eventfd, a pipe or a pair of sockets */
-    SBX_GROUP_URING = 35,     /* io_uring by liburing: requests and waits */
-    SBX_GROUP_ASYNCIO = 36,   /* work of asyncio's loops: callbacks, timers, tasks */
-    SBX_GROUP_COUNT = 37      /* a mask has room for 64 */
+    SBX_GROUP_LOOKUP = 24,     /* name lookups */
+    SBX_GROUP_PROCESS = 25,    /* fork family, wait family, system, popen */
+    SBX_GROUP_LOADER = 26,     /* dlopen, dlclose */
+    SBX_GROUP_CLOCK = 27,      /* clock reads: leaf samples */
+    SBX_GROUP_FRAME = 28,      /* presents: frame boundaries */
+    SBX_GROUP_TASK = 29,       /* tasks that the application tells of, and who started a thread */
+    SBX_GROUP_GLIB = 30,       /* tasks of GLib: idle and timed sources, thread pools, asynchronous queues */
+    SBX_GROUP_QT = 31,         /* tasks of Qt: posted events, queued signals and calls, timers */
+    SBX_GROUP_UV = 32,         /* tasks of libuv */
+    SBX_GROUP_LIBEVENT = 33,   /* tasks of libevent: timers, events made active */
+    SBX_GROUP_SELF_PIPE = 34,  /* tasks of loops that are woken by an eventfd, a pipe or a pair of sockets */
+    SBX_GROUP_URING = 35,      /* io_uring by liburing: requests and waits */
+    SBX_GROUP_ASYNCIO = 36,    /* work of asyncio's loops: callbacks, timers, tasks */
+    SBX_GROUP_JAVASCRIPT = 37, /* work that JavaScript put off: timers, immediates, ticks */
+    SBX_GROUP_COUNT = 38       /* a mask has room for 64 */
 };
 
 #define SBX_POINTS_KNOWN (UINT64_MAX >> (64 - SBX_GROUP_COUNT)) /* a mask with every group */

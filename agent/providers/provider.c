@@ -26,6 +26,11 @@ static struct sbx_provider *inner(struct stallbox_provider *provider)
 static_assert(sizeof(struct stallbox_interrupted) == sizeof(struct sbx_interrupted) &&
                   offsetof(struct stallbox_interrupted, registers) == offsetof(struct sbx_interrupted, registers),
               "one layout");
+static_assert(sizeof(struct stallbox_queued_work) == sizeof(struct sbx_queued_work) &&
+                  offsetof(struct stallbox_queued_work, work) == offsetof(struct sbx_queued_work, work) &&
+                  sizeof(struct stallbox_running_work) == sizeof(struct sbx_running_work) &&
+                  offsetof(struct stallbox_running_work, queued_in) == offsetof(struct sbx_running_work, queued_in),
+              "one layout");
 static_assert(sizeof(struct stallbox_code_frame) == sizeof(struct sbx_code_frame) &&
                   offsetof(struct stallbox_code_frame, flags) == offsetof(struct sbx_code_frame, flags),
               "one layout");
@@ -72,6 +77,10 @@ enum stallbox_result stallbox_provider_register(const struct stallbox_provider_o
         .holder = options->holder,
         .lock_holder = options->lock_holder,
         .awaited_by = (sbx_provider_awaited_by)(void *)options->awaited_by,
+        .queues = (sbx_provider_queues)(void *)options->queues,
+        .queuing_begin = (uint64_t)(uintptr_t)options->queuing_code,
+        .queuing_bytes = options->queuing_code_bytes,
+        .runs = (sbx_provider_runs)(void *)options->runs,
         .want = options->want,
         .is_signal_safe = (options->flags & STALLBOX_PROVIDER_SIGNAL_SAFE) != 0,
         .has_safepoints = (options->flags & STALLBOX_PROVIDER_SAFEPOINTS) != 0,

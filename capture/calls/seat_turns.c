@@ -72,6 +72,9 @@ static bool leave_seat(struct sbx_thread *thread, uint64_t now_ns)
     sbx_thread_enter(thread);
     sbx_waiter_leave(index);
     thread->wait_depth = 0;
+    if (thread->seen_work.key != 0) {
+        sbx_capture_end_seen_work(thread, now_ns);
+    }
     sbx_capture_end_run(thread);
     sbx_thread_leave(thread);
     sbx_add_relaxed(&sbx_the_capture.header->captures_sync, entry->captures); /* relaxed: statistics */

@@ -83,14 +83,9 @@ static uint64_t now_for(struct sbx_thread *thread)
     return thread != NULL ? sbx_thread_wall_ns(thread) : sbx_now_ns();
 }
 
-/* The generic cell rate algorithm (ITU-T I.371): one each `every_ns`, and BURST at once. `*next_ns`: when the next one is due. */
 static bool take_turn(uint64_t *next_ns, uint64_t now_ns, uint64_t every_ns)
 {
-    if (*next_ns > now_ns) {
-        return false;
-    }
-    *next_ns = (now_ns - *next_ns > BURST * every_ns ? now_ns - BURST * every_ns : *next_ns) + every_ns;
-    return true;
+    return sbx_take_turn(next_ns, now_ns, every_ns, BURST);
 }
 
 /* What an entry says, word by word: the watch thread may carry its stack over meanwhile. */

@@ -19,6 +19,16 @@
 #include "task_table.h"
 #include "thread_block.h"
 
+/* The generic cell rate algorithm (ITU-T I.371): one each `every_ns`, and `burst` at once. `*next_ns`: when the next one is due. */
+SBX_HOOK_SAFE static inline bool sbx_take_turn(uint64_t *next_ns, uint64_t now_ns, uint64_t every_ns, uint64_t burst)
+{
+    if (*next_ns > now_ns) {
+        return false;
+    }
+    *next_ns = (now_ns - *next_ns > burst * every_ns ? now_ns - burst * every_ns : *next_ns) + every_ns;
+    return true;
+}
+
 /* The calling thread queues a task, by the function `op` of point group `group`, into queue number `queue` (0: in none that is counted, as a
  * timer). `key` and `match` as in task_table.h. Returns its id; 0: not followed, not counted. */
 SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, uint64_t queue, uint64_t key,

@@ -10,6 +10,11 @@
 SBX_HOOK_SAFE static void let_joiners_go(struct sbx_thread *thread)
 {
     sbx_tasks_leave(thread);
+    if (thread->seen_work.key != 0) {
+        sbx_thread_enter(thread);
+        sbx_capture_end_seen_work(thread, thread->seen_work.last_ns);
+        sbx_thread_leave(thread);
+    }
     sbx_wake_check(thread->handle, SBX_OP_THREAD_EXIT, SBX_WAKE_ALL);
 }
 

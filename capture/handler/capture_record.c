@@ -11,6 +11,7 @@
 #include "logical_stack.h"
 #include "raw_syscall.h"
 #include "sample_run.h"
+#include "seen_work.h"
 #include "stack_copy.h"
 #include "the_capture.h"
 #include "thread_block.h"
@@ -73,6 +74,20 @@ SBX_NOINLINE static uint32_t capture_copy(struct sbx_thread *thread, const struc
     return sbx_walk_intern(&thread->walk, &sbx_the_capture.table, epoch);
 }
 
+static void put_seen(struct sbx_thread *thread, struct sbx_seen_records *told)
+{
+    for (uint32_t i = 0; i < told->count; i++) {
+        sbx_capture_put_of_others(thread, &told->records[i]);
+    }
+}
+
+SBX_SIGNAL_SAFE void sbx_capture_end_seen_work(struct sbx_thread *thread, uint64_t end_ns)
+{
+    struct sbx_seen_records told;
+    sbx_seen_work_end(thread, end_ns, &told);
+    put_seen(thread, &told);
+}
+
 /* The memory a walk may read begins a red zone below sp: in an epilogue the rows still name the slot a frame pointer
  * was just popped from. A stack we know is read in place. Another one (alternate signal stack, coroutine, a thread whose
  * bounds nobody has asked for yet) is copied first: one system call, which fails where a load would fault. */
@@ -109,6 +124,9 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const stru
         if (SBX_UNLIKELY(sbx_awaits_ask(thread, start, thread->logical.is_note, &record))) {
             sbx_capture_put_of_others(thread, &record);
         }
+        struct sbx_seen_records told;
+        sbx_seen_work_ask(thread, start, stack, &told);
+        put_seen(thread, &told);
     }
     return stack;
 }

@@ -30,4 +30,7 @@ SBX_SIGNAL_SAFE void sbx_capture_end_run(struct sbx_thread *thread);
 /* Faults and context switches of the calling thread into the record. A system call: some 250 ns. */
 SBX_SIGNAL_SAFE void sbx_capture_read_usage(struct sbx_record *record);
 
+/* What the thread was seen to run of a runtime's work (seen_work.h) is over at `end_ns`. The caller holds `inside`. */
+SBX_SIGNAL_SAFE void sbx_capture_end_seen_work(struct sbx_thread *thread, uint64_t end_ns);
+
 #endif

@@ -21,6 +21,7 @@
 #include "raw_syscall.h"
 #include "registers.h"
 #include "rest_place.h"
+#include "seen_work.h"
 #include "stack_copy.h"
 #include "task.h"
 #include "the_capture.h"
@@ -98,6 +99,18 @@ static void end_turn(uint64_t pc, uint64_t sp)
     }
 }
 
+/* A runtime's work that the thread was seen to run is over when it polls, unless that polls itself. */
+SBX_NOINLINE static void end_seen_work(struct sbx_thread *thread, uint64_t now_ns)
+{
+    if (!sbx_thread_is_inside(thread) && sbx_capture_is_ours()) {
+        sbx_thread_enter(thread);
+        if (!sbx_seen_work_goes_on(thread)) {
+            sbx_capture_end_seen_work(thread, now_ns);
+        }
+        sbx_thread_leave(thread);
+    }
+}
+
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp,
                                                const struct sbx_polled *polled)
 {
@@ -115,6 +128,9 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
         sbx_blocking_begin(call, SBX_GROUP_POLL, kind, op, 0, 0);
     }
     struct sbx_thread *thread = call->thread;
+    if (thread != NULL && SBX_UNLIKELY(thread->seen_work.key != 0)) {
+        end_seen_work(thread, call->begin_ns);
+    }
     if (thread != NULL) { /* the hook is our caller, not that of the function above */
         sbx_call_is_at(thread, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
     }

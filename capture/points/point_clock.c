@@ -4,6 +4,7 @@
  * A countdown and a tail call. Where a program was linked so that libc chooses the function at load time (an IRELATIVE
  * relocation, in static and some non-PIC programs), its slot names no symbol and is not ours. */
 #include "point.h"
+#include "runtime_queue.h"
 
 #include <sys/time.h>
 #include <time.h>
@@ -11,6 +12,16 @@
 static int (*real_clock_gettime)(clockid_t, struct timespec *);
 static int (*real_gettimeofday)(struct timeval *, void *);
 static time_t (*real_time)(time_t *);
+
+/* What else a runtime's clock tells (calls/runtime_queue.h). */
+SBX_NOINLINE static int read_by_runtime(clockid_t clock, struct timespec *out)
+{
+    if (sbx_leaf_is_out()) {
+        sbx_leaf_of_anybody(SBX_RECORD_LEAF, SBX_OP_CLOCK_GETTIME, SBX_GROUP_CLOCK);
+    }
+    sbx_runtime_queue_look();
+    return real_clock_gettime(clock, out);
+}
 
 /* What runs when a count is out stands apart, so that the way of everybody else saves no register. */
 #define CLOCK_HOOK(type, name, parameters, arguments, op)                                         \
@@ -24,7 +35,20 @@ static time_t (*real_time)(time_t *);
         return SBX_UNLIKELY(sbx_leaf_is_out()) ? ask_in_##name arguments : real_##name arguments; \
     }
 
-CLOCK_HOOK(int, clock_gettime, (clockid_t clock, struct timespec *out), (clock, out), SBX_OP_CLOCK_GETTIME)
+SBX_NOINLINE static int ask_in_clock_gettime(clockid_t clock, struct timespec *out)
+{
+    sbx_leaf_of_anybody(SBX_RECORD_LEAF, SBX_OP_CLOCK_GETTIME, SBX_GROUP_CLOCK);
+    return real_clock_gettime(clock, out);
+}
+
+static int hook_clock_gettime(clockid_t clock, struct timespec *out)
+{
+    if (SBX_UNLIKELY(sbx_clock_reader_is_at((uint64_t)(uintptr_t)__builtin_return_address(0)))) {
+        return read_by_runtime(clock, out);
+    }
+    return SBX_UNLIKELY(sbx_leaf_is_out()) ? ask_in_clock_gettime(clock, out) : real_clock_gettime(clock, out);
+}
+
 CLOCK_HOOK(int, gettimeofday, (struct timeval * out, void *zone), (out, zone), SBX_OP_GETTIMEOFDAY)
 CLOCK_HOOK(time_t, time, (time_t * out), (out), SBX_OP_TIME)
 

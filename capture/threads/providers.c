@@ -7,6 +7,7 @@
 
 __thread void *sbx_provider_contexts[SBX_PROVIDERS_MAX];
 struct sbx_provider sbx_the_providers[SBX_PROVIDERS_MAX];
+struct sbx_clock_reader sbx_the_clock_reader;
 
 struct sbx_provider *sbx_provider_add(const struct sbx_provider *provider)
 {
@@ -19,7 +20,16 @@ struct sbx_provider *sbx_provider_add(const struct sbx_provider *provider)
     if (provider->awaited_by != NULL) {
         sbx_store_relaxed(&sbx_the_capture.has_awaits, 1); /* relaxed: seen with the count, or a capture later */
     }
+    if (provider->runs != NULL) {
+        sbx_store_relaxed(&sbx_the_capture.has_runs, 1); /* relaxed: likewise */
+    }
     sbx_store_release(&sbx_the_capture.provider_count, count + 1); /* order: release providers - the entry is whole */
+    if (provider->queues != NULL && sbx_the_clock_reader.bytes == 0) {
+        sbx_store_relaxed(&sbx_the_clock_reader.begin,
+                          provider->queuing_begin); /* relaxed: with 0 bytes nobody is there */
+        /* order: release clock_reader.bytes - where it begins */
+        sbx_store_release(&sbx_the_clock_reader.bytes, provider->queuing_bytes);
+    }
     return &sbx_the_providers[count];
 }
 

@@ -38,6 +38,18 @@ typedef size_t (*sbx_provider_walk_at)(void *context, const struct sbx_interrupt
 typedef size_t (*sbx_provider_awaited_by)(void *context, const struct sbx_interrupted *interrupted, uint64_t *functions,
                                           uint32_t *lines, size_t max);
 
+/* Work of a runtime's queues, as struct stallbox_queued_work and struct stallbox_running_work have it. */
+struct sbx_queued_work {
+    uint64_t queue, item;
+    uint32_t work;
+};
+struct sbx_running_work {
+    uint64_t queue, item, queued_in;
+};
+typedef int (*sbx_provider_queues)(void *context, struct sbx_queued_work *work_out);
+typedef int (*sbx_provider_runs)(void *context, const struct sbx_interrupted *interrupted,
+                                 struct sbx_running_work *work_out);
+
 struct sbx_provider {
     sbx_provider_walk walk;       /* NULL: walk_at */
     sbx_provider_walk_at walk_at; /* NULL: walk */
@@ -47,6 +59,10 @@ struct sbx_provider {
     uint32_t (*holder)(void *context); /* tid of who holds what the calling thread is about to wait for; 0: nobody */
     /* who awaits what the calling thread runs (handler/awaits.h), signal safe; NULL: nobody does */
     sbx_provider_awaited_by awaited_by;
+    /* work that it queues is known by a clock that its code at [queuing_begin, queuing_begin + queuing_bytes) reads (calls/runtime_queue.h); NULL: by none */
+    sbx_provider_queues queues;
+    uint64_t queuing_begin, queuing_bytes;
+    sbx_provider_runs runs;      /* which of it runs (handler/seen_work.h), signal safe; NULL: it does not say */
     void (*want)(void *context); /* signal safe; NULL: the runtime looks for itself whether it is wanted */
     uint32_t index;
     bool is_signal_safe;             /* `walk` may be called in a handler */
@@ -87,6 +103,21 @@ struct sbx_awaits {
     uint32_t stack;    /* callstack id; 0: none */
     uint32_t epoch;    /* in which that was interned */
 };
+
+/* Which piece of a runtime's work a thread was seen to run (handler/seen_work.h). In its block. */
+struct sbx_seen_work {
+    uint64_t key;     /* of the one that it runs; 0: none is known */
+    uint64_t id;      /* its task; 0: nobody knows who queued it */
+    uint64_t last_ns; /* when it was seen last */
+    uint64_t none_ns; /* when none was seen last */
+    uint64_t look_ns; /* the next clock is looked at from then on (calls/runtime_queue.h) */
+};
+
+/* Code that reads clocks when it queues work; 0 bytes: there is none. One for all providers: the first that has some. */
+struct sbx_clock_reader {
+    uint64_t begin, bytes;
+};
+extern struct sbx_clock_reader sbx_the_clock_reader;
 
 /* The provider's context on the calling thread, by provider; NULL: the thread does not run it. */
 extern __thread void *sbx_provider_contexts[SBX_PROVIDERS_MAX];

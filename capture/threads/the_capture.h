@@ -48,6 +48,7 @@ struct sbx_capture {
     uint64_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, and not recorded */
     uint32_t provider_count;        /* see providers.h; beside `map`, which a capture reads as well */
     uint32_t has_awaits;            /* one of them tells who awaits what a thread runs */
+    uint32_t has_runs;              /* one of them tells which piece of its work a thread runs */
     const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
     uint32_t
         *gate; /* [0] 1: record. [1] 1: this is the process we were started in. In a page that fork() wipes: a child

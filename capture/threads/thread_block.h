@@ -271,6 +271,7 @@ struct sbx_thread {
     struct sbx_walk walk;                     /* scratch of one capture */
     struct sbx_logical logical;               /* providers.h; untouched without a provider */
     struct sbx_awaits awaits;                 /* likewise */
+    struct sbx_seen_work seen_work;           /* likewise */
     struct sbx_page_probe probe;              /* the same */
     uint8_t stack_copy[SBX_STACK_COPY_BYTES]; /* for stacks that cannot be read in place; untouched otherwise */
     /* For handlers, when the thread has none of its own. Behind the copy, so that who runs over its end meets that. */

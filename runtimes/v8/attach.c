@@ -4,6 +4,7 @@
  * The agent's module thread asks stallbox_runtime_attach() once it sees V8. Nothing of the program is called: what is asked of V8 are
  * functions that return a word (which isolate is this thread's, where does its code lie). */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,30 @@ static bool find_calls(void)
            find("_ZN2v88internal27DefaultEmbeddedBlobCodeSizeEv", &the_v8.builtins_bytes);
 }
 
+/* node's loop: what marks its Environments, and the module of libuv, whose code reads the clock for its timers. Without them nothing is told of it. */
+static void find_loop(void)
+{
+    const uint64_t *mark = NULL;
+    const void *clock = NULL;
+    Dl_info info;
+    if (the_v8.layout.type_embedder == 0 || !find("_ZN4node18ContextEmbedderTag18kNodeContextTagPtrE", &mark) ||
+        !find("uv_update_time", &clock) || dladdr(clock, &info) == 0) {
+        return;
+    }
+    const ElfW(Ehdr) *head = info.dli_fbase;
+    uintptr_t base = head->e_type == ET_EXEC ? 0 : (uintptr_t)info.dli_fbase;
+    const ElfW(Phdr) *segment = (const void *)((const char *)info.dli_fbase + head->e_phoff);
+    for (int i = 0; i < head->e_phnum; i++, segment++) {
+        uintptr_t begin = base + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
+            (uintptr_t)clock - begin < segment->p_memsz) {
+            the_v8.clock_code = (const void *)begin;
+            the_v8.clock_code_bytes = segment->p_memsz;
+        }
+    }
+    the_v8.environment_mark = *mark;
+}
+
 static const char the_file[] = "node:v8", collector[] = "(garbage collector)", builtin[] = "(built-in)";
 
 bool v8_find(char *why, size_t why_bytes)
@@ -47,6 +72,7 @@ bool v8_find(char *why, size_t why_bytes)
         return false;
     }
     js_roots_find(&the_v8.roots);
+    find_loop();
     the_v8.collector_id = stallbox_function_id(the_file, sizeof the_file - 1, 0, collector);
     the_v8.builtin_id = stallbox_function_id(the_file, sizeof the_file - 1, 0, builtin);
     the_v8.builtins_code = (struct js_code){.builtins_begin = (uint64_t)(uintptr_t)the_v8.builtins(),
@@ -72,6 +98,10 @@ static int register_provider(char *why, size_t why_bytes)
         .resolve = v8_resolve,
         .walk_at = v8_walk_at,
         .awaited_by = v8_awaited_by,
+        .queuing_code = the_v8.clock_code,
+        .queuing_code_bytes = the_v8.clock_code_bytes,
+        .queues = the_v8.clock_code != NULL ? v8_queues : NULL,
+        .runs = the_v8.environment_mark != 0 ? v8_runs : NULL,
     };
     the_v8.builtins_code = (struct js_code){.builtins_begin = (uint64_t)(uintptr_t)the_v8.builtins(),
                                             .builtins_bytes = the_v8.builtins_bytes()};

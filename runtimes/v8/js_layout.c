@@ -123,6 +123,13 @@ bool js_layout_read(struct js_layout *layout, const char *version, js_find_numbe
         snprintf(why, why_bytes, "V8 %s does not tell how it keeps instructions", version);
         return false;
     }
+    uint32_t native_context = 0, embedder = 0;
+    bool has_embedder = read_number(find, "v8dbg_class_Map__native_context__NativeContext", &native_context) &&
+                        native_context == JS_MAP_NATIVE_CONTEXT &&
+                        read_number(find, "v8dbg_native_context_embedder_data_offset", &embedder) &&
+                        embedder == JS_CONTEXT_EMBEDDER &&
+                        read_number(find, "v8dbg_type_EmbedderDataArray__EMBEDDER_DATA_ARRAY_TYPE", &embedder);
+    layout->type_embedder = has_embedder ? embedder : 0;
     layout->fast_call = layout->minor == 2 ? 256 : 232; /* v8-internal.h: kIsolateFastCCallCallerFpOffset */
     snprintf(why, why_bytes, "V8 %s", version);
     return true;

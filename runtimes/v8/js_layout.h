@@ -41,6 +41,8 @@ enum {
     JS_STRING_LENGTH = 12,
     JS_STRING_FIRST = 16, /* characters, or the string or the resource that has them */
     JS_STRING_SECOND = 24,
+    JS_MAP_NATIVE_CONTEXT = 32, /* of contexts' maps */
+    JS_CONTEXT_EMBEDDER = 48,   /* of a native context */
     JS_SCOPE_FLAGS = 8,
     JS_SCOPE_LOCALS = 24,
     JS_SCOPE_REST = 32,
@@ -63,6 +65,7 @@ struct js_layout {
     /* of what asynchronous functions are made of; contexts are a range */
     uint32_t type_function, type_context_first, type_context_last, type_promise, type_reaction, type_capability,
         type_async_function, type_async_generator, type_request, type_fulfill_job, type_reject_job;
+    uint32_t type_embedder; /* of what the embedder keeps with a context; 0: where it lies is not known */
     uint32_t frame_entry, frame_construct_entry, frame_exit, frame_builtin_exit;
     uint32_t bytecodes_first; /* where the bytecodes begin in their object */
     uint32_t

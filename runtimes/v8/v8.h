@@ -25,6 +25,9 @@ struct v8 {
     uint32_t announces;           /* 1: somebody announces a range of code just now */
     uint64_t announced[8];
     uint64_t collector_id, builtin_id;
+    uint64_t environment_mark; /* js_async_ids.h; 0: this is no node, and nothing is known of its loop */
+    const void *clock_code;    /* what reads the clock for node's timers */
+    size_t clock_code_bytes;
 };
 extern struct v8 the_v8;
 
@@ -38,6 +41,9 @@ size_t v8_walk_at(void *context, const struct stallbox_interrupted *interrupted,
 
 size_t v8_awaited_by(void *context, const struct stallbox_interrupted *interrupted, uint64_t *functions,
                      uint32_t *lines, size_t max);
+
+int v8_queues(void *context, struct stallbox_queued_work *work_out);
+int v8_runs(void *context, const struct stallbox_interrupted *interrupted, struct stallbox_running_work *work_out);
 
 /* One function of a frame, as the walk finds them: inlined ones too. */
 struct v8_told {

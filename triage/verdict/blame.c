@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "known_names.h"
+#include "node_handlers.h"
 
 enum {
     MERGED_MAX = 1 << 20
@@ -167,6 +168,39 @@ static const struct sbx_location *logical_submitter(const struct sbx_report *rep
     return NULL;
 }
 
+/* Of what was queued in a run that was seen itself: the function that node's loop called there. Which of those that it called queued it is not known. NULL: the
+ * loop may have called others in that run. */
+static const struct sbx_location *called_by_loop(const struct sbx_report *report, uint32_t stack)
+{
+    const struct sbx_stall *stall = report->stall;
+    const struct sbx_location *outermost = NULL;
+    for (uint32_t id = stack <= stall->callstack_count ? stack : 0; id != 0; id = stall->callstacks[id].parent) {
+        const struct sbx_location *location = &report->locations[report->location_begin[stall->callstacks[id].frame]];
+        if (sbx_node_handler_of(location) != NULL) {
+            return outermost != NULL && outermost->named && sbx_node_runs_once(location) ? outermost : NULL;
+        }
+        outermost = location->logical && !sbx_is_runtime_library(location) ? location : outermost;
+    }
+    return NULL;
+}
+
+/* node has one timer of libuv's for all of its own: whoever started that has not set the one that runs. */
+static bool has_node(const struct sbx_stall *stall)
+{
+    for (uint32_t i = 0; i < stall->runtime_count; i++) {
+        if (stall->runtimes[i].kind == SBX_RUNTIME_JAVASCRIPT && stall->runtimes[i].state != SBX_RUNTIME_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sbx_blame_knows_no_submitter(const struct sbx_report *report, const struct sbx_stall_task *task)
+{
+    return task->op == SBX_OP_JS_CALLBACK ? called_by_loop(report, task->stack) == NULL
+                                          : task->op == SBX_OP_UV_TIMER_START && has_node(report->stall);
+}
+
 const struct sbx_location *sbx_blame_task_submitter(const struct sbx_report *report, const struct sbx_stall_task *task)
 {
     const struct sbx_location *found = NULL;
@@ -176,8 +210,12 @@ const struct sbx_location *sbx_blame_task_submitter(const struct sbx_report *rep
     case SBX_OP_CREATE_TASK:
     case SBX_OP_TO_THREAD:
     case SBX_OP_SUBMIT:
+    case SBX_OP_SET_TIMEOUT:
+    case SBX_OP_SET_INTERVAL:
         found = logical_submitter(report, task->stack);
         break;
+    case SBX_OP_JS_CALLBACK:
+        return called_by_loop(report, task->stack);
     default:
         break;
     }

@@ -37,6 +37,9 @@ const struct sbx_location *sbx_blame_submitter(const struct sbx_report *report, 
 /* The same of a task. Of asyncio's work it is known that a function of the program put it there, through functions of the library alone (runtimes/cpython). */
 const struct sbx_location *sbx_blame_task_submitter(const struct sbx_report *report, const struct sbx_stall_task *task);
 
+/* Whoever's stack the task has is not known to have queued what ran. */
+bool sbx_blame_knows_no_submitter(const struct sbx_report *report, const struct sbx_stall_task *task);
+
 /* The module in which frames without a name lie nearer to the leaf than `location`, the nearest that has one; NULL: there are
  * none but those of base libraries, or another function that has a name lies nearer. */
 const char *sbx_blame_unnamed_below(const struct sbx_report *report, uint32_t stack,

@@ -7,19 +7,39 @@
 static const struct {
     const char *function, *file;
     const char *handler;
+    bool runs_once;
 } handlers[] = {
-    {"listOnTimeout", "node:internal/timers", "a timer (setTimeout, setInterval)"},
-    {"processImmediate", "node:internal/timers", "an immediate (setImmediate)"},
-    {"processTicksAndRejections", "node:internal/process/task_queues", "a process.nextTick or a promise's job"},
-    {"parserOnIncoming", "node:_http_server", "an HTTP request"},
-    {"parserOnIncomingClient", "node:_http_client", "the answer to an HTTP request"},
-    {"onconnection", "node:net", "a new connection"},
-    {"onStreamRead", "node:internal/stream_base_commons", "data of a socket or a pipe"},
-    {"onMessage", "node:dgram", "a datagram"},
-    {"readFileAfterClose", "node:internal/fs/read/context", "a file that was read"},
-    {"readFileAfterClose", "node:internal/fs/read_file_context", "a file that was read"}, /* in 18 */
-    {NULL, "node:internal/per_context/messageport", "a message of a worker"}, /* a function without a name */
+    {"listOnTimeout", "node:internal/timers", "a timer (setTimeout, setInterval)", true},
+    {"processImmediate", "node:internal/timers", "an immediate (setImmediate)", true},
+    {"processTicksAndRejections", "node:internal/process/task_queues", "a process.nextTick or a promise's job", true},
+    {"parserOnIncoming", "node:_http_server", "an HTTP request", true},
+    {"parserOnIncomingClient", "node:_http_client", "the answer to an HTTP request", true},
+    {"onconnection", "node:net", "a new connection", false},
+    {"onStreamRead", "node:internal/stream_base_commons", "data of a socket or a pipe", false},
+    {"onMessage", "node:dgram", "a datagram", false},
+    {"readFileAfterClose", "node:internal/fs/read/context", "a file that was read", true},
+    {"readFileAfterClose", "node:internal/fs/read_file_context", "a file that was read", true}, /* in 18 */
+    {NULL, "node:internal/per_context/messageport", "a message of a worker", false}, /* a function without a name */
 };
+
+/* Its row; -1: it calls no handlers. */
+static int row_of(const struct sbx_location *location)
+{
+    for (size_t i = 0; location->logical && location->file != NULL && i < sizeof handlers / sizeof *handlers; i++) {
+        const char *function = handlers[i].function;
+        if (strcmp(location->file, handlers[i].file) == 0 &&
+            (function == NULL || strcmp(location->function, function) == 0)) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+bool sbx_node_runs_once(const struct sbx_location *location)
+{
+    int row = row_of(location);
+    return row >= 0 && handlers[row].runs_once;
+}
 
 const char *sbx_node_handler_of(const struct sbx_location *location)
 {
@@ -27,12 +47,6 @@ const char *sbx_node_handler_of(const struct sbx_location *location)
         strstr(location->function, "v8::internal::MicrotaskQueue::RunMicrotasks") != NULL) {
         return "a promise's job";
     }
-    for (size_t i = 0; location->logical && location->file != NULL && i < sizeof handlers / sizeof *handlers; i++) {
-        const char *function = handlers[i].function;
-        if (strcmp(location->file, handlers[i].file) == 0 &&
-            (function == NULL || strcmp(location->function, function) == 0)) {
-            return handlers[i].handler;
-        }
-    }
-    return NULL;
+    int row = row_of(location);
+    return row >= 0 ? handlers[row].handler : NULL;
 }

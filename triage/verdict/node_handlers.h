@@ -8,4 +8,8 @@
 /* "a timer (setTimeout, setInterval)"; NULL: this function calls no handlers. */
 const char *sbx_node_handler_of(const struct sbx_location *location);
 
+/* Does it call each handler once in its run, so that whatever that run queued was queued by the one handler that was seen in it? Not so a socket,
+ * whose number stays the same. */
+bool sbx_node_runs_once(const struct sbx_location *location);
+
 #endif

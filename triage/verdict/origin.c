@@ -27,13 +27,15 @@ static int64_t common_ns(const struct sbx_stall_task *task, struct sbx_interval 
     return end_ns > begin_ns ? end_ns - begin_ns : 0;
 }
 
-const struct sbx_stall_task *sbx_origin_in(const struct sbx_stall *stall, uint32_t thread, struct sbx_interval span)
+const struct sbx_stall_task *sbx_origin_in(const struct sbx_report *report, uint32_t thread, struct sbx_interval span)
 {
+    const struct sbx_stall *stall = report->stall;
     const struct sbx_stall_task *found = NULL;
     int64_t longest_ns = 0;
     for (size_t i = 0; i < stall->task_count; i++) {
         const struct sbx_stall_task *task = &stall->tasks[i];
-        int64_t ns = task->runner == (int32_t)thread ? common_ns(task, span) : 0;
+        int64_t ns =
+            task->runner == (int32_t)thread && !sbx_blame_knows_no_submitter(report, task) ? common_ns(task, span) : 0;
         longest_ns = ns > longest_ns ? ns : longest_ns;
     }
     if (longest_ns == 0 || longest_ns * 2 < span.end_ns - span.begin_ns) {
@@ -42,7 +44,7 @@ const struct sbx_stall_task *sbx_origin_in(const struct sbx_stall *stall, uint32
     for (size_t i = 0; i < stall->task_count; i++) {
         const struct sbx_stall_task *task = &stall->tasks[i];
         if (task->runner == (int32_t)thread && common_ns(task, span) * 5 >= longest_ns * 4 &&
-            (found == NULL || task->begun_ns > found->begun_ns)) {
+            (found == NULL || task->begun_ns > found->begun_ns) && !sbx_blame_knows_no_submitter(report, task)) {
             found = task;
         }
     }
@@ -86,7 +88,8 @@ bool sbx_origin_leads_on(const struct sbx_stall_task *task, const struct sbx_sta
 {
     return outer != task && outer->stack != task->stack && outer->op != SBX_OP_G_TIMEOUT_ADD &&
            outer->op != SBX_OP_UV_TIMER_START && outer->op != SBX_OP_QT_TIMER && outer->op != SBX_OP_EVENT_ADD &&
-           outer->op != SBX_OP_CALL_LATER && outer->op != SBX_OP_PTHREAD_CREATE;
+           outer->op != SBX_OP_CALL_LATER && outer->op != SBX_OP_SET_TIMEOUT && outer->op != SBX_OP_SET_INTERVAL &&
+           outer->op != SBX_OP_JS_CALLBACK && outer->op != SBX_OP_PTHREAD_CREATE;
 }
 
 /* The task in which the submitter of `task` queued it; NULL: none is known, or it leads nowhere. */
@@ -207,6 +210,11 @@ static void tell_task(struct sbx_report *report, const struct sbx_stall_task *ta
     } else if (task->before != 0) {
         snprintf(more, sizeof more, "; %llu lay in the queue before it", (unsigned long long)task->before);
     }
+    if (named->op == SBX_OP_JS_CALLBACK) { /* when in its run is not known */
+        sbx_evidence_add(verdict, "queued_by", since_ns / 1e6, "queued while %s ran on %s, about %s before it began",
+                         sbx_location_text(location, function), thread, lay);
+        return;
+    }
     sbx_evidence_add(verdict, "queued_by", since_ns / 1e6, "queued by %s on %s %s before it began (%s)%s",
                      sbx_location_text(location, function), thread, lay, sbx_op_name(named->op),
                      more[0] == 0 && task->merged ? "; queued more than once meanwhile" : more);
@@ -289,7 +297,7 @@ void sbx_origin_tell(struct sbx_report *report, const struct sbx_judgement *judg
     const struct sbx_stall *stall = report->stall;
     struct sbx_verdict *verdict = &report->verdict;
     struct sbx_interval span = judgement->split.interval;
-    const struct sbx_stall_task *task = sbx_origin_in(stall, stall->trigger.thread, span);
+    const struct sbx_stall_task *task = sbx_origin_in(report, stall->trigger.thread, span);
     struct sbx_handover handover;
     if (!is_queued(task) && sbx_handover_find(stall, stall->trigger.thread, span, &handover)) {
         tell_handover(report, &handover);
@@ -302,7 +310,7 @@ void sbx_origin_tell(struct sbx_report *report, const struct sbx_judgement *judg
     if (verdict->culprit_thread < 0 || judgement->class_ != SBX_CLASS_OFF_CPU) {
         return;
     }
-    const struct sbx_stall_task *others = sbx_origin_in(stall, (uint32_t)verdict->culprit_thread, judgement->waited);
+    const struct sbx_stall_task *others = sbx_origin_in(report, (uint32_t)verdict->culprit_thread, judgement->waited);
     if (!is_queued(others) &&
         sbx_handover_find(stall, (uint32_t)verdict->culprit_thread, judgement->waited, &handover)) {
         tell_others_handover(report, &handover);

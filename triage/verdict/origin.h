@@ -7,7 +7,7 @@
 
 /* The task that the thread ran for at least half of the span, the innermost of those that take (nearly) the same part of it; NULL: none
  * is known. */
-const struct sbx_stall_task *sbx_origin_in(const struct sbx_stall *stall, uint32_t thread, struct sbx_interval span);
+const struct sbx_stall_task *sbx_origin_in(const struct sbx_report *report, uint32_t thread, struct sbx_interval span);
 
 /* The innermost task that the thread ran at that moment; NULL: none. */
 const struct sbx_stall_task *sbx_origin_at(const struct sbx_stall *stall, int32_t thread, int64_t at_ns);

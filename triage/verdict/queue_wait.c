@@ -100,6 +100,8 @@ static bool waits_for_turn(const struct sbx_stall *stall, const struct sbx_stall
     case SBX_OP_QT_TIMER:
     case SBX_OP_EVENT_ADD:
     case SBX_OP_CALL_LATER:
+    case SBX_OP_SET_TIMEOUT:
+    case SBX_OP_SET_INTERVAL:
     case SBX_OP_UV_FS:
     case SBX_OP_G_DBUS_CALL:
     case SBX_OP_IO_URING_SUBMIT:

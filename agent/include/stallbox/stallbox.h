@@ -340,6 +340,28 @@ struct stallbox_code_frame {
     uint32_t flags;      /* enum stallbox_code_flag */
 };
 
+/* How work was put off that the runtime will run: the names are asyncio's, and JavaScript's. */
+enum stallbox_work {
+    STALLBOX_WORK_CALL_SOON = 1,   /* a callback, as soon as the loop comes to it */
+    STALLBOX_WORK_CALL_LATER = 2,  /* a callback, when its time has come */
+    STALLBOX_WORK_CREATE_TASK = 3, /* a coroutine, to be begun as a task of its own */
+    STALLBOX_WORK_TO_THREAD = 4,   /* a call, by a thread of a pool, awaited in the loop */
+    STALLBOX_WORK_SUBMIT = 5,      /* a call, by a thread of a pool (concurrent.futures) */
+    STALLBOX_WORK_SET_TIMEOUT = 6, /* a function, when its time has come */
+    STALLBOX_WORK_SET_INTERVAL = 7 /* the same again and again: the item keeps its number */
+};
+
+/* Pieces of work that a runtime numbers itself: an item has one number in its queue, never 0, and no other one has it later. */
+struct stallbox_queued_work {
+    uint64_t queue, item;
+    uint32_t work; /* enum stallbox_work */
+};
+
+struct stallbox_running_work {
+    uint64_t queue, item;
+    uint64_t queued_in; /* the item that ran when this one was queued; 0: none, or it is not known */
+};
+
 /* Zero the struct, set sizeof_options, name and walk or walk_at, then what else applies. What was compiled against an older
  * header has a smaller struct, and goes on working. */
 struct stallbox_provider_options {
@@ -384,6 +406,16 @@ struct stallbox_provider_options {
      * rules as for walk_at. May be NULL. */
     size_t (*awaited_by)(void *context, const struct stallbox_interrupted *interrupted, uint64_t *functions,
                          uint32_t *lines, size_t max);
+    /* For a runtime that calls nothing of libc's when it queues work but a clock: native code that calls clock_gettime() then, and perhaps at other times.
+     * NULL: there is none. */
+    const void *queuing_code;
+    size_t queuing_code_bytes;
+    /* The calling thread, whose `context` it is, has read the clock there. Does it put work off just now? 1: *work_out says what; 0: no. Asked some
+     * thousand times a second at most, never in a handler; else the same rules as for walk. May be NULL. */
+    int (*queues)(void *context, struct stallbox_queued_work *work_out);
+    /* Which piece of work of its queues does the calling thread run, whose `context` it is? 1: *work_out says; 0: none, or it is not known. Asked at each capture;
+     * the same rules as for walk_at. May be NULL. */
+    int (*runs)(void *context, const struct stallbox_interrupted *interrupted, struct stallbox_running_work *work_out);
 };
 
 /* Register a runtime, before or after stallbox_start(), once a process; for good: the code behind it stays loaded. At most
@@ -418,15 +450,6 @@ STALLBOX_EXPORT int stallbox_provider_tell_name(struct stallbox_provider *provid
 /* May `bytes` (at most 4096) at `at` be read? 1 or 0. The kernel is asked (100 ns). Its answer is kept for one walk of an
  * interrupted thread, and for 10 ms otherwise; in lock_holder it is not kept. No handler of faults is touched. For pointers that may be stale or half written. Signal safe. */
 STALLBOX_EXPORT int stallbox_provider_can_read(const void *at, size_t bytes);
-
-/* How work was put off that the runtime will run: the names are asyncio's. */
-enum stallbox_work {
-    STALLBOX_WORK_CALL_SOON = 1,   /* a callback, as soon as the loop comes to it */
-    STALLBOX_WORK_CALL_LATER = 2,  /* a callback, when its time has come */
-    STALLBOX_WORK_CREATE_TASK = 3, /* a coroutine, to be begun as a task of its own */
-    STALLBOX_WORK_TO_THREAD = 4,   /* a call, by a thread of a pool, awaited in the loop */
-    STALLBOX_WORK_SUBMIT = 5       /* a call, by a thread of a pool (concurrent.futures) */
-};
 
 /* For providers whose runtime has a queue of its own: the calling thread puts work into it now, and its stack says who does. `queue`: whose address is the queue's
  * name, in which what lies there is counted; NULL: in none. Returns the id of a task, for

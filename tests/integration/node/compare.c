@@ -14,6 +14,7 @@
 #include "js_awaits.h"
 #include "js_inlined.h"
 #include "js_lines.h"
+#include "step_count.h"
 #include "v8.h"
 
 typedef struct napi_env_ *napi_env;
@@ -300,12 +301,36 @@ static napi_value bench(napi_env env, napi_info info)
     return list;
 }
 
+static void walk_once(void *isolate)
+{
+    (void)v8_walk_at(isolate, NULL, 0, storm_ids, storm_lines, 128);
+}
+
+static void ask_once(void *isolate)
+{
+    struct stallbox_running_work work;
+    (void)v8_runs(isolate, NULL, &work);
+}
+
+/* steps(): instructions of one walk at this place, and of the question what runs. */
+static napi_value steps(napi_env env, napi_info info)
+{
+    (void)info;
+    napi_value list;
+    void *isolate = v8_resolve();
+    napi_create_array(env, &list);
+    put(env, list, 0, (double)bench_count_steps(walk_once, isolate));
+    put(env, list, 1, (double)bench_count_steps(ask_once, isolate));
+    return list;
+}
+
 napi_value napi_register_module_v1(napi_env env, napi_value exports)
 {
     static const struct {
         const char *name;
         napi_function function;
-    } functions[] = {{"ours", ours}, {"storm", make_storm}, {"bench", bench}, {"pairs", pairs}, {"awaits", awaits}};
+    } functions[] = {{"ours", ours},   {"storm", make_storm}, {"bench", bench},
+                     {"steps", steps}, {"pairs", pairs},      {"awaits", awaits}};
     char why[128];
     napi_value value;
     if (the_v8.provider == NULL && stallbox_runtime_attach(why, sizeof why) <= 0) {

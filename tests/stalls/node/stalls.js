@@ -227,6 +227,88 @@ async function showAlbum() {
   await renderAlbum().finally(() => {});
 }
 
+// What is put off, and by whom.
+let finish;
+
+function queued(start) {
+  return () => new Promise((resolve) => {
+    finish = resolve;
+    start();
+  });
+}
+
+function expireCart() {
+  summarizeOrders();
+  finish();
+}
+
+function openCart() {
+  setTimeout(expireCart, 30);
+}
+
+let polls = 0, poll;
+
+function pollPrices() {
+  if (++polls === 3) {
+    clearInterval(poll);
+    summarizeOrders();
+    finish();
+  }
+}
+
+function followPrices() {
+  poll = setInterval(pollPrices, 20);
+}
+
+function checkStock() {
+  const end = Date.now() + 60;
+  while (Date.now() < end) {
+    sumOrders();
+  }
+}
+
+function confirmOrder() {
+  summarizeOrders();
+  finish();
+}
+
+function acceptOrder() {
+  checkStock();
+  setImmediate(confirmOrder);
+}
+
+function receiveOrder() {
+  setTimeout(acceptOrder, 20);
+}
+
+function bookPayment() {
+  summarizeOrders();
+  finish();
+}
+
+function acceptPayment() {
+  checkStock();
+  process.nextTick(bookPayment);
+}
+
+function receivePayment() {
+  setTimeout(acceptPayment, 20);
+}
+
+// All that can be put off, and nothing of it slow.
+async function queueMuch() {
+  const interval = setInterval(() => {}, 1);
+  for (let i = 0; i < 40; i++) {
+    for (let k = 0; k < 50; k++) {
+      setTimeout(() => {}, k);
+      clearTimeout(setTimeout(() => {}, 5));
+      setImmediate(() => process.nextTick(() => {}));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  clearInterval(interval);
+}
+
 const work = fs.mkdtempSync(path.join(process.env.STALLS_DISK || os.tmpdir(), 'stalls-node-'));
 const cases = {
   compute: summarizeOrders,
@@ -250,6 +332,10 @@ const cases = {
   hash: hashFiles,
   http: serveOrder,
   awaited: showAlbum,
+  timeout: queued(openCart),
+  interval: queued(followPrices),
+  immediate: queued(receiveOrder),
+  next_tick: queued(receivePayment),
 };
 
 async function main(name) {
@@ -268,6 +354,7 @@ async function main(name) {
       await new Promise((resolve) => setTimeout(resolve, 20));
       sumOrders();
     }
+    await queueMuch();
     const server = http.createServer((request, response) => response.end('fine')).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     await new Promise((resolve) => childProcess.exec('sleep 0.6', resolve));

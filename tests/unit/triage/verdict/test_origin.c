@@ -116,6 +116,61 @@ static void test_the_program_that_queued_work_of_asyncio_is_named_across_the_lib
     assert_string_equal(report_of_rows()->verdict.queued_by.location.function, "on_folder_opened");
 }
 
+static void set_op(uint8_t op)
+{
+    for (size_t i = 0; i < row_count; i++) {
+        rows[i].op = rows[i].op == SBX_OP_TASK ? op : rows[i].op;
+    }
+}
+
+static void test_the_function_that_set_a_timer_of_javascript_is_named_across_nodes_own(void **state)
+{
+    (void)state;
+    put_task(
+        0, MS(-990), MS(0), MS(40), 0,
+        "uv_update_time < insert#node:internal/timers:360 < setTimeout#node:timers:163 < openCart#shop.js:12 < main",
+        5);
+    set_op(SBX_OP_SET_TIMEOUT);
+    const struct sbx_report *report = report_of_rows();
+    assert_string_equal(report->verdict.queued_by.location.function, "openCart");
+    assert_non_null(strstr(sbx_scene_evidence(report, "queued_by"), "(setTimeout)"));
+}
+
+static void test_of_what_was_queued_in_a_run_the_function_that_the_loop_called_is_named(void **state)
+{
+    (void)state;
+    put_task(0, MS(-990), MS(0), MS(3), 0,
+             "checkStock#shop.js:20 < acceptOrder#shop.js:30 < listOnTimeout#node:internal/timers:573 < "
+             "processTimers#node:internal/timers:514 < main",
+             5);
+    set_op(SBX_OP_JS_CALLBACK);
+    const struct sbx_report *report = report_of_rows();
+    assert_string_equal(report->verdict.queued_by.location.function, "acceptOrder");
+    assert_non_null(strstr(sbx_scene_evidence(report, "queued_by"), "queued while acceptOrder ran"));
+}
+
+static void test_where_one_run_calls_many_functions_nobody_is_named_for_what_was_queued_in_it(void **state)
+{
+    (void)state;
+    put_task(0, MS(-990), MS(0), MS(3), 0,
+             "checkStock#shop.js:20 < onBytes#shop.js:30 < onStreamRead#node:internal/stream_base_commons:190 < main",
+             5);
+    set_op(SBX_OP_JS_CALLBACK);
+    assert_false(report_of_rows()->verdict.queued_by.is_known);
+}
+
+static void test_who_started_the_one_timer_of_libuvs_that_node_has_has_not_set_what_runs(void **state)
+{
+    (void)state;
+    put_task(
+        0, MS(-990), MS(0), MS(40), 0,
+        "uv_timer_start < insert#node:internal/timers:360 < setTimeout#node:timers:163 < openCart#shop.js:12 < main",
+        5);
+    set_op(SBX_OP_UV_TIMER_START);
+    sbx_scene_runtime(scene, SBX_RUNTIME_JAVASCRIPT, SBX_RUNTIME_ATTACHED, 11, 3);
+    assert_false(report_of_rows()->verdict.queued_by.is_known);
+}
+
 static void test_a_function_that_only_queues_is_passed_over(void **state)
 {
     (void)state;
@@ -515,6 +570,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE(test_a_slow_message_names_the_place_that_queued_it),
         SCENE(test_the_program_that_queued_work_of_asyncio_is_named_across_the_librarys_own_calls),
+        SCENE(test_the_function_that_set_a_timer_of_javascript_is_named_across_nodes_own),
+        SCENE(test_of_what_was_queued_in_a_run_the_function_that_the_loop_called_is_named),
+        SCENE(test_where_one_run_calls_many_functions_nobody_is_named_for_what_was_queued_in_it),
+        SCENE(test_who_started_the_one_timer_of_libuvs_that_node_has_has_not_set_what_runs),
         SCENE(test_a_function_that_only_queues_is_passed_over),
         SCENE(test_a_task_that_was_queued_again_and_again_tells_how_often),
         SCENE(test_where_all_only_queue_the_nearest_is_named),
