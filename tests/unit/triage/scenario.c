@@ -12,6 +12,8 @@
 #define LIBC_PATH     "/lib/x86_64-linux-gnu/libc.so.6"
 #define JEMALLOC_PATH "/lib/x86_64-linux-gnu/libjemalloc.so.2"
 
+static const char redis_path[] = REDIS_PATH, libc_path[] = LIBC_PATH;
+
 enum {
     CHAIN_MAX = 32,
     MESSAGE = 7
@@ -24,12 +26,48 @@ struct stage {
     uint64_t unnamed; /* an address in redis-server that nothing names */
 };
 
+/* Where a function is, remembered: a benchmark makes thousands of these stalls, and each looked for some twenty names among all that redis-server
+ * has. `path` and `function` are literals of this file. */
+static uint64_t symbol_of(const char *path, const char *function)
+{
+    enum {
+        KNOWN_MAX = 128
+    };
+    static _Thread_local struct {
+        const char *path, *function;
+        uint64_t at;
+    } known[KNOWN_MAX];
+    static _Thread_local size_t count;
+    for (size_t i = 0; i < count; i++) {
+        if (known[i].path == path && strcmp(known[i].function, function) == 0) {
+            return known[i].at;
+        }
+    }
+    uint64_t at = sbx_build_symbol(path, function);
+    if (count < KNOWN_MAX) {
+        known[count].path = path;
+        known[count].function = function;
+        known[count++].at = at;
+    }
+    return at;
+}
+
+/* The address in redis-server that nothing names, likewise. */
+static uint64_t unnamed_of(const char *path)
+{
+    static _Thread_local uint64_t unnamed;
+    if (unnamed == 0) {
+        unnamed = sbx_build_unnamed(path, symbol_of(path, "lua_newstate"));
+    }
+    return unnamed;
+}
+
 /* A return address in the named function: real, or made up from the name. */
 static struct sbx_build_frame frame_in(const struct stage *stage, int32_t module, const char *function)
 {
     uint64_t offset = 0;
     if (stage->real) {
-        offset = sbx_build_symbol(module == stage->redis ? REDIS_PATH : LIBC_PATH, function);
+        offset = symbol_of(module == stage->redis ? redis_path : libc_path, function);
     }
     if (offset == 0) {
         offset = 0x40000;
@@ -273,7 +311,7 @@ bool sbx_scenario_build(enum sbx_scenario scenario, bool real, uint64_t seed, st
         stage.redis = sbx_builder_module_file(stage.builder, 1, REDIS_PATH, NULL);
         stage.libc = sbx_builder_module_file(stage.builder, 2, LIBC_PATH, "libc.so.6");
         stage.jemalloc = sbx_builder_module_file(stage.builder, 2, JEMALLOC_PATH, "libjemalloc.so.2");
-        stage.unnamed = sbx_build_unnamed(REDIS_PATH, sbx_build_symbol(REDIS_PATH, "lua_newstate"));
+        stage.unnamed = unnamed_of(redis_path);
         if (stage.redis < 0 || stage.libc < 0 || stage.jemalloc < 0 || stage.unnamed == 0) {
             sbx_payload_builder_destroy(stage.builder);
             return false;
