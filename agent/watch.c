@@ -295,32 +295,6 @@ static uint64_t doubt_rest(uint64_t now_ns)
     return doubt_ns;
 }
 
-/* Does somebody wait for what we do? Settings, a word of the user's, a snapshot, an end. */
-static bool is_asked(void)
-{
-    const struct sbx_control_page *control = sbx_the_capture.control;
-    return sbx_load_acquire(&sbx_the_agent.stopping) != 0 ||             /* order: acquire agent.stopping */
-           sbx_load_acquire(&sbx_the_agent.exit_asked) != 0 ||           /* order: acquire agent.exit_asked */
-           sbx_load_acquire(&sbx_the_agent.hurry) != 0 ||                /* order: acquire agent.hurry */
-           sbx_load_acquire(&control->generation) != control->applied || /* order: acquire control.generation */
-           sbx_load_acquire(&control->consent_order) !=
-               SBX_CONSENT_ORDER_NONE || /* order: acquire control.consent_order */
-           sbx_snapshot_maker_is_asked();
-}
-
-/* Somebody has rung, because the application works again. What has just begun is no stall yet: the first look is a tick later, and leaves the
- * processors to the application, which may be about to fork. */
-static void get_up(void)
-{
-    uint32_t bell = sbx_load_acquire(&sbx_the_capture.control->bell); /* order: acquire bell */
-    if (watch.settings.enabled != 0 && !is_asked()) {
-        begin_work(sbx_now_ns());
-        watch.last_tick_ns = watch.work_ns; /* should this sleep be a long one, nobody is charged with it */
-        watch.tick_gaps = 1;
-        pause_for_a_tick(bell);
-    }
-}
-
 /* Lie down until somebody rings: by then each thread is due at its next point. What comes due meanwhile is looked at
  * without getting up. */
 static void rest(uint32_t bell)
@@ -329,7 +303,6 @@ static void rest(uint32_t bell)
     sbx_crash_signals_learn();
     sbx_store_seq_cst(&sbx_the_capture.resting, SBX_RESTS); /* order: seq_cst resting - Dekker with message_begin_ns */
     bool may_rest = sbx_process_barrier_between();          /* else a message might begin and not see that we rest */
-    bool was_rung = false;
     if (!may_rest) {
         pause_for_a_tick(bell);
     }
@@ -345,7 +318,6 @@ static void rest(uint32_t bell)
         sleep_until(bell, due_ns);
         uint64_t now_ns = sbx_now_ns();
         if (sbx_load_acquire(&sbx_the_capture.control->bell) != bell) { /* order: acquire bell */
-            was_rung = true;
             break;
         }
         if (now_ns >= fatal_ns || now_ns >= end_ns) {
@@ -365,9 +337,6 @@ static void rest(uint32_t bell)
     watch.paused_gaps = 0;
     watch.last_tick_ns = 0; /* the time asleep was no gap of ours */
     sbx_governor_has_rested(lay_down_ns, sbx_now_ns());
-    if (was_rung) {
-        get_up();
-    }
 }
 
 /* Sleep for seconds: a stall goes on that is told already, and its thread rings when it ends. Who begins a message or a frame

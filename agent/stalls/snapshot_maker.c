@@ -408,13 +408,6 @@ void sbx_snapshot_maker_step(const struct sbx_capture_settings *settings, uint64
     }
 }
 
-bool sbx_snapshot_maker_is_asked(void)
-{
-    /* order: acquire control.snapshot_request; acquire agent.snapshot_wanted */
-    return sbx_load_acquire(&sbx_the_capture.control->snapshot_request) != maker.answered_request ||
-           sbx_load_acquire(&sbx_the_agent.snapshot_wanted) != sbx_load_relaxed(&sbx_the_agent.snapshot_done);
-}
-
 bool sbx_snapshot_maker_is_busy(void)
 {
     return maker.is_pending;

@@ -31,9 +31,6 @@ int sbx_snapshot_maker_end(const struct sbx_trigger_entry *trigger);
 /* Answer who asks by hand (stallbox_snapshot, `stallbox ctl`), and make what has waited long enough. */
 void sbx_snapshot_maker_step(const struct sbx_capture_settings *settings, uint64_t now_ns);
 
-/* Has somebody asked for a snapshot who has no answer yet? */
-bool sbx_snapshot_maker_is_asked(void);
-
 /* Has a trigger fired whose copy is not made yet? */
 bool sbx_snapshot_maker_is_busy(void);
 
