@@ -73,7 +73,7 @@ static struct {
     uint32_t modules;
     uint32_t told_by;    /* pid of the recorded process that all this is of; 0: the paths below are being written */
     uint32_t generation; /* of its settings, as they were told last; 0: they were not yet */
-} child SBX_FORK_DATA;
+} child SBX_FORK_DATA_FIRST;
 
 /* Where the recordings of this process's children are made, and what they are for. */
 static char child_folder[SBX_RECORDING_PATH_MAX], child_spool[SBX_PATH_MAX];

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf_image.h"
 #include "loader_visit.h"
 #include "module_map.h"
 #include "recording_format.h"
@@ -100,6 +101,24 @@ static void load(struct runtime *runtime)
     runtime->pause_ms = SBX_RUNTIME_PAUSE_MIN_MS;
 }
 
+static int look_for_symbol(struct dl_phdr_info *info, size_t bytes, void *symbol)
+{
+    struct sbx_elf_image image;
+    uint32_t hash = sbx_gnu_hash(symbol);
+    (void)bytes;
+    return sbx_elf_image_read(&image, info) && (sbx_elf_image_find(&image, symbol, hash, NULL) != 0 ||
+                                                sbx_elf_image_find_variable(&image, symbol, hash) != 0);
+}
+
+/* Within a visit. Not by dlsym(), which allocates the words of its failure: our thread would have an arena of malloc's for them, which each
+ * fork of the program copies. */
+static bool is_exported(const char *symbol)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s", symbol);
+    return sbx_loader_visit_each(look_for_symbol, name) != 0;
+}
+
 /* Within a visit. */
 static void ask(struct runtime *runtime)
 {
@@ -129,8 +148,7 @@ uint32_t sbx_runtime_modules_step(bool modules_changed)
             continue;
         }
         sbx_loader_visit_begin();
-        if (may_be_there &&
-            (is_loaded(runtime->module) || (runtime->symbol != NULL && dlsym(RTLD_DEFAULT, runtime->symbol) != NULL))) {
+        if (may_be_there && (is_loaded(runtime->module) || (runtime->symbol != NULL && is_exported(runtime->symbol)))) {
             load(runtime);
         }
         if (runtime->state == SBX_RUNTIME_NOT_YET) {

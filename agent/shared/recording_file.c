@@ -5,7 +5,6 @@
  * the death of the process, not of the machine. */
 #include "recording_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -20,10 +19,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "folder_list.h"
 #include "own_folder.h"
 #include "recording_name.h"
 #include "recording_room.h"
@@ -31,6 +32,7 @@
 
 enum {
     LOCK_TRIES = 3,
+    LISTING_BYTES = 4096,
     TURN_TRIES = 100, /* half a millisecond each */
     /* The limits of a policy: what it says came through an environment. */
     CHUNKS_LEAST = 256,
@@ -249,34 +251,38 @@ static uint64_t own_pid_namespace(void)
 
 /* Take away what this very process recorded before it called exec: its pid and start time are ours. What a dead process
  * of the same pid left is somebody's evidence and stays. */
+static void forget_it_before_exec(int folder, const char *name, const struct sbx_recording_header *draft)
+{
+    struct sbx_recording_header old;
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file >= 0 && read(file, &old, sizeof old) == (ssize_t)sizeof old && old.pid == draft->pid &&
+        old.process_start_ticks == draft->process_start_ticks &&
+        memcmp(old.boot_id, draft->boot_id, sizeof old.boot_id) == 0) {
+        unlinkat(folder, name, 0);
+    }
+    if (file >= 0) {
+        close(file);
+    }
+}
+
 static void forget_before_exec(int folder, const struct sbx_recording_header *draft)
 {
+    _Alignas(8) char listing[LISTING_BYTES];
     char prefix[24];
-    int listing_fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *listing = listing_fd >= 0 ? fdopendir(listing_fd) : NULL;
-    if (listing == NULL) {
-        if (listing_fd >= 0) {
-            close(listing_fd);
-        }
-        return;
-    }
+    long got;
+    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     snprintf(prefix, sizeof prefix, "%u-", draft->pid);
-    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
-        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0) {
-            continue;
-        }
-        struct sbx_recording_header old;
-        int file = openat(folder, entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        if (file >= 0 && read(file, &old, sizeof old) == (ssize_t)sizeof old && old.pid == draft->pid &&
-            old.process_start_ticks == draft->process_start_ticks &&
-            memcmp(old.boot_id, draft->boot_id, sizeof old.boot_id) == 0) {
-            unlinkat(folder, entry->d_name, 0);
-        }
-        if (file >= 0) {
-            close(file);
+    while (again >= 0 && (got = syscall(SYS_getdents64, again, listing, sizeof listing)) > 0) {
+        for (long at = 0; at < got;) {
+            const char *name = sbx_folder_list_next(listing, &at);
+            if (strncmp(name, prefix, strlen(prefix)) == 0) {
+                forget_it_before_exec(folder, name, draft);
+            }
         }
     }
-    closedir(listing);
+    if (again >= 0) {
+        close(again);
+    }
 }
 
 static struct {

@@ -5,7 +5,6 @@
  * our own, because a mapped file that somebody cuts short is a SIGBUS. */
 #include "recording_recover.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -15,10 +14,12 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "file_bytes.h"
+#include "folder_list.h"
 #include "own_folder.h"
 #include "recording_check.h"
 #include "recording_name.h"
@@ -29,6 +30,7 @@
 /* A process that dies between creating its recording and filling in the header leaves a file of zeroes. Where it cannot be
  * asked whether the process lives: starting takes milliseconds, and what is still empty after this long never began. */
 enum {
+    LISTING_BYTES = 2048,
     EMPTY_KEPT_S = 60
 };
 
@@ -524,29 +526,24 @@ static void recover_name(struct recovery *recovery, const char *name)
     recover_file(recovery, path, name);
 }
 
-/* Returns 0 or -errno: the folder cannot be read. */
+/* Returns 0 or -errno: the folder cannot be read. Not by opendir(), which allocates: a thread of the recorder's would have an arena of malloc's
+ * for it, which each fork of the program copies. */
 static int recover_all(struct recovery *recovery)
 {
-    int again = openat(recovery->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes what it reads */
-    DIR *listing = again >= 0 ? fdopendir(again) : NULL;
-    int error = 0;
-    if (listing == NULL) {
-        error = -errno;
-        if (again >= 0) {
-            close(again);
+    _Alignas(8) char listing[LISTING_BYTES];
+    long got = 0;
+    int folder = openat(recovery->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* a place in it of its own */
+    int error = folder < 0 ? -errno : 0;
+    while (error == 0 && !is_enough(recovery) &&
+           (got = syscall(SYS_getdents64, folder, listing, sizeof listing)) != 0) {
+        error = got < 0 ? -errno : 0;
+        for (long at = 0; at < got && !is_enough(recovery);) {
+            recover_name(recovery, sbx_folder_list_next(listing, &at));
         }
-        return error;
     }
-    while (!is_enough(recovery)) {
-        errno = 0;
-        const struct dirent *entry = readdir(listing);
-        if (entry == NULL) {
-            error = -errno;
-            break;
-        }
-        recover_name(recovery, entry->d_name);
+    if (folder >= 0) {
+        close(folder);
     }
-    closedir(listing);
     return error;
 }
 

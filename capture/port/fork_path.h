@@ -3,7 +3,7 @@
  *
  * A child shares all pages with its parent until it touches them: code that it runs is mapped at the first call, some 64 KiB at a time, and a page
  * that it writes is copied. Each costs 1 to 2 us, and a program that forks pays for them at each fork, also for a child that calls exec at once.
- * So the fork handlers' code is one piece of the library (linkers put .text.hot in front), what they write lies beside sbx_the_capture, and
+ * So the fork handlers' code is one piece of the library (linkers put .text.hot in front), what they write lies in one page with sbx_the_capture, and
  * what they ask they ask the kernel, because a function of libc's is one more page. bench/bench_forks measures it. */
 #ifndef SBX_FORK_PATH_H
 #define SBX_FORK_PATH_H
@@ -15,7 +15,9 @@
 #include "raw_syscall.h"
 
 #define SBX_FORK_CODE __attribute__((section(".text.hot.sbx_fork")))
-#define SBX_FORK_DATA __attribute__((section(".data.sbx_fork")))
+#define SBX_FORK_DATA __attribute__((section("sbx_fork_data"))) /* a section of its own: .data has many pages */
+#define SBX_FORK_DATA_FIRST \
+    __attribute__((section("sbx_fork_data"), aligned(4096))) /* what is linked first: all of it fits a page */
 
 /* sbx_now_ns(), without libc's code and the vdso. About 150 ns. */
 SBX_SIGNAL_SAFE static inline uint64_t sbx_fork_now_ns(void)

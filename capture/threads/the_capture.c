@@ -13,9 +13,14 @@
 #include "raw_syscall.h"
 
 /* What the gate is before the start: shut, so that an interface of ours costs one branch. */
-static uint32_t shut_gate[2];
+static uint32_t shut_gate[2] SBX_FORK_DATA;
 
 struct sbx_capture sbx_the_capture SBX_FORK_DATA = {.gate = shut_gate};
+
+SBX_FORK_CODE void sbx_capture_shut_gate(void)
+{
+    sbx_store_relaxed(&sbx_the_capture.gate, shut_gate); /* relaxed: a child has one thread */
+}
 
 /* The most places of a table that an index can be cut to by its bits, less one. */
 static uint32_t mask_of(const struct sbx_section *section)

@@ -95,6 +95,10 @@ extern struct sbx_capture sbx_the_capture __attribute__((visibility("hidden")));
 /* Attach to a mapped, initialised recording. Single-threaded start-up. */
 void sbx_capture_attach(struct sbx_recording_header *header);
 
+/* In a forked child, by its fork handler: what asks the gate asks a word beside the capture from here on. The page that is wiped would be one more
+ * fault, and some kernels and emulators wipe nothing. */
+void sbx_capture_shut_gate(void);
+
 /* In a forked child, which is about to attach to a recording of its own: forget the parent's. What is known of the code and of
  * signals stays; the map of the code is the caller's to take over. One thread, while nothing is recorded. */
 void sbx_capture_forget_parent(void);

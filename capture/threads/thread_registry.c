@@ -128,11 +128,8 @@ SBX_FORK_CODE static void become_inert_in_child(void)
         drop_signal_stack();
     }
     sbx_former_seat = (struct sbx_former_seat){0}; /* of the parent's seats */
-    sbx_thread_become(SBX_THREAD_GONE);            /* the recording is the parent's; the gate page is wiped as well */
-    if (sbx_capture_is_ours()) { /* but not by a kernel before 4.14, nor by qemu-user, and fork() is itself a point */
-        sbx_store_relaxed(sbx_the_capture.gate, 0); /* relaxed: a child has one thread */
-        sbx_store_relaxed(sbx_the_capture.gate + 1, 0);
-    }
+    sbx_thread_become(SBX_THREAD_GONE);            /* the recording is the parent's */
+    sbx_capture_shut_gate();                       /* fork() is itself a point */
 }
 
 /* The key is made when the library is loaded, because a thread registers wherever its first hook is, perhaps below the host's

@@ -8,9 +8,13 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -126,6 +130,43 @@ static void test_a_poll_that_returns_at_once_does_not_begin_the_recorder_of_a_yo
     sbx_snapshot_destroy(stalling_process_snapshot());
 }
 
+/* ---- what a fork copies ---- */
+
+#ifdef __GLIBC__
+/* What the C library says of its arenas: each is a line of its own, and two mappings. */
+static int count_arenas(void)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    int count = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    stalling_expect(out != NULL && malloc_info(0, out) == 0 && fclose(out) == 0, "malloc tells of itself");
+    for (const char *at = text; (at = strstr(at, "<heap nr=")) != NULL; at++) {
+        count++;
+    }
+    free(text);
+    return count;
+}
+
+static void child_counts_arenas(void)
+{
+    struct stallbox_options options = stalling_options();
+    int before = count_arenas();
+    stalling_start(&options);
+    stalling_pause_ms(300); /* all that the recorder does once at its start is done, or nothing is tested */
+    stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot");
+    stallbox_stop(20000);
+    stalling_expect(count_arenas() == before, "no thread of the recorder's has allocated");
+}
+
+static void test_no_thread_of_the_recorder_has_an_arena_that_forks_would_copy(void **state)
+{
+    (void)state;
+    stalling_process_run(child_counts_arenas);
+    sbx_snapshot_destroy(stalling_process_snapshot());
+}
+#endif
+
 enum {
     CHILDREN = 100,
     AT_ONCE = 10
@@ -213,6 +254,10 @@ static void test_a_hundred_children_have_a_hundred_snapshots_and_sessions(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#ifdef __GLIBC__
+        cmocka_unit_test_setup_teardown(test_no_thread_of_the_recorder_has_an_arena_that_forks_would_copy,
+                                        stalling_process_set_up, stalling_process_tear_down),
+#endif
         cmocka_unit_test_setup_teardown(test_a_poll_that_returns_at_once_does_not_begin_the_recorder_of_a_young_child,
                                         stalling_process_set_up, stalling_process_tear_down),
         cmocka_unit_test_setup_teardown(test_a_forked_child_knows_the_names_that_were_said_before,
