@@ -18,7 +18,7 @@ enum {
     JS_PAGES_BITS = 6,
     JS_PAGES_KNOWN = 1 << JS_PAGES_BITS,
     JS_CHUNK_BITS = 18,
-    JS_CHUNKS_BITS = 4,
+    JS_CHUNKS_BITS = 6,
     JS_CHUNKS_KNOWN = 1 << JS_CHUNKS_BITS,
     JS_OBJECT_TAG = 1,
     JS_OBJECT_TAG_MASK = 3,
@@ -48,9 +48,13 @@ static inline uint64_t js_place_of(uint64_t number, unsigned bits)
     return number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits);
 }
 
-/* May these bytes, at most a page of them, be read? */
+/* May these bytes, at most a page of them, be read? Most are of objects: their chunks are looked at first. */
 static inline bool js_can_read(struct js_pages *pages, uint64_t at, size_t bytes)
 {
+    uint64_t chunk = js_place_of(at >> JS_CHUNK_BITS, JS_CHUNKS_BITS), high = pages->chunks[chunk].high;
+    if (at >= pages->chunks[chunk].low && at < high && bytes <= high - at) {
+        return true;
+    }
     uint64_t first = at >> JS_PAGE_BITS, last = (at + bytes - 1) >> JS_PAGE_BITS;
     uint64_t known = pages->known[js_place_of(first, JS_PAGES_BITS)];
     return (first == last && known == first + 1) || js_ask_to_read(pages, at, bytes);
