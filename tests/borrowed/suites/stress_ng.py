@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """stress-ng --verify: some 300 ways to use a kernel, each for a second, and its own checks of the results."""
+import dataclasses
 import re
 import subprocess
 
@@ -18,6 +19,14 @@ EXIT = {0: "pass", 2: "fail", 3: "skip", 4: "skip"}
 CI = ("pthread", "mutex", "sem", "sem-sysv", "futex", "poll", "epoll", "eventfd", "pipe", "fork", "vfork", "clone", "exec", "spawn", "timer",
       "timerfd", "sigabrt", "sigio", "sigpending", "sigq", "sigrt", "sigsegv", "sigsuspend", "sigtrap", "signal", "nanosleep", "itimer",
       "bad-altstack", "longjmp", "ptrace", "rseq", "membarrier", "dynlib", "mmap", "seccomp", "kill", "aio")
+
+
+CI_ROUNDS = 10000
+
+
+def for_every_day(job):
+    """So many rounds of what it does, where they take less than the second."""
+    return dataclasses.replace(job, argv=[*job.argv, f"--{job.name}-ops", str(CI_ROUNDS)])
 
 
 def verdict(job_name):
