@@ -50,7 +50,7 @@ static __attribute__((noinline)) void work_in_turn(void)
         void *volatile memory = malloc(100);
         free(memory);
     }
-    usleep(1500);
+    usleep(4000);
     HOST_KEEP_FRAME();
 }
 
