@@ -5,12 +5,15 @@
 #include "logical_points.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
 
 #include "awaits.h"
 #include "capture_record.h"
 #include "left_code.h"
 #include "logical_stack.h"
 #include "providers.h"
+#include "raw_syscall.h"
 #include "registers.h"
 #include "the_capture.h"
 #include "thread_stack.h"
@@ -18,26 +21,49 @@
 /* ---- sleepers, seen from outside ---- */
 
 /* The runtime of a thread that sleeps cannot be asked by another: it may wake. So it is asked as the call begins. That
- * costs a walk and what the provider takes, in each call that may block: those that come thick are not noted. */
-static bool take_credit(struct sbx_logical *logical, uint64_t now_ns)
+ * costs a walk and what the provider takes, in each call that may block: those that come thick are not noted. They are paid for
+ * as samples are, one an interval, which is the governor's to make longer. */
+static void earn_credit(struct sbx_logical *logical, uint64_t every_ns, uint64_t now_ns)
 {
-    uint64_t earned = (now_ns - logical->credit_ns) / SBX_LOGICAL_CREDIT_NS;
+    enum {
+        MOST = SBX_LOGICAL_NOTES * SBX_LOGICAL_LOOKS
+    };
+    uint64_t look_ns = every_ns / SBX_LOGICAL_LOOKS, earned = (now_ns - logical->credit_ns) / (look_ns | 1);
     if (earned != 0) {
         logical->credit_ns = now_ns;
-        logical->credit =
-            earned >= SBX_LOGICAL_CREDIT - logical->credit ? SBX_LOGICAL_CREDIT : logical->credit + (uint32_t)earned;
+        logical->credit = earned >= MOST - logical->credit ? MOST : logical->credit + (uint32_t)earned;
     }
-    if (logical->credit == 0) {
+}
+
+/* A socket or a pipe with O_NONBLOCK keeps nobody waiting. A file does, whatever it says: few say so. */
+static bool can_wait(const struct sbx_blocking *call)
+{
+    bool is_stream = (call->kind == SBX_RECORD_SOCKET && call->op != SBX_OP_SENDFILE) ||
+                     (call->kind == SBX_RECORD_FILE && (call->op == SBX_OP_READ || call->op == SBX_OP_WRITE ||
+                                                        call->op == SBX_OP_READV || call->op == SBX_OP_WRITEV));
+    if (!is_stream || call->object == 0) {
+        return true;
+    }
+    long flags = sbx_raw_syscall(SYS_fcntl, (int)(call->object - 1), F_GETFL, 0, 0, 0, 0);
+    return flags < 0 || (flags & O_NONBLOCK) == 0;
+}
+
+/* Is the call to be noted? */
+static bool take_credit(struct sbx_logical *logical, const struct sbx_blocking *call)
+{
+    earn_credit(logical, sbx_load_relaxed(&sbx_the_capture.leaf_interval_ns[call->group]), call->begin_ns);
+    if (logical->credit < SBX_LOGICAL_LOOKS) {
         return false;
     }
-    logical->credit--;
-    return true;
+    bool is_noted = can_wait(call);
+    logical->credit -= is_noted ? SBX_LOGICAL_LOOKS : 1;
+    return is_noted;
 }
 
 SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct sbx_blocking *call)
 {
     struct sbx_logical *logical = &thread->logical;
-    if (!sbx_provider_is_entered() || !take_credit(logical, call->begin_ns)) {
+    if (!sbx_provider_is_entered() || !take_credit(logical, call)) {
         return;
     }
     sbx_thread_enter(thread);
@@ -51,6 +77,11 @@ SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct
     logical->is_note = false;
     if (stack != SBX_STACK_NONE && stack != SBX_STACK_OVERFLOW && logical->stack == stack) {
         sbx_store_release(&logical->noted_ns, call->begin_ns); /* order: release logical.noted_ns - the walk is whole */
+    }
+    uint32_t *captures = &thread->cost.group[call->group].captures;
+    sbx_store_relaxed(captures, *captures + 1);
+    if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_CALL))) {
+        sbx_cost_timed(&thread->cost, SBX_COST_CALL, sbx_thread_wall_ns(thread) - call->begin_ns);
     }
     sbx_thread_leave(thread);
 }

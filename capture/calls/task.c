@@ -8,6 +8,7 @@
 #include "capture_record.h"
 #include "clock.h"
 #include "left_code.h"
+#include "providers.h"
 #include "registers.h"
 #include "the_capture.h"
 #include "thread_registry.h"
@@ -183,8 +184,10 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, u
     }
     int saved_errno = errno;
     uint64_t now_ns = sbx_thread_wall_ns(thread), id = 0;
-    bool is_followed = take_turn(&thread->tasks.follow_ns, now_ns,
-                                 group == SBX_GROUP_ASYNCIO ? FOLLOW_SCRIPTS_EVERY_NS : FOLLOW_EVERY_NS);
+    /* relaxed: a hint. A stack with a runtime's frames costs some times as much */
+    bool is_script = sbx_load_relaxed(&sbx_the_capture.provider_count) != 0 && sbx_provider_is_entered();
+    bool is_followed =
+        take_turn(&thread->tasks.follow_ns, now_ns, is_script ? FOLLOW_SCRIPTS_EVERY_NS : FOLLOW_EVERY_NS);
     struct sbx_queue_entry *counts = queue != 0 ? sbx_queue_of(queue, op, now_ns) : NULL;
     if (SBX_UNLIKELY(queue != 0 && counts == NULL)) {
         sbx_count_drop(SBX_DROP_NO_QUEUE);

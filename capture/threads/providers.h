@@ -14,10 +14,11 @@
 #include "recording_format.h"
 
 enum {
-    SBX_LOGICAL_MAX = 128,          /* frames that are kept, of all providers: of a deeper stack both ends */
-    SBX_LOGICAL_ROOT = 32,          /* so many of a deep stack are its outermost */
-    SBX_LOGICAL_CREDIT = 256,       /* blocking calls in a row whose logical stack is noted as they begin */
-    SBX_LOGICAL_CREDIT_NS = 250000, /* and one more each time that long: a walk of the runtime's in 250 us */
+    SBX_LOGICAL_MAX = 128, /* frames that are kept, of all providers: of a deeper stack both ends */
+    SBX_LOGICAL_ROOT = 32, /* so many of a deep stack are its outermost */
+    SBX_LOGICAL_NOTES =
+        256, /* blocking calls in a row whose logical stack is noted as they begin; one more each interval of their group */
+    SBX_LOGICAL_LOOKS = 16, /* looks whether a descriptor can wait at all, at the price of a note */
 };
 
 /* See stallbox.h, struct stallbox_provider_options. */
@@ -85,7 +86,7 @@ struct sbx_logical {
     uint32_t epoch;     /* of both */
     uint64_t noted_ns;  /* begin of the blocking call in which the thread still is since the last walk; 0: none */
     uint64_t credit_ns; /* when the credit below was counted */
-    uint32_t credit;    /* notes that may be made */
+    uint32_t credit;    /* looks that may be made; a note is SBX_LOGICAL_LOOKS of them */
     uint32_t wanted;    /* not 0: a safepoint is asked for. Bits 0..7 flags, 8..15 kind, 16..23 op of its record */
     bool not_now;       /* a provider could not tell its stack in this capture */
     bool is_note;       /* this capture is the note of a call that begins */

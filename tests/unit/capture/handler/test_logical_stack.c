@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "recorded_process.h"
 #include "stallbox/stallbox.h"
@@ -273,6 +275,98 @@ static void test_a_sleeper_is_seen_in_the_function_in_which_it_went_to_sleep(voi
     sbx_snapshot_destroy(snapshot);
 }
 
+/* ---- what it may cost to be seen so ---- */
+
+static uint64_t wall_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* How often the runtime is asked while bytes go through a pipe. */
+static int asked_of_pipe(int flags)
+{
+    struct runtime runtime = {.depth = 2, .first_function = 700};
+    int ends[2];
+    char byte = 0;
+    child_expect(pipe2(ends, flags) == 0, "there is a pipe");
+    void *former = stallbox_provider_enter(provider, &runtime);
+    for (int i = 0; i < 500; i++) {
+        child_expect(write(ends[1], &byte, 1) == 1 && read(ends[0], &byte, 1) == 1, "a byte goes through");
+    }
+    stallbox_provider_leave(provider, former);
+    close(ends[0]);
+    close(ends[1]);
+    return runtime.asked;
+}
+
+static void child_calls_what_cannot_wait(void)
+{
+    start(0);
+    child_pause_ms(300); /* nothing is owed */
+    int prompt = asked_of_pipe(O_NONBLOCK);
+    child_pause_ms(300);
+    int other = asked_of_pipe(0);
+    child_expect(other >= 256, "a call that may wait asks for the runtime's stack");
+    child_expect(prompt < other / 2, "one on a pipe that keeps nobody waiting does not");
+    child_finish();
+}
+
+static void test_a_call_that_cannot_wait_does_not_ask_the_runtime(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run(child_calls_what_cannot_wait));
+}
+
+static void child_waits_briefly_and_often(void)
+{
+    struct runtime runtime = {.depth = 2, .first_function = 800};
+    start(0);
+    void *former = stallbox_provider_enter(provider, &runtime);
+    uint64_t begin_us = wall_us();
+    for (int i = 0; i < 3000 || wall_us() - begin_us < 200000; i++) {
+        nanosleep(&(struct timespec){0, 1}, NULL);
+    }
+    uint64_t intervals = (wall_us() - begin_us) / 1000;
+    stallbox_provider_leave(provider, former);
+    /* The first 256, then one each interval; and the thread's samples, of which there is one an interval. */
+    child_expect((uint64_t)runtime.asked <= 256 + 2 * intervals + 64, "the runtime is asked once an interval");
+    child_expect(runtime.asked >= 256, "and is asked of the first ones");
+    child_finish();
+}
+
+static void test_of_calls_that_come_thick_the_runtime_is_asked_once_an_interval(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run(child_waits_briefly_and_often));
+}
+
+static void child_queues_from_the_runtime(void)
+{
+    struct runtime runtime = {.depth = 2, .first_function = 900};
+    uint64_t followed = 0;
+    start(0);
+    void *former = stallbox_provider_enter(provider, &runtime);
+    uint64_t begin_us = wall_us();
+    for (int i = 0; i < 5000; i++) {
+        uint64_t id = stallbox_task_queued();
+        followed += id != 0 && id >> 63 == 0; /* the others are counted where they lie */
+        stallbox_task_cancelled(id);
+    }
+    uint64_t took_us = wall_us() - begin_us;
+    stallbox_provider_leave(provider, former);
+    child_expect(followed <= 64 + took_us / 100 + 1, "one task in a tenth of a millisecond is followed");
+    child_expect(followed >= 64, "and the first ones are");
+    child_finish();
+}
+
+static void test_of_tasks_that_a_runtimes_function_queues_few_are_followed(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run(child_queues_from_the_runtime));
+}
+
 /* ---- where it must not be asked ---- */
 
 static struct runtime interrupted = {.depth = 2, .first_function = 500};
@@ -463,6 +557,9 @@ int main(void)
         CHILD_TEST(test_of_a_deep_stack_both_ends_are_kept),
         CHILD_TEST(test_runs_end_where_the_logical_stack_changes),
         CHILD_TEST(test_a_sleeper_is_seen_in_the_function_in_which_it_went_to_sleep),
+        CHILD_TEST(test_a_call_that_cannot_wait_does_not_ask_the_runtime),
+        CHILD_TEST(test_of_calls_that_come_thick_the_runtime_is_asked_once_an_interval),
+        CHILD_TEST(test_of_tasks_that_a_runtimes_function_queues_few_are_followed),
         CHILD_TEST(test_a_runtime_is_not_asked_below_the_hosts_handlers),
         cmocka_unit_test(test_what_a_runtime_could_not_read_is_counted),
         CHILD_TEST(test_samples_of_a_running_thread_are_taken_at_safepoints),
