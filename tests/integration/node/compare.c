@@ -243,6 +243,10 @@ static napi_value make_storm(napi_env env, napi_info info)
         struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN + 5};
         struct itimerspec spec = {{0, (long)microseconds * 1000}, {0, (long)microseconds * 1000}};
         event._sigev_un._tid = gettid();
+        /* The first touch of a module's thread storage allocates: not in a handler that may have interrupted malloc(). */
+        memset(storm_ids, 0, sizeof storm_ids);
+        memset(storm_lines, 0, sizeof storm_lines);
+        __asm__ volatile("" : : "r"(storm_ids), "r"(storm_lines) : "memory");
         sigaction(SIGRTMIN + 5, &action, NULL);
         timer_create(CLOCK_MONOTONIC, &event, &storm.timer);
         timer_settime(storm.timer, 0, &spec, NULL);
