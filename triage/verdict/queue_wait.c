@@ -258,6 +258,45 @@ static void tell_rate(struct sbx_report *report, const struct sbx_stall_queue *q
                      (unsigned long long)queue->queued, (unsigned long long)queue->begun);
 }
 
+/* What kept the task lying: the task that ran for the longest time meanwhile. Where none is known (few of a busy queue's tasks are followed), the thread that
+ * ran it in the end: it had something else to do until then. Returns enum sbx_culprit_source or -ENOMEM. */
+static int tell_blocker(struct sbx_report *report, const struct waited *it)
+{
+    const struct sbx_stall *stall = report->stall;
+    struct sbx_verdict *verdict = &report->verdict;
+    const struct sbx_stall_task *blocker = find_blocker(stall, it);
+    int32_t runner = blocker != NULL ? blocker->runner : it->task->runner;
+    if (runner < 0 || runner == (int32_t)stall->trigger.thread) {
+        return SBX_CULPRIT_NONE;
+    }
+    char ran[SBX_DURATION_TEXT_BYTES], by[SBX_SHORT_NAME_BYTES], function[SBX_SHORT_NAME_BYTES];
+    char thread[SBX_THREAD_TEXT_BYTES];
+    struct sbx_judgement other;
+    int result = sbx_judge_thread(report, (uint32_t)runner, it->lay, &other);
+    if (result != 0) {
+        return result;
+    }
+    sbx_culprit_name(verdict, (uint32_t)runner, other.location);
+    snprintf(verdict->culprit_doing, sizeof verdict->culprit_doing, "%s",
+             other.class_ == SBX_CLASS_ON_CPU ? "computed" : "");
+    sbx_thread_text(stall, (uint32_t)runner, thread);
+    int64_t for_ns = blocker != NULL ? common_ns(blocker, it->lay) : it->lay.end_ns - it->lay.begin_ns;
+    sbx_duration_text((double)for_ns, ran);
+    if (blocker != NULL) {
+        sbx_evidence_add(verdict, "blocker", (double)for_ns / 1e6,
+                         "meanwhile %s ran one task for %s, in %s; queued by %s", thread, ran,
+                         sbx_location_text(other.location, function),
+                         sbx_location_text(sbx_blame_task_submitter(report, blocker), by));
+    } else {
+        verdict->culprit_certainty *= OPEN_CERTAINTY;
+        sbx_evidence_add(verdict, "blocker", (double)for_ns / 1e6,
+                         "for these %s %s, which ran it then, was in %s; which task that was is not known", ran, thread,
+                         sbx_location_text(other.location, function));
+    }
+    sbx_judgement_finish(&other);
+    return SBX_CULPRIT_NAMED;
+}
+
 int sbx_queue_wait_tell(struct sbx_report *report, const struct sbx_judgement *judgement)
 {
     const struct sbx_stall *stall = report->stall;
@@ -267,7 +306,7 @@ int sbx_queue_wait_tell(struct sbx_report *report, const struct sbx_judgement *j
         return SBX_CULPRIT_NONE;
     }
     bool is_open = judgement->wait.open;
-    char lay[SBX_DURATION_TEXT_BYTES], function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES];
+    char lay[SBX_DURATION_TEXT_BYTES], function[SBX_SHORT_NAME_BYTES];
     sbx_duration_text((double)(it.lay.end_ns - it.lay.begin_ns), lay);
     sbx_evidence_add(verdict, "queue", (double)(it.lay.end_ns - it.lay.begin_ns) / 1e6,
                      "what it %s a task that it had queued itself in %s (%s): it lay there for %s%s, %llu before it",
@@ -275,26 +314,9 @@ int sbx_queue_wait_tell(struct sbx_report *report, const struct sbx_judgement *j
                      sbx_location_text(sbx_blame_task_submitter(report, it.task), function), sbx_op_name(it.task->op),
                      lay, it.task->lies ? " so far" : "", (unsigned long long)it.task->before);
     verdict->culprit_certainty = is_open ? OPEN_CERTAINTY : 1;
-    const struct sbx_stall_task *blocker = find_blocker(stall, &it);
-    int source = SBX_CULPRIT_NONE;
-    if (blocker != NULL) {
-        char ran[SBX_DURATION_TEXT_BYTES], by[SBX_SHORT_NAME_BYTES];
-        struct sbx_judgement other;
-        int result = sbx_judge_thread(report, (uint32_t)blocker->runner, it.lay, &other);
-        if (result != 0) {
-            return result;
-        }
-        sbx_culprit_name(verdict, (uint32_t)blocker->runner, other.location);
-        snprintf(verdict->culprit_doing, sizeof verdict->culprit_doing, "%s",
-                 other.class_ == SBX_CLASS_ON_CPU ? "computed" : "");
-        sbx_thread_text(stall, (uint32_t)blocker->runner, thread);
-        sbx_duration_text((double)common_ns(blocker, it.lay), ran);
-        sbx_evidence_add(verdict, "blocker", (double)common_ns(blocker, it.lay) / 1e6,
-                         "meanwhile %s ran one task for %s, in %s; queued by %s", thread, ran,
-                         sbx_location_text(other.location, function),
-                         sbx_location_text(sbx_blame_task_submitter(report, blocker), by));
-        sbx_judgement_finish(&other);
-        source = SBX_CULPRIT_NAMED;
+    int source = tell_blocker(report, &it);
+    if (source < 0) {
+        return source;
     }
     tell_filler(report, &it);
     tell_rate(report, queue_of(stall, it.task));

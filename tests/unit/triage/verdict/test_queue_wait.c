@@ -296,6 +296,18 @@ static void test_a_wait_is_followed_over_two_hops_to_the_task_that_the_thread_qu
     assert_non_null(strstr(sbx_scene_evidence(report, "blocker"), "queued by prefetch_album"));
 }
 
+static void test_where_nobody_knows_what_it_lay_behind_the_thread_that_ran_it_then_is_to_blame(void **state)
+{
+    (void)state;
+    end_the_wait();
+    put_task(POOL, WORKER, MS(-988), MS(-100), MS(-19), MAIN, "show_thumbnail < main", 4);
+    const struct sbx_report *report = report_of_rows();
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_QUEUE);
+    assert_int_equal(report->verdict.culprit_thread, WORKER);
+    assert_string_equal(report->verdict.culprit_function, "decode");
+    assert_non_null(strstr(sbx_scene_evidence(report, "blocker"), "which task that was is not known"));
+}
+
 static void test_a_wait_whose_hops_lead_to_another_threads_task_is_a_wait(void **state)
 {
     (void)state;
@@ -379,6 +391,7 @@ int main(void)
         SCENE(test_what_an_open_wait_is_for_is_said_to_be_probable_and_lowers_the_confidence),
         SCENE(test_where_objects_are_hidden_a_queue_of_the_same_sort_is_enough),
         SCENE(test_a_wait_is_followed_over_two_hops_to_the_task_that_the_thread_queued),
+        SCENE(test_where_nobody_knows_what_it_lay_behind_the_thread_that_ran_it_then_is_to_blame),
         SCENE(test_a_wait_whose_hops_lead_to_another_threads_task_is_a_wait),
         SCENE(test_a_timer_that_is_waited_for_lies_in_no_queue),
         SCENE(test_the_rate_of_a_queue_is_told_with_what_lay_in_it),
