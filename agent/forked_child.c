@@ -203,7 +203,7 @@ static bool begin(uint64_t now_ns, bool is_last_chance)
 
 /* ---- when ---- */
 
-/* A poll that returns at once has no name (poll_at_once.h). While a thread waits, the start is made beside it, and costs it nothing. */
+/* A poll that has no time to wait has no name (message_loop.c). One that is ready may be a client's question: what the child does with it matters. */
 static bool waits_for_work(uint8_t group, uint8_t op)
 {
     return (group == SBX_GROUP_POLL && op != SBX_OP_NONE) || op == SBX_OP_ACCEPT || op == SBX_OP_PAUSE ||

@@ -4,8 +4,7 @@
  * Nearly all children call exec or end at once, so fork itself makes nothing: the child shuts its parent's recording out of its
  * memory and is PENDING. Hooks, the map of the code and its unwind rows are its parent's, and true. It starts
  *
- *   - at its first call of the poll family that does not return at once, accept() or pause(): it waits for work, and while it does the start
- *     costs it nothing;
+ *   - at its first call of the poll family that has time to wait, accept() or pause(): it waits for work;
  *   - at another wait, a read or write of a file, or a load of a module, once it is 20 ms old or has used 5 ms of processor time;
  *   - before it gives up rights or changes its root, because it could make no recording afterwards.
  *

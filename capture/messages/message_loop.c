@@ -16,7 +16,6 @@
 #include "loop_call.h"
 #include "message.h"
 #include "open_calls.h"
-#include "poll_at_once.h"
 #include "process_barrier.h"
 #include "raw_syscall.h"
 #include "registers.h"
@@ -117,7 +116,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
     uint8_t kind = sbx_polled_has_fds(polled) ? SBX_RECORD_POLL : SBX_RECORD_SLEEP;
     end_turn(pc, sp);
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.lets_polls_pass) != 0) && /* relaxed: its own thread's */
-        !sbx_capture_is_ours() && sbx_poll_is_at_once(polled)) {
+        !sbx_capture_is_ours() && !polled->waits) {
         *call = (struct sbx_blocking){.thread = NULL};
         sbx_capture_ask_late(SBX_GROUP_POLL, SBX_OP_NONE);
         return;

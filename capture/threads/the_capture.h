@@ -75,7 +75,7 @@ struct sbx_capture {
     uint32_t bars_children;
     /* A wait begins in a program whose recorder has not begun yet (agent/late_start.h, agent/forked_child.h); NULL: nobody asks */
     void (*late_ask)(uint8_t group, uint8_t op);
-    uint32_t lets_polls_pass; /* 1: to `late_ask` a poll that returns at once is no wait for work: a forked child */
+    uint32_t lets_polls_pass; /* 1: to `late_ask` a poll with no time to wait is no wait for work: a forked child */
     void (*settle)(enum sbx_settle
                        what); /* a start that is under way, or to come, and what the program is about to do; NULL: there
                                              is none */

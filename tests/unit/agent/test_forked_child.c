@@ -12,6 +12,7 @@
 #include <malloc.h>
 #endif
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,10 +71,12 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-static int count_threads(void)
+static int count_threads_of(pid_t pid)
 {
     int count = 0;
-    DIR *listing = opendir("/proc/self/task");
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *listing = opendir(path);
     stalling_expect(listing != NULL, "/proc is there");
     for (struct dirent *entry; (entry = readdir(listing)) != NULL;) {
         count += entry->d_name[0] != '.';
@@ -82,15 +85,19 @@ static int count_threads(void)
     return count;
 }
 
-/* Polls in all ways that return at once, then one that waits. Returns 0: good; 1: not; 2: it was too slow to tell. */
+static int count_threads(void)
+{
+    return count_threads_of(getpid());
+}
+
+/* Polls with no time to wait, then one that waits. Returns 0: good; 1: not; 2: it was too slow to tell. */
 static int poll_without_waiting(const int ends[2], double forked_ms)
 {
     struct pollfd ready = {.fd = ends[0], .events = POLLIN};
-    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-    int set = epoll_create1(EPOLL_CLOEXEC), silent = epoll_create1(EPOLL_CLOEXEC);
-    stalling_expect(epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event) == 0, "a set");
-    stalling_expect(poll(NULL, 0, 0) == 0 && poll(&ready, 1, -1) == 1 && ready.revents == POLLIN, "polls");
-    stalling_expect(epoll_wait(set, &event, 1, -1) == 1 && epoll_wait(silent, &event, 1, 0) == 0, "waits of sets");
+    struct epoll_event event;
+    int silent = epoll_create1(EPOLL_CLOEXEC);
+    stalling_expect(poll(NULL, 0, 0) == 0 && poll(&ready, 1, 0) == 1 && ready.revents == POLLIN, "polls");
+    stalling_expect(epoll_wait(silent, &event, 1, 0) == 0, "waits of a set");
     int threads = count_threads();
     if (now_ms() - forked_ms >= 20) {
         return 2; /* so old that any of them counted */
@@ -123,7 +130,38 @@ static void child_polls_without_waiting(void)
     stallbox_stop(5000);
 }
 
-static void test_a_poll_that_returns_at_once_does_not_begin_the_recorder_of_a_young_child(void **state)
+/* What the child does with a poll that is ready is what matters, and it may pass no other hook. */
+static void child_polls_what_is_ready(void)
+{
+    struct stallbox_options options = stalling_options();
+    int ends[2], threads = 0;
+    stalling_start(&options);
+    stalling_expect(pipe(ends) == 0 && write(ends[1], "x", 1) == 1, "a pipe with something in it");
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct pollfd ready = {.fd = ends[0], .events = POLLIN};
+        (void)poll(&ready, 1, -1);
+        for (;;) {
+            __asm__ volatile("");
+        }
+    }
+    for (double begun_ms = now_ms(); threads < 2 && now_ms() - begun_ms < 20000;) {
+        threads = count_threads_of(pid);
+    }
+    stalling_expect(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid, "the child ends");
+    stalling_expect(threads >= 2, "its recorder begins");
+    stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot");
+    stallbox_stop(5000);
+}
+
+static void test_a_poll_that_is_ready_begins_the_recorder_of_a_child(void **state)
+{
+    (void)state;
+    stalling_process_run(child_polls_what_is_ready);
+    sbx_snapshot_destroy(stalling_process_snapshot());
+}
+
+static void test_a_poll_with_no_time_to_wait_does_not_begin_the_recorder_of_a_young_child(void **state)
 {
     (void)state;
     stalling_process_run(child_polls_without_waiting);
@@ -258,7 +296,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_thread_of_the_recorder_has_an_arena_that_forks_would_copy,
                                         stalling_process_set_up, stalling_process_tear_down),
 #endif
-        cmocka_unit_test_setup_teardown(test_a_poll_that_returns_at_once_does_not_begin_the_recorder_of_a_young_child,
+        cmocka_unit_test_setup_teardown(test_a_poll_that_is_ready_begins_the_recorder_of_a_child,
+                                        stalling_process_set_up, stalling_process_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_poll_with_no_time_to_wait_does_not_begin_the_recorder_of_a_young_child,
                                         stalling_process_set_up, stalling_process_tear_down),
         cmocka_unit_test_setup_teardown(test_a_forked_child_knows_the_names_that_were_said_before,
                                         stalling_process_set_up, stalling_process_tear_down),
