@@ -2,13 +2,16 @@
 /* fd_class.c - descriptors told apart by fstat(2), and sockets by their domain. */
 #include "fd_class.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
 #include "payload_numbers.h"
+#include "raw_syscall.h"
 
 static bool is_local_socket(int fd)
 {
@@ -45,6 +48,12 @@ SBX_HOOK_SAFE uint8_t sbx_classify_fd(int fd)
     }
     uint8_t class_ = sbx_class_of_mode(status.st_mode);
     return class_ == SBX_FD_SOCKET && is_local_socket(fd) ? SBX_FD_UNIX : class_;
+}
+
+SBX_HOOK_SAFE bool sbx_fd_can_wait(int fd)
+{
+    long flags = sbx_raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
+    return flags < 0 || (flags & O_NONBLOCK) == 0;
 }
 
 static bool is_terminal(const struct stat *status)

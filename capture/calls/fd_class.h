@@ -14,6 +14,9 @@ SBX_HOOK_SAFE uint8_t sbx_classify_fd(int fd);
 /* The same of what stat(2) says; a socket of either kind is SOCKET. */
 SBX_HOOK_SAFE uint8_t sbx_class_of_mode(uint32_t mode);
 
+/* Can a call on the socket or pipe `fd` wait: has it no O_NONBLOCK, or is that not known? One system call. Leaves errno alone. */
+SBX_HOOK_SAFE bool sbx_fd_can_wait(int fd);
+
 /* Is it a terminal that somebody types at? Not a serial line. One system call. */
 SBX_HOOK_SAFE bool sbx_is_terminal(int fd);
 

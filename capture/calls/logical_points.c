@@ -5,35 +5,19 @@
 #include "logical_points.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/syscall.h>
 
 #include "awaits.h"
 #include "capture_record.h"
+#include "fd_class.h"
 #include "left_code.h"
 #include "logical_stack.h"
 #include "providers.h"
-#include "raw_syscall.h"
 #include "registers.h"
+#include "task.h"
 #include "the_capture.h"
 #include "thread_stack.h"
 
 /* ---- sleepers, seen from outside ---- */
-
-/* The runtime of a thread that sleeps cannot be asked by another: it may wake. So it is asked as the call begins. That
- * costs a walk and what the provider takes, in each call that may block: those that come thick are not noted. They are paid for
- * as samples are, one an interval, which is the governor's to make longer. */
-static void earn_credit(struct sbx_logical *logical, uint64_t every_ns, uint64_t now_ns)
-{
-    enum {
-        MOST = SBX_LOGICAL_NOTES * SBX_LOGICAL_LOOKS
-    };
-    uint64_t look_ns = every_ns / SBX_LOGICAL_LOOKS, earned = (now_ns - logical->credit_ns) / (look_ns | 1);
-    if (earned != 0) {
-        logical->credit_ns = now_ns;
-        logical->credit = earned >= MOST - logical->credit ? MOST : logical->credit + (uint32_t)earned;
-    }
-}
 
 /* A socket or a pipe with O_NONBLOCK keeps nobody waiting. A file does, whatever it says: few say so. */
 static bool can_wait(const struct sbx_blocking *call)
@@ -41,29 +25,28 @@ static bool can_wait(const struct sbx_blocking *call)
     bool is_stream = (call->kind == SBX_RECORD_SOCKET && call->op != SBX_OP_SENDFILE) ||
                      (call->kind == SBX_RECORD_FILE && (call->op == SBX_OP_READ || call->op == SBX_OP_WRITE ||
                                                         call->op == SBX_OP_READV || call->op == SBX_OP_WRITEV));
-    if (!is_stream || call->object == 0) {
-        return true;
-    }
-    long flags = sbx_raw_syscall(SYS_fcntl, (int)(call->object - 1), F_GETFL, 0, 0, 0, 0);
-    return flags < 0 || (flags & O_NONBLOCK) == 0;
+    return !is_stream || call->object == 0 || sbx_fd_can_wait((int)(call->object - 1));
 }
 
-/* Is the call to be noted? */
-static bool take_credit(struct sbx_logical *logical, const struct sbx_blocking *call)
+/* Is the call to be noted? The runtime of a thread that sleeps cannot be asked by another: it may wake. So it is asked as the call begins. That
+ * costs a walk and what the provider takes, in each call that may block: those that come thick are not noted. They are paid for
+ * as samples are, one an interval, which is the governor's to make longer; a look whether the call can wait costs a part of that. */
+static bool take_turn(struct sbx_logical *logical, const struct sbx_blocking *call)
 {
-    earn_credit(logical, sbx_load_relaxed(&sbx_the_capture.leaf_interval_ns[call->group]), call->begin_ns);
-    if (logical->credit < SBX_LOGICAL_LOOKS) {
+    if (logical->next_note_ns > call->begin_ns) {
         return false;
     }
+    uint64_t note_ns = sbx_load_relaxed(&sbx_the_capture.leaf_interval_ns[call->group]);
     bool is_noted = can_wait(call);
-    logical->credit -= is_noted ? SBX_LOGICAL_LOOKS : 1;
+    uint32_t parts = is_noted ? 1 : SBX_LOGICAL_LOOKS;
+    (void)sbx_take_turn(&logical->next_note_ns, call->begin_ns, note_ns / parts, (uint64_t)SBX_LOGICAL_NOTES * parts);
     return is_noted;
 }
 
 SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct sbx_blocking *call)
 {
     struct sbx_logical *logical = &thread->logical;
-    if (!sbx_provider_is_entered() || !take_credit(logical, call)) {
+    if (!sbx_provider_is_entered() || !take_turn(logical, call)) {
         return;
     }
     sbx_thread_enter(thread);

@@ -13,7 +13,7 @@
 #include "providers.h"
 #include "thread_block.h"
 
-/* A blocking call begins: remember the logical stack for who looks at the sleeper from outside, if the credit allows.
+/* A blocking call begins: remember the logical stack for who looks at the sleeper from outside, if its turn has come.
  * Before entry.call is released; not inside. */
 SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct sbx_blocking *call);
 

@@ -2,16 +2,12 @@
 /* prompt_call.c - what is rare about prompt calls. */
 #include "prompt_call.h"
 
-#include <fcntl.h>
-#include <sys/syscall.h>
-
 #include "client_message.h"
-#include "raw_syscall.h"
+#include "fd_class.h"
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_was_left(struct sbx_thread *thread, int fd, uint8_t group)
 {
-    long flags = sbx_raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
-    if (flags < 0 || (flags & O_NONBLOCK) == 0) {
+    if (sbx_fd_can_wait(fd)) {
         sbx_prompt_say(fd, false);
     }
     sbx_leaf_charge(thread, group);
