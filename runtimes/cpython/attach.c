@@ -12,6 +12,7 @@
 #include <stallbox/stallbox.h>
 
 #include "cpython.h"
+#include "executor_queue.h"
 #include "interpreter_lock.h"
 #include "queued_work.h"
 
@@ -31,6 +32,7 @@ static int check(void *unused)
     if (result > 0) {
         interpreter_lock_find(&the_cpython, (uint64_t)(uintptr_t)the_cpython.calls.PyGILState_GetThisThreadState());
         queued_work_begin();
+        executor_queue_prepare();
     }
     __atomic_store_n(&check_state, result > 0 ? AGREES : result == 0 ? NOT_ASKED : DIFFERS, __ATOMIC_RELEASE);
     return 0;

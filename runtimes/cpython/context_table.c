@@ -3,7 +3,8 @@
 #include "context_table.h"
 
 #include <stddef.h>
-#include <sys/mman.h>
+
+#include "wiped_pages.h"
 
 struct place {
     uint64_t context; /* 0: free; BUSY: somebody is at it. An exchange to BUSY makes the rest one's own */
@@ -19,22 +20,8 @@ static struct place *places;
 bool context_table_prepare(void)
 {
     if (places == NULL) {
-        const size_t bytes = CONTEXT_TABLE_PLACES * sizeof *places;
-        void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (pages == MAP_FAILED) {
-            return false;
-        }
-        if (madvise(pages, bytes, MADV_WIPEONFORK) != 0) { /* CT4 */
-            munmap(pages, bytes);
-            return false;
-        }
-        places = pages;
+        places = wiped_pages(CONTEXT_TABLE_PLACES * sizeof *places); /* CT4 */
     }
-    return true;
-}
-
-bool context_table_is_prepared(void)
-{
     return places != NULL;
 }
 

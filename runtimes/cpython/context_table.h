@@ -28,7 +28,6 @@ enum {
 
 /* Once, before the rest. false: there is no memory, or a forked child could not be kept from it. */
 bool context_table_prepare(void);
-bool context_table_is_prepared(void);
 
 /* The item `id` (not 0) will be run in `context`, by the task `task` (0: by no task). Returns what had its place, which is known
  * here no longer, and of which context it was; 0: nothing. Where that is `id` itself, it has found no place (CT3). */

@@ -14,6 +14,7 @@
 #include "module_read.h"
 #include "queued_work.h"
 #include "queuing_frames.h"
+#include "wiped_pages.h"
 
 enum {
     WORKERS = 256,
@@ -28,7 +29,7 @@ static void *(*real_get_now_of_class)(void *, void *, void *const *, ptrdiff_t, 
 /* What a pool's thread runs and is followed, by the frame that runs it. */
 static struct worker {
     uint64_t frame, id;
-} workers[WORKERS];
+} * workers;
 
 static bool is_met, has_looked;
 
@@ -176,14 +177,19 @@ __attribute__((noinline)) static void put_words_in(void)
     method_word_lead_to(put.at, (const void *)hook_put, &real_put);
 }
 
+void executor_queue_prepare(void)
+{
+    if (workers == NULL && context_table_prepare()) {
+        workers = wiped_pages(WORKERS * sizeof *workers); /* EQ3 */
+    }
+}
+
 void executor_queue_look(uint64_t thread)
 {
-    if (__builtin_expect(!__atomic_load_n(&is_met, __ATOMIC_RELAXED), 1) || has_looked ||
+    if (__builtin_expect(!__atomic_load_n(&is_met, __ATOMIC_RELAXED), 1) || has_looked || workers == NULL ||
         !interpreter_lock_is_held_by(thread)) {
         return;
     }
     has_looked = true;
-    if (context_table_is_prepared()) {
-        put_words_in();
-    }
+    put_words_in();
 }

@@ -11,6 +11,7 @@
  *   EQ1  An item's address is its name while it lies there. What lies in a queue that is freed has no end here: its address may be a
  *        new item's, so whatever is put into any such queue ends what its address named before.
  *   EQ2  Of items more than the table has places for, the later ones are counted and not followed. The same is so of threads.
+ *   EQ3  A forked child begins with nothing: ids are of its parent's recording.
  *
  * Everything here runs with the interpreter's lock. */
 #ifndef EXECUTOR_QUEUE_H
@@ -18,6 +19,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* Once, before the rest, where memory may be had. Without, nobody is followed. */
+void executor_queue_prepare(void);
 
 /* A function of that file was met on a stack. Signal safe. */
 void executor_queue_meets(const char *file, size_t file_bytes);
