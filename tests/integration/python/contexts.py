@@ -12,23 +12,9 @@ import threading
 import time
 import weakref
 
+from observed import error_of, fail, lines, told
+
 number = contextvars.ContextVar("number", default=0)
-lines = []
-
-
-def told(*words):
-    lines.append(" ".join(str(word) for word in words))
-
-
-def error_of(call, *arguments, **names):
-    try:
-        return call(*arguments, **names)
-    except BaseException as error:
-        return type(error).__name__ + ": " + str(error)
-
-
-def fail(error):
-    raise error
 
 
 def set_number(value, *more, **names):

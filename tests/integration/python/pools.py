@@ -12,23 +12,9 @@ import threading
 import time
 import weakref
 
-lines = []
+from observed import error_of, fail, lines, told
+
 Pool = concurrent.futures.ThreadPoolExecutor
-
-
-def told(*words):
-    lines.append(" ".join(str(word) for word in words))
-
-
-def error_of(call, *arguments, **names):
-    try:
-        return call(*arguments, **names)
-    except BaseException as error:
-        return type(error).__name__ + ": " + str(error)
-
-
-def fail(error):
-    raise error
 
 
 class Item:
@@ -115,6 +101,7 @@ def ends():
 def forked():
     with Pool(2) as pool:
         told("before", pool.submit(len, "abc").result())
+        pool.submit(time.sleep, 0.2)  # a thread that the child has not
         child = os.fork()
         if child == 0:
             with Pool(2) as own:

@@ -6,7 +6,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 stallbox=$1 python=$2 program=$3
 work=$(mktemp -d "${TMPDIR:-/tmp}/stallbox-same.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-export XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME=$work/cache PYTHONDONTWRITEBYTECODE=1
 
 tell() { sed 's/0x[0-9a-f]*/ADDRESS/g'; }
 "$python" "$here/$program.py" | tell >"$work/bare"
