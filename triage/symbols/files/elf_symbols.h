@@ -12,12 +12,12 @@ struct sbx_elf_symbol {
     uint64_t begin, end; /* file-relative virtual addresses */
     uint64_t reach;      /* the largest end of this and all before */
     const char *name;    /* in the string table of the file; may end in "@VERSION" */
-    uint32_t rank;       /* smaller is the better name among equals */
-    uint32_t order;      /* place among those kept of the table */
+    uint16_t section;    /* its index */
+    uint8_t binding;     /* STB_ */
 };
 
 struct sbx_elf_symbols {
-    struct sbx_elf_symbol *symbols; /* by begin, then by rank */
+    struct sbx_elf_symbol *symbols; /* by begin, then the better name first */
     size_t count;
 };
 
