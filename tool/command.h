@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command.h - what a subcommand of `stallbox` is, and the list of them.
+/* command.h - what a subcommand of `stallbox` is, and the list of those that have no room of their own (run/, symbols/).
  *
  * main.c knows nothing of a command but this struct; a command knows nothing of the others. Data goes to standard
  * output, everything meant for a person to standard error, and the exit status is one of the three of options.h. */
@@ -15,14 +15,10 @@ struct sbx_command {
     void (*usage)(FILE *out);           /* the whole text of `stallbox help NAME` */
 };
 
-int sbx_command_run(int argc, char **argv);
-void sbx_usage_run(FILE *out);
 int sbx_command_report(int argc, char **argv);
 void sbx_usage_report(FILE *out);
 int sbx_command_show(int argc, char **argv);
 void sbx_usage_show(FILE *out);
-int sbx_command_symbols(int argc, char **argv);
-void sbx_usage_symbols(FILE *out);
 int sbx_command_policy(int argc, char **argv);
 void sbx_usage_policy(FILE *out);
 int sbx_command_audit(int argc, char **argv);

@@ -8,6 +8,8 @@
 #include "command.h"
 #include "helper_thread.h"
 #include "options.h"
+#include "run.h"
+#include "symbols.h"
 
 static const struct sbx_command commands[] = {
     {"run", "run and record a command, and keep its stalls", sbx_command_run, sbx_usage_run},

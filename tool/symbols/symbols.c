@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "symbols.h"
 #include "options.h"
 #include "symbol_store_option.h"
 #include "symbols_verbs.h"

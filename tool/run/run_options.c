@@ -5,10 +5,10 @@
 #include <assert.h>
 #include <string.h>
 
-#include "command.h"
 #include "marks.h"
 #include "options.h"
 #include "recording_format.h"
+#include "run.h"
 
 enum {
     OPTION_ANR = SBX_DELIVERY_OPTION_COUNT,

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "command.h"
 #include "consent.h"
 #include "consent_order.h"
 #include "courier.h"
@@ -30,6 +29,7 @@
 #include "recording_format.h"
 #include "recording_recover.h"
 #include "roster.h"
+#include "run.h"
 #include "run_environment.h"
 #include "run_options.h"
 #include "run_stay.h"

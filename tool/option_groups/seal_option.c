@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "command.h"
 #include "options.h"
 #include "policy_key_file.h"
 
