@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <zlib.h>
+#include <libdeflate.h>
 #include <zstd.h>
 
 #include "unread_sections.h"
@@ -81,12 +81,14 @@ static size_t count_unpacked(Elf *elf, size_t names, const char *file, size_t by
 
 static bool decompress(const struct part *part)
 {
-    uLongf bytes = part->to_bytes;
     if (part->type == COMPRESSED_BY_ZSTD) {
         return ZSTD_decompress(part->to, part->to_bytes, part->from, part->from_bytes) == part->to_bytes;
     }
-    return uncompress((Bytef *)part->to, &bytes, (const Bytef *)part->from, part->from_bytes) == Z_OK &&
-           bytes == part->to_bytes;
+    struct libdeflate_decompressor *zlib = libdeflate_alloc_decompressor();
+    bool is_good = zlib != NULL && libdeflate_zlib_decompress(zlib, part->from, part->from_bytes, part->to,
+                                                              part->to_bytes, NULL) == LIBDEFLATE_SUCCESS;
+    libdeflate_free_decompressor(zlib);
+    return is_good;
 }
 
 /* Decompress one after the other, as long as there are any that nobody else is at. */
