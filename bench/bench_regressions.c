@@ -73,6 +73,139 @@ static int compare(const struct fleet *fleet, double factor, bool *is_found)
     return alarms;
 }
 
+/* ---- machine-days ---- */
+
+enum {
+    TOLD_ISSUES = 10,
+    TOLD_COMPARISONS = 2000,
+    TOLD_DAYS_MAX = 30
+};
+
+struct told_fleet {
+    int machines, here_days, base_days;
+    bool is_same;
+    double spread, wander; /* of machines' rates; of days' */
+    bool is_sampled;       /* the first three stalls of an issue are sent, and less and less of the others */
+    bool is_told_in_part;  /* half of the machines tell no days */
+    bool is_untold;        /* none does */
+};
+
+/* One side. The last row is all stalls together. */
+struct told_side {
+    struct sbx_told told[TOLD_ISSUES + 1];
+    struct sbx_rate met[TOLD_ISSUES];
+};
+
+/* Whether the n-th stall (from 1) is sent, and how many stalls it stands for (docs/SAMPLING.md). */
+static int weight_of(int number, bool is_sampled)
+{
+    int one_in = 1, last = 3;
+    while (is_sampled && number > last) {
+        one_in *= 2;
+        last += 2 * one_in;
+    }
+    return random_share() * one_in < 1 ? one_in : 0;
+}
+
+/* By how much each issue is more on each day than on others. */
+static void draw_days(double wander, double days[TOLD_DAYS_MAX][TOLD_ISSUES])
+{
+    for (int day = 0; day < TOLD_DAYS_MAX; day++)
+        for (int issue = 0; issue < TOLD_ISSUES; issue++)
+            days[day][issue] = wander > 0 ? exp(wander * random_normal() - wander * wander / 2) : 1;
+}
+
+struct told_sums {
+    int64_t hit[TOLD_DAYS_MAX][TOLD_ISSUES + 1], active[TOLD_DAYS_MAX], hidden[TOLD_ISSUES + 1];
+    double squares[TOLD_ISSUES + 1];
+};
+
+/* All days of one machine. */
+static void live(const struct told_fleet *fleet, double habit, double factor, int days, bool tells,
+                 double of_days[TOLD_DAYS_MAX][TOLD_ISSUES], struct told_sums *sums, struct told_side *side)
+{
+    int met[TOLD_ISSUES + 1] = {0}, number[TOLD_ISSUES] = {0};
+    for (int day = 0; day < days; day++) {
+        bool is_any = false;
+        if (random_share() < 0.3)
+            continue; /* it is off */
+        sums->active[day] += tells;
+        for (int issue = 0; issue < TOLD_ISSUES; issue++) {
+            if (!is_met(0.03 / (issue + 1) * factor * of_days[day][issue], habit))
+                continue;
+            int weight = weight_of(++number[issue], fleet->is_sampled);
+            if (weight == 0)
+                continue;
+            sums->hit[day][issue]++;
+            sums->hidden[issue] += weight - 1;
+            sums->hidden[TOLD_ISSUES] += weight - 1;
+            met[issue]++;
+            is_any = true;
+        }
+        sums->hit[day][TOLD_ISSUES] += is_any;
+        met[TOLD_ISSUES] += is_any;
+    }
+    for (int issue = 0; issue <= TOLD_ISSUES; issue++)
+        sums->squares[issue] += (double)met[issue] * met[issue];
+    for (int issue = 0; issue < TOLD_ISSUES; issue++) {
+        side->met[issue].hit += met[issue] > 0;
+        side->met[issue].of += met[TOLD_ISSUES] > 0;
+    }
+}
+
+static void draw_side(const struct told_fleet *fleet, const double *habits, double factor, int days,
+                      struct told_side *side)
+{
+    static struct told_sums sums;
+    static double of_days[TOLD_DAYS_MAX][TOLD_ISSUES];
+    sums = (struct told_sums){{{0}}, {0}, {0}, {0}};
+    *side = (struct told_side){0};
+    draw_days(fleet->wander, of_days);
+    for (int machine = 0; machine < fleet->machines; machine++)
+        live(fleet, habits[machine], factor, days, !fleet->is_told_in_part || machine % 2 == 0, of_days, &sums, side);
+    for (int issue = 0; issue <= TOLD_ISSUES; issue++) {
+        struct sbx_told *told = &side->told[issue];
+        *told = (struct sbx_told){.hidden = sums.hidden[issue], .days = days};
+        for (int day = 0; day < days; day++) {
+            told->hit += sums.hit[day][issue];
+            told->active += sums.active[day];
+            told->squares += (double)sums.hit[day][issue] * (double)sums.hit[day][issue] / (double)sums.active[day];
+        }
+        told->together = told->hit > 0 ? sums.squares[issue] / (double)told->hit : 1;
+    }
+}
+
+/* Everything is `factor` times as frequent here. Returns how many alarms, and whether that was told of all stalls together. */
+static int compare_told(const struct told_fleet *fleet, double factor, bool *whole)
+{
+    static struct sbx_change_row rows[TOLD_ISSUES + 1];
+    static struct told_side here, base;
+    static double habits[2][10000];
+    const struct fleet plain = {fleet->machines, fleet->is_same, fleet->spread};
+    for (int machine = 0; machine < fleet->machines; machine++) {
+        habits[0][machine] = habit_of(&plain);
+        habits[1][machine] = fleet->is_same ? habits[0][machine] : habit_of(&plain);
+    }
+    draw_side(fleet, habits[0], factor, fleet->here_days, &here);
+    draw_side(fleet, habits[1], 1, fleet->base_days, &base);
+    for (int issue = 0; issue <= TOLD_ISSUES; issue++) {
+        rows[issue] = (struct sbx_change_row){.was_before = true};
+        if (!fleet->is_untold) {
+            rows[issue].told_here = here.told[issue];
+            rows[issue].told_base = base.told[issue];
+        } else if (issue < TOLD_ISSUES) {
+            rows[issue].here = here.met[issue];
+            rows[issue].base = base.met[issue];
+        }
+    }
+    sbx_changes_judge(rows, TOLD_ISSUES + 1, SBX_CHANGE_ALARMS);
+    int alarms = 0;
+    for (int issue = 0; issue <= TOLD_ISSUES; issue++)
+        alarms += rows[issue].change != SBX_CHANGE_NONE;
+    *whole = rows[TOLD_ISSUES].change == SBX_CHANGE_REGRESSED;
+    return alarms;
+}
+
 static void print(bool json, const char *metric, double value, const char *unit, const char *reach)
 {
     struct bench_series series = {.count = 0};
@@ -98,6 +231,53 @@ static void found(bool json, const char *metric, const struct fleet *fleet, doub
         count += is_found;
     }
     print(json, metric, 100.0 * count / (COMPARISONS / 4), "% of comparisons", NULL);
+}
+
+static void told_alarms(bool json, const char *metric, const struct told_fleet *fleet, const char *reach)
+{
+    int with_alarm = 0;
+    bool whole;
+    for (int i = 0; i < TOLD_COMPARISONS; i++)
+        with_alarm += compare_told(fleet, 1, &whole) > 0;
+    print(json, metric, 100.0 * with_alarm / TOLD_COMPARISONS, "% of comparisons", reach);
+}
+
+static void told_found(bool json, const char *metric, const struct told_fleet *fleet, double factor)
+{
+    int count = 0;
+    bool whole;
+    for (int i = 0; i < TOLD_COMPARISONS / 4; i++) {
+        compare_told(fleet, factor, &whole);
+        count += whole;
+    }
+    print(json, metric, 100.0 * count / (TOLD_COMPARISONS / 4), "% of comparisons", NULL);
+}
+
+/* Days of all machines, of which each has its own habit; on the last one only a part may be told. */
+static void told_surges(bool json, const char *metric, double spread, double factor, double part, const char *reach)
+{
+    enum {
+        MACHINES = 1000
+    };
+    static double habits[MACHINES];
+    int told = 0;
+    for (int i = 0; i < TOLD_COMPARISONS; i++) {
+        struct sbx_told_day days[DAYS];
+        for (int machine = 0; machine < MACHINES; machine++)
+            habits[machine] = habit_of(&(struct fleet){MACHINES, true, 1.5});
+        for (int day = 0; day < DAYS; day++) {
+            double rate = 0.02 * exp(spread * random_normal()) * (day == DAYS - 1 ? factor : 1);
+            days[day] = (struct sbx_told_day){.active = 0};
+            for (int machine = 0; machine < MACHINES; machine++) {
+                if (random_share() < 0.3)
+                    continue;
+                days[day].active += day < DAYS - 1 || random_share() < part;
+                days[day].hit += is_met(rate, habits[machine]);
+            }
+        }
+        told += sbx_chance_of_told_surge(days[DAYS - 1], days, DAYS - 1) <= 0.01;
+    }
+    print(json, metric, 100.0 * told / TOLD_COMPARISONS, "% of days", reach);
 }
 
 /* Days of one issue whose rate wanders by `spread` from day to day. */
@@ -137,5 +317,34 @@ int main(int count, char **arguments)
     surges(json, "the same where days differ by a half", 0.4, 1, "value <= 1");
     surges(json, "a day of three times as many, told", 0, 3, NULL);
     surges(json, "the same where days differ by a half", 0.4, 3, NULL);
+    told_alarms(json, "days differ by a half, and no machine-days are told",
+                &(struct told_fleet){1000, 7, 7, .spread = 1.5, .wander = 0.4, .is_untold = true}, NULL);
+    told_alarms(json, "machine-days, nothing differs, 300 machines, 7 days a side",
+                &(struct told_fleet){300, 7, 7, .spread = 0}, "value <= 1");
+    told_alarms(json, "machine-days, 1,000 machines of which some stall far more often",
+                &(struct told_fleet){1000, 7, 7, .spread = 1.5}, "value <= 1");
+    told_alarms(json, "the same where days differ by a half",
+                &(struct told_fleet){1000, 7, 7, .spread = 1.5, .wander = 0.4}, "value <= 1");
+    told_alarms(json, "the same machines on both sides, 3 days against 28, days differ by a half",
+                &(struct told_fleet){1000, 3, 28, .is_same = true, .spread = 1.5, .wander = 0.4}, "value <= 1");
+    told_alarms(json, "the same, and stalls are sampled",
+                &(struct told_fleet){1000, 3, 28, .is_same = true, .spread = 1.5, .wander = 0.4, .is_sampled = true},
+                "value <= 1");
+    told_alarms(json, "half of the machines tell no machine-days",
+                &(struct told_fleet){1000, 7, 7, .spread = 1.5, .is_told_in_part = true}, "value <= 1");
+    told_found(json, "everything became twice as frequent, 1,000 machines, 7 days a side",
+               &(struct told_fleet){1000, 7, 7, .spread = 1.5}, 2);
+    told_found(json, "the same where days differ by a half",
+               &(struct told_fleet){1000, 7, 7, .spread = 1.5, .wander = 0.4}, 2);
+    told_found(json, "the same, 3 days against 28",
+               &(struct told_fleet){1000, 3, 28, .is_same = true, .spread = 1.5, .wander = 0.4}, 2);
+    told_found(json, "the same, and stalls are sampled",
+               &(struct told_fleet){1000, 3, 28, .is_same = true, .spread = 1.5, .wander = 0.4, .is_sampled = true}, 2);
+    told_found(json, "the same, and no machine-days are told",
+               &(struct told_fleet){1000, 7, 7, .spread = 1.5, .is_untold = true}, 2);
+    told_surges(json, "machine-days like those of the week before, told as a surge", 0, 1, 1, "value <= 1");
+    told_surges(json, "the same where days differ by a half", 0.4, 1, 1, "value <= 1");
+    told_surges(json, "the same where half of the day's machine-days were lost", 0, 1, 0.5, "value <= 1");
+    told_surges(json, "a day of three times as many machine-days, told", 0, 3, 1, NULL);
     return 0;
 }

@@ -35,6 +35,24 @@ static int give_json(const struct sbx_change_event *events, size_t count, int64_
     return 0;
 }
 
+/* 1, 0 or -errno. What is of all stalls together is of an application. */
+static int is_seen(const struct sbx_store_view *view, const struct sbx_change_event *event)
+{
+    struct sbx_issue_row issue;
+    struct sbx_app_sum app;
+    size_t apps = 0;
+    int result = 0;
+    if (!sbx_change_event_is_whole(event)) {
+        result = sbx_store_issue(view, event->issue, &issue);
+        return result == -ENOENT ? 0 : result < 0 ? result : 1;
+    }
+    if (sbx_store_min_machines(view->store) > 1)
+        return 0;
+    if (view->app != 0) /* a reader of one application sees one */
+        result = sbx_store_apps(view, &(struct sbx_issue_span){"", 0, SBX_LAST_DAY, NULL}, &app, 1, &apps);
+    return result < 0 ? result : view->app == 0 || (apps > 0 && strcmp(app.app, event->app) == 0);
+}
+
 int sbx_change_reply(struct sbx_change_log *log, const struct sbx_store_view *view,
                      const struct sbx_arguments *arguments, bool as_feed, struct sbx_reply *reply)
 {
@@ -47,11 +65,10 @@ int sbx_change_reply(struct sbx_change_log *log, const struct sbx_store_view *vi
     int result = events ? sbx_change_log_list(log, before, events, EVENTS, &count) : -ENOMEM;
     int64_t oldest = count == EVENTS ? events[count - 1].num : 0;
     for (size_t i = 0; i < count && result == 0; i++) { /* what is another application's is not there */
-        struct sbx_issue_row issue;
-        result = sbx_store_issue(view, events[i].issue, &issue);
-        if (result == 0)
+        result = is_seen(view, &events[i]);
+        if (result > 0)
             events[seen++] = events[i];
-        result = result == -ENOENT ? 0 : result;
+        result = result > 0 ? 0 : result;
     }
     if (result == 0 && as_feed) {
         reply->status = 200;

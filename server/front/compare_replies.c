@@ -11,11 +11,13 @@
 #include "comparison.h"
 #include "json_document.h"
 #include "profile_replies.h"
+#include "wall_clock.h"
 
 enum {
     UNCHANGED_SHOWN = 15,
     CHANGED_SHOWN = 100,
-    VERSIONS = 200
+    VERSIONS = 200,
+    DAY_MS = 86400000
 };
 
 /* Arguments of the base have the names of the others behind "base_", and "base" is its version. */
@@ -84,24 +86,35 @@ static void put_side(struct sbx_document *json, const char *name, const struct s
 {
     sbx_document_open(json, name, '{');
     sbx_document_string(json, "name", page->names[side]);
+    const struct sbx_told *told = side == SBX_COMPARED_HERE ? &page->whole.told_here : &page->whole.told_base;
     sbx_document_integer(json, "machines", page->machines[side]);
+    sbx_document_integer(json, "machine_days", told->active);
+    sbx_document_integer(json, "machine_days_hit", told->hit);
     sbx_document_number(json, "p50_ms", (double)page->sums[side].p50_ns / 1e6);
     sbx_document_number(json, "p90_ms", (double)page->sums[side].p90_ns / 1e6);
     sbx_document_number(json, "p99_ms", (double)page->sums[side].p99_ns / 1e6);
     sbx_document_close(json, '}');
 }
 
+static void put_judged(struct sbx_document *json, const struct sbx_change_row *judged)
+{
+    sbx_document_string(json, "change", sbx_change_name(judged->change));
+    sbx_document_string(json, "measure", judged->measure == SBX_OF_ACTIVE ? "machine_days" : "stalling_machines");
+    sbx_document_number(json, "ratio", judged->ratio.ratio);
+    sbx_document_number(json, "ratio_low", judged->ratio.low);
+    sbx_document_number(json, "ratio_high", judged->ratio.high);
+    sbx_document_number(json, "chance", judged->chance);
+}
+
 static void put_row(struct sbx_document *json, const struct sbx_compare_row *row)
 {
     sbx_document_open(json, NULL, '{');
     sbx_document_string(json, "issue", row->issue->id_text);
-    sbx_document_string(json, "change", sbx_change_name(row->judged.change));
     sbx_document_string(json, "function", row->issue->newest.function);
     sbx_document_string(json, "path", row->issue->path);
-    sbx_document_number(json, "ratio", row->judged.ratio.ratio);
-    sbx_document_number(json, "ratio_low", row->judged.ratio.low);
-    sbx_document_number(json, "ratio_high", row->judged.ratio.high);
-    sbx_document_number(json, "chance", row->judged.chance);
+    put_judged(json, &row->judged);
+    sbx_document_integer(json, "machine_days_hit", row->judged.told_here.hit);
+    sbx_document_integer(json, "base_machine_days_hit", row->judged.told_base.hit);
     sbx_document_integer(json, "machines", row->met.machines[SBX_COMPARED_HERE]);
     sbx_document_integer(json, "base_machines", row->met.machines[SBX_COMPARED_BASE]);
     sbx_document_integer(json, "estimated", row->met.weight[SBX_COMPARED_HERE]);
@@ -119,6 +132,9 @@ static void give_json(const struct sbx_compare_page *page, struct sbx_reply *rep
     sbx_document_string(&json, "app", *page->ask.app ? page->ask.app : NULL);
     put_side(&json, "here", page, SBX_COMPARED_HERE);
     put_side(&json, "base", page, SBX_COMPARED_BASE);
+    sbx_document_open(&json, "whole", '{');
+    put_judged(&json, &page->whole);
+    sbx_document_close(&json, '}');
     sbx_document_integer(&json, "issues", (int64_t)page->count);
     sbx_document_open(&json, "changes", '[');
     for (size_t i = 0; i < page->changed && i < page->shown; i++)
@@ -178,7 +194,7 @@ int sbx_compare_reply(const struct sbx_store_view *view, const struct sbx_argume
         result = sbx_store_sum_durations(view, NULL, &spans[side], &sums[side]);
     }
     if (result == 0)
-        result = sbx_comparison_make(view, spans, SBX_CHANGE_ALARMS, &comparison);
+        result = sbx_comparison_make(view, spans, SBX_CHANGE_ALARMS, sbx_wall_clock_ms() / DAY_MS, &comparison);
     if (result == 0)
         result = sbx_comparison_read_issues(view, &comparison,
                                             comparison.changed > CHANGED_SHOWN ? CHANGED_SHOWN
@@ -186,6 +202,7 @@ int sbx_compare_reply(const struct sbx_store_view *view, const struct sbx_argume
     if (result == 0) {
         fill_ask(texts, &page.ask);
         memcpy(page.machines, comparison.machines, sizeof(page.machines));
+        page.whole = comparison.whole;
         page.rows = comparison.rows;
         page.count = comparison.count;
         page.shown = comparison.shown;

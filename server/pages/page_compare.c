@@ -27,9 +27,30 @@ static void put_percent(struct sbx_fill *at, double share)
 
 /* ---- in numbers ---- */
 
+static void put_told_share(struct sbx_fill *at, const struct sbx_told *told)
+{
+    sbx_page_penetration(at, &(struct sbx_penetration){told->hit, told->active});
+}
+
+static void put_told(struct sbx_byte_buffer *page, const struct sbx_told *told)
+{
+    SBX_FILL(page, compare_told, at) {
+    case COMPARE_TOLD_SHARE:
+        put_told_share(&at, told);
+        break;
+    case COMPARE_TOLD_HIT:
+        put_number(&at, told->hit);
+        break;
+    case COMPARE_TOLD_ACTIVE:
+        put_number(&at, told->active);
+        break;
+    }
+}
+
 static void put_side(struct sbx_byte_buffer *page, const struct sbx_compare_page *self, int side)
 {
     const struct sbx_issue_sums *sums = &self->sums[side];
+    const struct sbx_told *told = side == SBX_COMPARED_HERE ? &self->whole.told_here : &self->whole.told_base;
     int64_t weight = 0;
     for (size_t i = 0; i < sums->day_count; i++)
         weight += sums->days[i].weight;
@@ -42,6 +63,10 @@ static void put_side(struct sbx_byte_buffer *page, const struct sbx_compare_page
         break;
     case COMPARE_SIDE_MACHINES:
         put_number(&at, self->machines[side]);
+        break;
+    case COMPARE_SIDE_TOLD:
+        if (told->active > 0)
+            put_told(page, told);
         break;
     case COMPARE_SIDE_P50:
         sbx_page_duration(&at, sums->p50_ns);
@@ -91,6 +116,43 @@ static void put_ratio(struct sbx_fill *at, double ratio)
         sbx_fill_text(at, "any");
 }
 
+static void put_chance(struct sbx_fill *at, double chance)
+{
+    sbx_fill_textf(at, chance < 1e-4 ? "below 0.0001" : "%.4f", chance);
+}
+
+static void put_days(struct sbx_byte_buffer *page, const struct sbx_told *told)
+{
+    if (told->active == 0)
+        return;
+    SBX_FILL(page, compare_days, at) {
+    case COMPARE_DAYS_SHARE:
+        put_told_share(&at, told);
+        break;
+    }
+}
+
+static void put_whole(struct sbx_byte_buffer *page, const struct sbx_change_row *judged)
+{
+    SBX_FILL(page, compare_whole, at) {
+    case COMPARE_WHOLE_TAG:
+        put_tag(page, judged->change);
+        break;
+    case COMPARE_WHOLE_RATIO:
+        put_ratio(&at, judged->ratio.ratio);
+        break;
+    case COMPARE_WHOLE_LOW:
+        put_ratio(&at, judged->ratio.low);
+        break;
+    case COMPARE_WHOLE_HIGH:
+        put_ratio(&at, judged->ratio.high);
+        break;
+    case COMPARE_WHOLE_CHANCE:
+        put_chance(&at, judged->chance);
+        break;
+    }
+}
+
 static void put_row(struct sbx_byte_buffer *page, const struct sbx_compare_page *self,
                     const struct sbx_compare_row *row)
 {
@@ -122,6 +184,12 @@ static void put_row(struct sbx_byte_buffer *page, const struct sbx_compare_page 
     case COMPARE_ROW_SHARE:
         put_share(&at, self, row, SBX_COMPARED_HERE);
         break;
+    case COMPARE_ROW_DAYS:
+        put_days(page, &row->judged.told_here);
+        break;
+    case COMPARE_ROW_BASE_DAYS:
+        put_days(page, &row->judged.told_base);
+        break;
     case COMPARE_ROW_BASE_MACHINES:
         put_number(&at, row->met.machines[SBX_COMPARED_BASE]);
         break;
@@ -137,7 +205,7 @@ static void put_row(struct sbx_byte_buffer *page, const struct sbx_compare_page 
             sbx_page_duration(&at, row->met.p90_ns[SBX_COMPARED_BASE]);
         break;
     case COMPARE_ROW_CHANCE:
-        sbx_fill_textf(&at, row->judged.chance < 1e-4 ? "below 0.0001" : "%.4f", row->judged.chance);
+        put_chance(&at, row->judged.chance);
         break;
     }
 }
@@ -272,8 +340,12 @@ static void put_body(struct sbx_byte_buffer *page, const struct sbx_compare_page
     case COMPARE_BODY_CHANGED:
         put_number(&at, (int64_t)self->changed);
         break;
+    case COMPARE_BODY_WHOLE:
+        if (self->whole.change != SBX_CHANGE_NONE)
+            put_whole(page, &self->whole);
+        break;
     case COMPARE_BODY_NONE:
-        if (self->changed == 0)
+        if (self->changed == 0 && self->whole.change == SBX_CHANGE_NONE)
             sbx_fill_markup(page, &compare_none_markup);
         break;
     case COMPARE_BODY_CHANGES:

@@ -24,6 +24,7 @@ struct sbx_compare_page {
     char names[SBX_COMPARED_SIDES][120];      /* "version 2.3.0 since 2026-11-01" */
     const struct sbx_issue_sums *sums;        /* by side: durations and days */
     int64_t machines[SBX_COMPARED_SIDES];     /* that had any stall */
+    struct sbx_change_row whole;              /* all stalls together, by machine-days */
     const struct sbx_compare_row *rows;       /* what changed first */
     size_t changed, shown, count;             /* rows that changed; rows to show, those included; issues in all */
     const struct sbx_merged_profile *profile; /* settled, both sides */

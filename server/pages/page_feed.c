@@ -14,10 +14,48 @@ static void put_time(struct sbx_fill *at, int64_t ms)
     sbx_fill_text(at, text);
 }
 
-static void put_entry(struct sbx_byte_buffer *page, const struct sbx_change_event *event)
+static void put_issue(struct sbx_byte_buffer *page, const struct sbx_change_event *event)
 {
     char issue[SBX_ID_TEXT_BYTES];
     sbx_id_print(event->issue, issue);
+    SBX_FILL(page, feed_issue, at) {
+    case FEED_ISSUE_ID:
+        sbx_fill_text(&at, issue);
+        break;
+    }
+}
+
+/* All stalls together: of a day, or of a version. */
+static void put_day(struct sbx_byte_buffer *page, const struct sbx_change_event *event)
+{
+    SBX_FILL(page, feed_day, at) {
+    case FEED_DAY_APP:
+        sbx_fill_text(&at, event->app);
+        break;
+    case FEED_DAY_SINCE:
+    case FEED_DAY_UNTIL:
+        sbx_fill_text(&at, event->version);
+        break;
+    }
+}
+
+static void put_version(struct sbx_byte_buffer *page, const struct sbx_change_event *event)
+{
+    SBX_FILL(page, feed_version, at) {
+    case FEED_VERSION_APP:
+        sbx_fill_text(&at, event->app);
+        break;
+    case FEED_VERSION_NUMBER:
+        sbx_fill_text(&at, event->version);
+        break;
+    case FEED_VERSION_BASE:
+        sbx_fill_text(&at, event->base);
+        break;
+    }
+}
+
+static void put_entry(struct sbx_byte_buffer *page, const struct sbx_change_event *event)
+{
     SBX_FILL(page, feed_entry, at) {
     case FEED_ENTRY_NUMBER:
         sbx_fill_textf(&at, "%lld", (long long)event->num);
@@ -31,8 +69,13 @@ static void put_entry(struct sbx_byte_buffer *page, const struct sbx_change_even
     case FEED_ENTRY_WHEN:
         put_time(&at, event->at_ms);
         break;
-    case FEED_ENTRY_ISSUE:
-        sbx_fill_text(&at, issue);
+    case FEED_ENTRY_LINK:
+        if (!sbx_change_event_is_whole(event))
+            put_issue(page, event);
+        else if (event->kind == SBX_CHANGE_SURGING)
+            put_day(page, event);
+        else
+            put_version(page, event);
         break;
     case FEED_ENTRY_CHANGE:
         sbx_fill_text(&at, sbx_change_name((enum sbx_change)event->kind));

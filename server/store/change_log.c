@@ -67,6 +67,12 @@ struct sbx_change_log {
     struct sbx_store_handle handle;
 };
 
+bool sbx_change_event_is_whole(const struct sbx_change_event *event)
+{
+    static const uint8_t none[SBX_ID_BYTES];
+    return memcmp(event->issue, none, SBX_ID_BYTES) == 0;
+}
+
 int sbx_change_log_open(const char *where, struct sbx_change_log **log_out, char *why, size_t why_bytes)
 {
     char *path;

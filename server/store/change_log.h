@@ -21,11 +21,13 @@ struct sbx_change_event {
     int64_t num, at_ms; /* num: in the order in which they were found, from 1 */
     int kind;           /* enum sbx_change */
     char app[64], version[40], base[40];
-    uint8_t issue[SBX_ID_BYTES];
-    char text[400]; /* a sentence for a person */
+    uint8_t issue[SBX_ID_BYTES]; /* all 0: of all stalls together */
+    char text[400];              /* a sentence for a person */
     double chance;
     int tries; /* of telling it to the webhook */
 };
+
+bool sbx_change_event_is_whole(const struct sbx_change_event *event);
 
 struct sbx_change_log;
 

@@ -28,7 +28,7 @@ struct sbx_compared_issue {
     int64_t num, facts[SBX_COMPARED_SIDES]; /* the store's own */
 };
 
-/* `machines_out`: distinct ones of any issue, by side. Rows in no order; room for 2 * SBX_COMPARED_MAX. Nothing where sums are
+/* `machines_out`: distinct ones of any issue, by side. Rows by their numbers; room for 2 * SBX_COMPARED_MAX. Nothing where sums are
  * withheld. The spans are of one application, or of all. */
 int sbx_store_compare_spans(const struct sbx_store_view *view, const struct sbx_issue_span spans[SBX_COMPARED_SIDES],
                             struct sbx_compared_issue *rows, size_t *count_out,

@@ -9,9 +9,11 @@
 #include <time.h>
 
 #include "comparison.h"
+#include "html_writer.h"
 #include "json_document.h"
 #include "monotonic_in.h"
 #include "page_parts.h"
+#include "store_told.h"
 #include "webhook.h"
 #include "wall_clock.h"
 
@@ -63,20 +65,43 @@ static const char *name_of(const struct sbx_issue_row *issue)
     return *issue->newest.function ? issue->newest.function : issue->newest.headline;
 }
 
-static int note_change(struct looking *looking, const char *app, const struct sbx_issue_span spans[],
-                       const struct sbx_comparison *comparison, const struct sbx_compare_row *row)
+/* What both measures have in common. `what`: the issue in words. */
+static struct sbx_change_event event_of(const char *app, const struct sbx_issue_span spans[],
+                                        const struct sbx_change_row *judged, const char *what)
 {
-    struct sbx_change_event event = {.kind = (int)row->judged.change, .chance = row->judged.chance};
+    struct sbx_change_event event = {.kind = (int)judged->change, .chance = judged->chance};
     snprintf(event.app, sizeof(event.app), "%s", app);
     snprintf(event.version, sizeof(event.version), "%s", spans[SBX_COMPARED_HERE].version);
     snprintf(event.base, sizeof(event.base), "%s", spans[SBX_COMPARED_BASE].version);
+    snprintf(event.text, sizeof(event.text), "%s %s: %s: %.200s, on %lld of %lld machine-days (%s: %lld of %lld)", app,
+             event.version, sbx_change_name(judged->change), what, (long long)judged->told_here.hit,
+             (long long)judged->told_here.active, event.base, (long long)judged->told_base.hit,
+             (long long)judged->told_base.active);
+    return event;
+}
+
+static int note_change(struct looking *looking, const char *app, const struct sbx_issue_span spans[],
+                       const struct sbx_comparison *comparison, const struct sbx_compare_row *row)
+{
+    struct sbx_change_event event = event_of(app, spans, &row->judged, name_of(row->issue));
     memcpy(event.issue, row->met.id, SBX_ID_BYTES);
-    snprintf(event.text, sizeof(event.text), "%s %s: %s: %.200s, met by %lld of %lld machines (%s: %lld of %lld)", app,
-             event.version, sbx_change_name(row->judged.change), name_of(row->issue),
-             (long long)row->met.machines[SBX_COMPARED_HERE], (long long)comparison->machines[SBX_COMPARED_HERE],
-             event.base, (long long)row->met.machines[SBX_COMPARED_BASE],
-             (long long)comparison->machines[SBX_COMPARED_BASE]);
+    if (row->judged.measure != SBX_OF_ACTIVE)
+        snprintf(event.text, sizeof(event.text), "%s %s: %s: %.200s, met by %lld of %lld machines (%s: %lld of %lld)",
+                 app, event.version, sbx_change_name(row->judged.change), name_of(row->issue),
+                 (long long)row->met.machines[SBX_COMPARED_HERE], (long long)comparison->machines[SBX_COMPARED_HERE],
+                 event.base, (long long)row->met.machines[SBX_COMPARED_BASE],
+                 (long long)comparison->machines[SBX_COMPARED_BASE]);
     return add_event(looking, &event);
+}
+
+static const char all_stalls[] = "all stalls together";
+
+/* The event is of no issue. */
+static int note_whole(struct looking *looking, const char *app, const struct sbx_issue_span spans[],
+                      const struct sbx_comparison *comparison)
+{
+    struct sbx_change_event event = event_of(app, spans, &comparison->whole, all_stalls);
+    return comparison->whole.change != SBX_CHANGE_NONE ? add_event(looking, &event) : 0;
 }
 
 /* ---- versions ---- */
@@ -84,11 +109,14 @@ static int note_change(struct looking *looking, const char *app, const struct sb
 static int compare_versions(struct looking *looking, const char *app, const struct sbx_issue_span spans[], int look)
 {
     struct sbx_comparison comparison;
-    int result = sbx_comparison_make(looking->view, spans, sbx_change_alarms_of_look(look), &comparison);
+    int result = sbx_comparison_make(looking->view, spans, sbx_change_alarms_of_look(look), looking->now_ms / DAY_MS,
+                                     &comparison);
     if (result < 0)
         return result;
     result = sbx_comparison_read_issues(looking->view, &comparison,
                                         comparison.changed < TOLD_AT_ONCE ? comparison.changed : TOLD_AT_ONCE);
+    if (result == 0)
+        result = note_whole(looking, app, spans, &comparison);
     for (size_t i = 0; i < comparison.shown && i < comparison.changed && result == 0; i++)
         result = note_change(looking, app, spans, &comparison, &comparison.rows[i]);
     sbx_comparison_finish(&comparison);
@@ -131,6 +159,7 @@ static int look_at_versions(struct looking *looking, const char *app)
 struct days {
     int64_t issue[WEEK + 1], all[WEEK + 1]; /* machines; the last is yesterday */
     int issue_level, all_level;             /* at which they were sampled (machine_sample.h) */
+    struct sbx_told_day told[WEEK + 1];     /* machine-days of the issue, or of all stalls */
 };
 
 static double chance_of(const struct days *days)
@@ -141,24 +170,31 @@ static double chance_of(const struct days *days)
     return rates[WEEK].hit >= SBX_CHANGE_MACHINES_MIN ? sbx_chance_of_surge(rates[WEEK], rates, WEEK) : 1;
 }
 
-static int note_surge(struct looking *looking, const char *app, const struct sbx_issue_row *issue,
-                      const struct days *days, int64_t day, double chance)
+static double chance_of_told(const struct days *days)
 {
-    char text[16];
+    return days->told[WEEK].hit >= SBX_CHANGE_MACHINES_MIN
+               ? sbx_chance_of_told_surge(days->told[WEEK], days->told, WEEK)
+               : 1;
+}
+
+/* `what`: the issue in words. */
+static struct sbx_change_event surge_of(const char *app, const char *day, const char *what, const struct days *days,
+                                        double chance, enum sbx_measure measure)
+{
+    bool is_told = measure == SBX_OF_ACTIVE;
     int64_t week = 0;
     struct sbx_change_event event = {.kind = SBX_CHANGE_SURGING, .chance = chance};
     for (int i = 0; i < WEEK; i++)
-        week += days->issue[i];
-    sbx_day_print(day, text);
+        week += is_told ? days->told[i].hit : days->issue[i];
     snprintf(event.app, sizeof(event.app), "%s", app);
-    snprintf(event.version, sizeof(event.version), "%s", text);
+    snprintf(event.version, sizeof(event.version), "%s", day);
     snprintf(event.base, sizeof(event.base), "the week before");
     snprintf(event.text, sizeof(event.text),
-             "%s on %s: surging: %.200s, met by %lld of %lld machines (%.1f a day in the week before)", app, text,
-             name_of(issue), (long long)days->issue[WEEK], (long long)days->all[WEEK], (double)week / WEEK);
-    if (!sbx_id_parse(issue->id_text, strlen(issue->id_text), event.issue))
-        return 0;
-    return add_event(looking, &event);
+             "%s on %s: surging: %.200s, %s %lld of %lld %s (%.1f a day in the week before)", app, day, what,
+             is_told ? "on" : "met by", (long long)(is_told ? days->told[WEEK].hit : days->issue[WEEK]),
+             (long long)(is_told ? days->told[WEEK].active : days->all[WEEK]), is_told ? "machine-days" : "machines",
+             (double)week / WEEK);
+    return event;
 }
 
 /* The machines of an issue by day, at a level of its own. One that a good part of all met is sampled as these are, so that both are of
@@ -177,6 +213,50 @@ static int read_issue_days(const struct looking *looking, const uint8_t *issue, 
     return sbx_store_machines_by_day(looking->view, issue, span, days->issue, WEEK + 1, &days->issue_level);
 }
 
+/* `is_told`: of enough days it is known how many machines were active. `asked`: how many questions this is one of. */
+static int look_at_issue(struct looking *looking, const struct sbx_issue_span *span, const char *day,
+                         const struct sbx_issue_row *issue, bool is_told, size_t asked, struct days *days)
+{
+    uint8_t id[SBX_ID_BYTES];
+    if (!sbx_id_parse(issue->id_text, strlen(issue->id_text), id))
+        return 0;
+    int result = is_told
+                     ? sbx_store_told_by_day(looking->view, id, span, looking->now_ms / DAY_MS, days->told, WEEK + 1)
+                     : read_issue_days(looking, id, span, days);
+    double chance = (is_told ? chance_of_told(days) : chance_of(days)) * (double)asked;
+    if (result < 0 || chance > SBX_CHANGE_ALARMS)
+        return result;
+    struct sbx_change_event event =
+        surge_of(span->app, day, name_of(issue), days, chance, is_told ? SBX_OF_ACTIVE : SBX_OF_STALLING);
+    memcpy(event.issue, id, SBX_ID_BYTES);
+    return add_event(looking, &event);
+}
+
+/* Is it known of yesterday and of three days before how many machines were active, and do all that stall tell their days? */
+static bool are_days_told(const struct days *days)
+{
+    int told = 0;
+    for (int day = 0; day <= WEEK; day++) {
+        if (days->told[day].hit > days->told[day].active)
+            return false;
+        told += days->told[day].active > 0;
+    }
+    return days->told[WEEK].active > 0 && told > 3;
+}
+
+/* All stalls together: of those nothing but penetration says anything. */
+static int look_at_all(struct looking *looking, const struct sbx_issue_span *span, const char *day, size_t asked,
+                       struct days *days, bool *is_told_out)
+{
+    int result = sbx_store_told_by_day(looking->view, NULL, span, looking->now_ms / DAY_MS, days->told, WEEK + 1);
+    *is_told_out = result == 0 && are_days_told(days);
+    double chance = *is_told_out ? chance_of_told(days) * (double)asked : 1;
+    if (result < 0 || chance > SBX_CHANGE_ALARMS)
+        return result;
+    struct sbx_change_event event = surge_of(span->app, day, all_stalls, days, chance, SBX_OF_ACTIVE);
+    return add_event(looking, &event);
+}
+
 /* Yesterday is over: once. */
 static int look_at_days(struct looking *looking, const char *app)
 {
@@ -191,6 +271,7 @@ static int look_at_days(struct looking *looking, const char *app)
     struct days days = {.all_level = 0};
     char day[16];
     size_t count = 0;
+    bool is_told = false;
     sbx_day_print(yesterday, day);
     int result = sbx_change_log_was_looked(looking->log, app, day, 1);
     if (result != 0)
@@ -198,16 +279,11 @@ static int look_at_days(struct looking *looking, const char *app)
     struct sbx_issue_row *issues = calloc(ISSUES_A_DAY, sizeof(*issues));
     result = issues ? sbx_store_find_issues(looking->view, &query, issues, ISSUES_A_DAY, &count) : -ENOMEM;
     if (result == 0)
+        result = look_at_all(looking, &span, day, count + 1, &days, &is_told);
+    if (result == 0 && !is_told)
         result = sbx_store_machines_by_day(looking->view, NULL, &span, days.all, WEEK + 1, &days.all_level);
-    for (size_t i = 0; i < count && result == 0; i++) {
-        uint8_t id[SBX_ID_BYTES];
-        if (!sbx_id_parse(issues[i].id_text, strlen(issues[i].id_text), id))
-            continue;
-        result = read_issue_days(looking, id, &span, &days);
-        double chance = chance_of(&days) * (double)count; /* as many are asked as there are issues */
-        if (result == 0 && chance <= SBX_CHANGE_ALARMS)
-            result = note_surge(looking, app, &issues[i], &days, yesterday, chance);
-    }
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = look_at_issue(looking, &span, day, &issues[i], is_told, count + 1, &days);
     free(issues);
     return result < 0 ? result : sbx_change_log_looked(looking->log, app, day, 1);
 }
@@ -234,12 +310,30 @@ int sbx_change_watch_look(struct sbx_store *store, struct sbx_change_log *log, i
 
 /* ---- telling ---- */
 
+/* Where it is to be seen; of all stalls together the comparison, or the day. */
+static void put_path(const struct sbx_change_event *event, const char *issue, struct sbx_byte_buffer *path)
+{
+    bool is_day = event->kind == SBX_CHANGE_SURGING;
+    if (!sbx_change_event_is_whole(event)) {
+        sbx_byte_buffer_format(path, "/issues/%s", issue);
+        return;
+    }
+    sbx_byte_buffer_text(path, is_day ? "/overview?app=" : "/compare?app=");
+    sbx_html_url_part(path, event->app);
+    sbx_byte_buffer_text(path, is_day ? "&since=" : "&version=");
+    sbx_html_url_part(path, event->version);
+    sbx_byte_buffer_text(path, is_day ? "&until=" : "&base=");
+    sbx_html_url_part(path, is_day ? event->version : event->base);
+}
+
 char *sbx_change_event_json(const struct sbx_change_event *event)
 {
     struct sbx_document json = {0};
-    char issue[SBX_ID_TEXT_BYTES], path[SBX_ID_TEXT_BYTES + 16];
+    struct sbx_byte_buffer path = {0};
+    char issue[SBX_ID_TEXT_BYTES];
+    bool is_whole = sbx_change_event_is_whole(event);
     sbx_id_print(event->issue, issue);
-    snprintf(path, sizeof(path), "/issues/%s", issue);
+    put_path(event, issue, &path);
     sbx_document_open(&json, NULL, '{');
     sbx_document_integer(&json, "id", event->num);
     sbx_document_integer(&json, "at_ms", event->at_ms);
@@ -247,8 +341,9 @@ char *sbx_change_event_json(const struct sbx_change_event *event)
     sbx_document_string(&json, "app", event->app);
     sbx_document_string(&json, "version", event->version);
     sbx_document_string(&json, "base", event->base);
-    sbx_document_string(&json, "issue", issue);
-    sbx_document_string(&json, "path", path);
+    sbx_document_string(&json, "issue", is_whole ? NULL : issue);
+    sbx_document_string(&json, "path", path.failed ? "/" : path.data);
+    sbx_byte_buffer_finish(&path);
     sbx_document_string(&json, "text", event->text);
     sbx_document_number(&json, "chance", event->chance);
     sbx_document_close(&json, '}');
@@ -291,7 +386,8 @@ static void put_record(struct sbx_document *json, const struct sbx_change_event 
     put_attribute(json, "stallbox.app", event->app);
     put_attribute(json, "stallbox.version", event->version);
     put_attribute(json, "stallbox.base", event->base);
-    put_attribute(json, "stallbox.issue", issue);
+    if (!sbx_change_event_is_whole(event))
+        put_attribute(json, "stallbox.issue", issue);
     put_attribute(json, "stallbox.chance", chance);
     sbx_document_close(json, ']');
     sbx_document_close(json, '}');

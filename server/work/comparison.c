@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store_told.h"
+
 /* Stalls of one machine resemble each other: as many of them count as there are machines; and of some that stand for many, fewer. */
 static struct sbx_rate slow_machines(const struct sbx_compared_issue *met, int threshold, int side)
 {
@@ -50,7 +52,7 @@ static int compare_rows(const void *left, const void *right)
 }
 
 int sbx_comparison_make(const struct sbx_store_view *view, const struct sbx_issue_span spans[SBX_COMPARED_SIDES],
-                        double alarms, struct sbx_comparison *comparison_out)
+                        double alarms, int64_t today, struct sbx_comparison *comparison_out)
 {
     size_t count = 0;
     struct sbx_compared_issue *met = calloc(2 * SBX_COMPARED_MAX, sizeof(*met));
@@ -59,14 +61,24 @@ int sbx_comparison_make(const struct sbx_store_view *view, const struct sbx_issu
     int result = met ? sbx_store_compare_spans(view, spans, met, &count, all) : -ENOMEM;
     for (int side = 0; side < SBX_COMPARED_SIDES; side++)
         comparison_out->machines[side] = sbx_machines_count(&all[side]);
-    struct sbx_change_row *judged = calloc(count + 1, sizeof(*judged));
+    struct sbx_change_row *judged = calloc(count + 1, sizeof(*judged)); /* the last: all stalls together */
+    struct sbx_told(*told)[SBX_COMPARED_SIDES] = calloc(count + 1, sizeof(*told));
     comparison_out->rows = calloc(count + 1, sizeof(*comparison_out->rows));
-    if (result == 0 && (!judged || !comparison_out->rows))
+    if (result == 0 && (!judged || !told || !comparison_out->rows))
         result = -ENOMEM;
+    if (result == 0)
+        result = sbx_store_told(view, spans, today, met, count, told, told[count]);
     for (size_t i = 0; i < count && result == 0; i++)
         judged[i] = question_of(&met[i], all);
-    if (result == 0)
-        sbx_changes_judge(judged, count, alarms);
+    for (size_t i = 0; i <= count && result == 0; i++) {
+        judged[i].told_here = told[i][SBX_COMPARED_HERE];
+        judged[i].told_base = told[i][SBX_COMPARED_BASE];
+    }
+    if (result == 0) {
+        judged[count].was_before = true;
+        sbx_changes_judge(judged, count + 1, alarms);
+        comparison_out->whole = judged[count];
+    }
     for (size_t i = 0; i < count && result == 0; i++) {
         comparison_out->rows[i] = (struct sbx_compare_row){.met = met[i], .judged = judged[i]};
         comparison_out->changed += judged[i].change != SBX_CHANGE_NONE;
@@ -78,6 +90,7 @@ int sbx_comparison_make(const struct sbx_store_view *view, const struct sbx_issu
         sbx_comparison_finish(comparison_out);
     }
     free(met);
+    free(told);
     free(judged);
     return result;
 }

@@ -84,7 +84,7 @@ static double tail_of_t(double t, int degrees)
         }
         inside = sin(angle) * sum;
     }
-    return (1 - inside) / 2;
+    return fmax(1 - inside, 0) / 2;
 }
 
 static double log_rate(struct sbx_rate rate)
@@ -117,6 +117,116 @@ double sbx_chance_of_surge(struct sbx_rate today, const struct sbx_rate *days, s
     return fmax(sbx_chance_of_more(today, before), by_days);
 }
 
+/* ---- penetration ---- */
+
+static bool is_told(const struct sbx_told *told)
+{
+    return told->days > 0 && told->hit >= 0 && told->hidden >= 0 && told->hit <= told->active && told->active > 0;
+}
+
+static double together_of(const struct sbx_told *told)
+{
+    return fmax(told->together, 1);
+}
+
+/* Machine-days as so many that are independent of one another; a part of one counts on the side of which fewer would be told. */
+static struct sbx_rate rate_of_told(const struct sbx_told *told, bool is_base)
+{
+    double hit = (double)told->hit / together_of(told), active = (double)told->active / together_of(told);
+    return (struct sbx_rate){(int64_t)(is_base ? ceil(hit) : hit), (int64_t)(is_base ? ceil(active) : active)};
+}
+
+/* Pearson's statistic of a side: each day's machine-days against the same penetration on all of them. */
+static double differ_of(const struct sbx_told *told)
+{
+    double share = (double)told->hit / (double)told->active;
+    return share > 0 && share < 1 ? (told->squares / share - (double)told->hit) / (1 - share) : 0;
+}
+
+static int degrees_of(const struct sbx_told *here, const struct sbx_told *base)
+{
+    int64_t degrees = here->days + base->days - 2;
+    return degrees < 1000 ? (int)degrees : 1000;
+}
+
+/* By how much days differ more than machines alone would make them. */
+static double excess_of(const struct sbx_told *here, const struct sbx_told *base)
+{
+    return fmax((differ_of(here) + differ_of(base)) / degrees_of(here, base) - 1, 0);
+}
+
+static double log_penetration(const struct sbx_told *told)
+{
+    return log(((double)told->hit + 0.5) / ((double)told->active + 0.5));
+}
+
+/* The standard error of the difference of both logarithms. A machine that has its issue on many days and a day on which many have it both make
+ * machine-days alike; what they add to the variance adds up. */
+static double error_of(const struct sbx_told *here, const struct sbx_told *base, double excess)
+{
+    return sqrt((together_of(here) + excess) / ((double)here->hit + 0.5) +
+                (together_of(base) + excess) / ((double)base->hit + 0.5));
+}
+
+static bool are_told(const struct sbx_told *here, const struct sbx_told *base)
+{
+    return is_told(here) && is_told(base) && here->days + base->days >= SBX_TOLD_DAYS_MIN;
+}
+
+double sbx_chance_of_worse(const struct sbx_told *here, const struct sbx_told *base)
+{
+    if (!are_told(here, base)) {
+        return 1;
+    }
+    struct sbx_told most = *base;
+    most.hit = base->hidden < base->active - base->hit ? base->hit + base->hidden : base->active;
+    double excess = excess_of(here, base);
+    double by_machines = sbx_chance_of_more(rate_of_told(here, false), rate_of_told(&most, true));
+    double more = log_penetration(here) - log_penetration(&most);
+    double by_days = tail_of_t(more / error_of(here, &most, excess), degrees_of(here, base));
+    return fmax(by_machines, by_days);
+}
+
+struct sbx_rate_ratio sbx_told_compare(const struct sbx_told *here, const struct sbx_told *base)
+{
+    if (!are_told(here, base)) {
+        return (struct sbx_rate_ratio){1, 0, INFINITY};
+    }
+    double ratio = exp(log_penetration(here) - log_penetration(base));
+    double error = 1.96 * error_of(here, base, excess_of(here, base));
+    return (struct sbx_rate_ratio){ratio, ratio * exp(-error), ratio * exp(error)};
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+double sbx_chance_of_told_surge(struct sbx_told_day today, const struct sbx_told_day *days, size_t count)
+{
+    enum {
+        DAYS = 31
+    };
+    struct sbx_rate rates[DAYS];
+    int64_t active[DAYS];
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < DAYS; i++) {
+        if (days[i].active > 0 && days[i].hit <= days[i].active) {
+            int64_t room = days[i].active - days[i].hit, hidden = days[i].hidden < room ? days[i].hidden : room;
+            active[used] = days[i].active;
+            rates[used++] = (struct sbx_rate){days[i].hit + hidden, days[i].active};
+        }
+    }
+    if (used == 0 || today.hit > today.active) { /* who stalls tells no days */
+        return 1;
+    }
+    qsort(active, used, sizeof active[0], compare_numbers);
+    int64_t median = active[used / 2];
+    return sbx_chance_of_surge((struct sbx_rate){today.hit, today.active > median ? today.active : median}, rates,
+                               used);
+}
+
 /* ---- all issues of a comparison ---- */
 
 const char *sbx_change_name(enum sbx_change change)
@@ -132,6 +242,7 @@ const char *sbx_change_name(enum sbx_change change)
 struct question {
     struct sbx_change_row *row;
     enum sbx_change change; /* the answer, if it is not chance */
+    enum sbx_measure measure;
     struct sbx_rate_ratio ratio;
     double chance;
 };
@@ -148,24 +259,54 @@ static bool is_asked(struct sbx_rate here, struct sbx_rate base)
     return is_rate(here) && is_rate(base) && here.hit + base.hit >= SBX_CHANGE_MACHINES_MIN;
 }
 
+static bool is_asked_of_days(const struct sbx_told *here, const struct sbx_told *base)
+{
+    return are_told(here, base) &&
+           rate_of_told(here, false).hit + rate_of_told(base, false).hit >= SBX_CHANGE_MACHINES_MIN;
+}
+
+static size_t ask_of_machines(struct sbx_change_row *row, struct question *questions)
+{
+    if (!is_asked(row->here, row->base)) {
+        return 0;
+    }
+    bool is_new = !row->was_before && row->base.hit == 0, is_gone = row->here.hit == 0;
+    questions[0] = (struct question){row, is_new ? SBX_CHANGE_NEW : SBX_CHANGE_REGRESSED, SBX_OF_STALLING, row->ratio,
+                                     sbx_chance_of_more(row->here, row->base)};
+    questions[1] = (struct question){row, is_gone ? SBX_CHANGE_GONE : SBX_CHANGE_IMPROVED, SBX_OF_STALLING, row->ratio,
+                                     sbx_chance_of_less(row->here, row->base)};
+    return 2;
+}
+
+static size_t ask_of_days(struct sbx_change_row *row, struct question *questions)
+{
+    const struct sbx_told *here = &row->told_here, *base = &row->told_base;
+    if (!is_asked_of_days(here, base)) {
+        return 0;
+    }
+    bool is_new = !row->was_before && base->hit == 0, is_gone = here->hit == 0;
+    struct sbx_rate_ratio ratio = sbx_told_compare(here, base);
+    questions[0] = (struct question){row, is_new ? SBX_CHANGE_NEW : SBX_CHANGE_REGRESSED, SBX_OF_ACTIVE, ratio,
+                                     sbx_chance_of_worse(here, base)};
+    questions[1] = (struct question){row, is_gone ? SBX_CHANGE_GONE : SBX_CHANGE_IMPROVED, SBX_OF_ACTIVE, ratio,
+                                     sbx_chance_of_worse(base, here)};
+    return 2;
+}
+
 static size_t ask(struct sbx_change_row *row, struct question *questions)
 {
-    size_t count = 0;
     row->change = SBX_CHANGE_NONE;
+    row->measure = SBX_OF_STALLING;
     row->chance = 1;
     row->ratio = sbx_rate_compare(row->here, row->base);
-    if (is_asked(row->here, row->base)) {
-        bool is_new = !row->was_before && row->base.hit == 0, is_gone = row->here.hit == 0;
-        questions[count++] = (struct question){row, is_new ? SBX_CHANGE_NEW : SBX_CHANGE_REGRESSED, row->ratio,
-                                               sbx_chance_of_more(row->here, row->base)};
-        questions[count++] = (struct question){row, is_gone ? SBX_CHANGE_GONE : SBX_CHANGE_IMPROVED, row->ratio,
-                                               sbx_chance_of_less(row->here, row->base)};
-    }
+    /* Penetration is the better question: shares of the machines that stalled change with all other issues, and with the days. */
+    bool has_days = are_told(&row->told_here, &row->told_base);
+    size_t count = has_days ? ask_of_days(row, questions) : ask_of_machines(row, questions);
     for (int i = 0; i < SBX_CHANGE_THRESHOLDS; i++) {
         struct sbx_rate here = row->slow_here[i], base = row->slow_base[i];
         if (is_asked(here, base)) {
-            questions[count++] =
-                (struct question){row, SBX_CHANGE_SLOWER, sbx_rate_compare(here, base), sbx_chance_of_more(here, base)};
+            questions[count++] = (struct question){row, SBX_CHANGE_SLOWER, SBX_OF_STALLING,
+                                                   sbx_rate_compare(here, base), sbx_chance_of_more(here, base)};
         }
     }
     return count;
@@ -178,9 +319,13 @@ static bool is_large(const struct question *question)
     return ratio >= EFFECT_MIN;
 }
 
+enum {
+    QUESTIONS = 2 /* of more, and of less */
+};
+
 void sbx_changes_judge(struct sbx_change_row *rows, size_t count, double alarms)
 {
-    struct question *questions = calloc((2 + SBX_CHANGE_THRESHOLDS) * count + 1, sizeof *questions);
+    struct question *questions = calloc((QUESTIONS + SBX_CHANGE_THRESHOLDS) * count + 1, sizeof *questions);
     size_t asked = 0;
     double reached = 0; /* Holm's chances never fall */
     for (size_t i = 0; i < count && questions != NULL; i++) {
@@ -195,6 +340,7 @@ void sbx_changes_judge(struct sbx_change_row *rows, size_t count, double alarms)
         bool is_told = reached <= alarms && is_large(&questions[i]);
         if (is_told && row->change == SBX_CHANGE_NONE) { /* of two answers the surer one */
             row->change = questions[i].change;
+            row->measure = questions[i].measure;
             row->ratio = questions[i].ratio;
             row->chance = reached;
         } else if (row->change == SBX_CHANGE_NONE) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* regression.h - which issues became more or fewer, and how sure that is. Pure; docs/REGRESSIONS.md has the reasons.
  *
- * What is counted are machines, each once a side: those that met the issue, of those that could have. A machine that stalls a
- * hundred times a day says no more about the next machine than one that stalls once. */
+ * What is counted are machines, each once a side: those that met the issue, of those that stalled at all. A machine that stalls a
+ * hundred times a day says no more about the next machine than one that stalls once. Where machines tell their days (struct sbx_told), so
+ * are these: machine-days with the issue, of all. Only that sees when everything became worse. */
 #ifndef SBX_REGRESSION_H
 #define SBX_REGRESSION_H
 
@@ -29,6 +30,36 @@ struct sbx_rate_ratio sbx_rate_compare(struct sbx_rate here, struct sbx_rate bas
  * among themselves (Student's t of the log rates), the larger one. 1 with fewer than three days. */
 double sbx_chance_of_surge(struct sbx_rate today, const struct sbx_rate *days, size_t count);
 
+/* ---- penetration: machine-days, where machines tell those without a stall too ---- */
+
+/* One side, of the days that count (store_told.h). */
+struct sbx_told {
+    int64_t hit, active; /* machine-days with it; all. 0 <= hit <= active */
+    int64_t hidden;      /* stalls that were not sent: on so many more it was met, at most */
+    int64_t days;
+    double squares;  /* hit * hit / active, added up over days: how much days differ */
+    double together; /* as many of `hit` tell what one tells: a machine's days resemble each other. 1 or more; 0 is 1 */
+};
+
+/* The chance that penetration is so much more here (base: less) if both sides were alike: of machines, and of how much days differ, the larger
+ * one. Stalls that were not sent count against it. 1 with fewer than SBX_TOLD_DAYS_MIN days in all. */
+double sbx_chance_of_worse(const struct sbx_told *here, const struct sbx_told *base);
+struct sbx_rate_ratio sbx_told_compare(const struct sbx_told *here, const struct sbx_told *base);
+
+enum {
+    SBX_TOLD_DAYS_MIN = 5 /* on both sides together: three degrees of freedom */
+};
+
+/* One day. */
+struct sbx_told_day {
+    int64_t hit, active, hidden;
+};
+/* As sbx_chance_of_surge(). Where today fewer machines told their day than on the median day, it is judged as if as many had: a server that was
+ * down takes stalls later, and never hears of days. */
+double sbx_chance_of_told_surge(struct sbx_told_day today, const struct sbx_told_day *days, size_t count);
+
+/* ---- all issues of a comparison ---- */
+
 enum sbx_change {
     SBX_CHANGE_NONE = 0,
     SBX_CHANGE_NEW = 1,       /* more, and never met before, in no lower version */
@@ -50,15 +81,23 @@ enum {
     SBX_CHANGE_THRESHOLDS = 2
 };
 
-/* One issue. */
+/* By what a change was seen. */
+enum sbx_measure {
+    SBX_OF_STALLING, /* of the machines that stalled at all */
+    SBX_OF_ACTIVE,   /* of all machine-days */
+};
+
+/* One issue, or all stalls together: of those `here` and `base` are empty. */
 struct sbx_change_row {
     struct sbx_rate here, base;
+    struct sbx_told told_here, told_base; /* where both have days, these are compared, and not the two above */
     /* Longer than the p75, and than the p90, of both together, counted as machines; {0, 0}: not compared. The first sees that all of
      * them last longer, the second that some do. */
     struct sbx_rate slow_here[SBX_CHANGE_THRESHOLDS], slow_base[SBX_CHANGE_THRESHOLDS];
     bool was_before; /* a lower version, or an earlier day, met it */
     /* Out: */
     enum sbx_change change;
+    enum sbx_measure measure;
     double chance; /* of being told something although nothing differs: of all that is asked together */
     struct sbx_rate_ratio ratio;
 };

@@ -102,6 +102,7 @@ static void test_versions_and_days_are_compared(void **state)
     assert_says("/compare?until=2999-01-01&base_since=2020-01-01", 200, "As wide as the time of");
     assert_says("/v1/compare?until=2999-01-01&base_since=2020-01-01", 200, "\"machines\":3");
     assert_says("/v1/compare?until=2999-01-01&base_since=2020-01-01", 200, "\"changes\":[]");
+    assert_says("/v1/compare", 200, "\"whole\":{\"change\":\"unchanged\",\"measure\":\"stalling_machines\"");
     assert_says("/compare?base_colour=red", 400, "argument");
     assert_says("/compare?base_app=x", 400, "argument base_app");
     assert_says("/compare?base_since=soon", 400, "argument");
@@ -117,7 +118,7 @@ static void test_what_changed_is_a_feed_and_a_list(void **state)
     assert_says("/metrics", 200, "stallbox_changes{change=\"regressed\"} 0");
     post_some();
     struct answer answer = get(fixture.port, "/v1/issues");
-    char id[33] = "", statement[400];
+    char id[33] = "", statement[600];
     const char *at = answer.body.data ? strstr(answer.body.data, "\"id\":\"") : NULL;
     assert_non_null(at);
     memcpy(id, at + 6, 32);
@@ -126,13 +127,19 @@ static void test_what_changed_is_a_feed_and_a_list(void **state)
     snprintf(
         statement, sizeof(statement),
         "ATTACH '%s/changes.db' AS c; INSERT INTO c.event(at_ms, kind, app, version, base, issue, text, chance, state)"
-        " VALUES(1, 2, 'a', '2', '1', x'%s', '<b>&worse', 0.001, 0), (2, 1, 'b', '2', '1', x'00', 'gone', 0, 0)",
+        " VALUES(1, 2, 'a', '2', '1', x'%s', '<b>&worse', 0.001, 0), (2, 1, 'b', '2', '1', "
+        "x'01000000000000000000000000000000', 'gone', 0, 0), (3, 2, 'all of it', '2', '1',"
+        " zeroblob(16), 'all stalls', 0, 0), (4, 4, 'all of it', '2026-11-27', '', zeroblob(16), 'more stalls', 0, 0)",
         fixture.data_dir, id);
     fixture_run_sql(&fixture, statement);
     fixture_start(&fixture);
     assert_says("/feed.atom", 200, "<title>&lt;b&gt;&amp;worse</title><updated>1970-01-01T00:00:00Z</updated>");
     assert_says("/v1/changes", 200, "\"change\":\"regressed\",\"app\":\"a\"");
-    assert_says("/metrics", 200, "stallbox_changes{change=\"regressed\"} 1");
+    assert_says("/metrics", 200, "stallbox_changes{change=\"regressed\"} 2");
+    assert_says("/v1/changes", 200, "\"issue\":null,\"path\":\"/compare?app=all%20of%20it&version=2&base=1\"");
+    assert_says("/v1/changes", 200,
+                "\"issue\":null,\"path\":\"/overview?app=all%20of%20it&since=2026-11-27&until=2026-11-27\"");
+    assert_says("/feed.atom", 200, "href=\"/compare?app=all%20of%20it&amp;version=2&amp;base=1\"");
     answer = get(fixture.port, "/v1/changes");
     assert_false(answer_has(&answer, "gone")); /* of an issue that there is not any more */
     answer_finish(&answer);

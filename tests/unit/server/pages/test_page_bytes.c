@@ -321,12 +321,22 @@ static void test_comparisons_are_the_same_to_the_byte(void **state)
     snprintf(issue.path, sizeof(issue.path), "%s", HOSTILE);
     const struct sbx_compare_row rows[] = {
         {.met = {.machines = {40, 5}, .p90_ns = {INT64_C(2034000000), 850000}},
-         .judged = {.change = SBX_CHANGE_REGRESSED, .chance = 0.0021, .ratio = {4, 2.5, 16}},
+         .judged = {.change = SBX_CHANGE_REGRESSED,
+                    .measure = SBX_OF_ACTIVE,
+                    .chance = 0.0021,
+                    .ratio = {4, 2.5, 16},
+                    .told_here = {.hit = 60, .active = 4000},
+                    .told_base = {.hit = 15, .active = 4000}},
          .issue = &issue},
         {.met = {.machines = {0, 15}, .p90_ns = {0, 850000}},
          .judged = {.change = SBX_CHANGE_GONE, .chance = 1e-9, .ratio = {0.01, 0, INFINITY}},
          .issue = &issue},
         {.met = {.machines = {3, 2}}, .judged = {.chance = 1, .ratio = {0.75, 0.2, 3}}, .issue = &issue}};
+    self.whole = (struct sbx_change_row){.change = SBX_CHANGE_REGRESSED,
+                                         .chance = 1e-9,
+                                         .ratio = {2, 1.5, INFINITY},
+                                         .told_here = {.hit = 400, .active = 4000},
+                                         .told_base = {.hit = 200, .active = 4000}};
     self.rows = rows;
     self.changed = 2;
     self.shown = 3;
@@ -342,8 +352,10 @@ static void test_feeds_are_the_same_to_the_byte(void **state)
     struct sbx_byte_buffer page = {0};
     const struct sbx_change_event events[] = {
         {.num = 7, .at_ms = NOW_MS, .kind = 2, .issue = {0xab}, .text = HOSTILE, .chance = 0.001},
-        {.num = 3, .at_ms = 1000, .kind = 6, .text = "a", .chance = 1e-9}};
-    sbx_page_feed(events, 2, &page);
+        {.num = 3, .at_ms = 1000, .kind = 6, .issue = {0, 1}, .text = "a", .chance = 1e-9},
+        {.num = 2, .kind = 2, .app = "a&b", .version = "2\"><b>", .base = "1", .text = "all of it", .chance = 1e-9},
+        {.num = 1, .kind = 4, .app = "a&b", .version = "2026-11-27", .text = "all of it", .chance = 1e-9}};
+    sbx_page_feed(events, 4, &page);
     assert_page_is(&page, "feed.xml");
     sbx_page_feed(NULL, 0, &page);
     assert_page_is(&page, "feed_of_nothing.xml");

@@ -14,6 +14,7 @@
 #include "started_server.h"
 #include "store_active.h"
 #include "store_place.h"
+#include "store_told.h"
 
 enum {
     APP = 1234,
@@ -41,6 +42,8 @@ static void tell(uint64_t app, const char *version, int64_t day, int64_t machine
     assert_int_equal(sbx_store_add_active(store, &row, 1), 0);
 }
 
+static uint32_t one_in = 1; /* of the stalls that follow */
+
 /* A stall of APP, version 1.MINOR.0, on a day; `key`: of its issue. */
 static void stall(uint8_t name, uint8_t machine, uint32_t minor, uint32_t day, uint8_t key)
 {
@@ -53,7 +56,7 @@ static void stall(uint8_t name, uint8_t machine, uint32_t minor, uint32_t day, u
                               .created_day = day,
                               .has_rotating_id = true,
                               .rotating_id = {machine},
-                              .sampling = {.weight = 1, .one_in = 1},
+                              .sampling = {.weight = one_in, .one_in = one_in},
                               .trigger = {.kind = SBX_TRIGGER_ANR, .duration_ns = 1000000000}};
     const uint8_t id[SBX_ID_BYTES] = {name}, place[SBX_ID_BYTES] = {key};
     const struct sbx_verdict_row verdict = {.app = "editor",
@@ -189,6 +192,95 @@ static void test_a_share_is_not_told_where_more_machines_had_a_stall_than_were_t
     assert_true(sbx_penetration_share(&(struct sbx_penetration){0, 4}) == 0);
 }
 
+/* What is known of the only issue, version 1.1.0 beside 1.2.0. */
+static void read_told(int64_t today, struct sbx_told told[SBX_COMPARED_SIDES],
+                      struct sbx_told whole[SBX_COMPARED_SIDES])
+{
+    static struct sbx_compared_issue rows[2 * SBX_COMPARED_MAX];
+    struct sbx_told each[4][SBX_COMPARED_SIDES];
+    const struct sbx_store_view view = {store, 0};
+    const struct sbx_issue_span spans[] = {{"1.2.0", 0, SBX_LAST_DAY, "editor"}, {"1.1.0", 0, SBX_LAST_DAY, "editor"}};
+    struct sbx_machines machines[SBX_COMPARED_SIDES];
+    size_t count;
+    assert_int_equal(sbx_store_compare_spans(&view, spans, rows, &count, machines), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(sbx_store_told(&view, spans, today, rows, count, each, whole), 0);
+    memcpy(told, each[0], sizeof(each[0]));
+}
+
+static void test_of_a_version_days_count_that_are_over_and_whole_and_not_of_few_machines(void **state)
+{
+    (void)state;
+    struct sbx_told told[SBX_COMPARED_SIDES], whole[SBX_COMPARED_SIDES];
+    for (int day = 0; day < 5; day++)
+        stall((uint8_t)(day + 1), 1, 2, (uint32_t)(DAY + day), 1); /* one machine, each day */
+    stall(7, 2, 2, DAY + 2, 1);
+    stall(8, 3, 1, DAY + 2, 1);
+    tell(APP, "1.2.0", DAY, 100);    /* it was told in the middle of this day */
+    tell(APP, "1.2.0", DAY + 1, 19); /* few */
+    tell(APP, "1.2.0", DAY + 2, 100);
+    tell(APP, "1.2.0", DAY + 3, 50);
+    tell(APP, "1.2.0", DAY + 4, 100); /* not over */
+    tell(APP + 1, "1.2.0", DAY + 3, 1000);
+    read_told(DAY + 4, told, whole);
+    assert_int_equal(told[SBX_COMPARED_HERE].days, 2);
+    assert_int_equal(told[SBX_COMPARED_HERE].hit, 3);
+    assert_int_equal(told[SBX_COMPARED_HERE].active, 150);
+    assert_true(fabs(told[SBX_COMPARED_HERE].squares - (4.0 / 100 + 1.0 / 50)) < 1e-9);
+    assert_int_equal(whole[SBX_COMPARED_HERE].hit, 3);
+    assert_int_equal(whole[SBX_COMPARED_BASE].days, 0); /* nobody told any of 1.1.0 */
+    read_told(DAY + 5, told, whole);
+    assert_int_equal(told[SBX_COMPARED_HERE].days, 3);
+    sbx_store_set_min_machines(store, 2);
+    assert_int_equal(sbx_store_told(&(struct sbx_store_view){store, 0}, (struct sbx_issue_span[2]){{"", 0, 1, NULL}},
+                                    DAY, NULL, 0, NULL, whole),
+                     0);
+    assert_int_equal(whole[SBX_COMPARED_HERE].days, 0);
+}
+
+static void test_how_much_the_days_of_a_machine_are_alike_and_how_many_stalls_were_not_sent_is_known(void **state)
+{
+    (void)state;
+    struct sbx_told told[SBX_COMPARED_SIDES], whole[SBX_COMPARED_SIDES];
+    for (int day = 0; day < 5; day++) {
+        stall((uint8_t)(day + 1), 1, 2, (uint32_t)(DAY + day), 1);
+        tell(APP, "1.2.0", DAY + day, 100);
+    }
+    one_in = 8;
+    stall(7, 2, 2, DAY + 2, 1);
+    one_in = 1;
+    read_told(DAY + 5, told, whole);
+    assert_int_equal(told[SBX_COMPARED_HERE].hit, 5);
+    assert_int_equal(told[SBX_COMPARED_HERE].hidden, 7);
+    assert_true(fabs(told[SBX_COMPARED_HERE].together - (4.0 * 4 + 1) / 5) <
+                1e-9); /* four days of one, one of another */
+    assert_true(fabs(whole[SBX_COMPARED_HERE].together - (4.0 * 4 + 1) / 5) < 1e-9);
+}
+
+static void test_where_a_part_of_the_fleet_tells_no_days_none_counts(void **state)
+{
+    (void)state;
+    struct sbx_told told[SBX_COMPARED_SIDES], whole[SBX_COMPARED_SIDES];
+    struct sbx_told_day days[4];
+    const struct sbx_store_view view = {store, 0};
+    const struct sbx_issue_span span = {"", DAY, DAY + 3, "editor"};
+    for (int machine = 0; machine < 21; machine++)
+        stall((uint8_t)(machine + 1), (uint8_t)(machine + 1), 2, DAY + 1, 1);
+    for (int day = 0; day < 3; day++)
+        tell(APP, "1.2.0", DAY + day, 20);
+    read_told(DAY + 5, told, whole);
+    assert_int_equal(told[SBX_COMPARED_HERE].days + whole[SBX_COMPARED_HERE].days, 0);
+    assert_int_equal(sbx_store_told_by_day(&view, NULL, &span, DAY + 5, days, 4), 0);
+    assert_int_equal(days[0].active, 0);
+    assert_int_equal(days[1].active, 20);
+    assert_int_equal(days[1].hit, 21); /* the caller sees it */
+    assert_int_equal(days[2].active, 20);
+    assert_int_equal(days[3].active, 0);
+    tell(APP, "1.2.0", DAY + 1, 1);
+    read_told(DAY + 5, told, whole);
+    assert_int_equal(told[SBX_COMPARED_HERE].days, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +291,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_few_machines_are_withheld_with_all_other_sums, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_day_has_room_for_so_many_versions_and_those_go_on_counting, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_of_a_version_days_count_that_are_over_and_whole_and_not_of_few_machines,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_how_much_the_days_of_a_machine_are_alike_and_how_many_stalls_were_not_sent_is_known, set_up,
+            tear_down),
+        cmocka_unit_test_setup_teardown(test_where_a_part_of_the_fleet_tells_no_days_none_counts, set_up, tear_down),
         cmocka_unit_test(test_a_share_is_not_told_where_more_machines_had_a_stall_than_were_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

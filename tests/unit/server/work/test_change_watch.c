@@ -14,10 +14,14 @@
 #include "change_watch.h"
 #include "regression.h"
 #include "started_server.h"
+#include "store_active.h"
 #include "store_issues.h"
 
 enum {
     TODAY = 20500
+};
+enum {
+    APP = 77
 };
 #define NOW_MS (TODAY * INT64_C(86400000) + 3600000)
 
@@ -53,6 +57,7 @@ static void put(uint8_t place, uint32_t minor, uint32_t day, int first, int mach
                                     .app_build_id_bytes = 8,
                                     .app_version = {1, minor, 0},
                                     .created_day = day,
+                                    .app_what = APP,
                                     .has_rotating_id = true,
                                     .sampling = {.weight = 1, .one_in = 1},
                                     .trigger = {.kind = SBX_TRIGGER_ANR, .duration_ns = 100000000}};
@@ -72,6 +77,16 @@ static void put(uint8_t place, uint32_t minor, uint32_t day, int first, int mach
                                                 .headline = "it computed",
                                                 .key = key};
         assert_int_equal(sbx_store_put_verdict(store, payload.payload_id, &verdict), 0);
+    }
+}
+
+/* Machine-days of a version, on each of the days. */
+static void tell(const char *version, int64_t first, int64_t last, int64_t machines)
+{
+    for (int64_t day = first; day <= last; day++) {
+        struct sbx_active_row row = {.app = APP, .day = day, .machines = machines};
+        snprintf(row.version, sizeof(row.version), "%s", version);
+        assert_int_equal(sbx_store_add_active(store, &row, 1), 0);
     }
 }
 
@@ -227,6 +242,73 @@ static void test_a_day_above_its_week_is_a_surge(void **state)
     assert_int_equal(list(events), 0);
 }
 
+/* Two issues, both twice as frequent: of the machines that stall each is met by the same share. */
+static void test_everything_twice_as_frequent_is_told_where_machines_tell_their_days(void **state)
+{
+    (void)state;
+    struct sbx_change_event events[8];
+    for (int day = 5; day >= 2; day--) {
+        put(1, 1, (uint32_t)(TODAY - day), 1000 * day, 15);
+        put(2, 1, (uint32_t)(TODAY - day), 1000 * day + 100, 15);
+        put(1, 2, (uint32_t)(TODAY - day), 1000 * day + 200, 45);
+        put(2, 2, (uint32_t)(TODAY - day), 1000 * day + 300, 45);
+    }
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 0);
+    tell("1.1.0", TODAY - 6, TODAY - 2, 1000);
+    tell("1.2.0", TODAY - 6, TODAY - 2, 1000);
+    for (int day = 5; day >= 2; day--) { /* enough for another look */
+        put(1, 2, (uint32_t)(TODAY - day), 1000 * day + 400, 40);
+        put(2, 2, (uint32_t)(TODAY - day), 1000 * day + 500, 40);
+    }
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 3);
+    assert_int_equal(list(events), 3);
+    bool is_whole = false;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(events[i].kind, SBX_CHANGE_REGRESSED);
+        is_whole |= sbx_change_event_is_whole(&events[i]);
+        if (sbx_change_event_is_whole(&events[i])) {
+            assert_string_equal(events[i].text,
+                                "shop 1.2.0: regressed: all stalls together, on 680 of 4000 machine-days"
+                                " (1.1.0: 120 of 4000)");
+            char *json = sbx_change_event_json(&events[i]);
+            assert_non_null(strstr(json, "\"issue\":null,\"path\":\"/compare?app=shop&version=1.2.0&base=1.1.0\""));
+            free(json);
+        }
+    }
+    assert_true(is_whole);
+}
+
+/* More machines stall than tell their days: of each issue fewer do, which looks like a share. */
+static void test_nothing_is_said_of_machine_days_where_a_part_of_the_fleet_tells_none(void **state)
+{
+    (void)state;
+    for (int day = 5; day >= 2; day--) {
+        put(1, 1, (uint32_t)(TODAY - day), 1000 * day, 15);
+        put(2, 1, (uint32_t)(TODAY - day), 1000 * day + 100, 15);
+        put(1, 2, (uint32_t)(TODAY - day), 1000 * day + 200, 60);
+        put(2, 2, (uint32_t)(TODAY - day), 1000 * day + 300, 60);
+    }
+    tell("1.1.0", TODAY - 6, TODAY - 2, 1000);
+    tell("1.2.0", TODAY - 6, TODAY - 2, 100);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 0);
+}
+
+static void test_a_day_of_more_machine_days_than_its_week_is_a_surge_of_all(void **state)
+{
+    (void)state;
+    struct sbx_change_event events[8];
+    for (int day = 1; day <= 8; day++)
+        put(1, 1, (uint32_t)(TODAY - day), 1000 * day, day == 1 ? 90 : 19 + day % 3);
+    tell("1.1.0", TODAY - 9, TODAY - 1, 1000);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, NULL), 2);
+    assert_int_equal(list(events), 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(events[i].kind, SBX_CHANGE_SURGING);
+        assert_non_null(strstr(events[i].text, "on 90 of 1000 machine-days (20.1 a day in the week before)"));
+    }
+    assert_true(sbx_change_event_is_whole(&events[0]) != sbx_change_event_is_whole(&events[1]));
+}
+
 static void test_nothing_is_looked_for_where_few_machines_may_not_be_shown(void **state)
 {
     (void)state;
@@ -303,6 +385,9 @@ int main(void)
         WITH_STORE(test_what_does_not_differ_or_is_of_few_machines_is_not_told),
         WITH_STORE(test_somebodys_own_build_is_not_the_latest_version),
         WITH_STORE(test_a_day_above_its_week_is_a_surge),
+        WITH_STORE(test_everything_twice_as_frequent_is_told_where_machines_tell_their_days),
+        WITH_STORE(test_nothing_is_said_of_machine_days_where_a_part_of_the_fleet_tells_none),
+        WITH_STORE(test_a_day_of_more_machine_days_than_its_week_is_a_surge_of_all),
         WITH_STORE(test_nothing_is_looked_for_where_few_machines_may_not_be_shown),
         WITH_STORE(test_of_two_servers_one_tells_an_event_and_the_other_when_that_does_not_end),
         cmocka_unit_test(test_an_event_is_json),

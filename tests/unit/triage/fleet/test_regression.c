@@ -151,6 +151,97 @@ static void test_of_comparisons_that_do_not_differ_one_in_a_hundred_has_an_alarm
     assert_true(alarms <= COMPARISONS / 100);
 }
 
+/* As many machine-days on each of so many days. */
+static struct sbx_told told_of(int64_t days, int64_t hit, int64_t active)
+{
+    double a_day = (double)hit / (double)days;
+    return (struct sbx_told){.hit = hit,
+                             .active = active,
+                             .days = days,
+                             .squares = a_day * a_day / ((double)active / (double)days) * (double)days,
+                             .together = 1};
+}
+
+/* Each issue is met by the same share of the machines that stall: only that twice as many stall tells. */
+static void test_everything_twice_as_frequent_is_told_by_machine_days_and_by_nothing_else(void **state)
+{
+    (void)state;
+    enum {
+        ISSUES = 10
+    };
+    struct sbx_change_row rows[ISSUES + 1];
+    for (int with_days = 0; with_days < 2; with_days++) {
+        int told = 0;
+        for (int i = 0; i <= ISSUES; i++) {
+            int64_t met = i < ISSUES ? 60 : 600;
+            rows[i] = (struct sbx_change_row){.was_before = true};
+            if (i < ISSUES) {
+                rows[i].here = (struct sbx_rate){120, 1200};
+                rows[i].base = (struct sbx_rate){60, 600};
+            }
+            if (with_days) {
+                rows[i].told_here = told_of(7, 2 * met, 10000);
+                rows[i].told_base = told_of(7, met, 10000);
+            }
+        }
+        sbx_changes_judge(rows, ISSUES + 1, SBX_CHANGE_ALARMS);
+        for (int i = 0; i <= ISSUES; i++) {
+            told += rows[i].change == SBX_CHANGE_REGRESSED && rows[i].measure == SBX_OF_ACTIVE;
+            assert_true(with_days || rows[i].change == SBX_CHANGE_NONE);
+        }
+        assert_int_equal(told, with_days ? ISSUES + 1 : 0);
+    }
+    assert_true(rows[ISSUES].ratio.ratio > 1.9 && rows[ISSUES].ratio.ratio < 2.1);
+}
+
+static void test_machine_days_are_worse_only_by_more_than_days_and_machines_differ(void **state)
+{
+    (void)state;
+    struct sbx_told here = told_of(7, 200, 10000), base = told_of(7, 100, 10000);
+    double alone = sbx_chance_of_worse(&here, &base);
+    assert_true(alone < 1e-3);
+    assert_true(sbx_chance_of_worse(&base, &here) > 0.9);
+    here.together = 8; /* each of its machines has it on eight days */
+    base.together = 8;
+    assert_true(sbx_chance_of_worse(&here, &base) > 0.01);
+    here.together = base.together = 1;
+    base.squares *= 4; /* all of it on one or two of the days */
+    assert_true(sbx_chance_of_worse(&here, &base) > 0.01);
+    struct sbx_told few = told_of(1, 200, 10000), less = told_of(3, 100, 10000);
+    assert_near(sbx_chance_of_worse(&few, &less), 1); /* four days tell nothing of how days differ */
+    less = told_of(4, 100, 10000);
+    assert_true(sbx_chance_of_worse(&few, &less) < 0.05);
+    few.hit = few.active + 1;
+    assert_near(sbx_chance_of_worse(&few, &less), 1);
+}
+
+/* A version that is out for long has stalls that were not sent, since a machine sends the first three of a place. */
+static void test_stalls_that_were_not_sent_count_for_the_other_side(void **state)
+{
+    (void)state;
+    struct sbx_told here = told_of(7, 200, 10000), base = told_of(7, 100, 10000);
+    base.hidden = 50;
+    assert_true(sbx_chance_of_worse(&here, &base) < 0.05);
+    base.hidden = 100;
+    assert_true(sbx_chance_of_worse(&here, &base) > 0.3);
+    base.hidden = INT64_MAX;
+    assert_true(sbx_chance_of_worse(&here, &base) > 0.3);
+}
+
+static void test_a_day_of_which_few_machines_told_is_no_surge(void **state)
+{
+    (void)state;
+    static const struct sbx_told_day week[] = {{20, 1000, 0}, {22, 1000, 0}, {19, 1000, 0}, {21, 1000, 0},
+                                               {20, 1000, 0}, {18, 1000, 0}, {20, 1000, 0}};
+    assert_true(sbx_chance_of_told_surge((struct sbx_told_day){60, 1000, 0}, week, 7) < 1e-4);
+    assert_true(sbx_chance_of_told_surge((struct sbx_told_day){20, 300, 0}, week, 7) > 0.3);
+    assert_near(sbx_chance_of_told_surge((struct sbx_told_day){60, 59, 0}, week, 7), 1);
+    struct sbx_told_day hidden[7];
+    for (int i = 0; i < 7; i++)
+        hidden[i] = (struct sbx_told_day){week[i].hit, 1000, 60}; /* none of them was sent */
+    assert_true(sbx_chance_of_told_surge((struct sbx_told_day){60, 1000, 0}, hidden, 7) > 0.3);
+}
+
 static void test_looks_are_fewer_and_fewer_and_share_one_chance(void **state)
 {
     (void)state;
@@ -178,6 +269,10 @@ int main(void)
         cmocka_unit_test(test_many_issues_make_no_alarm_by_their_number),
         cmocka_unit_test(test_a_surge_is_more_than_what_days_differ_by),
         cmocka_unit_test(test_of_comparisons_that_do_not_differ_one_in_a_hundred_has_an_alarm_at_most),
+        cmocka_unit_test(test_everything_twice_as_frequent_is_told_by_machine_days_and_by_nothing_else),
+        cmocka_unit_test(test_machine_days_are_worse_only_by_more_than_days_and_machines_differ),
+        cmocka_unit_test(test_stalls_that_were_not_sent_count_for_the_other_side),
+        cmocka_unit_test(test_a_day_of_which_few_machines_told_is_no_surge),
         cmocka_unit_test(test_looks_are_fewer_and_fewer_and_share_one_chance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
