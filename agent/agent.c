@@ -142,6 +142,11 @@ void sbx_agent_look_at_environment(void)
     if (seats != NULL && atoi(seats) > 0) {
         sbx_seats_allow((uint32_t)atoi(seats));
     }
+    const char *children =
+        getenv("STALLBOX_FAMILY_SEATS"); /* tests/integration/family: few, so that workers go in turn */
+    if (children != NULL && atoi(children) > 0) {
+        sbx_family_allow_seats((uint32_t)atoi(children));
+    }
     const char *place = getenv("STALLBOX_SIGNAL_PLACE"); /* tests/host, tests/stress: as on older kernels */
     if (place != NULL && strcmp(place, "anywhere") == 0) {
         sbx_sample_fire_anywhere();

@@ -62,7 +62,6 @@ static struct {
     uint64_t forked_ns, ask_again_ns;
     uint64_t handler_at;  /* where the frame of the handler lies in which it was forked; 0: in none */
     uint64_t allocations; /* what the child had counted then */
-    bool is_counted;      /* as one that wanted to be recorded and had no seat */
     struct sbx_capture_settings settings;
     enum sbx_consent consent;
     bool is_consent_required;
@@ -166,15 +165,6 @@ static void *start(void *unused)
     return NULL;
 }
 
-/* As one that wanted to be recorded, and is not. */
-static void count_unrecorded(void)
-{
-    if (!child.is_counted) {
-        child.is_counted = true;
-        sbx_attendance_unrecorded_child();
-    }
-}
-
 /* Returns whether it is under way: by this call, or another's. */
 static bool begin(uint64_t now_ns, bool is_last_chance)
 {
@@ -195,7 +185,7 @@ static bool begin(uint64_t now_ns, bool is_last_chance)
     if (has_seat) {
         sbx_family_give_seat(child.pid);
     }
-    count_unrecorded();
+    sbx_attendance_unrecorded_child();
     child.ask_again_ns = now_ns + ASK_AGAIN_NS;
     set_state(PENDING);
     return false;
@@ -279,7 +269,7 @@ SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
     } else if (state == OFF) {
         if (waits_for_work(group, op) || is_old_enough(now_ns)) {
             sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: once a child, more or less */
-            count_unrecorded();
+            sbx_attendance_unrecorded_child();
         }
     } else if ((waits_for_work(group, op) || is_old_enough(now_ns)) && now_ns >= child.ask_again_ns &&
                may_make_thread(now_ns) && begin(now_ns, false)) {
@@ -418,7 +408,6 @@ SBX_FORK_CODE static void begin_pending(void)
     child.pid = (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
     child.forked_ns = sbx_fork_now_ns();
     child.ask_again_ns = 0;
-    child.is_counted = false;
     child.allocations = sbx_entry_of_nobody.alloc_count;
     if (child.handler_at == 0 && sbx_thread_forked_in_a_call()) {
         int saved_errno = errno;

@@ -49,6 +49,7 @@ static enum stallbox_result to_result(int error)
     case ECANCELED:
         return STALLBOX_DECLINED;
     case ESRCH:
+    case ENODATA: /* a worker whose seat has just gone to another */
         return STALLBOX_NOT_RUNNING;
     case ENOMEM:
         return STALLBOX_NO_MEMORY;

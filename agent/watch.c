@@ -39,9 +39,11 @@
 #include "the_agent.h"
 #include "the_capture.h"
 #include "thread_clock.h"
+#include "told_stalls.h"
 #include "tracer.h"
 #include "trigger_decision.h"
 #include "watchdog.h"
+#include "worker_seat.h"
 
 /* The one sleep while the program is ending in a handler of its own, which may test all memory meanwhile, this thread's stack
  * too: it must not wake in between. Who survives rings the bell before. */
@@ -107,6 +109,7 @@ static void put_in_force(void)
     }
     watch.settings = wanted;
     sbx_capture_apply(&watch.governed);
+    wanted.enabled = wanted.enabled != 0 && sbx_worker_sits();
     sbx_the_capture.control->in_force = wanted;
     sbx_watchdog_withdraw_note();
     if (wanted.enabled == 0 || sbx_load_relaxed(sbx_the_capture.gate) == 0) {
@@ -191,6 +194,21 @@ static void look_for_consent(uint64_t now_ns)
     if (now_ns - watch.last_consent_ns >= CONSENT_EVERY_NS) {
         watch.last_consent_ns = now_ns;
         sbx_module_thread_call(sbx_load_relaxed(&sbx_the_agent.wanted_points));
+    }
+}
+
+/* A worker's seat may go to another of its family, or come back. Where it goes the hooks stay: they do nothing else than of a child that is yet to
+ * be recorded, and who comes back is recorded at once. */
+static void take_turns(uint64_t now_ns)
+{
+    bool is_free_to_go = !sbx_watchdog_is_armed() && !sbx_watchdog_stands_by() && !sbx_told_is_open() &&
+                         !sbx_snapshot_maker_is_busy() && sbx_watchdog_due_ns(&watch.gaps) == UINT64_MAX &&
+                         watch.settings.enabled != 0;
+    if (sbx_worker_seat_look(now_ns, is_free_to_go)) {
+        put_in_force();
+        if (!sbx_worker_sits() && !sbx_worker_seat_pass_on(now_ns)) {
+            put_in_force();
+        }
     }
 }
 
@@ -310,7 +328,8 @@ static void rest(uint32_t bell)
         uint64_t fatal_ns = sbx_crash_signals_due_ns(&watch.settings);
         uint64_t end_ns = sbx_thread_main() == NULL ? sbx_now_ns() + LAST_THREAD_EVERY_NS : UINT64_MAX;
         end_ns = end_ns < doubt_ns ? end_ns : doubt_ns;
-        uint64_t due_ns = say_when(fatal_ns < end_ns ? fatal_ns : end_ns);
+        uint64_t seat_ns = sbx_worker_seat_due_ns(), look_ns = seat_ns < end_ns ? seat_ns : end_ns;
+        uint64_t due_ns = say_when(fatal_ns < look_ns ? fatal_ns : look_ns);
         if (sbx_watchdog_is_armed() ||
             sbx_load_acquire(&sbx_the_agent.stopping) != 0) { /* order: acquire agent.stopping */
             break;
@@ -320,7 +339,7 @@ static void rest(uint32_t bell)
         if (sbx_load_acquire(&sbx_the_capture.control->bell) != bell) { /* order: acquire bell */
             break;
         }
-        if (now_ns >= fatal_ns || now_ns >= end_ns) {
+        if (now_ns >= fatal_ns || now_ns >= end_ns || (now_ns >= seat_ns && sbx_worker_seat_is_wanted(now_ns))) {
             break;
         }
         sbx_gaps_look(&watch.gaps, watch.asleep_ns, due_ns, now_ns, true);
@@ -361,6 +380,19 @@ static void stand_by(uint32_t bell)
     uint64_t now_ns = sbx_now_ns();
     sbx_gaps_look(&watch.gaps, watch.asleep_ns, due_ns, now_ns, true);
     sbx_store_seq_cst(&sbx_the_capture.resting, SBX_AWAKE);
+    watch.quiet_ticks = 0;
+    watch.paused_gaps = 0;
+    watch.last_tick_ns = 0;
+    sbx_governor_has_rested(lay_down_ns, now_ns);
+}
+
+/* The seat is another's: sleep until it is to be seen whether the program works. */
+static void sit_out(uint32_t bell)
+{
+    uint64_t lay_down_ns = sbx_now_ns(), due_ns = sbx_worker_seat_due_ns();
+    sleep_until(bell, due_ns);
+    uint64_t now_ns = sbx_now_ns();
+    sbx_gaps_look(&watch.gaps, watch.asleep_ns, due_ns, now_ns, true);
     watch.quiet_ticks = 0;
     watch.paused_gaps = 0;
     watch.last_tick_ns = 0;
@@ -410,7 +442,11 @@ static void tick(uint64_t now_ns)
     sbx_spool_orders_carry_out();
     sbx_provider_names_write(); /* before the snapshot whose reader wants them */
     sbx_snapshot_maker_step(&watch.settings, now_ns);
-    if (watch.settings.enabled == 0) {
+    take_turns(now_ns);
+    if (!sbx_worker_sits()) {
+        sbx_snapshot_maker_refuse(-ENODATA);
+    }
+    if (watch.settings.enabled == 0 || !sbx_worker_sits()) {
         return;
     }
     look_for_consent(now_ns);
@@ -480,6 +516,7 @@ void *sbx_watch_main(void *unused)
     sbx_store_release(&sbx_the_agent.watch_is_up, 1); /* order: release agent.watch_is_up */
     syscall(SYS_futex, &sbx_the_agent.watch_is_up, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     watch.last_consent_ns = sbx_now_ns(); /* it was read at the start */
+    sbx_worker_seat_begin(watch.last_consent_ns);
     bool is_ready = sbx_snapshot_maker_start();
     while (is_ready && sbx_load_acquire(&sbx_the_agent.stopping) == 0) {      /* order: acquire agent.stopping */
         uint32_t bell = sbx_load_acquire(&sbx_the_capture.control->bell);     /* order: acquire bell */
@@ -505,7 +542,9 @@ void *sbx_watch_main(void *unused)
         watch.quiet_ticks = is_quiet ? watch.quiet_ticks + watch.paused_gaps : 0;
         bool stands_by = watch.settings.enabled != 0 && sbx_watchdog_stands_by();
         watch.stand_by_ns = stands_by ? watch.stand_by_ns : 0;
-        if (stands_by) {
+        if (!sbx_worker_sits()) {
+            sit_out(bell);
+        } else if (stands_by) {
             stand_by(bell);
         } else if (watch.quiet_ticks >= REST_AFTER_TICKS || watch.settings.enabled == 0) {
             rest(bell);

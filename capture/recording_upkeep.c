@@ -31,6 +31,8 @@
 #include "work_notes.h"
 #include "the_capture.h"
 #include "thread_block.h"
+#include "thread_registry.h"
+#include "watch_writer.h"
 
 #define SILENT_NS         UINT64_C(5000000000) /* long against any interval between samples of a thread that works */
 #define SILENT_IN_NEED_NS UINT64_C(200000000)  /* records are being lost: whoever comes back gets another chunk */
@@ -241,4 +243,26 @@ void sbx_upkeep_wipe(void)
     for (uint32_t at = 0; at < used; at++) {
         memset(ring->chunks[at].bytes, 0, sizeof ring->chunks[at].bytes);
     }
+}
+
+/* Who came in before the ring was closed is seen inside behind the barrier, and who comes in after it finds no chunk. Stacks are interned by who records
+ * alone, so by nobody once the gate is closed. */
+bool sbx_upkeep_close(void)
+{
+    struct sbx_ring *ring = &sbx_the_capture.ring;
+    sbx_ring_close_whole(ring);
+    if (!sbx_process_barrier_start() || !sbx_process_barrier() || !sbx_thread_registry_is_quiet()) {
+        sbx_ring_open_whole(ring, sbx_the_capture.header);
+        return false;
+    }
+    sbx_watch_writer_forget();
+    for (uint32_t i = 0; i < sbx_thread_count(); i++) {
+        struct sbx_thread *thread = sbx_load_acquire(&sbx_thread_blocks[i]); /* order: acquire block */
+        if (thread != NULL) { /* also of one who has given it back, and whose chunk was left open */
+            sbx_store_relaxed(&thread->writer.chunk, NULL); /* relaxed: its owner is outside */
+        }
+    }
+    sbx_callstack_table_begin_anew(&sbx_the_capture.table);
+    upkeep.carries_left = CARRIES; /* what entries point at leads nowhere, and is to say so */
+    return true;
 }

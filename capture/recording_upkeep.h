@@ -6,6 +6,7 @@
 #ifndef SBX_RECORDING_UPKEEP_H
 #define SBX_RECORDING_UPKEEP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Turn the epoch when its tables are over 3/4 full, and carry each thread's last stack over. Watch thread, each tick:
@@ -26,5 +27,9 @@ void sbx_upkeep_begin_anew(void);
  * being written right now, some 20 ms at most. Threads' names and the list of modules stay until the process ends.
  * Watch thread. */
 void sbx_upkeep_wipe(void);
+
+/* The memory of the ring and of the callstack table is about to be given back: after this nobody touches it until the ring is opened again. To be
+ * called once the gate is closed. False: a thread is still at it; then all is as before. Watch thread. */
+bool sbx_upkeep_close(void);
 
 #endif

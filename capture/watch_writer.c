@@ -12,3 +12,8 @@ void sbx_watch_put(const struct sbx_record *record)
 {
     sbx_ring_put(&sbx_the_capture.ring, &writer, UINT32_MAX, 0, 0, record);
 }
+
+void sbx_watch_writer_forget(void)
+{
+    writer.chunk = NULL;
+}

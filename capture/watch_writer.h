@@ -8,4 +8,7 @@
 /* Put a record about another thread: record->thread says which. The watch thread only. */
 void sbx_watch_put(const struct sbx_record *record);
 
+/* The ring's memory goes: the chunk is nobody's from here on. The watch thread only. */
+void sbx_watch_writer_forget(void);
+
 #endif

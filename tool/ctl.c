@@ -121,11 +121,20 @@ static uint64_t hooked_points(const struct sbx_capture_settings *settings)
     return settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
 }
 
+/* Does it record nothing because other children of its family have the seats? */
+static bool is_away(const struct attachment *attachment)
+{
+    const struct sbx_control_page *control = attachment->control;
+    return attachment->header->family.role == SBX_ROLE_WORKER && attachment->header->consent != SBX_CONSENT_DENIED &&
+           control->in_force.enabled == 0 && control->wanted.enabled != 0;
+}
+
 /* `points` 0: everything is switched; which groups were on stays as it is when it goes off. */
 static int set_enabled(const struct attachment *attachment, uint32_t pid, bool enabled, uint64_t points)
 {
     struct sbx_control_page *control = attachment->control;
     struct sbx_capture_settings wanted = control->in_force;
+    wanted.enabled = wanted.enabled != 0 || is_away(attachment);
     if (enabled) { /* without names: all that an ordinary start has */
         wanted.enabled = 1;
         wanted.points |= points != 0 ? points : sbx_policy_default()->capture.points;
@@ -192,6 +201,10 @@ static int take_snapshot(const struct attachment *attachment, uint32_t pid)
     if (control->snapshot_result == ENOKEY) {
         return sbx_failure("ctl", "the user of %s has not agreed that anything is kept",
                            plain(attachment->header->spool_path));
+    }
+    if (control->snapshot_result == ENODATA) {
+        return sbx_failure("ctl", "process %u records nothing just now: other children of its family have the seats",
+                           pid);
     }
     if (control->snapshot_result != 0) {
         return sbx_failure("ctl", "%s/raw: %s", plain(attachment->header->spool_path),
@@ -345,10 +358,13 @@ static void print_crash_signals(uint32_t mask, const struct sbx_capture_settings
 }
 
 /* Why nothing is recorded; NULL: it is. */
-static const char *off_reason(const struct sbx_recording_header *header, const struct sbx_capture_settings *settings)
+static const char *off_reason(const struct attachment *attachment, const struct sbx_capture_settings *settings)
 {
-    if (header->consent == SBX_CONSENT_DENIED) {
+    if (attachment->header->consent == SBX_CONSENT_DENIED) {
         return "the user said no (stallbox consent)";
+    }
+    if (is_away(attachment)) {
+        return "it rests, or its minute is over, and another child of its family has its seat";
     }
     return settings->enabled != 0 ? NULL : "it was switched off: by `stallbox ctl PID disable`, or by its policy";
 }
@@ -422,7 +438,7 @@ static void print_recording(const struct attachment *attachment, const struct sb
     const struct sbx_capture_settings *settings = &attachment->control->in_force;
     printf("recording          %s\n", attachment->path);
     printf("spool              %s\n", plain(header->spool_path));
-    const char *off = off_reason(header, settings);
+    const char *off = off_reason(attachment, settings);
     printf("enabled            %s%s\n", off == NULL ? "yes" : "no: ", off == NULL ? "" : off);
     print_loop(header);
     print_points(settings);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* family.c - one shared page of seats, rates and stalls, and one of shared_hands.h behind it. */
+/* family.c - two shared pages of seats, rates and stalls, and one of shared_hands.h behind them. */
 #include "family.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 #include "shared_hands.h"
 
 enum {
-    PAGE_BYTES = 4096,
+    PAGES_BYTES = 8192,
     STALLS = 64, /* remembered at a time, the newest */
     WISHES = 64, /* of those that have no seat */
     HOLDERS = 16 /* that were named, the newest */
@@ -52,8 +52,9 @@ struct family {
     struct stall stalls[STALLS];
     struct wish wishes[WISHES];
     struct holder holders[HOLDERS];
+    uint64_t seatless[SBX_FAMILY_SEATLESS]; /* recorders without a seat, named as seats name them */
 };
-static_assert(sizeof(struct family) <= PAGE_BYTES, "a page for all of them");
+static_assert(sizeof(struct family) <= PAGES_BYTES, "two pages for all of them");
 
 /* A seat's owner. A number alone may be another process's by now: when it began tells the two apart. */
 static uint64_t named(uint32_t pid, uint32_t began)
@@ -68,18 +69,24 @@ static bool lives(uint64_t owner)
 
 static struct family *family;
 static uint8_t id_of_all[16]; /* the page's: a forked child need not touch that for it */
+static uint32_t seats_most = SBX_FAMILY_SEATS;
+
+void sbx_family_allow_seats(uint32_t seats)
+{
+    seats_most = seats < SBX_FAMILY_SEATS ? seats : SBX_FAMILY_SEATS;
+}
 
 bool sbx_family_found(const uint8_t session_id[16], uint32_t began)
 {
     struct family *page =
-        mmap(NULL, PAGE_BYTES + SBX_HANDS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, PAGES_BYTES + SBX_HANDS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
         return false;
     }
     memcpy(page->id, session_id, sizeof page->id);
     page->first = named((uint32_t)getpid(), began);
     memcpy(id_of_all, session_id, sizeof id_of_all);
-    sbx_hands_use((uint8_t *)page + PAGE_BYTES);
+    sbx_hands_use((uint8_t *)page + PAGES_BYTES);
     family = page; /* one that was there stays mapped: another thread may be at it */
     return true;
 }
@@ -109,25 +116,50 @@ static bool count_in(uint64_t *word, uint64_t window, uint32_t most)
     return true;
 }
 
-static bool has_free(void)
+static uint32_t count_free(void)
 {
-    bool has_any = false;
-    for (uint32_t i = 0; i < SBX_FAMILY_SEATS && !has_any; i++) {
-        has_any = sbx_load_relaxed(&family->seats[i]) == 0; /* relaxed: who takes it looks again */
+    uint32_t free = 0;
+    for (uint32_t i = 0; i < seats_most; i++) {
+        free += sbx_load_relaxed(&family->seats[i]) == 0; /* relaxed: who takes it looks again */
     }
-    return has_any;
+    return free;
 }
 
-static bool take_free(uint64_t owner)
+static bool has_free(void)
 {
-    for (uint32_t i = 0; i < SBX_FAMILY_SEATS; i++) {
+    return count_free() != 0;
+}
+
+static bool take_free(uint64_t *places, uint32_t count, uint64_t owner)
+{
+    for (uint32_t i = 0; i < count; i++) {
         uint64_t nobody = 0;
-        if (sbx_load_relaxed(&family->seats[i]) == 0 &&
-            sbx_cas_acq_rel(&family->seats[i], &nobody, owner)) { /* order: acq_rel family.seats - one owner */
+        if (sbx_load_relaxed(&places[i]) == 0 &&
+            sbx_cas_acq_rel(&places[i], &nobody, owner)) { /* order: acq_rel family.seats - one owner */
             return true;
         }
     }
     return false;
+}
+
+static void leave(uint64_t *places, uint32_t count, uint32_t pid)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t owner = sbx_load_relaxed(&places[i]);
+        if (owner != 0 && (uint32_t)owner == pid) {
+            (void)sbx_cas_acq_rel(&places[i], &owner, 0); /* order: acq_rel family.seats */
+        }
+    }
+}
+
+static void leave_to_the_living(uint64_t *places, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t owner = sbx_load_relaxed(&places[i]);
+        if (owner != 0 && !lives(owner)) {
+            (void)sbx_cas_acq_rel(&places[i], &owner, 0); /* order: acq_rel family.seats */
+        }
+    }
 }
 
 /* Free the seats whose owners have ended; once a second at most, by whoever finds all taken. */
@@ -138,12 +170,8 @@ static void sweep(uint64_t now_ns)
         !sbx_cas_acq_rel(&family->swept_ns, &swept_ns, now_ns)) { /* order: acq_rel family.swept - one sweeper */
         return;
     }
-    for (uint32_t i = 0; i < SBX_FAMILY_SEATS; i++) {
-        uint64_t owner = sbx_load_relaxed(&family->seats[i]);
-        if (owner != 0 && !lives(owner)) {
-            (void)sbx_cas_acq_rel(&family->seats[i], &owner, 0); /* order: acq_rel family.seats */
-        }
-    }
+    leave_to_the_living(family->seats, SBX_FAMILY_SEATS);
+    leave_to_the_living(family->seatless, SBX_FAMILY_SEATLESS);
 }
 
 /* Wishes are hints, and every word of them is relaxed: two that are written at once cost one of them a second. */
@@ -210,10 +238,15 @@ static void wish_no_more(uint32_t pid)
     }
 }
 
-bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, bool is_last_chance)
+static uint32_t units_of(uint64_t worked_ns)
 {
     uint64_t units = worked_ns / WORK_NS;
-    uint32_t worked = units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
+    return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
+}
+
+bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, bool is_last_chance)
+{
+    uint32_t worked = units_of(worked_ns);
     if (family == NULL) {
         return false;
     }
@@ -224,8 +257,9 @@ bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, boo
     /* A start is counted where there is a seat alone: those who ask in vain would use up the second of who could begin. */
     bool may_begin = is_its_turn && has_free() &&
                      (is_last_chance || count_in(&family->starts, now_ns / SECOND_NS, SBX_FAMILY_STARTS_A_SECOND));
-    bool has_seat = may_begin && take_free(named(pid, sbx_process_began(pid)));
+    bool has_seat = may_begin && take_free(family->seats, seats_most, named(pid, sbx_process_began(pid)));
     if (has_seat) {
+        leave(family->seatless, SBX_FAMILY_SEATLESS, pid);
         wish_no_more(pid);
     } else {
         wish(pid, now_ns, worked);
@@ -235,12 +269,29 @@ bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, boo
 
 void sbx_family_give_seat(uint32_t pid)
 {
-    for (uint32_t i = 0; family != NULL && i < SBX_FAMILY_SEATS; i++) {
-        uint64_t owner = sbx_load_relaxed(&family->seats[i]);
-        if (owner != 0 && (uint32_t)owner == pid) {
-            (void)sbx_cas_acq_rel(&family->seats[i], &owner, 0); /* order: acq_rel family.seats */
-        }
+    if (family != NULL) {
+        leave(family->seats, SBX_FAMILY_SEATS, pid);
+        leave(family->seatless, SBX_FAMILY_SEATLESS, pid);
     }
+}
+
+bool sbx_family_wants_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns)
+{
+    return family != NULL && !has_free() && has_another_worked_longer(pid, now_ns, units_of(worked_ns));
+}
+
+bool sbx_family_pass_seat_on(uint32_t pid)
+{
+    if (family == NULL || !take_free(family->seatless, SBX_FAMILY_SEATLESS, named(pid, sbx_process_began(pid)))) {
+        return false;
+    }
+    leave(family->seats, SBX_FAMILY_SEATS, pid);
+    return true;
+}
+
+bool sbx_family_is_crowded(void)
+{
+    return family != NULL && count_free() <= seats_most / 2;
 }
 
 bool sbx_family_has_children(void)

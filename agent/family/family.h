@@ -15,6 +15,7 @@
 
 enum {
     SBX_FAMILY_SEATS = 64,             /* recorded children at a time */
+    SBX_FAMILY_SEATLESS = 192,         /* children that have passed their seat on, and may have one again */
     SBX_FAMILY_STARTS_A_SECOND = 20,   /* of children */
     SBX_FAMILY_SNAPSHOTS_A_MINUTE = 4, /* of all children together: one lock may stop every worker at once */
     SBX_FAMILY_HOLDERS_A_MINUTE = 1,   /* besides, of children that others wait for */
@@ -34,7 +35,21 @@ const uint8_t *sbx_family_id(void);
  * a zombie or have left its number to another process, is given to who asks next, but not before one who has worked much longer and has asked in vain in the last seconds. `is_last_chance`: it gives up its rights, and
  * could make no recording later, so neither that nor how many begin in a second matters. */
 bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, bool is_last_chance);
+/* It ends, or is not recorded any more. */
 void sbx_family_give_seat(uint32_t pid);
+
+/* Has somebody without a seat asked for one in the last seconds, and has it worked much longer than `worked_ns`, while no seat is free? */
+bool sbx_family_wants_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns);
+
+/* The seat of `pid` becomes free. Its recorder stays, records nothing, and may ask for a seat again by sbx_family_take_seat(). False: there are
+ * too many of those already, and it keeps its seat. */
+bool sbx_family_pass_seat_on(uint32_t pid);
+
+/* Are half of the seats taken, or more? Before that nobody need look whether his is wanted. */
+bool sbx_family_is_crowded(void);
+
+/* So many seats and no more. Tests, before the family is founded. */
+void sbx_family_allow_seats(uint32_t seats);
 
 /* Has any child a seat, as far as the page says? */
 bool sbx_family_has_children(void);

@@ -14,6 +14,7 @@ static struct {
     struct sbx_roster *roster; /* NULL: nobody wants to know */
     uint64_t number;
     bool has_said_loop;
+    uint32_t unrecorded_pid; /* the process that was counted last as one that is not recorded, or not always */
 } attendance;
 
 void sbx_attendance_join(const char *recordings_folder, uint64_t number)
@@ -32,7 +33,9 @@ uint64_t sbx_attendance_roster(void)
 
 void sbx_attendance_unrecorded_child(void)
 {
-    if (attendance.roster != NULL) {
+    uint32_t pid = (uint32_t)getpid();
+    if (attendance.roster != NULL && attendance.unrecorded_pid != pid) {
+        attendance.unrecorded_pid = pid;
         sbx_add_relaxed(&attendance.roster->forked, 1); /* relaxed: statistics */
     }
 }

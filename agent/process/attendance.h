@@ -15,7 +15,7 @@ uint64_t sbx_attendance_roster(void); /* its number; 0: there is none */
 /* What came of the start: `result` of sbx_agent_start(). Workers are counted, and not told one by one. */
 void sbx_attendance_began(int result);
 
-/* A forked child wanted to be recorded, and is not. In that child. */
+/* A forked child wanted to be recorded, and is not, or not always. In that child; counted once. */
 void sbx_attendance_unrecorded_child(void);
 
 /* In a forked child, before its start. */

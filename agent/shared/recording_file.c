@@ -354,15 +354,42 @@ static int reserve_head(int file, const struct sbx_recording_header *header)
     return result != 0 || ftruncate(file, (off_t)header->file_bytes) == 0 ? result : -errno;
 }
 
+/* The same through the mapping, which wants no rights (Linux 5.14). A full file system is an error here. */
+static bool populate(const struct sbx_recording_file *file, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    return madvise(file->header, bytes, MADV_POPULATE_WRITE) == 0;
+#else
+    (void)file;
+    (void)bytes;
+    return false;
+#endif
+}
+
 int sbx_recording_reserve(const struct sbx_recording_file *file)
 {
     int descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (descriptor < 0) {
-        return -errno;
+    if (descriptor < 0) { /* a worker that has given up its rights */
+        int error = errno;
+        return populate(file, file->bytes) ? 0 : -error;
     }
     int result = -posix_fallocate(descriptor, 0, (off_t)file->bytes);
     close(descriptor);
     return result;
+}
+
+static bool remove_section(const struct sbx_recording_file *file, uint64_t at, uint64_t end)
+{
+    return madvise((uint8_t *)file->header + at, end - at, MADV_REMOVE) == 0;
+}
+
+bool sbx_recording_release(const struct sbx_recording_file *file)
+{
+    const struct sbx_recording_header *header = file->header;
+    bool can_reserve = access(file->path, R_OK | W_OK) == 0 || populate(file, SBX_CONTROL_AT);
+    /* The ids between the two stay: words of providers that were seen once are known by them for good. */
+    return can_reserve && remove_section(file, header->chunks.at, file->bytes) &&
+           remove_section(file, header->frames.at, header->ids.at);
 }
 
 static void name_recording(const struct sbx_recording_header *draft, const char *spool_path,

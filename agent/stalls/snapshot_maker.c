@@ -367,6 +367,20 @@ static int begin_manual(uint32_t after_ms, uint32_t min_gap_ms, uint64_t now_ns)
     return result != 0 ? result : begin(&trigger, after_ms, now_ns);
 }
 
+void sbx_snapshot_maker_refuse(int result)
+{
+    uint32_t request =
+        sbx_load_acquire(&sbx_the_capture.control->snapshot_request);   /* order: acquire control.snapshot_request */
+    uint32_t wanted = sbx_load_acquire(&sbx_the_agent.snapshot_wanted); /* order: acquire agent.snapshot_wanted */
+    if (request != maker.answered_request) {
+        maker.answered_request = request;
+        answer_ctl(request, result);
+    }
+    if (wanted != sbx_load_relaxed(&sbx_the_agent.snapshot_done)) { /* relaxed: this thread's own */
+        answer_application(wanted, result);
+    }
+}
+
 void sbx_snapshot_maker_step(const struct sbx_capture_settings *settings, uint64_t now_ns)
 {
     struct sbx_control_page *control = sbx_the_capture.control;

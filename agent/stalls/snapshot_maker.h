@@ -31,6 +31,9 @@ int sbx_snapshot_maker_end(const struct sbx_trigger_entry *trigger);
 /* Answer who asks by hand (stallbox_snapshot, `stallbox ctl`), and make what has waited long enough. */
 void sbx_snapshot_maker_step(const struct sbx_capture_settings *settings, uint64_t now_ns);
 
+/* Answer who asks by hand that there will be none: nothing is recorded that could be copied. */
+void sbx_snapshot_maker_refuse(int result);
+
 /* Has a trigger fired whose copy is not made yet? */
 bool sbx_snapshot_maker_is_busy(void);
 

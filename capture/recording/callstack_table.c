@@ -242,6 +242,18 @@ int sbx_callstack_table_turn_if_full(struct sbx_callstack_table *table)
     return 1;
 }
 
+/* Two epochs on, because ids of the last one are still followed. */
+void sbx_callstack_table_begin_anew(struct sbx_callstack_table *table)
+{
+    uint32_t next = sbx_load_relaxed(table->epoch) + 2; /* relaxed: only this thread stores it */
+    for (uint32_t half = 0; half < 2; half++) {
+        sbx_store_relaxed(&table->node_used[half], 0); /* relaxed: published by the release below */
+        sbx_store_relaxed(&table->frame_used[half], 0);
+        sbx_store_relaxed(&table->epoch_begun_ns[half], sbx_load_relaxed(table->heartbeat_ns));
+    }
+    sbx_store_release(table->epoch, next); /* order: release header.epoch - pairs with sbx_callstack_epoch() */
+}
+
 /* The frame words of a stack of `epoch`, leaf first and without their tags. Returns how many; 0: it leads nowhere. */
 static uint32_t follow(struct sbx_callstack_table *table, uint32_t epoch, uint32_t node,
                        uint64_t frames_out[SBX_CALLSTACK_CARRY_MAX])

@@ -56,6 +56,9 @@ SBX_SIGNAL_SAFE static inline uint32_t sbx_callstack_epoch(const struct sbx_call
     return sbx_load_acquire(table->epoch);
 }
 
+/* All of it is zeroes, or about to be: nothing that was interned is found any more. Watch thread, while nobody interns. */
+void sbx_callstack_table_begin_anew(struct sbx_callstack_table *table);
+
 /* The multiplier of Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): 2^64 divided by the golden ratio,
  * odd. The uppermost bits of a product are the slot. One multiplication, because a node's word waits for its parent's
  * slot: this is the length of the chain that a whole stack hangs on. */

@@ -28,7 +28,8 @@ void sbx_ring_init(struct sbx_ring *ring, struct sbx_recording_header *header)
 
 void sbx_ring_close_whole(struct sbx_ring *ring)
 {
-    sbx_store_relaxed(&ring->chunk_count, 0); /* relaxed: no writer has seen another number yet */
+    /* relaxed: no writer has seen another number yet, or the caller waits until every writer has (sbx_upkeep_give_back()) */
+    sbx_store_relaxed(&ring->chunk_count, 0);
 }
 
 void sbx_ring_open_whole(struct sbx_ring *ring, const struct sbx_recording_header *header)

@@ -143,7 +143,7 @@ static void tell_gaps(const struct sbx_run_told *told, const struct sbx_roster *
                 sbx_run_name(told->program));
     }
     if (roster->forked != 0) {
-        fprintf(stderr, "stallbox run: %u forked child%s %s not recorded, or only later (docs/LIMITS.md)\n",
+        fprintf(stderr, "stallbox run: %u forked child%s %s not recorded, or only at times (docs/LIMITS.md)\n",
                 roster->forked, roster->forked == 1 ? "" : "ren", roster->forked == 1 ? "was" : "were");
     }
     uint32_t others = roster->failed - (process.state == SBX_ROSTER_FAILED && roster->failed != 0);

@@ -3,11 +3,12 @@
  *
  *   family_host daemon FOLDER STATUS NAME...   start each NAME as a daemon does (fork, setsid, fork, exec), exit with STATUS
  *   family_host forks FOLDER STATUS NAME...    the same without the exec
+ *   family_host workers FOLDER STATUS NAME...  fork a worker for each NAME, wait until all have ended, exit with STATUS
  *   family_host clones FOLDER STATUS           make children of which no fork handler hears, wait for them, exit with STATUS
  *   family_host worker FOLDER NAME             what was started: write FOLDER/NAME.pid, serve the fifo FOLDER/NAME
  *
  * A worker waits in poll() and does what a letter in its fifo says: h hang, s stall for 1.5 s, c die of SIGSEGV, e end, x call exec
- * of itself, u start a successor "next" and end. */
+ * of itself, u start a successor "next" and end, w work a fifth of the time from now on, r rest again. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 static const char *own_path, *folder;
+static bool works;
 
 static int work(const char *name);
 
@@ -73,6 +75,10 @@ static void obey(char letter, const char *name)
         break;
     case 'e':
         exit(0);
+    case 'w':
+    case 'r':
+        works = letter == 'w';
+        break;
     case 'x':
         execl(own_path, own_path, "worker", folder, name, (char *)NULL);
         _exit(127);
@@ -99,10 +105,26 @@ static int work(const char *name)
     close(file);
     for (;;) {
         char letter = 0;
-        if (poll(&fifo, 1, 100) > 0 && read(fifo.fd, &letter, 1) == 1) {
+        if (poll(&fifo, 1, works ? 20 : 100) > 0 && read(fifo.fd, &letter, 1) == 1) {
             obey(letter, name);
+        } else if (works) {
+            family_computes(0.005);
         }
     }
+}
+
+static int serve_by_workers(char **names, int count)
+{
+    int failed = 0, status;
+    for (int i = 0; i < count; i++) {
+        if (fork() == 0) {
+            _exit(work(names[i]));
+        }
+    }
+    while (wait(&status) > 0) {
+        failed |= status;
+    }
+    return failed;
 }
 
 /* One by a raw clone() and one by _Fork() that wait, and one that ends at once: neither fork handlers nor hooks see them begin. */
@@ -136,6 +158,10 @@ int main(int argc, char **argv)
     }
     if (argc == 4 && strcmp(argv[1], "clones") == 0) {
         return make_clones() == 0 ? atoi(argv[3]) : 1;
+    }
+    if (argc > 4 && strcmp(argv[1], "workers") == 0) {
+        folder = argv[2];
+        return serve_by_workers(argv + 4, argc - 4) == 0 ? atoi(argv[3]) : 1;
     }
     if (argc < 4 || (strcmp(argv[1], "daemon") != 0 && strcmp(argv[1], "forks") != 0)) {
         return 2;

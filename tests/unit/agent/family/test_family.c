@@ -148,6 +148,87 @@ static void test_the_busiest_gets_a_seat_though_a_hundred_asked_in_vain_before(v
     assert_true(sbx_family_take_seat(busy, now_ns + SECOND / 2, 90 * SECOND, false));
 }
 
+static bool is_member(pid_t pid)
+{
+    uint32_t members[1 + SBX_FAMILY_SEATS];
+    uint32_t count = sbx_family_members(members, 1 + SBX_FAMILY_SEATS);
+    bool is_one = false;
+    for (uint32_t i = 0; i < count; i++) {
+        is_one |= members[i] == (uint32_t)pid;
+    }
+    return is_one;
+}
+
+static void test_a_seat_is_wanted_while_somebody_asks_who_has_worked_longer_and_none_is_free(void **state)
+{
+    (void)state;
+    uint64_t now_ns = 4500 * SECOND;
+    assert_false(sbx_family_is_crowded());
+    fill_seats(&now_ns);
+    assert_true(sbx_family_is_crowded());
+    assert_false(sbx_family_wants_seat((uint32_t)getpid(), now_ns, 0)); /* nobody asks */
+    assert_false(sbx_family_take_seat(self, now_ns, 2 * SECOND, false));
+    assert_true(sbx_family_wants_seat((uint32_t)getpid(), now_ns, SECOND));
+    assert_false(sbx_family_wants_seat((uint32_t)getpid(), now_ns, 2 * SECOND));
+    assert_false(sbx_family_wants_seat(self, now_ns, 0));                            /* it is the one */
+    assert_false(sbx_family_wants_seat((uint32_t)getpid(), now_ns + 4 * SECOND, 0)); /* it asks no more */
+    assert_false(sbx_family_take_seat(self, now_ns + 5 * SECOND, 2 * SECOND, false));
+    sbx_family_give_seat((uint32_t)getpid());
+    assert_false(sbx_family_wants_seat((uint32_t)getpid(), now_ns + 5 * SECOND, 0)); /* there are free ones */
+}
+
+/* A seat of our parent's among those of this process, which is a member in any case: it is the first. */
+static void sit_among_others(uint64_t *now_ns)
+{
+    for (uint32_t taken = 0; taken < SBX_FAMILY_SEATS; taken++) {
+        *now_ns += SECOND / 10;
+        assert_true(sbx_family_take_seat((uint32_t)(taken == 9 ? getppid() : getpid()), *now_ns, 0, false));
+    }
+    *now_ns += SECOND;
+}
+
+static void test_a_seat_that_is_passed_on_is_free_and_its_owner_is_no_recorded_one(void **state)
+{
+    (void)state;
+    uint64_t now_ns = 4600 * SECOND;
+    sit_among_others(&now_ns);
+    assert_true(is_member(getppid()));
+    assert_true(sbx_family_pass_seat_on((uint32_t)getppid()));
+    assert_false(is_member(getppid()));
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns, SECOND, false));
+    assert_false(sbx_family_take_seat((uint32_t)getppid(), now_ns, SECOND, false)); /* all are taken */
+    sbx_family_give_seat((uint32_t)getpid());
+    assert_true(sbx_family_take_seat((uint32_t)getppid(), now_ns, SECOND, false));
+    assert_true(is_member(getppid()));
+}
+
+static void test_no_more_pass_their_seat_on_than_may_be_without_one(void **state)
+{
+    (void)state;
+    uint64_t now_ns = 4700 * SECOND;
+    sit_among_others(&now_ns);
+    for (uint32_t i = 0; i < SBX_FAMILY_SEATLESS; i++) {
+        assert_true(sbx_family_pass_seat_on(self + i));
+    }
+    assert_false(sbx_family_pass_seat_on((uint32_t)getppid()));
+    assert_true(is_member(getppid())); /* it keeps its own */
+    sbx_family_give_seat(self + 3);    /* one of them has ended */
+    assert_true(sbx_family_pass_seat_on((uint32_t)getppid()));
+    assert_false(is_member(getppid()));
+}
+
+static void test_fewer_seats_can_be_ordered(void **state)
+{
+    (void)state;
+    sbx_family_allow_seats(2);
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), 4800 * SECOND, 0, false));
+    assert_true(sbx_family_is_crowded());
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), 4800 * SECOND, 0, false));
+    assert_false(sbx_family_take_seat(self, 4800 * SECOND, 0, false));
+    sbx_family_allow_seats(SBX_FAMILY_SEATS);
+    assert_true(sbx_family_take_seat(self, 4804 * SECOND, 0, false));
+}
+
 /* A child that takes the last seat and ends; it is a zombie when this returns. */
 static pid_t leave_a_seat_behind(uint64_t now_ns)
 {
@@ -168,17 +249,6 @@ static void fill_all_seats_but_one(uint64_t *now_ns)
         assert_true(sbx_family_take_seat((uint32_t)getpid(), *now_ns, 0, false));
     }
     *now_ns += SECOND;
-}
-
-static bool is_member(pid_t pid)
-{
-    uint32_t members[1 + SBX_FAMILY_SEATS];
-    uint32_t count = sbx_family_members(members, 1 + SBX_FAMILY_SEATS);
-    bool is_one = false;
-    for (uint32_t i = 0; i < count; i++) {
-        is_one |= members[i] == (uint32_t)pid;
-    }
-    return is_one;
 }
 
 static void test_who_has_ended_keeps_no_seat_though_nobody_has_waited_for_it(void **state)
@@ -308,6 +378,10 @@ int main(void)
         cmocka_unit_test_setup(test_who_asks_no_more_keeps_nobody_from_a_seat, found),
         cmocka_unit_test_setup(test_more_wish_for_a_seat_than_are_remembered_and_the_busiest_is, found),
         cmocka_unit_test_setup(test_the_busiest_gets_a_seat_though_a_hundred_asked_in_vain_before, found),
+        cmocka_unit_test_setup(test_a_seat_is_wanted_while_somebody_asks_who_has_worked_longer_and_none_is_free, found),
+        cmocka_unit_test_setup(test_a_seat_that_is_passed_on_is_free_and_its_owner_is_no_recorded_one, found),
+        cmocka_unit_test_setup(test_no_more_pass_their_seat_on_than_may_be_without_one, found),
+        cmocka_unit_test_setup(test_fewer_seats_can_be_ordered, found),
         cmocka_unit_test_setup(test_who_has_ended_keeps_no_seat_though_nobody_has_waited_for_it, found),
         cmocka_unit_test_setup(test_another_process_with_the_number_of_one_that_ended_keeps_no_seat, found),
         cmocka_unit_test_setup(test_children_make_four_snapshots_a_minute, found),
