@@ -51,7 +51,7 @@ static bool come_back(uint64_t now_ns, uint64_t now_worked_ns)
     if (!sbx_family_take_seat(pid, now_ns, now_worked_ns - seat.left_worked_ns, false)) {
         return false;
     }
-    if (sbx_recording_reserve(&sbx_the_agent.recording) != 0) { /* others have filled the file system meanwhile */
+    if (sbx_recording_reserve_again(&sbx_the_agent.recording) != 0) { /* others have filled the file system meanwhile */
         (void)sbx_family_pass_seat_on(pid);
         return false;
     }
@@ -103,7 +103,7 @@ bool sbx_worker_seat_pass_on(uint64_t now_ns)
         return true;
     }
     /* Its memory may be gone and not to be had: then it is away all the same, and its seat stays taken until it finds room. */
-    seat.is_away = is_closed && sbx_recording_reserve(&sbx_the_agent.recording) != 0;
+    seat.is_away = is_closed && sbx_recording_reserve_again(&sbx_the_agent.recording) != 0;
     if (is_closed && !seat.is_away) {
         sbx_ring_open_whole(&sbx_the_capture.ring, sbx_the_capture.header);
     }

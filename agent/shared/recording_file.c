@@ -354,7 +354,18 @@ static int reserve_head(int file, const struct sbx_recording_header *header)
     return result != 0 || ftruncate(file, (off_t)header->file_bytes) == 0 ? result : -errno;
 }
 
-/* The same through the mapping, which wants no rights (Linux 5.14). A full file system is an error here. */
+int sbx_recording_reserve(const struct sbx_recording_file *file)
+{
+    int descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) {
+        return -errno;
+    }
+    int result = -posix_fallocate(descriptor, 0, (off_t)file->bytes);
+    close(descriptor);
+    return result;
+}
+
+/* Reserve through the mapping, which wants no rights (Linux 5.14). A full file system is an error here as well. */
 static bool populate(const struct sbx_recording_file *file, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -366,16 +377,10 @@ static bool populate(const struct sbx_recording_file *file, size_t bytes)
 #endif
 }
 
-int sbx_recording_reserve(const struct sbx_recording_file *file)
+int sbx_recording_reserve_again(const struct sbx_recording_file *file)
 {
-    int descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (descriptor < 0) { /* a worker that has given up its rights */
-        int error = errno;
-        return populate(file, file->bytes) ? 0 : -error;
-    }
-    int result = -posix_fallocate(descriptor, 0, (off_t)file->bytes);
-    close(descriptor);
-    return result;
+    int result = sbx_recording_reserve(file);
+    return result != 0 && populate(file, file->bytes) ? 0 : result;
 }
 
 static bool remove_section(const struct sbx_recording_file *file, uint64_t at, uint64_t end)

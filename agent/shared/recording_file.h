@@ -51,9 +51,12 @@ SBX_MUST_CHECK int sbx_recording_create_for_worker(const char *folder, const cha
  * -errno: then the callstack table and the ring may never be touched. */
 SBX_MUST_CHECK int sbx_recording_reserve(const struct sbx_recording_file *file);
 
-/* Give back what sbx_recording_reserve() reserved of the callstack table and of the ring: both are zeroes then, and may not be touched before it is
- * called again. False: it could not be had again, or the kernel does not take it; nothing has changed. */
+/* Give back what sbx_recording_reserve() reserved of the callstack table and of the ring: both are zeroes then, and may not be touched before they
+ * are reserved again. False: it could not be had again, or the kernel does not take it; nothing has changed. */
 bool sbx_recording_release(const struct sbx_recording_file *file);
+
+/* After that: reserve it once more, also where the file may not be opened any more. Returns 0 or -errno. */
+SBX_MUST_CHECK int sbx_recording_reserve_again(const struct sbx_recording_file *file);
 
 /* Does "/" still lead where it led when the recording was created? After a chroot every path of ours means another file. */
 bool sbx_root_is_unchanged(void);

@@ -76,6 +76,61 @@ static void test_its_ring_is_as_large_as_was_asked_for_within_limits(void **stat
     }
 }
 
+#ifndef ADVICE_IS_NOT_TAKEN
+static uint64_t blocks_of(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return (uint64_t)status.st_blocks;
+}
+
+static void test_what_a_recording_gives_back_is_zero_and_can_be_reserved_again(void **state)
+{
+    struct sbx_recording_file file = {0};
+    (void)state;
+    assert_int_equal(sbx_recording_create_for_worker(folder, "/some/spool", 10, &file), 0);
+    assert_int_equal(sbx_recording_reserve(&file), 0);
+    const struct sbx_recording_header *header = file.header;
+    uint64_t *ring = (uint64_t *)(void *)((uint8_t *)file.header + header->chunks.at);
+    uint64_t *frames = (uint64_t *)(void *)((uint8_t *)file.header + header->frames.at);
+    uint64_t *ids = (uint64_t *)(void *)((uint8_t *)file.header + header->ids.at);
+    uint64_t whole = blocks_of(file.path);
+    *ring = *frames = *ids = 77;
+    assert_true(sbx_recording_release(&file));
+    assert_true(blocks_of(file.path) <= whole / 2);
+    assert_int_equal(sbx_recording_reserve_again(&file), 0);
+    assert_true(blocks_of(file.path) >= whole);
+    assert_int_equal(*ring, 0);
+    assert_int_equal(*frames, 0);
+    assert_int_equal(*ids, 77); /* whoever saw an id knows it for good */
+    sbx_recording_unlink(&file);
+    munmap(file.header, file.bytes);
+}
+
+#ifdef MADV_POPULATE_WRITE
+static void test_a_worker_without_rights_in_its_folder_gives_back_and_reserves_all_the_same(void **state)
+{
+    struct sbx_recording_file file = {0}, elsewhere;
+    (void)state;
+    assert_int_equal(sbx_recording_create_for_worker(folder, "/some/spool", 10, &file), 0);
+    assert_int_equal(sbx_recording_reserve(&file), 0);
+    if (madvise(file.header, 4096, MADV_POPULATE_WRITE) != 0) {
+        skip(); /* before Linux 5.14 */
+    }
+    uint64_t whole = blocks_of(file.path);
+    elsewhere = file;
+    snprintf(elsewhere.path, sizeof elsewhere.path, "%s/somewhere/it/may/not/look", folder);
+    assert_true(sbx_recording_release(&elsewhere));
+    assert_true(blocks_of(file.path) <= whole / 2);
+    assert_int_not_equal(sbx_recording_reserve(&elsewhere), 0);
+    assert_int_equal(sbx_recording_reserve_again(&elsewhere), 0);
+    assert_true(blocks_of(file.path) >= whole);
+    sbx_recording_unlink(&file);
+    munmap(file.header, file.bytes);
+}
+#endif
+#endif
+
 static void test_a_folder_that_others_may_write_is_refused(void **state)
 {
     struct sbx_recording_file file = {0};
@@ -266,6 +321,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_a_new_recording_is_whole_and_private),
         CASE(test_its_ring_is_as_large_as_was_asked_for_within_limits),
+#ifndef ADVICE_IS_NOT_TAKEN
+        CASE(test_what_a_recording_gives_back_is_zero_and_can_be_reserved_again),
+#ifdef MADV_POPULATE_WRITE
+        CASE(test_a_worker_without_rights_in_its_folder_gives_back_and_reserves_all_the_same),
+#endif
+#endif
         CASE(test_a_folder_that_others_may_write_is_refused),
         CASE(test_a_file_size_limit_is_an_error_and_no_signal),
         CASE(test_memory_is_reserved_in_two_steps_and_then_whole),
