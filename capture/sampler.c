@@ -492,7 +492,7 @@ void sbx_sampler_capture_all(uint64_t now_ns)
             sbx_kernel_counts_at_trigger(thread, now_ns);
         }
     }
-    sbx_thread_registry_name_young(now_ns);
+    sbx_thread_registry_refresh_names(now_ns);
     for (int waited_us = 0; any_asked && waited_us < ANSWER_WAIT_US; waited_us += 200) {
         const struct timespec pause = {0, 200000};
         nanosleep(&pause, NULL);

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -43,7 +44,6 @@ static pthread_key_t exit_key;               /* runs forget_self() when a thread
 static bool have_exit_key;                   /* and may be set for a thread inside of any lock */
 static uint32_t open_for_registration;
 SBX_OF_ONE_PROCESS(open_for_registration);
-static uint32_t scans = 1; /* of the watch thread's */
 
 /* Called when a registered thread has ended, and the block becomes free for another. Two may find that out: the scan, and one that has its
  * number now. */
@@ -409,6 +409,8 @@ bool sbx_thread_registry_is_quiet(void)
     return true;
 }
 
+struct sbx_scan_counts sbx_scan_counts;
+
 /* The kernel's name of a thread. False: it has none. */
 static bool read_name(uint32_t tid, char name[16])
 {
@@ -420,6 +422,7 @@ static bool read_name(uint32_t tid, char name[16])
     }
     ssize_t got = read(file, name, 16);
     close(file);
+    sbx_scan_counts.names++;
     if (got <= 1) {
         return false;
     }
@@ -427,7 +430,7 @@ static bool read_name(uint32_t tid, char name[16])
     return true;
 }
 
-/* Threads name themselves after they were born, so the scan asks again and again. The seat may become another's meanwhile, and another's
+/* Threads name themselves after they were born, so the name is asked for again and again. The seat may become another's meanwhile, and another's
  * after that, who must not keep this name: then it is the one's who sits there or sat there last, also where that one gave it back. */
 static void refresh_name(struct sbx_thread *thread)
 {
@@ -450,48 +453,55 @@ static void refresh_name(struct sbx_thread *thread)
     entry->name[0] = 0; /* no name is better than another's */
 }
 
-void sbx_thread_registry_name_young(uint64_t now_ns)
+enum {
+    MANY = 256,     /* threads whose names are not all read at once (5 us each) */
+    NAME_TURNS = 8, /* scans in which the name of each thread is read once that is not young */
+};
+static bool are_many; /* at the last scan */
+
+/* A thread names itself when it begins, as a rule. */
+static bool is_young(const struct sbx_thread *thread, uint64_t now_ns)
 {
-    const uint64_t young_ns = 2 * UINT64_C(1000000000); /* older ones were named by a scan */
+    const uint64_t young_ns = 2 * UINT64_C(1000000000);
+    return now_ns - thread->entry->born_ns < young_ns;
+}
+
+void sbx_thread_registry_refresh_names(uint64_t now_ns)
+{
     for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
-        if (thread != NULL && now_ns - thread->entry->born_ns < young_ns) {
+        if (thread != NULL && (!are_many || is_young(thread, now_ns))) {
             refresh_name(thread);
         }
     }
 }
 
-/* Threads met once in a scan without a block. They are adopted when they are met again: a thread usually registers
+/* Threads met once in a list without a block. They are adopted when they are met again: a thread usually registers
  * itself in its first hook, within microseconds, and must not get two blocks. */
 static uint32_t strangers[64];
 SBX_OF_ONE_PROCESS(strangers);
-enum {
-    MANY = 256,     /* threads whose names are not all read in each scan (5 us each), but */
-    NAME_TURNS = 8, /* in so many scans */
-};
-static bool are_many;
 
 static void meet(uint32_t tid)
 {
-    struct sbx_thread *thread = sbx_seat_of(tid);
     uint32_t *seat = &strangers[tid % SBX_COUNT_OF(strangers)];
-    if (thread == NULL && *seat != tid) {
+    if (sbx_seat_of(tid) != NULL) {
+        return;
+    }
+    if (*seat != tid) {
         *seat = tid;
         return;
     }
     /* Who passes no hook would keep a seat for good: where seats are scarce they are for those who ask. */
-    bool is_new = thread == NULL;
-    if (is_new && sbx_load_relaxed(&sbx_seats_are_scarce) == 0) {
-        thread = claim(tid, NULL);
-    }
-    if (thread != NULL && (is_new || thread->index % NAME_TURNS == scans % NAME_TURNS || !are_many)) {
+    struct sbx_thread *thread = sbx_load_relaxed(&sbx_seats_are_scarce) == 0 ? claim(tid, NULL) : NULL;
+    if (thread != NULL) {
         refresh_name(thread);
     }
 }
 
-void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
+/* The dead: a thread that ended without its destructor (raw clone, cancelled early) is gone for the kernel. Returns how many live
+ * that have a seat. */
+static uint32_t retire_the_dead(void)
 {
-    /* The dead: a thread that ended without its destructor (raw clone, cancelled early) is gone for the kernel. */
     uint32_t count = sbx_thread_count(), alive = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
@@ -501,9 +511,9 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
             }
             continue;
         }
-        alive++;
         uint32_t tid = thread->tid, generation = sbx_load_acquire(&thread->entry->generation);
         if (syscall(SYS_tgkill, (long)the_header->pid, (long)tid, 0) == 0 || errno != ESRCH) {
+            alive++;
             continue;
         }
         /* It may have retired itself meanwhile, and its entry be another's. From here on it cannot: it is gone. */
@@ -512,14 +522,24 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
             retire(thread, generation);
         }
     }
-    sbx_store_relaxed(&sbx_seats_are_scarce, alive >= sbx_seats_most / 4 * 3); /* relaxed: a hint */
-    sbx_store_relaxed(&scans, scans + 1);
-    are_many = alive >= MANY;
+    return alive;
+}
+
+/* How many threads the kernel counts in this process: each is a folder in its list. 0: it does not tell. */
+static uint64_t threads_of_kernel(void)
+{
+    const uint64_t dots = 2; /* "." and ".." */
+    struct stat list;
+    return stat("/proc/self/task", &list) == 0 && (uint64_t)list.st_nlink > dots ? (uint64_t)list.st_nlink - dots : 0;
+}
+
+static void read_list(uint32_t own_tid_1, uint32_t own_tid_2)
+{
+    static uint8_t listing[16384] __attribute__((aligned(8))); /* the watch thread's alone */
     int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) {
         return;
     }
-    static uint8_t listing[16384] __attribute__((aligned(8))); /* the watch thread's alone */
     long got;
     while ((got = syscall(SYS_getdents64, folder, listing, sizeof listing)) > 0) {
         for (long at = 0; at < got;) {
@@ -531,4 +551,25 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
         }
     }
     close(folder);
+    sbx_scan_counts.lists++;
+}
+
+void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
+{
+    uint64_t now_ns = sbx_now_ns();
+    uint32_t alive = retire_the_dead(), turn = sbx_scan_counts.scans++ % NAME_TURNS;
+    sbx_store_relaxed(&sbx_seats_are_scarce, alive >= sbx_seats_most / 4 * 3); /* relaxed: a hint */
+    are_many = alive >= MANY;
+    for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && (i % NAME_TURNS == turn || (!are_many && is_young(thread, now_ns)))) {
+            refresh_name(thread);
+        }
+    }
+    /* Whom the kernel counts are those that have seats, and us: then its list has nobody new. */
+    bool first_is_listed = sbx_load_relaxed(&first_has_ended) && sbx_seat_of(the_header->pid) == NULL;
+    uint64_t known = (uint64_t)alive + (own_tid_1 != 0) + (own_tid_2 != 0) + first_is_listed;
+    if (threads_of_kernel() != known) {
+        read_list(own_tid_1, own_tid_2);
+    }
 }

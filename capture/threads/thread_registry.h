@@ -39,11 +39,17 @@ void sbx_thread_registry_stop(void);
 /* Register the calling thread and return its block; NULL when it must not or cannot (counted). Not in a handler. */
 SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void);
 
-/* Watch thread: give every unknown thread of the process a block, retire those that ended, refresh names. */
+/* Watch thread: retire threads that ended, give those a block that passed no hook, and refresh names. The kernel's list is read only
+ * when it counts other threads than have blocks. The name of a thread that is not young is read in one of some scans. */
 void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2);
 
-/* Watch thread, at a trigger: names of threads that were born a moment ago. They register before they name themselves. */
-void sbx_thread_registry_name_young(uint64_t now_ns);
+/* Watch thread, at a trigger: the names as they are now; of very many threads only those of the young. */
+void sbx_thread_registry_refresh_names(uint64_t now_ns);
+
+/* For tests: scans, lists and names that were read. The watch thread's. */
+extern struct sbx_scan_counts {
+    uint32_t scans, lists, names;
+} sbx_scan_counts;
 
 /* Block of the process's first thread; NULL when it is not known yet, or has ended. Watch thread. */
 struct sbx_thread *sbx_thread_main(void);
