@@ -73,8 +73,8 @@ static uint64_t without_us(uint64_t process_ns, uint64_t ours_ns)
 }
 
 /* Say what it came to: everything since the start, and the window that just ended. */
-static void tell(const struct readings *now, const struct sbx_cost_view *view, uint32_t budget_permille,
-                 const struct sbx_capture_settings *settings)
+static void tell(const struct readings *now, const struct sbx_cost_view *view,
+                 const struct sbx_capture_settings *wanted, const struct sbx_capture_settings *settings)
 {
     struct sbx_overhead *overhead = &sbx_the_capture.header->overhead;
     uint64_t calls_ns = sum_of(now->pass_ns), captures_ns = now->captures_ns + now->signals_ns;
@@ -87,7 +87,8 @@ static void tell(const struct readings *now, const struct sbx_cost_view *view, u
         uint64_t cost_ns = view->tick_ns + view->capture_ns + sum_of(view->pass_ns);
         overhead->window_ppm = sbx_governor_share_ppm(cost_ns, sbx_governor_reference_ns(view));
     }
-    overhead->budget_permille = budget_permille;
+    overhead->budget_permille = wanted->max_cpu_permille;
+    overhead->budget_tenths = wanted->max_cpu_tenths;
     overhead->interval_us = settings->interval_us;
     overhead->gap_us = settings->gap_us;
     overhead->shed = the.governor.shed;
@@ -147,7 +148,7 @@ void sbx_governor_begin(const struct sbx_capture_settings *wanted, struct sbx_ca
     }
     the.is_off = false;
     the.governed = *wanted;
-    tell(&now, NULL, wanted->max_cpu_permille, settings_out);
+    tell(&now, NULL, wanted, settings_out);
 }
 
 void sbx_governor_has_rested(uint64_t from_ns, uint64_t to_ns)
@@ -201,9 +202,9 @@ static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_
     }
     view.application_ns = without_us(since(now.process_ns, the.begin.process_ns),
                                      watch_ns + modules_ns + view.capture_ns + sum_of(view.pass_ns));
-    sbx_governor_decide(&the.governor, &view, wanted->max_cpu_permille);
+    sbx_governor_decide(&the.governor, &view, sbx_budget_of(wanted));
     sbx_governor_apply(&the.governor, wanted, settings);
-    tell(&now, &view, wanted->max_cpu_permille, settings);
+    tell(&now, &view, wanted, settings);
     begin_window(now_ns, &now);
 }
 
@@ -226,7 +227,7 @@ bool sbx_governor_tick(const struct sbx_capture_settings *wanted, struct sbx_cap
     const struct sbx_note *note = &sbx_the_capture.header->note; /* this thread's own */
     bool is_stalling = sbx_governor_is_stalling(note->open != 0 ? note->begin_ns : 0, now_ns);
     bool was_close = the.governor.records_close;
-    bool is_close = sbx_governor_records_closely(&the.governor, is_stalling, wanted->max_cpu_permille);
+    bool is_close = sbx_governor_records_closely(&the.governor, is_stalling, sbx_budget_of(wanted));
     uint64_t awake_ns = since(now_ns - the.begin_ns, the.rested_ns + the.off_in_window_ns);
     if (is_close != was_close) {
         the.was_close |= is_close;

@@ -8,6 +8,7 @@
 enum {
     INTERVAL_MAX_US = 1000000, /* the compiled limits of a policy (policy.c) */
     GAP_MAX_US = 10000000,
+    BUDGET_SHARES = 10000,
     SHARE_THAT_MATTERS = 16, /* of what is spent too much */
     PAID_BACK_IN = 8,        /* windows; half of the budget at most is used for it */
 };
@@ -195,9 +196,9 @@ static uint64_t cost_of(const struct sbx_governor *governor, const struct sbx_co
 }
 
 /* The budget of one processor for a second. */
-static int64_t second_of(uint32_t budget_permille)
+static int64_t second_of(uint32_t budget)
 {
-    return (int64_t)budget_permille * (int64_t)(NS_PER_S / 1000);
+    return (int64_t)budget * (int64_t)(NS_PER_S / BUDGET_SHARES);
 }
 
 /* The budget for a second in which the application gets as much of the processors as in this window. */
@@ -237,26 +238,26 @@ static enum sbx_governor_step spend_less_at_once(struct sbx_governor *governor, 
 }
 
 enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const struct sbx_cost_view *seen,
-                                           uint32_t budget_permille)
+                                           uint32_t budget)
 {
     enum sbx_governor_step step = SBX_STEP_NONE;
     struct sbx_cost_view view = *seen;
-    int64_t second_ns = second_of(budget_permille), credit_ns = governor->credit_ns;
+    int64_t second_ns = second_of(budget), credit_ns = governor->credit_ns;
     bool is_first = governor->windows == 0;
     governor->windows += governor->windows != UINT32_MAX;
     governor->looks_at_rest = 0;
     governor->look_again_ns = 0;
-    if (budget_permille == 0) {
+    if (budget == 0) {
         return step;
     }
     governor->shed &= ~view.kept; /* what turned out to be needed comes back at once */
-    uint64_t budget_ns = sbx_governor_reference_ns(&view) / 1000 * budget_permille;
+    uint64_t budget_ns = sbx_governor_reference_ns(&view) / BUDGET_SHARES * budget;
     uint64_t cost_ns = cost_of(governor, &view);
     governor->rate_ns = rate_of(&view, budget_ns);
     int64_t advance_ns = SBX_ADVANCE_S * governor->rate_ns;
     credit_ns += is_first ? advance_ns : 0;
     credit_ns +=
-        (int64_t)(view.rested_ns / SBX_REFERENCE_SHARE / 1000 * budget_permille + budget_ns) - (int64_t)cost_ns;
+        (int64_t)(view.rested_ns / SBX_REFERENCE_SHARE / BUDGET_SHARES * budget + budget_ns) - (int64_t)cost_ns;
     credit_ns = credit_ns < SBX_CREDIT_MOST_S * second_ns ? credit_ns : SBX_CREDIT_MOST_S * second_ns;
     credit_ns = credit_ns > -SBX_DEBT_MOST_S * second_ns ? credit_ns : -SBX_DEBT_MOST_S * second_ns;
     governor->credit_ns = credit_ns;
@@ -294,10 +295,10 @@ uint64_t sbx_governor_window_ns(const struct sbx_governor *governor)
     return governor->windows < SBX_FIRST_WINDOWS ? NS_PER_S / 8 : NS_PER_S;
 }
 
-bool sbx_governor_records_closely(struct sbx_governor *governor, bool is_stalling, uint32_t budget_permille)
+bool sbx_governor_records_closely(struct sbx_governor *governor, bool is_stalling, uint32_t budget)
 {
     int64_t least_ns = governor->records_close ? 0 : SBX_CLOSELY_S * governor->rate_ns;
-    governor->records_close = is_stalling && (budget_permille == 0 || governor->credit_ns > least_ns);
+    governor->records_close = is_stalling && (budget == 0 || governor->credit_ns > least_ns);
     return governor->records_close;
 }
 

@@ -131,16 +131,16 @@ uint64_t sbx_governor_window_ns(const struct sbx_governor *governor);
 uint32_t sbx_governor_rank(uint32_t group);
 
 /* Account for a window and decide, and note it in *governor. Returns the last step taken: one at most while there is credit,
- * in debt as many as are needed. `budget_permille` 0: no budget, nothing is changed. */
+ * in debt as many as are needed. `budget` 0: no budget, nothing is changed. */
 enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const struct sbx_cost_view *view,
-                                           uint32_t budget_permille);
+                                           uint32_t budget);
 
 /* Is a stall in the making, a message having been open since `begin_ns` (0: none has left a note)? A message that never ends
  * is how a program computes in a batch, and no reason to spend without bound: after SBX_STALL_MOST_S it is none. */
 bool sbx_governor_is_stalling(uint64_t begin_ns, uint64_t now_ns);
 
 /* Is it recorded as closely as was wanted from here on? While there is credit, or no budget. */
-bool sbx_governor_records_closely(struct sbx_governor *governor, bool is_stalling, uint32_t budget_permille);
+bool sbx_governor_records_closely(struct sbx_governor *governor, bool is_stalling, uint32_t budget);
 
 /* The watch thread is about to lie down, because it found the application at rest. While groups are out it is to look again at
  * the time this returns (UINT64_MAX: need not), which is a second after it first lay down since the last window, then 4, 16

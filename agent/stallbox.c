@@ -83,6 +83,7 @@ static int settings_of(const struct stallbox_options *options, struct sbx_captur
     capture->interval_us = options->interval_us != 0 ? options->interval_us : capture->interval_us;
     capture->after_ms = options->after_ms;
     capture->max_cpu_permille = options->max_cpu_permille != 0 ? options->max_cpu_permille : capture->max_cpu_permille;
+    capture->max_cpu_tenths = options->max_cpu_tenths;
     capture->recording_kib = options->recording_kib != 0 ? options->recording_kib : capture->recording_kib;
     if (capture->crash == SBX_CRASH_SETTLED) {
         capture->crash = SBX_CRASH_AT_ONCE; /* who calls us has put in what it wants before, or will afterwards */
@@ -131,7 +132,8 @@ static int read_options(const struct stallbox_options *given, struct stallbox_op
         }
     }
     memcpy(options_out, given, given->sizeof_options < sizeof *given ? given->sizeof_options : sizeof *given);
-    bool is_fine = options_out->consent_required <= 1 && options_out->leave_forks <= 1 && options_out->reserved == 0;
+    bool is_fine = options_out->consent_required <= 1 && options_out->leave_forks <= 1 &&
+                   (options_out->max_cpu_tenths == 0 || options_out->max_cpu_permille != 0);
     return is_fine && is_application(options_out) ? 0 : -EINVAL;
 }
 

@@ -95,6 +95,10 @@ static const struct sbx_policy embedded_default = {
 
 #define ONE_IN(number, name, kind) FIELD(number, name, SBX_FIELD_NUMBER, delivery.sampling.one_in[kind], 1, 1000, false)
 
+enum {
+    SBX_BUDGET_MOST = 500 /* five per cent */
+};
+
 static const struct sbx_policy_field fields[] = {
     CAPTURE(10, enabled, SBX_FIELD_SWITCH, 0, 1, false),
     CAPTURE(11, detail_level, SBX_FIELD_NUMBER, 0, 2, false),
@@ -118,7 +122,7 @@ static const struct sbx_policy_field fields[] = {
     DELIVERY(30, poll_s, SBX_FIELD_NUMBER, 900, 604800),
     CAPTURE(31, after_ms, SBX_FIELD_NUMBER, 0, 10000, false),
     CAPTURE(32, crash, SBX_FIELD_NUMBER, SBX_CRASH_OFF, SBX_CRASH_AT_ONCE, false),
-    CAPTURE(33, max_cpu_permille, SBX_FIELD_NUMBER, 1, 50, false),
+    CAPTURE(33, max_cpu_permille, SBX_FIELD_NUMBER, 1, SBX_BUDGET_MOST / SBX_BUDGET_OF_PERMILLE, false),
     FIELD(34, "sample_first", SBX_FIELD_NUMBER, delivery.sampling.first, 1, 100, false),
     CAPTURE(35, recording_kib, SBX_FIELD_NUMBER, 1024, 65536, false),
     DELIVERY(36, spool_kib, SBX_FIELD_NUMBER, 1024, 16384),
@@ -133,6 +137,7 @@ static const struct sbx_policy_field fields[] = {
     ONE_IN(47, "sample_killed", SBX_TRIGGER_KILLED),
     ONE_IN(48, "sample_crash", SBX_TRIGGER_CRASH),
     CAPTURE(49, follow_forks, SBX_FIELD_SWITCH, 0, 1, false),
+    CAPTURE(50, max_cpu_tenths, SBX_FIELD_NUMBER, 0, 9, false),
 };
 enum {
     FIELD_COUNT = sizeof fields / sizeof fields[0]
@@ -223,6 +228,9 @@ const char *sbx_policy_check(const struct sbx_policy *policy)
     }
     if (policy->capture.gap_us < policy->capture.interval_us) {
         return "gap_us"; /* the gap filler would sample threads that are not late */
+    }
+    if (sbx_budget_of(&policy->capture) > SBX_BUDGET_MOST) {
+        return "max_cpu_tenths";
     }
     for (size_t i = 0; i < SBX_POINT_GROUPS_MAX; i++) {
         const struct sbx_point_limits *group = &policy->capture.limits[i];

@@ -35,6 +35,10 @@ enum {
     SBX_POINT_GROUPS_MAX = 64 /* what a mask has room for */
 };
 
+enum {
+    SBX_BUDGET_OF_PERMILLE = 10 /* a budget is a number of ten-thousandths: its thousandths and their tenths in one */
+};
+
 /* What a group may have of its own; 0: as everybody. */
 struct sbx_point_limits {
     uint32_t interval_us;  /* a thread takes one leaf sample per this time at most at points of the group */
@@ -68,8 +72,14 @@ struct sbx_capture_settings {
     uint32_t max_cpu_permille; /* what recording may cost, of the application's CPU time; 0: no limit (benchmarks) */
     uint32_t recording_kib;    /* the ring of the recording, from the next start on; 0: the default. 1,024..65,536 */
     uint32_t follow_forks;     /* children of fork() that call no exec are recorded: of those forked from now on */
-    uint32_t reserved;         /* 0: no padding, settings are compared whole */
+    uint32_t max_cpu_tenths;   /* and so many tenths of a thousandth besides, 0..9: 2 and 5 are 0.25 per cent */
     struct sbx_point_limits limits[SBX_POINT_GROUPS_MAX]; /* by group */
-};
+};                                                        /* no padding: settings are compared whole */
+
+/* What recording may cost, in ten-thousandths of the application's CPU time; 0: no limit. */
+static inline uint32_t sbx_budget_of(const struct sbx_capture_settings *settings)
+{
+    return settings->max_cpu_permille * SBX_BUDGET_OF_PERMILLE + settings->max_cpu_tenths;
+}
 
 #endif

@@ -212,8 +212,8 @@ struct sbx_overhead {
     uint32_t window_ppm;          /* cost of the last window by its application time, in millionths */
     uint32_t interval_us, gap_us; /* in force */
     uint32_t changes;             /* steps taken, either way */
-    uint32_t reserved;
-    uint64_t shed; /* SBX_POINT_BIT() of the groups that are out */
+    uint32_t budget_tenths;       /* of a thousandth, besides */
+    uint64_t shed;                /* SBX_POINT_BIT() of the groups that are out */
 };
 
 /* Whose process it is, of those that fork from one another. */

@@ -26,6 +26,7 @@
 #include "signal_stack.h"
 #include "the_capture.h"
 #include "thread_seats.h"
+#include "tick_moment.h"
 #include "tracer.h"
 
 enum {
@@ -44,14 +45,18 @@ enum {
     SOON_NS = 1,                /* of the thread's CPU time: at the next tick that meets it running */
     TEST_SOON_NS = 100000,      /* of the clock on the wall: meanwhile the thread may enter a call, or two */
     PROBE_BYTES = 256 * 1024,
-    PROBES = 50,    /* a machine that never lets it see a tick is taken for the worse */
+    PROBES = 50, /* that come to nothing: a machine that never lets it see a tick is taken for the worse */
+    PROBES_ASLEEP = 10,
     PROBE_HITS = 2, /* a tick that meets the last instructions of a call proves nothing; not twice in a row */
 };
 #define ASK_PAUSE_FIRST_NS UINT64_C(100000000)
 #define ASK_PAUSE_MOST_NS  UINT64_C(10000000000)
 #define PROBE_MOST_NS      UINT64_C(30000000) /* at a time: nothing else is done by the watch thread meanwhile */
 #define PROBE_PAUSE_NS     UINT64_C(20000000)
-#define TRACER_EVERY_NS    UINT64_C(100000000) /* while threads are asked */
+#define TICK_AHEAD_NS \
+    UINT64_C(300000) /* who is to be met by a tick is up so long before; a sleep ends some 100 us late */
+#define TICK_BEHIND_NS  UINT64_C(200000)    /* and met by then: its signal is made some 100 us behind it */
+#define TRACER_EVERY_NS UINT64_C(100000000) /* while threads are asked */
 #define TRACER_PAUSE_NS \
     UINT64_C(20000000)                /* nobody was asked for so long: a debugger may have come and stopped us all */
 #define PAUSE_NS UINT64_C(1000000000) /* the kernel refused: everybody is left in peace */
@@ -59,12 +64,14 @@ enum {
 static int number;      /* the signal; 0: none */
 static bool is_checked; /* it was looked whether it still is ours since the step began */
 static uint64_t started_ns;
-static unsigned probe_hits;  /* ticks that met it behind its call, in all probes: a busy machine has few for us */
-static unsigned probes;      /* that came to nothing */
-static bool is_probed;       /* where signals are made is known */
-static bool fires_anywhere;  /* a test has asked for signals in the middle of calls */
-static uint32_t timers_most; /* of this process */
-static uint32_t timers_out;  /* met in this step, and armed in it */
+static unsigned probe_hits;      /* ticks that met it behind its call, in all probes: a busy machine has few for us */
+static uint64_t tick_place_ns;   /* where in a round of theirs ticks come, as far as we know */
+static bool ticks_are_elsewhere; /* the last did not come there */
+static unsigned probes;          /* that came to nothing */
+static bool is_probed;           /* where signals are made is known */
+static bool fires_anywhere;      /* a test has asked for signals in the middle of calls */
+static uint32_t timers_most;     /* of this process */
+static uint32_t timers_out;      /* met in this step, and armed in it */
 static uint64_t silent_until_ns;
 static bool is_traced;
 static uint64_t tracer_asked_ns, tracer_told_ns; /* when it was looked for, and when somebody wanted to know */
@@ -207,10 +214,35 @@ static bool may_go_on(void)
     return sbx_capture_is_open() && !sbx_sample_number_is_wanted();
 }
 
+/* Sleep until just before a tick: who computes until one comes pays up to 4 ms for it. Returns when that tick is. */
+static uint64_t sleep_until_a_tick(void)
+{
+    uint64_t now_ns = sbx_now_ns(), tick_ns = sbx_tick_next_ns(now_ns + TICK_AHEAD_NS, tick_place_ns);
+    const struct timespec pause = {0, (long)(tick_ns - TICK_AHEAD_NS - now_ns)};
+    nanosleep(&pause, NULL);
+    return tick_ns;
+}
+
+/* What the tick says, the last read having returned `got`. */
+static enum sbx_signal_place what_was_met(long got)
+{
+    uint32_t hit = sbx_load_relaxed(&sbx_sample_probe_hit);
+    if (got != PROBE_BYTES) {
+        return SBX_SIGNAL_PLACE_ANYWHERE;
+    }
+    ticks_are_elsewhere = hit == SBX_PROBE_NONE;
+    tick_place_ns = hit != SBX_PROBE_NONE ? sbx_tick_place_of(sbx_now_ns()) : tick_place_ns;
+    if (hit == SBX_PROBE_BEHIND_CALL && ++probe_hits >= PROBE_HITS) {
+        return SBX_SIGNAL_PLACE_OUTSIDE;
+    }
+    return SBX_SIGNAL_PLACE_UNKNOWN;
+}
+
 /* Found out on ourselves: while the kernel fills pages from /dev/zero it looks for signals page by page (drivers/char/mem.c,
  * read_iter_zero(), of all kernels). A timer of ours fires in the middle of it. Either the call is cut short, or the signal
  * comes when it is over: then the handler finds itself right behind the call, and the call has read all. What cannot be
- * found out counts as the worse. */
+ * found out counts as the worse. One tick at a time, which is awaited asleep: but when none came where one was awaited, or we get up
+ * too late again and again. */
 static enum sbx_signal_place probe(void)
 {
     enum sbx_signal_place place = SBX_SIGNAL_PLACE_UNKNOWN;
@@ -218,31 +250,32 @@ static enum sbx_signal_place probe(void)
     void *pages = sbx_pages_map(PROBE_BYTES);
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
     long timer = sbx_raw_thread_timer(tid, sbx_thread_clock_of(tid), number, sbx_sample_value(SBX_SAMPLE_PROBE, 0));
-    uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1), begin_ns = sbx_now_ns();
+    uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1);
     if (file < 0 || pages == NULL || timer < 0) {
         place = SBX_SIGNAL_PLACE_ANYWHERE;
     }
-    bool is_tried = place == SBX_SIGNAL_PLACE_UNKNOWN && sbx_sample_number_try(number, timer);
+    uint64_t until_ns = UINT64_MAX;
+    if (place == SBX_SIGNAL_PLACE_UNKNOWN && !ticks_are_elsewhere && probes < PROBES_ASLEEP) {
+        /* before the try: who sets a handler waits for its end */
+        (void)sbx_raw_syscall(SYS_read, file, (long)(uintptr_t)pages, PROBE_BYTES, 0, 0,
+                              0); /* the pages are there then */
+        until_ns = sleep_until_a_tick() + TICK_BEHIND_NS;
+    }
+    uint64_t begin_ns = sbx_now_ns();
+    bool is_tried =
+        place == SBX_SIGNAL_PLACE_UNKNOWN && begin_ns < until_ns && may_go_on() && sbx_sample_number_try(number, timer);
     if (is_tried) {
         sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, (long)(uintptr_t)&blocked, sizeof ours,
                         0, 0);
-    }
-    while (is_tried && place == SBX_SIGNAL_PLACE_UNKNOWN) {
         sbx_store_relaxed(&sbx_sample_probe_hit, SBX_PROBE_NONE);
-        if (sbx_raw_timer_arm((uint32_t)timer, SOON_NS) != 0 || !may_go_on() ||
-            sbx_now_ns() - begin_ns >= PROBE_MOST_NS) { /* who stops the recorder waits for us */
-            break;
-        }
-        long got = PROBE_BYTES;
-        while (got == PROBE_BYTES && sbx_load_relaxed(&sbx_sample_probe_hit) == SBX_PROBE_NONE && may_go_on() &&
-               sbx_now_ns() - begin_ns < PROBE_MOST_NS) {
+        until_ns = until_ns < begin_ns + PROBE_MOST_NS ? until_ns : begin_ns + PROBE_MOST_NS;
+        long got = sbx_raw_timer_arm((uint32_t)timer, SOON_NS) == 0 ? PROBE_BYTES : 0;
+        bool is_armed = got != 0;
+        while (is_armed && got == PROBE_BYTES && sbx_load_relaxed(&sbx_sample_probe_hit) == SBX_PROBE_NONE &&
+               may_go_on() && sbx_now_ns() < until_ns) { /* who stops the recorder waits for us */
             got = sbx_raw_syscall(SYS_read, file, (long)(uintptr_t)pages, PROBE_BYTES, 0, 0, 0);
         }
-        if (got != PROBE_BYTES) {
-            place = SBX_SIGNAL_PLACE_ANYWHERE;
-        } else if (sbx_load_relaxed(&sbx_sample_probe_hit) == SBX_PROBE_BEHIND_CALL) {
-            place = ++probe_hits >= PROBE_HITS ? SBX_SIGNAL_PLACE_OUTSIDE : SBX_SIGNAL_PLACE_UNKNOWN;
-        }
+        place = is_armed ? what_was_met(got) : place;
     }
     if (is_tried) {
         sbx_sample_number_delete_timer();
@@ -268,8 +301,10 @@ static bool knows_place(uint64_t now_ns)
     if (now_ns - started_ns < YOUNG_NS) { /* it costs two ticks, which a process of milliseconds need not pay */
         return false;
     }
+    unsigned hits = probe_hits;
     enum sbx_signal_place place = probe();
-    if (place == SBX_SIGNAL_PLACE_UNKNOWN && ++probes < PROBES) { /* no tick met us: a busy machine */
+    probes += probe_hits == hits; /* no tick met us behind a call: a busy machine */
+    if (place == SBX_SIGNAL_PLACE_UNKNOWN && probes < PROBES) {
         silent_until_ns = now_ns + PROBE_PAUSE_NS;
         return false;
     }

@@ -412,7 +412,7 @@ static void put_losses(struct sbx_byte_buffer *page, const struct loss *losses, 
 /* What recording cost, and what was recorded less for that. */
 static void put_cost(struct sbx_fill *at, const struct sbx_stall *stall)
 {
-    if (stall->overhead.budget_permille == 0 && stall->overhead.cost_ppm == 0) {
+    if (stall->overhead.budget_ppm == 0 && stall->overhead.cost_ppm == 0) {
         return;
     }
     char words[SBX_COST_WORDS_BYTES];

@@ -3,12 +3,15 @@
 #include "run_options.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "marks.h"
 #include "options.h"
 #include "recording_format.h"
 #include "run.h"
+
+#define DIGITS "0123456789"
 
 enum {
     OPTION_ANR = SBX_DELIVERY_OPTION_COUNT,
@@ -38,7 +41,7 @@ static const struct sbx_option option_table[OPTION_COUNT] = {
     [OPTION_AFTER] = {"--after-ms", 0, "N", "go on recording for N ms after a stall before it is kept (default 0)"},
     [OPTION_MAX_CPU] = {"--max-cpu-permille", 0, "N",
                         "record less when it costs more than N thousandths of the program's CPU time\n"
-                        "(1 to 50, default 5)"},
+                        "(1 to 50, default 5; 2.5 is a quarter per cent)"},
     [OPTION_NO_CRASH] = {"--no-crash", 0, NULL, "leave fatal signals alone: no handler, and no snapshot of a crash"},
     [OPTION_APP] = {"--app", 0, "NAME",
                     "the application's name, where its executable has another one (python3);\n"
@@ -73,11 +76,23 @@ static uint32_t *limit_of(struct sbx_capture_settings *settings, int option)
         return &settings->slow_message_ms;
     case OPTION_SLOW_FRAME:
         return &settings->slow_frame_ms;
-    case OPTION_MAX_CPU:
-        return &settings->max_cpu_permille;
     default:
         return &settings->after_ms;
     }
+}
+
+/* Thousandths, with one decimal at most: 5, 2.5. */
+static bool read_budget(struct sbx_capture_settings *settings, const char *text)
+{
+    size_t whole = strspn(text, DIGITS), tenths = text[whole] == '.' ? strspn(text + whole + 1, DIGITS) : 0;
+    bool is_fine = whole > 0 && whole <= 2 && tenths <= 1 && text[whole + (tenths != 0 ? 1 + tenths : 0)] == '\0';
+    if (!is_fine) {
+        sbx_usage_error("run", "option '--max-cpu-permille' needs a number from 1 to 50, as 5 or 2.5, not '%s'", text);
+        return false;
+    }
+    settings->max_cpu_permille = (uint32_t)strtoul(text, NULL, 10);
+    settings->max_cpu_tenths = tenths != 0 ? (uint32_t)(text[whole + 1] - '0') : 0;
+    return true;
 }
 
 static bool read_app_name(struct sbx_run_options *options_out, const char *name)
@@ -129,11 +144,16 @@ int sbx_run_options_read(struct sbx_run_options *options_out, int argc, char **a
         case OPTION_SLOW_MESSAGE:
         case OPTION_SLOW_FRAME:
         case OPTION_AFTER:
-        case OPTION_MAX_CPU:
             if (!sbx_option_number(&reader, option, 0, UINT32_MAX, &number)) {
                 return SBX_EXIT_USAGE;
             }
             *limit_of(&options_out->told.capture, option) = (uint32_t)number;
+            options_out->told_options |= UINT32_C(1) << option;
+            break;
+        case OPTION_MAX_CPU:
+            if (!read_budget(&options_out->told.capture, reader.value)) {
+                return SBX_EXIT_USAGE;
+            }
             options_out->told_options |= UINT32_C(1) << option;
             break;
         case OPTION_NO_CRASH:
@@ -191,12 +211,16 @@ static bool is_told(const struct sbx_run_options *options, int option)
 
 void sbx_run_options_hold(const struct sbx_run_options *options, struct sbx_policy *policy)
 {
-    static const int limits[] = {OPTION_ANR, OPTION_SLOW_MESSAGE, OPTION_SLOW_FRAME, OPTION_AFTER, OPTION_MAX_CPU};
+    static const int limits[] = {OPTION_ANR, OPTION_SLOW_MESSAGE, OPTION_SLOW_FRAME, OPTION_AFTER};
     struct sbx_policy told = options->told;
     for (size_t i = 0; i < SBX_COUNT_OF(limits); i++) {
         if (is_told(options, limits[i])) {
             *limit_of(&policy->capture, limits[i]) = *limit_of(&told.capture, limits[i]);
         }
+    }
+    if (is_told(options, OPTION_MAX_CPU)) {
+        policy->capture.max_cpu_permille = told.capture.max_cpu_permille;
+        policy->capture.max_cpu_tenths = told.capture.max_cpu_tenths;
     }
     if (is_told(options, OPTION_NO_CRASH)) {
         policy->capture.crash = SBX_CRASH_OFF;

@@ -202,7 +202,7 @@ struct sbx_stall {
     } redactions;
     struct { /* what recording cost, in millionths of the program's CPU time; all 0: not told */
         uint64_t shed;
-        uint32_t budget_permille, cost_ppm, window_ppm, modules_ppm, interval_us, gap_us, changes, cost_ms;
+        uint32_t budget_ppm, cost_ppm, window_ppm, modules_ppm, interval_us, gap_us, changes, cost_ms;
     } overhead;
     struct {
         uint32_t weight; /* how many stalls this one stands for, 1 to SBX_WEIGHT_MAX */

@@ -91,6 +91,17 @@ static int take_identity(struct sbx_stall *stall, const Stallbox__V1__Payload *p
     return 0;
 }
 
+static uint32_t budget_ppm_of(const Stallbox__V1__Overhead *overhead)
+{
+    enum {
+        PERMILLE_MAX = 1000,
+        TENTHS_MAX = 9
+    };
+    uint32_t permille = overhead->budget_permille < PERMILLE_MAX ? overhead->budget_permille : PERMILLE_MAX;
+    uint32_t tenths = overhead->budget_tenths < TENTHS_MAX ? overhead->budget_tenths : TENTHS_MAX;
+    return permille * 1000 + tenths * 100;
+}
+
 /* What comes from outside must not count for more than any machine can have seen. */
 static uint32_t in_weight_bounds(uint64_t weight)
 {
@@ -133,7 +144,7 @@ static void take_circumstances(struct sbx_stall *stall, const Stallbox__V1__Payl
     }
     const Stallbox__V1__Overhead *overhead = payload->overhead;
     if (overhead != NULL) {
-        stall->overhead.budget_permille = overhead->budget_permille;
+        stall->overhead.budget_ppm = budget_ppm_of(overhead);
         stall->overhead.cost_ppm = overhead->cost_ppm;
         stall->overhead.window_ppm = overhead->window_ppm;
         stall->overhead.modules_ppm = overhead->modules_ppm;

@@ -155,7 +155,7 @@ static void put_overhead(struct sbx_json *json, const struct sbx_stall *stall)
 {
     sbx_json_key(json, "overhead");
     sbx_json_begin_object(json);
-    sbx_json_put_unsigned(json, "budget_permille", stall->overhead.budget_permille);
+    sbx_json_put_number(json, "budget_permille", stall->overhead.budget_ppm / 1e3);
     sbx_json_put_number(json, "cost_permille", stall->overhead.cost_ppm / 1e3);
     sbx_json_put_unsigned(json, "cost_ms", stall->overhead.cost_ms);
     sbx_json_put_number(json, "window_permille", stall->overhead.window_ppm / 1e3);

@@ -291,7 +291,7 @@ static void put_overhead(FILE *text, const struct sbx_stall *stall)
 {
     char words[SBX_COST_WORDS_BYTES], line[SBX_COST_WORDS_BYTES + 160];
     int used;
-    if (stall->overhead.budget_permille != 0 || stall->overhead.cost_ppm != 0) {
+    if (stall->overhead.budget_ppm != 0 || stall->overhead.cost_ppm != 0) {
         sbx_text_heading(text, "The recorder");
         sbx_cost_words(stall, words);
         used = snprintf(line, sizeof line, "%s (%.2f %% in the last second)", words, stall->overhead.window_ppm / 1e4);

@@ -340,12 +340,14 @@ static void encode_policy(const struct sbx_snapshot *snapshot, uint32_t detail_l
 static void encode_overhead(const struct sbx_snapshot *snapshot, Stallbox__V1__Overhead *out)
 {
     enum {
-        PERMILLE_MAX = 1000
+        PERMILLE_MAX = 1000,
+        TENTHS_MAX = 9
     };
     static const uint32_t steps_ms[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
     const struct sbx_overhead *overhead = &snapshot->header.overhead;
     uint64_t cost_ns = overhead->watch_ns + overhead->captures_ns + overhead->calls_ns;
     out->budget_permille = at_most(overhead->budget_permille, PERMILLE_MAX);
+    out->budget_tenths = at_most(overhead->budget_tenths, TENTHS_MAX);
     out->cost_ppm = share_ppm(cost_ns, overhead->application_ns);
     out->window_ppm = at_most(overhead->window_ppm, SHARE_MAX_PPM);
     out->modules_ppm = share_ppm(overhead->modules_ns, overhead->application_ns);

@@ -174,6 +174,7 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     {SBX_IN_PAYLOAD, 30, SBX_FIELD_ID, 0, false, false, 0, "rotating_id",
      "a machine's for 90 days: to count machines, and to delete what carries it on request"},
     NUMBER(SBX_IN_PAYLOAD, 23, "app_name", SBX_NUMBER_MAX, "40 bits of a hash of the name that --app gave the program"),
+    NUMBER(SBX_IN_OVERHEAD, 10, "budget_tenths", 9, "tenths of a thousandth besides budget_permille"),
     NUMBER(SBX_IN_OVERHEAD, 9, "cost_ms", COST_MS_MAX, "the CPU time it cost, in steps; 0 when that is over a second"),
     {SBX_IN_PAYLOAD, 22, SBX_FIELD_ID, 0, false, false, 0, "completes",
      "of the end of a stall: payload_id of the snapshot that told it"},

@@ -117,12 +117,12 @@ static void print_overhead(FILE *out, const struct sbx_show_style *style, const 
     if (overhead != NULL) {
         fprintf(
             out,
-            "%soverhead%s   %.2f %% of the program's CPU time, %.2f %% in the last second, budget %.1f %%; %.2f %% for "
+            "%soverhead%s   %.2f %% of the program's CPU time, %.2f %% in the last second, budget %.2f %%; %.2f %% for "
             "modules; interval %" PRIu32 " us, gap %" PRIu32 " us, points shed 0x%02" PRIx64 ", %" PRIu32
             " changes; at most %" PRIu32 " ms (0: more)\n",
             style->bold, style->plain, overhead->cost_ppm / 1e4, overhead->window_ppm / 1e4,
-            overhead->budget_permille / 10.0, overhead->modules_ppm / 1e4, overhead->interval_us, overhead->gap_us,
-            overhead->shed, overhead->changes, overhead->cost_ms);
+            overhead->budget_permille / 10.0 + overhead->budget_tenths / 100.0, overhead->modules_ppm / 1e4,
+            overhead->interval_us, overhead->gap_us, overhead->shed, overhead->changes, overhead->cost_ms);
     }
     if (payload->sampling != NULL) {
         fprintf(out, "%ssampling%s   one in %" PRIu32 ", stands for %" PRIu64 "\n", style->bold, style->plain,

@@ -122,7 +122,8 @@ struct stallbox_options {
                                    What `stallbox run --app` says stays */
     uint32_t app_version[3]; /* its version: 1.4.2 is {1, 4, 2}; each up to 999999. It leaves the machine. All 0: not
                                    told, and then a server can tell no version from another */
-    uint32_t reserved;       /* 0 */
+    uint32_t max_cpu_tenths; /* tenths of a thousandth besides max_cpu_permille, 0..9, where that is not 0: 2 and 5 are
+                                a quarter of one per cent */
 };
 
 /* Start recording. `options` is copied and may be NULL for the defaults. The calling thread pays some milliseconds once.

@@ -73,12 +73,18 @@ static void child_gives_what_cannot_be(void)
     options.app_version[1] = 1000000;
     stalling_expect(stallbox_start(&options) == STALLBOX_BAD_ARGUMENT, "and a number with seven digits");
     options.app_version[1] = 0;
-    options.reserved = 1;
-    stalling_expect(stallbox_start(&options) == STALLBOX_BAD_ARGUMENT, "and what means nothing yet");
-    options.reserved = 0;
+    options.max_cpu_tenths = 5;
+    stalling_expect(stallbox_start(&options) == STALLBOX_BAD_ARGUMENT, "and tenths of no budget");
+    options.max_cpu_permille = 2;
+    options.max_cpu_tenths = 10;
+    stalling_expect(stallbox_start(&options) == STALLBOX_BAD_ARGUMENT, "and more tenths than there are");
+    options.max_cpu_tenths = 5;
     name[47] = 0;
     options.app_name = name;
     stalling_expect(stallbox_start(&options) == STALLBOX_OK, "nothing was begun by these");
+    stalling_expect(stalling_own_recording()->overhead.budget_permille == 2 &&
+                        stalling_own_recording()->overhead.budget_tenths == 5,
+                    "the budget is a quarter of one per cent");
     stallbox_stop(5000);
 }
 

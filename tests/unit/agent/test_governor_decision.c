@@ -16,7 +16,8 @@
 #define S  UINT64_C(1000000000)
 
 enum {
-    BUDGET = 5
+    BUDGET = 5, /* thousandths */
+    ORDERED = BUDGET * SBX_BUDGET_OF_PERMILLE
 };
 
 /* A window of a second in which the application ran all the time: the budget is 5 ms. */
@@ -40,7 +41,7 @@ static enum sbx_governor_step decide_n(struct sbx_governor *governor, struct sbx
 {
     enum sbx_governor_step step = SBX_STEP_NONE;
     for (unsigned i = 0; i < windows; i++) {
-        step = sbx_governor_decide(governor, view, BUDGET);
+        step = sbx_governor_decide(governor, view, ORDERED);
         view->now_ns += S;
     }
     return step;
@@ -67,11 +68,11 @@ static void test_a_burst_changes_nothing_while_there_is_credit(void **state)
     struct sbx_cost_view over = busy(1), calm = busy(2);
     over.capture_ns = 50 * MS;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(sbx_governor_decide(&governor, &over, BUDGET), SBX_STEP_NONE);
-        assert_int_equal(sbx_governor_decide(&governor, &calm, BUDGET), SBX_STEP_NONE);
+        assert_int_equal(sbx_governor_decide(&governor, &over, ORDERED), SBX_STEP_NONE);
+        assert_int_equal(sbx_governor_decide(&governor, &calm, ORDERED), SBX_STEP_NONE);
     }
     assert_int_equal(governor.changes, 0);
-    assert_int_equal(sbx_governor_decide(&governor, &over, BUDGET),
+    assert_int_equal(sbx_governor_decide(&governor, &over, ORDERED),
                      SBX_STEP_INTERVAL_WIDER); /* the fourth is too much */
 }
 
@@ -137,10 +138,10 @@ static void test_a_stall_is_recorded_closely_for_as_long_as_there_is_credit(void
     struct sbx_cost_view view = busy(1);
     int windows = 0;
     view.tick_ns = 20 * MS; /* 15 too much, of 150 */
-    assert_false(sbx_governor_records_closely(&governor, false, BUDGET));
-    while (windows < 100 && sbx_governor_records_closely(&governor, true, BUDGET)) {
+    assert_false(sbx_governor_records_closely(&governor, false, ORDERED));
+    while (windows < 100 && sbx_governor_records_closely(&governor, true, ORDERED)) {
         view.was_close = true;
-        assert_int_equal(sbx_governor_decide(&governor, &view, BUDGET), SBX_STEP_NONE);
+        assert_int_equal(sbx_governor_decide(&governor, &view, ORDERED), SBX_STEP_NONE);
         windows++;
     }
     assert_int_equal(windows, 10);
@@ -148,12 +149,12 @@ static void test_a_stall_is_recorded_closely_for_as_long_as_there_is_credit(void
     view.tick_ns = 1 * MS;
     view.was_close = false;
     (void)decide_n(&governor, &view, 1);
-    assert_false(sbx_governor_records_closely(&governor, true, BUDGET));
+    assert_false(sbx_governor_records_closely(&governor, true, ORDERED));
     (void)decide_n(&governor, &view, 1);
-    assert_true(sbx_governor_records_closely(&governor, true, BUDGET));
+    assert_true(sbx_governor_records_closely(&governor, true, ORDERED));
     /* Without a budget there is no account. */
     governor = (struct sbx_governor){.windows = 1, .credit_ns = -1};
-    assert_false(sbx_governor_records_closely(&governor, true, BUDGET));
+    assert_false(sbx_governor_records_closely(&governor, true, ORDERED));
     assert_true(sbx_governor_records_closely(&governor, true, 0));
 }
 
@@ -482,7 +483,7 @@ static void test_short_rests_bring_no_group_back(void **state)
     }
     assert_int_equal(sbx_governor_look_again_ns(&governor, now_ns), now_ns + 4 * S);
     view.now_ns = now_ns + S;
-    sbx_governor_decide(&governor, &view, BUDGET); /* it has worked: what was found before says nothing any more */
+    sbx_governor_decide(&governor, &view, ORDERED); /* it has worked: what was found before says nothing any more */
     assert_int_equal(sbx_governor_look_again_ns(&governor, now_ns + 60 * S), now_ns + 61 * S);
     assert_int_equal(governor.shed, shed);
 }
@@ -514,7 +515,7 @@ static uint64_t live_a_window(const struct host *host, struct sbx_governor *gove
                               bool is_stalling)
 {
     uint64_t window_ns = sbx_governor_window_ns(governor), sum_ns = 0, share = S / window_ns * host->processor_share;
-    bool is_close = sbx_governor_records_closely(governor, is_stalling, BUDGET);
+    bool is_close = sbx_governor_records_closely(governor, is_stalling, ORDERED);
     view->was_close = is_close;
     view->window_ns = window_ns;
     view->application_ns = window_ns / host->processor_share;
@@ -526,7 +527,7 @@ static uint64_t live_a_window(const struct host *host, struct sbx_governor *gove
         sum_ns += view->pass_ns[group];
     }
     view->now_ns += window_ns;
-    sbx_governor_decide(governor, view, BUDGET);
+    sbx_governor_decide(governor, view, ORDERED);
     return sum_ns;
 }
 
@@ -607,10 +608,29 @@ static void test_stalls_that_come_all_the_time_keep_the_budget_too(void **state)
     }
 }
 
+/* Symptom: a quarter of one per cent could not be ordered. */
+static void test_a_budget_may_lie_between_two_thousandths(void **state)
+{
+    (void)state;
+    const uint32_t budgets[] = {2 * SBX_BUDGET_OF_PERMILLE, 25, 3 * SBX_BUDGET_OF_PERMILLE};
+    const uint32_t levels[] = {1, 0, 0};
+    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++) {
+        struct sbx_governor governor = rich();
+        struct sbx_cost_view view = busy(0);
+        view.capture_ns = 2400 * MS / 1000;
+        for (unsigned window = 0; window < SBX_WIDEN_AFTER; window++) {
+            sbx_governor_decide(&governor, &view, budgets[i]);
+        }
+        assert_int_equal(governor.interval_level, levels[i]);
+        assert_int_equal(governor.rate_ns, budgets[i] * MS / 10);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_within_the_budget_nothing_changes),
+        cmocka_unit_test(test_a_budget_may_lie_between_two_thousandths),
         cmocka_unit_test(test_a_burst_changes_nothing_while_there_is_credit),
         cmocka_unit_test(test_the_dearer_of_captures_and_ticks_is_widened),
         cmocka_unit_test(test_in_debt_all_that_is_needed_is_changed_at_once),

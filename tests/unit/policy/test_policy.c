@@ -70,6 +70,11 @@ static void test_each_field_is_held_to_its_limits(void **state)
         CHANGE(history_ms, 60001, 1),
         CHANGE(detail_level, 0, 0),
         CHANGE(detail_level, 3, 1),
+        CHANGE(max_cpu_permille, 50, 0),
+        CHANGE(max_cpu_permille, 51, 1),
+        CHANGE(max_cpu_permille, 0, 1),
+        CHANGE(max_cpu_tenths, 9, 0),
+        CHANGE(max_cpu_tenths, 10, 1),
     };
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         struct sbx_policy policy = *sbx_policy_default();
@@ -82,6 +87,17 @@ static void test_each_field_is_held_to_its_limits(void **state)
             fail_msg("%s = %u is refused for %s", changes[i].field, changes[i].value, bad);
         }
     }
+}
+
+static void test_tenths_do_not_lead_beyond_the_largest_budget(void **state)
+{
+    (void)state;
+    struct sbx_policy policy = *sbx_policy_default();
+    policy.capture.max_cpu_permille = 49;
+    policy.capture.max_cpu_tenths = 9;
+    assert_null(sbx_policy_check(&policy));
+    policy.capture.max_cpu_permille = 50;
+    assert_string_equal(sbx_policy_check(&policy), "max_cpu_tenths");
 }
 
 static void test_a_mask_of_points_has_the_bits_of_groups_alone(void **state)
@@ -127,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default_holds_its_own_limits),
         cmocka_unit_test(test_each_field_is_held_to_its_limits),
+        cmocka_unit_test(test_tenths_do_not_lead_beyond_the_largest_budget),
         cmocka_unit_test(test_a_mask_of_points_has_the_bits_of_groups_alone),
         cmocka_unit_test(test_what_this_build_does_not_know_is_refused),
         cmocka_unit_test(test_settings_and_redaction_say_what_the_policy_says),

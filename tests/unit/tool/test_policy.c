@@ -96,7 +96,8 @@ static void test_what_is_shown_can_be_signed_again(void **state)
     write_text("policy.txt",
                POLICY "points = all -alloc\npoint lock = interval_us:5000 threshold_us:300\nmin_agent = 0.1.0\n"
                       "rollout 7 = salt:a.b percent:12.34 withholds:recording,sending points:lock,cond,uv\n"
-                      "upload_conditions = unmetered idle\nmodules = app\nkill = no\nanr_ms = 0\nfollow_forks = no\n");
+                      "upload_conditions = unmetered idle\nmodules = app\nkill = no\nanr_ms = 0\nfollow_forks = no\n"
+                      "max_cpu_permille = 2\nmax_cpu_tenths = 5\n");
     expect(RUN_TOOL("policy", "sign", "-k", path_of("online.key"), "-o", path_of("a.sbp"), path_of("policy.txt")), 0,
            "");
     struct tool_result first = RUN_TOOL("policy", "show", path_of("a.sbp"), path_of("keyset.sbp"));

@@ -515,7 +515,7 @@ static void test_a_report_of_hostile_names_is_the_same_to_the_byte(void **state)
         stall->drops[drop] = drop;
     stall->redactions.frames_hidden = 4;
     stall->redactions.records_cut = 2;
-    stall->overhead.budget_permille = 20;
+    stall->overhead.budget_ppm = 20000;
     stall->overhead.cost_ppm = 15000;
     stall->overhead.changes = 2;
     stall->overhead.interval_us = 4000;

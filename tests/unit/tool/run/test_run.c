@@ -341,10 +341,26 @@ static void test_a_name_or_a_version_that_cannot_be_told_is_refused(void **state
 #test, test, set_up, end_folder, NULL \
     }
 
+static void test_a_budget_has_one_decimal_at_most(void **state)
+{
+    (void)state;
+    const char *const fine[] = {"2.5", "5", "50", "1.0"};
+    const char *const wrong[] = {"2.55", ".5", "2.", "0", "0.9", "50.1", "051", "-1", "x", ""};
+    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
+        struct tool_result result = RUN("--max-cpu-permille", fine[i], "--", own_path, "--body", "speaks");
+        assert_int_not_equal(result.status, 2);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct tool_result result = RUN("--max-cpu-permille", wrong[i], "--", own_path, "--body", "speaks");
+        assert_int_equal(result.status, 2);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         RUN_TEST(test_without_a_home_the_program_runs_and_one_line_says_what_is_missing),
+        RUN_TEST(test_a_budget_has_one_decimal_at_most),
         RUN_TEST(test_a_spool_that_cannot_be_made_keeps_no_program_from_starting),
         RUN_TEST(test_the_exit_status_of_what_cannot_be_started_is_that_of_env),
         RUN_TEST(test_a_limit_on_the_size_of_files_is_told_and_harms_neither_of_both),

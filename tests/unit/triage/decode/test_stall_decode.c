@@ -260,7 +260,8 @@ static void test_a_payload_without_weight_stands_for_itself_and_none_for_more_th
         sbx_builder_thread(builder, "main", 1);
         sampling.weight = cases[i].weight;
         sampling.one_in = cases[i].one_in;
-        overhead.budget_permille = 5;
+        overhead.budget_permille = 2;
+        overhead.budget_tenths = 5;
         overhead.cost_ppm = 3210;
         overhead.interval_us = 32000;
         overhead.shed = UINT64_MAX;
@@ -269,6 +270,7 @@ static void test_a_payload_without_weight_stands_for_itself_and_none_for_more_th
         struct sbx_stall *stall = decode(builder);
         assert_int_equal(stall->sampling.weight, cases[i].read_weight);
         assert_int_equal(stall->sampling.one_in, cases[i].read_one_in);
+        assert_int_equal(stall->overhead.budget_ppm, 2500);
         assert_int_equal(stall->overhead.cost_ppm, 3210);
         assert_int_equal(stall->overhead.shed, SBX_POINTS_KNOWN); /* bits that mean nothing are none */
         assert_int_equal(stall->policy.interval_us, 32000);       /* so far apart samples were */

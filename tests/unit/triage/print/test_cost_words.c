@@ -12,11 +12,13 @@
 
 static char words[SBX_COST_WORDS_BYTES];
 
+static uint32_t budget_ppm = 5000;
+
 static const char *words_of(uint32_t cost_ppm, uint32_t window_ppm, uint32_t cost_ms, bool in_progress)
 {
     static struct sbx_stall stall;
     memset(&stall, 0, sizeof stall);
-    stall.overhead.budget_permille = 5;
+    stall.overhead.budget_ppm = budget_ppm;
     stall.overhead.cost_ppm = cost_ppm;
     stall.overhead.window_ppm = window_ppm;
     stall.overhead.cost_ms = cost_ms;
@@ -30,6 +32,15 @@ static void test_what_holds_the_budget_is_a_share_of_it(void **state)
     (void)state;
     assert_string_equal(words_of(3100, 3000, 20, false), "0.31 % of the application's CPU time, of a budget of 0.5 %");
     assert_string_equal(words_of(5000, 0, 0, false), "0.50 % of the application's CPU time, of a budget of 0.5 %");
+}
+
+static void test_a_budget_between_two_thousandths_has_two_decimals(void **state)
+{
+    (void)state;
+    budget_ppm = 2500;
+    assert_string_equal(words_of(2500, 0, 0, false), "0.25 % of the application's CPU time, of a budget of 0.25 %");
+    assert_non_null(strstr(words_of(2600, 9000, 0, false), "more than the budget of 0.25 %: "));
+    budget_ppm = 5000;
 }
 
 /* Symptom: "Recording cost 19.23 % of the application's CPU time, of a budget of 0.5 %", of a program that had just begun. */
@@ -59,6 +70,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_holds_the_budget_is_a_share_of_it),
+        cmocka_unit_test(test_a_budget_between_two_thousandths_has_two_decimals),
         cmocka_unit_test(test_of_a_program_that_has_hardly_run_the_time_is_told_and_no_share),
         cmocka_unit_test(test_what_is_over_the_budget_comes_with_a_reason),
     };

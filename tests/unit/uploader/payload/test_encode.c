@@ -101,6 +101,7 @@ static void test_what_recording_cost_leaves_as_shares_in_bounds(void **state)
                                       .captures_ns = 200000000,
                                       .calls_ns = 33000000,
                                       .budget_permille = 5,
+                                      .budget_tenths = 4,
                                       .window_ppm = 4321,
                                       .interval_us = 2000,
                                       .gap_us = 10000,
@@ -108,6 +109,7 @@ static void test_what_recording_cost_leaves_as_shares_in_bounds(void **state)
                                       .changes = 3};
     struct opened it = encode(builder, 1);
     assert_int_equal(it.decoded->overhead->budget_permille, 5);
+    assert_int_equal(it.decoded->overhead->budget_tenths, 4);
     assert_int_equal(it.decoded->overhead->cost_ppm, 3330);
     assert_int_equal(it.decoded->overhead->modules_ppm, 500);
     assert_int_equal(it.decoded->overhead->window_ppm, 4321);
@@ -120,6 +122,7 @@ static void test_what_recording_cost_leaves_as_shares_in_bounds(void **state)
     memset(overhead, 0xff, sizeof *overhead); /* a damaged recording */
     it = encode(builder, 1);
     assert_int_equal(it.decoded->overhead->budget_permille, 1000);
+    assert_int_equal(it.decoded->overhead->budget_tenths, 9);
     assert_int_equal(it.decoded->overhead->window_ppm, 1000000000);
     assert_int_equal(it.decoded->overhead->shed, SBX_POINTS_KNOWN);
     close_opened(&it);
