@@ -45,6 +45,16 @@ static void scan(int times)
     }
 }
 
+/* Threads of a sanitizer or an emulator come when they like, and are adopted. */
+static void scan_until_all_are_known(void)
+{
+    uint32_t lists;
+    do {
+        lists = sbx_scan_counts.lists;
+        scan(1);
+    } while (lists != sbx_scan_counts.lists);
+}
+
 static int attach(void **state)
 {
     (void)state;
@@ -55,7 +65,6 @@ static int attach(void **state)
         return -1;
     }
     first = sbx_thread_register_self();
-    scan(MEETINGS); /* threads of a sanitizer or an emulator are adopted */
     return first != NULL ? 0 : -1;
 }
 
@@ -85,6 +94,7 @@ static void *wait_for_its_end(void *unused)
 static void the_list_is_not_read_while_everybody_is_known(void **state)
 {
     (void)state;
+    scan_until_all_are_known();
     uint32_t lists = sbx_scan_counts.lists;
     scan(5);
     assert_int_equal(sbx_scan_counts.lists, lists);
@@ -102,8 +112,10 @@ static void a_thread_that_passes_no_hook_gets_a_seat_and_the_list_is_left_alone_
     scan(MEETINGS);
     assert_int_equal(sbx_scan_counts.lists, lists + MEETINGS);
     assert_non_null(sbx_seat_of(quiet.tid));
+    scan_until_all_are_known();
+    lists = sbx_scan_counts.lists;
     scan(5);
-    assert_int_equal(sbx_scan_counts.lists, lists + MEETINGS);
+    assert_int_equal(sbx_scan_counts.lists, lists);
     assert_int_equal(write(quiet.turn[1], "", 1), 1);
     assert_int_equal(pthread_join(thread, NULL), 0);
     while (sbx_seat_of(quiet.tid) != NULL) { /* who joins may be a moment before the kernel */
@@ -127,6 +139,7 @@ static void the_name_of_a_thread_that_is_not_young_is_read_in_one_scan_of_eight(
 {
     (void)state;
     uint32_t living = 0;
+    scan_until_all_are_known();
     for (uint32_t i = 0; i < sbx_thread_count(); i++) {
         living += sbx_thread_at(i) != NULL;
     }
