@@ -4,7 +4,8 @@
  *
  * Each measurement is a dump with a name: "KIND REPEATS CALLS NAME". Of the kinds,
  *   bare, hooked    CALLS calls in a row, nothing due
- *   bare_cold, hooked_cold   one call, after the simulated caches were filled with something else
+ *   native, runtime     the same as hooked, without and on a thread of a runtime that can be asked for its functions
+ *   bare_cold ...   one call, after the simulated caches were filled with something else
  *   capture, capture_cold    the same of captures, whose names say what they are
  *   empty, empty_cold        nothing at all: what the measurement itself takes
  * The smallest of the repetitions counts.
@@ -24,6 +25,7 @@
 #include "got_hook.h"
 #include "order.h"
 #include "programs/counted_calls.h"
+#include "providers.h"
 #include "recorder_alone.h"
 #include "rseq.h"
 #include "task.h"
@@ -96,6 +98,7 @@ static void stop_time(void)
         sbx_clock_arm(clock->rseq_offset);
     }
     sbx_self->entry->countdown = sbx_self->counted_from = COUNT_LONG;
+    sbx_self->logical.next_note_ns = UINT64_MAX;
 }
 
 static void nothing(int calls)
@@ -126,6 +129,34 @@ static void measure(const char *kind, const char *name, void (*body)(int))
     }
 }
 
+/* ---- a runtime ---- */
+
+static pthread_key_t runtime_key;
+
+/* As HotSpot's threads are found: by a key of its own. */
+static void *find_runtime(void)
+{
+    return pthread_getspecific(runtime_key);
+}
+
+static size_t no_frames(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max)
+{
+    (void)context, (void)first, (void)functions, (void)lines, (void)max;
+    return 0;
+}
+
+static uint32_t no_holder(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+static void add_runtime(void)
+{
+    const struct sbx_provider runtime = {.walk = no_frames, .resolve = find_runtime, .holder = no_holder};
+    sbx_provider_add(&runtime);
+}
+
 /* ---- calls ---- */
 
 static void *end_at_once(void *unused)
@@ -152,20 +183,41 @@ static void pretend_rseq(bool is_there)
     }
 }
 
-static const char *state;
+static const char *state; /* the kind of what is measured */
 
 static void *measure_call(void *which)
 {
     const struct counted_call *call = which;
+    pthread_setspecific(runtime_key, which); /* nobody asks for it before there is a runtime */
     measure(state, call->name, call->body);
     return NULL;
 }
 
-static void measure_calls(const char *new_state)
+/* What a thread of a runtime's may pay more for. */
+static bool may_ask_runtime(const char *name)
+{
+    static const char *const names[] = {
+        "cond_timedwait, already over, by a thread",
+        "epoll_wait of a thread without a loop",
+        "pread of a file",
+        "read, write of a client by a thread, after epoll_wait",
+    };
+    for (size_t i = 0; i < SBX_COUNT_OF(names); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void measure_calls(const char *new_state, bool all)
 {
     state = new_state;
     for (size_t i = 0; i < counted_call_count; i++) {
         struct counted_call call = counted_calls[i];
+        if (!all && !may_ask_runtime(call.name)) {
+            continue;
+        }
         pthread_t thread;
         pretend_rseq(!call.is_thread);
         if (!call.is_thread) {
@@ -302,20 +354,26 @@ int main(void)
     }
     sbx_the_capture.control->in_force.points = settings.points; /* as the watch thread does */
     become_threaded();
+    pthread_key_create(&runtime_key, NULL);
     sbx_store_relaxed(&sbx_the_capture.calls_are_safe,
                       1); /* as the agent finds on kernels that delay signals of timers */
     sbx_got_hook_resolve();
     CALLGRIND_START_INSTRUMENTATION;
     measure("empty", "nothing", nothing);
-    measure_calls("bare");
+    measure_calls("bare", true);
     uint32_t slots = sbx_got_hook_apply(SBX_POINTS_DEFAULT, UINT64_MAX, &unsettled);
     if (!counted_calls_open()) { /* once more, seen by the hooks */
         return 1;
     }
-    measure_calls("hooked");
+    measure_calls("hooked", true);
     pretend_rseq(false);
     sbx_got_hook_apply(0, UINT64_MAX, &unsettled);
     pretend_rseq(true);
     bench_call_deep(FRAMES, measure_captures);
+    pretend_rseq(false);
+    sbx_got_hook_apply(SBX_POINTS_DEFAULT, UINT64_MAX, &unsettled);
+    measure_calls("native", false);
+    add_runtime();
+    measure_calls("runtime", false);
     return slots != 0 ? 0 : 1;
 }

@@ -476,6 +476,7 @@ const struct counted_call counted_calls[] = {
     {"sem_post, sem_wait", post, false},
     {"cond_signal, nobody waits", signal_nobody, false},
     {"cond_timedwait, already over", wait_in_vain, false},
+    {"cond_timedwait, already over, by a thread", wait_in_vain, true},
     {"futex wake by syscall()", wake_nobody, false},
     {"another call by syscall()", ask_by_number, false},
     {"clock_gettime", read_clock, false},

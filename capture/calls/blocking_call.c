@@ -219,7 +219,7 @@ SBX_NOINLINE static void enter_otherwise(struct sbx_blocking *call, uint32_t wha
     }
     uint64_t begin_ns = sbx_thread_wall_ns(thread);
     begin_at(thread, call, what, object, peer, begin_ns, thread->call_depth, pc, sp);
-    if (sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) { /* relaxed: a hint */
+    if (SBX_UNLIKELY(sbx_logical_note_is_due(thread, begin_ns))) {
         sbx_logical_note_call(thread, call);
     }
     show(thread->entry, what, object, peer, begin_ns);
@@ -237,9 +237,9 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, ui
     if (SBX_UNLIKELY(
             sbx_load_relaxed(&sbx_seats_are_short) != 0 || !sbx_thread_is_registered(thread) ||
             !sbx_capture_is_open() || (sbx_load_relaxed(&sbx_the_capture.quiet_groups) >> group_of(what) & 1) != 0 ||
-            sbx_load_relaxed(&sbx_the_capture.provider_count) != 0 ||
             sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0 || thread->inside != 0 || thread->call_depth != 0 ||
-            how_of(op_of(what)) == SBX_BLOCKING_ALWAYS || !sbx_thread_clock_wall_at_once(&thread->clock, &begin_ns))) {
+            how_of(op_of(what)) == SBX_BLOCKING_ALWAYS || !sbx_thread_clock_wall_at_once(&thread->clock, &begin_ns) ||
+            sbx_logical_note_is_due(thread, begin_ns))) {
         enter_otherwise(call, what, object, peer, pc, sp);
         return;
     }

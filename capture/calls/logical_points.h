@@ -10,11 +10,19 @@
 
 #include "marks.h"
 #include "open_calls.h"
+#include "order.h"
 #include "providers.h"
+#include "the_capture.h"
 #include "thread_block.h"
 
-/* A blocking call begins: remember the logical stack for who looks at the sleeper from outside, if its turn has come.
- * Before entry.call is released; not inside. */
+/* A blocking call begins at `begin_ns`: has the turn of its logical stack come, if the thread has one? */
+SBX_HOOK_SAFE static inline bool sbx_logical_note_is_due(const struct sbx_thread *thread, uint64_t begin_ns)
+{
+    return sbx_load_relaxed(&sbx_the_capture.provider_count) != 0 && /* relaxed: a hint */
+           thread->logical.next_note_ns <= begin_ns;
+}
+
+/* It has: remember it for who looks at the sleeper from outside. Before entry.call is released; not inside. */
 SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct sbx_blocking *call);
 
 /* Watch thread: put what was noted at the begin of the call that began at `call_begin_ns` on the native stack `native` of

@@ -20,11 +20,15 @@
 
 enum {
     SHORT_EVERY = 10, /* intervals: a sample of the tasks that were neither */
-    FOLLOW_SCRIPTS_EVERY_NS =
-        100000,             /* with the frames of a script it is ten thousand instructions, some 3 us (bench_asyncio) */
-    FOLLOW_EVERY_NS = 4000, /* a walk and an entry cost 0.1 to 0.2 us: 3 to 5 % of a thread that does nothing else */
     BURST = 64,
     HOPS_AT_ONCE = 64,
+};
+
+/* A task that is followed costs a walk and an entry, 0.1 to 0.2 us: 3 to 5 % of a thread that does nothing else. Fewer where the interval was made
+ * longer, as of samples. */
+enum {
+    FOLLOWED_AN_INTERVAL = 250,
+    FOLLOW_EVERY_NS = 4000,
 };
 
 /* An id of a task that is counted and not followed has no hop (bits 16 to 47), but the index of its queue's entry, and whose turn that was. */
@@ -87,6 +91,19 @@ static uint64_t now_for(struct sbx_thread *thread)
 static bool take_turn(uint64_t *next_ns, uint64_t now_ns, uint64_t every_ns)
 {
     return sbx_take_turn(next_ns, now_ns, every_ns, BURST);
+}
+
+/* How long after one task the next one that a thread queues is followed, of those that come thick. A runtime's loop that is woken by a byte in
+ * a pipe is woken for each thing that it is to look at: of these one an interval is enough. */
+static uint64_t follow_every_ns(uint8_t group)
+{
+    /* relaxed: numbers of their own; hints */
+    uint64_t interval_ns = sbx_load_relaxed(&sbx_the_capture.leaf_interval_ns[group]);
+    if (sbx_load_relaxed(&sbx_the_capture.provider_count) != 0 && sbx_provider_is_entered()) {
+        return group == SBX_GROUP_SELF_PIPE ? interval_ns : sbx_follow_scripts_every_ns(group);
+    }
+    uint64_t every_ns = interval_ns / FOLLOWED_AN_INTERVAL;
+    return every_ns > FOLLOW_EVERY_NS ? every_ns : FOLLOW_EVERY_NS;
 }
 
 /* What an entry says, word by word: the watch thread may carry its stack over meanwhile. */
@@ -184,10 +201,8 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, u
     }
     int saved_errno = errno;
     uint64_t now_ns = sbx_thread_wall_ns(thread), id = 0;
-    /* relaxed: a hint. A stack with a runtime's frames costs some times as much */
-    bool is_script = sbx_load_relaxed(&sbx_the_capture.provider_count) != 0 && sbx_provider_is_entered();
     bool is_followed =
-        take_turn(&thread->tasks.follow_ns, now_ns, is_script ? FOLLOW_SCRIPTS_EVERY_NS : FOLLOW_EVERY_NS);
+        thread->tasks.follow_ns <= now_ns && take_turn(&thread->tasks.follow_ns, now_ns, follow_every_ns(group));
     struct sbx_queue_entry *counts = queue != 0 ? sbx_queue_of(queue, op, now_ns) : NULL;
     if (SBX_UNLIKELY(queue != 0 && counts == NULL)) {
         sbx_count_drop(SBX_DROP_NO_QUEUE);

@@ -16,6 +16,9 @@
  * The caller holds `inside`. */
 SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start);
 
+/* The same without what runtimes tell of theirs: for who looks at activations alone. What was noted of a runtime stays. */
+SBX_SIGNAL_SAFE uint32_t sbx_capture_native_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start);
+
 /* Fill the fields every record of the calling thread has (thread, counters, message) and put it into the ring; a sample
  * that repeats the one before it only lengthens its run. The caller has set kind, op, times and what else it knows, and
  * holds `inside`. */

@@ -36,7 +36,7 @@ static void walk_here(struct sbx_thread *thread)
     if (thread->stack_high == 0) {
         sbx_thread_find_stack(thread);
     }
-    sbx_capture_stack(thread, &here);
+    sbx_capture_native_stack(thread, &here);
 }
 
 static bool is_our_code(uint64_t pc)

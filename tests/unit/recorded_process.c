@@ -297,6 +297,14 @@ void child_set_gap(uint32_t gap_us)
     end_order(control);
 }
 
+void child_set_interval(uint32_t interval_us)
+{
+    struct sbx_control_page *control = begin_order();
+    control->wanted.interval_us = interval_us;
+    control->wanted.max_cpu_permille = 0;
+    end_order(control);
+}
+
 void child_set_points(uint64_t points)
 {
     set(true, points);

@@ -86,6 +86,8 @@ struct sbx_thread_entry *child_entry(void);
 
 /* The time between two asynchronous samples, as `stallbox ctl` or the governor sets it; no budget changes it again. */
 void child_set_gap(uint32_t gap_us);
+/* The same of the time between two samples at points. */
+void child_set_interval(uint32_t interval_us);
 /* Put in the hooks of exactly these groups (and the loader's) as `stallbox ctl` does, and wait until they are. */
 void child_set_points(uint64_t points);
 

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -75,6 +76,13 @@ static uint64_t now_ms(void)
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static uint64_t wall_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 static bool is_test(uint64_t word)
@@ -275,14 +283,84 @@ static void test_a_sleeper_is_seen_in_the_function_in_which_it_went_to_sleep(voi
     sbx_snapshot_destroy(snapshot);
 }
 
-/* ---- what it may cost to be seen so ---- */
-
-static uint64_t wall_us(void)
+static void *sleep_behind_calls_that_come_thick(void *unused)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    static struct runtime runtime = {.depth = 2, .first_function = 450};
+    (void)unused;
+    for (int i = 0; i < 5000; i++) {
+        nanosleep(&(struct timespec){0, 1}, NULL);
+    }
+    child_pause_ms(2); /* an interval and more */
+    say_about_to_wait();
+    stallbox_provider_enter(provider, &runtime);
+    sleep_ms(20000); /* the process ends before */
+    return NULL;
 }
+
+static void child_is_looked_at_behind_calls_that_come_thick(void)
+{
+    pthread_t thread;
+    start(0);
+    child_expect(pthread_create(&thread, NULL, sleep_behind_calls_that_come_thick, NULL) == 0, "a thread starts");
+    let_them_wait(1);
+    child_pause_ms(500);
+    child_finish();
+}
+
+static unsigned count_blocked(const struct sbx_snapshot *snapshot, uint8_t op, size_t with_logical)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        uint64_t frames[700];
+        size_t logical;
+        if (snapshot->records[i].kind == SBX_RECORD_BLOCKED && snapshot->records[i].op == op) {
+            frames_of(snapshot, &snapshot->records[i], frames, &logical);
+            count += logical == with_logical;
+        }
+    }
+    return count;
+}
+
+static void test_calls_before_a_thread_entered_a_runtime_take_no_turn_from_those_behind(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_is_looked_at_behind_calls_that_come_thick);
+    assert_true(count_blocked(snapshot, SBX_OP_NANOSLEEP, 2) > 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* The main thread polls briefly, and then waits elsewhere: whether that is where it rests is asked of its stack (rest_place.h). */
+static void child_waits_elsewhere_than_it_polls(void)
+{
+    static struct runtime runtime = {.depth = 2, .first_function = 480};
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+    struct timespec until;
+    start(0);
+    child_wait_for_rows();
+    stallbox_provider_enter(provider, &runtime);
+    for (int i = 0; i < 16; i++) {
+        poll(NULL, 0, 1);
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    pthread_mutex_lock(&mutex);
+    pthread_cond_timedwait(&condition, &mutex, &until);
+    pthread_mutex_unlock(&mutex);
+    stallbox_provider_leave(provider, NULL);
+    child_finish();
+}
+
+static void test_a_look_at_where_the_main_thread_rests_keeps_what_was_noted_of_its_runtime(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_waits_elsewhere_than_it_polls);
+    assert_true(count_blocked(snapshot, SBX_OP_COND_TIMEDWAIT, 2) > 0);
+    assert_int_equal(count_blocked(snapshot, SBX_OP_COND_TIMEDWAIT, 0), 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* ---- what it may cost to be seen so ---- */
 
 /* How often the runtime is asked while bytes go through a pipe. */
 static int asked_of_pipe(int flags)
@@ -365,6 +443,69 @@ static void test_of_tasks_that_a_runtimes_function_queues_few_are_followed(void 
 {
     (void)state;
     sbx_snapshot_destroy(run(child_queues_from_the_runtime));
+}
+
+static void child_queues_while_the_interval_is_long(void)
+{
+    enum {
+        INTERVAL_US = 32000,
+        TASKS_AN_INTERVAL = 10
+    };
+    struct runtime runtime = {.depth = 2, .first_function = 900};
+    uint64_t followed = 0;
+    start(0);
+    child_set_interval(INTERVAL_US);
+    void *former = stallbox_provider_enter(provider, &runtime);
+    uint64_t begin_us = wall_us();
+    for (int i = 0; i < 5000 || wall_us() - begin_us < 5000; i++) {
+        uint64_t id = stallbox_task_queued();
+        followed += id != 0 && id >> 63 == 0;
+        stallbox_task_cancelled(id);
+    }
+    uint64_t took_us = wall_us() - begin_us;
+    stallbox_provider_leave(provider, former);
+    child_expect(followed <= 64 + took_us * TASKS_AN_INTERVAL / INTERVAL_US + 1, "ten tasks an interval are followed");
+    child_expect(followed >= 64, "and the first ones are");
+    child_finish();
+}
+
+static void test_of_tasks_of_a_runtimes_function_fewer_are_followed_where_the_interval_was_made_longer(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run(child_queues_while_the_interval_is_long));
+}
+
+static void child_wakes_a_loop_from_the_runtime(void)
+{
+    enum {
+        INTERVAL_US = 10000
+    };
+    struct runtime runtime = {.depth = 2, .first_function = 950};
+    uint64_t one = 1, read_back;
+    start(0);
+    child_set_interval(INTERVAL_US);
+    int counter = eventfd(0, EFD_NONBLOCK);
+    child_expect(counter >= 0, "there is a counter");
+    poll(&(struct pollfd){.fd = counter, .events = POLLIN}, 1, 0); /* a loop meets it */
+    void *former = stallbox_provider_enter(provider, &runtime);
+    uint64_t begin_us = wall_us();
+    for (int i = 0; i < 3000 || wall_us() - begin_us < 5000; i++) {
+        child_expect(write(counter, &one, sizeof one) == sizeof one, "it is written to");
+        child_expect(read(counter, &read_back, sizeof read_back) == sizeof read_back, "and read from");
+    }
+    uint64_t intervals = (wall_us() - begin_us) / INTERVAL_US;
+    stallbox_provider_leave(provider, former);
+    /* The first 64, then one an interval; and the thread's samples, of which there is one an interval. */
+    child_expect((uint64_t)runtime.asked <= 64 + 2 * intervals + 8, "the runtime is asked once an interval");
+    child_expect(runtime.asked >= 64, "and is asked of the first ones");
+    close(counter);
+    child_finish();
+}
+
+static void test_of_bytes_that_wake_a_loop_a_runtimes_thread_is_asked_once_an_interval(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run(child_wakes_a_loop_from_the_runtime));
 }
 
 /* ---- where it must not be asked ---- */
@@ -557,9 +698,13 @@ int main(void)
         CHILD_TEST(test_of_a_deep_stack_both_ends_are_kept),
         CHILD_TEST(test_runs_end_where_the_logical_stack_changes),
         CHILD_TEST(test_a_sleeper_is_seen_in_the_function_in_which_it_went_to_sleep),
+        CHILD_TEST(test_calls_before_a_thread_entered_a_runtime_take_no_turn_from_those_behind),
+        CHILD_TEST(test_a_look_at_where_the_main_thread_rests_keeps_what_was_noted_of_its_runtime),
         CHILD_TEST(test_a_call_that_cannot_wait_does_not_ask_the_runtime),
         CHILD_TEST(test_of_calls_that_come_thick_the_runtime_is_asked_once_an_interval),
         CHILD_TEST(test_of_tasks_that_a_runtimes_function_queues_few_are_followed),
+        CHILD_TEST(test_of_tasks_of_a_runtimes_function_fewer_are_followed_where_the_interval_was_made_longer),
+        CHILD_TEST(test_of_bytes_that_wake_a_loop_a_runtimes_thread_is_asked_once_an_interval),
         CHILD_TEST(test_a_runtime_is_not_asked_below_the_hosts_handlers),
         cmocka_unit_test(test_what_a_runtime_could_not_read_is_counted),
         CHILD_TEST(test_samples_of_a_running_thread_are_taken_at_safepoints),
