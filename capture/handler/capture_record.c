@@ -91,8 +91,7 @@ SBX_SIGNAL_SAFE void sbx_capture_end_seen_work(struct sbx_thread *thread, uint64
 /* The memory a walk may read begins a red zone below sp: in an epilogue the rows still name the slot a frame pointer
  * was just popped from. A stack we know is read in place. Another one (alternate signal stack, coroutine, a thread whose
  * bounds nobody has asked for yet) is copied first: one system call, which fails where a load would fault. */
-__attribute__((always_inline)) static inline uint32_t
-capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start, bool asks_runtimes)
+SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start)
 {
     /* order: acquire code_map - pairs with sbx_module_map_publish() */
     const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map);
@@ -119,7 +118,7 @@ capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start,
     if (thread->has_loop) {
         learn_loop(thread);
     }
-    if (SBX_UNLIKELY(has_providers) && asks_runtimes) {
+    if (SBX_UNLIKELY(has_providers) && !thread->logical.asks_nobody) {
         stack = sbx_logical_append(thread, start, stack);
         struct sbx_record record;
         if (SBX_UNLIKELY(sbx_awaits_ask(thread, start, thread->logical.is_note, &record))) {
@@ -132,14 +131,12 @@ capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start,
     return stack;
 }
 
-SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start)
-{
-    return capture_stack(thread, start, true);
-}
-
 SBX_SIGNAL_SAFE uint32_t sbx_capture_native_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start)
 {
-    return capture_stack(thread, start, false);
+    thread->logical.asks_nobody = true;
+    uint32_t stack = sbx_capture_stack(thread, start);
+    thread->logical.asks_nobody = false;
+    return stack;
 }
 
 static bool is_sample(const struct sbx_record *record)

@@ -89,6 +89,7 @@ struct sbx_logical {
     uint32_t wanted;       /* not 0: a safepoint is asked for. Bits 0..7 flags, 8..15 kind, 16..23 op of its record */
     bool not_now;          /* a provider could not tell its stack in this capture */
     bool is_note;          /* this capture is the note of a call that begins */
+    bool asks_nobody;      /* this one is for the native stack alone */
     bool drops_native;     /* this capture is a safepoint's: the frames of the provider itself are no news */
     struct sbx_logical_walk walks[2];
 };
