@@ -24,11 +24,14 @@ enum {
     HOPS_AT_ONCE = 64,
 };
 
-/* A task that is followed costs a walk and an entry, 0.1 to 0.2 us: 3 to 5 % of a thread that does nothing else. Fewer where the interval was made
- * longer, as of samples. */
+/* How many tasks of a thread are followed, of those that come thick. As samples are, they are paid for by the interval of their group, which is the
+ * governor's to make longer: so many an interval, and no more of them where it is shorter than the default. */
 enum {
-    FOLLOWED_AN_INTERVAL = 250,
+    FOLLOWED_AN_INTERVAL = 250, /* a walk and an entry are 0.1 to 0.2 us: 3 to 5 % of a thread that does nothing else */
     FOLLOW_EVERY_NS = 4000,
+    SCRIPTS_AN_INTERVAL =
+        10, /* with the frames of a script it is ten thousand instructions, some 3 us (bench_asyncio) */
+    FOLLOW_SCRIPTS_EVERY_NS = 100000,
 };
 
 /* An id of a task that is counted and not followed has no hop (bits 16 to 47), but the index of its queue's entry, and whose turn that was. */
@@ -93,17 +96,19 @@ static bool take_turn(uint64_t *next_ns, uint64_t now_ns, uint64_t every_ns)
     return sbx_take_turn(next_ns, now_ns, every_ns, BURST);
 }
 
-/* How long after one task the next one that a thread queues is followed, of those that come thick. A runtime's loop that is woken by a byte in
- * a pipe is woken for each thing that it is to look at: of these one an interval is enough. */
+/* How long after one task the next one is followed. A runtime's loop that is woken by a byte in a pipe is woken for each thing that it is to look
+ * at: of these one an interval is enough. */
 static uint64_t follow_every_ns(uint8_t group)
 {
     /* relaxed: numbers of their own; hints */
     uint64_t interval_ns = sbx_load_relaxed(&sbx_the_capture.leaf_interval_ns[group]);
-    if (sbx_load_relaxed(&sbx_the_capture.provider_count) != 0 && sbx_provider_is_entered()) {
-        return group == SBX_GROUP_SELF_PIPE ? interval_ns : sbx_follow_scripts_every_ns(group);
+    bool is_script = sbx_load_relaxed(&sbx_the_capture.provider_count) != 0 && sbx_provider_is_entered();
+    if (is_script && group == SBX_GROUP_SELF_PIPE) {
+        return interval_ns;
     }
-    uint64_t every_ns = interval_ns / FOLLOWED_AN_INTERVAL;
-    return every_ns > FOLLOW_EVERY_NS ? every_ns : FOLLOW_EVERY_NS;
+    uint64_t least_ns = is_script ? FOLLOW_SCRIPTS_EVERY_NS : FOLLOW_EVERY_NS;
+    uint64_t every_ns = interval_ns / (is_script ? SCRIPTS_AN_INTERVAL : FOLLOWED_AN_INTERVAL);
+    return every_ns > least_ns ? every_ns : least_ns;
 }
 
 /* What an entry says, word by word: the watch thread may carry its stack over meanwhile. */

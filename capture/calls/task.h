@@ -16,9 +16,7 @@
 #include <stdint.h>
 
 #include "marks.h"
-#include "order.h"
 #include "task_table.h"
-#include "the_capture.h"
 #include "thread_block.h"
 
 /* The generic cell rate algorithm (ITU-T I.371): one each `every_ns`, and `burst` at once. `*next_ns`: when the next one is due. */
@@ -29,20 +27,6 @@ SBX_HOOK_SAFE static inline bool sbx_take_turn(uint64_t *next_ns, uint64_t now_n
     }
     *next_ns = (now_ns - *next_ns > burst * every_ns ? now_ns - burst * every_ns : *next_ns) + every_ns;
     return true;
-}
-
-/* How long after one piece of a script's work the next is followed, of those that come thick. With the frames of a script it is ten thousand
- * instructions, some 3 us (bench_asyncio). As samples are, it is paid for by the interval of its group, which is the governor's to make longer:
- * ten of them an interval, and ten in a millisecond at most. */
-SBX_HOOK_SAFE static inline uint64_t sbx_follow_scripts_every_ns(uint8_t group)
-{
-    enum {
-        AN_INTERVAL = 10,
-        LEAST_NS = 100000,
-    };
-    uint64_t every_ns =
-        sbx_load_relaxed(&sbx_the_capture.leaf_interval_ns[group]) / AN_INTERVAL; /* relaxed: a number */
-    return every_ns > LEAST_NS ? every_ns : LEAST_NS;
 }
 
 /* The calling thread queues a task, by the function `op` of point group `group`, into queue number `queue` (0: in none that is counted, as a

@@ -382,6 +382,7 @@ static int asked_of_pipe(int flags)
 static void child_calls_what_cannot_wait(void)
 {
     start(0);
+    child_set_interval(1000);
     child_pause_ms(300); /* nothing is owed */
     int prompt = asked_of_pipe(O_NONBLOCK);
     child_pause_ms(300);
@@ -401,6 +402,7 @@ static void child_waits_briefly_and_often(void)
 {
     struct runtime runtime = {.depth = 2, .first_function = 800};
     start(0);
+    child_set_interval(1000); /* no governor makes it longer */
     void *former = stallbox_provider_enter(provider, &runtime);
     uint64_t begin_us = wall_us();
     for (int i = 0; i < 3000 || wall_us() - begin_us < 200000; i++) {
@@ -425,6 +427,7 @@ static void child_queues_from_the_runtime(void)
     struct runtime runtime = {.depth = 2, .first_function = 900};
     uint64_t followed = 0;
     start(0);
+    child_set_interval(1000); /* no governor makes it longer */
     void *former = stallbox_provider_enter(provider, &runtime);
     uint64_t begin_us = wall_us();
     for (int i = 0; i < 5000; i++) {
