@@ -110,7 +110,7 @@ def postgres(stage):
     stage.watch(stage.main_pid(process))
     ask("in the end", "select count(*) from a")
     stage.end("end", process, signal.SIGINT)
-    stage.log("log", stage.folder + "/out", drop="shared memory|Broken pipe|redo|invalid record|checkpoint|last known up|FATAL:  the database system is|received fast shutdown.*again",
+    stage.log("log", stage.folder + "/out", drop="shared memory|Broken pipe|redo|invalid record|invalid magic number|unexpected pageaddr|checkpoint|last known up|FATAL:  the database system is|received fast shutdown.*again",
               once=True, pid=r"(?<=PID )\d+|\(PID \d+\)", time=r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( UTC)?", age=r"\d+\.\d+ s")
     stage.expected = ["died by SIGSEGV"]
 

@@ -33,7 +33,8 @@ struct stall {
 
 /* The tables of cases/, each ended by a NULL name. */
 extern const struct stall stalls_cpu[], stalls_lock[], stalls_wait[], stalls_sleep[], stalls_file[], stalls_network[],
-    stalls_process[], stalls_memory[], stalls_contention[], stalls_healthy[], stalls_messages[], stalls_tasks[];
+    stalls_process[], stalls_outside[], stalls_memory[], stalls_contention[], stalls_healthy[], stalls_messages[],
+    stalls_tasks[];
 extern const struct stall stalls_cxx[] __attribute__((weak)), stalls_glib[] __attribute__((weak)),
     stalls_glib_tasks[] __attribute__((weak)), stalls_uv[] __attribute__((weak)), stalls_qt[] __attribute__((weak)),
     stalls_libevent[] __attribute__((weak)), stalls_inbox[] __attribute__((weak)), stalls_uring[] __attribute__((weak));

@@ -228,9 +228,10 @@ static int step(void)
 static const struct stall *find(const char *name)
 {
     const struct stall *const tables[] = {
-        stalls_cpu,    stalls_lock,       stalls_wait,    stalls_sleep,    stalls_file,  stalls_network, stalls_process,
-        stalls_memory, stalls_contention, stalls_healthy, stalls_messages, stalls_cxx,   stalls_glib,    stalls_uv,
-        stalls_tasks,  stalls_glib_tasks, stalls_qt,      stalls_libevent, stalls_inbox, stalls_uring};
+        stalls_cpu,      stalls_lock,    stalls_wait,   stalls_sleep,      stalls_file,       stalls_network,
+        stalls_process,  stalls_outside, stalls_memory, stalls_contention, stalls_healthy,    stalls_messages,
+        stalls_cxx,      stalls_glib,    stalls_uv,     stalls_tasks,      stalls_glib_tasks, stalls_qt,
+        stalls_libevent, stalls_inbox,   stalls_uring};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         for (const struct stall *stall = tables[i]; stall != NULL && stall->name != NULL; stall++) {
             if (strcmp(stall->name, name) == 0) {
