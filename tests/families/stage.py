@@ -211,14 +211,17 @@ class Stage:
 
     def is_recorded(self, pid):
         """A file is there before the recorder has begun; then it answers."""
-        return glob.glob(f"{self.recordings}/{pid}-*.rec") and subprocess.run(
+        return self.has_file(pid) and subprocess.run(
             [self.options.stallbox, "ctl", str(pid), "status"], capture_output=True, check=False).returncode == 0
 
-    def watch_any(self, *pids):
+    def has_file(self, pid):
+        return bool(glob.glob(f"{self.recordings}/{pid}-*.rec"))
+
+    def watch_any(self, *pids, answers=False):
         """One of them at least: a worker that gives up its rights waits for its recorder, but not for ever where the machine is busy.
         Returns one that is recorded; bare the last."""
         def look():
-            return next((pid for pid in reversed(pids) if self.is_recorded(pid)), None)
+            return next((pid for pid in reversed(pids) if (self.is_recorded(pid) if answers else self.has_file(pid))), None)
         return wait_for(look, f"recording of any of {[command_of(pid) for pid in pids]}") if self.recorded else pids[-1]
 
     def end(self, what, process, number=signal.SIGTERM):
