@@ -88,6 +88,7 @@ struct told_fleet {
     bool is_sampled;       /* the first three stalls of an issue are sent, and less and less of the others */
     bool is_told_in_part;  /* half of the machines tell no days */
     bool is_untold;        /* none does */
+    int added;             /* an issue, from 1, that is not met on the other side; 0: none */
 };
 
 /* One side. The last row is all stalls together. */
@@ -121,7 +122,7 @@ struct told_sums {
 };
 
 /* All days of one machine. */
-static void live(const struct told_fleet *fleet, double habit, double factor, int days, bool tells,
+static void live(const struct told_fleet *fleet, double habit, double factor, int lacks, int days, bool tells,
                  double of_days[TOLD_DAYS_MAX][TOLD_ISSUES], struct told_sums *sums, struct told_side *side)
 {
     int met[TOLD_ISSUES + 1] = {0}, number[TOLD_ISSUES] = {0};
@@ -131,7 +132,7 @@ static void live(const struct told_fleet *fleet, double habit, double factor, in
             continue; /* it is off */
         sums->active[day] += tells;
         for (int issue = 0; issue < TOLD_ISSUES; issue++) {
-            if (!is_met(0.03 / (issue + 1) * factor * of_days[day][issue], habit))
+            if (issue + 1 == lacks || !is_met(0.03 / (issue + 1) * factor * of_days[day][issue], habit))
                 continue;
             int weight = weight_of(++number[issue], fleet->is_sampled);
             if (weight == 0)
@@ -153,7 +154,7 @@ static void live(const struct told_fleet *fleet, double habit, double factor, in
     }
 }
 
-static void draw_side(const struct told_fleet *fleet, const double *habits, double factor, int days,
+static void draw_side(const struct told_fleet *fleet, const double *habits, double factor, int lacks, int days,
                       struct told_side *side)
 {
     static struct told_sums sums;
@@ -162,7 +163,8 @@ static void draw_side(const struct told_fleet *fleet, const double *habits, doub
     *side = (struct told_side){0};
     draw_days(fleet->wander, of_days);
     for (int machine = 0; machine < fleet->machines; machine++)
-        live(fleet, habits[machine], factor, days, !fleet->is_told_in_part || machine % 2 == 0, of_days, &sums, side);
+        live(fleet, habits[machine], factor, lacks, days, !fleet->is_told_in_part || machine % 2 == 0, of_days, &sums,
+             side);
     for (int issue = 0; issue <= TOLD_ISSUES; issue++) {
         struct sbx_told *told = &side->told[issue];
         *told = (struct sbx_told){.hidden = sums.hidden[issue], .days = days};
@@ -175,8 +177,9 @@ static void draw_side(const struct told_fleet *fleet, const double *habits, doub
     }
 }
 
-/* Everything is `factor` times as frequent here. Returns how many alarms, and whether that was told of all stalls together. */
-static int compare_told(const struct told_fleet *fleet, double factor, bool *whole)
+/* Everything is `factor` times as frequent here. Returns how many alarms, and whether what differs was found: of all stalls together,
+ * or the issue that is new. */
+static int compare_told(const struct told_fleet *fleet, double factor, bool *is_found)
 {
     static struct sbx_change_row rows[TOLD_ISSUES + 1];
     static struct told_side here, base;
@@ -186,10 +189,10 @@ static int compare_told(const struct told_fleet *fleet, double factor, bool *who
         habits[0][machine] = habit_of(&plain);
         habits[1][machine] = fleet->is_same ? habits[0][machine] : habit_of(&plain);
     }
-    draw_side(fleet, habits[0], factor, fleet->here_days, &here);
-    draw_side(fleet, habits[1], 1, fleet->base_days, &base);
+    draw_side(fleet, habits[0], factor, 0, fleet->here_days, &here);
+    draw_side(fleet, habits[1], 1, fleet->added, fleet->base_days, &base);
     for (int issue = 0; issue <= TOLD_ISSUES; issue++) {
-        rows[issue] = (struct sbx_change_row){.was_before = true};
+        rows[issue] = (struct sbx_change_row){.was_before = issue + 1 != fleet->added};
         if (!fleet->is_untold) {
             rows[issue].told_here = here.told[issue];
             rows[issue].told_base = base.told[issue];
@@ -202,7 +205,8 @@ static int compare_told(const struct told_fleet *fleet, double factor, bool *who
     int alarms = 0;
     for (int issue = 0; issue <= TOLD_ISSUES; issue++)
         alarms += rows[issue].change != SBX_CHANGE_NONE;
-    *whole = rows[TOLD_ISSUES].change == SBX_CHANGE_REGRESSED;
+    *is_found = fleet->added > 0 ? rows[fleet->added - 1].change == SBX_CHANGE_NEW
+                                 : rows[TOLD_ISSUES].change == SBX_CHANGE_REGRESSED;
     return alarms;
 }
 
@@ -236,19 +240,19 @@ static void found(bool json, const char *metric, const struct fleet *fleet, doub
 static void told_alarms(bool json, const char *metric, const struct told_fleet *fleet, const char *reach)
 {
     int with_alarm = 0;
-    bool whole;
+    bool is_found;
     for (int i = 0; i < TOLD_COMPARISONS; i++)
-        with_alarm += compare_told(fleet, 1, &whole) > 0;
+        with_alarm += compare_told(fleet, 1, &is_found) > 0;
     print(json, metric, 100.0 * with_alarm / TOLD_COMPARISONS, "% of comparisons", reach);
 }
 
 static void told_found(bool json, const char *metric, const struct told_fleet *fleet, double factor)
 {
     int count = 0;
-    bool whole;
+    bool is_found;
     for (int i = 0; i < TOLD_COMPARISONS / 4; i++) {
-        compare_told(fleet, factor, &whole);
-        count += whole;
+        compare_told(fleet, factor, &is_found);
+        count += is_found;
     }
     print(json, metric, 100.0 * count / (TOLD_COMPARISONS / 4), "% of comparisons", NULL);
 }
@@ -342,6 +346,10 @@ int main(int count, char **arguments)
                &(struct told_fleet){1000, 3, 28, .is_same = true, .spread = 1.5, .wander = 0.4, .is_sampled = true}, 2);
     told_found(json, "the same, and no machine-days are told",
                &(struct told_fleet){1000, 7, 7, .spread = 1.5, .is_untold = true}, 2);
+    told_found(json, "a new issue of 1 % of the machine-days, 300 machines, 3 days against 28",
+               &(struct told_fleet){300, 3, 28, .is_same = true, .spread = 1.5, .wander = 0.4, .added = 3}, 1);
+    told_found(json, "the same, 1,000 machines",
+               &(struct told_fleet){1000, 3, 28, .is_same = true, .spread = 1.5, .wander = 0.4, .added = 3}, 1);
     told_surges(json, "machine-days like those of the week before, told as a surge", 0, 1, 1, "value <= 1");
     told_surges(json, "the same where days differ by a half", 0.4, 1, 1, "value <= 1");
     told_surges(json, "the same where half of the day's machine-days were lost", 0, 1, 0.5, "value <= 1");

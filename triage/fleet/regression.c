@@ -168,6 +168,29 @@ static double error_of(const struct sbx_told *here, const struct sbx_told *base,
                 (together_of(base) + excess) / ((double)base->hit + 0.5));
 }
 
+/* Machine-days of one side by what makes them alike, and what they would be if both sides were alike. */
+static double deviance_of(const struct sbx_told *told, double alike, double share)
+{
+    double hit = (double)told->hit / alike, others = (double)(told->active - told->hit) / alike, all = hit + others;
+    double of_hit = hit > 0 ? hit * log(hit / (all * share)) : 0;
+    return of_hit + (others > 0 ? others * log(others / (all * (1 - share))) : 0);
+}
+
+/* The signed root of the deviance, to be judged by Student's t where how much days differ was estimated from them: the F test of a
+ * quasi-likelihood with one degree of freedom (McCullagh and Nelder, Generalized Linear Models, chapters 4 and 9). The difference of the logarithms by its
+ * standard error (error_of()) would see little where one side has met the issue never or hardly ever. */
+static double signed_root(const struct sbx_told *here, const struct sbx_told *base, double excess)
+{
+    double here_alike = together_of(here) + excess, base_alike = together_of(base) + excess;
+    double hit = (double)here->hit / here_alike + (double)base->hit / base_alike;
+    double share = hit / ((double)here->active / here_alike + (double)base->active / base_alike);
+    if (share <= 0 || share >= 1) {
+        return 0;
+    }
+    double root = sqrt(fmax(2 * (deviance_of(here, here_alike, share) + deviance_of(base, base_alike, share)), 0));
+    return (double)here->hit / (double)here->active >= (double)base->hit / (double)base->active ? root : -root;
+}
+
 static bool are_told(const struct sbx_told *here, const struct sbx_told *base)
 {
     return is_told(here) && is_told(base) && here->days + base->days >= SBX_TOLD_DAYS_MIN;
@@ -182,8 +205,7 @@ double sbx_chance_of_worse(const struct sbx_told *here, const struct sbx_told *b
     most.hit = base->hidden < base->active - base->hit ? base->hit + base->hidden : base->active;
     double excess = excess_of(here, base);
     double by_machines = sbx_chance_of_more(rate_of_told(here, false), rate_of_told(&most, true));
-    double more = log_penetration(here) - log_penetration(&most);
-    double by_days = tail_of_t(more / error_of(here, &most, excess), degrees_of(here, base));
+    double by_days = tail_of_t(signed_root(here, &most, excess), degrees_of(here, base));
     return fmax(by_machines, by_days);
 }
 

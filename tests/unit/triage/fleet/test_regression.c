@@ -228,6 +228,21 @@ static void test_stalls_that_were_not_sent_count_for_the_other_side(void **state
     assert_true(sbx_chance_of_worse(&here, &base) > 0.3);
 }
 
+static void test_what_no_day_of_the_old_version_met_is_new_after_three_days(void **state)
+{
+    (void)state;
+    struct sbx_change_row row = {.told_here = told_of(3, 27, 800), .told_base = told_of(7, 0, 1700)};
+    sbx_changes_judge(&row, 1, SBX_CHANGE_ALARMS);
+    assert_int_equal(row.change, SBX_CHANGE_NEW);
+    assert_true(row.chance < 1e-4);
+    struct sbx_change_row gone = {.told_here = told_of(3, 0, 800), .told_base = told_of(7, 60, 1700)};
+    sbx_changes_judge(&gone, 1, SBX_CHANGE_ALARMS);
+    assert_int_equal(gone.change, SBX_CHANGE_GONE);
+    assert_near(sbx_chance_of_worse(&row.told_base, &row.told_here), 1);
+    struct sbx_told none = told_of(3, 0, 800), neither = told_of(7, 0, 1700);
+    assert_true(sbx_chance_of_worse(&none, &neither) >= 0.5);
+}
+
 static void test_a_day_of_which_few_machines_told_is_no_surge(void **state)
 {
     (void)state;
@@ -272,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_everything_twice_as_frequent_is_told_by_machine_days_and_by_nothing_else),
         cmocka_unit_test(test_machine_days_are_worse_only_by_more_than_days_and_machines_differ),
         cmocka_unit_test(test_stalls_that_were_not_sent_count_for_the_other_side),
+        cmocka_unit_test(test_what_no_day_of_the_old_version_met_is_new_after_three_days),
         cmocka_unit_test(test_a_day_of_which_few_machines_told_is_no_surge),
         cmocka_unit_test(test_looks_are_fewer_and_fewer_and_share_one_chance),
     };
