@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_forks.c - what it costs a recorded program to fork, and what its children take.
  *
- * usage: bench_forks [--rounds N] [--memory]
+ * usage: bench_forks [--rounds N] [--memory] [--beside threads|clones]
  * One child after the other, in turns by a bare process and by a recorded one that forks in the same way:
  *
  *   ends      the child ends at once: until it has been waited for
@@ -14,17 +14,25 @@
  *
  * --memory: 8, 64 and 256 children at a time that do nothing, of a bare process and of a recorded one (fork_memory.h).
  *
+ * --beside: in the place of the recorded process one without a recorder that has two sleeping threads: of the C library's, or made by a raw clone() of which
+ * it knows nothing. That says which part of the cost is that of a process of several threads.
+ *
  * Printed are median and p99 of each, and the ratio of each recorded one to the bare one of the same turn.
  * Why it matters: servers fork for
  * each connection, and shells for each line. */
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -115,7 +123,50 @@ static void serve(int orders, int answers)
     }
 }
 
-static struct forker begin(bool is_recorded, const char *folder)
+enum beside {
+    NOTHING,
+    RECORDER,
+    THREADS,
+    CLONES
+};
+
+static int sleep_on(void *word)
+{
+    for (;;) {
+        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    }
+    return 0;
+}
+
+static void *sleep_as_thread(void *word)
+{
+    (void)sleep_on(word);
+    return NULL;
+}
+
+/* Two of them. The second sort has no thread storage of its own: it calls nothing of the C library's that could want it. */
+static bool add_sleepers(enum beside sort)
+{
+    static uint32_t word;
+    enum {
+        STACK_BYTES = 64 * 1024
+    };
+    bool failed = false;
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        if (sort == THREADS) {
+            failed |= pthread_create(&thread, NULL, sleep_as_thread, &word) != 0;
+            continue;
+        }
+        char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        failed |= stack == MAP_FAILED ||
+                  clone(sleep_on, stack + STACK_BYTES,
+                        CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, &word) < 0;
+    }
+    return !failed;
+}
+
+static struct forker begin(enum beside beside, const char *folder)
 {
     int orders[2], answers[2];
     struct forker forker = {.pid = -1};
@@ -130,11 +181,18 @@ static struct forker begin(bool is_recorded, const char *folder)
         snprintf(recordings, sizeof recordings, "/dev/shm/%s", strrchr(folder, '/') + 1);
         struct stallbox_options options = {
             .sizeof_options = sizeof options, .spool_path = spool, .recording_path = recordings};
-        if (is_recorded && stallbox_start(&options) != STALLBOX_OK) {
+        if (beside >= THREADS && !add_sleepers(beside)) {
+            fputs("bench_forks: no threads\n", stderr);
+            _exit(1);
+        }
+        if (beside == RECORDER && stallbox_start(&options) != STALLBOX_OK) {
             fputs("bench_forks: the recorder did not start\n", stderr);
             _exit(1);
         }
         serve(orders[0], answers[1]);
+        if (beside >= THREADS) {
+            _exit(0); /* the C library would end one thread of three */
+        }
         exit(0);
     }
     close(orders[0]);
@@ -184,7 +242,7 @@ static void measure_costs(const struct forker forkers[2], size_t rounds)
         values[number][1] = values[number][0] + rounds;
         ratios[number] = values[number][1] + rounds;
     }
-    printf("               bare                recorded           recorded : bare\n"
+    printf("               bare                the other          the other : bare\n"
            "               median     p99    median     p99    median (p10 to p90), us\n");
     for (int way = 0; all != NULL && way < WAYS; way++) {
         size_t count = way == 2 ? rounds / LIVES_EVERY : rounds;
@@ -225,10 +283,14 @@ int main(int argc, char **argv)
 {
     size_t rounds = ROUNDS_DEFAULT;
     bool wants_memory = false;
+    enum beside beside = RECORDER;
     char folder[] = "/tmp/bench-forks-XXXXXX", recordings[64], command[160];
     for (int i = 1; i < argc; i++) {
         rounds = strcmp(argv[i], "--rounds") == 0 && i + 1 < argc ? strtoul(argv[i + 1], NULL, 10) : rounds;
         wants_memory |= strcmp(argv[i], "--memory") == 0;
+        if (strcmp(argv[i], "--beside") == 0 && i + 1 < argc) {
+            beside = strcmp(argv[i + 1], "clones") == 0 ? CLONES : THREADS;
+        }
     }
     stamps = mmap(NULL, STAMPS * sizeof *stamps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (rounds < LIVES_EVERY || stamps == MAP_FAILED || mkdtemp(folder) == NULL) {
@@ -238,7 +300,7 @@ int main(int argc, char **argv)
     if (wants_memory) {
         fork_memory_measure(folder, recordings);
     } else {
-        struct forker forkers[2] = {begin(false, folder), begin(true, folder)};
+        struct forker forkers[2] = {begin(NOTHING, folder), begin(beside, folder)};
         nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL); /* rows and hooks are there */
         measure_costs(forkers, rounds);
         end(&forkers[0]);
