@@ -27,6 +27,14 @@ SBX_SIGNAL_SAFE bool sbx_java_threads_learn(struct sbx_java_threads *threads, co
 /* The calling thread's JavaThread; 0: it is none, or that is not known yet. */
 SBX_SIGNAL_SAFE uint64_t sbx_java_thread_self(const struct sbx_java_threads *threads);
 
+/* May this thread, the calling one, be about to wait for a monitor, or for a class? Most waits are for neither. Plain loads: its own structure is there
+ * for as long as the key names it. */
+SBX_SIGNAL_SAFE static inline bool sbx_java_thread_waits_for_monitor(const struct sbx_java_vm *vm, uint64_t thread)
+{
+    return (*(const uint64_t *)(uintptr_t)(thread + vm->layout.thread_pending_monitor) |
+            *(const uint64_t *)(uintptr_t)(thread + vm->layout.thread_waiting_monitor)) != 0;
+}
+
 /* Number of the thread that holds the monitor which `thread`, the calling one, is about to wait for; 0: it waits for none, or who that is
  * cannot be told. */
 SBX_SIGNAL_SAFE uint32_t sbx_java_monitor_holder(const struct sbx_java_threads *threads, const struct sbx_java_vm *vm,

@@ -150,6 +150,9 @@ SBX_SIGNAL_SAFE static size_t walk_at(void *context, const struct stallbox_inter
 SBX_SIGNAL_SAFE static uint32_t holder(void *context)
 {
     uint64_t thread = (uint64_t)(uintptr_t)context;
+    if (!sbx_java_thread_waits_for_monitor(&the_vm, thread)) {
+        return 0;
+    }
     uint32_t tid = sbx_java_monitor_holder(&the_threads, &the_vm, thread);
     return tid != 0 ? tid : sbx_java_class_holder(&the_threads, &the_vm, thread);
 }
