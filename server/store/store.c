@@ -468,7 +468,7 @@ int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
 {
     uint64_t app;
     int64_t day, seq, old_place, place = 0;
-    bool lacks_less = false;
+    bool lacks_less = false, stays = false;
     sbx_store_handle_lock(&store->writer);
     /* One that a power cut takes is said again: its payload still waits then. */
     int result = read_turn(store, id, &app, &day);
@@ -479,13 +479,17 @@ int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
     if (result < 0)
         goto unlock;
     result = sbx_store_find(store, id, &seq, NULL, &old_place);
-    if (result == 0)
+    if (result == 0 && old_place != 0)
+        result = sbx_store_is_summed_as(store, seq, verdict, &stays);
+    if (result == 0 && !stays)
         result = sbx_store_leave_place(store, seq, old_place);
     if (result == 0)
         result = set_verdict(store, seq, verdict);
     if (result == 0)
         result = sbx_store_put_gaps(store, seq, verdict, &lacks_less);
-    if (result == 0)
+    if (result == 0 && stays)
+        result = sbx_store_stay_in_place(store, seq, place = old_place, verdict);
+    if (result == 0 && !stays)
         result = sbx_store_enter_place(store, seq, verdict, old_place, &place);
     if (result == 0 && old_place != 0 && place != old_place)
         result = sbx_store_note_place(store, seq, old_place, place, lacks_less);

@@ -36,8 +36,10 @@ enum writer_statement {
     DROP_LABELS,
     DROP_SPREAD,
     DROP_FACT,
-    ADD_WORD,
+    ADD_WORDS,
     ADD_SAID,
+    READ_SAID,
+    READ_WAS,
     DROP_SAID,
     ADD_PROFILE,
     DROP_PROFILE,
@@ -193,8 +195,9 @@ struct sbx_store {
     uint32_t min_machines; /* set before anybody reads */
     int64_t sample_rows;   /* 0: SBX_SAMPLE_ROWS. Likewise */
     _Atomic size_t batch,
-        payload_batch;       /* how many stalls, or payloads, go in one transaction: as many as took some 20 ms */
-    struct sbx_blobs *blobs; /* NULL: payloads lie in the database. Likewise */
+        payload_batch;        /* how many stalls, or payloads, go in one transaction: as many as took some 20 ms */
+    _Atomic unsigned batches; /* that went, over all connections */
+    struct sbx_blobs *blobs;  /* NULL: payloads lie in the database. Likewise */
     _Atomic int64_t
         days[SBX_DAYS_KNOWN]; /* that have a table in PostgreSQL, each plus one, by their last digits (store_days.c) */
     const struct sbx_operator_log *log;
@@ -253,6 +256,11 @@ int sbx_store_leave_place(struct sbx_store *store, int64_t seq, int64_t place);
 /* The stall is in the place of the verdict's key, which is made where it is not there, and in the sums. */
 int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, int64_t left,
                           int64_t *place_out);
+
+/* Is it in the sums already as this verdict has it? Then it stays in its place, and no sum changes. The words of a place and the profile of the
+ * stall may be others. */
+int sbx_store_is_summed_as(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, bool *same_out);
+int sbx_store_stay_in_place(struct sbx_store *store, int64_t seq, int64_t place, const struct sbx_verdict_row *verdict);
 
 /* A place that a stall left: its first, last and longest are found anew. An empty one goes, unless a person said something of
  * its issue; where its last stall went to `moved_to` (0: nowhere), its address leads there. */

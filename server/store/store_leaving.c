@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sql_postgres.h"
 #include "store_inside.h"
 
 /* From which day on stalls go, and until which. */
@@ -67,6 +68,17 @@ static int settle_places(struct sbx_store *store)
     return result;
 }
 
+/* Rows that were deleted stay in the tables of a connection, where nobody vacuums: now and then they go with all of it, and the plans too. */
+static int empty_tables(struct sbx_store *store)
+{
+    enum {
+        BATCHES = 97 /* a prime: connections that take turns all have theirs */
+    };
+    if (!sbx_sql_is_postgres(store->path) || atomic_fetch_add(&store->batches, 1) % BATCHES != 0)
+        return 0;
+    return sbx_sql_execute(sbx_store_handle_db(&store->writer), "TRUNCATE going, leaving");
+}
+
 int sbx_store_leave(struct sbx_store *store, enum writer_statement fill, const struct sbx_leaving *leaving,
                     uint8_t (*ids_out)[SBX_ID_BYTES])
 {
@@ -80,7 +92,9 @@ int sbx_store_leave(struct sbx_store *store, enum writer_statement fill, const s
         GOING_END,          GOING_GAP,          GOING_WAS_IN,     GOING_SNAPSHOT,   GOING_RENEW_PLACES};
     size_t max = leaving->max < SBX_LEAVING_MAX ? leaving->max : SBX_LEAVING_MAX;
     struct days days = {-1, -1};
-    int result = run_all(store, begin, sizeof(begin) / sizeof(begin[0]), days);
+    int result = empty_tables(store);
+    if (result == 0)
+        result = run_all(store, begin, sizeof(begin) / sizeof(begin[0]), days);
     if (result < 0)
         return result;
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, fill);

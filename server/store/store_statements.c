@@ -63,9 +63,16 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
         "s.place, s.day, s.build, s.bucket") ON_ITS_DAY,
     [DROP_FACT] =
         "DELETE FROM fact WHERE hits <= 0 AND (place, day, build) IN " OF_STALL("s.place, s.day, s.build") ON_ITS_DAY,
-    [ADD_WORD] = "INSERT OR IGNORE INTO word(tenant, text) VALUES(?1, ?2)",
-    [ADD_SAID] = "INSERT OR IGNORE INTO said(seq, kind, word, us) SELECT ?1, ?2, num, ?4 FROM word WHERE text = ?3 AND"
-                 " tenant = ?5",
+    /* ?2 is what is said, as store_sums.c writes it: of each the kind, the time and the word. */
+    [ADD_WORDS] = "INSERT OR IGNORE INTO word(tenant, text) SELECT ?1, substr(j.value, 22) FROM json_each(?2) j",
+    [ADD_SAID] =
+        "INSERT OR IGNORE INTO said(seq, kind, word, us) SELECT ?1, CAST(substr(j.value, 1, 2) AS bigint), w.num,"
+        " CAST(substr(j.value, 3, 19) AS bigint) FROM json_each(?2) j CROSS JOIN word w WHERE w.tenant = ?3 AND"
+        " w.text = substr(j.value, 22)",
+    [READ_SAID] = "SELECT d.kind, d.us, w.text FROM said d JOIN word w ON w.num = d.word WHERE d.seq = ?1",
+    [READ_WAS] =
+        "SELECT s.app, p.id FROM snapshot s JOIN place p ON p.num = s.place WHERE s.seq = ?1 AND s.tenant IS NOT"
+        " NULL AND s.whole IS NOT NULL AND s.tenant = p.tenant",
     [DROP_SAID] = "DELETE FROM said WHERE seq = ?1",
     [ADD_PROFILE] = "INSERT OR REPLACE INTO profile(seq, text) VALUES(?1, ?2)",
     [DROP_PROFILE] = "DELETE FROM profile WHERE seq = ?1",

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "json_document.h"
+#include "stable_name.h"
 #include "store_inside.h"
 
 /* Run a statement of (?1 integer, ?2 integer) that gives no row. */
@@ -164,23 +166,40 @@ static int read_tenant(struct sbx_store *store, int64_t seq, int64_t *tenant_out
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
 }
 
-static int add_said(struct sbx_store *store, int64_t seq, int64_t tenant, const struct sbx_said_row *said)
+/* All that is said, as one value: "KKUUUUUUUUUUUUUUUUUUUWORD", two digits of the kind and nineteen of the time. */
+static void write_said(const struct sbx_verdict_row *verdict, struct sbx_document *list_out)
 {
-    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_WORD);
-    sbx_bind_integer(statement, 1, tenant);
-    sbx_bind_text(statement, 2, said->word);
-    int result = sbx_store_step(statement);
-    sbx_statement_clear(statement);
-    if (result < 0)
-        return result;
-    statement = sbx_store_handle_use(&store->writer, ADD_SAID);
-    sbx_bind_integer(statement, 1, seq);
-    sbx_bind_integer(statement, 2, said->kind);
-    sbx_bind_text(statement, 3, said->word);
-    sbx_bind_integer(statement, 4, said->us);
-    sbx_bind_integer(statement, 5, tenant);
-    result = sbx_store_step(statement);
-    sbx_statement_clear(statement);
+    *list_out = (struct sbx_document){0};
+    sbx_document_open(list_out, NULL, '[');
+    for (size_t i = 0; i < verdict->said_count; i++) {
+        const struct sbx_said_row *said = &verdict->said[i];
+        struct sbx_byte_buffer text = {0};
+        if (said->word[0] == '\0')
+            continue;
+        sbx_byte_buffer_format(&text, "%02d%019lld%s", said->kind, (long long)(said->us > 0 ? said->us : 0),
+                               said->word);
+        list_out->text.failed |= text.failed;
+        sbx_document_string(list_out, NULL, text.failed ? "" : text.data);
+        sbx_byte_buffer_finish(&text);
+    }
+    sbx_document_close(list_out, ']');
+}
+
+static int add_said(struct sbx_store *store, int64_t seq, int64_t tenant, const struct sbx_verdict_row *verdict)
+{
+    struct sbx_document list;
+    write_said(verdict, &list);
+    int result = list.text.failed ? -ENOMEM : 0;
+    for (int step = 0; step < 2 && result == 0; step++) {
+        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, step == 0 ? ADD_WORDS : ADD_SAID);
+        sbx_bind_integer(statement, 1, step == 0 ? tenant : seq);
+        sbx_bind_text(statement, 2, list.text.data);
+        if (step == 1)
+            sbx_bind_integer(statement, 3, tenant);
+        result = sbx_store_step(statement);
+        sbx_statement_clear(statement);
+    }
+    sbx_byte_buffer_finish(&list.text);
     return result;
 }
 
@@ -196,6 +215,18 @@ static int put_profile(struct sbx_store *store, int64_t seq, const char *profile
     return result;
 }
 
+static int name_place(struct sbx_store *store, int64_t place, int64_t tenant, const struct sbx_verdict_row *verdict)
+{
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NAME_PLACE);
+    sbx_bind_integer(statement, 1, place);
+    sbx_bind_text(statement, 2, verdict->path ? verdict->path : "");
+    sbx_bind_integer(statement, 3, verdict->rules);
+    sbx_bind_integer(statement, 4, tenant);
+    int result = sbx_store_step(statement);
+    sbx_statement_clear(statement);
+    return result;
+}
+
 int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, int64_t left,
                           int64_t *place_out)
 {
@@ -203,18 +234,10 @@ int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx
     int result = read_tenant(store, seq, &tenant);
     if (result == 0)
         result = find_place(store, verdict->key, tenant, left, place_out);
-    if (result == 0) {
-        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NAME_PLACE);
-        sbx_bind_integer(statement, 1, *place_out);
-        sbx_bind_text(statement, 2, verdict->path ? verdict->path : "");
-        sbx_bind_integer(statement, 3, verdict->rules);
-        sbx_bind_integer(statement, 4, tenant);
-        result = sbx_store_step(statement);
-        sbx_statement_clear(statement);
-    }
-    for (size_t i = 0; i < verdict->said_count && result == 0; i++)
-        if (verdict->said[i].word[0])
-            result = add_said(store, seq, tenant, &verdict->said[i]);
+    if (result == 0)
+        result = name_place(store, *place_out, tenant, verdict);
+    if (result == 0)
+        result = add_said(store, seq, tenant, verdict);
     if (result == 0)
         result = put_profile(store, seq, verdict->profile);
     if (result == 0)
@@ -226,6 +249,74 @@ int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx
     if (result == 0)
         result = run(store, RENEW_PLACE, *place_out, 0);
     return result == 0 ? run(store, WAKE_ISSUE, seq, 0) : result;
+}
+
+/* ---- the same verdict again ---- */
+
+/* The first that is said of a kind with a word counts. */
+static const struct sbx_said_row *find_said(const struct sbx_verdict_row *verdict, int64_t kind, const char *word)
+{
+    for (size_t i = 0; i < verdict->said_count; i++)
+        if (verdict->said[i].kind == kind && strcmp(verdict->said[i].word, word) == 0)
+            return &verdict->said[i];
+    return NULL;
+}
+
+static size_t count_said(const struct sbx_verdict_row *verdict)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < verdict->said_count; i++) {
+        const struct sbx_said_row *said = &verdict->said[i];
+        count += said->word[0] != '\0' && find_said(verdict, said->kind, said->word) == said;
+    }
+    return count;
+}
+
+static int says_the_same(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, bool *same_out)
+{
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, READ_SAID);
+    char word[2 * SBX_STABLE_NAME_BYTES + 64]; /* of a longer one it is not seen that it is the same */
+    size_t count = 0;
+    int result;
+    *same_out = true;
+    sbx_bind_integer(statement, 1, seq);
+    while ((result = sbx_store_step(statement)) > 0) {
+        sbx_store_column_text(statement, 2, word, sizeof(word));
+        const struct sbx_said_row *said = find_said(verdict, sbx_column_integer(statement, 0), word);
+        *same_out &= said && said->us == sbx_column_integer(statement, 1);
+        count++;
+    }
+    *same_out &= count == count_said(verdict);
+    return result;
+}
+
+static int was_there(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, bool *same_out)
+{
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, READ_WAS);
+    sbx_bind_integer(statement, 1, seq);
+    int result = sbx_store_step(statement);
+    char app[256] = "";
+    if (result > 0)
+        sbx_store_column_text(statement, 0, app, sizeof(app));
+    *same_out = result > 0 && strcmp(app, verdict->app) == 0 && sbx_column_bytes(statement, 1) == SBX_ID_BYTES &&
+                memcmp(sbx_column_blob(statement, 1), verdict->key, SBX_ID_BYTES) == 0;
+    sbx_statement_reset(statement);
+    return result < 0 ? result : 0;
+}
+
+int sbx_store_is_summed_as(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, bool *same_out)
+{
+    int result = was_there(store, seq, verdict, same_out);
+    return result == 0 && *same_out ? says_the_same(store, seq, verdict, same_out) : result;
+}
+
+int sbx_store_stay_in_place(struct sbx_store *store, int64_t seq, int64_t place, const struct sbx_verdict_row *verdict)
+{
+    int64_t tenant;
+    int result = read_tenant(store, seq, &tenant);
+    if (result == 0)
+        result = name_place(store, place, tenant, verdict);
+    return result == 0 ? put_profile(store, seq, verdict->profile) : result;
 }
 
 /* ---- what becomes of issues ---- */

@@ -250,6 +250,85 @@ static void test_sums_are_what_a_count_from_the_beginning_gives(void **state)
 
 /* Stores that servers before made, with two dozen stalls, and what a person said: of schema 8, in PostgreSQL 7, two applications that lack the
  * same modules; of schema 7, in PostgreSQL 5, one without a number. */
+/* Every write to the sums fails from now on, and until then. */
+static void forbid_sums(bool is_forbidden)
+{
+    if (!is_forbidden) {
+        store_run(fixture.data_dir, store_is_postgres() ? "DROP TRIGGER no_fact ON fact; DROP FUNCTION no_sum()"
+                                                        : "DROP TRIGGER no_fact");
+        return;
+    }
+    store_run(
+        fixture.data_dir,
+        store_is_postgres()
+            ? "CREATE FUNCTION no_sum() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;"
+              " CREATE TRIGGER no_fact BEFORE INSERT OR UPDATE ON fact FOR EACH ROW EXECUTE FUNCTION no_sum()"
+            : "CREATE TRIGGER no_fact BEFORE INSERT ON fact BEGIN SELECT RAISE(ABORT, 'no'); END");
+}
+
+static void test_a_verdict_that_says_the_same_again_changes_no_sum(void **state)
+{
+    (void)state;
+    const uint8_t id[SBX_ID_BYTES] = {1}, other_key[SBX_ID_BYTES] = {9};
+    struct sbx_stall stall = {.payload_id = {1},
+                              .session_id = {1},
+                              .app_what = 7,
+                              .created_day = 20000,
+                              .sampling = {.weight = 1, .one_in = 1},
+                              .trigger = {.kind = SBX_TRIGGER_ANR, .duration_ns = 1000000000}};
+    struct sbx_said_row said[] = {{SBX_FACT_CAUSE, "io", 1000},
+                                  {SBX_FACT_FUNCTION, "it's \"f\\<\u00e4>\"", 500},
+                                  {SBX_FACT_FUNCTION, "", 1},
+                                  {SBX_FACT_CAUSE, "io", 7}}; /* said already */
+    const uint8_t key[SBX_ID_BYTES] = {1};
+    struct sbx_verdict_row verdict = {.app = "editor",
+                                      .cause = "io",
+                                      .class_ = "off_cpu",
+                                      .function = "f",
+                                      .module = "m",
+                                      .headline = "it waited",
+                                      .path = "f",
+                                      .key = key,
+                                      .said = said,
+                                      .said_count = 4};
+    enum sbx_stored stored;
+    assert_int_equal(sbx_store_put(store, &stall, "abc", 3, 20001 * INT64_C(86400000), &stored), 0);
+    assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
+    assert_sums_are_right();
+    assert_int_equal(number_of("SELECT COUNT(*) FROM said"), 2);
+    assert_int_equal(number_of("SELECT SUM(us) FROM said"), 1500);
+    forbid_sums(true);
+    verdict.headline = "it waited for the disk";
+    verdict.path = "g";
+    verdict.profile = "0 - \n1 - main\n";
+    assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
+    assert_int_equal(number_of("SELECT COUNT(*) FROM snapshot WHERE headline = 'it waited for the disk' AND state = 1"),
+                     1);
+    assert_int_equal(number_of("SELECT COUNT(*) FROM place WHERE path = 'g' AND hits = 1"), 1);
+    assert_int_equal(number_of("SELECT COUNT(*) FROM profile"), 1);
+    said[0].us = 1001;
+    assert_true(sbx_store_put_verdict(store, id, &verdict) < 0);
+    said[0].us = 1000;
+    said[1].word = "g";
+    assert_true(sbx_store_put_verdict(store, id, &verdict) < 0);
+    verdict.said_count = 1;
+    assert_true(sbx_store_put_verdict(store, id, &verdict) < 0);
+    forbid_sums(false);
+    assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
+    assert_sums_are_right();
+    assert_int_equal(number_of("SELECT COUNT(*) FROM said"), 1);
+    forbid_sums(true);
+    verdict.app = "mail";
+    assert_true(sbx_store_put_verdict(store, id, &verdict) < 0);
+    verdict.app = "editor";
+    verdict.key = other_key;
+    assert_true(sbx_store_put_verdict(store, id, &verdict) < 0);
+    forbid_sums(false);
+    assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
+    assert_sums_are_right();
+    assert_int_equal(number_of("SELECT COUNT(*) FROM place"), 1);
+}
+
 static void load(const char *sql_file)
 {
     sbx_store_close(store);
@@ -343,6 +422,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sums_are_what_a_count_from_the_beginning_gives, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_verdict_that_says_the_same_again_changes_no_sum, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_store_of_the_server_before_is_summed_as_it_was, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sums_of_an_older_server_are_completed_when_its_store_is_opened, set_up,
                                         tear_down),
