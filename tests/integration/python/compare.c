@@ -204,7 +204,28 @@ double walk_ns(int rounds)
     return (double)(now_ns() - begin) / rounds;
 }
 
-/* The same by the interpreter's own calls: frames, code objects and lines. */
+/* Instructions of one walk of the calling thread, without the kernel's. */
+struct walk_call {
+    void *thread;
+    uint64_t functions[DEPTH];
+    uint32_t lines[DEPTH];
+};
+
+static void walk_once(void *to)
+{
+    struct walk_call *call = to;
+    (void)cpython_walk(call->thread, NULL, 0, call->functions, call->lines, DEPTH);
+}
+
+STALLBOX_EXPORT double walk_steps(void);
+double walk_steps(void)
+{
+    struct walk_call call = {.thread = the_cpython.calls.PyGILState_GetThisThreadState()};
+    walk_once(&call); /* warm */
+    return (double)bench_count_steps(walk_once, &call);
+}
+
+/* Nanoseconds of the same by the interpreter's own calls: frames, code objects and lines. */
 STALLBOX_EXPORT double interpreter_ns(int rounds);
 double interpreter_ns(int rounds)
 {
