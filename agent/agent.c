@@ -242,8 +242,9 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     }
     /* The recording's name says which spool it is for (recording_name.h): so there must be one. One that cannot be made is told
      * by the first snapshot that cannot be written. */
-    result = access(spool_path, F_OK) != 0 ? sbx_make_folders(spool_path) : 0;
-    bool is_worker = sbx_the_agent.family.role == SBX_ROLE_WORKER;
+    bool is_worker =
+        sbx_the_agent.family.role == SBX_ROLE_WORKER; /* its parent has, or it is below another root by now */
+    result = !is_worker && access(spool_path, F_OK) != 0 ? sbx_make_folders(spool_path) : 0;
     result = is_worker ? sbx_recording_create_for_worker(recordings_folder, spool_path, sbx_the_agent.parent_modules,
                                                          &sbx_the_agent.recording)
                        : sbx_recording_create_sized(recordings_folder, spool_path, wanted->recording_kib,

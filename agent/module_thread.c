@@ -117,7 +117,9 @@ void *sbx_module_main(void *unused)
     prctl(PR_SET_NAME, "sbx-modules");
     sbx_store_release(&sbx_the_agent.module_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
     open_recording();
-    if (sbx_the_agent.rows_folder[0] != 0 && sbx_make_folders(sbx_the_agent.rows_folder) == 0) {
+    bool is_worker =
+        sbx_the_agent.family.role == SBX_ROLE_WORKER; /* it makes no folders: it may be below another root */
+    if (sbx_the_agent.rows_folder[0] != 0 && (is_worker || sbx_make_folders(sbx_the_agent.rows_folder) == 0)) {
         sbx_module_rows_open_cache(sbx_the_agent.rows_folder);
     }
     wait_for_the_hooks();

@@ -417,7 +417,8 @@ static int create(const char *folder_path, const char *spool_path, const struct 
 {
     struct sbx_recording_header draft;
     struct rlimit limit;
-    int folder = sbx_own_folder_make(folder_path); /* a recording tells what the process does */
+    /* A recording tells what the process does. A worker's folder is its parent's; where it is missing the worker has changed its root meanwhile. */
+    int folder = shape->is_workers ? sbx_own_folder_open(folder_path) : sbx_own_folder_make(folder_path);
     if (folder < 0) {
         return folder;
     }

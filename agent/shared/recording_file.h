@@ -43,7 +43,7 @@ SBX_MUST_CHECK int sbx_recording_create(const char *folder, const char *spool_pa
 SBX_MUST_CHECK int sbx_recording_create_sized(const char *folder, const char *spool_path, uint32_t ring_kib,
                                               struct sbx_recording_file *file_out);
 
-/* The same for a forked worker: an eighth of the size. `modules`: how many its parent had. */
+/* The same for a forked worker: an eighth of the size, and the folder has to be there. `modules`: how many its parent had. */
 SBX_MUST_CHECK int sbx_recording_create_for_worker(const char *folder, const char *spool_path, uint32_t modules,
                                                    struct sbx_recording_file *file_out);
 

@@ -76,6 +76,18 @@ static void test_its_ring_is_as_large_as_was_asked_for_within_limits(void **stat
     }
 }
 
+/* It may have changed its root meanwhile: what is missing there is not ours to make. */
+static void test_a_worker_makes_no_folder_for_its_recording(void **state)
+{
+    struct sbx_recording_file file = {0};
+    char missing[128], path[160];
+    (void)state;
+    snprintf(missing, sizeof missing, "%s/dev", folder);
+    snprintf(path, sizeof path, "%s/shm", missing);
+    assert_int_equal(sbx_recording_create_for_worker(path, "/some/spool", 10, &file), -ENOENT);
+    assert_int_equal(access(missing, F_OK), -1);
+}
+
 #ifndef ADVICE_IS_NOT_TAKEN
 static uint64_t blocks_of(const char *path)
 {
@@ -321,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_a_new_recording_is_whole_and_private),
         CASE(test_its_ring_is_as_large_as_was_asked_for_within_limits),
+        CASE(test_a_worker_makes_no_folder_for_its_recording),
 #ifndef ADVICE_IS_NOT_TAKEN
         CASE(test_what_a_recording_gives_back_is_zero_and_can_be_reserved_again),
 #ifdef MADV_POPULATE_WRITE
