@@ -11,7 +11,8 @@
 #include "store_schema.h"
 
 enum {
-    DAYS_MAX = 400,     /* that are looked at of a side: the latest */
+    DAYS_MAX = 28, /* that are looked at of a side: the latest */
+    FEWER = 8, /* machines are read of an issue than for a count: they say how much their days are alike, and no more */
     TOGETHER_MAX = 512, /* issues that one statement is asked of */
 };
 
@@ -230,8 +231,9 @@ static int add_machines_of(const struct side *side, int level, int64_t rows)
 
 static int add_machines(const struct side *side)
 {
-    int64_t rows =
+    int64_t count_rows =
         side->these ? sbx_store_sample_issue_rows(side->view->store) : sbx_store_sample_rows(side->view->store);
+    int64_t rows = count_rows > FEWER ? count_rows / FEWER : 1;
     int64_t most = 0;
     int result = 0;
     for (size_t i = 0; i < (side->these ? side->these->count : 1); i++)

@@ -2,7 +2,7 @@
 /* store_told.h - the machine-days of the issues of a comparison, beside all that machines told: what penetration is judged by (regression.h).
  *
  * Of a version those days count that are over, on which SBX_TOLD_MACHINES_MIN machine-days were told of it at least, and that are not the first on
- * which it was told: there one began to tell in the middle of the day. Which days count does not depend on how many stalled. Where on one of
+ * which it was told: there one began to tell in the middle of the day; of these the latest 28. Which days count does not depend on how many stalled. Where on one of
  * these days more machines stalled than were told, a part of the fleet tells nothing, and the side has no days. Any thread; 0 or -errno. */
 #ifndef SBX_STORE_TOLD_H
 #define SBX_STORE_TOLD_H

@@ -257,6 +257,21 @@ static void test_how_much_the_days_of_a_machine_are_alike_and_how_many_stalls_we
     assert_true(fabs(whole[SBX_COMPARED_HERE].together - (4.0 * 4 + 1) / 5) < 1e-9);
 }
 
+static void test_of_a_version_that_is_out_for_long_the_latest_four_weeks_count(void **state)
+{
+    (void)state;
+    struct sbx_told told[SBX_COMPARED_SIDES], whole[SBX_COMPARED_SIDES];
+    for (int day = 0; day < 40; day++)
+        tell(APP, "1.2.0", DAY + day, 100 + day);
+    stall(1, 1, 2, DAY + 5, 1);
+    stall(2, 2, 2, DAY + 12, 1);
+    read_told(DAY + 40, told, whole);
+    assert_int_equal(told[SBX_COMPARED_HERE].days, 28);
+    assert_int_equal(told[SBX_COMPARED_HERE].active, 28 * 100 + (12 + 39) * 14);
+    assert_int_equal(told[SBX_COMPARED_HERE].hit, 1);
+    assert_int_equal(whole[SBX_COMPARED_HERE].hit, 1);
+}
+
 static void test_where_a_part_of_the_fleet_tells_no_days_none_counts(void **state)
 {
     (void)state;
@@ -296,6 +311,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_how_much_the_days_of_a_machine_are_alike_and_how_many_stalls_were_not_sent_is_known, set_up,
             tear_down),
+        cmocka_unit_test_setup_teardown(test_of_a_version_that_is_out_for_long_the_latest_four_weeks_count, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_where_a_part_of_the_fleet_tells_no_days_none_counts, set_up, tear_down),
         cmocka_unit_test(test_a_share_is_not_told_where_more_machines_had_a_stall_than_were_told),
     };
