@@ -13,6 +13,7 @@ import time
 library = ctypes.PyDLL(sys.argv[1])
 why = ctypes.create_string_buffer(80)
 TIMER_US = 500
+NO_TIMER = 4 # a status of a child
 has_timers = len(sys.argv) > 3
 
 
@@ -77,12 +78,13 @@ def counts():
 
 
 def fork():
-    """A child that works until it was met some times; what it ended with: 0."""
+    """A child that works until it was met some times; what it ended with: 0, or NO_TIMER of a machine that has no more timers for it."""
     child = os.fork()
     if child == 0:
         status = 3
         try:
-            library.storm_forked(TIMER_US)
+            if library.storm_forked(TIMER_US) != 0:
+                os._exit(NO_TIMER)
             end, n = time.monotonic() + 30, 1
             while counts()[0] < 20 and time.monotonic() < end:
                 work(n % 40 + 1)
@@ -91,7 +93,7 @@ def fork():
             status = 1 if walks < 20 else 2 if nameless else 0
         finally:
             os._exit(status)
-    return os.waitpid(child, 0)[1]
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def loop(end, forks=None):
@@ -127,6 +129,8 @@ while library.storm_awaiting() == 0 and time.monotonic() < limit:
     asyncio.run(gather())
 library.storm_end()
 walks, frames, nameless = counts()
-print("%d walks, %d frames, %d of them without a name; %d of those who awaited; %d children, %d of them failed"
-      % (walks, frames, nameless, library.storm_awaiting(), len(forks), sum(map(bool, forks))))
-sys.exit(1 if walks < 20 or nameless or library.storm_awaiting() == 0 or (has_timers and not forks) or any(forks) else 0)
+failed = [status for status in forks if status not in (0, NO_TIMER)]
+print("%d walks, %d frames, %d of them without a name; %d of those who awaited; %d children, %d of them had no timer, %d failed%s"
+      % (walks, frames, nameless, library.storm_awaiting(), len(forks), forks.count(NO_TIMER), len(failed),
+         ": ended with %s" % sorted(set(failed)) if failed else ""))
+sys.exit(1 if walks < 20 or nameless or library.storm_awaiting() == 0 or (has_timers and forks.count(0) == 0) or failed else 0)
