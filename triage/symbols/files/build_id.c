@@ -12,12 +12,26 @@
 enum {
     HEADERS_MAX = 512,
     NOTES_BYTES_MAX = 4096,
+    HEAD_BYTES =
+        1024, /* header, program headers and the note of most files; who looks through folders reads thousands of them */
+    SECTIONS_AT_ONCE = 16,
     UUID_DIGITS = 32
 };
 
-static int read_at(int fd, void *into, size_t bytes, uint64_t at)
+/* A file, and its first bytes. */
+struct beginning {
+    int fd;
+    size_t bytes;
+    uint8_t head[HEAD_BYTES];
+};
+
+static int read_at(const struct beginning *file, void *into, size_t bytes, uint64_t at)
 {
-    return at <= INT64_MAX && pread(fd, into, bytes, (off_t)at) == (ssize_t)bytes;
+    if (at <= file->bytes && bytes <= file->bytes - at) {
+        memcpy(into, file->head + at, bytes);
+        return 1;
+    }
+    return at <= INT64_MAX && pread(file->fd, into, bytes, (off_t)at) == (ssize_t)bytes;
 }
 
 size_t sbx_build_id_of_notes(const uint8_t *notes, size_t bytes, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX])
@@ -42,48 +56,76 @@ size_t sbx_build_id_of_notes(const uint8_t *notes, size_t bytes, uint8_t build_i
     return 0;
 }
 
-static size_t read_notes(int fd, uint64_t at, uint64_t bytes, uint8_t *build_id_out)
+static size_t read_notes(const struct beginning *file, uint64_t at, uint64_t bytes, uint8_t *build_id_out)
 {
     uint8_t notes[NOTES_BYTES_MAX];
     size_t taken = bytes > sizeof notes ? sizeof notes : (size_t)bytes;
-    return read_at(fd, notes, taken, at) ? sbx_build_id_of_notes(notes, taken, build_id_out) : 0;
+    return read_at(file, notes, taken, at) ? sbx_build_id_of_notes(notes, taken, build_id_out) : 0;
+}
+
+/* As many of the sections from `first` on as there are, SECTIONS_AT_ONCE at most; 0: they cannot be read. */
+static size_t read_sections(const struct beginning *file, const Elf64_Ehdr *header, size_t first, Elf64_Shdr *into)
+{
+    size_t count = header->e_shnum - first < SECTIONS_AT_ONCE ? header->e_shnum - first : SECTIONS_AT_ONCE;
+    while (count > 0 && !read_at(file, into, count * sizeof *into, header->e_shoff + first * sizeof *into)) {
+        count /= 2; /* a file that is cut short has some of them */
+    }
+    return count;
+}
+
+static size_t read_by_sections(const struct beginning *file, const Elf64_Ehdr *header, uint8_t *build_id_out)
+{
+    Elf64_Shdr sections[SECTIONS_AT_ONCE];
+    size_t count, found = 0;
+    for (size_t first = 0; found == 0 && first < header->e_shnum; first += count) {
+        count = read_sections(file, header, first, sections);
+        if (count == 0) {
+            break;
+        }
+        for (size_t i = 0; i < count && found == 0; i++) {
+            found = sections[i].sh_type == SHT_NOTE
+                        ? read_notes(file, sections[i].sh_offset, sections[i].sh_size, build_id_out)
+                        : 0;
+        }
+    }
+    return found;
+}
+
+static size_t read_by_segments(const struct beginning *file, const Elf64_Ehdr *header, uint8_t *build_id_out)
+{
+    Elf64_Phdr segment;
+    size_t found = 0;
+    for (uint64_t i = 0; found == 0 && i < header->e_phnum &&
+                         read_at(file, &segment, sizeof segment, header->e_phoff + i * sizeof segment);
+         i++) {
+        found = segment.p_type == PT_NOTE ? read_notes(file, segment.p_offset, segment.p_filesz, build_id_out) : 0;
+    }
+    return found;
 }
 
 size_t sbx_build_id_read(int fd, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX])
 {
+    struct beginning file = {.fd = fd};
     Elf64_Ehdr header;
     const unsigned char byte_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-    if (!read_at(fd, &header, sizeof header, 0) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != byte_order) {
+    ssize_t got = pread(fd, file.head, sizeof file.head, 0);
+    file.bytes = got > 0 ? (size_t)got : 0;
+    if (file.bytes < sizeof header) {
         return 0;
     }
+    memcpy(&header, file.head, sizeof header);
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_ident[EI_DATA] != byte_order) {
+        return 0;
+    }
+    size_t found = 0;
     if (header.e_shentsize == sizeof(Elf64_Shdr) && header.e_shnum <= HEADERS_MAX) {
-        for (uint64_t i = 0; i < header.e_shnum; i++) {
-            Elf64_Shdr section;
-            if (!read_at(fd, &section, sizeof section, header.e_shoff + i * sizeof section)) {
-                break;
-            }
-            size_t found =
-                section.sh_type == SHT_NOTE ? read_notes(fd, section.sh_offset, section.sh_size, build_id_out) : 0;
-            if (found > 0) {
-                return found;
-            }
-        }
+        found = read_by_sections(&file, &header, build_id_out);
     }
-    if (header.e_phentsize == sizeof(Elf64_Phdr) && header.e_phnum <= HEADERS_MAX) {
-        for (uint64_t i = 0; i < header.e_phnum; i++) {
-            Elf64_Phdr segment;
-            if (!read_at(fd, &segment, sizeof segment, header.e_phoff + i * sizeof segment)) {
-                break;
-            }
-            size_t found =
-                segment.p_type == PT_NOTE ? read_notes(fd, segment.p_offset, segment.p_filesz, build_id_out) : 0;
-            if (found > 0) {
-                return found;
-            }
-        }
+    if (found == 0 && header.e_phentsize == sizeof(Elf64_Phdr) && header.e_phnum <= HEADERS_MAX) {
+        found = read_by_segments(&file, &header, build_id_out);
     }
-    return 0;
+    return found;
 }
 
 static int digit_of(char c)

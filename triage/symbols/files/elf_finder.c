@@ -45,16 +45,6 @@ struct known {
     char *path;
 };
 
-struct sbx_elf_finder {
-    char **dirs;
-    size_t dir_count;
-    struct known *known;
-    size_t known_count, known_room;
-    size_t files_left;         /* of the scan that runs */
-    time_t scanned_s[SOURCES]; /* by the clock; 0: never */
-    time_t (*now_s)(void);
-};
-
 static const char *const library_folders[] = {
     "/usr/lib/x86_64-linux-gnu",
     "/lib/x86_64-linux-gnu",
@@ -67,6 +57,30 @@ static const char *const library_folders[] = {
     "/usr/local/lib",
 };
 static const char *const program_folders[] = {"/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/bin"};
+
+enum {
+    LIBRARY_FOLDERS = sizeof library_folders / sizeof library_folders[0],
+    PROGRAM_FOLDERS = sizeof program_folders / sizeof program_folders[0]
+};
+
+/* A usual folder that was looked through: they lie within each other and behind links (/bin, /lib), and each is read once. */
+struct seen {
+    dev_t device;
+    ino_t number;
+    int depth; /* how far down */
+};
+
+struct sbx_elf_finder {
+    char **dirs;
+    size_t dir_count;
+    struct known *known;
+    size_t known_count, known_room;
+    size_t files_left;                                   /* of the scan that runs */
+    struct seen seen[LIBRARY_FOLDERS + PROGRAM_FOLDERS]; /* in the scan of the usual ones that runs */
+    size_t seen_count;
+    time_t scanned_s[SOURCES]; /* by the clock; 0: never */
+    time_t (*now_s)(void);
+};
 
 static time_t monotonic_s(void)
 {
@@ -202,10 +216,10 @@ int sbx_elf_finder_add_index(struct sbx_elf_finder *finder, const char *index_pa
 
 /* ---- looking through folders ---- */
 
-/* The build-ids of the regular file at `path`; returns how many. Does not hang on a pipe or a device. */
-static size_t ids_of(const char *path, struct sbx_file_id ids_out[SBX_FILE_IDS_MAX])
+/* The build-ids of the regular file `name` of an open folder (AT_FDCWD: at that path); returns how many. Does not hang on a pipe or a device. */
+static size_t ids_of(int folder, const char *name, struct sbx_file_id ids_out[SBX_FILE_IDS_MAX])
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         sbx_shortage_note(errno);
         return 0;
@@ -219,16 +233,40 @@ static size_t ids_of(const char *path, struct sbx_file_id ids_out[SBX_FILE_IDS_M
     return count;
 }
 
-/* Take in the file at `path` if it has a build-id. */
-static int add_file(struct sbx_elf_finder *finder, const char *path, enum source source)
+/* Take in the file `name` of an open folder, which is at `path`, if it has a build-id. */
+static int add_file(struct sbx_elf_finder *finder, int folder, const char *name, const char *path, enum source source)
 {
     struct sbx_file_id ids[SBX_FILE_IDS_MAX];
-    size_t count = ids_of(path, ids);
+    size_t count = ids_of(folder, name, ids);
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         result = add_known(finder, ids[i].bytes, ids[i].byte_count, path, source);
     }
     return result;
+}
+
+/* Has the scan of the usual folders been at this one, at least as far down as it would go from here? */
+static bool is_seen(const struct sbx_elf_finder *finder, int folder, int depth)
+{
+    struct stat status;
+    if (finder->seen_count == 0 || fstat(folder, &status) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < finder->seen_count; i++) {
+        const struct seen *seen = &finder->seen[i];
+        if (seen->device == status.st_dev && seen->number == status.st_ino && seen->depth >= depth) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_folder(int folder, const struct dirent *entry)
+{
+    struct stat status;
+    return entry->d_type == DT_UNKNOWN
+               ? fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode)
+               : entry->d_type == DT_DIR;
 }
 
 static int scan_folder(struct sbx_elf_finder *finder, const char *path, int depth, enum source source)
@@ -240,22 +278,19 @@ static int scan_folder(struct sbx_elf_finder *finder, const char *path, int dept
     }
     int result = 0;
     const struct dirent *entry;
-    while (result == 0 && finder->files_left > 0 && (entry = readdir(folder)) != NULL) {
+    bool is_new = source != SOURCE_USUAL || !is_seen(finder, dirfd(folder), depth);
+    while (is_new && result == 0 && finder->files_left > 0 && (entry = readdir(folder)) != NULL) {
         char inner[PATH_MAX];
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
             (size_t)snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) >= sizeof inner) {
             continue;
         }
-        struct stat status;
-        if (lstat(inner, &status) != 0) {
-            continue;
-        }
-        if (S_ISDIR(status.st_mode)) { /* links to folders are not followed: they could lead in circles */
+        if (is_folder(dirfd(folder), entry)) { /* links to folders are not followed: they could lead in circles */
             result = depth > 0 ? scan_folder(finder, inner, depth - 1, source) : 0;
             continue;
         }
         finder->files_left--;
-        result = add_file(finder, inner, source);
+        result = add_file(finder, dirfd(folder), entry->d_name, inner, source);
     }
     closedir(folder);
     return result;
@@ -287,7 +322,7 @@ static int scan_given(struct sbx_elf_finder *finder)
 
 static int add_running(struct sbx_elf_finder *finder, const char *path)
 {
-    int result = finder->files_left > 0 ? add_file(finder, path, SOURCE_RUNNING) : 0;
+    int result = finder->files_left > 0 ? add_file(finder, AT_FDCWD, path, path, SOURCE_RUNNING) : 0;
     finder->files_left -= finder->files_left > 0;
     return result;
 }
@@ -335,21 +370,29 @@ static int scan_running(struct sbx_elf_finder *finder)
     return result;
 }
 
+static int scan_one_usual(struct sbx_elf_finder *finder, const char *path, int depth)
+{
+    struct stat status;
+    int result = scan_folder(finder, path, depth, SOURCE_USUAL);
+    if (stat(path, &status) == 0) {
+        finder->seen[finder->seen_count++] =
+            (struct seen){.device = status.st_dev, .number = status.st_ino, .depth = depth};
+    }
+    return result;
+}
+
 static int scan_usual(struct sbx_elf_finder *finder)
 {
     int result = 0;
     if (!is_scan_due(finder, SOURCE_USUAL)) {
         return 0;
     }
-    for (size_t i = 0; i < sizeof program_folders / sizeof program_folders[0] && result == 0; i++) {
-        result = scan_folder(finder, program_folders[i], 0, SOURCE_USUAL);
+    finder->seen_count = 0;
+    for (size_t i = 0; i < PROGRAM_FOLDERS && result == 0; i++) {
+        result = scan_one_usual(finder, program_folders[i], 0);
     }
-    for (size_t i = 0; i < sizeof library_folders / sizeof library_folders[0] && result == 0; i++) {
-        struct stat status;
-        if (lstat(library_folders[i], &status) == 0 &&
-            S_ISDIR(status.st_mode)) { /* /lib is mostly a link to /usr/lib */
-            result = scan_folder(finder, library_folders[i], DEPTH_USUAL, SOURCE_USUAL);
-        }
+    for (size_t i = 0; i < LIBRARY_FOLDERS && result == 0; i++) {
+        result = scan_one_usual(finder, library_folders[i], DEPTH_USUAL);
     }
     return result;
 }
@@ -365,7 +408,7 @@ static void offer(struct sbx_elf_paths *paths, const char *path, const uint8_t *
         }
     }
     struct sbx_file_id found[SBX_FILE_IDS_MAX];
-    size_t count = paths->count < SBX_ELF_PATHS_MAX && strlen(path) < PATH_MAX ? ids_of(path, found) : 0;
+    size_t count = paths->count < SBX_ELF_PATHS_MAX && strlen(path) < PATH_MAX ? ids_of(AT_FDCWD, path, found) : 0;
     for (size_t i = 0; i < count; i++) {
         if (found[i].byte_count == bytes && memcmp(found[i].bytes, build_id, bytes) == 0) {
             strcpy(paths->paths[paths->count++], path);
@@ -430,12 +473,12 @@ static void offer_by_name(const char *name, const uint8_t *build_id, size_t byte
     if (name == NULL || name[0] == '\0' || strchr(name, '/') != NULL) {
         return;
     }
-    for (size_t i = 0; i < sizeof library_folders / sizeof library_folders[0]; i++) {
+    for (size_t i = 0; i < LIBRARY_FOLDERS; i++) {
         if ((size_t)snprintf(path, sizeof path, "%s/%s", library_folders[i], name) < sizeof path) {
             offer(paths, path, build_id, bytes);
         }
     }
-    for (size_t i = 0; i < sizeof program_folders / sizeof program_folders[0]; i++) {
+    for (size_t i = 0; i < PROGRAM_FOLDERS; i++) {
         if ((size_t)snprintf(path, sizeof path, "%s/%s", program_folders[i], name) < sizeof path) {
             offer(paths, path, build_id, bytes);
         }
