@@ -368,6 +368,7 @@ void *host_keep_busy(void *unused)
         host_compute_ms(3);
         void *volatile memory = malloc(100);
         free(memory);
+        host_pause_ms(3); /* half of a processor is as good for samples, and others test beside it */
     }
     return NULL;
 }

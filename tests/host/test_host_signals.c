@@ -70,7 +70,7 @@ static void *await_all_signals(void *unused)
     sigfillset(&all);
     int signals = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
     host_expect(signals >= 0 && pipe(ends) == 0, "descriptors are had");
-    for (int turn = 0; turn < 150; turn++) {
+    for (int turn = 0; turn < 60; turn++) {
         struct signalfd_siginfo told;
         siginfo_t info;
         const struct timespec at_once = {0, 0};
@@ -343,7 +343,7 @@ static void *compute_with_a_small_stack_for_handlers(void *bytes)
     const stack_t stack = {.ss_sp = area + AREA / 2, .ss_size = (size_t)(uintptr_t)bytes};
     stack_t now;
     if (sigaltstack(&stack, NULL) == 0) { /* the kernel may find it too small by itself */
-        host_compute_ms(1500);
+        host_compute_ms(600);
         host_expect(sigaltstack(NULL, &now) == 0 && now.ss_sp == stack.ss_sp && now.ss_size == stack.ss_size,
                     "the stack is still the host's");
     }
