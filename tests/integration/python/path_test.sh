@@ -25,9 +25,9 @@ for folder in "$@"; do
     cp "$here/late_shop.py" "$here/shop.py" "$work/$folder/lib"
     ln -s start "$work/$folder/current"
     for way in whole relative linked command; do
-        start=("$python" ../start/late_start.py 0.6 "$work/$folder/lib") file=late_shop.py
+        start=("$python" ../start/late_start.py 0.4 "$work/$folder/lib") file=late_shop.py
         case $way in
-        relative) start=("$python" start/late_start.py 0.6 lib) ;;
+        relative) start=("$python" start/late_start.py 0.4 lib) ;;
         linked) start=("$python" "$work/$folder/current/late_start.py" 0.6 "$work/$folder/start/../lib") ;;
         command) start=("$python" -c "import shop") file=shop.py ;;
         esac
