@@ -1,7 +1,7 @@
 # What a test's outcome can depend on besides the code: the time that the machine gives it, and how threads and processes take
 # turns. Such a test carries the label "timed": scripts/test runs it once more alone before it counts as failed. A test that lacks the
 # label is never repeated. ThreadSanitizer is given timed tests only: the others have one thread. It is not given those either that are timed
-# because of processes and pauses, and start no thread: tests/lint/threadless.sh finds it in the list when one does.
+# because of processes and pauses, and start no thread: tests/lint/threadless.sh finds it in the list when one does. Nor those of the store alone.
 # A cmocka program is timed when its sources ask for a thread, a process, a signal or a pause, when it links one of the
 # libraries of tests that do, or when its LABEL is one of a folder of such tests. Other tests name the label themselves.
 set(SBX_TIMED_CALLS "fork|vfork|clone|posix_spawn|pthread_create|thrd_create|kill|tgkill|raise|nanosleep|clock_nanosleep|usleep|sleep")
@@ -17,6 +17,9 @@ set(SBX_THREADLESS_TESTS
     test_triage_symbol_helper test_triage_symbol_store test_triage_symbol_worker test_uploader_durable_file
     test_uploader_hpke_sender test_uploader_pack test_uploader_policy_store test_uploader_sealer test_uploader_spool
     test_uploader_stall_sampling test_uploader_upload_conditions)
+
+# These link the whole server, and start no thread of it: tests/unit/no_thread.c ends them when they do, in builds without a sanitizer.
+set(SBX_UNTHREADED_TESTS test_server_store test_server_store_active test_server_store_issues test_server_store_reading test_server_store_sums)
 
 function(sbx_find_timed out label sources links)
     set(${out} FALSE PARENT_SCOPE)
@@ -59,7 +62,11 @@ function(sbx_add_test)
         set(arg_LABEL unit)
     endif()
     sbx_find_timed(is_timed "${arg_LABEL}" "${arg_SOURCES}" "${arg_LINKS}")
-    if(STALLBOX_SANITIZE STREQUAL thread AND (NOT is_timed OR arg_NAME IN_LIST SBX_THREADLESS_TESTS))
+    if(arg_NAME IN_LIST SBX_UNTHREADED_TESTS AND NOT STALLBOX_SANITIZE)
+        target_sources(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/no_thread.c)
+        target_link_options(${arg_NAME} PRIVATE -Wl,--wrap=pthread_create,--wrap=MHD_start_daemon)
+    endif()
+    if(STALLBOX_SANITIZE STREQUAL thread AND (NOT is_timed OR arg_NAME IN_LIST SBX_THREADLESS_TESTS OR arg_NAME IN_LIST SBX_UNTHREADED_TESTS))
         set_target_properties(${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL TRUE) # one thread: nothing to find
         return()
     endif()
@@ -74,6 +81,9 @@ function(sbx_add_test)
     endif()
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
     set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABEL}")
+    if(STALLBOX_SANITIZE MATCHES address) # what is used after it was freed is found while no more than this was freed since; more is fresh pages, and dear to fork
+        set_tests_properties(${arg_NAME} PROPERTIES ENVIRONMENT ASAN_OPTIONS=quarantine_size_mb=8)
+    endif()
     if(STALLBOX_SANITIZE STREQUAL thread) # not what SQLite and others do in memory of their own: that took a server's test up to half of its CPU time, most of them some per cent
         set_tests_properties(${arg_NAME} PROPERTIES ENVIRONMENT TSAN_OPTIONS=ignore_noninstrumented_modules=1)
     endif()
