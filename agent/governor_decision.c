@@ -145,7 +145,18 @@ static enum sbx_governor_step spend_less(struct sbx_governor *governor, struct s
         view->tick_ns -= view->tick_ns / 2;
         return SBX_STEP_GAP_WIDER;
     }
-    return group != SBX_GROUP_COUNT ? SBX_STEP_NONE : SBX_STEP_AT_END;
+    if (group != SBX_GROUP_COUNT) {
+        return SBX_STEP_NONE;
+    }
+    /* All that is left would be over the budget, as in a server with a runtime, whose groups are all wanted: samples become rarer still. */
+    uint32_t last_levels = levels_of(view->interval_us, SBX_INTERVAL_LAST_US);
+    uint64_t last_savable_ns = savable(view->capture_ns, governor->interval_level, last_levels);
+    if (last_savable_ns > 0 && last_savable_ns >= excess_ns / SHARE_THAT_MATTERS) {
+        governor->interval_level++;
+        view->capture_ns -= view->capture_ns / 2;
+        return SBX_STEP_INTERVAL_WIDER;
+    }
+    return SBX_STEP_AT_END;
 }
 
 /* The group that is due to come back first; SBX_GROUP_COUNT: none is due. */
@@ -349,14 +360,16 @@ void sbx_governor_apply(const struct sbx_governor *governor, const struct sbx_ca
     if (governor->records_close) {
         return;
     }
-    settings_out->interval_us = widened(wanted->interval_us, governor->interval_level, INTERVAL_MAX_US);
-    settings_out->wait_min_us = widened(wanted->wait_min_us, governor->interval_level, INTERVAL_MAX_US);
+    uint32_t widest = levels_of(wanted->interval_us, SBX_INTERVAL_WIDEST_US), level = governor->interval_level;
+    uint32_t wait_level = level < widest ? level : widest; /* a tenth of a second of waiting is always told */
+    settings_out->interval_us = widened(wanted->interval_us, level, INTERVAL_MAX_US);
+    settings_out->wait_min_us = widened(wanted->wait_min_us, wait_level, INTERVAL_MAX_US);
     settings_out->gap_us = widened(wanted->gap_us, governor->gap_level, GAP_MAX_US);
     for (uint32_t group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
         struct sbx_point_limits *limits = &settings_out->limits[group];
         /* A group's own interval holds when it is longer than everybody's (the_capture.c): it is widened in effect. */
         if (limits->threshold_us != 0) {
-            limits->threshold_us = widened(limits->threshold_us, governor->interval_level, GAP_MAX_US);
+            limits->threshold_us = widened(limits->threshold_us, wait_level, GAP_MAX_US);
         }
     }
 }

@@ -10,7 +10,8 @@
  *
  * The first two are doubled, up to SBX_INTERVAL_WIDEST_US and SBX_GAP_WIDEST_US; of them the one that costs most. Groups
  * are shed only when doubling cannot bring the cost below the budget any more, the one that explains least first
- * (sbx_governor_rank()), of equals the one whose calls cost most.
+ * (sbx_governor_rank()), of equals the one whose calls cost most. Where no group may go and captures are still too dear, the interval is doubled
+ * up to SBX_INTERVAL_LAST_US; how long a wait must last is not.
  *
  * Every window is accounted for. What it leaves of its budget is credit, up to SBX_CREDIT_MOST_S of the budget of one
  * processor; what it takes too much is taken from that. While there is credit, a burst is let pass: nothing is widened
@@ -33,6 +34,7 @@
 
 enum {
     SBX_INTERVAL_WIDEST_US = 32000, /* 1 ms is doubled five times */
+    SBX_INTERVAL_LAST_US = 256000,  /* and three times more where nothing else is left */
     SBX_GAP_WIDEST_US = 40000,      /* 5 ms three times; ticks are up to four gaps apart (watch.c) */
     SBX_WIDEN_AFTER = 2,            /* windows over the budget in a row */
     SBX_SHED_AFTER = 5,

@@ -307,16 +307,37 @@ static void test_it_ends_at_the_last_level_and_says_so(void **state)
         view.pass_ns[group] = 10 * MS;
     }
     assert_int_equal(decide_n(&governor, &view, 200), SBX_STEP_AT_END);
-    assert_int_equal(governor.interval_level, 5);
+    assert_int_equal(governor.interval_level, 8);
     assert_int_equal(governor.gap_level, 3);
     assert_int_equal(governor.shed, SBX_POINTS_ALL & ~SBX_POINTS_KEPT);
     /* What is wanted as wide as that already is left as it is. */
     governor = (struct sbx_governor){0};
-    view.interval_us = 20000;
+    view.interval_us = 200000;
     view.gap_us = 50000;
     assert_int_equal(decide_n(&governor, &view, 200), SBX_STEP_AT_END);
     assert_int_equal(governor.interval_level, 0);
     assert_int_equal(governor.gap_level, 0);
+}
+
+static void test_where_no_group_may_go_samples_become_rarer_still_and_waits_are_told_as_before(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_capture_settings wanted = {.interval_us = 1000, .gap_us = 5000, .wait_min_us = 1000}, settings;
+    struct sbx_cost_view view = busy(1);
+    view.kept = SBX_POINTS_ALL;
+    view.capture_ns = 12 * MS;
+    view.pass_ns[SBX_GROUP_SOCKET] = 4 * MS;
+    assert_int_equal(decide_n(&governor, &view, 100), SBX_STEP_AT_END);
+    assert_int_equal(governor.interval_level, 8);
+    sbx_governor_apply(&governor, &wanted, &settings);
+    assert_int_equal(settings.interval_us, 256000);
+    assert_int_equal(settings.wait_min_us, 32000);
+    /* Where it is the calls that cost all of it, samples would be given up for nothing. */
+    governor = (struct sbx_governor){0};
+    view.pass_ns[SBX_GROUP_SOCKET] = 400 * MS;
+    assert_int_equal(decide_n(&governor, &view, 100), SBX_STEP_AT_END);
+    assert_int_equal(governor.interval_level, 5);
 }
 
 static void test_a_step_is_taken_back_only_where_a_fifth_stays_free(void **state)
@@ -646,6 +667,7 @@ int main(void)
         cmocka_unit_test(test_who_serves_clients_keeps_what_sees_them_and_gives_up_the_rest),
         cmocka_unit_test(test_groups_that_save_hardly_anything_together_stay),
         cmocka_unit_test(test_it_ends_at_the_last_level_and_says_so),
+        cmocka_unit_test(test_where_no_group_may_go_samples_become_rarer_still_and_waits_are_told_as_before),
         cmocka_unit_test(test_a_step_is_taken_back_only_where_a_fifth_stays_free),
         cmocka_unit_test(test_a_group_comes_back_after_its_time_and_later_each_time),
         cmocka_unit_test(test_a_process_that_hardly_runs_is_compared_with_a_tenth_of_the_time),
