@@ -475,6 +475,13 @@ static void answer_timeline_script(const struct sbx_routes *routes, const struct
     give_asset(reply, JAVASCRIPT, sbx_timeline_js, sbx_timeline_js_bytes);
 }
 
+static void answer_tabs_script(const struct sbx_routes *routes, const struct sbx_request *request,
+                               const struct target *target, struct sbx_reply *reply)
+{
+    (void)routes, (void)request, (void)target;
+    give_asset(reply, JAVASCRIPT, sbx_tabs_js, sbx_tabs_js_bytes);
+}
+
 static void answer_d3(const struct sbx_routes *routes, const struct sbx_request *request, const struct target *target,
                       struct sbx_reply *reply)
 {
@@ -549,6 +556,7 @@ static const struct route {
     {"/icon.svg", false, false, "GET, HEAD", answer_icon, NULL},
     {"/flame.js", false, false, "GET, HEAD", answer_flame_script, NULL},
     {"/timeline.js", false, false, "GET, HEAD", answer_timeline_script, NULL},
+    {"/tabs.js", false, false, "GET, HEAD", answer_tabs_script, NULL},
     {"/d3-7.9.2.min.js", false, false, "GET, HEAD", answer_d3, NULL},
     {"/d3-flame-graph-5.0.0.min.js", false, false, "GET, HEAD", answer_d3_flame_graph, NULL},
 };

@@ -13,6 +13,8 @@ extern const unsigned char sbx_flame_js[];
 extern const size_t sbx_flame_js_bytes;
 extern const unsigned char sbx_timeline_js[];
 extern const size_t sbx_timeline_js_bytes;
+extern const unsigned char sbx_tabs_js[];
+extern const size_t sbx_tabs_js_bytes;
 extern const unsigned char sbx_vendor_d3[];
 extern const size_t sbx_vendor_d3_bytes;
 extern const unsigned char sbx_vendor_d3_flame_graph[];

@@ -6,7 +6,7 @@
  * links it is the link's own argument `at`, which the server understands as well. */
 "use strict";
 
-/* What stands behind the '#': shared with timeline.js. */
+/* What stands behind the '#': shared with timeline.js and tabs.js. */
 window.stallbox = {
     waiting: null, /* what is to stand there: a browser takes no more than some changes a second */
     get(name) {
@@ -20,6 +20,10 @@ window.stallbox = {
         for (const [key, word] of [...all]) {
             if (word === "") {
                 all.delete(key); /* the name of a section, to which a link led */
+                const section = document.getElementById(key)?.closest(".tabs > section");
+                if (section) {
+                    all.set("tab", section.id);
+                }
             }
         }
         if (value) {
