@@ -279,7 +279,7 @@ static void print_overhead(const struct sbx_recording_header *header, uint64_t n
     uint64_t ours_ns = overhead->watch_ns + overhead->captures_ns + overhead->calls_ns;
     uint64_t life_ns = now_ns > header->started_ns ? now_ns - header->started_ns : 1;
     double of_processor = 100.0 * (double)ours_ns / (double)life_ns;
-    printf("cpu budget         %g %% of the application's CPU time\n",
+    printf("cpu budget         %.*f %% of the application's CPU time\n", overhead->budget_tenths != 0 ? 2 : 1,
            overhead->budget_permille / 10.0 + overhead->budget_tenths / 100.0);
     printf(
         "cpu cost           %.1f ms in all, in %.1f s: %.2f %% of one processor (watch %.1f, captures %.1f, calls %.1f "
