@@ -28,7 +28,7 @@ void sbx_ring_init(struct sbx_ring *ring, struct sbx_recording_header *header)
 
 void sbx_ring_close_whole(struct sbx_ring *ring)
 {
-    /* relaxed: no writer has seen another number yet, or the caller waits until every writer has (sbx_upkeep_give_back()) */
+    /* relaxed: no writer has seen another number yet, or the caller waits until every writer has (sbx_upkeep_close()) */
     sbx_store_relaxed(&ring->chunk_count, 0);
 }
 

@@ -185,7 +185,8 @@ static int bind_issues(struct sbx_statement *statement, const struct side *side,
     return side->these ? bound : side->told->hit > more && side->told->hit <= most;
 }
 
-static int add_days(const struct side *side, const struct days *days)
+/* `is_in_part_out`: on some day more machines had any stall than were told, so a part of the fleet tells nothing. Set, never cleared. */
+static int add_days(const struct side *side, const struct days *days, bool *is_in_part_out)
 {
     struct sbx_statement *statement = NULL;
     struct sbx_byte_buffer list = {0};
@@ -196,8 +197,10 @@ static int add_days(const struct side *side, const struct days *days)
     while (result == 0 && (result = sbx_store_step(statement)) > 0) {
         const struct day *day = find_day(days, sbx_column_integer(statement, 1));
         struct sbx_told *told = told_of(side, sbx_column_integer(statement, 0));
+        int64_t hit = sbx_column_integer(statement, 2);
+        *is_in_part_out |= !side->these && day && hit > day->active;
         if (day && told)
-            add_day(told, day, sbx_column_integer(statement, 2), sbx_column_integer(statement, 3));
+            add_day(told, day, hit, sbx_column_integer(statement, 3));
         result = 0;
     }
     sbx_statement_finalize(statement);
@@ -243,41 +246,27 @@ static int add_machines(const struct side *side)
     return result;
 }
 
-static int read_side(const struct side *side, const struct days *days)
+static int read_part(const struct side *side, const struct days *days, bool *is_in_part_out)
+{
+    int result = add_days(side, days, is_in_part_out);
+    return result == 0 && !*is_in_part_out ? add_machines(side) : result;
+}
+
+static int read_side(const struct side *side, const struct days *days, bool *is_in_part_out)
 {
     struct side part = *side;
     for (size_t i = 0; i < (side->these ? side->these->count : 1); i++)
         side->told[i * side->stride] = nothing_of(days);
+    if (!side->these)
+        return read_part(side, days, is_in_part_out);
     int result = 0;
-    for (size_t at = 0; side->these && at < side->these->count && result == 0; at += TOGETHER_MAX) {
+    for (size_t at = 0; at < side->these->count && result == 0; at += TOGETHER_MAX) {
         size_t left = side->these->count - at;
         const struct issues these = {&side->these->rows[at], left < TOGETHER_MAX ? left : TOGETHER_MAX};
         part.these = &these;
         part.told = &side->told[at * side->stride];
-        result = add_days(&part, days);
-        if (result == 0)
-            result = add_machines(&part);
+        result = read_part(&part, days, is_in_part_out);
     }
-    if (!side->these) {
-        result = add_days(side, days);
-        if (result == 0)
-            result = add_machines(side);
-    }
-    return result;
-}
-
-/* Does a part of the fleet tell nothing? Then on some day more machines stalled than were told. */
-static int is_in_part(const struct side *side, const struct days *days, bool *is_in_part_out)
-{
-    struct sbx_statement *statement = NULL;
-    *is_in_part_out = false;
-    int result = prepare(side->view, whole_sql, side->span, side->today, &statement);
-    while (result == 0 && (result = sbx_store_step(statement)) > 0) {
-        const struct day *day = find_day(days, sbx_column_integer(statement, 1));
-        *is_in_part_out |= day && sbx_column_integer(statement, 2) > day->active;
-        result = 0;
-    }
-    sbx_statement_finalize(statement);
     return result;
 }
 
@@ -285,16 +274,16 @@ static int read_sides(const struct sbx_store_view *view, const struct sbx_issue_
                       const struct issues *these, struct sbx_told *told, size_t stride, struct sbx_told *whole_out)
 {
     struct days *days = calloc(1, sizeof(*days));
-    bool is_part = false;
+    bool is_in_part = false;
     int result = days ? read_days(view, span, today, days) : -ENOMEM;
     if (result == 0 && days->count > 0) {
         const struct sbx_issue_span of = span_of(days, span);
         const struct side whole = {view, &of, today, NULL, whole_out, 1};
-        result = is_in_part(&whole, days, &is_part);
-        if (result == 0 && !is_part)
-            result = read_side(&whole, days);
-        if (result == 0 && !is_part)
-            result = read_side(&(struct side){view, &of, today, these, told, stride}, days);
+        result = read_side(&whole, days, &is_in_part);
+        if (result == 0 && is_in_part) /* nothing is told of it */
+            *whole_out = (struct sbx_told){.days = 0};
+        else if (result == 0)
+            result = read_side(&(struct side){view, &of, today, these, told, stride}, days, &is_in_part);
     }
     free(days);
     return result;

@@ -34,19 +34,20 @@ struct reading {
 static const struct section *section_at(const struct reading *reading, uint16_t index)
 {
     static const struct section none;
-    return index < reading->section_count && index < SHN_LORESERVE ? &reading->sections[index] : &none;
+    return index < reading->section_count ? &reading->sections[index] : &none;
 }
 
 static int read_sections(Elf *elf, struct reading *reading)
 {
     size_t count = 0;
     (void)elf_getshdrnum(elf, &count);
+    count = count < SHN_LORESERVE ? count : SHN_LORESERVE; /* a symbol can name no other */
     reading->sections = calloc(count == 0 ? 1 : count, sizeof *reading->sections);
     if (reading->sections == NULL) {
         return -ENOMEM;
     }
     reading->section_count = count;
-    for (size_t i = 0; i < count && i < SHN_LORESERVE; i++) {
+    for (size_t i = 0; i < count; i++) {
         GElf_Shdr header;
         if (gelf_getshdr(elf_getscn(elf, i), &header) != NULL) {
             reading->sections[i] = (struct section){header.sh_addr, header.sh_addr + header.sh_size,
