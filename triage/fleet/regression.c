@@ -51,6 +51,16 @@ double sbx_chance_of_less(struct sbx_rate here, struct sbx_rate base)
     return is_rate(here) && is_rate(base) ? sbx_chance_of_more(base, here) : 1;
 }
 
+/* What one side never met has no ratio: the half that is added to each count would make one up. The bound on the side that was met stands. */
+static struct sbx_rate_ratio ratio_of_met(struct sbx_rate_ratio ratio, int64_t here, int64_t base)
+{
+    if (here > 0 && base == 0)
+        ratio.ratio = ratio.high = INFINITY;
+    else if (here == 0 && base > 0)
+        ratio.ratio = ratio.low = 0;
+    return ratio;
+}
+
 struct sbx_rate_ratio sbx_rate_compare(struct sbx_rate here, struct sbx_rate base)
 {
     if (!is_rate(here) || !is_rate(base)) {
@@ -60,7 +70,8 @@ struct sbx_rate_ratio sbx_rate_compare(struct sbx_rate here, struct sbx_rate bas
     double n = (double)here.of + 0.5, m = (double)base.of + 0.5;
     double ratio = a / n / (b / m);
     double error = sqrt(fmax(1 / a - 1 / n + 1 / b - 1 / m, 0));
-    return (struct sbx_rate_ratio){ratio, ratio * exp(-1.96 * error), ratio * exp(1.96 * error)};
+    return ratio_of_met((struct sbx_rate_ratio){ratio, ratio * exp(-1.96 * error), ratio * exp(1.96 * error)}, here.hit,
+                        base.hit);
 }
 
 /* ---- days ---- */
@@ -216,7 +227,7 @@ struct sbx_rate_ratio sbx_told_compare(const struct sbx_told *here, const struct
     }
     double ratio = exp(log_penetration(here) - log_penetration(base));
     double error = 1.96 * error_of(here, base, excess_of(here, base));
-    return (struct sbx_rate_ratio){ratio, ratio * exp(-error), ratio * exp(error)};
+    return ratio_of_met((struct sbx_rate_ratio){ratio, ratio * exp(-error), ratio * exp(error)}, here->hit, base->hit);
 }
 
 static int compare_numbers(const void *left, const void *right)

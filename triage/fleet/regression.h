@@ -20,7 +20,8 @@ struct sbx_rate {
 double sbx_chance_of_more(struct sbx_rate here, struct sbx_rate base);
 double sbx_chance_of_less(struct sbx_rate here, struct sbx_rate base);
 
-/* here's rate by base's, and between what it lies with 95 % (on the log scale, half a machine added to each count). */
+/* here's rate by base's, and between what it lies with 95 % (on the log scale, half a machine added to each count). Of what base never met ratio and
+ * high are infinite, of what here never met ratio and low are 0. */
 struct sbx_rate_ratio {
     double ratio, low, high;
 };

@@ -53,6 +53,15 @@ static void test_a_ratio_has_an_interval_around_it(void **state)
     assert_true(ratio.ratio == 1 && ratio.low == 0);
 }
 
+static void test_what_one_side_never_met_has_a_bound_and_no_ratio(void **state)
+{
+    (void)state;
+    struct sbx_rate_ratio is_new = sbx_rate_compare((struct sbx_rate){27, 100}, (struct sbx_rate){0, 100});
+    assert_true(isinf(is_new.ratio) && isinf(is_new.high) && is_new.low > 1 && isfinite(is_new.low));
+    struct sbx_rate_ratio is_gone = sbx_rate_compare((struct sbx_rate){0, 100}, (struct sbx_rate){27, 100});
+    assert_true(is_gone.ratio == 0 && is_gone.low == 0 && is_gone.high > 0 && is_gone.high < 1);
+}
+
 static void test_issues_are_new_worse_better_gone_or_slower(void **state)
 {
     (void)state;
@@ -280,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_chances_are_those_of_fishers_test),
         cmocka_unit_test(test_chances_of_large_numbers_are_numbers),
         cmocka_unit_test(test_a_ratio_has_an_interval_around_it),
+        cmocka_unit_test(test_what_one_side_never_met_has_a_bound_and_no_ratio),
         cmocka_unit_test(test_issues_are_new_worse_better_gone_or_slower),
         cmocka_unit_test(test_many_issues_make_no_alarm_by_their_number),
         cmocka_unit_test(test_a_surge_is_more_than_what_days_differ_by),
