@@ -72,10 +72,10 @@ static bool begin_set(int number, bool is_kept)
            sbx_sample_number_begin_set(number, is_kept);
 }
 
-static void end_set(bool has_begun)
+static void end_set(int number, bool has_begun)
 {
     if (SBX_UNLIKELY(has_begun)) {
-        sbx_sample_number_end_set();
+        sbx_sample_number_end_set(number);
     }
 }
 
@@ -98,7 +98,7 @@ static bool is_default(const struct sigaction *action)
         }                                                                                         \
         bool has_begun = wanted != NULL && begin_set(number, false);                              \
         int result = real_##name(number, wanted, was_out);                                        \
-        end_set(has_begun);                                                                       \
+        end_set(number, has_begun);                                                               \
         if (result == 0 && was_out != NULL && (was_out->sa_flags & SA_SIGINFO) != 0 &&            \
             SBX_UNLIKELY(is_hidden(was_out->sa_handler))) {                                       \
             memset(was_out, 0, sizeof *was_out);                                                  \
@@ -120,7 +120,7 @@ SETS_ACTION(__sigaction)
         }                                                                      \
         bool has_begun = begin_set(number, false);                             \
         handler_function *was = real_##name(number, wanted);                   \
-        end_set(has_begun);                                                    \
+        end_set(number, has_begun);                                            \
         return is_hidden(was) ? SIG_DFL : was;                                 \
     }
 
@@ -136,7 +136,7 @@ static int hook_sigignore(int number)
 {
     bool has_begun = begin_set(number, false);
     int result = real_sigignore(number);
-    end_set(has_begun);
+    end_set(number, has_begun);
     return result;
 }
 
@@ -151,7 +151,7 @@ static int hook_siginterrupt(int number, int is_wanted)
                    real_sigaction(number, NULL, &ours) == 0 && is_ours(&ours);
     bool has_begun = begin_set(number, is_kept);
     int result = real_siginterrupt(number, is_wanted);
-    end_set(has_begun);
+    end_set(number, has_begun);
     if (SBX_UNLIKELY(is_kept)) {
         int saved_errno = errno;
         real_sigaction(number, &ours, NULL);
@@ -275,7 +275,7 @@ static handler_function *hook_sigset(int number, handler_function *wanted)
         was = (before & bit) != 0 ? (handler_function *)hold : SIG_DFL;
     } else {
         was = real_sigset(number, wanted);
-        end_set(has_begun);
+        end_set(number, has_begun);
     }
     end_unknown(thread);
     return is_hidden(was) ? SIG_DFL : was;

@@ -15,13 +15,26 @@
 
 static uint64_t busy_since_ns; /* 0: nobody was setting one when we last looked */
 static uint32_t busy_word;     /* who, then */
-static uint32_t
-    tried_timer; /* number + 1 of the timer of a try; 0: none is out. Deleted by whoever exchanges it for 0 */
+/* Number + 1 of the timer of a try; 0: none is out. Deleted by whoever exchanges it for 0. */
+static uint32_t tried_timer;
+static uint32_t given_up;    /* the number whose timers and signals a hook is taking back just now */
+static uint64_t being_set;   /* signal n in bit n - 1: its action is being set by a hook */
+static uint64_t not_to_have; /* likewise: who was setting it is forgotten, and may yet come back and do it */
 SBX_OF_ONE_PROCESS(tried_timer);
+SBX_OF_ONE_PROCESS(given_up);
+SBX_OF_ONE_PROCESS(being_set);
+SBX_OF_ONE_PROCESS(not_to_have);
+
+static uint64_t bit_of(int number)
+{
+    return UINT64_C(1) << (number - 1);
+}
 
 void sbx_sample_number_start(void)
 {
     busy_since_ns = 0;
+    sbx_store_relaxed(&being_set, 0); /* relaxed: our threads begin later */
+    not_to_have = 0;
     sbx_store_relaxed(&sbx_the_capture.signal_changes, 0); /* relaxed: our threads begin later */
     sbx_store_relaxed(&sbx_the_capture.sample_signal, 0);
 }
@@ -45,7 +58,8 @@ bool sbx_sample_number_is_ours(int number)
 static bool may_be_taken(int number)
 {
     struct sigaction now;
-    return sigaction(number, NULL, &now) == 0 && (is_free(&now) || is_our_action(&now)); /* ours: left from before */
+    return (not_to_have & bit_of(number)) == 0 && sigaction(number, NULL, &now) == 0 &&
+           (is_free(&now) || is_our_action(&now)); /* ours: left from before */
 }
 
 /* From nothing to `state`, while nobody sets an action. */
@@ -62,6 +76,7 @@ static bool begin(int number, uint32_t state)
         busy_word = word;
     } else if (now_ns - busy_since_ns >= SETTER_MOST_NS) {
         busy_since_ns = 0;
+        not_to_have |= sbx_load_seq_cst(&being_set);
         (void)sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, 0); /* order: acq_rel signal_changes */
     }
     return false;
@@ -71,7 +86,8 @@ static bool begin(int number, uint32_t state)
 static void end(uint32_t state)
 {
     uint32_t word = sbx_load_relaxed(&sbx_the_capture.signal_changes);
-    while (!sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, word & ~(state | SBX_SIGNAL_NUMBER))) {
+    while (!sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word,
+                            word & ~(state | SBX_SIGNAL_LEFT | SBX_SIGNAL_NUMBER))) {
     }
 }
 
@@ -148,6 +164,11 @@ bool sbx_sample_number_try(int number, long timer)
         return false;
     }
     sbx_store_seq_cst(&tried_timer, timer >= 0 ? (uint32_t)timer + 1 : 0);
+    sbx_fence_seq_cst();                 /* order: seq_cst tried_timer - Dekker with who has waited in vain */
+    if (sbx_sample_number_is_wanted()) { /* and has perhaps not seen the timer, which is not armed yet */
+        sbx_sample_number_end_try();
+        return false;
+    }
     return true;
 }
 
@@ -165,27 +186,72 @@ void sbx_sample_number_end_try(void)
 
 /* ---- the program's calls ---- */
 
+/* Whoever is in the middle of it is told that nobody waits any more. False: it has just ended. */
+static bool leave_it_behind(int number)
+{
+    uint32_t word = sbx_load_relaxed(&sbx_the_capture.signal_changes);
+    do {
+        if ((word & (SBX_SIGNAL_TAKING | SBX_SIGNAL_TRYING)) == 0 || (word & SBX_SIGNAL_NUMBER) != (uint32_t)number) {
+            return false;
+        }
+    } while (!sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, /* order: acq_rel signal_changes */
+                              word | SBX_SIGNAL_LEFT));
+    sbx_fence_seq_cst(); /* order: seq_cst tried_timer - Dekker with the thread that tries */
+    return true;
+}
+
+/* The kernel forgets what is pending of a signal, in all threads, when it is to be ignored. So what was made for our handler
+ * meets no handler that is set behind this, whenever its thread runs. */
+static void discard_pending(int number)
+{
+    const struct sbx_kernel_sigaction ignored = {.handler = (void *)(uintptr_t)SIG_IGN};
+    struct sbx_kernel_sigaction was;
+    if (sbx_raw_handler_of(number) != (void *)(uintptr_t)sbx_on_sample_signal) {
+        return; /* what is pending is for the program's handler */
+    }
+    if (sbx_raw_syscall(SYS_rt_sigaction, number, (long)(uintptr_t)&ignored, (long)(uintptr_t)&was, sizeof was.mask, 0,
+                        0) == 0) {
+        (void)sbx_raw_syscall(SYS_rt_sigaction, number, (long)(uintptr_t)&was, 0, sizeof was.mask, 0, 0);
+    }
+}
+
+/* Every call that finds another in the middle of this does it too, and waits for nobody. */
+static void give_up(int number, bool has_waited_in_vain)
+{
+    sbx_store_seq_cst(&given_up, (uint32_t)number);
+    sbx_store_relaxed(&sbx_the_capture.sample_signal, 0);
+    sbx_fence_seq_cst(); /* order: seq_cst sample_signal - Dekker with sample_timer */
+    bool is_one_out = sbx_thread_take_back_all();
+    sbx_sample_number_delete_timer();
+    if (is_one_out || has_waited_in_vain) {
+        discard_pending(number);
+    }
+    sbx_store_seq_cst(&given_up, 0);
+}
+
 SBX_HOOK_SAFE bool sbx_sample_number_begin_set(int number, bool is_kept)
 {
     if (number < SBX_SIGNAL_LAST || number > SBX_SIGNAL_FIRST) {
         return false;
     }
     (void)sbx_add_acq_rel(&sbx_the_capture.signal_changes, SBX_SIGNAL_SETTER); /* order: acq_rel signal_changes */
-    (void)sbx_signal_changes_await(number, SBX_SIGNAL_TAKING | SBX_SIGNAL_TRYING);
-    if (!is_kept && sbx_load_seq_cst(&sbx_the_capture.sample_signal) == (uint32_t)number) {
-        sbx_store_relaxed(&sbx_the_capture.sample_signal, 0);
-        sbx_fence_seq_cst(); /* order: seq_cst sample_signal - Dekker with sample_timer */
-        sbx_thread_take_back_all();
-        sbx_sample_number_delete_timer();
+    if (!is_kept) {
+        (void)sbx_or_seq_cst(&being_set, bit_of(number));
+    }
+    bool in_vain = !sbx_signal_changes_await(number, SBX_SIGNAL_TAKING | SBX_SIGNAL_TRYING) && leave_it_behind(number);
+    if (!is_kept && (sbx_load_seq_cst(&sbx_the_capture.sample_signal) == (uint32_t)number ||
+                     sbx_load_seq_cst(&given_up) == (uint32_t)number)) {
+        give_up(number, in_vain);
     }
     return true;
 }
 
-SBX_HOOK_SAFE void sbx_sample_number_end_set(void)
+SBX_HOOK_SAFE void sbx_sample_number_end_set(int number)
 {
+    (void)sbx_and_seq_cst(&being_set, ~bit_of(number));
     uint32_t word = sbx_load_relaxed(&sbx_the_capture.signal_changes);
     /* Not below none: whoever sets one for a second is forgotten. order: acq_rel signal_changes */
-    while ((word & ~(SBX_SIGNAL_TAKING | SBX_SIGNAL_TRYING | SBX_SIGNAL_NUMBER)) != 0 &&
+    while ((word & ~(SBX_SIGNAL_TAKING | SBX_SIGNAL_TRYING | SBX_SIGNAL_LEFT | SBX_SIGNAL_NUMBER)) != 0 &&
            !sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, word - SBX_SIGNAL_SETTER)) {
     }
 }

@@ -4,7 +4,9 @@
  * The kernel has no "set this handler if there is none": between our look at a free signal and our handler the program may
  * have set its own. So whoever sets the action of a signal through our hooks says so first, and while anybody does we take
  * none; and a hook that meets us in the middle of taking the very signal waits until we are done: microseconds, while our
- * thread runs. Then the signal is ours, and it takes it as any. What passes our hooks is told by the exchange: the program's
+ * thread runs. Then the signal is ours, and it takes it as any. A thread of ours that is without a processor is not waited for
+ * without end: the hook says that it goes on (LEFT), and discards what is pending of the signal. Our thread makes a signal only
+ * while it blocks it, and looks at that word before it lets it come. What passes our hooks is told by the exchange: the program's
  * handler is put back, and what the signal brought us meanwhile goes on to it (sample_handler.c). Who is at it just now is one word (signal_changes.h).
  *
  * Synchronization:           [1] [2] [3]     [1] choose, try out (the starting thread, then the watch thread)
@@ -44,7 +46,8 @@ bool sbx_sample_number_is_ours(int number);
  * program's is called for it. */
 SBX_MUST_CHECK bool sbx_sample_number_try(int number, long timer);
 SBX_HOOK_SAFE void sbx_sample_number_delete_timer(void);
-bool sbx_sample_number_is_wanted(void); /* meanwhile: somebody waits for that to end */
+bool sbx_sample_number_is_wanted(
+    void); /* meanwhile: somebody waits for that to end, or has waited in vain and gone on */
 void sbx_sample_number_end_try(void);
 
 /* ---- the program's calls ---- */
@@ -52,6 +55,6 @@ void sbx_sample_number_end_try(void);
 /* The action of that signal is about to be set: from here on we take none. Where it is ours it is given up, with all timers
  * that are out, unless `is_kept`. False: nothing was begun. Keeps errno. */
 SBX_HOOK_SAFE bool sbx_sample_number_begin_set(int number, bool is_kept);
-SBX_HOOK_SAFE void sbx_sample_number_end_set(void);
+SBX_HOOK_SAFE void sbx_sample_number_end_set(int number);
 
 #endif

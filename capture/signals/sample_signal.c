@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "crash_handler.h"
 #include "handler_frames.h"
 #include "pages.h"
 #include "process_barrier.h"
@@ -87,15 +88,52 @@ void sbx_sample_fire_anywhere(void)
     fires_anywhere = is_probed = true; /* and calls are not safe */
 }
 
-/* On the calling thread, for nobody's sample. */
+/* Out of what is pending for this thread: ours. What others have sent meanwhile goes on. */
+static void take_out(uint64_t ours)
+{
+    enum {
+        OTHERS = 8
+    };
+    const struct {
+        int64_t s, ns;
+    } at_once = {0, 0};
+    siginfo_t others[OTHERS];
+    int count = 0;
+    while (count < OTHERS &&
+           sbx_raw_syscall(SYS_rt_sigtimedwait, (long)(uintptr_t)&ours, (long)(uintptr_t)&others[count],
+                           (long)(uintptr_t)&at_once, sizeof ours, 0, 0) > 0 &&
+           ((uint64_t)(uintptr_t)others[count].si_value.sival_ptr & ~UINT64_C(0xffffffff)) != SBX_SAMPLE_COOKIE) {
+        count++;
+    }
+    for (int i = 0; i < count; i++) {
+        sbx_send_again(number, &others[i]);
+    }
+}
+
+/* On the calling thread, for nobody's sample. The signal is made while the thread blocks it. Where somebody wants the number, or
+ * perhaps has it already, the signal is taken out again. Who wants it from here on discards what is pending (sample_number.c). So
+ * no handler of the program's is called for it, wherever and for however long this thread is without a processor. */
 static void call_our_handler(void)
 {
+    if (!sbx_sample_number_try(number, -1)) {
+        return;
+    }
+    uint64_t ours = UINT64_C(1) << (number - 1), blocked = 0;
+    sbx_raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&ours, (long)(uintptr_t)&blocked, sizeof ours, 0,
+                    0);
     siginfo_t info;
     memset(&info, 0, sizeof info);
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();
     info.si_value.sival_ptr = (void *)(uintptr_t)sbx_sample_value(SBX_SAMPLE_NOBODY, 0);
     syscall(SYS_rt_tgsigqueueinfo, (long)info.si_pid, syscall(SYS_gettid), number, &info);
+    if (!sbx_sample_number_is_wanted()) {
+        sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, 0, sizeof ours, 0, 0);
+    } else {
+        take_out(ours);
+    }
+    sbx_raw_set_signals(blocked);
+    sbx_sample_number_end_try();
 }
 
 /* Where no row says where handlers return to, our own handler looks at its return address: once now, so that no walk takes
@@ -194,17 +232,9 @@ void sbx_sample_show_frame(void)
         return; /* relaxed: hints, both; asked again after the next scan */
     }
     is_checked = false;
-    if (has_tracer(sbx_now_ns()) || !check_number() || !sbx_sample_number_try(number, -1)) {
-        return;
-    }
-    uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1);
-    sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, (long)(uintptr_t)&blocked, sizeof ours, 0,
-                    0);
-    if (!sbx_sample_number_is_wanted()) { /* else somebody may have waited for us in vain, and it would be his handler */
+    if (!has_tracer(sbx_now_ns()) && check_number()) {
         call_our_handler();
     }
-    sbx_raw_set_signals(blocked);
-    sbx_sample_number_end_try();
 }
 
 /* ---- where signals are made ---- */

@@ -64,14 +64,18 @@ SBX_HOOK_SAFE void sbx_thread_take_signal_stack(struct sbx_thread *thread)
     sbx_store_release(&thread->may_be_asked, 1); /* order: release may_be_asked - the bounds are whole */
 }
 
-SBX_HOOK_SAFE void sbx_thread_take_back_all(void)
+SBX_HOOK_SAFE bool sbx_thread_take_back_all(void)
 {
+    bool is_one_out = false;
     for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
         struct sbx_thread *thread = sbx_load_acquire(&sbx_thread_blocks[i]); /* order: acquire block */
         if (thread != NULL) {
+            uint32_t timer = sbx_load_relaxed(&thread->sample_timer); /* relaxed: the exchange decides */
+            is_one_out |= timer != 0 && (timer & SBX_TIMER_ANSWERED) == 0;
             sbx_sample_take_back(thread);
         }
     }
+    return is_one_out;
 }
 
 SBX_HOOK_SAFE void sbx_thread_forbid_asking(void)
@@ -83,7 +87,7 @@ SBX_HOOK_SAFE void sbx_thread_forbid_asking(void)
         }
     }
     sbx_fence_seq_cst(); /* order: seq_cst may_be_asked - Dekker with sample_timer */
-    sbx_thread_take_back_all();
+    (void)sbx_thread_take_back_all();
     sbx_store_seq_cst(&sbx_asking_is_forbidden, 1);
 }
 

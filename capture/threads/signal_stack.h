@@ -22,8 +22,9 @@ SBX_HOOK_SAFE void sbx_thread_take_signal_stack(struct sbx_thread *thread);
  * has to stay its own, until the kernel knows the thread no more. Keeps errno. */
 SBX_HOOK_SAFE SBX_MUST_CHECK bool sbx_thread_give_back_signal_stack(struct sbx_thread *thread);
 
-/* Take back every thread's timer: the signal is not ours any more. */
-SBX_HOOK_SAFE void sbx_thread_take_back_all(void);
+/* Take back every thread's timer: the signal is not ours any more. True: one was not answered yet; kernels before 6.13 keep the signal that it
+ * may have made until its thread runs. */
+SBX_HOOK_SAFE bool sbx_thread_take_back_all(void);
 
 /* Nobody is asked from here on, and nothing more is called for it that the host's filter may forbid. */
 SBX_HOOK_SAFE void sbx_thread_forbid_asking(void);

@@ -21,7 +21,9 @@
 enum {
     SENT = 3,
     BUSY = 6,
+    SLEEPERS = 14, /* of FEW_SEATS, with the first thread and ours */
 };
+#define FEW_SEATS   "16"
 #define OUR_SIGNAL  (SIGRTMAX - 2)
 #define NEXT_SIGNAL (OUR_SIGNAL - 1) /* which we take when the host takes ours */
 
@@ -138,6 +140,35 @@ static void takes_what_we_take(void)
     }
 }
 
+static void *sleep_for_long(void *unused)
+{
+    while (goes_on) {
+        host_pause_ms(1000);
+    }
+    return unused;
+}
+
+/* Seats are scarce: the watch thread calls our handler once, to see a frame of the kernel's. */
+static void takes_ours_while_it_is_shown(void)
+{
+    pthread_t sleepers[SLEEPERS];
+    host_tell("ready");
+    await_judge("traced");
+    for (int i = 0; i < SLEEPERS; i++) {
+        begin_thread(&sleepers[i], sleep_for_long);
+    }
+    await_judge("stopped");
+    take(OUR_SIGNAL, false);
+    host_tell("taken");
+    await_judge("released");
+    host_pause_ms(100);
+    host_expect(strangers == 0, "no handler of the host's is called for what nobody has sent");
+    goes_on = false;
+    for (int i = 0; i < SLEEPERS; i++) {
+        pthread_join(sleepers[i], NULL);
+    }
+}
+
 static void on_nothing(int number)
 {
     (void)number;
@@ -243,6 +274,25 @@ static void trace(pid_t pid, int tid)
     assert_true(WIFSTOPPED(status));
 }
 
+/* On to where the thread enters a call of that number. */
+static void go_on_to_call(int tid, uint64_t number)
+{
+    struct __ptrace_syscall_info call = {.op = 0};
+    for (;;) {
+        int status;
+        assert_int_equal(ptrace(PTRACE_SYSCALL, tid, 0, 0), 0);
+        assert_int_equal(waitpid(tid, &status, __WALL), tid);
+        assert_true(WIFSTOPPED(status));
+        if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
+            continue;
+        }
+        assert_true(ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof call, &call) > 0);
+        if (call.op == PTRACE_SYSCALL_INFO_ENTRY && call.entry.nr == number) {
+            return;
+        }
+    }
+}
+
 /* On to where the thread enters the call that sets the action of `number`, or comes out of it. */
 static void go_on_to_set(int tid, int number, uint8_t where)
 {
@@ -324,6 +374,31 @@ static void host_06_no_signal_is_taken_while_a_thread_of_the_hosts_is_about_to_t
     assert_int_equal(host_end(pid), 0);
 }
 
+static bool has_few_seats(void)
+{
+    return setenv("STALLBOX_SEATS", FEW_SEATS, 1) == 0;
+}
+
+/* Symptom: a handler of the host's ran for a signal that nobody had sent. Cause: our thread looked whether somebody wants the number, and was
+ * without a processor between that and its signal for longer than the host's sigaction() waits. */
+static void host_06_no_handler_of_the_hosts_is_called_for_a_signal_that_we_were_about_to_send_ourselves(void **state)
+{
+    (void)state;
+    pid_t pid = host_begin(&(struct host_order){
+        .body = "takes_ours_while_it_is_shown", .interval_us = 1000, .before_exec = has_few_seats});
+    assert_true(host_was_told("ready"));
+    int watch_tid = find_thread(pid, "sbx-watch");
+    assert_true(watch_tid > 0);
+    trace(pid, watch_tid);
+    tell_the_host("traced");
+    go_on_to_call(watch_tid, SYS_rt_tgsigqueueinfo);
+    tell_the_host("stopped");
+    assert_true(host_was_told("taken"));
+    assert_int_equal(ptrace(PTRACE_DETACH, watch_tid, 0, 0), 0);
+    tell_the_host("released");
+    assert_int_equal(host_end(pid), 0);
+}
+
 static void host_06_what_a_child_of_vfork_sets_takes_nothing_from_its_parent(void **state)
 {
     (void)state;
@@ -337,11 +412,13 @@ static void host_06_what_a_child_of_vfork_sets_takes_nothing_from_its_parent(voi
 int main(int argc, char **argv)
 {
     const struct host_body bodies[] = {HOST_BODY(takes_what_we_take), HOST_BODY(takes_ours_slowly),
+                                       HOST_BODY(takes_ours_while_it_is_shown),
                                        HOST_BODY(resets_signals_in_vfork_children)};
     const struct CMUnitTest tests[] = {
         HOST_TEST(host_06_a_host_that_takes_a_signal_which_we_are_taking_waits_until_we_have_it),
         HOST_TEST(host_06_a_signal_sent_while_our_handler_stands_over_the_hosts_is_handled_by_the_host),
         HOST_TEST(host_06_no_signal_is_taken_while_a_thread_of_the_hosts_is_about_to_take_it),
+        HOST_TEST(host_06_no_handler_of_the_hosts_is_called_for_a_signal_that_we_were_about_to_send_ourselves),
         HOST_TEST(host_06_what_a_child_of_vfork_sets_takes_nothing_from_its_parent),
     };
     return host_main(argc, argv, bodies, SBX_COUNT_OF(bodies), tests, SBX_COUNT_OF(tests));

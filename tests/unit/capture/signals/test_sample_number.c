@@ -81,10 +81,10 @@ static void test_none_is_taken_while_any_thread_sets_one(void **state)
     assert_true(sbx_sample_number_begin_set(50, false));
     assert_int_equal(sbx_sample_number_choose(), 0);
     assert_false(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
-    sbx_sample_number_end_set(); /* the end of one is not that of the other */
+    sbx_sample_number_end_set(40); /* the end of one is not that of the other */
     assert_int_equal(sbx_sample_number_choose(), 0);
     assert_true(has_default_action(SBX_SIGNAL_FIRST));
-    sbx_sample_number_end_set();
+    sbx_sample_number_end_set(50);
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
 }
 
@@ -102,14 +102,24 @@ static void test_a_signal_that_is_set_is_given_up_unless_it_is_to_be_kept(void *
     (void)state;
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
     assert_true(sbx_sample_number_begin_set(SBX_SIGNAL_FIRST, true));
-    sbx_sample_number_end_set();
+    sbx_sample_number_end_set(SBX_SIGNAL_FIRST);
     assert_int_equal(sbx_the_capture.sample_signal, SBX_SIGNAL_FIRST);
     assert_true(sbx_sample_number_begin_set(SBX_SIGNAL_FIRST - 1, false));
-    sbx_sample_number_end_set();
+    sbx_sample_number_end_set(SBX_SIGNAL_FIRST - 1);
     assert_int_equal(sbx_the_capture.sample_signal, SBX_SIGNAL_FIRST);
     assert_true(sbx_sample_number_begin_set(SBX_SIGNAL_FIRST, false));
-    sbx_sample_number_end_set();
+    sbx_sample_number_end_set(SBX_SIGNAL_FIRST);
     assert_int_equal(sbx_the_capture.sample_signal, 0);
+}
+
+static int choose_patiently(void)
+{
+    int number = 0;
+    for (int i = 0; i < 3000 && number == 0; i++) {
+        number = sbx_sample_number_choose();
+        pause_ms(10);
+    }
+    return number;
 }
 
 /* By siglongjmp() out of a handler, or because it ended: it is waited for a second, and not for good. */
@@ -117,15 +127,30 @@ static void test_who_never_comes_back_from_setting_one_is_forgotten(void **state
 {
     (void)state;
     assert_true(sbx_sample_number_begin_set(40, false));
-    int number = 0;
-    for (int i = 0; i < 3000 && number == 0; i++) {
-        number = sbx_sample_number_choose();
-        pause_ms(10);
-    }
-    assert_int_equal(number, SBX_SIGNAL_FIRST);
-    sbx_sample_number_end_set(); /* it comes back nevertheless */
+    assert_int_equal(choose_patiently(), SBX_SIGNAL_FIRST);
+    sbx_sample_number_end_set(40); /* it comes back nevertheless */
     assert_int_equal(sbx_the_capture.signal_changes, 0);
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+}
+
+/* It has only been without a processor for so long, and sets its handler then. */
+static void test_what_a_forgotten_setter_was_about_to_set_is_never_ours(void **state)
+{
+    (void)state;
+    assert_true(sbx_sample_number_begin_set(SBX_SIGNAL_FIRST, false));
+    assert_int_equal(choose_patiently(), SBX_SIGNAL_FIRST - 1);
+    sbx_sample_number_end_set(SBX_SIGNAL_FIRST);
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST - 1);
+}
+
+static void test_what_others_have_set_in_time_may_be_ours_when_one_is_forgotten(void **state)
+{
+    (void)state;
+    assert_true(sbx_sample_number_begin_set(SBX_SIGNAL_FIRST, false));
+    sbx_sample_number_end_set(SBX_SIGNAL_FIRST);
+    assert_true(sbx_sample_number_begin_set(40, false));
+    assert_int_equal(choose_patiently(), SBX_SIGNAL_FIRST); /* 40 is forgotten, and not this one with it */
+    sbx_sample_number_end_set(40);
 }
 
 static atomic_bool is_in, is_through;
@@ -136,7 +161,7 @@ static void *set_it(void *unused)
     bool has_begun = sbx_sample_number_begin_set(SBX_SIGNAL_FIRST, false);
     is_through = true;
     if (has_begun) {
-        sbx_sample_number_end_set();
+        sbx_sample_number_end_set(SBX_SIGNAL_FIRST);
     }
     return unused;
 }
@@ -202,6 +227,87 @@ static void test_who_waits_in_vain_is_not_called_for_what_was_tried_out(void **s
     assert_int_equal(sbx_the_capture.signal_changes, 0);
 }
 
+/* In between somebody has waited in vain, set its handler and is through: nothing of that call is left to be seen. */
+static void test_who_tries_one_out_knows_that_somebody_has_gone_on_meanwhile(void **state)
+{
+    (void)state;
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+    assert_true(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
+    assert_false(sbx_sample_number_is_wanted());
+    set_it(NULL);
+    assert_true(sbx_sample_number_is_wanted());
+    sbx_sample_number_end_try();
+    assert_int_equal(sbx_the_capture.signal_changes, 0);
+}
+
+static void send_ours(void)
+{
+    siginfo_t info = {.si_code = SI_QUEUE, .si_pid = getpid()};
+    info.si_value.sival_ptr = (void *)(uintptr_t)sbx_sample_value(SBX_SAMPLE_NOBODY, 0);
+    assert_int_equal(syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SBX_SIGNAL_FIRST, &info), 0);
+}
+
+#ifndef SIGNALS_ARE_THE_EMULATORS
+/* Ours is pending for a thread that gets no processor. qemu-user keeps what is pending to itself. */
+static void test_a_handler_that_is_set_is_not_called_for_what_was_made_before(void **state)
+{
+    sigset_t ours, before;
+    (void)state;
+    handled = 0;
+    sigemptyset(&ours);
+    sigaddset(&ours, SBX_SIGNAL_FIRST);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &ours, &before), 0); /* as if it did not run */
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+    assert_true(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
+    send_ours();
+    set_it(NULL);
+    signal(SBX_SIGNAL_FIRST, on_signal_of_the_program);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+    assert_int_equal(handled, 0);
+    sbx_sample_number_end_try();
+}
+
+/* The timer of a thread that was asked has made its signal, and its number is gone: kernels before 6.13 keep the signal. */
+static void test_a_handler_that_is_set_is_not_called_for_a_sample_under_way(void **state)
+{
+    sigset_t ours, before;
+    struct sbx_thread *thread = sbx_thread_register_self();
+    (void)state;
+    handled = 0;
+    sigemptyset(&ours);
+    sigaddset(&ours, SBX_SIGNAL_FIRST);
+    assert_non_null(thread);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &ours, &before), 0);
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+    long timer = sbx_raw_thread_timer((uint32_t)syscall(SYS_gettid), CLOCK_MONOTONIC, SBX_SIGNAL_FIRST, 0);
+    assert_true(timer >= 0);
+    sbx_store_seq_cst(&thread->sample_timer, (uint32_t)timer + 1);
+    send_ours();
+    set_it(NULL);
+    assert_int_equal(thread->sample_timer, 0);
+    signal(SBX_SIGNAL_FIRST, on_signal_of_the_program);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+    assert_int_equal(handled, 0);
+}
+#endif
+
+/* What the program has sent to itself before it sets its handler is handled: nothing of ours was under way. */
+static void test_what_the_program_has_sent_is_kept_where_nothing_of_ours_is_under_way(void **state)
+{
+    sigset_t ours, before;
+    (void)state;
+    handled = 0;
+    sigemptyset(&ours);
+    sigaddset(&ours, SBX_SIGNAL_FIRST);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &ours, &before), 0);
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+    send_ours();
+    set_it(NULL);
+    signal(SBX_SIGNAL_FIRST, on_signal_of_the_program);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+    assert_int_equal(handled, 1);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup(test, begin_anew)
@@ -211,9 +317,17 @@ int main(void)
         CASE(test_signals_of_the_c_library_and_others_are_nothing_to_us),
         CASE(test_a_signal_that_is_set_is_given_up_unless_it_is_to_be_kept),
         CASE(test_who_never_comes_back_from_setting_one_is_forgotten),
+        CASE(test_what_a_forgotten_setter_was_about_to_set_is_never_ours),
+        CASE(test_what_others_have_set_in_time_may_be_ours_when_one_is_forgotten),
         CASE(test_who_sets_a_signal_that_is_tried_out_waits_for_the_end_of_it),
         CASE(test_who_waits_in_vain_goes_on),
         CASE(test_who_waits_in_vain_is_not_called_for_what_was_tried_out),
+        CASE(test_who_tries_one_out_knows_that_somebody_has_gone_on_meanwhile),
+#ifndef SIGNALS_ARE_THE_EMULATORS
+        CASE(test_a_handler_that_is_set_is_not_called_for_what_was_made_before),
+        CASE(test_a_handler_that_is_set_is_not_called_for_a_sample_under_way),
+#endif
+        CASE(test_what_the_program_has_sent_is_kept_where_nothing_of_ours_is_under_way),
     };
     return cmocka_run_group_tests(tests, attach, detach);
 }
