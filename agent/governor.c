@@ -8,11 +8,13 @@
 #include "process_state.h"
 #include "the_capture.h"
 #include "clock.h"
+#include "clock_price.h"
 #include "governor_decision.h"
 #include "sampler.h"
 #include "service_pings.h"
 #include "snapshot_maker.h"
 #include "the_agent.h"
+#include "thread_clock.h"
 #include "thread_cost.h"
 
 /* CPU times since the process or thread began. */
@@ -25,6 +27,8 @@ struct readings {
 static struct {
     struct sbx_governor governor;
     struct sbx_cost_sums costs;
+    struct sbx_clock_price price; /* of the source below; 0: not measured yet */
+    enum sbx_clock_source priced;
     struct readings begin; /* of the window */
     uint64_t begin_ns, rested_ns, off_in_window_ns;
     bool was_close; /* at any moment of the window a stall was recorded closely */
@@ -36,9 +40,20 @@ static struct {
 } the;
 SBX_OF_ONE_PROCESS(the);
 
+/* Measured once for each source: the clock has a better one after some milliseconds, and loses it in a sandbox. */
+static const struct sbx_clock_price *price_of_clock(void)
+{
+    enum sbx_clock_source source = sbx_clock_source();
+    if (the.price.wall_ps == 0 || the.priced != source) {
+        the.price = sbx_clock_price();
+        the.priced = source;
+    }
+    return &the.price;
+}
+
 static void read_all(struct readings *readings_out)
 {
-    sbx_cost_collect(&the.costs);
+    sbx_cost_collect(&the.costs, price_of_clock());
     *readings_out = (struct readings){
         .process_ns = sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
         .watch_ns = sbx_own_cpu_ns(),

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -37,7 +39,7 @@ enum {
 /* ---- the calls ---- */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int file_fd, pair_fds[2];
+static int file_fd, pair_fds[2], loop_set;
 static volatile uint64_t sink;
 
 static void malloc_pair(int calls)
@@ -104,6 +106,15 @@ static void ping(int calls)
     }
 }
 
+/* Turns of a loop that finds something each time, of an event that nobody takes away; the messages between are empty. */
+static void turn(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        struct epoll_event event;
+        sink += (uint64_t)epoll_wait(loop_set, &event, 1, -1);
+    }
+}
+
 static const struct call {
     const char *name;
     void (*body)(int calls);
@@ -116,6 +127,7 @@ static const struct call {
     {"clock_gettime", read_clock, 30000, NULL},
     {"pread of one byte", read_byte, 4000, NULL},
     {"socketpair ping", ping, 500, NULL},
+    {"a turn of a loop: epoll_wait", turn, 3000, NULL},
 };
 enum {
     CALLS = sizeof calls / sizeof calls[0]
@@ -136,8 +148,12 @@ static double measure(const struct call *call)
 
 static bool open_files(void)
 {
+    struct epoll_event event = {.events = EPOLLIN};
+    int always = eventfd(1, EFD_CLOEXEC);
     file_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    return file_fd >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair_fds) == 0;
+    loop_set = epoll_create1(EPOLL_CLOEXEC);
+    return file_fd >= 0 && loop_set >= 0 && always >= 0 && epoll_ctl(loop_set, EPOLL_CTL_ADD, always, &event) == 0 &&
+           socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair_fds) == 0;
 }
 
 /* ---- a recorder in this process ---- */

@@ -471,7 +471,7 @@ void sbx_watchdog_forget(uint64_t now_ns)
         struct sbx_thread *thread = block_at(i);
         if (thread != NULL) {
             /* What is open now has long ended when recording begins again: a loop must be met anew to be judged. */
-            thread->loop.hits = 0;
+            sbx_store_relaxed(&thread->loop.hits, 0);
             sbx_store_seq_cst(&thread->entry->message_begin_ns, 0);
             sbx_store_seq_cst(&thread->frame.entered_ns, 0);
             sbx_store_release(&thread->loop.slow_message, 0); /* order: release loop.slow_message */

@@ -161,7 +161,7 @@ static void move_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
 static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp, struct sbx_poll_place *place)
 {
     move_site(thread, pc, sp);
-    thread->loop.hits = 0;
+    sbx_store_relaxed(&thread->loop.hits, 0);
     thread->loop.elsewhere_is_inside = false;
     thread->loop.paused = 0;
     thread->loop.paused_ns = 0;

@@ -158,7 +158,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
             sbx_message_tell_doubted(&thread->loop);
         }
         sbx_message_close(thread, call->begin_ns, role == SBX_LOOP_CALL_IN_DOUBT);
-        thread->loop.hits++;
+        sbx_store_relaxed(&thread->loop.hits, thread->loop.hits + 1); /* relaxed: a count */
         thread->entry->flags |= SBX_THREAD_FLAG_LOOP;
     } else {
         if (sbx_load_relaxed(&thread->loop.maybe_pc) == pc) {

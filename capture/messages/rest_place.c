@@ -50,7 +50,7 @@ static void begin_rest(struct sbx_thread *thread, struct sbx_blocking *call)
     call->kind = SBX_RECORD_IDLE;
     sbx_store_release(&thread->entry->call_kind, SBX_RECORD_IDLE); /* order: release entry.call */
     sbx_message_close(thread, call->begin_ns, false);
-    thread->loop.hits++;
+    sbx_store_relaxed(&thread->loop.hits, thread->loop.hits + 1); /* relaxed: a count */
 }
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_rest_wait_begin(struct sbx_blocking *call)
@@ -91,7 +91,7 @@ static void learn(struct sbx_thread *thread, uint64_t took_ns)
         return;
     }
     loop->rest.loop = here;
-    loop->hits = 1;
+    sbx_store_relaxed(&loop->hits, 1);
     loop->paused = 0;
     loop->paused_ns = 0;
     loop->pauses = false;

@@ -103,7 +103,7 @@ struct sbx_message_loop {
     uint64_t maybe_pc,
         maybe_sp;      /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
     uint64_t maybe_ns; /* when the newest such call began: read by the watch thread */
-    uint32_t hits;     /* passes at this site; judged from the second on */
+    uint32_t hits;     /* passes at this site; judged from the second on. The watch thread counts turns by it */
     uint32_t
         elsewhere_run; /* polls of another epoll set since the last pass, by the function that polls for the loop */
     bool elsewhere_is_inside; /* proven: such polls are waits of handlers */

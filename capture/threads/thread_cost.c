@@ -8,23 +8,27 @@
 #include "process_state.h"
 #include "thread_block.h"
 
-/* Measured by bench_points (docs/PERFORMANCE.md) on 2 shared processors of some 2.5 GHz: a pair of malloc and free takes
- * 2.2 ns longer with its points in, a pread of one byte 37 ns. A look at the clock is sbx_leaf_ask() without a sample. A
- * signal to a running thread, entering the handler and leaving it again, takes the kernel some 3 us. They are constants
- * because a call that is let through cannot be timed for less than it costs; on a processor of twice the speed they are
- * twice too large, and the governor sheds a little early. */
+/* What is left of a short way without its looks at a clock, which differ between machines and are measured (clock_price.h). Told by
+ * bench_points (docs/PERFORMANCE.md) on 2 shared processors of some 2.5 GHz, where a look takes 9.7 ns: a pair of malloc and free
+ * takes 2.2 ns longer with its points in, a pread of one byte 40 ns, a turn of a loop 67 ns; the last two have two looks. A count that
+ * is out is sbx_leaf_ask() without a sample: one look. A signal to a running thread, entering the handler and leaving it again, takes
+ * the kernel some 3 us. These are constants because a call that is let through cannot be timed for less than it costs; on a processor
+ * of twice the speed they are twice too large, and the governor sheds a little early. */
 enum {
     LEAF_PASS_PS = 1100,
-    BLOCKING_PASS_PS = 40000,
-    ASK_NS = 20,
+    BLOCKING_REST_PS = 20600,
+    TURN_REST_PS = 48000,
+    ASK_REST_PS = 10300,
     SIGNAL_NS = 3000,
+    LOOKS_OF_A_PASS = 2,
+    SEQUENCE_OF_A_READING = 4, /* how far a clock's sequence moves when both its lines are drawn (thread_clock.c) */
 };
 
 /* The totals as they were, to tell what was added since: words of 32 bits come round. */
 static struct {
     uint32_t asks, captures[SBX_COST_KINDS];
     uint64_t free_count;
-    uint32_t generation;
+    uint32_t generation, hits, sequence;
     struct {
         uint32_t passes, captures;
     } group[SBX_POINT_GROUPS_MAX];
@@ -34,29 +38,59 @@ SBX_OF_ONE_PROCESS(seen);
 SBX_OF_ONE_PROCESS(all_timed);
 SBX_OF_ONE_PROCESS(all_timed_ns);
 
-uint32_t sbx_cost_of_pass_ps(uint32_t group)
+uint32_t sbx_cost_of_pass_ps(uint32_t group, const struct sbx_clock_price *price)
 {
     bool is_leaf = group == SBX_GROUP_ALLOC || group == SBX_GROUP_FREE || group == SBX_GROUP_CLOCK;
-    return is_leaf ? LEAF_PASS_PS : BLOCKING_PASS_PS;
+    return is_leaf ? LEAF_PASS_PS : BLOCKING_REST_PS + LOOKS_OF_A_PASS * price->wall_ps;
+}
+
+uint32_t sbx_cost_of_turn_ps(const struct sbx_clock_price *price)
+{
+    return TURN_REST_PS + LOOKS_OF_A_PASS * price->wall_ps;
 }
 
 /* What has come since *last. */
-static uint32_t growth(const uint32_t *word, uint32_t *last)
+static uint32_t grown(const uint32_t *word, uint32_t *last)
 {
-    uint32_t now = sbx_load_relaxed(word), grown = now - *last;
+    uint32_t now = sbx_load_relaxed(word), before = *last;
     *last = now;
-    return grown;
+    return now - before;
 }
 
-/* free() counts in the entry alone, which begins anew with each thread. */
+/* A new thread has the block: its words begin anew. */
+static void begin_anew(const struct sbx_thread *thread, uint32_t index)
+{
+    uint32_t generation = sbx_load_relaxed(&thread->entry->generation);
+    if (generation != seen[index].generation) {
+        seen[index].generation = generation;
+        seen[index].free_count = 0;
+        seen[index].hits = seen[index].sequence = 0;
+    }
+}
+
+/* free() counts in the entry alone. */
 static uint64_t frees_since(const struct sbx_thread *thread, uint32_t index)
 {
-    uint64_t now = sbx_load_relaxed(&thread->entry->free_count);
-    uint32_t generation = sbx_load_relaxed(&thread->entry->generation);
-    uint64_t before = generation == seen[index].generation ? seen[index].free_count : 0;
-    seen[index].generation = generation;
+    uint64_t now = sbx_load_relaxed(&thread->entry->free_count), before = seen[index].free_count;
     seen[index].free_count = now;
     return now > before ? now - before : 0;
+}
+
+/* A loop that is found at another place counts its turns from 0. */
+static uint64_t turns_since(const struct sbx_thread *thread, uint32_t index)
+{
+    uint32_t now = sbx_load_relaxed(&thread->loop.hits), before = seen[index].hits;
+    seen[index].hits = now;
+    return now >= before ? now - before : now;
+}
+
+/* Readings of a thread's clocks for which the kernel was asked. One of wall time alone counts for half: it is the cheaper one, and rare. */
+static uint64_t readings_since(const struct sbx_thread *thread, uint32_t index)
+{
+    uint32_t now = sbx_load_relaxed(&thread->clock.sequence), before = seen[index].sequence;
+    uint32_t readings = (now >= before ? now - before : now) / SEQUENCE_OF_A_READING;
+    seen[index].sequence = now >= before ? before + readings * SEQUENCE_OF_A_READING : now;
+    return readings;
 }
 
 static uint64_t mean_ns(const struct sbx_thread_cost *cost, unsigned kind)
@@ -68,27 +102,36 @@ static uint64_t mean_ns(const struct sbx_thread_cost *cost, unsigned kind)
     return all_timed[kind] != 0 ? all_timed_ns[kind] / all_timed[kind] : 0;
 }
 
-static void collect_thread(const struct sbx_thread *thread, uint32_t index, struct sbx_cost_sums *sums,
-                           uint64_t pass_ps[SBX_POINT_GROUPS_MAX])
+/* In picoseconds: what is added here is of nanoseconds and less. */
+struct growth {
+    uint64_t pass_ps[SBX_POINT_GROUPS_MAX];
+    uint64_t ask_ps, reading_ps;
+};
+
+static void collect_thread(const struct sbx_thread *thread, uint32_t index, const struct sbx_clock_price *price,
+                           struct sbx_cost_sums *sums, struct growth *growth)
 {
     const struct sbx_thread_cost *cost = &thread->cost;
-    sums->capture_ns[SBX_COST_LEAF] += (uint64_t)growth(&cost->asks, &seen[index].asks) * ASK_NS;
+    begin_anew(thread, index);
+    growth->ask_ps += (uint64_t)grown(&cost->asks, &seen[index].asks) * (ASK_REST_PS + price->wall_ps);
+    growth->reading_ps += readings_since(thread, index) * price->anew_ps;
     for (unsigned kind = 0; kind < SBX_COST_KINDS; kind++) {
-        uint64_t count = growth(&cost->captures[kind], &seen[index].captures[kind]);
+        uint64_t count = grown(&cost->captures[kind], &seen[index].captures[kind]);
         uint64_t each_ns = mean_ns(cost, kind) + (kind == SBX_COST_SIGNAL ? SIGNAL_NS : 0);
         sums->capture_ns[kind] += count * each_ns;
     }
     for (unsigned group = 0; group < SBX_GROUP_COUNT; group++) {
-        pass_ps[group] +=
-            (uint64_t)growth(&cost->group[group].passes, &seen[index].group[group].passes) * sbx_cost_of_pass_ps(group);
-        sums->captures[group] += growth(&cost->group[group].captures, &seen[index].group[group].captures);
+        growth->pass_ps[group] += (uint64_t)grown(&cost->group[group].passes, &seen[index].group[group].passes) *
+                                  sbx_cost_of_pass_ps(group, price);
+        sums->captures[group] += grown(&cost->group[group].captures, &seen[index].group[group].captures);
     }
-    pass_ps[SBX_GROUP_FREE] += frees_since(thread, index) * sbx_cost_of_pass_ps(SBX_GROUP_FREE);
+    growth->pass_ps[SBX_GROUP_POLL] += turns_since(thread, index) * sbx_cost_of_turn_ps(price);
+    growth->pass_ps[SBX_GROUP_FREE] += frees_since(thread, index) * sbx_cost_of_pass_ps(SBX_GROUP_FREE, price);
 }
 
-void sbx_cost_collect(struct sbx_cost_sums *sums)
+void sbx_cost_collect(struct sbx_cost_sums *sums, const struct sbx_clock_price *price)
 {
-    uint64_t pass_ps[SBX_POINT_GROUPS_MAX] = {0};
+    struct growth growth = {.ask_ps = 0};
     uint64_t timed[SBX_COST_KINDS] = {0}, timed_ns[SBX_COST_KINDS] = {0};
     uint32_t count = sbx_thread_count();
     for (uint32_t i = 0; i < count; i++) {
@@ -97,7 +140,7 @@ void sbx_cost_collect(struct sbx_cost_sums *sums)
         if (thread == NULL) {
             continue;
         }
-        collect_thread(thread, i, sums, pass_ps);
+        collect_thread(thread, i, price, sums, &growth);
         for (unsigned kind = 0; kind < SBX_COST_KINDS; kind++) {
             timed[kind] += sbx_load_relaxed(&thread->cost.timed[kind]);
             timed_ns[kind] += sbx_load_relaxed(&thread->cost.timed_ns[kind]);
@@ -108,6 +151,8 @@ void sbx_cost_collect(struct sbx_cost_sums *sums)
         all_timed_ns[kind] = timed_ns[kind];
     }
     for (unsigned group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
-        sums->pass_ns[group] += pass_ps[group] / 1000;
+        sums->pass_ns[group] += growth.pass_ps[group] / 1000;
     }
+    sums->capture_ns[SBX_COST_LEAF] += growth.ask_ps / 1000;
+    sums->capture_ns[SBX_COST_CALL] += growth.reading_ps / 1000;
 }

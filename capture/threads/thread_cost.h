@@ -6,6 +6,10 @@
  * as its share of the calls, so the shares come out right in the mean. Captures are counted, and one in SBX_COST_EVERY
  * is timed, by the thread's CPU time, with the clock it has read anyway at its begin and once more at its end.
  *
+ * Two things are told by words that are there for another reason. A loop counts its turns (`hits`). And a thread whose clocks have
+ * been read anew, because the kernel had switched it out, has moved the `sequence` of its clock: that reading lies before what is
+ * timed of a capture, and takes as long as the rest of it.
+ *
  * Written by the thread itself (or its sample handler, never nested: `inside`), read by the watch thread while they
  * move: each word is right by itself, and all only grow, modulo 2^32. They outlive the thread: its block, given to
  * another one, goes on counting, so that the sum over all blocks never falls. */
@@ -16,6 +20,7 @@
 #include <stdint.h>
 
 #include "capture_settings.h"
+#include "clock_price.h"
 #include "marks.h"
 #include "order.h"
 
@@ -66,15 +71,16 @@ SBX_SIGNAL_SAFE static inline void sbx_cost_passes(struct sbx_thread_cost *cost,
 
 /* All threads' costs so far, in nanoseconds; they only grow. */
 struct sbx_cost_sums {
-    uint64_t capture_ns[SBX_COST_KINDS];     /* captures x the mean of the timed ones */
-    uint64_t pass_ns[SBX_POINT_GROUPS_MAX];  /* calls let through x what one costs (thread_cost.c) */
+    uint64_t capture_ns[SBX_COST_KINDS];     /* captures x the mean of the timed ones, and clocks read anew (CALL) */
+    uint64_t pass_ns[SBX_POINT_GROUPS_MAX];  /* calls let through, and turns of loops (POLL), x what one costs */
     uint64_t captures[SBX_POINT_GROUPS_MAX]; /* by group */
 };
 
-/* Bring the sums up to date. The watch thread alone. */
-void sbx_cost_collect(struct sbx_cost_sums *sums);
+/* Bring the sums up to date; what came since the last time is charged by `price`. The watch thread alone. */
+void sbx_cost_collect(struct sbx_cost_sums *sums, const struct sbx_clock_price *price);
 
-/* What a call let through at a point of `group` costs, in picoseconds. */
-uint32_t sbx_cost_of_pass_ps(uint32_t group);
+/* What a call let through at a point of `group` costs, and a turn of a loop, in picoseconds. */
+uint32_t sbx_cost_of_pass_ps(uint32_t group, const struct sbx_clock_price *price);
+uint32_t sbx_cost_of_turn_ps(const struct sbx_clock_price *price);
 
 #endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_thread_cost.c - what is charged: calls that are let through, turns of a loop, and clocks that are read anew, by the price that a look at a clock has
+ * on this machine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <time.h>
+
+#include "recording_builder.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "thread_clock.h"
+#include "thread_cost.h"
+#include "thread_registry.h"
+
+enum {
+    CALLS = 1000,
+    MOVES_A_READING = 4, /* of a clock's sequence, when both its lines are drawn */
+};
+
+static struct sbx_recording_builder *the_builder;
+static uint32_t gate[2] = {1, 1};
+static struct sbx_thread *the_thread;
+static struct sbx_cost_sums sums;
+
+static void nothing(struct sbx_thread *thread)
+{
+    (void)thread;
+}
+
+static const struct sbx_thread_end end = {.begins = nothing, .completes = nothing};
+
+static int attach(void **state)
+{
+    (void)state;
+    the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
+    sbx_capture_attach(the_builder->header);
+    sbx_the_capture.gate = gate;
+    if (sbx_thread_registry_start(the_builder->header, the_builder->threads, &end) != 0) {
+        return -1;
+    }
+    the_thread = sbx_thread_register_self();
+    return the_thread != NULL ? 0 : -1;
+}
+
+static int detach(void **state)
+{
+    (void)state;
+    sbx_thread_registry_stop();
+    sbx_recording_builder_destroy(the_builder);
+    return 0;
+}
+
+static struct sbx_clock_price price;
+
+static int begin_anew(void **state)
+{
+    (void)state;
+    price = (struct sbx_clock_price){.wall_ps = 10000, .anew_ps = 650000};
+    sbx_cost_collect(&sums, &price);
+    return 0;
+}
+
+/* What came since the last time to the group's calls, and to captures of the kind. */
+static uint64_t new_pass_ns(uint32_t group)
+{
+    uint64_t before_ns = sums.pass_ns[group];
+    sbx_cost_collect(&sums, &price);
+    return sums.pass_ns[group] - before_ns;
+}
+
+static uint64_t new_capture_ns(enum sbx_cost_kind kind)
+{
+    uint64_t before_ns = sums.capture_ns[kind];
+    sbx_cost_collect(&sums, &price);
+    return sums.capture_ns[kind] - before_ns;
+}
+
+/* Symptom: 40 ns were charged, whatever a look at the clock takes. In a virtual machine whose clock is a system call that is a tenth. */
+static void test_a_call_that_may_block_costs_two_looks_at_the_clock_and_what_is_around_them(void **state)
+{
+    (void)state;
+    sbx_cost_passes(&the_thread->cost, SBX_GROUP_FILE, CALLS);
+    uint64_t cheap_ns = new_pass_ns(SBX_GROUP_FILE);
+    assert_int_equal(cheap_ns, CALLS * sbx_cost_of_pass_ps(SBX_GROUP_FILE, &price) / 1000);
+    price.wall_ps += 300000;
+    sbx_cost_passes(&the_thread->cost, SBX_GROUP_FILE, CALLS);
+    assert_int_equal(new_pass_ns(SBX_GROUP_FILE) - cheap_ns, CALLS * 2 * 300);
+}
+
+static void test_an_allocation_costs_no_look_at_the_clock(void **state)
+{
+    (void)state;
+    uint32_t before_ps = sbx_cost_of_pass_ps(SBX_GROUP_ALLOC, &price);
+    price.wall_ps += 300000;
+    assert_int_equal(sbx_cost_of_pass_ps(SBX_GROUP_ALLOC, &price), before_ps);
+    sbx_cost_passes(&the_thread->cost, SBX_GROUP_ALLOC, CALLS);
+    assert_int_equal(new_pass_ns(SBX_GROUP_ALLOC), CALLS * before_ps / 1000);
+}
+
+/* Symptom: the largest hook of a server, a turn of its loop, was in no account. */
+static void test_turns_of_a_loop_are_charged_to_its_polls(void **state)
+{
+    (void)state;
+    the_thread->loop.hits += CALLS;
+    uint64_t turns_ns = new_pass_ns(SBX_GROUP_POLL);
+    assert_int_equal(turns_ns, CALLS * sbx_cost_of_turn_ps(&price) / 1000);
+    assert_true(turns_ns > 0);
+    assert_int_equal(new_pass_ns(SBX_GROUP_POLL), 0);
+}
+
+static void test_a_loop_that_is_found_elsewhere_counts_its_turns_anew(void **state)
+{
+    (void)state;
+    the_thread->loop.hits = CALLS;
+    new_pass_ns(SBX_GROUP_POLL);
+    the_thread->loop.hits = 10;
+    assert_int_equal(new_pass_ns(SBX_GROUP_POLL), 10 * sbx_cost_of_turn_ps(&price) / 1000);
+}
+
+/* Symptom: the first reading of a thread's clocks after a wait asks the kernel, 0.6 us, and was in no capture's time. */
+static void test_each_reading_of_the_clocks_for_which_the_kernel_was_asked_is_charged(void **state)
+{
+    (void)state;
+    the_thread->clock.sequence += 10 * MOVES_A_READING + 2;
+    assert_int_equal(new_capture_ns(SBX_COST_CALL), 10 * 650);
+    assert_int_equal(new_capture_ns(SBX_COST_CALL), 0);
+    the_thread->clock.sequence += 2; /* with what was left of before */
+    assert_int_equal(new_capture_ns(SBX_COST_CALL), 650);
+}
+
+static void test_a_reading_moves_the_sequence_by_as_much_as_is_counted_for_one(void **state)
+{
+    (void)state;
+    struct sbx_thread_clock clock = {.sequence = 0};
+    sbx_clock_start();
+    for (int i = 0; i < 1000 && sbx_clock_source() != SBX_CLOCK_RSEQ; i++) {
+        const struct timespec moment = {0, 1000000};
+        nanosleep(&moment, NULL);
+        sbx_clock_calibrate();
+    }
+    if (sbx_clock_source() != SBX_CLOCK_RSEQ) {
+        skip(); /* an emulator, or a kernel without rseq: there nothing is counted by it */
+    }
+    for (int i = 0; i < 10; i++) {
+        sbx_thread_clock_read_slow(&clock);
+    }
+    sbx_thread_clock_disarm(&clock);
+    assert_int_equal(clock.sequence, 10 * MOVES_A_READING);
+}
+
+static void test_a_thread_that_has_the_seat_of_one_before_begins_with_nothing(void **state)
+{
+    (void)state;
+    the_thread->clock.sequence = 100 * MOVES_A_READING;
+    the_thread->loop.hits = CALLS;
+    sbx_cost_collect(&sums, &price);
+    uint32_t generation = the_thread->entry->generation;
+    the_thread->entry->generation = generation + 1;
+    the_thread->clock.sequence = 200 * MOVES_A_READING;
+    the_thread->loop.hits = CALLS + 5;
+    uint64_t pass_ns = sums.pass_ns[SBX_GROUP_POLL];
+    assert_int_equal(new_capture_ns(SBX_COST_CALL), 200 * 650);
+    assert_int_equal(sums.pass_ns[SBX_GROUP_POLL] - pass_ns, (CALLS + 5) * sbx_cost_of_turn_ps(&price) / 1000);
+    the_thread->entry->generation = generation;
+}
+
+static void test_a_price_is_measured_and_leaves_no_clock_armed(void **state)
+{
+    (void)state;
+    struct sbx_clock_price measured = sbx_clock_price();
+    assert_true(measured.wall_ps > 0);
+    assert_true(measured.anew_ps > 0);
+    int32_t offset = sbx_the_clock_scale.rseq_offset;
+    assert_true(sbx_clock_source() != SBX_CLOCK_RSEQ || !sbx_clock_word_is_ours(offset));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_a_call_that_may_block_costs_two_looks_at_the_clock_and_what_is_around_them,
+                               begin_anew),
+        cmocka_unit_test_setup(test_an_allocation_costs_no_look_at_the_clock, begin_anew),
+        cmocka_unit_test_setup(test_turns_of_a_loop_are_charged_to_its_polls, begin_anew),
+        cmocka_unit_test_setup(test_a_loop_that_is_found_elsewhere_counts_its_turns_anew, begin_anew),
+        cmocka_unit_test_setup(test_each_reading_of_the_clocks_for_which_the_kernel_was_asked_is_charged, begin_anew),
+        cmocka_unit_test_setup(test_a_thread_that_has_the_seat_of_one_before_begins_with_nothing, begin_anew),
+        cmocka_unit_test_setup(test_a_reading_moves_the_sequence_by_as_much_as_is_counted_for_one, begin_anew),
+        cmocka_unit_test_setup(test_a_price_is_measured_and_leaves_no_clock_armed, begin_anew),
+    };
+    return cmocka_run_group_tests(tests, attach, detach);
+}
