@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "application_cpu.h"
 #include "attendance.h"
 #include "clock.h"
 #include "crash_signals.h"
@@ -52,7 +53,6 @@
 enum {
     REST_AFTER_TICKS = 4,             /* quiet ticks, counted in gaps, before the watch thread lies down */
     FAR_TICK_GAPS = 4,                /* gaps from tick to tick while nothing is near to being a stall */
-    QUIET_CPU_NS = 20000,             /* CPU time of the application in a tick that counts as quiet */
     SCAN_EVERY_NS = 500000000,        /* how often threads are listed while it is awake */
     CALIBRATE_EVERY_NS = 1000000000,  /* once the clock is calibrated */
     PAUSE_MIN_NS = 100000,            /* so far apart at least are two looks, whatever is due */
@@ -71,11 +71,11 @@ static struct {
     uint64_t last_tick_ns;                /* 0: it lay down since */
     uint64_t asleep_ns, due_ns;           /* when it last began to sleep, and until when it meant to */
     uint64_t last_scan_ns, last_calibration_ns, last_consent_ns;
-    uint64_t work_ns, work_busy_ns;      /* when it last began to work, and what snapshots had taken then */
-    uint64_t process_cpu_ns, own_cpu_ns; /* at the last tick */
-    uint64_t ran_ns;                     /* CPU time of the application in it */
-    uint64_t random;                     /* xorshift state for the phase of the ticks */
-    uint64_t stand_by_ns;                /* how long it sleeps next when it stands by; 0: it does not */
+    uint64_t work_ns, work_busy_ns; /* when it last began to work, and what snapshots had taken then */
+    struct sbx_application_cpu cpu;
+    uint64_t seen_ns;     /* CPU time of threads that the sampler saw run in this tick */
+    uint64_t random;      /* xorshift state for the phase of the ticks */
+    uint64_t stand_by_ns; /* how long it sleeps next when it stands by; 0: it does not */
     uint32_t quiet_ticks;
     uint32_t tick_gaps;   /* gaps until the next tick: 1 when something is near to being a stall */
     uint32_t paused_gaps; /* gaps since the last one; 0: it lay down since */
@@ -201,6 +201,9 @@ static void look_for_consent(uint64_t now_ns)
  * be recorded, and who comes back is recorded at once. */
 static void take_turns(uint64_t now_ns)
 {
+    if (!sbx_worker_seat_is_due(now_ns)) {
+        return; /* what follows goes round all threads */
+    }
     bool is_free_to_go = !sbx_watchdog_is_armed() && !sbx_watchdog_stands_by() && !sbx_told_is_open() &&
                          !sbx_snapshot_maker_is_busy() && sbx_watchdog_due_ns(&watch.gaps) == UINT64_MAX &&
                          watch.settings.enabled != 0;
@@ -214,15 +217,11 @@ static void take_turns(uint64_t now_ns)
 
 /* ---- the tick ---- */
 
-/* The application's own CPU time since the last tick: the process's without ours. Two system calls, however many
- * threads. */
+/* The application's own CPU time so far: the process's without ours. */
 static uint64_t application_cpu_ns(void)
 {
     uint64_t process_ns = sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID), own_ns = sbx_own_cpu_ns();
-    uint64_t process_ran = process_ns - watch.process_cpu_ns, own_ran = own_ns - watch.own_cpu_ns;
-    watch.process_cpu_ns = process_ns;
-    watch.own_cpu_ns = own_ns;
-    return process_ran > own_ran ? process_ran - own_ran : 0;
+    return process_ns > own_ns ? process_ns - own_ns : 0;
 }
 
 static void wait_for_bell(uint32_t bell, uint64_t timeout_ns)
@@ -263,7 +262,7 @@ static void sleep_until(uint32_t bell, uint64_t due_ns)
 {
     watch.asleep_ns = sbx_now_ns();
     sbx_gaps_work(&watch.gaps, watch.work_ns, watch.asleep_ns, sbx_snapshot_maker_busy_ns() - watch.work_busy_ns,
-                  watch.ran_ns);
+                  watch.cpu.ran_ns);
     watch.due_ns = due_ns;
     if (due_ns == UINT64_MAX) {
         wait_for_bell(bell, 0);
@@ -434,6 +433,7 @@ static void tick(uint64_t now_ns)
     watch.last_tick_ns = now_ns;
     begin_work(now_ns);
     header->tick++;
+    watch.seen_ns = 0;
     take_settings();
     /* order: acquire agent.hooks_were_whole - what asks sigaction() from here on asks a hook */
     bool hooks_are_in = sbx_load_acquire(&sbx_the_agent.hooks_were_whole) != 0;
@@ -466,7 +466,7 @@ static void tick(uint64_t now_ns)
         bool exits = sbx_load_acquire(&sbx_the_agent.is_running) != 0; /* order: acquire agent.is_running */
         sbx_stall_ends_close(exits ? SBX_END_DIED : SBX_END_UNSEEN, now_ns);
     }
-    sbx_sampler_step(&watch.governed, now_ns);
+    watch.seen_ns = sbx_sampler_step(&watch.governed, now_ns);
     sbx_outside_holders_look(now_ns, false);
     govern(is_near, now_ns);
     sbx_upkeep_callstacks();
@@ -537,8 +537,8 @@ void *sbx_watch_main(void *unused)
         if (sbx_thread_main() == NULL && leave_with_the_last_thread(sbx_now_ns())) {
             break;
         }
-        watch.ran_ns = application_cpu_ns();
-        bool is_quiet = watch.ran_ns < QUIET_CPU_NS && !sbx_watchdog_is_armed();
+        bool has_run = sbx_application_has_run(&watch.cpu, sbx_thread_count(), watch.seen_ns, application_cpu_ns);
+        bool is_quiet = !has_run && !sbx_watchdog_is_armed();
         watch.quiet_ticks = is_quiet ? watch.quiet_ticks + watch.paused_gaps : 0;
         bool stands_by = watch.settings.enabled != 0 && sbx_watchdog_stands_by();
         watch.stand_by_ns = stands_by ? watch.stand_by_ns : 0;

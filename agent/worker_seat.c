@@ -78,9 +78,14 @@ bool sbx_worker_seat_is_wanted(uint64_t now_ns)
     return limit_ns != SBX_SEAT_KEPT && sbx_family_wants_seat((uint32_t)getpid(), now_ns, limit_ns);
 }
 
+bool sbx_worker_seat_is_due(uint64_t now_ns)
+{
+    return seat.is_worker && now_ns >= seat.look_ns;
+}
+
 bool sbx_worker_seat_look(uint64_t now_ns, bool is_free_to_go)
 {
-    if (!seat.is_worker || now_ns < seat.look_ns) {
+    if (!sbx_worker_seat_is_due(now_ns)) {
         return false;
     }
     if (seat.is_away) {

@@ -19,6 +19,9 @@ void sbx_worker_seat_begin(uint64_t now_ns);
 
 bool sbx_worker_sits(void);
 
+/* May sbx_worker_seat_look() find anything? */
+bool sbx_worker_seat_is_due(uint64_t now_ns);
+
 /* Look whether the seat is to be passed on, or whether there is one again. `is_free_to_go`: nothing is open that could become a stall, and no
  * snapshot is to be made. Returns whether sbx_worker_sits() says something else now: then the gate follows, and who does not sit any more calls
  * sbx_worker_seat_pass_on(). */

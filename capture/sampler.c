@@ -20,6 +20,7 @@
 #include "frame_walker.h"
 #include "kernel_counts.h"
 #include "logical_points.h"
+#include "look_turns.h"
 #include "pages.h"
 #include "sample_run.h"
 #include "sample_signal.h"
@@ -30,15 +31,12 @@
 #include "watch_writer.h"
 
 enum {
-    /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well), nor 200 looks at short calls: those of a pool whose
-     * workers wait for a task and get one are as many as its threads. Whose message is open is looked at all the same. */
-    LOOKS_A_TICK = 8,
     ANSWER_WAIT_US = 12000, /* for a running thread at a trigger: a tick of 100 Hz and some */
     /* A thread's samples of itself all lie at its calls, so they say little about what it does between two of them. So many
      * gaps apart it is asked by signal all the same: at any instruction, for 2 us. */
     UNBIASED_GAPS = 4,
     /* However far apart the governor has put the gaps: a message that may become a stall of some hundred milliseconds has enough of
-     * such looks to be judged by (SBX_UNBIASED_ENOUGH in triage/verdict), at 10 us each; LOOKS_A_TICK of them at most. */
+     * such looks to be judged by (SBX_UNBIASED_ENOUGH in triage/verdict), at 10 us each; SBX_LOOKS_A_TICK of them at most. */
     UNBIASED_IN_LONG_NS = 30000000,
     /* A thread that serves no message is looked at in its sleep when that has lasted for so many gaps: a pool's workers
      * sleep and wake all the time, their points tell of each sleep at its end, and a trigger looks at everybody. */
@@ -46,7 +44,7 @@ enum {
     CPU_NOISE_NS = 10000, /* less CPU time than this since the last look: it does not run (btrace, async-profiler) */
 };
 
-static uint32_t first_thread; /* rotates, so that the cap does not favour low indexes */
+static struct sbx_look_turns look_turns;
 
 static struct {
     struct sbx_walk walk;
@@ -386,13 +384,13 @@ static bool is_long_at_it(const struct sbx_thread *thread, uint64_t now_ns)
     return begin_ns != 0 && now_ns > begin_ns && now_ns - begin_ns >= LONG_NS;
 }
 
-static void step_thread(struct sbx_thread *thread, const struct sbx_capture_settings *settings, uint64_t now_ns,
-                        unsigned *looks_left)
+/* Returns the CPU time that it has used since it was looked at last, where that is told. */
+static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_settings *settings, uint64_t now_ns)
 {
     uint32_t call_kind = sbx_load_acquire(&thread->entry->call_kind); /* order: acquire entry.call */
     sbx_sample_review(thread, now_ns);
     if (call_kind == SBX_RECORD_IDLE) {
-        return; /* the loop waits for work: nothing is amiss and nobody asks */
+        return 0; /* the loop waits for work: nothing is amiss and nobody asks */
     }
     bool is_long = is_long_at_it(thread, now_ns);
     if (thread->has_loop || is_long) {
@@ -402,25 +400,28 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
     bool is_in_message = sbx_load_relaxed(&thread->entry->message_begin_ns) != 0; /* relaxed: wrong by one look */
     uint64_t sleep_ns = is_in_message ? gap_ns : SLEEP_GAPS * gap_ns;
     uint64_t unbiased_ns = UNBIASED_GAPS * gap_ns;
-    if (is_long && *looks_left > 0 && unbiased_ns > UNBIASED_IN_LONG_NS) {
+    if (is_long && look_turns.looks > 0 && unbiased_ns > UNBIASED_IN_LONG_NS) {
         unbiased_ns = UNBIASED_IN_LONG_NS;
     }
     if (call_kind != SBX_RECORD_NONE) {
         uint64_t begin_ns = sbx_load_relaxed(&thread->entry->call_begin_ns);
         if (now_ns > begin_ns && now_ns - begin_ns >= sleep_ns && wants_look(thread, begin_ns, settings, now_ns)) {
+            if (!is_in_message && !sbx_look_turns_take_sleeper(&look_turns, thread->index)) {
+                return 0;
+            }
             thread->seen_call_begin_ns = begin_ns;
             thread->seen_ns = now_ns;
             observe(thread, now_ns, 0);
-        } else if ((is_in_message || *looks_left > 0) && now_ns > begin_ns && now_ns - begin_ns < gap_ns &&
+        } else if ((is_in_message || look_turns.looks > 0) && now_ns > begin_ns && now_ns - begin_ns < gap_ns &&
                    now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= unbiased_ns &&
                    thread->seen_call_begin_ns != begin_ns) {
             /* One of many short calls, perhaps: the share of looks that meet one is the share of the time in them. */
-            *looks_left -= *looks_left > 0 ? 1 : 0;
+            look_turns.looks -= look_turns.looks > 0 ? 1 : 0;
             thread->seen_call_begin_ns = begin_ns;
             sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
             observe_in_call(thread, now_ns, 0);
         }
-        return;
+        return 0;
     }
     uint64_t cpu_ns = sbx_thread_cpu_ns(thread->tid);
     uint64_t ran_ns = cpu_ns - thread->seen_cpu_ns;
@@ -431,44 +432,48 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
         uint64_t last_ns = sbx_load_relaxed(&thread->entry->last_record_ns);
         bool is_due = (now_ns > last_ns && now_ns - last_ns >= gap_ns) ||
                       now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= unbiased_ns;
-        if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && is_due && *looks_left > 0) {
+        if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && is_due && look_turns.looks > 0) {
             struct sbx_where where;
             /* Where signals are made in calls: it may sleep in one that is no point of ours and that the kernel would not
              * restart. Look first. */
             bool is_safe = sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0;
             if ((is_safe || (sbx_where_read(thread->tid, &where) && !where.is_blocked)) &&
                 sbx_sample_ask(thread, now_ns, cpu_ns, 0)) {
-                (*looks_left)--;
+                look_turns.looks--;
             }
         }
-        return;
+        return ran_ns;
     }
     /* No CPU time and in none of our points: asleep in a call we do not hook, or starved. */
-    if (now_ns - thread->stirred_ns >= sleep_ns && wants_look(thread, cpu_ns | 1, settings, now_ns)) {
+    if (now_ns - thread->stirred_ns >= sleep_ns && wants_look(thread, cpu_ns | 1, settings, now_ns) &&
+        (is_in_message || sbx_look_turns_take_sleeper(&look_turns, thread->index))) {
         thread->seen_call_begin_ns = cpu_ns | 1; /* its CPU time names the sleep */
         thread->seen_ns = now_ns;
         if (!observe(thread, now_ns, 0)) {
             thread->seen_call_begin_ns = 0;
         }
     }
+    return 0;
 }
 
-void sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t now_ns)
+uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t now_ns)
 {
     uint32_t count = sbx_thread_count();
-    unsigned looks_left = LOOKS_A_TICK;
+    uint64_t ran_ns = 0;
     if (!sbx_ring_is_open(&sbx_the_capture.ring)) {
-        return; /* recording has not begun */
+        return 0; /* recording has not begun */
     }
     sbx_sample_begin_step();
+    sbx_look_turns_begin(&look_turns);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = (first_thread + i) % count;
+        uint32_t index = (look_turns.first + i) % count;
         struct sbx_thread *thread = sbx_thread_at(index);
         if (thread != NULL) {
-            step_thread(thread, settings, now_ns, &looks_left);
+            ran_ns += step_thread(thread, settings, now_ns);
         }
     }
-    first_thread = count != 0 ? (first_thread + 1) % count : 0;
+    sbx_look_turns_end(&look_turns, count);
+    return ran_ns;
 }
 
 void sbx_sampler_capture_all(uint64_t now_ns)
