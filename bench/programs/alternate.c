@@ -39,11 +39,12 @@
 #include "order.h"
 
 enum {
-    CONNECTIONS_MAX = 256,
+    CONNECTIONS_MAX = 16384,
     REQUEST_MAX = 4096,
     DEEP_MAX = 64,
     FIRST_QUIET_MS = 100, /* a response is over when nothing came for so long */
     OPEN_TRIES = 300,
+    RECORDER_THREADS_MAX = 16,
     MS = 1000000,
 };
 
@@ -205,10 +206,13 @@ static uint64_t sleeps_of(int tid)
     return count;
 }
 
-static struct recorder_use recorder_use(void)
+/* They are there from the start, and looked for once: among thousands of threads that takes as long as a window. */
+static int recorder_tids[RECORDER_THREADS_MAX];
+static int recorder_threads;
+
+static void find_recorder_threads(void)
 {
     char path[80], name[16] = "";
-    struct recorder_use sum = {0, 0};
     snprintf(path, sizeof path, "/proc/%d/task", options.pid);
     DIR *tasks = opendir(path);
     for (struct dirent *entry; tasks != NULL && (entry = readdir(tasks)) != NULL;) {
@@ -218,19 +222,30 @@ static struct recorder_use recorder_use(void)
         if (file == NULL) {
             continue;
         }
-        bool is_ours = fgets(name, sizeof name, file) != NULL && strncmp(name, "sbx-", 4) == 0;
-        fclose(file);
-        unsigned long long ns = 0;
-        snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", options.pid, tid);
-        file = is_ours ? fopen(path, "re") : NULL;
-        if (file != NULL) {
-            sum.cpu_ns += fscanf(file, "%llu", &ns) == 1 ? ns : 0;
-            sum.sleeps += sleeps_of(tid);
-            fclose(file);
+        if (fgets(name, sizeof name, file) != NULL && strncmp(name, "sbx-", 4) == 0 &&
+            recorder_threads < RECORDER_THREADS_MAX) {
+            recorder_tids[recorder_threads++] = tid;
         }
+        fclose(file);
     }
     if (tasks != NULL) {
         closedir(tasks);
+    }
+}
+
+static struct recorder_use recorder_use(void)
+{
+    struct recorder_use sum = {0, 0};
+    for (int i = 0; i < recorder_threads; i++) {
+        char path[80];
+        unsigned long long ns = 0;
+        snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", options.pid, recorder_tids[i]);
+        FILE *file = fopen(path, "re");
+        if (file != NULL) {
+            sum.cpu_ns += fscanf(file, "%llu", &ns) == 1 ? ns : 0;
+            sum.sleeps += sleeps_of(recorder_tids[i]);
+            fclose(file);
+        }
     }
     return sum;
 }
@@ -384,6 +399,7 @@ int main(int count, char **arguments)
         }
         rest_ms(options.warm_ms);
     }
+    find_recorder_threads();
     uint32_t random = (uint32_t)clock_ns(CLOCK_MONOTONIC) | 1;
     for (int pair = 0; pair < options.pairs; pair++) {
         random ^= random << 13;

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 enum {
-    THREADS_MAX = 512,
+    THREADS_MAX = 4096,
+    STACK_BYTES = 128 * 1024,
     ROOM = 256,
     TASKS_A_LINE = 64,
     SHARDS = 8,
@@ -81,9 +82,12 @@ int main(int count, char **arguments)
     for (int i = 0; i < SHARDS; i++) {
         pthread_mutex_init(&shards[i].mutex, NULL);
     }
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, STACK_BYTES);
     for (int i = 0; i < threads; i++) {
         pthread_t thread;
-        if (pthread_create(&thread, NULL, work, NULL) != 0) {
+        if (pthread_create(&thread, &small, work, NULL) != 0) {
             return 1;
         }
     }
