@@ -39,7 +39,8 @@ static const struct sbx_option option_table[OPTION_COUNT] = {
                            "the secret of that server, in a file that the service can read"},
     [OPTION_POLICY] = {"--policy", 'p', "FILE", "the signed policy to obey"},
     [OPTION_WAY] = {"--way", 0, "WAY",
-                    "run: by `stallbox run`; preload: load the library (default: the one that works with the unit)"},
+                    "run: by `stallbox run`; beside: by `stallbox run --beside`; preload: load the library\n"
+                    "(default: the first that works with the unit)"},
     [OPTION_LOOSEN] = {"--loosen", 0, NULL, "change the settings of the unit that prevent recording"},
 };
 
@@ -65,10 +66,11 @@ void sbx_usage_unit(FILE *out)
 static bool take_way(struct request *request, const char *word)
 {
     request->wish.way = strcmp(word, "run") == 0       ? SBX_UNIT_RUN
+                        : strcmp(word, "beside") == 0  ? SBX_UNIT_BESIDE
                         : strcmp(word, "preload") == 0 ? SBX_UNIT_PRELOAD
                                                        : SBX_UNIT_ANY;
     if (request->wish.way == SBX_UNIT_ANY) {
-        sbx_usage_error("unit", "--way '%s': it is run or preload", word);
+        sbx_usage_error("unit", "--way '%s': it is run, beside or preload", word);
     }
     return request->wish.way != SBX_UNIT_ANY;
 }

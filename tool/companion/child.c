@@ -36,7 +36,7 @@ int sbx_child_prepare(struct sbx_child *child)
     return child->signal_fd < 0 ? -errno : 0;
 }
 
-static void put_number(char *text, unsigned number)
+void sbx_child_put_number(char *text, unsigned number)
 {
     for (int i = SBX_CHILD_DIGITS; text != NULL && i-- > 0; number /= 10) {
         text[i] = (char)('0' + number % 10);
@@ -59,7 +59,7 @@ int sbx_child_start(struct sbx_child *child, char **argv, char **environment)
     }
     if (pid == 0) {
         sigprocmask(SIG_SETMASK, &child->mask_before, NULL);
-        put_number(child->number_text, (unsigned)getpid());
+        sbx_child_put_number(child->number_text, (unsigned)getpid());
         execvpe(argv[0], argv, environment);
         int error = errno;
         ssize_t written = write(pipe_fds[1], &error, sizeof error);

@@ -32,6 +32,9 @@ struct sbx_child {
 /* Begin: *child is set up, with nothing in `number_text`. Block the signals that are passed on and open the signalfd. Before any thread is started. Returns 0 or -errno. */
 int sbx_child_prepare(struct sbx_child *child);
 
+/* Fill in the number of the process that is about to be the program. NULL is fine. */
+void sbx_child_put_number(char *text, unsigned number);
+
 /* Start argv[0] (found in PATH) with `environment`. Returns 0; -errno of fork or of exec (-ENOENT: no such program), and
  * then nothing runs. */
 int sbx_child_start(struct sbx_child *child, char **argv, char **environment);

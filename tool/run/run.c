@@ -437,13 +437,19 @@ static void start_courier(struct run *run, struct sbx_spool *spool)
 
 /* ---- when the program has ended, and something that it started has not ---- */
 
-/* Returns whether another companion has the roster, and all that follows from it. */
-static bool hand_on(const struct run *run)
+static struct sbx_stay what_another_has_to_know(const struct run *run)
 {
     struct sbx_stay stay = {.roster = run->roster, .roster_number = run->roster_number, .key = run->key};
     memcpy(stay.recordings, run->recordings, sizeof stay.recordings);
-    snprintf(stay.spool, sizeof stay.spool, "%s", run->spool_absolute);
+    snprintf(stay.spool, sizeof stay.spool, "%.*s", (int)sizeof stay.spool - 1, run->spool_absolute);
     snprintf(stay.mark, sizeof stay.mark, "%s", run->follower != NULL ? sbx_follower_mark(run->follower) : "");
+    return stay;
+}
+
+/* Returns whether another companion has the roster, and all that follows from it. */
+static bool hand_on(const struct run *run)
+{
+    struct sbx_stay stay = what_another_has_to_know(run);
     int result = sbx_stay_hand_on(&stay, run->argc, run->argv);
     sbx_run_tell_stay(run->options.command[0], run->options.is_quiet, result);
     return result == 0;
@@ -478,6 +484,7 @@ static int stay_on(struct run *run, struct sbx_spool *spool)
     }
     sbx_handover_taker_attend(run->taker, 0);
     const struct sbx_stay_watch watch = {.roster = run->roster,
+                                         .program = sbx_stay_open_program(run->stay),
                                          .ended = sbx_handover_taker_ended(run->taker),
                                          .events = run->spool_watch.events,
                                          .on_events = look_at_spool_again,
@@ -492,6 +499,40 @@ static int stay_on(struct run *run, struct sbx_spool *spool)
     sbx_lost_images_destroy(run->images);
     sbx_roster_remove(run->recordings, run->roster_number, run->roster);
     return SBX_EXIT_DONE;
+}
+
+/* Where the program's environment has room for its number; NULL: it is not recorded. */
+static char *find_number(char **environment)
+{
+    for (size_t i = 0; environment[i] != NULL; i++) { /* what it starts is recorded later (late_start.h) */
+        if (strncmp(environment[i], SBX_ENV_AUTOSTART "=", sizeof SBX_ENV_AUTOSTART) == 0) {
+            return environment[i] + sizeof SBX_ENV_AUTOSTART;
+        }
+    }
+    return NULL;
+}
+
+/* The program takes our place. Its companion, which is there before it, goes on beside it. */
+static int run_beside(struct run *run)
+{
+    if (!prepare_recording(run)) {
+        execvp(run->options.command[0], run->options.command);
+        return cannot_start(run, errno);
+    }
+    recover(run, NULL);
+    choose_key(run);
+    struct sbx_stay stay = what_another_has_to_know(run);
+    stay.program = (uint32_t)getpid();
+    stay.program_ticks = sbx_process_start_ticks(stay.program);
+    char **environment = make_environment(run);
+    int result = environment != NULL ? sbx_stay_begin_beside(&stay, run->argc, run->argv) : -ENOMEM;
+    if (result != 0) {
+        sbx_roster_remove(run->recordings, run->roster_number, run->roster);
+        return run_without(run, strerror(-result), "raise the limits on memory and processes (ulimit -v, ulimit -u)");
+    }
+    sbx_child_put_number(find_number(environment), stay.program);
+    execvpe(run->options.command[0], run->options.command, environment);
+    return cannot_start(run, errno); /* and the companion ends when we do */
 }
 
 /* Everything around the program's life. Returns an exit status when the program never ran. */
@@ -527,12 +568,7 @@ static int run_command(struct run *run, struct sbx_spool *spool)
         return run_without(run, "there is no memory, or no thread, for its companion",
                            "raise the limits on memory and processes (ulimit -v, ulimit -u)");
     }
-    for (size_t i = 0; is_recording && environment[i] != NULL;
-         i++) { /* what it starts is recorded later (late_start.h) */
-        if (strncmp(environment[i], SBX_ENV_AUTOSTART "=", sizeof SBX_ENV_AUTOSTART) == 0) {
-            child.number_text = environment[i] + sizeof SBX_ENV_AUTOSTART;
-        }
-    }
+    child.number_text = is_recording ? find_number(environment) : NULL;
     sbx_spool_watch_prepare(&run->spool_watch, run->spool_absolute);
     run->started_ms = now_ms();
     result = sbx_child_start(&child, run->options.command, environment);
@@ -612,7 +648,9 @@ int sbx_command_run(int argc, char **argv)
         snprintf(why, sizeof why, "%s: the path is longer than %d bytes", run.spool_absolute, SBX_PATH_MAX - 1);
         return run_without(&run, why, "name another folder with --spool DIR");
     }
-    status = run.stay != NULL ? stay_on(&run, spool) : run_command(&run, spool);
+    status = run.stay != NULL        ? stay_on(&run, spool)
+             : run.options.is_beside ? run_beside(&run)
+                                     : run_command(&run, spool);
     sbx_sealer_destroy(run.sealer);
     sbx_spool_close(spool);
     return status;

@@ -22,6 +22,7 @@ enum {
     OPTION_NO_CRASH,
     OPTION_APP,
     OPTION_APP_VERSION,
+    OPTION_BESIDE,
     OPTION_QUIET,
     OPTION_COUNT
 };
@@ -47,6 +48,9 @@ static const struct sbx_option option_table[OPTION_COUNT] = {
                     "the application's name, where its executable has another one (python3);\n"
                     "a payload has a number for it"},
     [OPTION_APP_VERSION] = {"--app-version", 0, "V", "its version, up to three numbers: 1.4.2"},
+    [OPTION_BESIDE] = {"--beside", 0, NULL,
+                       "COMMAND takes the place of this process, whose number a service manager knows; what\n"
+                       "looks after it goes on beside it (not with --policy)"},
     [OPTION_QUIET] = {"--quiet", 'q', NULL, "at the end, print errors only"},
 };
 
@@ -170,6 +174,9 @@ int sbx_run_options_read(struct sbx_run_options *options_out, int argc, char **a
                 return SBX_EXIT_USAGE;
             }
             break;
+        case OPTION_BESIDE:
+            options_out->is_beside = true;
+            break;
         case OPTION_QUIET:
             options_out->is_quiet = true;
             break;
@@ -194,6 +201,11 @@ int sbx_run_options_read(struct sbx_run_options *options_out, int argc, char **a
     }
     if (!sbx_delivery_options_check_server(&options_out->delivery, "run")) {
         return SBX_EXIT_USAGE;
+    }
+    if (options_out->is_beside && options_out->delivery.policy_path != NULL) {
+        return sbx_usage_error("run",
+                               "--beside does not go with --policy: nobody would learn how COMMAND ends, by which a "
+                               "policy is judged");
     }
     const char *wrong = sbx_policy_check(&options_out->told);
     if (wrong != NULL) {

@@ -16,6 +16,7 @@ struct sbx_run_options {
     const char *app_name;    /* NULL: not told; borrowed from argv */
     uint32_t app_version[3]; /* all 0: not told */
     bool is_quiet;
+    bool is_beside;         /* the command takes our place, and its companion goes on beside it */
     struct sbx_policy told; /* the default with what the command line says */
     uint32_t told_options;  /* which of them it says, a bit each: run_options.c */
 };

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "marks.h"
 #include "roster.h"
 
 #ifndef SYS_close_range
@@ -152,6 +153,31 @@ free_arguments:
     return result;
 }
 
+int sbx_stay_begin_beside(const struct sbx_stay *stay, int argc, char **argv)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(-sbx_stay_hand_on(stay, argc, argv) & 0xff);
+    }
+    if (pid < 0) {
+        return -errno;
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
+}
+
+int sbx_stay_open_program(const struct sbx_stay *stay)
+{
+    int program = stay->program != 0 ? (int)syscall(SYS_pidfd_open, (pid_t)stay->program, 0) : -1;
+    if (program >= 0 && sbx_process_start_ticks(stay->program) != stay->program_ticks) {
+        close(program);
+        return -1;
+    }
+    return program;
+}
+
 int sbx_stay_take(struct sbx_stay *stay_out, int *argc, char **argv)
 {
     if (*argc < 2 || strcmp(argv[1], SBX_STAY_OPTION) != 0) {
@@ -239,14 +265,16 @@ static int count_requests(int signals)
 
 void sbx_stay_wait(const struct sbx_stay_watch *watch)
 {
-    int signals = open_requests(), requests = 0, absent = 0;
+    int signals = open_requests(), requests = 0, absent = 0, program = watch->program;
     uint64_t end_ns = UINT64_MAX;
     while (absent < ABSENT_LOOKS && requests < 2 && sbx_now_ns() < end_ns) {
-        struct pollfd fds[3] = {{.fd = signals, .events = POLLIN},
+        struct pollfd fds[4] = {{.fd = signals, .events = POLLIN},
                                 {.fd = watch->events, .events = POLLIN},
-                                {.fd = watch->ended, .events = POLLIN}};
+                                {.fd = watch->ended, .events = POLLIN},
+                                {.fd = program, .events = POLLIN}};
         eventfd_t ended;
-        if (poll(fds, 3, absent != 0 || requests != 0 ? ABSENT_EVERY_MS : MEMBERS_EVERY_MS) < 0 && errno != EINTR) {
+        if (poll(fds, SBX_COUNT_OF(fds), absent != 0 || requests != 0 ? ABSENT_EVERY_MS : MEMBERS_EVERY_MS) < 0 &&
+            errno != EINTR) {
             break;
         }
         int more = count_requests(signals);
@@ -256,7 +284,8 @@ void sbx_stay_wait(const struct sbx_stay_watch *watch)
             (void)eventfd_read(watch->ended, &ended);
         }
         watch->on_events(watch->context);
-        absent = sbx_roster_has_members(watch->roster) ? 0 : absent + 1;
+        program = (fds[3].revents & POLLIN) == 0 ? program : -1;
+        absent = program >= 0 || sbx_roster_has_members(watch->roster) ? 0 : absent + 1;
     }
     if (signals >= 0) {
         close(signals);

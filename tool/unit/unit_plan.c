@@ -72,27 +72,13 @@ static bool is_nothing(const char *duration)
     return duration == NULL || strtoul(duration, NULL, 10) == 0;
 }
 
-/* Why its main process has to be the service itself; NULL: it has not. */
-static const char *why_not_run(const struct making *making)
+/* Why there can be no companion in the service; NULL: there can. */
+static const char *why_no_companion(const struct making *making)
 {
     const struct sbx_unit_file *unit = making->unit;
-    const char *kill_signal = value(making, "KillSignal"), *access = value(making, "NotifyAccess");
-    bool takes_all = access != NULL && strcmp(access, "all") == 0;
     size_t at = 0;
-    if ((is(making, "Type", "notify") || is(making, "Type", "notify-reload")) && !takes_all) {
-        return "Type=notify believes the main process only, and that has to be the service itself";
-    }
-    if (!is_nothing(value(making, "WatchdogSec"))) {
-        return "WatchdogSec= wants pings of the main process, and that has to be the service itself";
-    }
     if (is(making, "Type", "forking") && value(making, "PIDFile") == NULL) {
         return "Type=forking without PIDFile= has systemd guess the main process, which works with one process only";
-    }
-    if (making->wish->has_socket || value(making, "Sockets") != NULL || is(making, "StandardInput", "socket")) {
-        return "sockets that systemd opened are meant for the main process, and that has to be the service itself";
-    }
-    if (kill_signal != NULL && !is_handed_on(kill_signal)) {
-        return "KillSignal= is a signal that the companion does not hand on";
     }
     if (sbx_unit_file_next(unit, "SystemCallFilter", &at) != NULL) {
         return "SystemCallFilter= was written for the calls of the service, not for those of a companion";
@@ -107,6 +93,39 @@ static const char *why_not_run(const struct making *making)
         }
     }
     return NULL;
+}
+
+/* Why its main process has to be the service itself; NULL: it has not. */
+static const char *why_main(const struct making *making)
+{
+    const char *kill_signal = value(making, "KillSignal"), *access = value(making, "NotifyAccess");
+    bool takes_all = access != NULL && strcmp(access, "all") == 0;
+    if ((is(making, "Type", "notify") || is(making, "Type", "notify-reload")) && !takes_all) {
+        return "Type=notify believes the main process only, and that has to be the service itself";
+    }
+    if (!is_nothing(value(making, "WatchdogSec"))) {
+        return "WatchdogSec= wants pings of the main process, and that has to be the service itself";
+    }
+    if (making->wish->has_socket || value(making, "Sockets") != NULL || is(making, "StandardInput", "socket")) {
+        return "sockets that systemd opened are meant for the main process, and that has to be the service itself";
+    }
+    if (kill_signal != NULL && !is_handed_on(kill_signal)) {
+        return "KillSignal= is a signal that the companion does not hand on";
+    }
+    return NULL;
+}
+
+/* Which way, and why not the one before it. */
+static enum sbx_unit_way choose_way(const struct making *making, const char **why_out)
+{
+    const struct sbx_unit_wish *wish = making->wish;
+    const char *no_companion = why_no_companion(making), *main_process = why_main(making);
+    bool has_policy = wish->policy != NULL; /* by how the service ends it is judged: its parent learns that */
+    *why_out = no_companion != NULL ? no_companion : main_process;
+    if (wish->way != SBX_UNIT_ANY) {
+        return wish->way;
+    }
+    return *why_out == NULL ? SBX_UNIT_RUN : no_companion == NULL && !has_policy ? SBX_UNIT_BESIDE : SBX_UNIT_PRELOAD;
 }
 
 /* ---- what stands in either way ---- */
@@ -283,15 +302,15 @@ static void print_option(FILE *out, const char *option, const char *word)
     }
 }
 
-static void write_run(struct making *making)
+static void write_run(struct making *making, bool is_beside)
 {
     const struct sbx_unit_wish *wish = making->wish;
     size_t at = 0;
     fputs("ExecStart=\n", making->body);
     for (const char *command; (command = sbx_unit_file_next(making->unit, "ExecStart", &at)) != NULL;) {
         int prefixes = (int)strspn(command, "-:+!|");
-        fprintf(making->body, "ExecStart=%.*s%s run --quiet --spool \"%s\"", prefixes, command, wish->command,
-                making->spool);
+        fprintf(making->body, "ExecStart=%.*s%s run --quiet%s --spool \"%s\"", prefixes, command, wish->command,
+                is_beside ? " --beside" : "", making->spool);
         print_option(making->body, "--server", wish->server);
         print_option(making->body, "--token-file", wish->token_file);
         print_option(making->body, "--policy", wish->policy);
@@ -327,7 +346,8 @@ static void write_preload(struct making *making)
     if (value(making, "User") == NULL && !sbx_unit_file_is_set(making->unit, "DynamicUser")) {
         note(making, "It starts as root. If it changes to another user, that user cannot write into the spool: such a "
                      "process makes");
-        note(making, "no snapshots itself. Its recording is found when it has died.");
+        note(making,
+             "no snapshots itself, and there is no companion to do it. Its recording is found when it has died.");
     }
     if (wish->server != NULL || wish->policy != NULL) {
         note(making, "--server and --policy are for a companion; here `stallbox deliver` takes them.");
@@ -362,23 +382,29 @@ static void look_at_network(struct making *making)
 
 static void make(struct making *making, struct sbx_unit_plan *plan)
 {
-    const struct sbx_unit_wish *wish = making->wish;
-    const char *why_not = why_not_run(making);
-    plan->way = wish->way != SBX_UNIT_ANY ? wish->way : why_not != NULL ? SBX_UNIT_PRELOAD : SBX_UNIT_RUN;
-    if (plan->way == SBX_UNIT_RUN && why_not != NULL) {
-        need(making, NULL, why_not);
+    const char *why;
+    plan->way = choose_way(making, &why);
+    if ((plan->way == SBX_UNIT_RUN && why != NULL) ||
+        (plan->way == SBX_UNIT_BESIDE && why_no_companion(making) != NULL)) {
+        need(making, NULL, why);
     }
-    if (plan->way == SBX_UNIT_PRELOAD && why_not != NULL) {
-        fprintf(making->notes, "# The library is preloaded and nothing stands before the service: %s.\n", why_not);
+    if (plan->way == SBX_UNIT_BESIDE && making->wish->policy != NULL) {
+        need(making, NULL, "--policy is judged by how the service ends, which a companion beside it does not learn");
+    }
+    if (plan->way == SBX_UNIT_BESIDE && why != NULL) {
+        fprintf(making->notes, "# The command becomes the service, and its companion goes on beside it: %s.\n", why);
+    }
+    if (plan->way == SBX_UNIT_PRELOAD && why != NULL) {
+        fprintf(making->notes, "# The library is preloaded, and there is no companion: %s.\n", why);
     }
     look_at_programs(making);
     look_at_files(making);
     look_at_filter(making);
     look_at_limits(making);
     choose_spool(making);
-    if (plan->way == SBX_UNIT_RUN) {
+    if (plan->way != SBX_UNIT_PRELOAD) {
         look_at_network(making);
-        write_run(making);
+        write_run(making, plan->way == SBX_UNIT_BESIDE);
     } else {
         write_preload(making);
     }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_plan.h - how a service is recorded, decided from its settings alone.
  *
- * Two ways:
+ * Three ways:
  *
  *   run      each ExecStart= is run by `stallbox run`: its companion packs, delivers and tells deaths at once
- *   preload  LD_PRELOAD in the environment: systemd's main process stays the service itself. Snapshots wait in SPOOL/raw
+ *   beside   the same by `stallbox run --beside`: systemd's main process becomes the service itself, and the companion is beside it
+ *   preload  LD_PRELOAD in the environment, and no companion. Snapshots wait in SPOOL/raw
  *
- * `run` is chosen where systemd does not mind that the main process is another one. Nothing of the unit's hardening is taken
+ * `run` is chosen where systemd does not mind that the main process is another one, `beside` where no setting was written for
+ * the service's processes alone. Nothing of the unit's hardening is taken
  * back unless that is asked for (`loosens`): what stands in the way is said. */
 #ifndef SBX_UNIT_PLAN_H
 #define SBX_UNIT_PLAN_H
@@ -20,6 +22,7 @@
 enum sbx_unit_way {
     SBX_UNIT_ANY,
     SBX_UNIT_RUN,
+    SBX_UNIT_BESIDE,
     SBX_UNIT_PRELOAD
 };
 

@@ -57,29 +57,51 @@ static void test_the_companion_stands_before_a_service_that_systemd_does_not_tal
     assert_int_equal(way_of("KillSignal=SIGQUIT\nWatchdogSec=0\n"), SBX_UNIT_RUN);
 }
 
-static void test_where_the_main_process_has_to_be_the_service_the_library_is_preloaded(void **state)
+static void test_where_the_main_process_has_to_be_the_service_the_companion_is_beside_it(void **state)
 {
     (void)state;
-    static const char *const lines[] = {"Type=notify\n",
-                                        "Type=notify-reload\n",
-                                        "WatchdogSec=30s\n",
-                                        "Type=forking\n",
-                                        "Sockets=a.socket\n",
-                                        "StandardInput=socket\n",
-                                        "KillSignal=SIGRTMIN+3\n",
-                                        "NoExecPaths=/usr/bin\n",
-                                        "ExecStart=\nExecStart=@/opt/thing other\n",
-                                        "SystemCallFilter=~ptrace\n"};
+    static const char *const lines[] = {"Type=notify\n",      "Type=notify-reload\n",   "WatchdogSec=30s\n",
+                                        "Sockets=a.socket\n", "StandardInput=socket\n", "KillSignal=SIGRTMIN+3\n"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        assert_int_equal(way_of(lines[i]), SBX_UNIT_PRELOAD);
+        assert_int_equal(way_of(lines[i]), SBX_UNIT_BESIDE);
     }
     struct sbx_unit_wish wish = plain;
     wish.has_socket = true;
     struct sbx_unit_plan plan = make_with("", &wish);
-    assert_int_equal(plan.way, SBX_UNIT_PRELOAD);
+    assert_int_equal(plan.way, SBX_UNIT_BESIDE);
+    assert_non_null(strstr(plan.drop_in, "\nExecStart=/usr/bin/stallbox run --quiet --beside --spool "));
     sbx_unit_plan_free(&plan);
     wish.way = SBX_UNIT_RUN; /* asked for in vain */
     plan = make_with("", &wish);
+    assert_null(plan.drop_in);
+    sbx_unit_plan_free(&plan);
+}
+
+static void test_a_policy_is_followed_by_a_companion_that_learns_how_the_service_ends(void **state)
+{
+    (void)state;
+    struct sbx_unit_wish wish = plain;
+    wish.policy = "/etc/policy";
+    struct sbx_unit_plan plan = make_with("Type=notify\n", &wish);
+    assert_int_equal(plan.way, SBX_UNIT_PRELOAD);
+    sbx_unit_plan_free(&plan);
+    wish.way = SBX_UNIT_BESIDE;
+    plan = make_with("Type=notify\n", &wish);
+    assert_null(plan.drop_in);
+    sbx_unit_plan_free(&plan);
+}
+
+static void test_where_there_can_be_no_companion_the_library_is_preloaded(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"Type=forking\n", "NoExecPaths=/usr/bin\n",
+                                        "ExecStart=\nExecStart=@/opt/thing other\n", "SystemCallFilter=~ptrace\n"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        assert_int_equal(way_of(lines[i]), SBX_UNIT_PRELOAD);
+    }
+    struct sbx_unit_wish wish = plain;
+    wish.way = SBX_UNIT_BESIDE; /* asked for in vain */
+    struct sbx_unit_plan plan = make_with("Type=forking\n", &wish);
     assert_null(plan.drop_in);
     sbx_unit_plan_free(&plan);
 }
@@ -98,12 +120,12 @@ static void test_the_lines_say_what_the_unit_said_and_no_more(void **state)
                            "ExecStart=-/usr/bin/stallbox run "));
     assert_non_null(strstr(plan.drop_in, " -- /opt/second\n"));
     sbx_unit_plan_free(&plan);
-    plan = make_with("Type=notify\nEnvironment=A=b \"LD_PRELOAD=/opt/x.so\"\nDynamicUser=yes\n", &plain);
+    plan = make_with("Type=forking\nEnvironment=A=b \"LD_PRELOAD=/opt/x.so\"\nDynamicUser=yes\n", &plain);
     assert_non_null(strstr(plan.drop_in, "\nEnvironment=\"LD_PRELOAD=/usr/lib/libstallbox.so.0:/opt/x.so\" "
                                          "\"STALLBOX_AUTOSTART=0\" "
                                          "\"STALLBOX_SPOOL=%S/private/stallbox-spool/%N\"\n"));
     assert_null(strstr(plan.drop_in, "NotifyAccess"));
-    assert_null(strstr(plan.drop_in, "ExecStart"));
+    assert_null(strstr(plan.drop_in, "ExecStart="));
     sbx_unit_plan_free(&plan);
 }
 
@@ -165,7 +187,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_companion_stands_before_a_service_that_systemd_does_not_talk_to),
-        cmocka_unit_test(test_where_the_main_process_has_to_be_the_service_the_library_is_preloaded),
+        cmocka_unit_test(test_where_the_main_process_has_to_be_the_service_the_companion_is_beside_it),
+        cmocka_unit_test(test_a_policy_is_followed_by_a_companion_that_learns_how_the_service_ends),
+        cmocka_unit_test(test_where_there_can_be_no_companion_the_library_is_preloaded),
         cmocka_unit_test(test_the_lines_say_what_the_unit_said_and_no_more),
         cmocka_unit_test(test_what_stands_in_the_way_is_said_and_loosened_only_when_asked),
         cmocka_unit_test(test_what_cannot_be_recorded_is_refused_even_when_asked),
