@@ -259,6 +259,7 @@ static int start_triager(struct sbx_server *server, const struct sbx_server_opti
         .provider_dir = sbx_provider_shelf_folder(server->providers),
         .symbol_store = options->symbol_store ? options->symbol_store : usual,
         .symbol_tenant = SYMBOL_TENANT,
+        .skips_local_files = options->skips_local_files,
     };
     const struct sbx_triager_settings settings = {
         .store = server->store,

@@ -34,6 +34,7 @@ struct sbx_server_options {
     size_t symbol_dir_count;
     const char *const *index_paths; /* module index files ("BUILD-ID-HEX PATH" lines); may appear or change later */
     size_t index_path_count;
+    bool skips_local_files; /* names come from those alone: not from what this machine has installed or runs */
     const struct sbx_unseal_keys
         *unseal_keys;  /* what sealed payloads are opened with; NULL: they are kept as they are */
     const char *token; /* NULL: none, allowed on loopback addresses only. With one, writing always needs it and reading

@@ -55,6 +55,8 @@ static void add_storage(struct list *list, const struct sbx_server_options *opti
         begins(options->symbol_store, "redis") || begins(options->symbol_store, "unix:") ? "in Redis" : "in a folder");
     add(list, "symbols of others", "--debuginfod", "%s",
         options->debuginfod_url ? "a debuginfod server is asked" : "nobody is asked");
+    add(list, "files of this machine", "--no-local-files", "%s",
+        options->skips_local_files ? "are not looked at for symbols" : "are looked at for symbols");
 }
 
 static void add_retention(struct list *list, const struct sbx_server_options *options)

@@ -35,6 +35,7 @@ enum {
     OPTION_SYMBOLS,
     OPTION_DEBUGINFOD,
     OPTION_MODULES,
+    OPTION_NO_LOCAL_FILES,
     OPTION_UNSEAL_KEY,
     OPTION_RETENTION,
     OPTION_PAYLOAD_DAYS,
@@ -87,6 +88,10 @@ static const struct sbx_option options[OPTION_COUNT] = {
                            "(docs/SYMBOLS.md)"},
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
                         "a spool's list of where modules lie (SPOOL/modules);\nmay be repeated, and may appear later"},
+    [OPTION_NO_LOCAL_FILES] =
+        {"--no-local-files", 0, NULL,
+         "take names from the store, --symbols and --modules alone: do not\nlook through what this "
+         "machine has installed, or runs"},
     [OPTION_UNSEAL_KEY] = {"--unseal-key", 'k', "FILE",
                            "open sealed payloads with this secret key of `stallbox seal\nkeygen`; may be repeated. "
                            "Without it they are kept sealed, until\na server with the key starts on the same data"},
@@ -310,6 +315,9 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
             break;
         case OPTION_SYMBOLS:
             lists->symbol_dirs[server_options->symbol_dir_count++] = reader.value;
+            break;
+        case OPTION_NO_LOCAL_FILES:
+            server_options->skips_local_files = true;
             break;
         case OPTION_MODULES:
             lists->index_paths[server_options->index_path_count++] = reader.value;

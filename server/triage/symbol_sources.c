@@ -44,6 +44,7 @@ struct sbx_symbol_sources {
     size_t index_count;
     char *provider_dir; /* NULL: none */
     struct sbx_symbol_store *store;
+    bool skips_local_files;
     const struct sbx_operator_log *log;
     struct sbx_symbolizer *symbolizer; /* NULL: made at the next payload */
     time_t made_s;
@@ -96,6 +97,8 @@ struct sbx_symbolizer *sbx_symbol_sources_renew(struct sbx_symbol_sources *sourc
     sources->symbolizer = sbx_symbolizer_create((const char *const *)sources->symbol_dirs, sources->symbol_dir_count);
     if (!sources->symbolizer)
         return NULL;
+    if (sources->skips_local_files)
+        sbx_symbolizer_skip_local_files(sources->symbolizer);
     if (sources->store)
         sbx_symbolizer_use_store(sources->symbolizer, sources->store);
     if (sources->provider_dir) /* without memory names are missing, no more */
@@ -155,6 +158,7 @@ struct sbx_symbol_sources *sbx_symbol_sources_create(const struct sbx_symbol_pla
         return NULL;
     pthread_mutex_init(&sources->lock, NULL);
     sources->store = places->store;
+    sources->skips_local_files = places->skips_local_files;
     sources->log = log;
     if (copy_places(sources, places) < 0) {
         sbx_symbol_sources_destroy(sources);

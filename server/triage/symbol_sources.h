@@ -21,6 +21,7 @@ struct sbx_symbol_places {
     size_t index_path_count;
     const char *provider_dir;       /* names of embedded runtimes' functions that were sent; NULL: none */
     struct sbx_symbol_store *store; /* asked before any file; borrowed until destroy; NULL: none */
+    bool skips_local_files;         /* no other files of this machine */
 };
 
 struct sbx_symbol_sources;

@@ -76,8 +76,8 @@ int sbx_worker_pack_places(const struct sbx_worker_places *places, struct sbx_by
         put_text(&text, places->symbol_dirs[i]);
     for (size_t i = 0; i < places->index_path_count; i++)
         put_text(&text, places->index_paths[i]);
-    const uint32_t numbers[3] = {(uint32_t)places->symbol_dir_count, (uint32_t)places->index_path_count,
-                                 (uint32_t)text.used};
+    const uint32_t numbers[4] = {(uint32_t)places->symbol_dir_count, (uint32_t)places->index_path_count,
+                                 (uint32_t)text.used, places->skips_local_files};
     sbx_byte_buffer_append(greeting_out, numbers, sizeof(numbers));
     sbx_byte_buffer_append(greeting_out, text.data, text.used);
     int result = text.failed ? -E2BIG : greeting_out->failed ? -ENOMEM : 0;
@@ -131,7 +131,7 @@ static void open_store(struct worker *worker, const char *where, const char *ten
 /* Read the places and open what can be opened before the doors close. NULL: there is nobody, or no memory. */
 static struct sbx_symbol_sources *open_sources(int socket, struct worker *worker)
 {
-    uint32_t numbers[3];
+    uint32_t numbers[4];
     if (!read_all(socket, numbers, sizeof(numbers)) || numbers[2] > PLACES_BYTES_MAX || numbers[0] > numbers[2] ||
         numbers[1] > numbers[2])
         return NULL;
@@ -150,7 +150,8 @@ static struct sbx_symbol_sources *open_sources(int socket, struct worker *worker
                                              .index_paths = paths + dirs,
                                              .index_path_count = indexes,
                                              .provider_dir = or_null(provider_dir),
-                                             .store = worker->store};
+                                             .store = worker->store,
+                                             .skips_local_files = numbers[3] != 0};
     struct sbx_symbol_sources *sources = sbx_symbol_sources_create(&places, NULL);
     free(paths);
     free(text);

@@ -6,6 +6,7 @@
 #ifndef SBX_TRIAGE_WORKER_H
 #define SBX_TRIAGE_WORKER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "byte_buffer.h"
@@ -19,6 +20,7 @@ struct sbx_worker_places {
     const char *provider_dir;  /* names of embedded runtimes' functions; NULL: none */
     const char *symbol_store;  /* a folder, or the URL of Redis; asked before any file */
     const char *symbol_tenant; /* whose symbols there */
+    bool skips_local_files;    /* of this machine's files none but these */
 };
 
 /* The places as the message in front of all tasks. 0, -E2BIG or -ENOMEM. */

@@ -86,6 +86,11 @@ void sbx_symbolizer_use_clock(struct sbx_symbolizer *symbolizer, time_t (*now_s)
     sbx_elf_finder_use_clock(symbolizer->finder, now_s);
 }
 
+void sbx_symbolizer_skip_local_files(struct sbx_symbolizer *symbolizer)
+{
+    sbx_elf_finder_skip_local(symbolizer->finder);
+}
+
 static void empty_entry(struct entry *entry)
 {
     sbx_symbol_file_close(entry->file);

@@ -29,6 +29,10 @@ void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer);
  * CLOCK_MONOTONIC. `now_s` never answers 0 and does not go back. */
 void sbx_symbolizer_use_clock(struct sbx_symbolizer *symbolizer, time_t (*now_s)(void));
 
+/* From now on use no file of this machine but those in `dirs` and those that an index names: for a server whose machine runs none of what it
+ * judges. */
+void sbx_symbolizer_skip_local_files(struct sbx_symbolizer *symbolizer);
+
 /* Ask `store` (borrowed until destroy) before any file. What it has of symbols alone yields to a file with debug
  * information. */
 void sbx_symbolizer_use_store(struct sbx_symbolizer *symbolizer, struct sbx_symbol_store *store);

@@ -47,6 +47,7 @@ void fixture_init(struct server_fixture *fixture)
         die("mkdtemp");
     fixture->options.data_dir = fixture->data_dir;
     fixture->options.listen = "127.0.0.1:0";
+    fixture->options.skips_local_files = true; /* they have nothing of these builds, and are half of a test's time */
     fixture->options.database = getenv("STALLBOX_TEST_DATABASE"); /* of tests/integration/database */
     if (fixture->options.database)
         clear_database(fixture->options.database);

@@ -103,6 +103,40 @@ static void test_the_store_and_the_files_give_one_answer(void **state)
     answer_finish(&filed);
 }
 
+/* A stall in this very program, which this machine runs. */
+static struct envelope stall_of_this_program(uint64_t seed)
+{
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(seed);
+    int32_t module = sbx_builder_module_file(builder, 1, "/proc/self/exe", NULL);
+    const struct sbx_build_frame frames[] = {{module, sbx_build_symbol("/proc/self/exe", "fixture_start") + 2, true},
+                                             {module, sbx_build_symbol("/proc/self/exe", "main") + 2, true},
+                                             {SBX_BUILD_END, SBX_WALK_COMPLETE, false}};
+    assert_true(module >= 0);
+    sbx_builder_sleep(builder, frames, 3);
+    return envelope_of_builder(builder);
+}
+
+static void expect_of_this_program(uint64_t seed, bool is_named)
+{
+    struct envelope envelope = stall_of_this_program(seed);
+    fixture_start(&fixture);
+    post_stored(fixture.port, &envelope);
+    assert_true(wait_for_triage(fixture.port, envelope.id));
+    struct answer answer = get_of(fixture.port, "/v1/snapshots/", envelope.id, ".json");
+    assert_int_equal(answer_has(&answer, "\"function\":\"fixture_start\""), is_named);
+    answer_finish(&answer);
+    envelope_finish(&envelope);
+    fixture_stop(&fixture);
+}
+
+static void test_what_this_machine_runs_has_names_unless_local_files_are_skipped(void **state)
+{
+    (void)state;
+    expect_of_this_program(1, false);
+    fixture.options.skips_local_files = false;
+    expect_of_this_program(2, true);
+}
+
 /* ---- what stalls lack ---- */
 
 static int is_missing(const char *build_id)
@@ -309,6 +343,7 @@ int main(void)
 #define PREPARED(name) cmocka_unit_test_setup_teardown(name, prepare_server, remove_server)
     const struct CMUnitTest tests[] = {
         PREPARED(test_the_store_and_the_files_give_one_answer),
+        PREPARED(test_what_this_machine_runs_has_names_unless_local_files_are_skipped),
         PREPARED(test_symbols_that_came_while_no_server_ran_name_the_stalls_at_its_next_start),
         PREPARED(test_the_mark_of_symbols_that_came_survives_a_restart),
         PREPARED(test_a_stall_that_cannot_be_triaged_anew_keeps_its_verdict),

@@ -75,6 +75,7 @@ struct sbx_elf_finder {
     size_t dir_count;
     struct known *known;
     size_t known_count, known_room;
+    bool skips_local;
     size_t files_left;                                   /* of the scan that runs */
     struct seen seen[LIBRARY_FOLDERS + PROGRAM_FOLDERS]; /* in the scan of the usual ones that runs */
     size_t seen_count;
@@ -127,6 +128,11 @@ void sbx_elf_finder_destroy(struct sbx_elf_finder *finder)
     }
     free(finder->dirs);
     free(finder);
+}
+
+void sbx_elf_finder_skip_local(struct sbx_elf_finder *finder)
+{
+    finder->skips_local = true;
 }
 
 void sbx_elf_finder_use_clock(struct sbx_elf_finder *finder, time_t (*now_s)(void))
@@ -498,11 +504,14 @@ int sbx_elf_finder_find(struct sbx_elf_finder *finder, const uint8_t *build_id, 
     }
     offer_known(finder, SOURCE_INDEX, build_id, bytes, name, paths_out);
     offer_known(finder, SOURCE_GIVEN, build_id, bytes, name, paths_out);
-    if (paths_out->count == 0) {
+    if (paths_out->count == 0 && !finder->skips_local) {
         offer_by_name(name, build_id, bytes, paths_out);
     }
     for (size_t i = 0; i < finder->dir_count; i++) {
         offer_debug_file(finder->dirs[i], build_id, bytes, paths_out);
+    }
+    if (finder->skips_local) {
+        return 0;
     }
     offer_debug_file("/usr/lib/debug", build_id, bytes, paths_out);
     if (paths_out->count == 0) {

@@ -28,6 +28,10 @@ void sbx_elf_finder_destroy(struct sbx_elf_finder *finder);
 /* Ask `now_s` for the time, which is seconds from anywhere, never 0, and does not go back. Without this: CLOCK_MONOTONIC. */
 void sbx_elf_finder_use_clock(struct sbx_elf_finder *finder, time_t (*now_s)(void));
 
+/* From now on look only through the given folders and what the index names: not through what this machine has installed, nor at what
+ * it runs. For a machine that runs none of the programs whose names are wanted. */
+void sbx_elf_finder_skip_local(struct sbx_elf_finder *finder);
+
 /* Take in a file of lines "BUILD-ID-HEX PATH", a spool's SPOOL/modules. Lines that are no such line are skipped. SPOOL/images, copies of
  * executables that were deleted or replaced while they ran, is looked through as a given folder is. Returns 0 or -errno. */
 int sbx_elf_finder_add_index(struct sbx_elf_finder *finder, const char *index_path);

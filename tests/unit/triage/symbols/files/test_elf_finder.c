@@ -253,6 +253,30 @@ static void test_system_library_is_found_by_name(void **state)
     sbx_elf_finder_destroy(finder);
 }
 
+static void test_nothing_of_this_machine_is_used_where_it_is_skipped(void **state)
+{
+    (void)state;
+    uint8_t installed[32], run[32];
+    int shell = open("/bin/sh", O_RDONLY | O_CLOEXEC), own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    size_t installed_bytes = sbx_build_id_read(shell, installed), run_bytes = sbx_build_id_read(own, run);
+    close(shell);
+    close(own);
+    assert_true(installed_bytes > 0 && run_bytes > 0);
+    const char *dirs[] = {folder};
+    struct sbx_elf_finder *finder = sbx_elf_finder_create(dirs, 1);
+    copy_file(SAMPLE_FULL, below("given.so"));
+    assert_int_equal(sbx_elf_finder_find(finder, run, run_bytes, NULL, &paths), 0);
+    assert_true(paths.count > 0);
+    sbx_elf_finder_skip_local(finder);
+    assert_int_equal(sbx_elf_finder_find(finder, run, run_bytes, NULL, &paths), 0);
+    assert_int_equal(paths.count, 0);
+    assert_int_equal(sbx_elf_finder_find(finder, installed, installed_bytes, "sh", &paths), 0);
+    assert_int_equal(paths.count, 0);
+    find(finder, NULL); /* what is given is used all the same */
+    assert_int_equal(paths.count, 1);
+    sbx_elf_finder_destroy(finder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +291,8 @@ int main(void)
                                         remove_folder),
         cmocka_unit_test_setup_teardown(test_wanted_name_is_preferred_then_the_shorter, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_system_library_is_found_by_name, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_nothing_of_this_machine_is_used_where_it_is_skipped, make_folder,
+                                        remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
