@@ -58,13 +58,17 @@ const char *nasty_self, *nasty_modules;
 static struct kind_state states[KINDS_MAX];
 static struct nasty_worker workers[WORKERS_MAX];
 static unsigned worker_count;
-static atomic_bool goes_on = true;
+static atomic_bool goes_on = true, is_time_over;
+static __thread const struct nasty_worker *own; /* of a thread that goes through the rounds of a kind; NULL in others */
 static long hang_s = 120;
 static uint64_t compute_turns_per_ms;
 
+/* When the time is over, a kind that has done a round leaves the processors to those that have not. */
 bool nasty_goes_on(void)
 {
-    return atomic_load_explicit(&goes_on, memory_order_relaxed);
+    bool has_done_its_part = own != NULL && atomic_load_explicit(&is_time_over, memory_order_relaxed) &&
+                             atomic_load_explicit(&own->state->rounds, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&goes_on, memory_order_relaxed) && !has_done_its_part;
 }
 
 bool nasty_is_on(const char *kind)
@@ -411,6 +415,7 @@ static void *run_worker(void *argument)
     struct nasty_worker *worker = argument;
     worker->tid = (pid_t)syscall(SYS_gettid);
     nasty_step(worker, "start");
+    own = worker;
     worker->kind->work(worker);
     worker->has_ended = true;
     return NULL;
@@ -488,7 +493,8 @@ static void watch(long seconds, long every_s)
                 check_use(&first, &now);
             }
         }
-        if (passed_s >= (uint64_t)seconds && (all_did_a_round() || passed_s >= AT_MOST_TIMES * (uint64_t)seconds)) {
+        is_time_over = passed_s >= (uint64_t)seconds;
+        if (is_time_over && (all_did_a_round() || passed_s >= AT_MOST_TIMES * (uint64_t)seconds)) {
             goes_on = false;
         }
         all_ended = true;
