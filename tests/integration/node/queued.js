@@ -17,7 +17,7 @@ function busy(ms) {
 let finish;
 
 function stall() {
-  busy(600);
+  busy(300);
   finish();
 }
 
@@ -26,7 +26,7 @@ function openCart() { setTimeout(run_timeout, 60); }
 
 function run_first() { stall(); }
 function setFirst() { setTimeout(run_first, 1500); }
-function run_second() { busy(600); }
+function run_second() { busy(300); }
 function setSecond() { setTimeout(run_second, 40); }
 
 function run_kept() { stall(); }

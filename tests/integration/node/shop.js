@@ -21,5 +21,5 @@ class Shop {
 }
 
 setTimeout(function handler() {
-  new Shop().price(Date.now() + 700);
+  new Shop().price(Date.now() + 350);
 }, 100);

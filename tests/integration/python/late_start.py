@@ -13,7 +13,7 @@ def warm_up(seconds):
 async def main():
     for _ in range(8):
         await asyncio.sleep(0.05)
-    warm_up(0.4)
+    warm_up(0.22)
     await asyncio.sleep(1.2)
     sys.path.insert(0, sys.argv[2])
     import late_shop

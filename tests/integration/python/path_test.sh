@@ -25,16 +25,16 @@ for folder in "$@"; do
     cp "$here/late_shop.py" "$here/shop.py" "$work/$folder/lib"
     ln -s start "$work/$folder/current"
     for way in whole relative linked command; do
-        start=("$python" ../start/late_start.py 0.4 "$work/$folder/lib") file=late_shop.py
+        start=("$python" ../start/late_start.py 0.22 "$work/$folder/lib") file=late_shop.py
         case $way in
-        relative) start=("$python" start/late_start.py 0.4 lib) ;;
-        linked) start=("$python" "$work/$folder/current/late_start.py" 0.6 "$work/$folder/start/../lib") ;;
+        relative) start=("$python" start/late_start.py 0.22 lib) ;;
+        linked) start=("$python" "$work/$folder/current/late_start.py" 0.3 "$work/$folder/start/../lib") ;;
         command) start=("$python" -c "import shop") file=shop.py ;;
         esac
         spool=$work/$folder/spool.$way
         at=lib
         [ "$way" != relative ] || at=.
-        (cd "$work/$folder/$at" && timeout 60 "$stallbox" run --spool "$spool" --slow-message-ms 300 -- "${start[@]}") 2>"$work/err" ||
+        (cd "$work/$folder/$at" && timeout 60 "$stallbox" run --spool "$spool" --slow-message-ms 170 -- "${start[@]}") 2>"$work/err" ||
             fail "the program ended with $?"
         # Named by the sources alone: the names that the program told are away.
         rm -f "$spool"/provider-python.map

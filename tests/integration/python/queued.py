@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-SECONDS = 0.35
+SECONDS = 0.22
 asks, nobodys = [], []
 done = threading.Event()
 

@@ -24,7 +24,7 @@ async def handler(seconds):
 async def main():
     for _ in range(8):
         await asyncio.sleep(0.05)
-    await handler(0.4)
+    await handler(0.22)
     await asyncio.sleep(0.1)
 
 

@@ -30,7 +30,7 @@ import java.util.regex.Pattern;
 import java.util.zip.Deflater;
 
 public class Stalls {
-    static final int MS = 900;
+    static final int MS = Integer.parseInt(System.getenv().getOrDefault("STALL_MS", "900"));
     static volatile double sink;
 
     static long soon(int ms) {

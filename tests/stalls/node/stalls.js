@@ -10,7 +10,7 @@ const path = require('path');
 const zlib = require('zlib');
 const { Worker, isMainThread, workerData } = require('worker_threads');
 
-const MS = 700;
+const MS = Number(process.env.STALL_MS) || 700;
 
 function until(work) {
   const end = Date.now() + MS;
