@@ -93,7 +93,7 @@ struct told_fleet {
 
 /* One side. The last row is all stalls together. */
 struct told_side {
-    struct sbx_told told[TOLD_ISSUES + 1];
+    struct sbx_told told[TOLD_ISSUES + 1], stalling[TOLD_ISSUES];
     struct sbx_rate met[TOLD_ISSUES];
 };
 
@@ -175,6 +175,14 @@ static void draw_side(const struct told_fleet *fleet, const double *habits, doub
         }
         told->together = told->hit > 0 ? sums.squares[issue] / (double)told->hit : 1;
     }
+    for (int issue = 0; issue < TOLD_ISSUES; issue++) {
+        side->stalling[issue] = (struct sbx_told){.hit = side->told[issue].hit, .days = days};
+        for (int day = 0; day < days; day++) {
+            double hit = (double)sums.hit[day][issue];
+            side->stalling[issue].active += sums.hit[day][TOLD_ISSUES];
+            side->stalling[issue].squares += hit > 0 ? hit * hit / (double)sums.hit[day][TOLD_ISSUES] : 0;
+        }
+    }
 }
 
 /* Everything is `factor` times as frequent here. Returns how many alarms, and whether what differs was found: of all stalls together,
@@ -199,6 +207,8 @@ static int compare_told(const struct told_fleet *fleet, double factor, bool *is_
         } else if (issue < TOLD_ISSUES) {
             rows[issue].here = here.met[issue];
             rows[issue].base = base.met[issue];
+            rows[issue].stalling_here = here.stalling[issue];
+            rows[issue].stalling_base = base.stalling[issue];
         }
     }
     sbx_changes_judge(rows, TOLD_ISSUES + 1, SBX_CHANGE_ALARMS);
@@ -322,7 +332,10 @@ int main(int count, char **arguments)
     surges(json, "a day of three times as many, told", 0, 3, NULL);
     surges(json, "the same where days differ by a half", 0.4, 3, NULL);
     told_alarms(json, "days differ by a half, and no machine-days are told",
-                &(struct told_fleet){1000, 7, 7, .spread = 1.5, .wander = 0.4, .is_untold = true}, NULL);
+                &(struct told_fleet){1000, 7, 7, .spread = 1.5, .wander = 0.4, .is_untold = true}, "value <= 1");
+    told_alarms(json, "the same machines on both sides, 3 days against 28, days differ by a half, none are told",
+                &(struct told_fleet){1000, 3, 28, .is_same = true, .spread = 1.5, .wander = 0.4, .is_untold = true},
+                "value <= 1");
     told_alarms(json, "machine-days, nothing differs, 300 machines, 7 days a side",
                 &(struct told_fleet){300, 7, 7, .spread = 0}, "value <= 1");
     told_alarms(json, "machine-days, 1,000 machines of which some stall far more often",
@@ -346,6 +359,8 @@ int main(int count, char **arguments)
                &(struct told_fleet){1000, 3, 28, .is_same = true, .spread = 1.5, .wander = 0.4, .is_sampled = true}, 2);
     told_found(json, "the same, and no machine-days are told",
                &(struct told_fleet){1000, 7, 7, .spread = 1.5, .is_untold = true}, 2);
+    told_found(json, "a new issue of 1 % of the machine-days, no machine-days are told, 7 days a side",
+               &(struct told_fleet){1000, 7, 7, .spread = 1.5, .wander = 0.4, .is_untold = true, .added = 3}, 1);
     told_found(json, "a new issue of 1 % of the machine-days, 300 machines, 3 days against 28",
                &(struct told_fleet){300, 3, 28, .is_same = true, .spread = 1.5, .wander = 0.4, .added = 3}, 1);
     told_found(json, "the same, 1,000 machines",

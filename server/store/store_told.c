@@ -39,6 +39,18 @@ static const char issues_sql[] =
     "SELECT p.issue, f.day, SUM(f.machine_days), SUM(f.weight - f.hits) FROM place p JOIN fact f ON f.place = "
     "p.num" ON_TOLD_DAY " WHERE " OF_ISSUES FACT_IN_SPAN " GROUP BY 1, 2 ORDER BY 1, 2";
 
+/* The same days of stalls alone, where nobody tells any. */
+#define OF_STALLS                                                                                                     \
+    " JOIN build b ON b.num = f.build WHERE (?3 = '' OR b.version = ?3) AND f.day BETWEEN ?1 AND ?2 AND b.tenant IN " \
+    "(SELECT"                                                                                                         \
+    " a.tenant FROM app a WHERE (?4 = '' OR a.name = ?4) AND (?5 = 0 OR a.tenant = ?5))"
+static const char stalling_sql[] =
+    "SELECT f.day, SUM(f.machine_days) FROM app a JOIN fact f ON f.place = -a.num" OF_STALLS
+    " GROUP BY 1 HAVING SUM(f.machine_days) >= ?8 ORDER BY 1";
+static const char stalling_issues_sql[] =
+    "SELECT p.issue, f.day, SUM(f.machine_days), 0 FROM place p JOIN fact f ON f.place = p.num" OF_STALLS
+    " AND " OF_ISSUES " GROUP BY 1, 2 ORDER BY 1, 2";
+
 /* How many days each machine of a sample has (?7: its last hash). */
 #define DAYS_OF_MACHINES                                                                                            \
     " CROSS JOIN met_day m WHERE m.place = +f.place AND m.day = +f.day AND +m.day BETWEEN ?1 AND ?2 AND m.build = " \
@@ -78,12 +90,12 @@ static int prepare(const struct sbx_store_view *view, const char *sql, const str
     return 0;
 }
 
-static int read_days(const struct sbx_store_view *view, const struct sbx_issue_span *span, int64_t today,
-                     struct days *days_out)
+static int read_days(const struct sbx_store_view *view, const char *sql, const struct sbx_issue_span *span,
+                     int64_t today, struct days *days_out)
 {
     struct sbx_statement *statement = NULL;
     days_out->count = 0;
-    int result = prepare(view, active_sql, span, today, &statement);
+    int result = prepare(view, sql, span, today, &statement);
     while (result == 0 && (result = sbx_store_step(statement)) > 0) {
         if (days_out->count == DAYS_MAX)
             memmove(&days_out->each[0], &days_out->each[1], --days_out->count * sizeof(days_out->each[0]));
@@ -156,6 +168,7 @@ struct side {
     const struct issues *these; /* NULL: all together, of which `told` is one */
     struct sbx_told *told;
     size_t stride;
+    bool is_of_stalls; /* machine-days with a stall stand in the place of all of them */
 };
 
 static struct sbx_told *told_of(const struct side *side, int64_t num)
@@ -190,7 +203,8 @@ static int add_days(const struct side *side, const struct days *days, bool *is_i
 {
     struct sbx_statement *statement = NULL;
     struct sbx_byte_buffer list = {0};
-    int result = prepare(side->view, side->these ? issues_sql : whole_sql, side->span, side->today, &statement);
+    const char *sql = side->is_of_stalls ? stalling_issues_sql : side->these ? issues_sql : whole_sql;
+    int result = prepare(side->view, sql, side->span, side->today, &statement);
     if (result == 0)
         result = bind_issues(statement, side, -1, INT64_MAX, &list);
     result = result > 0 ? 0 : result;
@@ -249,7 +263,7 @@ static int add_machines(const struct side *side)
 static int read_part(const struct side *side, const struct days *days, bool *is_in_part_out)
 {
     int result = add_days(side, days, is_in_part_out);
-    return result == 0 && !*is_in_part_out ? add_machines(side) : result;
+    return result == 0 && !*is_in_part_out && !side->is_of_stalls ? add_machines(side) : result;
 }
 
 static int read_side(const struct side *side, const struct days *days, bool *is_in_part_out)
@@ -275,15 +289,15 @@ static int read_sides(const struct sbx_store_view *view, const struct sbx_issue_
 {
     struct days *days = calloc(1, sizeof(*days));
     bool is_in_part = false;
-    int result = days ? read_days(view, span, today, days) : -ENOMEM;
+    int result = days ? read_days(view, active_sql, span, today, days) : -ENOMEM;
     if (result == 0 && days->count > 0) {
         const struct sbx_issue_span of = span_of(days, span);
-        const struct side whole = {view, &of, today, NULL, whole_out, 1};
+        const struct side whole = {.view = view, .span = &of, .today = today, .told = whole_out, .stride = 1};
         result = read_side(&whole, days, &is_in_part);
         if (result == 0 && is_in_part) /* nothing is told of it */
             *whole_out = (struct sbx_told){.days = 0};
         else if (result == 0)
-            result = read_side(&(struct side){view, &of, today, these, told, stride}, days, &is_in_part);
+            result = read_side(&(struct side){view, &of, today, these, told, stride, false}, days, &is_in_part);
     }
     free(days);
     return result;
@@ -308,6 +322,37 @@ int sbx_store_told(const struct sbx_store_view *view, const struct sbx_issue_spa
     return result;
 }
 
+static int read_stalling(const struct sbx_store_view *view, const struct sbx_issue_span *span, int64_t today,
+                         const struct issues *these, struct sbx_told *stalling, size_t stride)
+{
+    struct days *days = calloc(1, sizeof(*days));
+    bool is_in_part = false;
+    int result = days ? read_days(view, stalling_sql, span, today, days) : -ENOMEM;
+    if (result == 0 && days->count > 0) {
+        const struct sbx_issue_span of = span_of(days, span);
+        result = read_side(&(struct side){view, &of, today, these, stalling, stride, true}, days, &is_in_part);
+    }
+    free(days);
+    return result;
+}
+
+int sbx_store_stalling(const struct sbx_store_view *view, const struct sbx_issue_span spans[SBX_COMPARED_SIDES],
+                       int64_t today, const struct sbx_compared_issue *rows, size_t count,
+                       struct sbx_told (*stalling_out)[SBX_COMPARED_SIDES])
+{
+    const struct issues these = {rows, count};
+    int result = 0;
+    for (size_t i = 0; i < count; i++)
+        stalling_out[i][SBX_COMPARED_HERE] = stalling_out[i][SBX_COMPARED_BASE] = (struct sbx_told){.days = 0};
+    if (count == 0 || sbx_store_min_machines(view->store) > 1)
+        return 0;
+    sbx_store_handle_lock(&view->store->reader);
+    for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++)
+        result = read_stalling(view, &spans[side], today, &these, &stalling_out[0][side], SBX_COMPARED_SIDES);
+    sbx_store_handle_unlock(&view->store->reader);
+    return result;
+}
+
 /* ---- by the day ---- */
 
 static const char issue_days_sql[] =
@@ -328,7 +373,7 @@ int sbx_store_told_by_day(const struct sbx_store_view *view, const uint8_t *issu
         return withheld;
     }
     sbx_store_handle_lock(&view->store->reader);
-    int result = read_days(view, span, today, days);
+    int result = read_days(view, active_sql, span, today, days);
     for (size_t i = 0; i < days->count; i++) {
         int64_t place = days->each[i].day - span->from_day;
         if (place >= 0 && place < (int64_t)max)

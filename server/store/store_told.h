@@ -20,6 +20,12 @@ int sbx_store_told(const struct sbx_store_view *view, const struct sbx_issue_spa
                    int64_t today, const struct sbx_compared_issue *rows, size_t count,
                    struct sbx_told (*told_out)[SBX_COMPARED_SIDES], struct sbx_told whole_out[SBX_COMPARED_SIDES]);
 
+/* The same issues where nobody tells machine-days: `active` are those on which a machine had any stall, and `hidden` and `together` are 0. Days count that are
+ * over and have SBX_TOLD_MACHINES_MIN of them, the latest 28. What days differ by, and no penetration. */
+int sbx_store_stalling(const struct sbx_store_view *view, const struct sbx_issue_span spans[SBX_COMPARED_SIDES],
+                       int64_t today, const struct sbx_compared_issue *rows, size_t count,
+                       struct sbx_told (*stalling_out)[SBX_COMPARED_SIDES]);
+
 /* Of an issue, or (NULL) of all: each day of the span, from its first day on; days that do not count stay empty. `days_out` has room for `max`. */
 int sbx_store_told_by_day(const struct sbx_store_view *view, const uint8_t *issue, const struct sbx_issue_span *span,
                           int64_t today, struct sbx_told_day *days_out, size_t max);

@@ -39,6 +39,26 @@ static struct sbx_change_row question_of(const struct sbx_compared_issue *met, c
     return row;
 }
 
+/* Of the issues, and of all stalls together behind them. Days of stalls are read only where machines tell none. */
+static int add_days(const struct sbx_store_view *view, const struct sbx_issue_span spans[SBX_COMPARED_SIDES],
+                    int64_t today, const struct sbx_compared_issue *met, size_t count,
+                    struct sbx_told (*days)[SBX_COMPARED_SIDES], struct sbx_change_row *judged)
+{
+    int result = sbx_store_told(view, spans, today, met, count, days, days[count]);
+    bool are_told = days[count][SBX_COMPARED_HERE].days > 0 && days[count][SBX_COMPARED_BASE].days > 0;
+    for (size_t i = 0; i <= count && result == 0; i++) {
+        judged[i].told_here = days[i][SBX_COMPARED_HERE];
+        judged[i].told_base = days[i][SBX_COMPARED_BASE];
+    }
+    if (result == 0 && !are_told)
+        result = sbx_store_stalling(view, spans, today, met, count, days);
+    for (size_t i = 0; i < count && result == 0 && !are_told; i++) {
+        judged[i].stalling_here = days[i][SBX_COMPARED_HERE];
+        judged[i].stalling_base = days[i][SBX_COMPARED_BASE];
+    }
+    return result;
+}
+
 static int compare_rows(const void *left, const void *right)
 {
     const struct sbx_compare_row *a = left, *b = right;
@@ -66,14 +86,10 @@ int sbx_comparison_make(const struct sbx_store_view *view, const struct sbx_issu
     comparison_out->rows = calloc(count + 1, sizeof(*comparison_out->rows));
     if (result == 0 && (!judged || !told || !comparison_out->rows))
         result = -ENOMEM;
-    if (result == 0)
-        result = sbx_store_told(view, spans, today, met, count, told, told[count]);
     for (size_t i = 0; i < count && result == 0; i++)
         judged[i] = question_of(&met[i], all);
-    for (size_t i = 0; i <= count && result == 0; i++) {
-        judged[i].told_here = told[i][SBX_COMPARED_HERE];
-        judged[i].told_base = told[i][SBX_COMPARED_BASE];
-    }
+    if (result == 0)
+        result = add_days(view, spans, today, met, count, told, judged);
     if (result == 0) {
         judged[count].was_before = true;
         sbx_changes_judge(judged, count + 1, alarms);

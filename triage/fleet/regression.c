@@ -207,6 +207,15 @@ static bool are_told(const struct sbx_told *here, const struct sbx_told *base)
     return is_told(here) && is_told(base) && here->days + base->days >= SBX_TOLD_DAYS_MIN;
 }
 
+/* By how much days differ; 0 where there are too few of them to say. */
+static double chance_by_days(const struct sbx_told *here, const struct sbx_told *base)
+{
+    if (!are_told(here, base)) {
+        return 0;
+    }
+    return tail_of_t(signed_root(here, base, excess_of(here, base)), degrees_of(here, base));
+}
+
 double sbx_chance_of_worse(const struct sbx_told *here, const struct sbx_told *base)
 {
     if (!are_told(here, base)) {
@@ -214,9 +223,8 @@ double sbx_chance_of_worse(const struct sbx_told *here, const struct sbx_told *b
     }
     struct sbx_told most = *base;
     most.hit = base->hidden < base->active - base->hit ? base->hit + base->hidden : base->active;
-    double excess = excess_of(here, base);
     double by_machines = sbx_chance_of_more(rate_of_told(here, false), rate_of_told(&most, true));
-    double by_days = tail_of_t(signed_root(here, &most, excess), degrees_of(here, base));
+    double by_days = tail_of_t(signed_root(here, &most, excess_of(here, base)), degrees_of(here, base));
     return fmax(by_machines, by_days);
 }
 
@@ -304,10 +312,14 @@ static size_t ask_of_machines(struct sbx_change_row *row, struct question *quest
         return 0;
     }
     bool is_new = !row->was_before && row->base.hit == 0, is_gone = row->here.hit == 0;
-    questions[0] = (struct question){row, is_new ? SBX_CHANGE_NEW : SBX_CHANGE_REGRESSED, SBX_OF_STALLING, row->ratio,
-                                     sbx_chance_of_more(row->here, row->base)};
-    questions[1] = (struct question){row, is_gone ? SBX_CHANGE_GONE : SBX_CHANGE_IMPROVED, SBX_OF_STALLING, row->ratio,
-                                     sbx_chance_of_less(row->here, row->base)};
+    double more =
+        fmax(sbx_chance_of_more(row->here, row->base), chance_by_days(&row->stalling_here, &row->stalling_base));
+    double less =
+        fmax(sbx_chance_of_less(row->here, row->base), chance_by_days(&row->stalling_base, &row->stalling_here));
+    questions[0] =
+        (struct question){row, is_new ? SBX_CHANGE_NEW : SBX_CHANGE_REGRESSED, SBX_OF_STALLING, row->ratio, more};
+    questions[1] =
+        (struct question){row, is_gone ? SBX_CHANGE_GONE : SBX_CHANGE_IMPROVED, SBX_OF_STALLING, row->ratio, less};
     return 2;
 }
 

@@ -92,6 +92,8 @@ enum sbx_measure {
 struct sbx_change_row {
     struct sbx_rate here, base;
     struct sbx_told told_here, told_base; /* where both have days, these are compared, and not the two above */
+    /* The same days of `here` and `base`, of all machine-days with a stall: by how much days differ. Without days they are taken for alike. */
+    struct sbx_told stalling_here, stalling_base;
     /* Longer than the p75, and than the p90, of both together, counted as machines; {0, 0}: not compared. The first sees that all of
      * them last longer, the second that some do. */
     struct sbx_rate slow_here[SBX_CHANGE_THRESHOLDS], slow_base[SBX_CHANGE_THRESHOLDS];

@@ -296,6 +296,44 @@ static void test_where_a_part_of_the_fleet_tells_no_days_none_counts(void **stat
     assert_int_equal(told[SBX_COMPARED_HERE].days, 2);
 }
 
+static void test_where_nobody_tells_days_an_issues_are_beside_those_with_any_stall(void **state)
+{
+    (void)state;
+    static struct sbx_compared_issue rows[2 * SBX_COMPARED_MAX];
+    struct sbx_told days[4][SBX_COMPARED_SIDES];
+    const struct sbx_store_view view = {store, 0};
+    const struct sbx_issue_span spans[] = {{"1.2.0", 0, SBX_LAST_DAY, "editor"}, {"1.1.0", 0, SBX_LAST_DAY, "editor"}};
+    struct sbx_machines machines[SBX_COMPARED_SIDES];
+    size_t count;
+    for (int machine = 0; machine < 25; machine++) {
+        stall((uint8_t)(machine + 1), (uint8_t)(machine + 1), 2, DAY, machine < 15 ? 1 : 2);
+        stall((uint8_t)(machine + 31), (uint8_t)(machine + 1), 2, DAY + 1, machine < 5 ? 1 : 2);
+    }
+    for (int machine = 0; machine < 19; machine++)
+        stall((uint8_t)(machine + 61), (uint8_t)(machine + 1), 2, DAY + 2, 1); /* few */
+    stall(91, 1, 1, DAY, 1);
+    stall(92, 1, 2, DAY + 1, 1); /* the first machine again, on the same day */
+    assert_int_equal(sbx_store_compare_spans(&view, spans, rows, &count, machines), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(sbx_store_stalling(&view, spans, DAY + 5, rows, count, days), 0);
+    const struct sbx_told *first = days[0], *second = days[1];
+    if (rows[0].hits[SBX_COMPARED_HERE] < rows[1].hits[SBX_COMPARED_HERE]) {
+        first = days[1];
+        second = days[0];
+    }
+    assert_int_equal(first[SBX_COMPARED_HERE].days, 2);
+    assert_int_equal(first[SBX_COMPARED_HERE].active, 50);
+    assert_int_equal(first[SBX_COMPARED_HERE].hit, 15 + 5);
+    assert_int_equal(second[SBX_COMPARED_HERE].hit, 10 + 20);
+    assert_true(fabs(first[SBX_COMPARED_HERE].squares - (15.0 * 15 + 5 * 5) / 25) < 1e-9);
+    assert_int_equal(first[SBX_COMPARED_BASE].days, 0); /* one machine is few */
+    assert_int_equal(sbx_store_stalling(&view, spans, DAY + 1, rows, count, days), 0);
+    assert_int_equal(days[0][SBX_COMPARED_HERE].days, 1); /* the second one is not over */
+    sbx_store_set_min_machines(store, 2);
+    assert_int_equal(sbx_store_stalling(&view, spans, DAY + 5, rows, count, days), 0);
+    assert_int_equal(days[0][SBX_COMPARED_HERE].days, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +350,8 @@ int main(void)
             test_how_much_the_days_of_a_machine_are_alike_and_how_many_stalls_were_not_sent_is_known, set_up,
             tear_down),
         cmocka_unit_test_setup_teardown(test_of_a_version_that_is_out_for_long_the_latest_four_weeks_count, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_where_nobody_tells_days_an_issues_are_beside_those_with_any_stall, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_where_a_part_of_the_fleet_tells_no_days_none_counts, set_up, tear_down),
         cmocka_unit_test(test_a_share_is_not_told_where_more_machines_had_a_stall_than_were_told),

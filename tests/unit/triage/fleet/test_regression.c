@@ -171,6 +171,23 @@ static struct sbx_told told_of(int64_t days, int64_t hit, int64_t active)
                              .together = 1};
 }
 
+static void test_a_share_that_differs_as_much_from_day_to_day_is_no_change(void **state)
+{
+    (void)state;
+    struct sbx_change_row row = {.here = {200, 1000}, .base = {100, 1000}, .was_before = true};
+    row.stalling_here = told_of(5, 200, 1000);
+    row.stalling_base = told_of(5, 100, 1000);
+    sbx_changes_judge(&row, 1, SBX_CHANGE_ALARMS);
+    assert_int_equal(row.change, SBX_CHANGE_REGRESSED);
+    assert_int_equal(row.measure, SBX_OF_STALLING);
+    row.stalling_here.squares = 180.0 * 180 / 200 + 4 * 5.0 * 5 / 200; /* nearly all of it on one day of five */
+    sbx_changes_judge(&row, 1, SBX_CHANGE_ALARMS);
+    assert_int_equal(row.change, SBX_CHANGE_NONE);
+    row.stalling_base.days = row.stalling_here.days = 2; /* too few to say how much days differ */
+    sbx_changes_judge(&row, 1, SBX_CHANGE_ALARMS);
+    assert_int_equal(row.change, SBX_CHANGE_REGRESSED);
+}
+
 /* Each issue is met by the same share of the machines that stall: only that twice as many stall tells. */
 static void test_everything_twice_as_frequent_is_told_by_machine_days_and_by_nothing_else(void **state)
 {
@@ -294,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_many_issues_make_no_alarm_by_their_number),
         cmocka_unit_test(test_a_surge_is_more_than_what_days_differ_by),
         cmocka_unit_test(test_of_comparisons_that_do_not_differ_one_in_a_hundred_has_an_alarm_at_most),
+        cmocka_unit_test(test_a_share_that_differs_as_much_from_day_to_day_is_no_change),
         cmocka_unit_test(test_everything_twice_as_frequent_is_told_by_machine_days_and_by_nothing_else),
         cmocka_unit_test(test_machine_days_are_worse_only_by_more_than_days_and_machines_differ),
         cmocka_unit_test(test_stalls_that_were_not_sent_count_for_the_other_side),
