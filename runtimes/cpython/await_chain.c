@@ -309,7 +309,7 @@ bool await_chain_begin(struct await_chain *chain, const struct cpython *cpython,
 {
     struct running running = {.count = 0};
     struct frame_chain frames;
-    struct chain_frame frame;
+    const struct chain_frame *frame;
     *chain = (struct await_chain){
         .cpython = cpython, .module = asyncio_module_find(cpython, false), .left = AWAIT_FUTURES_MAX};
     if (chain->module != NULL) {
@@ -319,8 +319,8 @@ bool await_chain_begin(struct await_chain *chain, const struct cpython *cpython,
         }
     }
     frame_chain_begin(&frames, cpython->layout, cpython->types.code, thread, interrupted);
-    while (frame_chain_next(&frames, &frame)) {
-        if (chain->module == NULL && frame.is_generator) {
+    while ((frame = frame_chain_next(&frames)) != NULL) {
+        if (chain->module == NULL && frame->is_generator) {
             chain->module = asyncio_module_find(cpython, !interrupted);
             if (chain->module == NULL) {
                 return false;
@@ -328,7 +328,7 @@ bool await_chain_begin(struct await_chain *chain, const struct cpython *cpython,
             find_running(chain, &running);
         }
         for (uint32_t i = 0; i < running.count; i++) {
-            if (running.each[i].frame == frame.address) {
+            if (running.each[i].frame == frame->address) {
                 chain->tasks[chain->task_count++] = running.each[i].task;
                 return true;
             }

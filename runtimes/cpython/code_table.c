@@ -3,9 +3,7 @@
 #include "code_table.h"
 
 enum {
-    IDS = 1 << 13,
-    LINES = 1 << 15,
-    LINE_BITS = 20
+    IDS = 1 << 13
 };
 
 static struct {
@@ -13,8 +11,7 @@ static struct {
     uint64_t check; /* id ^ key */
 } ids[IDS];
 
-/* The upper bits of the key, and the line. */
-static uint64_t lines[LINES];
+struct code_place code_places[CODE_PLACES];
 
 uint64_t code_table_id(uint64_t key)
 {
@@ -29,16 +26,11 @@ void code_table_keep_id(uint64_t key, uint64_t id)
     __atomic_store_n(&ids[key % IDS].check, id ^ key, __ATOMIC_RELAXED);
 }
 
-bool code_table_line(uint64_t key, uint32_t *line_out)
+void code_table_keep_place(uint64_t key, uint64_t id, uint32_t line)
 {
-    uint64_t word = __atomic_load_n(&lines[key % LINES], __ATOMIC_RELAXED);
-    *line_out = (uint32_t)(word & ((1 << LINE_BITS) - 1));
-    return word >> LINE_BITS == key >> LINE_BITS;
-}
-
-void code_table_keep_line(uint64_t key, uint32_t line)
-{
-    if (line >> LINE_BITS == 0) {
-        __atomic_store_n(&lines[key % LINES], key >> LINE_BITS << LINE_BITS | line, __ATOMIC_RELAXED);
+    if (line >> CODE_LINE_BITS == 0 && id != 0) {
+        uint64_t word = (key >> CODE_LINE_BITS << CODE_LINE_BITS | line) ^ id;
+        __atomic_store_n(&code_places[key % CODE_PLACES].id, id, __ATOMIC_RELAXED);
+        __atomic_store_n(&code_places[key % CODE_PLACES].key_and_line, word, __ATOMIC_RELAXED);
     }
 }

@@ -16,12 +16,34 @@ static inline uint64_t code_table_mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
-/* The id kept for `key`; 0: none. Signal safe, as all here. */
+enum {
+    CODE_PLACES = 1 << 15, /* 512 KiB, touched as they are used */
+    CODE_LINE_BITS = 20
+};
+
+/* One instruction of one code object. Two words: the id, and the upper bits of the key and the line, covered by the id. */
+struct code_place {
+    uint64_t id, key_and_line;
+};
+extern struct code_place code_places[CODE_PLACES];
+
+/* The id kept for the code object `key`; 0: none. Signal safe, as all here. */
 uint64_t code_table_id(uint64_t key);
 void code_table_keep_id(uint64_t key, uint64_t id);
 
-/* The line kept for `key`; false: none. */
-bool code_table_line(uint64_t key, uint32_t *line_out);
-void code_table_keep_line(uint64_t key, uint32_t line);
+/* Id and line kept for the instruction `key`; false: none. */
+static inline bool code_table_place(uint64_t key, uint64_t *id_out, uint32_t *line_out)
+{
+    const struct code_place *place = &code_places[key % CODE_PLACES];
+    /* relaxed: what does not fit together is another's */
+    uint64_t id = __atomic_load_n(&place->id, __ATOMIC_RELAXED);
+    uint64_t word = __atomic_load_n(&place->key_and_line, __ATOMIC_RELAXED) ^ id;
+    *id_out = id;
+    *line_out = (uint32_t)(word & ((1 << CODE_LINE_BITS) - 1));
+    return word >> CODE_LINE_BITS == key >> CODE_LINE_BITS && id != 0;
+}
+
+/* Not kept: a line beyond what there are bits for, and an id of 0. */
+void code_table_keep_place(uint64_t key, uint64_t id, uint32_t line);
 
 #endif

@@ -79,19 +79,28 @@ static void tell_collection(uint64_t *function, uint32_t *line)
     }
 }
 
+/* An instruction that was not met before. */
+__attribute__((noinline)) static void make_place(const struct cpython_layout *layout, const struct chain_frame *frame,
+                                                 uint64_t key, uint64_t place_key, uint64_t *function, uint32_t *line)
+{
+    uint64_t id = code_table_id(key);
+    *function = id != 0 ? id : make_id(layout, frame->code, key);
+    *line = make_line(layout, frame);
+    code_table_keep_place(place_key, code_table_id(key), *line); /* with no room for its names it is asked again */
+}
+
+static inline __attribute__((always_inline)) void
+tell(const struct cpython_layout *layout, const struct chain_frame *frame, uint64_t *function, uint32_t *line)
+{
+    uint64_t key = key_of(layout, frame->code), place_key = code_table_mix(key, (uint64_t)frame->instruction);
+    if (__builtin_expect(!code_table_place(place_key, function, line), 0)) {
+        make_place(layout, frame, key, place_key, function, line);
+    }
+}
+
 void cpython_tell_frame(const struct chain_frame *frame, uint64_t *function, uint32_t *line)
 {
-    const struct cpython_layout *layout = the_cpython.layout;
-    uint64_t key = key_of(layout, frame->code), id = code_table_id(key);
-    uint64_t line_key = code_table_mix(key, (uint64_t)frame->instruction);
-    if (__builtin_expect(id == 0, 0)) {
-        id = make_id(layout, frame->code, key);
-    }
-    if (__builtin_expect(!code_table_line(line_key, line), 0)) {
-        *line = make_line(layout, frame);
-        code_table_keep_line(line_key, *line);
-    }
-    *function = id;
+    tell(the_cpython.layout, frame, function, line);
 }
 
 size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
@@ -99,7 +108,6 @@ size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted
 {
     const struct cpython_layout *layout = the_cpython.layout;
     struct frame_chain chain;
-    struct chain_frame frame;
     size_t count = 0;
     frame_chain_begin(&chain, layout, the_cpython.types.code, (uint64_t)(uintptr_t)thread, interrupted != NULL);
     if (interpreter_lock_collects(layout, (uint64_t)(uintptr_t)thread)) {
@@ -108,12 +116,12 @@ size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted
         }
         count = 1;
     }
-    for (; frame_chain_next(&chain, &frame); count++) {
-        if (count < first || count - first >= max) {
-            continue;
+    for (const struct chain_frame *frame; (frame = frame_chain_next(&chain)) != NULL; count++) {
+        size_t at = count - first;
+        if (count >= first && at < max) {
+            tell(layout, frame, &functions[at], &lines[at]);
+            lines[at] |= frame->is_border ? STALLBOX_PROVIDER_BORDER : 0;
         }
-        cpython_tell_frame(&frame, &functions[count - first], &lines[count - first]);
-        lines[count - first] |= frame.is_border ? STALLBOX_PROVIDER_BORDER : 0;
     }
     if (interrupted == NULL) {
         executor_queue_look((uint64_t)(uintptr_t)thread);

@@ -2,6 +2,10 @@
 /* frame_chain.c - from a thread's state out. */
 #include "frame_chain.h"
 
+#include "cpython_layout_rows.h"
+
+#define PER_VERSION static inline __attribute__((always_inline))
+
 enum owner {
     OWNER_THREAD = 0,
     OWNER_GENERATOR = 1,
@@ -17,16 +21,10 @@ enum {
     PIECES_MOST = 64
 };
 
-/* Does the frame lie in the thread's data stack? That is mapped as long as the thread runs. */
-static bool is_in_data_stack(struct frame_chain *chain, uint64_t frame)
+/* Look for the piece of the thread's data stack in which the frame lies. */
+static __attribute__((noinline)) bool find_piece(struct frame_chain *chain, uint64_t frame)
 {
     const uint64_t bytes = chain->layout->frame_bytes;
-    if (frame >= chain->piece_begin && frame + bytes <= chain->piece_end) {
-        return true;
-    }
-    if (chain->layout->thread_chunk == 0) {
-        return false;
-    }
     struct object_page page = {0};
     uint64_t piece = object_word_at(chain->thread, chain->layout->thread_chunk);
     for (int i = 0; i < PIECES_MOST && object_can_read(&page, piece, PIECE_FRAMES); i++) {
@@ -44,13 +42,16 @@ static bool is_in_data_stack(struct frame_chain *chain, uint64_t frame)
     return false;
 }
 
-static bool is_frame(struct frame_chain *chain, uint64_t frame)
+/* Is one there? The thread's data stack is mapped as long as the thread runs. */
+PER_VERSION bool is_frame(struct frame_chain *chain, const struct cpython_layout *layout, uint64_t frame)
 {
+    const uint64_t bytes = layout->frame_bytes;
     return (frame & 7) == 0 && frame != 0 &&
-           (is_in_data_stack(chain, frame) || object_can_read(&chain->page, frame, chain->layout->frame_bytes));
+           ((frame >= chain->piece_begin && frame + bytes <= chain->piece_end) ||
+            (layout->thread_chunk != 0 && find_piece(chain, frame)) || object_can_read_of(&chain->pages, frame, bytes));
 }
 
-static bool is_entry(const struct cpython_layout *layout, uint64_t frame)
+PER_VERSION bool is_entry(const struct cpython_layout *layout, uint64_t frame)
 {
     return layout->entry_mark == CPYTHON_IS_ENTRY ? object_byte_at(frame, layout->frame_is_entry) == 1
                                                   : object_byte_at(frame, layout->frame_owner) == OWNER_C_STACK;
@@ -59,7 +60,7 @@ static bool is_entry(const struct cpython_layout *layout, uint64_t frame)
 /* Does the innermost run lead to the frame that the next C function's block names? */
 static bool leads_to(struct frame_chain *chain, uint64_t frame, uint64_t expected)
 {
-    for (int i = 0; i < FRAME_CHAIN_MAX && is_frame(chain, frame); i++) {
+    for (int i = 0; i < FRAME_CHAIN_MAX && is_frame(chain, chain->layout, frame); i++) {
         uint64_t previous = object_word_at(frame, chain->layout->frame_previous);
         if (is_entry(chain->layout, frame)) {
             return previous == expected;
@@ -95,12 +96,20 @@ static uint64_t innermost(struct frame_chain *chain, bool interrupted)
 void frame_chain_begin(struct frame_chain *chain, const struct cpython_layout *layout, uint64_t code_type,
                        uint64_t thread, bool interrupted)
 {
-    *chain = (struct frame_chain){.layout = layout, .code_type = code_type, .thread = thread, .left = FRAME_CHAIN_MAX};
+    chain->layout = layout; /* what lies ahead is written before it is read */
+    chain->code_type = code_type;
+    chain->thread = thread;
+    chain->piece_begin = chain->piece_end = 0;
+    chain->pages = chain->code_pages = (struct object_pages){.known = {0}};
+    chain->left = FRAME_CHAIN_MAX;
+    chain->at = chain->count = 0;
+    chain->is_held = false;
     chain->frame = innermost(chain, interrupted);
 }
 
 /* Bytes from the first instruction; false: no tracebacks show the frame, it has not begun. */
-static bool find_instruction(const struct cpython_layout *layout, uint64_t frame, uint64_t code, int64_t *offset_out)
+PER_VERSION bool find_instruction(const struct cpython_layout *layout, uint64_t frame, uint64_t code,
+                                  int64_t *offset_out)
 {
     if (layout->code_instructions == 0) {
         int32_t index = (int32_t)object_half_at(frame, layout->frame_instruction);
@@ -113,76 +122,95 @@ static bool find_instruction(const struct cpython_layout *layout, uint64_t frame
     return offset >= first || object_byte_at(frame, layout->frame_owner) == OWNER_GENERATOR;
 }
 
-static bool is_code(struct frame_chain *chain, uint64_t code)
+PER_VERSION bool is_code(struct frame_chain *chain, const struct cpython_layout *layout, uint64_t code)
 {
-    return object_can_read(&chain->code_page, code, chain->layout->code_bytes) &&
+    return object_can_read_of(&chain->code_pages, code, layout->code_bytes) &&
            object_word_at(code, OBJECT_TYPE) == chain->code_type;
 }
 
-/* Look at the frame that is next, which is one and no shim: false: its code is none. */
-static bool look(struct frame_chain *chain, bool *is_shown_out)
-{
-    const struct cpython_layout *layout = chain->layout;
-    chain->seen_code = object_word_at(chain->frame, layout->frame_code);
-    if (!is_code(chain, chain->seen_code)) {
-        return false;
-    }
-    *is_shown_out = find_instruction(layout, chain->frame, chain->seen_code, &chain->seen_instruction);
-    return true;
-}
-
-static bool is_of_generator(const struct cpython_layout *layout, uint64_t frame)
+PER_VERSION bool is_of_generator(const struct cpython_layout *layout, uint64_t frame)
 {
     return layout->frame_generator != 0 ? object_word_at(frame, layout->frame_generator) != 0
                                         : object_byte_at(frame, layout->frame_owner) == OWNER_GENERATOR;
 }
 
-bool frame_chain_look_at(const struct cpython_layout *layout, uint64_t code_type, uint64_t frame,
-                         struct chain_frame *frame_out)
+/* The frame at `frame`, which is one and no shim. false: its code is none. *is_shown_out: tracebacks show it. */
+PER_VERSION bool look(struct frame_chain *chain, const struct cpython_layout *layout, uint64_t frame,
+                      struct chain_frame *frame_out, bool *is_shown_out)
 {
-    struct frame_chain alone = {.layout = layout, .code_type = code_type, .frame = frame};
-    bool is_shown;
-    if (!object_can_read(&alone.page, frame, layout->frame_bytes) || !look(&alone, &is_shown)) {
+    uint64_t code = object_word_at(frame, layout->frame_code);
+    if (!is_code(chain, layout, code)) {
         return false;
     }
-    *frame_out = (struct chain_frame){
-        .code = alone.seen_code, .instruction = alone.seen_instruction, .is_generator = true, .address = frame};
+    *is_shown_out = find_instruction(layout, frame, code, &frame_out->instruction);
+    frame_out->code = code;
+    frame_out->address = frame;
+    frame_out->is_border = false;
+    frame_out->is_generator = is_of_generator(layout, frame);
     return true;
 }
 
-/* A border is known when the next frame is looked at: so each is handed out as the one outside of it has been. */
-bool frame_chain_next(struct frame_chain *chain, struct chain_frame *frame_out)
+bool frame_chain_look_at(const struct cpython_layout *layout, uint64_t code_type, uint64_t frame,
+                         struct chain_frame *frame_out)
 {
-    const struct cpython_layout *layout = chain->layout;
-    bool has_frame = false;
-    while (chain->left > 0 && (chain->is_seen || is_frame(chain, chain->frame))) {
-        uint64_t frame = chain->frame;
-        bool is_shim = !chain->is_seen && layout->entry_mark == CPYTHON_SHIM && is_entry(layout, frame);
-        bool is_shown = chain->is_seen;
-        if (!is_shim && !chain->is_seen && !look(chain, &is_shown)) {
-            chain->frame = 0;
+    struct frame_chain alone = {.layout = layout, .code_type = code_type};
+    bool is_shown;
+    if (!object_can_read_of(&alone.pages, frame, layout->frame_bytes) ||
+        !look(&alone, layout, frame, frame_out, &is_shown)) {
+        return false;
+    }
+    frame_out->is_generator = true;
+    return true;
+}
+
+/* From the frame at hand out, until as many are known as are read at a time, and one more, or until all are. */
+PER_VERSION bool read_ahead(struct frame_chain *chain, const struct cpython_layout *layout)
+{
+    uint64_t frame = chain->frame;
+    uint32_t count = 0;
+    if (chain->is_held) {
+        chain->ahead[count++] = chain->ahead[FRAMES_AHEAD];
+    }
+    while (count <= FRAMES_AHEAD && chain->left > 0 && is_frame(chain, layout, frame)) {
+        bool ends_entry = layout->entry_mark == CPYTHON_EACH_IS_ENTRY || is_entry(layout, frame);
+        bool is_shown = false;
+        if (layout->entry_mark == CPYTHON_SHIM && ends_entry) {
+            /* it stands for the C function that called Python here */
+        } else if (!look(chain, layout, frame, &chain->ahead[count], &is_shown)) {
+            frame = 0;
             break;
         }
-        if (is_shown && has_frame) {
-            chain->is_seen = true; /* handed out the next time */
-            return true;
+        count += is_shown;
+        if (ends_entry && count > 0) {
+            chain->ahead[count - 1].is_border = true;
         }
-        chain->is_seen = false;
         chain->left--;
-        chain->frame = object_word_at(frame, layout->frame_previous);
-        if (is_shown) {
-            *frame_out = (struct chain_frame){.code = chain->seen_code,
-                                              .instruction = chain->seen_instruction,
-                                              .is_generator = is_of_generator(layout, frame),
-                                              .address = frame};
-            has_frame = true;
-        }
-        bool ends_entry = layout->entry_mark == CPYTHON_EACH_IS_ENTRY || is_shim ||
-                          (layout->entry_mark == CPYTHON_IS_ENTRY && is_entry(layout, frame));
-        if (ends_entry && has_frame) {
-            frame_out->is_border = true;
-            return true;
-        }
+        frame = object_word_at(frame, layout->frame_previous);
     }
-    return has_frame;
+    chain->is_held = count > FRAMES_AHEAD;
+    chain->frame = frame;
+    chain->count = chain->is_held ? FRAMES_AHEAD : count;
+    chain->at = 0;
+    return chain->count > 0;
+}
+
+bool frame_chain_read(struct frame_chain *chain)
+{
+    static const struct cpython_layout of_3_9 = CPYTHON_LAYOUT_3_9, of_3_10 = CPYTHON_LAYOUT_3_10,
+                                       of_3_11 = CPYTHON_LAYOUT_3_11, of_3_12 = CPYTHON_LAYOUT_3_12,
+                                       of_3_13 = CPYTHON_LAYOUT_3_13;
+    switch (chain->layout->minor) {
+    case 9:
+        return read_ahead(chain, &of_3_9);
+    case 10:
+        return read_ahead(chain, &of_3_10);
+    case 11:
+        return read_ahead(chain, &of_3_11);
+    case 12:
+        return read_ahead(chain, &of_3_12);
+    case 13:
+        return read_ahead(chain, &of_3_13);
+    default:
+        return false; /* there is no other (cpython_layout_of()) */
+    }
 }

@@ -14,30 +14,31 @@
 #include "cpython_layout.h"
 #include "object_read.h"
 
-struct frame_chain {
-    const struct cpython_layout *layout;
-    uint64_t code_type; /* address of PyCode_Type */
-    uint64_t thread;
-    uint64_t frame;                  /* the next; 0: none */
-    uint64_t piece_begin, piece_end; /* of the data stack in which the last was found */
-    struct object_page page, code_page;
-    uint32_t left; /* steps: the chain ends, whatever it is */
-    bool is_seen;  /* the next was looked at already, to know that the last was no border */
-    uint64_t seen_code;
-    int64_t seen_instruction;
+enum {
+    FRAME_CHAIN_MAX = 4096,
+    FRAMES_AHEAD = 8, /* that are read at a time */
 };
 
 /* One frame that Python's own tracebacks would show. */
 struct chain_frame {
     uint64_t code;
     int64_t instruction; /* bytes from the code's first; negative: not begun */
-    bool is_border;      /* the outermost of a native entry */
-    bool is_generator;   /* it is a generator's or a coroutine's */
     uint64_t address;
+    bool is_border;    /* the outermost of a native entry */
+    bool is_generator; /* it is a generator's or a coroutine's */
 };
 
-enum {
-    FRAME_CHAIN_MAX = 4096
+struct frame_chain {
+    const struct cpython_layout *layout;
+    uint64_t code_type; /* address of PyCode_Type */
+    uint64_t thread;
+    uint64_t frame;                  /* the next that is read; 0: none */
+    uint64_t piece_begin, piece_end; /* of the data stack in which the last was found */
+    struct object_pages pages, code_pages;
+    uint32_t left;      /* steps: the chain ends, whatever it is */
+    uint32_t at, count; /* in `ahead`: the next that is handed out, and how many may be */
+    bool is_held;       /* one more lies behind them: whether it is a border, the frame outside of it tells */
+    struct chain_frame ahead[FRAMES_AHEAD + 1];
 };
 
 /* Begin at the innermost frame of `thread`, the calling thread's state. `interrupted`: a signal may have met it anywhere. */
@@ -48,7 +49,13 @@ void frame_chain_begin(struct frame_chain *chain, const struct cpython_layout *l
 bool frame_chain_look_at(const struct cpython_layout *layout, uint64_t code_type, uint64_t frame,
                          struct chain_frame *frame_out);
 
-/* The next; false: that was all, or all that can be trusted. */
-bool frame_chain_next(struct frame_chain *chain, struct chain_frame *frame_out);
+/* Read some more. false: that was all, or all that can be trusted. */
+bool frame_chain_read(struct frame_chain *chain);
+
+/* The next, until the one after it; NULL: that was all. */
+static inline const struct chain_frame *frame_chain_next(struct frame_chain *chain)
+{
+    return chain->at < chain->count || frame_chain_read(chain) ? &chain->ahead[chain->at++] : NULL;
+}
 
 #endif

@@ -36,6 +36,32 @@ READS_OBJECTS static inline uint8_t object_byte_at(uint64_t object, size_t offse
     return *(const uint8_t *)(uintptr_t)(object + offset);
 }
 
+/* Pages that were asked about, each once; zeroed: none. What a walk reads lies in few pages, in turns. */
+enum {
+    OBJECT_PAGES = 8 /* power of two */
+};
+struct object_pages {
+    uint64_t known[OBJECT_PAGES];
+};
+
+/* May these bytes, at most 4096, be read? An object lies at a multiple of 8, and nothing is read of page 0. */
+static inline bool object_can_read_of(struct object_pages *pages, uint64_t object, size_t bytes)
+{
+    uint64_t first = object >> OBJECT_PAGE_BITS, end = (object + bytes - 1) >> OBJECT_PAGE_BITS;
+    if ((object & 7) != 0 || first == 0) {
+        return false;
+    }
+    if (__builtin_expect(pages->known[first % OBJECT_PAGES] == first && pages->known[end % OBJECT_PAGES] == end, 1)) {
+        return true;
+    }
+    if (stallbox_provider_can_read((const void *)(uintptr_t)object, bytes) == 0) {
+        return false;
+    }
+    pages->known[first % OBJECT_PAGES] = first;
+    pages->known[end % OBJECT_PAGES] = end;
+    return true;
+}
+
 /* The page that was asked about last: most of what is read next lies in it. 0: none, and nothing is read of page 0. */
 struct object_page {
     uint64_t page;

@@ -12,13 +12,13 @@ int cpython_check_frames(void *thread, uint64_t *root_code_out)
 {
     const struct cpython_calls *calls = &the_cpython.calls;
     struct frame_chain chain;
-    struct chain_frame ours;
     void *theirs = calls->PyThreadState_GetFrame(thread);
     int result = theirs == NULL ? 0 : 1;
     frame_chain_begin(&chain, the_cpython.layout, the_cpython.types.code, (uint64_t)(uintptr_t)thread, true);
     while (theirs != NULL) {
         void *code = calls->PyFrame_GetCode(theirs);
-        bool is_same = frame_chain_next(&chain, &ours) && ours.code == (uint64_t)(uintptr_t)code;
+        const struct chain_frame *ours = frame_chain_next(&chain);
+        bool is_same = ours != NULL && ours->code == (uint64_t)(uintptr_t)code;
         *root_code_out = (uint64_t)(uintptr_t)code;
         calls->Py_DecRef(code);
         void *back = calls->PyFrame_GetBack(theirs);
@@ -32,7 +32,7 @@ int cpython_check_frames(void *thread, uint64_t *root_code_out)
     if (theirs != NULL) {
         calls->Py_DecRef(theirs);
     }
-    return result == 1 && frame_chain_next(&chain, &ours) ? -1 : result;
+    return result == 1 && frame_chain_next(&chain) != NULL ? -1 : result;
 }
 
 int cpython_check_lines(void *thread)

@@ -83,26 +83,56 @@ static bool is_interpreted_frame(const struct sbx_vm_layout *layout, const struc
     return (fp & 7) == 0 && low <= fp && low >= stack->low && fp < stack->high && stack->high - fp >= FRAME_CALLER_SP;
 }
 
+/* What an interpreted frame says. */
+struct interpreted {
+    uint64_t fp, pc, sp; /* of its caller */
+    uint64_t method, bytecode;
+};
+
 /* An interpreted frame at rbp. */
-static bool read_interpreted(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
-                             struct sbx_java_frame *frame, struct sbx_java_found *found)
+static inline bool read_words(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                              const struct sbx_java_frame *frame, struct interpreted *it)
 {
     const struct sbx_vm_layout *layout = &vm->layout;
-    struct sbx_method_glance method;
     if (!frame->has_fp || frame->fp < frame->sp || !is_interpreted_frame(layout, stack, frame->fp)) {
         return false;
     }
     const uint64_t *words = (const uint64_t *)(uintptr_t)(frame->fp + (uint64_t)stack->delta);
-    uint64_t fp = words[0], pc = words[1], sp = words[layout->frame_sender_sp_slot],
-             address = words[layout->frame_method_slot], bytecode = words[layout->frame_bytecode_slot];
-    if (sp < frame->fp + FRAME_CALLER_SP || !sbx_code_cache_holds(&vm->code, pc) ||
-        !sbx_method_look(&method, layout, address, stack->pages)) {
+    it->fp = words[0];
+    it->pc = words[1];
+    it->sp = words[layout->frame_sender_sp_slot];
+    it->method = words[layout->frame_method_slot];
+    it->bytecode = words[layout->frame_bytecode_slot];
+    return it->sp >= frame->fp + FRAME_CALLER_SP && sbx_code_cache_holds(&vm->code, it->pc);
+}
+
+static bool read_interpreted(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                             struct sbx_java_frame *frame, struct sbx_java_found *found)
+{
+    struct sbx_method_glance method;
+    struct interpreted it;
+    if (!read_words(vm, stack, frame, &it) || !sbx_method_look(&method, &vm->layout, it.method, stack->pages)) {
         return false;
     }
-    found->method = address;
+    found->method = it.method;
     found->key = method.key;
-    found->bci = bytecode_index(&method, bytecode, frame->bytecode, frame->has_registers);
-    return go_to(stack, frame, pc, sp, fp, true);
+    found->bci = bytecode_index(&method, it.bytecode, frame->bytecode, frame->has_registers);
+    return go_to(stack, frame, it.pc, it.sp, it.fp, true);
+}
+
+SBX_SIGNAL_SAFE bool sbx_java_frame_pass(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                                         struct sbx_java_frame *frame, struct sbx_java_passed *passed_out)
+{
+    struct sbx_method_glance method;
+    struct interpreted it;
+    if (frame->is_exact || !read_words(vm, stack, frame, &it) ||
+        !sbx_method_look_again(&method, &vm->layout, it.method, stack->pages)) {
+        return false;
+    }
+    passed_out->method = it.method;
+    passed_out->bci = bytecode_index(&method, it.bytecode, 0, false);
+    return sbx_place_find(vm->places, sbx_place_key(method.key, passed_out->bci), &passed_out->id, &passed_out->line) &&
+           go_to(stack, frame, it.pc, it.sp, it.fp, true);
 }
 
 /* A method that is just being entered has no frame: rbx is the method, r13 the caller's sp, the return address on top. */

@@ -15,12 +15,14 @@
 #include "code_cache.h"
 #include "compiled_scopes.h"
 #include "method.h"
+#include "place_cache.h"
 
 /* The machine as walks see it. Written once. */
 struct sbx_java_vm {
     struct sbx_vm_layout layout;
     struct sbx_code_cache code;
-    struct sbx_call_sites *sites; /* what earlier walks found; NULL: each frame is described anew */
+    struct sbx_call_sites *sites;   /* what earlier walks found; NULL: each frame is described anew */
+    struct sbx_place_cache *places; /* and of bytecodes that are interpreted; NULL: as above */
 };
 
 /* The stack that is walked: [low, high), each word at its address + delta. */
@@ -61,6 +63,17 @@ struct sbx_java_found {
 /* What runs in *frame, which becomes its caller's. The caller's sp is always above. On the last three *frame keeps what it was. */
 SBX_SIGNAL_SAFE enum sbx_java_step sbx_java_frame_step(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
                                                        struct sbx_java_frame *frame, struct sbx_java_found *found_out);
+
+/* An interpreted frame whose place an earlier walk has named, and which is no leaf. */
+struct sbx_java_passed {
+    uint64_t method, id;
+    int32_t bci;
+    uint32_t line;
+};
+
+/* What runs in *frame, which becomes its caller's. False: it is no such frame, and *frame keeps what it was. */
+SBX_SIGNAL_SAFE bool sbx_java_frame_pass(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                                         struct sbx_java_frame *frame, struct sbx_java_passed *passed_out);
 
 /* Leave a frame of `words`, whose place is known: *frame becomes its caller's. False: it cannot, and *frame keeps what it was. */
 SBX_SIGNAL_SAFE bool sbx_java_frame_leave(const struct sbx_java_stack *stack, struct sbx_java_frame *frame,

@@ -42,13 +42,26 @@ static void name_next(struct walk *walk)
     }
 }
 
-static void tell_held(struct walk *walk, bool is_border)
+/* It was told, and has a name now: the next walk finds it. */
+static __attribute__((noinline)) void keep_name(struct walk *walk)
+{
+    const struct sbx_java_call *held = &walk->held;
+    if (walk->has_site) {
+        name_next(walk);
+    }
+    if (walk->vm->places != NULL && held->key != 0 && held->has_name) {
+        sbx_place_put(walk->vm->places, sbx_place_key(held->key, held->bci), held->id, held->line);
+    }
+}
+
+static inline void tell_held(struct walk *walk, bool is_border)
 {
     if (walk->has_held && !walk->is_cut) {
+        bool had_name = walk->held.has_name;
         walk->held.is_border = is_border;
         walk->is_cut = !walk->visit(walk->to, &walk->held);
-        if (walk->has_site) {
-            name_next(walk);
+        if (SBX_UNLIKELY(!had_name)) {
+            keep_name(walk);
         }
     }
     walk->has_held = false;
@@ -104,11 +117,28 @@ static void add_scopes(struct walk *walk, struct sbx_java_found *found)
     }
 }
 
+/* Interpreted frames that an earlier walk has named: *frame becomes the first that is none. Returns how many there were, `most` at the most. */
+static uint32_t pass_interpreted(struct walk *walk, struct sbx_java_frame *frame, uint32_t most)
+{
+    const struct sbx_java_vm *vm = walk->vm;
+    struct sbx_java_passed passed;
+    uint32_t count = 0;
+    while (count < most && !walk->is_cut && sbx_code_cache_interprets(&vm->code, frame->pc) && vm->places != NULL &&
+           sbx_java_frame_pass(vm, &walk->stack, frame, &passed)) {
+        tell_held(walk, false);
+        walk->held = (struct sbx_java_call){
+            .method = passed.method, .bci = passed.bci, .has_name = true, .line = passed.line, .id = passed.id};
+        walk->has_held = true;
+        count++;
+    }
+    return count;
+}
+
 /* A frame at a place that an earlier walk has put. False: there is none. */
 static bool pass_known(struct walk *walk, struct sbx_java_frame *frame, struct sbx_call_site *site)
 {
-    if (walk->vm->sites == NULL || sbx_code_cache_interprets(&walk->vm->code, frame->pc) || frame->is_exact ||
-        frame->may_call_native || !sbx_call_site_find(walk->vm->sites, &walk->vm->layout, frame->pc, site) ||
+    if (walk->vm->sites == NULL || frame->is_exact || frame->may_call_native ||
+        !sbx_call_site_find(walk->vm->sites, &walk->vm->layout, frame->pc, site) ||
         !sbx_java_frame_leave(&walk->stack, frame, site->frame_words)) {
         return false;
     }
@@ -171,10 +201,14 @@ static enum sbx_java_walk_end walk_from(struct walk *walk, struct sbx_java_frame
     struct sbx_java_found found;
     for (uint32_t i = 0; i < FRAMES_MAX; i++) {
         uint64_t fp = frame.fp, wrapper = 0;
-        if (pass_known(walk, &frame, &found.site)) {
+        uint32_t passed = sbx_code_cache_interprets(&vm->code, frame.pc)
+                              ? pass_interpreted(walk, &frame, FRAMES_MAX - i)
+                              : pass_known(walk, &frame, &found.site);
+        if (passed != 0) {
             if (walk->is_cut) {
                 return SBX_WALK_CUT;
             }
+            i += passed - 1;
             continue;
         }
         enum sbx_java_step step = sbx_java_frame_step(vm, &walk->stack, &frame, &found);

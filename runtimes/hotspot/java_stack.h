@@ -12,14 +12,14 @@ struct sbx_java_call {
     uint64_t method;
     int32_t bci;    /* -1: a native method */
     bool is_border; /* called by native code; what follows lies behind that */
-    uint64_t key;   /* of the method, where the walk has looked at it (sbx_method_look()); else 0 */
+    uint64_t key;   /* of the method, where the walk or the visitor has looked at it (sbx_method_look()); else 0 */
     bool has_name;  /* id and line are right, and will be for as long as the method lives */
     uint32_t line;
     uint64_t id;
 };
 
 /* One frame, innermost first. False: no more are wanted. Where it has no name yet, the visitor may give it one, which the next
- * walk finds (vm->sites). */
+ * walk finds (vm->sites, vm->places). */
 typedef bool (*sbx_java_visit)(void *to, struct sbx_java_call *call);
 
 enum sbx_java_walk_end {

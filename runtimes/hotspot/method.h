@@ -31,7 +31,62 @@ struct sbx_method_glance {
     uint64_t key; /* never 0; another one when another method comes to lie at the address, or the class is redefined */
 };
 
-/* False: what lies there is no method. `pages`: NULL, or what the walk knows of memory. */
+/* Three words of a ConstMethod, in which all lies that is looked at often: the pool; the sizes and flags; the code's size with the indexes of name
+ * and signature. */
+struct sbx_method_head {
+    uint64_t pool, sizes, names;
+};
+enum {
+    SBX_METHOD_HEAD_WORDS = 5 /* they lie in */
+};
+
+/* What the words say. False: they are no method's. */
+SBX_SIGNAL_SAFE static inline bool sbx_method_glance(struct sbx_method_glance *glance_out,
+                                                     const struct sbx_vm_layout *layout, uint64_t address,
+                                                     uint64_t const_method, const struct sbx_method_head *head)
+{
+    uint32_t words = (uint32_t)(head->sizes >> ((layout->const_size & 7) * 8));
+    uint32_t code_bytes = (uint32_t)(head->names >> ((layout->code_size & 7) * 8)) & 0xffff;
+    if (head->pool < 4096 || (head->pool & 7) != 0 || words > UINT32_MAX / 8 ||
+        words * 8 < layout->const_bytes + code_bytes) {
+        return false;
+    }
+    /* Each part by an odd number of its own, so that the processor multiplies them side by side; then mixed. */
+    uint64_t key = address * UINT64_C(0x9e3779b97f4a7c15) + const_method * UINT64_C(0xbf58476d1ce4e5b9) +
+                   head->pool * UINT64_C(0x94d049bb133111eb) + head->sizes * UINT64_C(0xd6e8feb86659fd93) +
+                   head->names * UINT64_C(0xff51afd7ed558ccd);
+    key = (key ^ key >> 32) * UINT64_C(0xc4ceb9fe1a85ec53);
+    key ^= key >> 29;
+    glance_out->const_method = const_method;
+    glance_out->code = const_method + layout->const_bytes;
+    glance_out->code_bytes = code_bytes;
+    glance_out->key = key | (key == 0);
+    return true;
+}
+
+/* Where the walk knows all of it to be there, by plain loads. False: not all, or what lies there is no method. */
+SBX_SIGNAL_SAFE static inline bool sbx_method_look_again(struct sbx_method_glance *glance_out,
+                                                         const struct sbx_vm_layout *layout, uint64_t address,
+                                                         const struct sbx_vm_pages *pages)
+{
+    const uint64_t aligned = ~UINT64_C(7);
+    uint64_t slot = address + layout->const_method;
+    if (!sbx_vm_is_known(pages, slot, 8)) {
+        return false;
+    }
+    uint64_t at = *(const uint64_t *)(uintptr_t)slot;
+    if (!sbx_vm_is_known(pages, at, SBX_METHOD_HEAD_WORDS * 8)) {
+        return false;
+    }
+    const struct sbx_method_head head = {
+        .pool = *(const uint64_t *)(uintptr_t)(at + (layout->constants & aligned)),
+        .sizes = *(const uint64_t *)(uintptr_t)(at + (layout->const_size & aligned)),
+        .names = *(const uint64_t *)(uintptr_t)(at + (layout->code_size & aligned)),
+    };
+    return sbx_method_glance(glance_out, layout, address, at, &head);
+}
+
+/* False: what lies there is no method. `pages`: NULL, or what the walk knows of memory, and knows afterwards. */
 SBX_SIGNAL_SAFE bool sbx_method_look(struct sbx_method_glance *glance_out, const struct sbx_vm_layout *layout,
                                      uint64_t address, struct sbx_vm_pages *pages);
 

@@ -16,7 +16,8 @@
 
 static struct sbx_java_vm the_vm;
 static struct sbx_java_threads the_threads;
-static struct sbx_name_cache the_ids, the_lines;
+static struct sbx_name_cache the_ids;
+static struct sbx_place_cache the_places;
 static struct sbx_call_sites the_sites;
 static struct stallbox_provider *the_provider;
 
@@ -64,19 +65,11 @@ SBX_SIGNAL_SAFE static __attribute__((noinline)) uint64_t first_sight(uint64_t a
     return name.id;
 }
 
-static uint32_t line_of(uint64_t address, uint64_t method_key, int32_t bci)
+static uint32_t line_of(uint64_t address, int32_t bci)
 {
-    if (bci < 0) {
-        return 0;
-    }
-    uint64_t key = (method_key ^ ((uint64_t)(uint32_t)bci + 1)) * UINT64_C(0x9e3779b97f4a7c15), line = 0;
-    key ^= key >> 29;
-    if (!sbx_name_cache_find(&the_lines, key, &line)) {
-        struct sbx_method method;
-        line = sbx_method_read(&method, &the_vm.layout, address) ? sbx_method_line(&method, &the_vm.layout, bci) : 0;
-        sbx_name_cache_put(&the_lines, key, line | UINT64_C(1) << 32); /* never 0 */
-    }
-    return (uint32_t)line;
+    struct sbx_method method;
+    return bci >= 0 && sbx_method_read(&method, &the_vm.layout, address) ? sbx_method_line(&method, &the_vm.layout, bci)
+                                                                         : 0;
 }
 
 /* ---- the walk ---- */
@@ -88,7 +81,7 @@ struct list {
     size_t count; /* frames so far, those not wanted too */
 };
 
-/* Of a frame that no earlier walk has named. */
+/* Of a frame that the walk has not found named. */
 SBX_SIGNAL_SAFE static void name_call(struct sbx_java_call *call)
 {
     struct sbx_method_glance method = {.key = call->key};
@@ -97,11 +90,15 @@ SBX_SIGNAL_SAFE static void name_call(struct sbx_java_call *call)
     if (method.key == 0 && !sbx_method_look(&method, &the_vm.layout, call->method, NULL)) {
         return;
     }
+    call->key = method.key;
     call->has_name = true;
+    if (sbx_place_find(&the_places, sbx_place_key(method.key, call->bci), &call->id, &call->line)) {
+        return;
+    }
     if (SBX_UNLIKELY(!sbx_name_cache_find(&the_ids, method.key, &call->id))) {
         call->id = first_sight(call->method, method.key, &call->has_name);
     }
-    call->line = line_of(call->method, method.key, call->bci);
+    call->line = line_of(call->method, call->bci);
 }
 
 SBX_SIGNAL_SAFE static bool add_frame(void *to, struct sbx_java_call *call)
@@ -223,6 +220,7 @@ int stallbox_runtime_attach(char *why, size_t why_bytes)
         return 0;
     }
     the_vm.sites = &the_sites;
+    the_vm.places = &the_places;
     sbx_vm_guarded_load = load_word;
     sbx_vm_guarded_load_many = load_words;
     the_threads.get_specific = pthread_getspecific;

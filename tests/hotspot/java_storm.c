@@ -28,6 +28,7 @@ enum {
 static struct sbx_java_vm the_vm;
 static struct sbx_java_threads the_threads = {.get_specific = pthread_getspecific};
 static struct sbx_call_sites the_sites;
+static struct sbx_place_cache the_places;
 static atomic_ullong signals, of_java, frames, no_methods, named_before, misnamed, ends[SBX_WALK_ENDS];
 
 /* Pages that were there in this signal. */
@@ -166,6 +167,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
     char reason[SBX_VM_REASON_BYTES] = "";
     sbx_vm_guarded_load = load_word;
     the_vm.sites = &the_sites;
+    the_vm.places = &the_places;
     void *library = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     (void)sigfillset(&action.sa_mask);

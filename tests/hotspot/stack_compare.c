@@ -26,6 +26,7 @@ static jvmtiEnv *tools;
 static struct sbx_java_vm the_vm;
 static struct sbx_java_threads the_threads = {.get_specific = pthread_getspecific};
 static struct sbx_call_sites the_sites;
+static struct sbx_place_cache the_places;
 static atomic_ullong stacks, frames, borders, different, names, differently_named, known;
 
 static __thread uint64_t pages[64]; /* that were there at this comparison */
@@ -243,6 +244,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
     char reason[SBX_VM_REASON_BYTES];
     sbx_vm_guarded_load = load_word;
     the_vm.sites = &the_sites;
+    the_vm.places = &the_places;
     void *library = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
     if ((*vm)->GetEnv(vm, (void **)&tools, JVMTI_VERSION_1_2) != JNI_OK || library == NULL) {
         return JNI_ERR;

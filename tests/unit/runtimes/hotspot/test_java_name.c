@@ -12,6 +12,7 @@
 #include "java_name.h"
 #include "made_up_memory.h"
 #include "name_cache.h"
+#include "place_cache.h"
 
 static struct {
     _Alignas(8) uint8_t text[8192];
@@ -193,6 +194,48 @@ static void test_a_cache_entry_that_two_wrote_is_a_miss(void **state)
     assert_false(sbx_name_cache_find(&cache, 77, &value));
 }
 
+static struct sbx_place_cache places;
+
+static void test_a_bytecode_has_the_id_and_the_line_that_were_kept_of_it_alone(void **state)
+{
+    (void)state;
+    uint64_t id = 0, key = sbx_place_key(77, 3);
+    uint32_t line = 0;
+    assert_false(sbx_place_find(&places, key, &id, &line));
+    sbx_place_put(&places, key, 5, 1234);
+    assert_true(sbx_place_find(&places, key, &id, &line));
+    assert_int_equal(id, 5);
+    assert_int_equal(line, 1234);
+    assert_false(sbx_place_find(&places, sbx_place_key(77, 4), &id, &line));
+    assert_false(sbx_place_find(&places, sbx_place_key(78, 3), &id, &line));
+    assert_false(sbx_place_find(&places, key + SBX_PLACES * 16, &id, &line)); /* it shares the entry */
+}
+
+static void test_a_place_that_two_wrote_at_once_is_none(void **state)
+{
+    (void)state;
+    uint64_t id = 0, mine = SBX_PLACES * 16 + 9, yours = SBX_PLACES * 32 + 9;
+    uint32_t line = 0;
+    sbx_place_put(&places, mine, UINT64_C(0xfedcba9876543210), 10);
+    uint64_t former = places.entries[9].id;
+    sbx_place_put(&places, yours, UINT64_C(0x0123456789abcdef), 20);
+    places.entries[9].id = former;
+    assert_false(sbx_place_find(&places, mine, &id, &line));
+    assert_false(sbx_place_find(&places, yours, &id, &line));
+}
+
+static void test_a_place_without_an_id_is_not_kept(void **state)
+{
+    (void)state;
+    uint64_t id = 0, key = SBX_PLACES * 16 + 11;
+    uint32_t line = 0;
+    sbx_place_put(&places, key, 0, 10);
+    assert_false(sbx_place_find(&places, key, &id, &line));
+    sbx_place_put(&places, key, 5, 1 << SBX_PLACE_LINE_BITS);
+    assert_false(sbx_place_find(&places, key, &id, &line));
+    assert_false(sbx_place_find(&places, 12, &id, &line)); /* an empty entry is no place of a key of zeros */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +246,9 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be_read_has_no_name),
         cmocka_unit_test(test_an_id_is_made_of_file_line_and_name),
         cmocka_unit_test(test_a_cache_entry_that_two_wrote_is_a_miss),
+        cmocka_unit_test(test_a_bytecode_has_the_id_and_the_line_that_were_kept_of_it_alone),
+        cmocka_unit_test(test_a_place_that_two_wrote_at_once_is_none),
+        cmocka_unit_test(test_a_place_without_an_id_is_not_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
