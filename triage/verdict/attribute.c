@@ -387,11 +387,11 @@ static int rank_of_evidence(const char *kind)
     static const struct {
         const char *kind;
         int rank;
-    } ranks[] = {{"signal", 0},     {"crash", 0},      {"blocked", 1},  {"samples", 1},   {"callers", 1},
-                 {"cycle", 2},      {"holder", 2},     {"inferred", 2}, {"waker", 2},     {"peer", 2},
-                 {"meanwhile", 2},  {"rival", 2},      {"external", 2}, {"operation", 2}, {"queued_by", 2},
-                 {"started_by", 2}, {"awaited_by", 2}, {"queue", 1},    {"blocker", 2},   {"filled", 2},
-                 {"rate", 2},       {"loss", 4}};
+    } ranks[] = {{"signal", 0},        {"crash", 0},      {"blocked", 1},    {"samples", 1},   {"callers", 1},
+                 {"cycle", 2},         {"holder", 2},     {"inferred", 2},   {"waker", 2},     {"peer", 2},
+                 {"meanwhile", 2},     {"rival", 2},      {"external", 2},   {"operation", 2}, {"queued_by", 2},
+                 {"direct_memory", 2}, {"started_by", 2}, {"awaited_by", 2}, {"queue", 1},     {"blocker", 2},
+                 {"filled", 2},        {"rate", 2},       {"loss", 4}};
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
         if (strcmp(kind, ranks[i].kind) == 0) {
             return ranks[i].rank;

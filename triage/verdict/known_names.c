@@ -242,6 +242,12 @@ enum sbx_cause sbx_cause_of_runtime_wait(const char *function)
                                               : SBX_CAUSE_UNKNOWN;
 }
 
+bool sbx_is_direct_memory_wait(const struct sbx_location *location)
+{
+    return location->named && strcmp(location->module, "java") == 0 &&
+           strcmp(location->function, "java.nio.Bits.reserveMemory") == 0;
+}
+
 bool sbx_is_class_initialisation(const char *function)
 {
     return begins_with(function, "InstanceKlass::initialize_impl(");

@@ -27,6 +27,9 @@ bool sbx_is_handing_library(const struct sbx_location *location);
  * not tell: a condition is what HotSpot makes its monitors and its sleep of, and a poll what PostgreSQL makes its locks of. UNKNOWN: the name says nothing. */
 enum sbx_cause sbx_cause_of_runtime_wait(const char *function);
 
+/* A function of the JDK's that waits until direct memory (ByteBuffer.allocateDirect()) is given back: it has the collector look for unused buffers, and sleeps. */
+bool sbx_is_direct_memory_wait(const struct sbx_location *location);
+
 /* Of HotSpot: it runs the initialiser of a class, or waits until another thread has. */
 bool sbx_is_class_initialisation(const char *function);
 

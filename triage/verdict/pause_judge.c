@@ -15,6 +15,25 @@ enum {
     PEERS_MAX = 64
 };
 
+/* Does the JDK wait for direct memory, on behalf of the program's innermost function? The collections and sleeps below are how it waits. */
+static bool is_for_direct_memory(const struct sbx_report *report, uint32_t stack)
+{
+    const struct sbx_stall *stall = report->stall;
+    for (uint32_t id = stack; id != 0; id = stall->callstacks[id].parent) {
+        uint32_t frame = stall->callstacks[id].frame;
+        for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
+            const struct sbx_location *location = &report->locations[at];
+            if (sbx_is_direct_memory_wait(location)) {
+                return true;
+            }
+            if (sbx_blame_counts(report, frame, location, SBX_BLAME_OWN)) {
+                return false;
+            }
+        }
+    }
+    return false;
+}
+
 /* What the call alone does not tell, the stack may: a bare futex is a lock or a wait, a socket may lead to a bus or a
  * name server, a poll to a child, and a collector waits for its helpers. */
 static enum sbx_cause cause_of_pause(const struct sbx_report *report, const struct sbx_wait *wait)
@@ -27,6 +46,9 @@ static enum sbx_cause cause_of_pause(const struct sbx_report *report, const stru
     enum sbx_cause futex = SBX_CAUSE_UNKNOWN, runtime = SBX_CAUSE_UNKNOWN;
     bool is_nearest = true, is_below_own = true, is_machine = true;
     uint32_t stack = wait->stack <= stall->callstack_count ? wait->stack : 0;
+    if (is_for_direct_memory(report, stack)) {
+        return SBX_CAUSE_MEMORY;
+    }
     for (uint32_t id = stack; id != 0; id = stall->callstacks[id].parent) {
         uint32_t frame = stall->callstacks[id].frame;
         is_machine = is_machine && stall->frames[frame].kind != SBX_FRAME_LOGICAL;

@@ -229,7 +229,8 @@ static void tell_known(const struct sbx_report *report, const struct sbx_judgeme
 {
     const struct sbx_stall *stall = report->stall;
     const char *language = NULL, *lock = NULL, *remark = NULL, *handler = NULL;
-    bool is_named = false, is_lock = verdict->cause == SBX_CAUSE_LOCK || verdict->cause == SBX_CAUSE_DEADLOCK;
+    bool is_named = false, is_direct_memory = false,
+         is_lock = verdict->cause == SBX_CAUSE_LOCK || verdict->cause == SBX_CAUSE_DEADLOCK;
     if (verdict->cause == SBX_CAUSE_LOCK) {
         lock = interpreter_lock_of(judgement);
     }
@@ -239,6 +240,7 @@ static void tell_known(const struct sbx_report *report, const struct sbx_judgeme
         for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
             const struct sbx_location *location = &report->locations[at];
             handler = handler != NULL ? handler : sbx_node_handler_of(location);
+            is_direct_memory = is_direct_memory || sbx_is_direct_memory_wait(location);
             if (location->named) {
                 remark = remark != NULL ? remark : sbx_remark_on_function(location->function);
                 if (is_lock && !is_named && sbx_is_class_initialisation(location->function)) {
@@ -258,6 +260,12 @@ static void tell_known(const struct sbx_report *report, const struct sbx_judgeme
     }
     if (remark != NULL) {
         sbx_evidence_add(verdict, "known", 0, "%s", remark);
+    }
+    if (is_direct_memory && verdict->cause == SBX_CAUSE_MEMORY && judgement->class_ == SBX_CLASS_OFF_CPU) {
+        sbx_evidence_add(verdict, "direct_memory", judgement->function_ns / 1e6,
+                         "no direct memory was left: java.nio.Bits.reserveMemory has the collector look for buffers "
+                         "that nobody uses, and sleeps in "
+                         "between; -XX:MaxDirectMemorySize is the limit, else the heap's");
     }
     if (!is_named && tell_left_alone(stall, verdict)) {
         return;
@@ -487,6 +495,10 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
             place);
         break;
     case SBX_CAUSE_MEMORY:
+        if (sbx_has_evidence_value(verdict, "direct_memory")) {
+            say(verdict, "%s waited %s%s for direct memory %s", thread, spent, so_far, place);
+            break;
+        }
         say(verdict, "%s %sspent %s on memory %s", thread, lead, spent, place);
         break;
     case SBX_CAUSE_SLEEP:

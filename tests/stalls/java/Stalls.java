@@ -148,6 +148,26 @@ public class Stalls {
         sink = kept.length;
     }
 
+    /* The machine runs with a limit of 64 MB for such memory (tests/stalls/CMakeLists.txt), and these buffers are in use all the while. */
+    static void caseDirectMemory() {
+        List<ByteBuffer> inUse = new ArrayList<>();
+        for (int i = 0; i < 14; i++) {
+            inUse.add(ByteBuffer.allocateDirect(4 << 20));
+        }
+        takeBuffer();
+        sink = inUse.stream().mapToInt(ByteBuffer::capacity).sum();
+    }
+
+    static void takeBuffer() {
+        for (long end = soon(MS); System.nanoTime() < end;) {
+            try {
+                sink = ByteBuffer.allocateDirect(16 << 20).capacity();
+            } catch (OutOfMemoryError tooMuch) {
+                sink = 0; /* once more */
+            }
+        }
+    }
+
     /* ---- monitors and locks ---- */
 
     static final Object TILL = new Object(), VAULT = new Object(), SCALE = new Object(), SHELF = new Object(), GATE = new Object();

@@ -218,14 +218,16 @@ static struct sbx_location location_of(struct sbx_stall_scene *scene, const stru
         char function[NAME_BYTES], file[NAME_BYTES];
         snprintf(function, sizeof function, "%.*s", (int)(place - name), name);
         snprintf(file, sizeof file, "%.*s", (int)(colon - place - 1), place + 1);
-        return (struct sbx_location){
-            .function = sbx_arena_intern(arena, function),
-            .module = strncmp(file, "node:", 5) == 0 || strstr(file, ".js") != NULL ? "javascript" : "python",
-            .file = sbx_arena_intern(arena, file),
-            .line = (uint32_t)strtoul(colon + 1, NULL, 10),
-            .named = true,
-            .logical = true,
-            .app = true};
+        return (struct sbx_location){.function = sbx_arena_intern(arena, function),
+                                     .module = strncmp(file, "node:", 5) == 0 || strstr(file, ".js") != NULL
+                                                   ? "javascript"
+                                               : strstr(file, ".java") != NULL ? "java"
+                                                                               : "python",
+                                     .file = sbx_arena_intern(arena, file),
+                                     .line = (uint32_t)strtoul(colon + 1, NULL, 10),
+                                     .named = true,
+                                     .logical = true,
+                                     .app = true};
     }
     return (struct sbx_location){.function = sbx_arena_intern(arena, name),
                                  .module = modules[frame->module],

@@ -102,6 +102,67 @@ static void test_the_sort_of_handler_is_told_by_nodes_own_functions(void **state
     expect_handler("pay < listOnTimeout < main", NULL);
 }
 
+/* A wait of Java's for most of a second. */
+static struct sbx_stall_scene *java_wait(uint8_t kind, uint32_t op, const char *stack)
+{
+    struct sbx_stall_scene *own = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_record(
+        own,
+        (struct sbx_build_record){
+            .kind = kind, .op = op, .begin_us = MS(-990), .end_us = MS(-10), .stack = sbx_scene_stack(own, stack)});
+    return own;
+}
+
+#define RESERVE  "java.nio.Bits.reserveMemory#Bits.java:175"
+#define ALLOCATE "java.nio.ByteBuffer.allocateDirect#ByteBuffer.java:332"
+#define HANDLER  "Shop.takeBuffer#Shop.java:7 < start_thread"
+
+static void test_how_the_jdk_waits_for_direct_memory_is_a_wait_for_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t kind;
+        uint32_t op;
+        const char *stack;
+    } waits[] = {
+        {SBX_RECORD_SLEEP, SBX_OP_NANOSLEEP,
+         "java.lang.Thread.sleep#Thread.java:1 < " RESERVE " < " ALLOCATE " < " HANDLER},
+        {SBX_RECORD_COND, SBX_OP_COND_WAIT,
+         "java.lang.Object.wait#Object.java:338 < java.lang.ref.Reference.waitForReferenceProcessing#Reference.java:1 "
+         "< " RESERVE " < " ALLOCATE " < " HANDLER},
+        {SBX_RECORD_COND, SBX_OP_COND_WAIT,
+         "libc:VMThread::execute(VM_Operation*) < java.lang.System.gc#System.java:1 < " RESERVE " < " ALLOCATE
+         " < " HANDLER},
+    };
+    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
+        struct sbx_stall_scene *own = java_wait(waits[i].kind, waits[i].op, waits[i].stack);
+        const struct sbx_report *report = sbx_scene_report(own);
+        assert_int_equal(report->verdict.cause, SBX_CAUSE_MEMORY);
+        assert_string_equal(report->verdict.location.function, "Shop.takeBuffer");
+        assert_non_null(strstr(report->verdict.headline, "for direct memory in Shop.takeBuffer (Shop.java:7)"));
+        assert_non_null(strstr(sbx_scene_evidence(report, "direct_memory"), "MaxDirectMemorySize"));
+        sbx_scene_destroy(own);
+    }
+}
+
+static void test_other_sleeps_and_collections_of_java_are_what_they_were(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *own =
+        java_wait(SBX_RECORD_SLEEP, SBX_OP_NANOSLEEP, "java.lang.Thread.sleep#Thread.java:1 < " HANDLER);
+    assert_int_equal(sbx_scene_report(own)->verdict.cause, SBX_CAUSE_SLEEP);
+    assert_null(sbx_scene_evidence(sbx_scene_report(own), "direct_memory"));
+    sbx_scene_destroy(own);
+    own = java_wait(SBX_RECORD_COND, SBX_OP_COND_WAIT,
+                    "libc:VMThread::execute(VM_Operation*) < java.lang.System.gc#System.java:1 < " HANDLER);
+    assert_int_equal(sbx_scene_report(own)->verdict.cause, SBX_CAUSE_GC);
+    sbx_scene_destroy(own);
+    own = java_wait(SBX_RECORD_SLEEP, SBX_OP_NANOSLEEP,
+                    "libc:nanosleep < java.nio.Bits.reserveMemory < main"); /* native code of that name */
+    assert_int_equal(sbx_scene_report(own)->verdict.cause, SBX_CAUSE_SLEEP);
+    sbx_scene_destroy(own);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end_scene)
 
 int main(void)
@@ -112,6 +173,8 @@ int main(void)
         TEST(test_a_runtime_whose_functions_are_named_is_no_evidence),
         TEST(test_the_sort_of_handler_is_told_by_nodes_own_functions),
         TEST(test_payloads_of_older_recorders_have_no_runtimes),
+        cmocka_unit_test(test_how_the_jdk_waits_for_direct_memory_is_a_wait_for_memory),
+        cmocka_unit_test(test_other_sleeps_and_collections_of_java_are_what_they_were),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
