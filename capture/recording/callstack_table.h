@@ -103,14 +103,23 @@ SBX_SIGNAL_SAFE static inline struct sbx_node_places sbx_node_places(const struc
     };
 }
 
-/* The node index of `frame_id` called from node `parent` (0: outermost), if it lies in the first place looked at, else 0. */
-SBX_SIGNAL_SAFE static inline uint32_t sbx_node_find(const struct sbx_node_places *places, uint32_t parent,
-                                                     uint32_t frame_id)
+/* Does the node of `frame_id` called from node `parent` (0: outermost) lie in the first place looked at, *slot_out? That is never 0. */
+SBX_SIGNAL_SAFE static inline bool sbx_node_is_first(const struct sbx_node_places *places, uint32_t parent,
+                                                     uint32_t frame_id, uint32_t *slot_out)
 {
     uint64_t link = (uint64_t)parent << SBX_NODE_PARENT_SHIFT | frame_id;
     uint32_t slot = (uint32_t)((link * SBX_CALLSTACK_MULTIPLIER + places->tag_product) >> places->shift);
+    *slot_out = slot;
     /* relaxed: a word is complete in itself; see callstack_table.c. Slot 0 never holds one. */
-    return SBX_LIKELY(sbx_load_relaxed(&places->half[slot]) == (link | places->tag)) ? slot : 0;
+    return sbx_load_relaxed(&places->half[slot]) == (link | places->tag);
+}
+
+/* The index of that node, if it lies there, else 0. */
+SBX_SIGNAL_SAFE static inline uint32_t sbx_node_find(const struct sbx_node_places *places, uint32_t parent,
+                                                     uint32_t frame_id)
+{
+    uint32_t slot;
+    return SBX_LIKELY(sbx_node_is_first(places, parent, frame_id, &slot)) ? slot : 0;
 }
 
 /* The same in `epoch`, wherever it lies, inserted if new; 0 when the half is full or the epoch has been left (counted in

@@ -382,29 +382,34 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
                 goto differs;
             }
         }
-        const uint32_t rule = found->rule, kind = sbx_rule_kind(rule), field = sbx_rule_fp(rule);
-        uint64_t cfa = (uint64_t)sbx_rule_offset(rule);
+        const uint32_t rule = found->rule, kind = sbx_rule_kind(rule);
+        const uint64_t fp_bytes = sbx_rule_fp_bytes(rule);
+        uint64_t step = (uint64_t)sbx_rule_offset(rule); /* from sp to the CFA: whole words, as sp is */
         uint32_t flags = seen;
         if (SBX_LIKELY(kind == SBX_RULE_FROM_SP)) {
-            cfa += sp;
             flags |= SBX_FRAME_FP_IDLE;
         } else if (kind == SBX_RULE_FROM_FP) {
-            cfa += fp;
+            step += fp - sp;
+            if (SBX_UNLIKELY(step % 8 != 0)) {
+                goto differs;
+            }
         } else {
             goto differs;
         }
-        if (SBX_UNLIKELY(cfa <= sp || cfa > hi || cfa % 8 != 0)) { /* sp lies in the window */
+        if (SBX_UNLIKELY(step - 1 >= hi - sp)) { /* no further out, or out of the window, in which sp lies */
             goto differs;
         }
+        const uint64_t cfa = sp + step;
         slot = sbx_rule_return_slot(rule, sp, fp, cfa);
         if (SBX_HAS_LINK_REGISTER && (slot < lo || slot > hi - 8)) {
             goto differs;
         }
         fp_slot = 0;
-        if (field != SBX_RULE_FP_SAME) {
+        if (fp_bytes != 8 * SBX_RULE_FP_SAME) {
             fp_slot = sbx_rule_fp_slot(rule, sp, cfa);
-            if (SBX_UNLIKELY(field > SBX_RULE_FP_SLOT_MAX || fp_slot < lo ||
-                             (SBX_HAS_LINK_REGISTER && fp_slot > hi - 8))) {
+            /* In the frame, and so in the window; with a link register it may lie elsewhere. */
+            bool is_apart = SBX_HAS_LINK_REGISTER ? fp_slot < lo || fp_slot > hi - 8 : fp_bytes > step;
+            if (SBX_UNLIKELY(fp_bytes > 8 * SBX_RULE_FP_SLOT_MAX || is_apart)) {
                 goto differs;
             }
             fp = *(const stack_word *)(uintptr_t)(fp_slot + delta);

@@ -88,24 +88,32 @@ static inline uint32_t append_ordinary(const struct sbx_replay *replay, struct g
                                        const struct sbx_walk_frame *walked, uint32_t count,
                                        const struct sbx_node_places *places)
 {
-    const struct sbx_node_places nodes = *places;
+    struct sbx_node_places nodes = *places;
+    __asm__(""
+            : "+r"(nodes.half)); /* one word: the compiler would keep its two parts, and add them up for each frame */
     const uint32_t high = (uint32_t)replay->stack_high;
     struct sbx_replay_frame *frame = growth->frame;
     struct sbx_replay_check *check = growth->check;
     uint32_t checks = (uint32_t)(check - replay->checks), node = growth->node, reach = growth->reach;
-    bool fp_is_awaited = growth->fp_is_awaited;
-    for (walked += count; count != 0; count--, frame++) {
+    /* What says of a frame that its fp does not count: nothing, while one further out hangs on it. */
+    uint32_t idle = growth->fp_is_awaited ? 0 : SBX_FRAME_FP_IDLE;
+    const struct sbx_walk_frame *const innermost = walked;
+    for (walked += count; walked != innermost; frame++) {
         walked--;
         const uint32_t flags = walked->flags;
         const uint64_t slot = walked->slot;
         if (SBX_UNLIKELY((flags & ~(uint32_t)(SBX_FRAME_FP_IDLE | SBX_FRAME_IS_EXACT)) != SBX_FRAME_FP_KNOWN)) {
+            walked++;
             break;
         }
-        if (SBX_HAS_LINK_REGISTER && SBX_UNLIKELY(slot == 0) && count != 1) { /* a leaf's caller: no slot tells it */
+        if (SBX_HAS_LINK_REGISTER && SBX_UNLIKELY(slot == 0) &&
+            walked != innermost) { /* a leaf's caller: no slot tells it */
+            walked++;
             break;
         }
-        const uint32_t found = sbx_node_find(&nodes, node, walked->frame_id);
-        if (SBX_UNLIKELY(found == 0)) {
+        uint32_t found;
+        if (SBX_UNLIKELY(!sbx_node_is_first(&nodes, node, walked->frame_id, &found))) {
+            walked++;
             break;
         }
         frame->node = node = found;
@@ -118,10 +126,10 @@ static inline uint32_t append_ordinary(const struct sbx_replay *replay, struct g
             checks++;
             below = high - (uint32_t)slot;
         }
-        if (SBX_UNLIKELY((flags & SBX_FRAME_FP_IDLE) == 0 || fp_is_awaited)) {
+        if (SBX_UNLIKELY((flags & idle) == 0)) {
             const uint64_t fp_slot = walked->fp_slot;
             seen |= SBX_REPLAY_FP_COUNTS;
-            fp_is_awaited = fp_slot == 0;
+            idle = fp_slot == 0 ? 0 : SBX_FRAME_FP_IDLE;
             if (fp_slot != 0) {
                 *check = (struct sbx_replay_check){fp_slot, fp};
                 check++;
@@ -133,8 +141,8 @@ static inline uint32_t append_ordinary(const struct sbx_replay *replay, struct g
         frame->sp_flags = ((high - (uint32_t)walked->sp) & ~7u) | seen;
         frame->checks = checks;
     }
-    *growth = (struct growth){frame, check, node, reach, fp_is_awaited};
-    return count;
+    *growth = (struct growth){frame, check, node, reach, idle == 0};
+    return (uint32_t)(walked - innermost);
 }
 
 static inline void add_check(const struct sbx_replay *replay, struct growth *growth, uint64_t address, uint64_t value)

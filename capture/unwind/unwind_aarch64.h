@@ -141,7 +141,7 @@ static inline bool sbx_rule_has_record(uint32_t rule)
 
 static inline uint64_t sbx_rule_fp_slot(uint32_t rule, uint64_t sp, uint64_t cfa)
 {
-    uint64_t bytes = 8 * (uint64_t)sbx_rule_fp(rule);
+    uint64_t bytes = sbx_rule_fp_bytes(rule);
     return SBX_UNLIKELY(sbx_rule_kind(rule) == SBX_RULE_RECORD_AT_SP) ? sp + bytes - 8 : cfa - bytes;
 }
 

@@ -65,6 +65,13 @@ static inline uint32_t sbx_rule_fp(uint32_t rule)
     return (rule >> SBX_RULE_FP_SHIFT) & SBX_RULE_FP_MASK;
 }
 
+/* The same eight times: as many bytes below the CFA as the slot lies. */
+static inline uint64_t sbx_rule_fp_bytes(uint32_t rule)
+{
+    _Static_assert(SBX_RULE_FP_SHIFT == 3, "the field lies where a product with 8 would put it");
+    return rule & (uint32_t)SBX_RULE_FP_MASK << SBX_RULE_FP_SHIFT;
+}
+
 /* Kinds 1 and 2, and where unwind_ARCH.h says so: bytes. */
 static inline int64_t sbx_rule_offset(uint32_t rule)
 {

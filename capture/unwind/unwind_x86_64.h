@@ -142,7 +142,7 @@ static inline bool sbx_rule_has_record(uint32_t rule)
 static inline uint64_t sbx_rule_fp_slot(uint32_t rule, uint64_t sp, uint64_t cfa)
 {
     (void)sp;
-    return cfa - 8 * (uint64_t)sbx_rule_fp(rule);
+    return cfa - sbx_rule_fp_bytes(rule);
 }
 
 static inline uint64_t sbx_rule_return_slot(uint32_t rule, uint64_t sp, uint64_t fp, uint64_t cfa)
