@@ -119,10 +119,15 @@ class Perf(Recorder):
     def command(self, program):
         return ["perf", "record", "-q", "-F", "999", "--clockid", "mono", "--call-graph", self.graph, "-o", self.data + "/perf.data", "--"] + program
 
+    def script(self, path):
+        return output_of(["perf", "script", "--ns", "--no-inline", "-F", "tid,time,ip,sym", "-i", path], 300)
+
+    def texts(self):
+        return [self.script(self.data + "/perf.data")]
+
     def read(self, pid):
-        text = output_of(["perf", "script", "--ns", "--no-inline", "-F", "tid,time,ip,sym", "-i", self.data + "/perf.data"], 300)
         self.samples, self.main = [], pid
-        for block in text.split("\n\n"):
+        for block in (block for text in self.texts() for block in text.split("\n\n")):
             head = re.match(r"\s*(\d+)\s+(\d+)\.(\d+):", block)
             if head:
                 self.samples.append((int(head[1]), int(head[2]) * SECOND + int(head[3]), block))
@@ -138,7 +143,27 @@ class PerfDwarf(Perf):
     name, graph = "perf record -F 999 --call-graph dwarf", "dwarf"
 
 
+class PerfRing(Perf):
+    """perf's ring in memory, written out when a signal asks for it: perf-record(1), --overwrite and --switch-output."""
+    name = "perf record --overwrite, -F 999 --call-graph fp"
+
+    def command(self, program):
+        return ["perf", "record", "-q", "-F", "999", "--clockid", "mono", "--call-graph", "fp", "--overwrite", "--switch-output=signal", "-m", "4M", "-o", self.data + "/perf.data",
+                "--"] + program
+
+    def attach(self, pid):
+        with open("/proc/%d/stat" % pid) as stat:
+            self.perf = int(stat.read().rsplit(")", 1)[1].split()[1]) # it has started the program
+
+    def stalled(self, stall):
+        os.kill(self.perf, signal.SIGUSR2)
+
+    def texts(self):
+        return [text for path in sorted(glob.glob(self.data + "/perf.data*")) for text in [self.script(path)]]
+
+
 class Lttng(Recorder):
+    channel_options = [] # the buffers as they come
     name, programs = "LTTng-UST, libc and pthread wrappers, snapshot mode", ["lttng", "lttng-sessiond", "babeltrace2"]
     session = "stallbox-bench-%d" % os.getpid()
 
@@ -156,7 +181,7 @@ class Lttng(Recorder):
         time.sleep(1.5)
         self.lttng("create", self.session, "--snapshot", "--output=" + self.data)
         for channel, events in ("calls", "lttng_ust_libc:*,lttng_ust_pthread:*"), ("images", "lttng_ust_statedump:*"):
-            self.lttng("enable-channel", "--userspace", "--session=" + self.session, channel)
+            self.lttng("enable-channel", "--userspace", "--session=" + self.session, *self.channel_options, channel)
             self.lttng("enable-event", "--userspace", "--session=" + self.session, "--channel=" + channel, events)
             self.lttng("add-context", "--userspace", "--session=" + self.session, "--channel=" + channel, "--type=vpid", "--type=vtid", "--type=ip")
         self.lttng("start", self.session)
@@ -186,6 +211,11 @@ class Lttng(Recorder):
                 elif stall.begin_real - SECOND <= at < stall.begin_real:
                     text["before"].append(line)
         return Told(*("\n".join(text[key]) for key in ("main", "others", "before")))
+
+
+class LttngLarge(Lttng):
+    """lttng-enable-channel(1): a snapshot has what the sub-buffers hold."""
+    channel_options, name = ["--subbuf-size=4M", "--num-subbuf=8"], "LTTng-UST, the same with 8 buffers of 4 MiB"
 
 
 class Uftrace(Recorder):
@@ -300,7 +330,7 @@ class Bpftrace(Recorder):
                     text(stall.begin + slack, stall.end - slack, lambda tid: tid != self.main), text(stall.begin - SECOND, stall.begin, lambda tid: True))
 
 
-RECORDERS = [Stallbox, StallboxFull, Perf, PerfDwarf, Lttng, Uftrace, Heaptrack, EuStack, Bpftrace]
+RECORDERS = [Stallbox, StallboxFull, Perf, PerfDwarf, PerfRing, Lttng, LttngLarge, Uftrace, Heaptrack, EuStack, Bpftrace]
 
 
 def missing(recorder):

@@ -5,7 +5,8 @@
  * Prints "pid N" first, and begins when it is given a line. The main thread has a loop on a pipe into which a client puts a request each 10 ms; two threads serve requests of their own.
  * `stalls`: 300 ms before each stall a message computes for 60 ms in a function of its own (before_NAME). After each a line tells its
  * name, and its begin and end in ns by CLOCK_MONOTONIC and CLOCK_REALTIME. FOLDER is where a file is written and fsync is called.
- * `work`: the two threads do nothing but serve. The first second is not counted; prints "rate REQUESTS_A_SECOND CPU_US_A_REQUEST". */
+ * `work`: the two threads do nothing but serve. The first second is not counted; prints "rate REQUESTS_A_SECOND CPU_US_A_REQUEST", and
+ * "used CPU_US REQUESTS" of all of its life. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -420,6 +421,7 @@ int main(int count, char **arguments)
         double requests_served = (double)(served - served_before);
         printf("rate %.1f %.4f\n", requests_served * 1e9 / (double)(now_ns(CLOCK_MONOTONIC) - counted_from),
                (double)(now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_before) / 1e3 / requests_served);
+        printf("used %.1f %llu\n", (double)now_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e3, (unsigned long long)served);
     }
     return 0;
 }
