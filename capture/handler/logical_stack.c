@@ -97,6 +97,27 @@ static void ask(const struct sbx_provider *provider, void *context, const struct
     walk->count += count;
 }
 
+/* What the runtime's heap gave the thread since it was asked last counts as what malloc() gave it. */
+static void count_heap(struct sbx_thread *thread, const struct sbx_provider *provider, void *context)
+{
+    enum {
+        BEHIND_MOST =
+            1
+            << 26 /* a number may be this much too large while the runtime adds up. Less than that: another thread's, which has the context now */
+    };
+    struct sbx_heap_told *told = &thread->logical.heaps[provider->index];
+    uint64_t bytes = provider->allocated(context);
+    if (bytes == 0) {
+        return;
+    }
+    if (told->context != context || bytes + BEHIND_MOST < told->bytes) {
+        *told = (struct sbx_heap_told){context, bytes};
+    } else if (bytes > told->bytes) {
+        thread->entry->alloc_bytes += bytes - told->bytes;
+        told->bytes = bytes;
+    }
+}
+
 /* ---- interning ---- */
 
 static bool is_same(const struct sbx_logical_walk *a, const struct sbx_logical_walk *b)
@@ -162,6 +183,9 @@ SBX_SIGNAL_SAFE uint32_t sbx_logical_append(struct sbx_thread *thread, const str
         if (only_safe && !sbx_the_providers[i].is_signal_safe) {
             sbx_count_drop(SBX_DROP_LOGICAL_SKIPPED);
             continue;
+        }
+        if (sbx_the_providers[i].allocated != NULL) {
+            count_heap(thread, &sbx_the_providers[i], context);
         }
         ask(&sbx_the_providers[i], context, start->context != NULL ? &interrupted : NULL, logical->drops_native,
             &logical->not_now, walk);

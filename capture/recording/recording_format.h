@@ -428,7 +428,7 @@ struct sbx_thread_entry {
     uint32_t starter_tid;
     /* written by the thread itself from here */
     uint64_t alloc_count; /* exact since registration, recorded or not */
-    uint64_t alloc_bytes;
+    uint64_t alloc_bytes; /* the same, and what a runtime's own heap gave it as far as it was asked (providers.h) */
     uint64_t free_count;
     int64_t countdown;         /* leaf calls left until the clock is asked whether a sample is due */
     uint64_t message;          /* sequence number of the message it is in or was last in; 0: no loop seen */

@@ -63,7 +63,9 @@ struct sbx_provider {
     /* work that it queues is known by a clock that its code at [queuing_begin, queuing_begin + queuing_bytes) reads (calls/runtime_queue.h); NULL: by none */
     sbx_provider_queues queues;
     uint64_t queuing_begin, queuing_bytes;
-    sbx_provider_runs runs;      /* which of it runs (handler/seen_work.h), signal safe; NULL: it does not say */
+    sbx_provider_runs runs; /* which of it runs (handler/seen_work.h), signal safe; NULL: it does not say */
+    /* bytes that the calling thread has allocated in the runtime's heap so far; 0: not known. Signal safe; NULL: it does not say */
+    uint64_t (*allocated)(void *context);
     void (*want)(void *context); /* signal safe; NULL: the runtime looks for itself whether it is wanted */
     uint32_t index;
     bool is_signal_safe;             /* `walk` may be called in a handler */
@@ -76,6 +78,12 @@ struct sbx_logical_walk {
     uint32_t count;
     uint32_t tags[SBX_LOGICAL_MAX + SBX_PROVIDERS_MAX]; /* line, provider, and enum sbx_logical_tag */
     uint64_t functions[SBX_LOGICAL_MAX + SBX_PROVIDERS_MAX];
+};
+
+/* What a runtime's heap has given a thread, as it was told last. */
+struct sbx_heap_told {
+    void *context; /* the thread's then; NULL: nothing was told */
+    uint64_t bytes;
 };
 
 /* A thread's part: in its block. */
@@ -91,6 +99,7 @@ struct sbx_logical {
     bool is_note;          /* this capture is the note of a call that begins */
     bool asks_nobody;      /* this one is for the native stack alone */
     bool drops_native;     /* this capture is a safepoint's: the frames of the provider itself are no news */
+    struct sbx_heap_told heaps[SBX_PROVIDERS_MAX];
     struct sbx_logical_walk walks[2];
 };
 

@@ -99,6 +99,19 @@ static uint32_t tid_of(const struct sbx_java_vm *vm, uint64_t thread)
                : 0;
 }
 
+SBX_SIGNAL_SAFE uint64_t sbx_java_thread_allocated(const struct sbx_java_vm *vm, uint64_t thread)
+{
+    enum {
+        BUFFER_MOST = 1 << 26 /* a region of G1 at most */
+    };
+    const struct sbx_vm_layout *layout = &vm->layout;
+    const uint64_t buffer = thread + layout->thread_buffer;
+    uint64_t added = *(const uint64_t *)(uintptr_t)(thread + layout->thread_allocated);
+    uint64_t taken = *(const uint64_t *)(uintptr_t)(buffer + layout->buffer_top) -
+                     *(const uint64_t *)(uintptr_t)(buffer + layout->buffer_start);
+    return added + (taken <= BUFFER_MOST ? taken : 0);
+}
+
 /* A monitor's owner is a thread, or a lock record on a thread's stack: there it was locked before anybody waited. */
 SBX_SIGNAL_SAFE uint32_t sbx_java_monitor_holder(const struct sbx_java_threads *threads, const struct sbx_java_vm *vm,
                                                  uint64_t thread)

@@ -35,6 +35,10 @@ SBX_SIGNAL_SAFE static inline bool sbx_java_thread_waits_for_monitor(const struc
             *(const uint64_t *)(uintptr_t)(thread + vm->layout.thread_waiting_monitor)) != 0;
 }
 
+/* Bytes that `thread`, the calling one, has allocated in Java's heap since it began: as far as the machine added them up, and what it took of its buffer
+ * since. While the machine does that, the buffer may be counted twice. */
+SBX_SIGNAL_SAFE uint64_t sbx_java_thread_allocated(const struct sbx_java_vm *vm, uint64_t thread);
+
 /* Number of the thread that holds the monitor which `thread`, the calling one, is about to wait for; 0: it waits for none, or who that is
  * cannot be told. */
 SBX_SIGNAL_SAFE uint32_t sbx_java_monitor_holder(const struct sbx_java_threads *threads, const struct sbx_java_vm *vm,

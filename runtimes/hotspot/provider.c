@@ -154,6 +154,11 @@ SBX_SIGNAL_SAFE static uint32_t holder(void *context)
     return tid != 0 ? tid : sbx_java_class_holder(&the_threads, &the_vm, thread);
 }
 
+SBX_SIGNAL_SAFE static uint64_t allocated(void *context)
+{
+    return sbx_java_thread_allocated(&the_vm, (uint64_t)(uintptr_t)context);
+}
+
 /* One frame for the native walk. */
 SBX_SIGNAL_SAFE static int step(struct stallbox_code_frame *code)
 {
@@ -200,6 +205,7 @@ static int register_provider(char *why, size_t why_bytes)
         .walk_at = walk_at,
         .step = step,
         .holder = holder,
+        .allocated = allocated,
     };
     const void *low = (const void *)(uintptr_t)the_vm.code.low,
                *high = (const void *)(uintptr_t)(the_vm.code.low + the_vm.code.bytes);

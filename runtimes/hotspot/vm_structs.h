@@ -37,7 +37,9 @@ struct sbx_vm_layout {
     uint32_t thread_anchor, thread_state, thread_os, thread_frame; /* JavaThread; thread_frame: _vframe_array_head */
     uint32_t thread_stack_base, thread_stack_size;
     uint32_t thread_pending_monitor, thread_waiting_monitor;
-    uint32_t thread_bytes; /* of a JavaThread */
+    uint32_t thread_bytes;                    /* of a JavaThread */
+    uint32_t thread_allocated, thread_buffer; /* Thread: what was allocated before its buffer, and that buffer */
+    uint32_t buffer_start, buffer_top;        /* ThreadLocalAllocBuffer */
     uint32_t os_thread_id;
     uint32_t list_length, list_threads; /* ThreadsList */
     uint32_t monitor_owner, monitor_object;

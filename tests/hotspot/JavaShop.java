@@ -82,6 +82,20 @@ public class JavaShop {
         sink = kept.length;
     }
 
+    /* Says how many bytes it took of the heap: a header of 16 bytes each, and the whole a multiple of 8. */
+    static void bake() {
+        long bytes = 0;
+        for (long end = System.nanoTime() + MS * 1_000_000L; System.nanoTime() < end;) {
+            for (int i = 0; i < 100; i++) {
+                byte[] loaf = new byte[4000]; // baking
+                loaf[i] = 1;
+                sink += loaf[i];
+                bytes += 16 + 4000;
+            }
+        }
+        System.out.println(bytes);
+    }
+
     static void doze() throws InterruptedException {
         Thread.sleep(MS); // sleeping
     }
@@ -122,6 +136,9 @@ public class JavaShop {
                 break;
             case "/gc":
                 tidy();
+                break;
+            case "/allocate":
+                bake();
                 break;
             case "/sleep":
                 doze();

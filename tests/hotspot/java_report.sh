@@ -98,6 +98,12 @@ with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as jar:
         holds '.attribution.cause == "gc"'
         holds '[.attribution.evidence[] | select(.kind == "operation") | .text] | length == 1 and (.[0] | contains("VM_"))'
         ;;
+    allocate) # told in MiB, rounded down by up to a sixteenth at each record, and up to a buffer and an interval short
+        record bake / /allocate
+        baked=$(cat "$work/out")
+        holds '.attribution.function == "JavaShop.bake"'
+        holds "[.attribution.evidence[] | select(.kind == \"allocations\") | .value * 1048576 / $baked] | length == 1 and .[0] > 0.8 and .[0] < 1.05"
+        ;;
     rest) # a pool that waits for work is nobody's stall
         timeout 90 "$stallbox" run --spool "$work/spool" --anr-ms 800 --slow-message-ms 1900 -- "$java" -cp "$classes" JavaShop / /rest / \
             >"$work/out" 2>"$work/err" || fail "the server ended with $?"

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocated.h"
 #include "awaited.h"
 #include "cause.h"
 #include "culprit.h"
@@ -387,11 +388,11 @@ static int rank_of_evidence(const char *kind)
     static const struct {
         const char *kind;
         int rank;
-    } ranks[] = {{"signal", 0},        {"crash", 0},      {"blocked", 1},    {"samples", 1},   {"callers", 1},
-                 {"cycle", 2},         {"holder", 2},     {"inferred", 2},   {"waker", 2},     {"peer", 2},
-                 {"meanwhile", 2},     {"rival", 2},      {"external", 2},   {"operation", 2}, {"queued_by", 2},
-                 {"direct_memory", 2}, {"started_by", 2}, {"awaited_by", 2}, {"queue", 1},     {"blocker", 2},
-                 {"filled", 2},        {"rate", 2},       {"loss", 4}};
+    } ranks[] = {{"signal", 0},    {"crash", 0},         {"blocked", 1},    {"samples", 1},    {"callers", 1},
+                 {"cycle", 2},     {"holder", 2},        {"inferred", 2},   {"waker", 2},      {"peer", 2},
+                 {"meanwhile", 2}, {"rival", 2},         {"external", 2},   {"operation", 2},  {"queued_by", 2},
+                 {"allocator", 2}, {"direct_memory", 2}, {"started_by", 2}, {"awaited_by", 2}, {"queue", 1},
+                 {"blocker", 2},   {"filled", 2},        {"rate", 2},       {"loss", 4}};
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
         if (strcmp(kind, ranks[i].kind) == 0) {
             return ranks[i].rank;
@@ -453,6 +454,7 @@ int sbx_attribute(struct sbx_report *report)
     result = judgement.cause == SBX_CAUSE_CPU_CONTENTION ? settle_contention(report, &judgement) : 0;
     sbx_death_tell(report);
     sbx_evidence_of_judgement(report, &judgement, verdict);
+    sbx_allocated_tell(report, &judgement);
     refine_cause(report, &judgement, &messages, &usage);
     if (verdict->cause == SBX_CAUSE_CPU) {
         tell_spinning(report, &judgement);

@@ -20,7 +20,6 @@ enum {
     CALLER_NAME = 60,                              /* the same of each of three */
     BYTES_WORTH_TELLING = 1024,                    /* moved by calls that took so long: fewer explain nothing */
     NS_WORTH_TELLING = 1000,                       /* shorter reads as 0 us */
-    ALLOCATIONS_WORTH_TELLING = 1000,              /* fewer, and less than a MiB, have no part in a stall */
     SPENT_BYTES = 2 * SBX_DURATION_TEXT_BYTES + 4, /* one duration of another */
 };
 
@@ -308,11 +307,6 @@ void sbx_evidence_of_judgement(const struct sbx_report *report, const struct sbx
         sbx_evidence_add(verdict, "faulting", split->faulting_ns / 1e6,
                          "%s was neither CPU time, nor in a known call, nor ready: pages were read from a disk",
                          duration);
-    }
-    if (judgement->class_ == SBX_CLASS_ON_CPU &&
-        (judgement->alloc_count >= ALLOCATIONS_WORTH_TELLING || judgement->alloc_bytes >= 1024 * 1024)) {
-        sbx_evidence_add(verdict, "allocations", (double)judgement->alloc_count, "%lld allocations of %.1f MiB in all",
-                         (long long)judgement->alloc_count, (double)judgement->alloc_bytes / (1024 * 1024));
     }
 }
 

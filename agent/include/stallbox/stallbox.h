@@ -417,6 +417,9 @@ struct stallbox_provider_options {
     /* Which piece of work of its queues does the calling thread run, whose `context` it is? 1: *work_out says; 0: none, or it is not known. Asked at each capture;
      * the same rules as for walk_at. May be NULL. */
     int (*runs)(void *context, const struct stallbox_interrupted *interrupted, struct stallbox_running_work *work_out);
+    /* How many bytes has the calling thread, whose `context` it is, allocated in the runtime's own heap since it began? They count as the thread's allocations,
+     * beside those of malloc(). 0: not known. Asked at each capture; the same rules as for walk_at. May be NULL. */
+    uint64_t (*allocated)(void *context);
 };
 
 /* Register a runtime, before or after stallbox_start(), once a process; for good: the code behind it stays loaded. At most

@@ -32,6 +32,7 @@ struct runtime {
     uint64_t first_function; /* of the leaf; the next is one more */
     volatile bool is_busy;   /* cannot be asked. The compiler knows that malloc() reads nothing of ours */
     atomic_int asked, asked_when_busy, wanted;
+    uint64_t allocated;
 };
 
 static struct stallbox_provider *provider;
@@ -56,10 +57,19 @@ static void want(void *context)
     atomic_fetch_add(&((struct runtime *)context)->wanted, 1);
 }
 
+static uint64_t allocated(void *context)
+{
+    return ((struct runtime *)context)->allocated;
+}
+
 static void start(uint32_t flags)
 {
-    const struct stallbox_provider_options options = {
-        .sizeof_options = sizeof options, .name = "test", .walk = walk, .want = want, .flags = flags};
+    const struct stallbox_provider_options options = {.sizeof_options = sizeof options,
+                                                      .name = "test",
+                                                      .walk = walk,
+                                                      .want = want,
+                                                      .flags = flags,
+                                                      .allocated = allocated};
     child_expect(stallbox_provider_register(&options, &provider) == STALLBOX_OK, "it is registered");
     child_start();
 }
@@ -239,6 +249,54 @@ static void test_runs_end_where_the_logical_stack_changes(void **state)
         }
     }
     assert_true(repeats[0] >= 3 && repeats[1] >= 3); /* of some 40 each on a machine at rest */
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* ---- what its heap gave the thread ---- */
+
+enum {
+    MIB = 1 << 20
+};
+
+static void child_allocates_in_the_runtimes_heap(void)
+{
+    struct runtime first = {.depth = 2, .first_function = 50, .allocated = 1 * MIB};
+    struct runtime second = {.depth = 2, .first_function = 50, .allocated = 150 * MIB};
+    start(0);
+    void *former = stallbox_provider_enter(provider, &first);
+    sleep_ms(20);
+    first.allocated = 101 * MIB;
+    sleep_ms(20);
+    stallbox_provider_leave(provider, former);
+    former = stallbox_provider_enter(provider, &second); /* as if another thread of the runtime's ran here now */
+    sleep_ms(20);
+    second.allocated = 153 * MIB;
+    sleep_ms(20);
+    second.allocated = 152 * MIB; /* it was ahead of itself */
+    sleep_ms(20);
+    second.allocated = 155 * MIB;
+    sleep_ms(20);
+    second.allocated = 345 * MIB;
+    sleep_ms(20);
+    second.allocated = 2 * MIB; /* another one has the context */
+    sleep_ms(20);
+    second.allocated = 3 * MIB;
+    sleep_ms(20);
+    stallbox_provider_leave(provider, former);
+    child_finish();
+}
+
+static void test_what_the_runtimes_heap_gave_a_thread_counts_as_its_allocations(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_allocates_in_the_runtimes_heap);
+    static const uint64_t grown_mib[] = {100, 0, 3, 0, 2, 190, 0, 1};
+    for (unsigned i = 0; i < sizeof grown_mib / sizeof grown_mib[0]; i++) {
+        uint64_t grown = find_sleep(snapshot, i + 1)->alloc_bytes - find_sleep(snapshot, i)->alloc_bytes;
+        assert_true(grown <= grown_mib[i] * MIB + 4096 && grown >= grown_mib[i] * MIB / 16 * 15);
+        assert_int_equal(find_sleep(snapshot, i + 1)->alloc_count,
+                         find_sleep(snapshot, i)->alloc_count); /* of malloc() alone */
+    }
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -700,6 +758,7 @@ int main(void)
         CHILD_TEST(test_frames_are_there_from_enter_to_leave),
         CHILD_TEST(test_of_a_deep_stack_both_ends_are_kept),
         CHILD_TEST(test_runs_end_where_the_logical_stack_changes),
+        CHILD_TEST(test_what_the_runtimes_heap_gave_a_thread_counts_as_its_allocations),
         CHILD_TEST(test_a_sleeper_is_seen_in_the_function_in_which_it_went_to_sleep),
         CHILD_TEST(test_calls_before_a_thread_entered_a_runtime_take_no_turn_from_those_behind),
         CHILD_TEST(test_a_look_at_where_the_main_thread_rests_keeps_what_was_noted_of_its_runtime),

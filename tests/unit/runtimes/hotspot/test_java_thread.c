@@ -135,6 +135,28 @@ static void test_a_class_that_cannot_be_read_is_passed_over(void **state)
     assert_int_equal(holder(), 0);
 }
 
+static void test_a_thread_has_allocated_what_was_added_up_and_what_it_took_of_its_buffer(void **state)
+{
+    (void)state;
+    struct {
+        uint64_t before, added;
+        struct {
+            uint64_t start, top;
+        } buffer;
+    } thread = {.added = 1000, .buffer = {.start = 0x7000, .top = 0x7100}};
+    vm.layout.thread_allocated = 8;
+    vm.layout.thread_buffer = 16;
+    vm.layout.buffer_start = 0;
+    vm.layout.buffer_top = 8;
+    assert_int_equal(sbx_java_thread_allocated(&vm, at(&thread)), 1000 + 0x100);
+    thread.buffer.top = thread.buffer.start = 0; /* it has none */
+    assert_int_equal(sbx_java_thread_allocated(&vm, at(&thread)), 1000);
+    thread.buffer.start = 0x7000; /* half taken away */
+    assert_int_equal(sbx_java_thread_allocated(&vm, at(&thread)), 1000);
+    thread.buffer.top = UINT64_C(0x7f0000000000);
+    assert_int_equal(sbx_java_thread_allocated(&vm, at(&thread)), 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +166,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_thread_that_is_no_longer_there_or_the_waiter_himself_is_no_holder, setup),
         cmocka_unit_test_setup(test_who_waits_for_no_monitor_waits_for_no_class, setup),
         cmocka_unit_test_setup(test_a_class_that_cannot_be_read_is_passed_over, setup),
+        cmocka_unit_test_setup(test_a_thread_has_allocated_what_was_added_up_and_what_it_took_of_its_buffer, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,6 +163,69 @@ static void test_other_sleeps_and_collections_of_java_are_what_they_were(void **
     sbx_scene_destroy(own);
 }
 
+/* Samples of a thread that allocates so many bytes each 10 ms. */
+static void allocates(struct sbx_stall_scene *own, uint32_t thread, const char *stack, int64_t each_bytes)
+{
+    for (int64_t i = 0; i <= 110; i++) {
+        sbx_scene_record(own, (struct sbx_build_record){.thread = thread,
+                                                        .kind = SBX_RECORD_ASYNC,
+                                                        .begin_us = MS(-1100 + 10 * i),
+                                                        .end_us = MS(-1100 + 10 * i),
+                                                        .cpu_us = 1 + MS(10 * i),
+                                                        .alloc_count = i,
+                                                        .alloc_bytes = each_bytes * i,
+                                                        .stack = sbx_scene_stack(own, stack)});
+    }
+}
+
+static void test_of_a_java_thread_that_computes_it_is_told_how_much_it_allocated_a_second(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *own = sbx_scene_create(2, SBX_TRIGGER_ANR, 1000000);
+    sbx_scene_runtime(own, SBX_RUNTIME_JAVA, SBX_RUNTIME_ATTACHED, 17, 0);
+    allocates(own, 0, "Shop.bake#Shop.java:7 < start_thread", 4 << 20);
+    const char *told = sbx_scene_evidence(sbx_scene_report(own), "allocations");
+    assert_non_null(told);
+    assert_non_null(strstr(told, "400.0 MiB were allocated in 1.00 s, 400.0 MiB a second"));
+    sbx_scene_destroy(own);
+    own = sbx_scene_create(2, SBX_TRIGGER_ANR, 1000000); /* in other programs it is malloc() that was called so often */
+    allocates(own, 0, "bake < main", 4 << 20);
+    told = sbx_scene_evidence(sbx_scene_report(own), "allocations");
+    assert_non_null(told);
+    assert_non_null(strstr(told, "100 allocations of 400.0 MiB in all"));
+    sbx_scene_destroy(own);
+}
+
+static void test_of_a_stop_of_the_world_it_is_told_who_allocated_most(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *own = sbx_scene_create(3, SBX_TRIGGER_ANR, 1000000);
+    sbx_scene_runtime(own, SBX_RUNTIME_JAVA, SBX_RUNTIME_ATTACHED, 17, 0);
+    allocates(own, 0, "libc:SafepointSynchronize::block(JavaThread*) < Shop.pay#Shop.java:7 < start_thread", 1 << 10);
+    allocates(own, 1, "Shop.bake#Shop.java:9 < start_thread", 2 << 20);
+    allocates(own, 2, "Shop.stir#Shop.java:9 < start_thread", 3 << 20);
+    const struct sbx_report *report = sbx_scene_report(own);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_GC);
+    const char *told = sbx_scene_evidence(report, "allocator");
+    assert_non_null(told);
+    assert_non_null(strstr(
+        told,
+        "thread 2 (worker) allocated most meanwhile: 300.0 MiB, 300.0 MiB a second; all threads together 500.1 MiB"));
+    assert_null(sbx_scene_evidence(report, "allocations"));
+    sbx_scene_destroy(own);
+}
+
+static void test_of_a_stop_of_the_world_in_which_next_to_nothing_was_allocated_nobody_is_told(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *own = sbx_scene_create(2, SBX_TRIGGER_ANR, 1000000);
+    allocates(own, 0, "libc:SafepointSynchronize::block(JavaThread*) < Shop.pay#Shop.java:7 < start_thread", 1 << 10);
+    allocates(own, 1, "Shop.bake#Shop.java:9 < start_thread", 1 << 10);
+    assert_int_equal(sbx_scene_report(own)->verdict.cause, SBX_CAUSE_GC);
+    assert_null(sbx_scene_evidence(sbx_scene_report(own), "allocator"));
+    sbx_scene_destroy(own);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end_scene)
 
 int main(void)
@@ -175,6 +238,9 @@ int main(void)
         TEST(test_payloads_of_older_recorders_have_no_runtimes),
         cmocka_unit_test(test_how_the_jdk_waits_for_direct_memory_is_a_wait_for_memory),
         cmocka_unit_test(test_other_sleeps_and_collections_of_java_are_what_they_were),
+        cmocka_unit_test(test_of_a_java_thread_that_computes_it_is_told_how_much_it_allocated_a_second),
+        cmocka_unit_test(test_of_a_stop_of_the_world_it_is_told_who_allocated_most),
+        cmocka_unit_test(test_of_a_stop_of_the_world_in_which_next_to_nothing_was_allocated_nobody_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
