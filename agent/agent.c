@@ -445,7 +445,9 @@ static bool ends_in_a_stall(void)
     if (sbx_load_acquire(&note->open) == 0 || note->thread >= SBX_THREADS_MAX) { /* order: acquire note.open */
         return false;
     }
-    return sbx_load_relaxed(&sbx_the_capture.threads[note->thread].tid) != (uint32_t)syscall(SYS_gettid);
+    /* Its end was told, and our thread has not got a processor since: what is written down is that it was open. */
+    return sbx_watchdog_has_news() ||
+           sbx_load_relaxed(&sbx_the_capture.threads[note->thread].tid) != (uint32_t)syscall(SYS_gettid);
 }
 
 void sbx_agent_process_exits(void)
@@ -456,8 +458,8 @@ void sbx_agent_process_exits(void)
     }
     sbx_attendance_look();
     sbx_message_exit();
-    wait_for_snapshot(EXIT_WAIT_MS);
-    bool is_killed = ends_in_a_stall();
+    bool is_made = wait_for_snapshot(EXIT_WAIT_MS); /* else it is still written, and will be cut off */
+    bool is_killed = !is_made || ends_in_a_stall();
     sbx_family_give_seat((uint32_t)getpid());
     sbx_store_relaxed(sbx_the_capture.gate, 0);
     if (!is_killed) {

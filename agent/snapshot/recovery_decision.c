@@ -52,6 +52,15 @@ static bool is_alive(const struct sbx_recording_header *header, const struct sbx
     return is_foreign(header, facts) ? is_same_boot(header, facts) : is_same_process(header, facts);
 }
 
+/* Had the message of the note come to its end, so that it was told as slow? The watch thread withdraws the note behind the snapshot. */
+static bool has_ended(const struct sbx_recording_header *header)
+{
+    const struct sbx_pending *pending = &header->pending;
+    return (pending->state == SBX_PENDING_FIRED || pending->state == SBX_PENDING_DURABLE) &&
+           pending->trigger.kind == SBX_TRIGGER_SLOW_MESSAGE && pending->trigger.thread == header->note.thread &&
+           pending->trigger.message == header->note.message;
+}
+
 enum sbx_recovery sbx_recovery_decide(const struct sbx_recording_header *header,
                                       const struct sbx_capture_settings *settings,
                                       const struct sbx_process_facts *facts)
@@ -78,7 +87,7 @@ enum sbx_recovery sbx_recovery_decide(const struct sbx_recording_header *header,
     if (has_crashed && settings->enabled != 0 && settings->crash != SBX_CRASH_OFF) {
         return SBX_RECOVERY_CRASHED;
     }
-    if (header->note.open == 1 && !sbx_stall_was_told(header, &header->note)) {
+    if (header->note.open == 1 && !sbx_stall_was_told(header, &header->note) && !has_ended(header)) {
         return SBX_RECOVERY_KILLED;
     }
     return header->pending.state == SBX_PENDING_FIRED ? SBX_RECOVERY_FIRED : SBX_RECOVERY_QUIET;

@@ -113,6 +113,27 @@ static void test_what_had_fired_counts_when_nothing_worse_is_known(void **unused
     assert_int_equal(trigger.after_ms, 0);
 }
 
+/* An exit does not wait for our thread without end: it may have been kept from the processor right behind the trigger. */
+static void test_a_message_that_was_told_as_slow_has_ended_though_its_note_stands(void **unused)
+{
+    (void)unused;
+    struct sbx_recording_header header = {
+        .state = SBX_STATE_LIVE,
+        .consent = SBX_CONSENT_GRANTED,
+        .note = {.open = 1, .thread = 2, .message = 7},
+        .pending = {.state = SBX_PENDING_FIRED,
+                    .trigger = {.kind = SBX_TRIGGER_SLOW_MESSAGE, .thread = 2, .message = 7}}};
+    struct sbx_process_facts facts = {.has_let_go = true};
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_FIRED);
+    header.pending.state = SBX_PENDING_DURABLE; /* it has its snapshot, and needs no second one */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
+    header.note.message = 8; /* the next one is open */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
+    header.note.message = 7;
+    header.pending.trigger.kind = SBX_TRIGGER_ANR; /* it goes on */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
+}
+
 static void test_a_pid_of_another_namespace_says_nothing_and_the_lock_everything(void **unused)
 {
     (void)unused;
@@ -1000,6 +1021,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decision_follows_the_process_and_the_note),
         cmocka_unit_test(test_what_had_fired_counts_when_nothing_worse_is_known),
+        cmocka_unit_test(test_a_message_that_was_told_as_slow_has_ended_though_its_note_stands),
         cmocka_unit_test(test_a_pid_of_another_namespace_says_nothing_and_the_lock_everything),
         cmocka_unit_test(test_a_fatal_signal_is_a_crash_whoever_saw_it_unless_switched_off),
         cmocka_unit_test(test_trigger_reaches_from_the_note_to_the_last_sign_of_life),
