@@ -6,10 +6,8 @@
 #include "forked_child.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -40,10 +38,6 @@
 
 enum {
     START_WAIT_MS = 1000, /* how long a program that gives up rights waits for the start; one takes 1 to 3 */
-    STARVED_WAIT_MS =
-        10000, /* and longer, while the machine has no processor for it: afterwards there will be no recording */
-    STARVED_LOOK_MS = 250,
-    IDLE_LOOKS = 3, /* the start waits for its own threads, a fifth of a second each */
     EXIT_WAIT_MS = 50
 };
 #define ASK_AGAIN_NS UINT64_C(1000000000) /* a child without a seat */
@@ -76,9 +70,8 @@ static struct {
     uint8_t unstarted_id[16]; /* of the family that such a process founds */
     struct sbx_family_entry family;
     uint32_t modules;
-    uint32_t starter_tid; /* 0: it has not run yet */
-    uint32_t told_by;     /* pid of the recorded process that all this is of; 0: the paths below are being written */
-    uint32_t generation;  /* of its settings, as they were told last; 0: they were not yet */
+    uint32_t told_by;    /* pid of the recorded process that all this is of; 0: the paths below are being written */
+    uint32_t generation; /* of its settings, as they were told last; 0: they were not yet */
 } child SBX_FORK_DATA_FIRST;
 
 /* Where the recordings of this process's children are made, and what they are for. */
@@ -148,7 +141,6 @@ static void *start(void *unused)
 {
     (void)unused;
     sbx_thread_become(SBX_THREAD_GONE);
-    sbx_store_relaxed(&child.starter_tid, (uint32_t)syscall(SYS_gettid)); /* relaxed: a late look waits longer */
     forget_parent();
     sbx_the_agent.family = child.family;
     sbx_the_agent.family.role = is_daemon() ? SBX_ROLE_MAIN : SBX_ROLE_WORKER;
@@ -184,7 +176,6 @@ static bool begin(uint64_t now_ns, bool is_last_chance)
         return expected == STARTING;
     }
     pthread_t thread;
-    sbx_store_relaxed(&child.starter_tid, 0); /* relaxed: it has not begun */
     uint64_t worked_ns = sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     bool has_seat = sbx_family_take_seat(child.pid, now_ns, worked_ns, is_last_chance);
     if (has_seat && sbx_agent_start_thread(&thread, start) == 0) {
@@ -303,38 +294,6 @@ static bool wait_for_start(uint32_t timeout_ms)
     }
 }
 
-/* Is the thread that starts the recorder kept from the processor, as far as the kernel tells? It is not where it sleeps: then perhaps for
- * something that the caller has. */
-static bool is_start_starved(void)
-{
-    uint32_t tid = sbx_load_relaxed(&child.starter_tid);
-    char path[48], text[128];
-    if (tid == 0) {
-        return true;
-    }
-    snprintf(path, sizeof path, "/proc/self/task/%u/stat", tid);
-    long file = sbx_raw_open(path, O_RDONLY | O_CLOEXEC);
-    long got = file >= 0 ? sbx_raw_pread((int)file, text, sizeof text - 1, 0) : 0;
-    if (file >= 0) {
-        sbx_raw_close((int)file);
-    }
-    text[got > 0 ? got : 0] = 0;
-    const char *at = strrchr(text, ')'); /* the name may hold anything */
-    return at != NULL && at[1] == ' ' && at[2] != 'S';
-}
-
-/* Behind the usual time. */
-static void wait_for_starved_start(void)
-{
-    for (unsigned waited_ms = 0, idle = 0; waited_ms < STARVED_WAIT_MS && idle < IDLE_LOOKS;
-         waited_ms += STARVED_LOOK_MS) {
-        idle = is_start_starved() ? 0 : idle + 1;
-        if (wait_for_start(STARVED_LOOK_MS)) {
-            return;
-        }
-    }
-}
-
 SBX_HOOK_SAFE static void settle(enum sbx_settle what)
 {
     uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
@@ -352,9 +311,7 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
     } else if (what == SBX_SETTLE_RIGHTS && may_make_thread(sbx_now_ns()) && begin(sbx_now_ns(), true)) {
         come_back();
     }
-    if (!wait_for_start(START_WAIT_MS) && what == SBX_SETTLE_RIGHTS) {
-        wait_for_starved_start();
-    }
+    (void)wait_for_start(START_WAIT_MS);
     errno = saved_errno;
 }
 
