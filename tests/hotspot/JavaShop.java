@@ -17,6 +17,7 @@ public class JavaShop {
     static final Object TILL = new Object();
     static final ReentrantLock STORE = new ReentrantLock();
     static volatile double sink;
+    static volatile boolean isTidy;
 
     static double price(int ms) {
         long end = System.nanoTime() + ms * 1_000_000L;
@@ -96,6 +97,15 @@ public class JavaShop {
         System.out.println(bytes);
     }
 
+    static void knead(CountDownLatch begun) {
+        begun.countDown();
+        byte[][] dough = new byte[64][];
+        for (int i = 0; !isTidy; i++) {
+            dough[i % dough.length] = new byte[1 << 14];
+        }
+        sink = dough.length;
+    }
+
     static void doze() throws InterruptedException {
         Thread.sleep(MS); // sleeping
     }
@@ -135,7 +145,9 @@ public class JavaShop {
                 fetch();
                 break;
             case "/gc":
+                besides(JavaShop::knead);
                 tidy();
+                isTidy = true;
                 break;
             case "/allocate":
                 bake();

@@ -97,6 +97,7 @@ with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as jar:
         blames tidy
         holds '.attribution.cause == "gc"'
         holds '[.attribution.evidence[] | select(.kind == "operation") | .text] | length == 1 and (.[0] | contains("VM_"))'
+        holds '[.attribution.evidence[] | select(.kind == "allocator") | .text] | length == 1 and (.[0] | contains("allocated most meanwhile"))'
         ;;
     allocate) # told in MiB, rounded down by up to a sixteenth at each record, and up to a buffer and an interval short
         record bake / /allocate

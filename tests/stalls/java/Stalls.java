@@ -148,10 +148,10 @@ public class Stalls {
         sink = kept.length;
     }
 
-    /* The machine runs with a limit of 64 MB for such memory (tests/stalls/CMakeLists.txt), and these buffers are in use all the while. */
+    /* The machine runs with a limit of 16 MB for such memory (tests/stalls/CMakeLists.txt), and these buffers are in use all the while. */
     static void caseDirectMemory() {
         List<ByteBuffer> inUse = new ArrayList<>();
-        for (int i = 0; i < 14; i++) {
+        for (int i = 0; i < 3; i++) {
             inUse.add(ByteBuffer.allocateDirect(4 << 20));
         }
         takeBuffer();
@@ -161,7 +161,7 @@ public class Stalls {
     static void takeBuffer() {
         for (long end = soon(MS); System.nanoTime() < end;) {
             try {
-                sink = ByteBuffer.allocateDirect(16 << 20).capacity();
+                sink = ByteBuffer.allocateDirect(8 << 20).capacity();
             } catch (OutOfMemoryError tooMuch) {
                 sink = 0; /* once more */
             }

@@ -163,6 +163,48 @@ static void test_other_sleeps_and_collections_of_java_are_what_they_were(void **
     sbx_scene_destroy(own);
 }
 
+/* Samples of a thread that allocates so many bytes each 10 ms, and half of that in what came before the stall. */
+static void allocates_since(struct sbx_stall_scene *own, uint32_t thread, const char *stack, int64_t each_bytes,
+                            int64_t since_ms)
+{
+    int64_t bytes = 0;
+    for (int64_t ms = since_ms; ms <= 0; ms += 10) {
+        sbx_scene_record(own, (struct sbx_build_record){.thread = thread,
+                                                        .kind = SBX_RECORD_ASYNC,
+                                                        .begin_us = MS(ms),
+                                                        .end_us = MS(ms),
+                                                        .cpu_us = 1 + MS(ms - since_ms),
+                                                        .alloc_count = (ms - since_ms) / 10,
+                                                        .alloc_bytes = bytes,
+                                                        .stack = sbx_scene_stack(own, stack)});
+        bytes += ms < -1000 ? each_bytes / 2 : each_bytes;
+    }
+}
+
+static void test_of_a_java_thread_it_is_told_how_much_it_allocated_a_second_before(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t since_ms;
+        const char *told; /* NULL: records do not reach back far enough */
+    } cases[] = {{-3000, "400.0 MiB a second; 200.0 MiB a second before"},
+                 {-1600, "; 200.0 MiB a second before"},
+                 {-1400, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sbx_stall_scene *own = sbx_scene_create(1, SBX_TRIGGER_ANR, 1000000);
+        sbx_scene_runtime(own, SBX_RUNTIME_JAVA, SBX_RUNTIME_ATTACHED, 17, 0);
+        allocates_since(own, 0, "Shop.bake#Shop.java:7 < start_thread", 4 << 20, cases[i].since_ms);
+        const char *told = sbx_scene_evidence(sbx_scene_report(own), "allocations");
+        assert_non_null(told);
+        if (cases[i].told != NULL) {
+            assert_non_null(strstr(told, cases[i].told));
+        } else {
+            assert_null(strstr(told, "before"));
+        }
+        sbx_scene_destroy(own);
+    }
+}
+
 /* Samples of a thread that allocates so many bytes each 10 ms. */
 static void allocates(struct sbx_stall_scene *own, uint32_t thread, const char *stack, int64_t each_bytes)
 {
@@ -239,6 +281,7 @@ int main(void)
         cmocka_unit_test(test_how_the_jdk_waits_for_direct_memory_is_a_wait_for_memory),
         cmocka_unit_test(test_other_sleeps_and_collections_of_java_are_what_they_were),
         cmocka_unit_test(test_of_a_java_thread_that_computes_it_is_told_how_much_it_allocated_a_second),
+        cmocka_unit_test(test_of_a_java_thread_it_is_told_how_much_it_allocated_a_second_before),
         cmocka_unit_test(test_of_a_stop_of_the_world_it_is_told_who_allocated_most),
         cmocka_unit_test(test_of_a_stop_of_the_world_in_which_next_to_nothing_was_allocated_nobody_is_told),
     };
