@@ -82,7 +82,7 @@ function(sbx_add_test)
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
     set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABEL}")
     if(STALLBOX_SANITIZE MATCHES address) # what is used after it was freed is found while no more than this was freed since; more is fresh pages, and dear to fork
-        set_tests_properties(${arg_NAME} PROPERTIES ENVIRONMENT ASAN_OPTIONS=quarantine_size_mb=8)
+        set_tests_properties(${arg_NAME} PROPERTIES ENVIRONMENT ASAN_OPTIONS=quarantine_size_mb=1)
     endif()
     if(STALLBOX_SANITIZE STREQUAL thread) # not what SQLite and others do in memory of their own: that took a server's test up to half of its CPU time, most of them some per cent
         set_tests_properties(${arg_NAME} PROPERTIES ENVIRONMENT TSAN_OPTIONS=ignore_noninstrumented_modules=1)
