@@ -58,6 +58,9 @@ struct sbx_sql_engine {
 
 /* ---- connections ---- */
 
+/* Before the first other call of SQLite's in this process: sbx_sql_open_sqlite() sees to it itself. */
+void sbx_sql_begin_sqlite(void);
+
 /* SQLite: `path` is created when missing; `setup` (pragmas and tables) may be run on every opening. 0, or -errno with the path and the
  * reason. */
 int sbx_sql_open_sqlite(const char *path, const char *setup, struct sbx_sql **sql_out, char *why, size_t why_bytes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sql_sqlite.c - SQLite behind sql.h: how it is opened, and how it reports failure. */
 #include <errno.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,6 +248,18 @@ static const struct sbx_sql_engine engine = {
     .blob = blob,
 };
 
+/* Else all that it allocates and frees is counted under one lock of all connections, and nobody asks how much it is. */
+static void leave_memory_uncounted(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+void sbx_sql_begin_sqlite(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, leave_memory_uncounted);
+}
+
 int sbx_sql_open_sqlite(const char *path, const char *setup, struct sbx_sql **sql_out, char *why, size_t why_bytes)
 {
     struct connection *connection = calloc(1, sizeof(*connection));
@@ -256,6 +269,7 @@ int sbx_sql_open_sqlite(const char *path, const char *setup, struct sbx_sql **sq
         return -ENOMEM;
     }
     connection->sql.engine = &engine;
+    sbx_sql_begin_sqlite();
     /* NOMUTEX: one thread at a time has it anyway, a second lock inside SQLite would only cost. */
     int code =
         sqlite3_open_v2(path, &connection->db,

@@ -88,6 +88,7 @@
 
 #include "duration_sketch.h"
 #include "machine_sample.h"
+#include "sql.h"
 #include "store_sum_sql.h"
 
 enum {
@@ -467,6 +468,7 @@ int sbx_store_renew_schema(struct sbx_store *store, char *why, size_t why_bytes)
     sqlite3 *db;
     sqlite3_stmt *statement = NULL;
     int result = -EIO, version = 0;
+    sbx_sql_begin_sqlite();
     if (sqlite3_open_v2(store->path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) == SQLITE_OK &&
         sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL) == SQLITE_OK &&
         sqlite3_step(statement) == SQLITE_ROW) {
