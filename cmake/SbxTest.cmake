@@ -89,6 +89,21 @@ function(sbx_add_test)
     endif()
 endfunction()
 
+# sbx_divide_rounds(TEST...): what these programs do again and again, they do a fifth as often (ROUNDS_DIVISOR) where each instruction is emulated or
+# checked, which takes five to a hundred times as long: a sanitizer needs few rounds to see a wrong access or a race, and an emulator's
+# memory is this machine's, which the other builds have all rounds on.
+function(sbx_divide_rounds)
+    set(divisor 1)
+    if(STALLBOX_SANITIZE OR CMAKE_CROSSCOMPILING_EMULATOR)
+        set(divisor 5)
+    endif()
+    foreach(name IN LISTS ARGN)
+        if(TARGET ${name})
+            target_compile_definitions(${name} PRIVATE ROUNDS_DIVISOR=${divisor})
+        endif()
+    endforeach()
+endfunction()
+
 # sbx_run_alone(TEST...): nothing else runs beside them: no other test (RUN_SERIAL), and no other preset's (label "alone", scripts/test).
 function(sbx_run_alone)
     foreach(name IN LISTS ARGN)

@@ -24,7 +24,7 @@
 #include "thread_registry.h"
 
 enum {
-    SLEEPERS = 1500,
+    SLEEPERS = SBX_THREADS_MAX + 40, /* more than there are entries */
     FRAMES = 6
 };
 

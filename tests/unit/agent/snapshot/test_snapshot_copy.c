@@ -469,7 +469,7 @@ enum {
     WRITERS = 4,
     STACKS = 1500,
     DEPTH = 6,
-    COPIES = 40
+    COPIES = 40 / ROUNDS_DIVISOR
 };
 
 struct crowd {

@@ -349,6 +349,10 @@ static void test_observer_names_the_thread_in_its_records(void **state)
 
 /* ---- many writers on few chunks ---- */
 
+enum {
+    CROWD_RECORDS = 200000 / ROUNDS_DIVISOR /* of each */
+};
+
 struct crowd_writer {
     struct fixture *fixture;
     uint32_t thread;
@@ -358,7 +362,7 @@ struct crowd_writer {
 static void *write_in_the_crowd(void *argument)
 {
     struct crowd_writer *writer = argument;
-    for (uint64_t number = 0; number < 200000; number++) {
+    for (uint64_t number = 0; number < CROWD_RECORDS; number++) {
         writer->put += (uint64_t)put(writer->fixture, writer->thread, number);
         if (number % 1000 == 999) {
             sbx_ring_close(&writer->fixture->writers[writer->thread]);
@@ -384,7 +388,7 @@ static void test_crowd_of_writers_never_shares_a_chunk(void **state)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
         put_count += writers[i].put;
     }
-    assert_int_equal(put_count + fixture->drops[SBX_DROP_NO_CHUNK], (uint64_t)CROWD * 200000);
+    assert_int_equal(put_count + fixture->drops[SBX_DROP_NO_CHUNK], (uint64_t)CROWD * CROWD_RECORDS);
     for (int i = 0; i < CHUNKS; i++) {
         /* All of one thread, and consecutive: a writer that has to drop a record has no chunk open. */
         uint64_t first;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "recorded_process.h"
+#include "recording_format.h"
 #include "stallbox/stallbox.h"
 
 static void *short_life(void *unused)
@@ -24,7 +25,8 @@ static void *short_life(void *unused)
 static void child_has_many_short_threads(void)
 {
     child_start_with(60000, 60000);
-    for (int i = 0; i < 3000; i++) { /* more than there are entries: those of the dead are used again */
+    int many = SBX_THREADS_MAX * 3 / 2; /* more than there are entries: those of the dead are used again */
+    for (int i = 0; i < many; i++) {
         pthread_t thread;
         child_expect(pthread_create(&thread, NULL, short_life, NULL) == 0, "a thread starts");
         pthread_join(thread, NULL);

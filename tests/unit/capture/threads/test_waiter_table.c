@@ -146,7 +146,7 @@ static void test_a_look_is_bounded(void **state)
 enum {
     WAITERS = 6,
     WAKERS = 2,
-    TURNS = 20000,
+    TURNS = 20000 / ROUNDS_DIVISOR,
     OBJECTS = 3
 };
 static uint64_t objects[OBJECTS];
@@ -234,7 +234,7 @@ static void test_many_waiters_and_wakers_at_once_see_only_what_is_true(void **st
 /* One leaves a part of a bitmap as the last in it while another enters: he who entered must not be hidden when both are
  * done (I4). Round by round the two change roles. */
 enum {
-    ROUNDS = 100000
+    ROUNDS = 100000 / ROUNDS_DIVISOR
 };
 static atomic_uint arrivals, hidden;
 

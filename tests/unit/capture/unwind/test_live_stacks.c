@@ -24,9 +24,9 @@
 #include "stack_maze.h"
 
 enum {
-    RANDOM_WALKS = 100000,
+    RANDOM_WALKS = 100000 / ROUNDS_DIVISOR,
     ASYNC_SAMPLES = 2000,
-    STEPPED_INSTRUCTIONS = 50000,
+    STEPPED_INSTRUCTIONS = 50000 / ROUNDS_DIVISOR,
 };
 
 /* One walker's memory and what it found so far. A walk through a signal handler uses one of its own. */

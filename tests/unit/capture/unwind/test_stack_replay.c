@@ -25,8 +25,8 @@
 #include "stack_maze.h"
 
 enum {
-    COMPARISONS = 1500000, /* STALLBOX_REPLAY_COMPARISONS asks for another number: the soak does */
-    STEPPED_INSTRUCTIONS = 150000,
+    COMPARISONS = 1500000 / ROUNDS_DIVISOR, /* STALLBOX_REPLAY_COMPARISONS asks for another number: the soak does */
+    STEPPED_INSTRUCTIONS = 150000 / ROUNDS_DIVISOR,
     ASYNC_SAMPLES = 3000,
 };
 
