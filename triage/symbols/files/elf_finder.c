@@ -343,8 +343,8 @@ static int scan_lost_files(struct sbx_elf_finder *finder, const char *process)
     while (maps != NULL && result == 0 && finder->files_left > 0 && fgets(line, sizeof line, maps) != NULL) {
         unsigned long long begin, end;
         char rights[8];
-        bool is_lost_code = sscanf(line, "%llx-%llx %7s", &begin, &end, rights) == 3 && rights[2] == 'x' &&
-                            strstr(line, " (deleted)\n") != NULL;
+        bool is_lost_code = strstr(line, " (deleted)\n") != NULL && /* few are, and it is quickly seen */
+                            sscanf(line, "%llx-%llx %7s", &begin, &end, rights) == 3 && rights[2] == 'x';
         if (is_lost_code) {
             snprintf(path, sizeof path, "/proc/%.20s/map_files/%llx-%llx", process, begin, end);
             result = add_running(finder, path);
