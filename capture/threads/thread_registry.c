@@ -558,7 +558,8 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
 {
     uint64_t now_ns = sbx_now_ns();
     uint32_t alive = retire_the_dead(), turn = sbx_scan_counts.scans++ % NAME_TURNS;
-    sbx_store_relaxed(&sbx_seats_are_scarce, alive >= sbx_seats_most / 4 * 3); /* relaxed: a hint */
+    bool is_scarce = alive >= sbx_seats_most / 4 * 3;
+    sbx_store_relaxed(&sbx_seats_are_scarce, is_scarce); /* relaxed: a hint */
     are_many = alive >= MANY;
     for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
@@ -569,7 +570,7 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
     /* Whom the kernel counts are those that have seats, and us: then its list has nobody new. */
     bool first_is_listed = sbx_load_relaxed(&first_has_ended) && sbx_seat_of(the_header->pid) == NULL;
     uint64_t known = (uint64_t)alive + (own_tid_1 != 0) + (own_tid_2 != 0) + first_is_listed;
-    if (threads_of_kernel() != known) {
+    if (!is_scarce && threads_of_kernel() != known) { /* where seats are scarce nobody whom it has gets one: meet() */
         read_list(own_tid_1, own_tid_2);
     }
 }

@@ -128,6 +128,36 @@ static void a_thread_that_passes_no_hook_gets_a_seat_and_the_list_is_left_alone_
     close(quiet.turn[1]);
 }
 
+/* Symptom: of 2,000 threads, all were listed twice a second for seats that nobody of them could have. */
+static void where_seats_are_scarce_the_list_is_not_read_and_nobody_there_gets_one(void **state)
+{
+    pthread_t thread;
+    uint32_t most = sbx_seats_most;
+    (void)state;
+    sbx_store_release(&quiet.tid, 0); /* order: release quiet.tid */
+    assert_int_equal(pipe(quiet.turn), 0);
+    scan_until_all_are_known();
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_its_end, NULL), 0);
+    while (sbx_load_acquire(&quiet.tid) == 0) { /* order: acquire quiet.tid */
+    }
+    sbx_seats_most = 1;
+    uint32_t lists = sbx_scan_counts.lists;
+    scan(2 * MEETINGS);
+    assert_int_equal(sbx_scan_counts.lists, lists);
+    assert_null(sbx_seat_of(quiet.tid));
+    sbx_seats_most = most;
+    scan(MEETINGS);
+    assert_true(sbx_scan_counts.lists > lists);
+    assert_non_null(sbx_seat_of(quiet.tid));
+    assert_int_equal(write(quiet.turn[1], "", 1), 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    while (sbx_seat_of(quiet.tid) != NULL) {
+        scan(1);
+    }
+    close(quiet.turn[0]);
+    close(quiet.turn[1]);
+}
+
 static void be_old(void)
 {
     for (uint32_t i = 0; i < sbx_thread_count(); i++) {
@@ -180,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_list_is_not_read_while_everybody_is_known),
         cmocka_unit_test(a_thread_that_passes_no_hook_gets_a_seat_and_the_list_is_left_alone_again),
+        cmocka_unit_test(where_seats_are_scarce_the_list_is_not_read_and_nobody_there_gets_one),
         cmocka_unit_test(the_name_of_a_thread_that_is_not_young_is_read_in_one_scan_of_eight),
         cmocka_unit_test(at_a_trigger_each_name_is_what_it_is_now),
         cmocka_unit_test(a_young_thread_is_asked_for_its_name_in_each_scan),
