@@ -112,8 +112,8 @@ function(sbx_run_alone)
     endforeach()
 endfunction()
 
-# sbx_run_apart(TEST...): what an emulator runs and has to be in time. No other preset's tests run beside them, and of their own as many as there
-# are processors (scripts/test): an emulated thread that computes has one for itself.
+# sbx_run_apart(TEST...): what computes and has to be in time, or is run by an emulator and has to be. No other preset's tests run beside them,
+# and of their own as many as there are processors (scripts/test): a thread that computes has one for itself.
 function(sbx_run_apart)
     foreach(name IN LISTS ARGN)
         set_property(TEST ${name} APPEND PROPERTY LABELS alone)

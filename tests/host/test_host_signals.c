@@ -70,7 +70,8 @@ static void *await_all_signals(void *unused)
     sigfillset(&all);
     int signals = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
     host_expect(signals >= 0 && pipe(ends) == 0, "descriptors are had");
-    for (int turn = 0; turn < 60; turn++) {
+    for (int turn = 0; turn < 24 || (turn < 200 && host_counts().captures_async < 10);
+         turn++) { /* more on a busy machine */
         struct signalfd_siginfo told;
         siginfo_t info;
         const struct timespec at_once = {0, 0};
@@ -343,7 +344,7 @@ static void *compute_with_a_small_stack_for_handlers(void *bytes)
     const stack_t stack = {.ss_sp = area + AREA / 2, .ss_size = (size_t)(uintptr_t)bytes};
     stack_t now;
     if (sigaltstack(&stack, NULL) == 0) { /* the kernel may find it too small by itself */
-        host_compute_ms(600);
+        host_compute_ms(300);
         host_expect(sigaltstack(NULL, &now) == 0 && now.ss_sp == stack.ss_sp && now.ss_size == stack.ss_size,
                     "the stack is still the host's");
     }
@@ -459,7 +460,7 @@ static void *bring_a_stack(void *unused)
     host_expect(sigaltstack(&set, &was) == 0 && was.ss_flags == SS_DISABLE, "nor was there when it sets its own");
     for (int i = 0; i < 40; i++) {
         raise(SIGUSR1);
-        host_compute_ms(10);
+        host_compute_ms(4);
     }
     host_expect(sigaltstack(&none, &was) == 0 && was.ss_sp == own_stack, "its own is there until it takes it away");
     host_expect(sigaltstack(NULL, &was) == 0 && was.ss_flags == SS_DISABLE, "and then none");
@@ -608,7 +609,7 @@ static void calls_by_pointer(void)
         begin_thread(&threads[i], poll_by_a_pointer, (void *)(uintptr_t)i);
     }
     begin_thread(&filler, fill_by_a_pointer, NULL);
-    host_pause_ms(host_size(60000, 5000));
+    host_pause_ms(host_size(60000, 2000));
     await_samples(20);
     goes_on = false;
     for (int i = 0; i < MANY; i++) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -160,6 +161,41 @@ static void become_busy(void)
     }
 }
 
+/* ---- turns ---- */
+
+/* With STALL_TURNS, a folder with a file for each processor, as many cases stall at the same time as there are files. A case that has to wait
+ * for its turn goes on with its loop: a wait in a message would be a stall. */
+static int turn = -1;
+
+static bool has_turn(void)
+{
+    enum {
+        TURNS_MAX = 64
+    };
+    const char *folder = getenv("STALL_TURNS");
+    char path[300];
+    for (int i = 0; folder != NULL && turn < 0 && i < TURNS_MAX; i++) {
+        snprintf(path, sizeof path, "%s/%d", folder, i);
+        int file = open(path, O_RDONLY | O_CLOEXEC);
+        if (file < 0) {
+            break;
+        }
+        if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+            turn = file;
+        } else {
+            close(file);
+        }
+    }
+    return folder == NULL || turn >= 0;
+}
+
+static void end_turn(void)
+{
+    if (turn >= 0) {
+        flock(turn, LOCK_UN); /* a child may have the descriptor too */
+    }
+}
+
 /* ---- the messages ---- */
 
 static int64_t stalled_ns, stalled_cpu_ns;
@@ -199,7 +235,13 @@ static STALL_FUNCTION void handle_ordinary_message(void)
 static int step(void)
 {
     int last = the_stall->messages != 0 ? the_stall->messages : 24;
+    if (message == 8 && !has_turn()) {
+        return 10;
+    }
     message++;
+    if (message == 14 && !the_stall->every) { /* what message 10 queued has run */
+        end_turn();
+    }
     if (message > last) {
         return -1;
     }

@@ -20,7 +20,7 @@ const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const cases = {
   async workers() { // isolates come, go and are made where others lay
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < 3; round++) {
       await Promise.all([1, 2, 3].map((i) => new Promise((resolve, reject) => {
         const worker = new Worker(__filename, { workerData: round * 3 + i });
         worker.on('exit', resolve).on('error', reject);
@@ -60,7 +60,7 @@ const cases = {
   },
   async collector() {
     const kept = [];
-    for (let i = 0; i < 60; i++) {
+    for (let i = 0; i < 24; i++) {
       for (let k = 0; k < 20000; k++) {
         kept.push({ k, text: 'x'.repeat(k % 50) });
       }
@@ -100,7 +100,7 @@ const cases = {
   },
   async children() {
     const { execFileSync, fork } = require('child_process');
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < 2; i++) {
       execFileSync(process.execPath, ['--expose-gc', __filename, 'contexts']);
     }
     await new Promise((resolve) => fork(__filename, ['exit'], { stdio: 'ignore' }).on('exit', resolve));

@@ -11,10 +11,9 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/stallbox-python.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
 program='
-import asyncio
-async def nap():
-    await asyncio.sleep(0.003)
-asyncio.run(nap())
+import select
+for _ in range(3):
+    select.poll().poll(1)
 import ssl, sqlite3, ctypes, decimal, lzma, bz2
 print("done")
 '

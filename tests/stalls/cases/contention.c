@@ -14,7 +14,7 @@ enum {
 };
 static atomic_int is_over;
 
-static int64_t turns; /* of the loop below, in half a second */
+static int64_t turns; /* of the loop below, in a third of a stall */
 
 static void count_turns(void)
 {
@@ -22,7 +22,7 @@ static void count_turns(void)
     for (int64_t i = 0; i < 20000000; i++) {
         stall_sink += (uint64_t)i * 3;
     }
-    turns = INT64_C(500000000) * 20000000 / (stall_cpu_ns() - begin_ns + 1);
+    turns = stall_ms * INT64_C(1000000) / 3 * 20000000 / (stall_cpu_ns() - begin_ns + 1);
 }
 
 static void stay_on_first_cpu(void)
@@ -51,7 +51,7 @@ static void *grind(void *unused)
 
 static STALL_FUNCTION void lay_out_page(int n)
 {
-    /* Half a second of work, which takes two to four among eight. By count and not by its CPU clock: Linux
+    /* Half a second of work, or less with STALL_MS, which takes four times as long or more among eight. By count and not by its CPU clock: Linux
      * since 6.6 looks at a thread's slice when the clock is read, so that the thread would be switched out there and
      * nowhere else. */
     for (int64_t i = 0; i < turns; i++) {
