@@ -57,10 +57,19 @@ PER_VERSION bool is_entry(const struct cpython_layout *layout, uint64_t frame)
                                                   : object_byte_at(frame, layout->frame_owner) == OWNER_C_STACK;
 }
 
+/* A frame that a later one leads back to ends a chain: what is half made may lead to itself, and each step may ask the kernel. The mark is set anew at each power of
+ * two, so a ring is seen before twice its length, and what leads there, is passed. */
+PER_VERSION uint64_t mark_of(uint32_t steps, uint64_t frame, uint64_t mark)
+{
+    return (steps & (steps - 1)) == 0 ? frame : mark;
+}
+
 /* Does the innermost run lead to the frame that the next C function's block names? */
 static bool leads_to(struct frame_chain *chain, uint64_t frame, uint64_t expected)
 {
-    for (int i = 0; i < FRAME_CHAIN_MAX && is_frame(chain, chain->layout, frame); i++) {
+    uint64_t mark = 0;
+    for (uint32_t i = 0; i < FRAME_CHAIN_MAX && frame != mark && is_frame(chain, chain->layout, frame); i++) {
+        mark = mark_of(i, frame, mark);
         uint64_t previous = object_word_at(frame, chain->layout->frame_previous);
         if (is_entry(chain->layout, frame)) {
             return previous == expected;
@@ -102,6 +111,7 @@ void frame_chain_begin(struct frame_chain *chain, const struct cpython_layout *l
     chain->piece_begin = chain->piece_end = 0;
     chain->pages = chain->code_pages = (struct object_pages){.known = {0}};
     chain->left = FRAME_CHAIN_MAX;
+    chain->mark = 0;
     chain->at = chain->count = 0;
     chain->is_held = false;
     chain->frame = innermost(chain, interrupted);
@@ -166,12 +176,13 @@ bool frame_chain_look_at(const struct cpython_layout *layout, uint64_t code_type
 /* From the frame at hand out, until as many are known as are read at a time, and one more, or until all are. */
 PER_VERSION bool read_ahead(struct frame_chain *chain, const struct cpython_layout *layout)
 {
-    uint64_t frame = chain->frame;
+    uint64_t frame = chain->frame, mark = chain->mark;
     uint32_t count = 0;
     if (chain->is_held) {
         chain->ahead[count++] = chain->ahead[FRAMES_AHEAD];
     }
-    while (count <= FRAMES_AHEAD && chain->left > 0 && is_frame(chain, layout, frame)) {
+    while (count <= FRAMES_AHEAD && chain->left > 0 && frame != mark && is_frame(chain, layout, frame)) {
+        mark = mark_of(FRAME_CHAIN_MAX - chain->left, frame, mark);
         bool ends_entry = layout->entry_mark == CPYTHON_EACH_IS_ENTRY || is_entry(layout, frame);
         bool is_shown = false;
         if (layout->entry_mark == CPYTHON_SHIM && ends_entry) {
@@ -189,6 +200,7 @@ PER_VERSION bool read_ahead(struct frame_chain *chain, const struct cpython_layo
     }
     chain->is_held = count > FRAMES_AHEAD;
     chain->frame = frame;
+    chain->mark = mark;
     chain->count = chain->is_held ? FRAMES_AHEAD : count;
     chain->at = 0;
     return chain->count > 0;

@@ -33,6 +33,7 @@ struct frame_chain {
     uint64_t code_type; /* address of PyCode_Type */
     uint64_t thread;
     uint64_t frame;                  /* the next that is read; 0: none */
+    uint64_t mark;                   /* one that was read: whoever leads back there ends the chain */
     uint64_t piece_begin, piece_end; /* of the data stack in which the last was found */
     struct object_pages pages, code_pages;
     uint32_t left;      /* steps: the chain ends, whatever it is */
