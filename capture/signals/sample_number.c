@@ -34,7 +34,7 @@ void sbx_sample_number_start(void)
 {
     busy_since_ns = 0;
     sbx_store_relaxed(&being_set, 0); /* relaxed: our threads begin later */
-    not_to_have = 0;
+    sbx_store_relaxed(&not_to_have, 0);
     sbx_store_relaxed(&sbx_the_capture.signal_changes, 0); /* relaxed: our threads begin later */
     sbx_store_relaxed(&sbx_the_capture.sample_signal, 0);
 }
@@ -58,8 +58,37 @@ bool sbx_sample_number_is_ours(int number)
 static bool may_be_taken(int number)
 {
     struct sigaction now;
-    return (not_to_have & bit_of(number)) == 0 && sigaction(number, NULL, &now) == 0 &&
+    return (sbx_load_seq_cst(&not_to_have) & bit_of(number)) == 0 && sigaction(number, NULL, &now) == 0 &&
            (is_free(&now) || is_our_action(&now)); /* ours: left from before */
+}
+
+/* The kernel forgets what is pending of a signal, in all threads, when it is to be ignored. So what was made for our handler
+ * meets no handler that is set behind this, whenever its thread runs. */
+static void discard_pending(int number)
+{
+    const struct sbx_kernel_sigaction ignored = {.handler = (void *)(uintptr_t)SIG_IGN};
+    struct sbx_kernel_sigaction was;
+    if (!sbx_sample_number_is_ours(number)) {
+        return; /* what is pending is for the program's handler */
+    }
+    if (sbx_raw_syscall(SYS_rt_sigaction, number, (long)(uintptr_t)&ignored, (long)(uintptr_t)&was, sizeof was.mask, 0,
+                        0) == 0) {
+        (void)sbx_raw_syscall(SYS_rt_sigaction, number, (long)(uintptr_t)&was, 0, sizeof was.mask, 0, 0);
+    }
+}
+
+/* Every call that finds another in the middle of this does it too, and waits for nobody. */
+static void give_up(int number, bool has_waited_in_vain)
+{
+    sbx_store_seq_cst(&given_up, (uint32_t)number);
+    sbx_store_relaxed(&sbx_the_capture.sample_signal, 0);
+    sbx_fence_seq_cst(); /* order: seq_cst sample_signal - Dekker with sample_timer */
+    bool is_one_out = sbx_thread_take_back_all();
+    sbx_sample_number_delete_timer();
+    if (is_one_out || has_waited_in_vain) {
+        discard_pending(number);
+    }
+    sbx_store_seq_cst(&given_up, 0);
 }
 
 /* From nothing to `state`, while nobody sets an action. */
@@ -76,8 +105,12 @@ static bool begin(int number, uint32_t state)
         busy_word = word;
     } else if (now_ns - busy_since_ns >= SETTER_MOST_NS) {
         busy_since_ns = 0;
-        not_to_have |= sbx_load_seq_cst(&being_set);
+        (void)sbx_or_seq_cst(&not_to_have, sbx_load_seq_cst(&being_set));
         (void)sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, 0); /* order: acq_rel signal_changes */
+        uint32_t ours = sbx_load_relaxed(&sbx_the_capture.sample_signal); /* relaxed: whoever gives it up does so too */
+        if (ours != 0 && (sbx_load_seq_cst(&not_to_have) & bit_of((int)ours)) != 0) {
+            give_up((int)ours, true);
+        }
     }
     return false;
 }
@@ -126,6 +159,7 @@ int sbx_sample_number_choose(void)
     int number = 0;
     if (sbx_load_relaxed(&sbx_the_capture.sample_signal) != 0) { /* taken from us past our hooks */
         sbx_store_seq_cst(&sbx_the_capture.sample_signal, 0);
+        (void)sbx_thread_take_back_all(); /* not one more is made for whoever has it */
     }
     for (int wanted = SBX_SIGNAL_FIRST; wanted >= SBX_SIGNAL_LAST && number == 0; wanted--) {
         if (!may_be_taken(wanted)) {
@@ -164,8 +198,10 @@ bool sbx_sample_number_try(int number, long timer)
         return false;
     }
     sbx_store_seq_cst(&tried_timer, timer >= 0 ? (uint32_t)timer + 1 : 0);
-    sbx_fence_seq_cst();                 /* order: seq_cst tried_timer - Dekker with who has waited in vain */
-    if (sbx_sample_number_is_wanted()) { /* and has perhaps not seen the timer, which is not armed yet */
+    sbx_fence_seq_cst(); /* order: seq_cst tried_timer - Dekker with who has waited in vain */
+    /* Somebody who wants it has perhaps not seen the timer, which is not armed yet; or has had the number since the caller last looked. */
+    if (sbx_sample_number_is_wanted() || sbx_load_seq_cst(&sbx_the_capture.sample_signal) != (uint32_t)number ||
+        !sbx_sample_number_is_ours(number)) {
         sbx_sample_number_end_try();
         return false;
     }
@@ -200,38 +236,10 @@ static bool leave_it_behind(int number)
     return true;
 }
 
-/* The kernel forgets what is pending of a signal, in all threads, when it is to be ignored. So what was made for our handler
- * meets no handler that is set behind this, whenever its thread runs. */
-static void discard_pending(int number)
-{
-    const struct sbx_kernel_sigaction ignored = {.handler = (void *)(uintptr_t)SIG_IGN};
-    struct sbx_kernel_sigaction was;
-    if (!sbx_sample_number_is_ours(number)) {
-        return; /* what is pending is for the program's handler */
-    }
-    if (sbx_raw_syscall(SYS_rt_sigaction, number, (long)(uintptr_t)&ignored, (long)(uintptr_t)&was, sizeof was.mask, 0,
-                        0) == 0) {
-        (void)sbx_raw_syscall(SYS_rt_sigaction, number, (long)(uintptr_t)&was, 0, sizeof was.mask, 0, 0);
-    }
-}
-
-/* Every call that finds another in the middle of this does it too, and waits for nobody. */
-static void give_up(int number, bool has_waited_in_vain)
-{
-    sbx_store_seq_cst(&given_up, (uint32_t)number);
-    sbx_store_relaxed(&sbx_the_capture.sample_signal, 0);
-    sbx_fence_seq_cst(); /* order: seq_cst sample_signal - Dekker with sample_timer */
-    bool is_one_out = sbx_thread_take_back_all();
-    sbx_sample_number_delete_timer();
-    if (is_one_out || has_waited_in_vain) {
-        discard_pending(number);
-    }
-    sbx_store_seq_cst(&given_up, 0);
-}
-
 SBX_HOOK_SAFE bool sbx_sample_number_begin_set(int number, bool is_kept)
 {
-    if (number < SBX_SIGNAL_LAST || number > SBX_SIGNAL_FIRST) {
+    if (number < SBX_SIGNAL_LAST || number > SBX_SIGNAL_FIRST ||
+        (sbx_load_seq_cst(&not_to_have) & bit_of(number)) != 0) { /* it never is ours */
         return false;
     }
     (void)sbx_add_acq_rel(&sbx_the_capture.signal_changes, SBX_SIGNAL_SETTER); /* order: acq_rel signal_changes */
@@ -248,10 +256,11 @@ SBX_HOOK_SAFE bool sbx_sample_number_begin_set(int number, bool is_kept)
 
 SBX_HOOK_SAFE void sbx_sample_number_end_set(int number)
 {
-    (void)sbx_and_seq_cst(&being_set, ~bit_of(number));
+    const uint32_t others = SBX_SIGNAL_TAKING | SBX_SIGNAL_TRYING | SBX_SIGNAL_LEFT | SBX_SIGNAL_NUMBER;
     uint32_t word = sbx_load_relaxed(&sbx_the_capture.signal_changes);
-    /* Not below none: whoever sets one for a second is forgotten. order: acq_rel signal_changes */
-    while ((word & ~(SBX_SIGNAL_TAKING | SBX_SIGNAL_TRYING | SBX_SIGNAL_LEFT | SBX_SIGNAL_NUMBER)) != 0 &&
+    /* Not below none, and not in the place of another: whoever sets one for a second is forgotten. order: acq_rel signal_changes */
+    while ((word & ~others) != 0 && (sbx_load_seq_cst(&not_to_have) & bit_of(number)) == 0 &&
            !sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, word - SBX_SIGNAL_SETTER)) {
     }
+    (void)sbx_and_seq_cst(&being_set, ~bit_of(number));
 }

@@ -88,8 +88,8 @@ void sbx_sample_fire_anywhere(void)
     fires_anywhere = is_probed = true; /* and calls are not safe */
 }
 
-/* Out of what is pending for this thread: ours. What others have sent meanwhile goes on. */
-static void take_out(uint64_t ours)
+/* Out of what is pending for this thread: ours. What others have sent meanwhile goes on: nobody sends to a thread of ours alone. */
+static void take_out(uint64_t ours, bool is_own_thread)
 {
     enum {
         OTHERS = 8
@@ -106,7 +106,11 @@ static void take_out(uint64_t ours)
         count++;
     }
     for (int i = 0; i < count; i++) {
-        sbx_send_again(number, &others[i]);
+        if (is_own_thread) {
+            syscall(SYS_rt_sigqueueinfo, (long)getpid(), number, &others[i]);
+        } else {
+            sbx_send_again(number, &others[i]);
+        }
     }
 }
 
@@ -130,7 +134,7 @@ static void call_our_handler(void)
     if (!sbx_sample_number_is_wanted()) {
         sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, 0, sizeof ours, 0, 0);
     } else {
-        take_out(ours);
+        take_out(ours, (blocked & ours) != 0);
     }
     sbx_raw_set_signals(blocked);
     sbx_sample_number_end_try();

@@ -58,6 +58,13 @@ static void pause_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
+static struct sbx_thread *register_once(void)
+{
+    static struct sbx_thread *self;
+    self = self != NULL ? self : sbx_thread_register_self();
+    return self;
+}
+
 static bool has_default_action(int number)
 {
     struct sigaction now;
@@ -141,6 +148,51 @@ static void test_what_a_forgotten_setter_was_about_to_set_is_never_ours(void **s
     assert_int_equal(choose_patiently(), SBX_SIGNAL_FIRST - 1);
     sbx_sample_number_end_set(SBX_SIGNAL_FIRST);
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST - 1);
+}
+
+static void test_a_forgotten_setter_that_comes_back_does_not_end_what_another_is_at(void **state)
+{
+    (void)state;
+    assert_true(sbx_sample_number_begin_set(40, false));
+    assert_int_equal(choose_patiently(), SBX_SIGNAL_FIRST);
+    assert_true(sbx_sample_number_begin_set(50, false));
+    sbx_sample_number_end_set(40);
+    assert_int_equal(sbx_sample_number_choose(), 0);
+    sbx_sample_number_end_set(50);
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+    assert_false(sbx_sample_number_begin_set(40, false)); /* nothing of ours can be in its way */
+}
+
+/* Symptom: the program ended by a real-time signal that nobody had sent. Cause: the watch thread sleeps until just before a tick, and tries out
+ * then what the program has taken and reset meanwhile. */
+static void test_what_the_program_has_had_meanwhile_is_not_tried_out(void **state)
+{
+    (void)state;
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+    assert_true(sbx_sample_number_begin_set(SBX_SIGNAL_FIRST, false));
+    signal(SBX_SIGNAL_FIRST, SIG_DFL);
+    sbx_sample_number_end_set(SBX_SIGNAL_FIRST);
+    assert_false(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
+    assert_int_equal(sbx_the_capture.signal_changes, 0);
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+    signal(SBX_SIGNAL_FIRST, SIG_DFL); /* past the hooks */
+    assert_false(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
+}
+
+/* By a system call of its own. Symptom: the program ended by a real-time signal that it had reset meanwhile. */
+static void test_no_timer_is_left_out_for_a_signal_that_was_taken_past_the_hooks(void **state)
+{
+    struct sbx_thread *thread = register_once();
+    (void)state;
+    assert_non_null(thread);
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+    long timer = sbx_raw_thread_timer((uint32_t)syscall(SYS_gettid), CLOCK_MONOTONIC, SBX_SIGNAL_FIRST, 0);
+    assert_true(timer >= 0);
+    sbx_store_seq_cst(&thread->sample_timer, (uint32_t)timer + 1);
+    signal(SBX_SIGNAL_FIRST, SIG_IGN);
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST - 1);
+    assert_int_equal(thread->sample_timer, 0);
+    assert_int_not_equal(sbx_raw_timer_arm((uint32_t)timer, 1), 0); /* there is none any more */
 }
 
 static void test_what_others_have_set_in_time_may_be_ours_when_one_is_forgotten(void **state)
@@ -271,7 +323,7 @@ static void test_a_handler_that_is_set_is_not_called_for_what_was_made_before(vo
 static void test_a_handler_that_is_set_is_not_called_for_a_sample_under_way(void **state)
 {
     sigset_t ours, before;
-    struct sbx_thread *thread = sbx_thread_register_self();
+    struct sbx_thread *thread = register_once();
     (void)state;
     handled = 0;
     sigemptyset(&ours);
@@ -318,6 +370,9 @@ int main(void)
         CASE(test_a_signal_that_is_set_is_given_up_unless_it_is_to_be_kept),
         CASE(test_who_never_comes_back_from_setting_one_is_forgotten),
         CASE(test_what_a_forgotten_setter_was_about_to_set_is_never_ours),
+        CASE(test_a_forgotten_setter_that_comes_back_does_not_end_what_another_is_at),
+        CASE(test_what_the_program_has_had_meanwhile_is_not_tried_out),
+        CASE(test_no_timer_is_left_out_for_a_signal_that_was_taken_past_the_hooks),
         CASE(test_what_others_have_set_in_time_may_be_ours_when_one_is_forgotten),
         CASE(test_who_sets_a_signal_that_is_tried_out_waits_for_the_end_of_it),
         CASE(test_who_waits_in_vain_goes_on),
