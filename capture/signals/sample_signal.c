@@ -106,8 +106,8 @@ static void take_out(uint64_t ours, bool is_own_thread)
         count++;
     }
     for (int i = 0; i < count; i++) {
-        if (is_own_thread) {
-            syscall(SYS_rt_sigqueueinfo, (long)getpid(), number, &others[i]);
+        if (is_own_thread) { /* it was for any thread: the first one's */
+            syscall(SYS_rt_tgsigqueueinfo, (long)getpid(), (long)getpid(), number, &others[i]);
         } else {
             sbx_send_again(number, &others[i]);
         }
