@@ -40,10 +40,9 @@ static const char issues_sql[] =
     "p.num" ON_TOLD_DAY " WHERE " OF_ISSUES FACT_IN_SPAN " GROUP BY 1, 2 ORDER BY 1, 2";
 
 /* The same days of stalls alone, where nobody tells any. */
-#define OF_STALLS                                                                                                     \
-    " JOIN build b ON b.num = f.build WHERE (?3 = '' OR b.version = ?3) AND f.day BETWEEN ?1 AND ?2 AND b.tenant IN " \
-    "(SELECT"                                                                                                         \
-    " a.tenant FROM app a WHERE (?4 = '' OR a.name = ?4) AND (?5 = 0 OR a.tenant = ?5))"
+#define OF_STALLS                                                                     \
+    " JOIN build b ON b.num = f.build WHERE (?3 = '' OR b.version = ?3)" FACT_IN_SPAN \
+    " AND b.tenant IN (SELECT a.tenant FROM app a WHERE " OF_APPS ")"
 static const char stalling_sql[] =
     "SELECT f.day, SUM(f.machine_days) FROM app a JOIN fact f ON f.place = -a.num" OF_STALLS
     " GROUP BY 1 HAVING SUM(f.machine_days) >= ?8 ORDER BY 1";
@@ -284,22 +283,40 @@ static int read_side(const struct side *side, const struct days *days, bool *is_
     return result;
 }
 
-static int read_sides(const struct sbx_store_view *view, const struct sbx_issue_span *span, int64_t today,
-                      const struct issues *these, struct sbx_told *told, size_t stride, struct sbx_told *whole_out)
+/* `whole_out` NULL: of stalls alone. */
+static int read_span(const struct sbx_store_view *view, const struct sbx_issue_span *span, int64_t today,
+                     const struct issues *these, struct sbx_told *told, struct sbx_told *whole_out)
 {
     struct days *days = calloc(1, sizeof(*days));
     bool is_in_part = false;
-    int result = days ? read_days(view, active_sql, span, today, days) : -ENOMEM;
+    int result = days ? read_days(view, whole_out ? active_sql : stalling_sql, span, today, days) : -ENOMEM;
     if (result == 0 && days->count > 0) {
         const struct sbx_issue_span of = span_of(days, span);
-        const struct side whole = {.view = view, .span = &of, .today = today, .told = whole_out, .stride = 1};
-        result = read_side(&whole, days, &is_in_part);
-        if (result == 0 && is_in_part) /* nothing is told of it */
+        const struct side issues = {view, &of, today, these, told, SBX_COMPARED_SIDES, whole_out == NULL};
+        if (whole_out)
+            result = read_side(&(struct side){view, &of, today, NULL, whole_out, 1, false}, days, &is_in_part);
+        if (is_in_part) /* nothing is told of it */
             *whole_out = (struct sbx_told){.days = 0};
         else if (result == 0)
-            result = read_side(&(struct side){view, &of, today, these, told, stride, false}, days, &is_in_part);
+            result = read_side(&issues, days, &is_in_part);
     }
     free(days);
+    return result;
+}
+
+static int read_spans(const struct sbx_store_view *view, const struct sbx_issue_span spans[SBX_COMPARED_SIDES],
+                      int64_t today, const struct issues *these, struct sbx_told (*told_out)[SBX_COMPARED_SIDES],
+                      struct sbx_told *whole_out)
+{
+    int result = 0;
+    for (size_t i = 0; i < these->count; i++)
+        told_out[i][SBX_COMPARED_HERE] = told_out[i][SBX_COMPARED_BASE] = (struct sbx_told){.days = 0};
+    if (sbx_store_min_machines(view->store) > 1)
+        return 0;
+    sbx_store_handle_lock(&view->store->reader);
+    for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++)
+        result = read_span(view, &spans[side], today, these, &told_out[0][side], whole_out ? &whole_out[side] : NULL);
+    sbx_store_handle_unlock(&view->store->reader);
     return result;
 }
 
@@ -307,50 +324,15 @@ int sbx_store_told(const struct sbx_store_view *view, const struct sbx_issue_spa
                    int64_t today, const struct sbx_compared_issue *rows, size_t count,
                    struct sbx_told (*told_out)[SBX_COMPARED_SIDES], struct sbx_told whole_out[SBX_COMPARED_SIDES])
 {
-    const struct issues these = {rows, count};
-    int result = 0;
-    for (size_t i = 0; i < count; i++)
-        told_out[i][SBX_COMPARED_HERE] = told_out[i][SBX_COMPARED_BASE] = (struct sbx_told){.days = 0};
     memset(whole_out, 0, SBX_COMPARED_SIDES * sizeof(*whole_out));
-    if (sbx_store_min_machines(view->store) > 1)
-        return 0;
-    sbx_store_handle_lock(&view->store->reader);
-    for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++)
-        result =
-            read_sides(view, &spans[side], today, &these, &told_out[0][side], SBX_COMPARED_SIDES, &whole_out[side]);
-    sbx_store_handle_unlock(&view->store->reader);
-    return result;
-}
-
-static int read_stalling(const struct sbx_store_view *view, const struct sbx_issue_span *span, int64_t today,
-                         const struct issues *these, struct sbx_told *stalling, size_t stride)
-{
-    struct days *days = calloc(1, sizeof(*days));
-    bool is_in_part = false;
-    int result = days ? read_days(view, stalling_sql, span, today, days) : -ENOMEM;
-    if (result == 0 && days->count > 0) {
-        const struct sbx_issue_span of = span_of(days, span);
-        result = read_side(&(struct side){view, &of, today, these, stalling, stride, true}, days, &is_in_part);
-    }
-    free(days);
-    return result;
+    return read_spans(view, spans, today, &(struct issues){rows, count}, told_out, whole_out);
 }
 
 int sbx_store_stalling(const struct sbx_store_view *view, const struct sbx_issue_span spans[SBX_COMPARED_SIDES],
                        int64_t today, const struct sbx_compared_issue *rows, size_t count,
                        struct sbx_told (*stalling_out)[SBX_COMPARED_SIDES])
 {
-    const struct issues these = {rows, count};
-    int result = 0;
-    for (size_t i = 0; i < count; i++)
-        stalling_out[i][SBX_COMPARED_HERE] = stalling_out[i][SBX_COMPARED_BASE] = (struct sbx_told){.days = 0};
-    if (count == 0 || sbx_store_min_machines(view->store) > 1)
-        return 0;
-    sbx_store_handle_lock(&view->store->reader);
-    for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++)
-        result = read_stalling(view, &spans[side], today, &these, &stalling_out[0][side], SBX_COMPARED_SIDES);
-    sbx_store_handle_unlock(&view->store->reader);
-    return result;
+    return read_spans(view, spans, today, &(struct issues){rows, count}, stalling_out, NULL);
 }
 
 /* ---- by the day ---- */

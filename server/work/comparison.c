@@ -39,20 +39,20 @@ static struct sbx_change_row question_of(const struct sbx_compared_issue *met, c
     return row;
 }
 
-/* Of the issues, and of all stalls together behind them. Days of stalls are read only where machines tell none. */
+/* Of the issues, and of all stalls together behind them. Days of stalls are read only where those that machines told are not enough. */
 static int add_days(const struct sbx_store_view *view, const struct sbx_issue_span spans[SBX_COMPARED_SIDES],
                     int64_t today, const struct sbx_compared_issue *met, size_t count,
                     struct sbx_told (*days)[SBX_COMPARED_SIDES], struct sbx_change_row *judged)
 {
     int result = sbx_store_told(view, spans, today, met, count, days, days[count]);
-    bool are_told = days[count][SBX_COMPARED_HERE].days > 0 && days[count][SBX_COMPARED_BASE].days > 0;
+    bool is_told = sbx_told_is_enough(&days[count][SBX_COMPARED_HERE], &days[count][SBX_COMPARED_BASE]);
     for (size_t i = 0; i <= count && result == 0; i++) {
         judged[i].told_here = days[i][SBX_COMPARED_HERE];
         judged[i].told_base = days[i][SBX_COMPARED_BASE];
     }
-    if (result == 0 && !are_told)
+    if (result == 0 && !is_told)
         result = sbx_store_stalling(view, spans, today, met, count, days);
-    for (size_t i = 0; i < count && result == 0 && !are_told; i++) {
+    for (size_t i = 0; i < count && result == 0 && !is_told; i++) {
         judged[i].stalling_here = days[i][SBX_COMPARED_HERE];
         judged[i].stalling_base = days[i][SBX_COMPARED_BASE];
     }

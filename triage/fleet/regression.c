@@ -202,7 +202,7 @@ static double signed_root(const struct sbx_told *here, const struct sbx_told *ba
     return (double)here->hit / (double)here->active >= (double)base->hit / (double)base->active ? root : -root;
 }
 
-static bool are_told(const struct sbx_told *here, const struct sbx_told *base)
+bool sbx_told_is_enough(const struct sbx_told *here, const struct sbx_told *base)
 {
     return is_told(here) && is_told(base) && here->days + base->days >= SBX_TOLD_DAYS_MIN;
 }
@@ -210,7 +210,7 @@ static bool are_told(const struct sbx_told *here, const struct sbx_told *base)
 /* By how much days differ; 0 where there are too few of them to say. */
 static double chance_by_days(const struct sbx_told *here, const struct sbx_told *base)
 {
-    if (!are_told(here, base)) {
+    if (!sbx_told_is_enough(here, base)) {
         return 0;
     }
     return tail_of_t(signed_root(here, base, excess_of(here, base)), degrees_of(here, base));
@@ -218,7 +218,7 @@ static double chance_by_days(const struct sbx_told *here, const struct sbx_told 
 
 double sbx_chance_of_worse(const struct sbx_told *here, const struct sbx_told *base)
 {
-    if (!are_told(here, base)) {
+    if (!sbx_told_is_enough(here, base)) {
         return 1;
     }
     struct sbx_told most = *base;
@@ -230,7 +230,7 @@ double sbx_chance_of_worse(const struct sbx_told *here, const struct sbx_told *b
 
 struct sbx_rate_ratio sbx_told_compare(const struct sbx_told *here, const struct sbx_told *base)
 {
-    if (!are_told(here, base)) {
+    if (!sbx_told_is_enough(here, base)) {
         return (struct sbx_rate_ratio){1, 0, INFINITY};
     }
     double ratio = exp(log_penetration(here) - log_penetration(base));
@@ -302,7 +302,7 @@ static bool is_asked(struct sbx_rate here, struct sbx_rate base)
 
 static bool is_asked_of_days(const struct sbx_told *here, const struct sbx_told *base)
 {
-    return are_told(here, base) &&
+    return sbx_told_is_enough(here, base) &&
            rate_of_told(here, false).hit + rate_of_told(base, false).hit >= SBX_CHANGE_MACHINES_MIN;
 }
 
@@ -345,7 +345,7 @@ static size_t ask(struct sbx_change_row *row, struct question *questions)
     row->chance = 1;
     row->ratio = sbx_rate_compare(row->here, row->base);
     /* Penetration is the better question: shares of the machines that stalled change with all other issues, and with the days. */
-    bool has_days = are_told(&row->told_here, &row->told_base);
+    bool has_days = sbx_told_is_enough(&row->told_here, &row->told_base);
     size_t count = has_days ? ask_of_days(row, questions) : ask_of_machines(row, questions);
     for (int i = 0; i < SBX_CHANGE_THRESHOLDS; i++) {
         struct sbx_rate here = row->slow_here[i], base = row->slow_base[i];

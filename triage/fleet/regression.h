@@ -42,6 +42,9 @@ struct sbx_told {
     double together; /* as many of `hit` tell what one tells: a machine's days resemble each other. 1 or more; 0 is 1 */
 };
 
+/* Are there days enough of both sides to judge by? */
+bool sbx_told_is_enough(const struct sbx_told *here, const struct sbx_told *base);
+
 /* The chance that penetration is so much more here (base: less) if both sides were alike: of machines, and of how much days differ, the larger
  * one. Stalls that were not sent count against it. 1 with fewer than SBX_TOLD_DAYS_MIN days in all. */
 double sbx_chance_of_worse(const struct sbx_told *here, const struct sbx_told *base);

@@ -206,6 +206,21 @@ static void test_what_does_not_differ_or_is_of_few_machines_is_not_told(void **s
     assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 0);
 }
 
+/* Nearly all of it on one day of four. Of three days that machines tell the first is none: two of each version are too few to judge by. */
+static void test_a_share_of_one_bad_day_is_no_change_also_where_few_machine_days_are_told(void **state)
+{
+    (void)state;
+    for (int day = 5; day >= 2; day--) {
+        put(1, 1, (uint32_t)(TODAY - day), 1000 * day, 40);
+        put(1, 2, (uint32_t)(TODAY - day), 1000 * day + 200, 40);
+    }
+    put(2, 1, TODAY - 3, 9000, 5);
+    put(2, 2, TODAY - 3, 9100, 60);
+    tell("1.1.0", TODAY - 4, TODAY - 2, 1000);
+    tell("1.2.0", TODAY - 4, TODAY - 2, 1000);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 0);
+}
+
 static void test_somebodys_own_build_is_not_the_latest_version(void **state)
 {
     (void)state;
@@ -383,6 +398,7 @@ int main(void)
         WITH_STORE(test_a_version_is_judged_by_the_machines_that_were_read),
         WITH_STORE(test_a_new_issue_of_the_latest_version_is_told_once),
         WITH_STORE(test_what_does_not_differ_or_is_of_few_machines_is_not_told),
+        WITH_STORE(test_a_share_of_one_bad_day_is_no_change_also_where_few_machine_days_are_told),
         WITH_STORE(test_somebodys_own_build_is_not_the_latest_version),
         WITH_STORE(test_a_day_above_its_week_is_a_surge),
         WITH_STORE(test_everything_twice_as_frequent_is_told_where_machines_tell_their_days),
