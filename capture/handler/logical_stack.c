@@ -101,16 +101,14 @@ static void ask(const struct sbx_provider *provider, void *context, const struct
 static void count_heap(struct sbx_thread *thread, const struct sbx_provider *provider, void *context)
 {
     enum {
-        BEHIND_MOST =
-            1
-            << 26 /* a number may be this much too large while the runtime adds up. Less than that: another thread's, which has the context now */
+        BEHIND_MOST = 1 << 26 /* a number may be this much too large while the runtime adds up */
     };
     struct sbx_heap_told *told = &thread->logical.heaps[provider->index];
     uint64_t bytes = provider->allocated(context);
     if (bytes == 0) {
         return;
     }
-    if (told->context != context || bytes + BEHIND_MOST < told->bytes) {
+    if (told->context != context || bytes + BEHIND_MOST < told->bytes) { /* another thread has the context now */
         *told = (struct sbx_heap_told){context, bytes};
     } else if (bytes > told->bytes) {
         thread->entry->alloc_bytes += bytes - told->bytes;

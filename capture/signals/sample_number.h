@@ -46,8 +46,8 @@ bool sbx_sample_number_is_ours(int number);
  * program's is called for it. */
 SBX_MUST_CHECK bool sbx_sample_number_try(int number, long timer);
 SBX_HOOK_SAFE void sbx_sample_number_delete_timer(void);
-bool sbx_sample_number_is_wanted(
-    void); /* meanwhile: somebody waits for that to end, or has waited in vain and gone on */
+/* Meanwhile: does somebody wait for that to end, or has he waited in vain and gone on? */
+bool sbx_sample_number_is_wanted(void);
 void sbx_sample_number_end_try(void);
 
 /* ---- the program's calls ---- */

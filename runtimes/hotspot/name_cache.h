@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name_cache.h - ids of methods and lines of bytecodes that were asked before.
+/* name_cache.h - ids of methods that were asked before (lines: place_cache.h).
  *
  * All threads and their handlers read and write, nobody waits: an entry is two words, {key ^ value, value}, and counts only if they fit
  * together. So one that two threads wrote at once, or that is half written, is a miss. */
