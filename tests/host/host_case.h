@@ -83,6 +83,8 @@ void host_companion_said(char *text, size_t bytes);
 void host_skip(const char *why);
 /* Wait until the body wrote a line into its folder's file `name` (host_tell); false after a minute. */
 bool host_was_told(const char *name);
+/* Make the file `name` there, which the body waits for. */
+void host_answer(const char *name);
 
 /* ---- for bodies ---- */
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "control_group.h"
+#include "held_thread.h"
 #include "recording_recover.h"
 
 enum {
@@ -134,15 +135,6 @@ static void ends_its_loop_thread(void)
 
 /* ---- the judges ---- */
 
-static void tell_the_host(const char *name)
-{
-    char path[160];
-    snprintf(path, sizeof path, "%s/%s", host_folder, name);
-    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(file >= 0);
-    close(file);
-}
-
 static void expect_no_alarm(int status)
 {
     assert_int_equal(status, 0);
@@ -158,12 +150,12 @@ static void expect_no_alarm(int status)
 static void continue_and_expect_no_alarm(pid_t pid, bool ends_first, void **state)
 {
     if (ends_first) {
-        tell_the_host("go_on");
+        host_answer("go_on");
     }
     assert_int_equal(kill(pid, SIGCONT), 0);
     if (!ends_first) {
         host_pause_ms(200);
-        tell_the_host("go_on");
+        host_answer("go_on");
     }
     expect_no_alarm(host_end(pid));
     host_tear_down(state);
@@ -228,7 +220,7 @@ static void freeze(const struct control_group *group)
     bool is_thawed =
         control_group_set(group, is_second ? "cgroup.freeze" : "freezer.state", is_second ? "0" : "THAWED");
     host_pause_ms(200);
-    tell_the_host("go_on");
+    host_answer("go_on");
     int status = host_end(pid);
     control_group_remove(group);
     assert_true(is_told && is_in && is_frozen && was_frozen && is_thawed);
@@ -261,39 +253,13 @@ static void host_10_a_control_group_throttled_to_5_percent_is_no_stall(void **st
 
 /* ---- HOST-11 ---- */
 
-static int find_thread(pid_t pid, const char *name)
-{
-    char command[128], text[32] = "";
-    snprintf(command, sizeof command, "grep -lx '%s' /proc/%d/task/*/comm | cut -d/ -f5", name, (int)pid);
-    FILE *answer = popen(command, "re");
-    if (answer == NULL) {
-        return 0;
-    }
-    int tid = fgets(text, sizeof text, answer) != NULL ? atoi(text) : 0;
-    pclose(answer);
-    return tid;
-}
-
-/* Stop one thread as a debugger does at a breakpoint; the others run on. */
-static bool stop_thread(pid_t tid)
-{
-    int status;
-    return ptrace(PTRACE_SEIZE, tid, 0, 0) == 0 && ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0 &&
-           waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status);
-}
-
 /* Stop our thread where it begins its next sleep, or in the middle of its work. Skips where that is forbidden. */
 static int stop_watch_thread(pid_t pid, bool is_at_work)
 {
     struct __ptrace_syscall_info call = {.op = 0};
-    int status, tid = find_thread(pid, "sbx-watch");
+    int status, tid = held_thread_find(pid, "sbx-watch");
     assert_true(tid > 0);
-    if (!stop_thread(tid)) {
-        kill(pid, SIGKILL);
-        host_end(pid);
-        host_skip("ptrace is not allowed here");
-    }
-    assert_int_equal(ptrace(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD), 0);
+    held_thread_stop(tid, pid, pid);
     bool is_asleep = true;
     do {
         assert_int_equal(ptrace(PTRACE_SYSCALL, tid, 0, 0), 0);
@@ -316,7 +282,7 @@ static void host_10_time_in_which_our_own_thread_did_not_run_is_not_charged(void
     host_pause_ms(STOP_MS);
     assert_int_equal(ptrace(PTRACE_DETACH, watch_tid, 0, 0), 0);
     host_pause_ms(200);
-    tell_the_host("go_on");
+    host_answer("go_on");
     expect_no_alarm(host_end(pid));
 }
 
@@ -339,17 +305,13 @@ static void host_11_a_breakpoint_is_no_stall_and_what_hangs_after_it_is(void **s
     (void)state;
     pid_t pid = host_begin(JUDGED("is_stopped_and_hangs_later"));
     assert_true(host_was_told("in_message"));
-    if (!stop_thread(pid)) {
-        kill(pid, SIGKILL);
-        host_end(pid);
-        host_skip("ptrace is not allowed here");
-    }
+    held_thread_stop(pid, pid, pid); /* as a debugger does at a breakpoint */
     host_pause_ms(host_size(60000, STOP_MS));
     assert_int_equal(host_count_snapshots(), 0);
     assert_int_equal(ptrace(PTRACE_DETACH, pid, 0, 0), 0);
     host_pause_ms(300);
     assert_int_equal(host_count_snapshots(), 0); /* the same message, not traced any more */
-    tell_the_host("go_on");
+    host_answer("go_on");
     assert_int_equal(host_end(pid), 0);
     struct sbx_snapshot *snapshot = host_read_snapshot();
     assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_ANR);
@@ -408,11 +370,7 @@ static void host_11_a_program_killed_at_a_breakpoint_was_not_killed_by_a_stall(v
     (void)state;
     pid_t pid = host_begin(JUDGED("is_stopped_in_a_message"));
     assert_true(host_was_told("in_message"));
-    if (!stop_thread(pid)) {
-        kill(pid, SIGKILL);
-        host_end(pid);
-        host_skip("ptrace is not allowed here");
-    }
+    held_thread_stop(pid, pid, pid); /* as a debugger does at a breakpoint */
     host_pause_ms(STOP_MS);
     kill(pid, SIGKILL);
     host_end(pid);

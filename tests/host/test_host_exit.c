@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "held_thread.h"
 #include "recording_format.h"
 
 enum {
@@ -102,26 +103,6 @@ static pid_t find_host(pid_t companion)
     return pid;
 }
 
-static int find_watch_thread(pid_t pid)
-{
-    char pattern[64], name[32];
-    glob_t found;
-    int tid = 0;
-    snprintf(pattern, sizeof pattern, "/proc/%d/task/*/comm", (int)pid);
-    for (size_t i = 0; glob(pattern, 0, NULL, &found) == 0 && i < found.gl_pathc && tid == 0; i++) {
-        FILE *file = fopen(found.gl_pathv[i], "re");
-        bool is_it = file != NULL && fgets(name, sizeof name, file) != NULL && strcmp(name, "sbx-watch\n") == 0;
-        if (is_it) {
-            (void)sscanf(found.gl_pathv[i], "/proc/%*d/task/%d", &tid);
-        }
-        if (file != NULL) {
-            fclose(file);
-        }
-        globfree(&found);
-    }
-    return tid;
-}
-
 /* The watch thread has left a note of the message that is open. */
 static bool has_note(pid_t pid)
 {
@@ -141,29 +122,6 @@ static bool has_note(pid_t pid)
     return has;
 }
 
-static void tell_the_host(const char *word)
-{
-    char path[160];
-    snprintf(path, sizeof path, "%s/%s", host_folder, word);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    fclose(file);
-}
-
-static void go_on_to_call(int tid, uint64_t number)
-{
-    struct __ptrace_syscall_info call = {.op = 0};
-    int status;
-    do {
-        assert_int_equal(ptrace(PTRACE_SYSCALL, tid, 0, 0), 0);
-        assert_int_equal(waitpid(tid, &status, __WALL), tid);
-        assert_true(WIFSTOPPED(status));
-        if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
-            assert_true(ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof call, &call) > 0);
-        }
-    } while (call.op != PTRACE_SYSCALL_INFO_ENTRY || call.entry.nr != number);
-}
-
 /* The host exits while its watch thread is held: in the way "told" before it has seen the end of the message, in the way "written" when it
  * is about to make the snapshot durable. */
 static void judge_exit(const char *way, char *report)
@@ -175,22 +133,17 @@ static void judge_exit(const char *way, char *report)
     unsetenv("HOST_WAY");
     assert_true(host_was_told("stalls"));
     pid_t pid = find_host(companion);
-    int tid = find_watch_thread(pid);
+    int tid = held_thread_find(pid, "sbx-watch");
     assert_true(pid > 0 && tid > 0);
     for (int i = 0; i < 6000 && !has_note(pid); i++) {
         host_pause_ms(10);
     }
     assert_true(has_note(pid));
-    if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) != 0 || ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0) {
-        kill(pid, SIGKILL);
-        host_end(companion);
-        host_skip("ptrace is not allowed here");
-    }
-    assert_int_equal(waitpid(tid, &status, __WALL), tid);
-    tell_the_host("held");
+    held_thread_stop(tid, pid, companion);
+    host_answer("held");
     if (strcmp(way, "written") == 0) {
-        go_on_to_call(tid, SYS_fsync);
-        tell_the_host("stopped");
+        held_thread_go_on_to_call(tid, SYS_fsync);
+        host_answer("stopped");
     }
     while (waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status)) { /* it ends with its process */
         (void)ptrace(PTRACE_CONT, tid, 0, 0);

@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "held_thread.h"
+
 enum {
     SENT = 3,
     BUSY = 6,
@@ -234,63 +236,11 @@ static void resets_signals_in_vfork_children(void)
 
 /* ---- the judge ---- */
 
-static int find_thread(pid_t pid, const char *name)
-{
-    char command[128], text[32] = "";
-    snprintf(command, sizeof command, "grep -lx '%s' /proc/%d/task/*/comm | cut -d/ -f5", name, (int)pid);
-    FILE *answer = popen(command, "re");
-    int tid = answer != NULL && fgets(text, sizeof text, answer) != NULL ? atoi(text) : 0;
-    if (answer != NULL) {
-        pclose(answer);
-    }
-    return tid;
-}
-
-static void tell_the_host(const char *word)
-{
-    char path[160];
-    snprintf(path, sizeof path, "%s/%s", host_folder, word);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    fclose(file);
-}
-
 static bool has_told(const char *word)
 {
     char path[160];
     snprintf(path, sizeof path, "%s/%s", host_folder, word);
     return access(path, F_OK) == 0;
-}
-
-static void trace(pid_t pid, int tid)
-{
-    int status;
-    if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) != 0 || ptrace(PTRACE_INTERRUPT, tid, 0, 0) != 0) {
-        kill(pid, SIGKILL);
-        host_end(pid);
-        host_skip("ptrace is not allowed here");
-    }
-    assert_int_equal(waitpid(tid, &status, __WALL), tid);
-    assert_true(WIFSTOPPED(status));
-}
-
-/* On to where the thread enters a call of that number. */
-static void go_on_to_call(int tid, uint64_t number)
-{
-    struct __ptrace_syscall_info call = {.op = 0};
-    for (;;) {
-        int status;
-        assert_int_equal(ptrace(PTRACE_SYSCALL, tid, 0, 0), 0);
-        assert_int_equal(waitpid(tid, &status, __WALL), tid);
-        assert_true(WIFSTOPPED(status));
-        if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
-            continue;
-        }
-        assert_true(ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof call, &call) > 0);
-        if (call.op == PTRACE_SYSCALL_INFO_ENTRY && call.entry.nr == number) {
-            return;
-        }
-    }
 }
 
 /* On to where the thread enters the call that sets the action of `number`, or comes out of it. */
@@ -323,12 +273,12 @@ static void judge_taking(const char *way, bool is_let_go)
     pid_t pid = host_begin(&(struct host_order){.body = "takes_what_we_take", .interval_us = 1000});
     unsetenv("HOST_WAY");
     assert_true(host_was_told("ready"));
-    int watch_tid = find_thread(pid, "sbx-watch");
+    int watch_tid = held_thread_find(pid, "sbx-watch");
     assert_true(watch_tid > 0);
-    trace(pid, watch_tid);
-    tell_the_host("traced");
+    held_thread_stop(watch_tid, pid, pid);
+    host_answer("traced");
     go_on_to_set(watch_tid, NEXT_SIGNAL, PTRACE_SYSCALL_INFO_ENTRY); /* it has looked, and found nothing */
-    tell_the_host("stopped");
+    host_answer("stopped");
     if (is_let_go) {
         assert_true(host_was_told("takes"));
         host_pause_ms(30);
@@ -336,13 +286,13 @@ static void judge_taking(const char *way, bool is_let_go)
     } else {
         assert_true(host_was_told("taken"));
         go_on_to_set(watch_tid, NEXT_SIGNAL, PTRACE_SYSCALL_INFO_EXIT); /* our handler stands over the host's */
-        tell_the_host("exchanged");
+        host_answer("exchanged");
         assert_true(host_was_told("sent"));
         host_pause_ms(30);
     }
     assert_int_equal(ptrace(PTRACE_DETACH, watch_tid, 0, 0), 0);
     if (is_let_go) {
-        tell_the_host("exchanged");
+        host_answer("exchanged");
     }
     assert_int_equal(host_end(pid), 0);
 }
@@ -366,8 +316,8 @@ static void host_06_no_signal_is_taken_while_a_thread_of_the_hosts_is_about_to_t
     (void)state;
     pid_t pid = host_begin(&(struct host_order){.body = "takes_ours_slowly", .interval_us = 1000});
     assert_true(host_was_told("ready"));
-    trace(pid, pid);
-    tell_the_host("traced");
+    held_thread_stop(pid, pid, pid);
+    host_answer("traced");
     go_on_to_set(pid, OUR_SIGNAL, PTRACE_SYSCALL_INFO_ENTRY);
     host_pause_ms(200);
     assert_int_equal(ptrace(PTRACE_DETACH, pid, 0, 0), 0);
@@ -387,15 +337,15 @@ static void host_06_no_handler_of_the_hosts_is_called_for_a_signal_that_we_were_
     pid_t pid = host_begin(&(struct host_order){
         .body = "takes_ours_while_it_is_shown", .interval_us = 1000, .before_exec = has_few_seats});
     assert_true(host_was_told("ready"));
-    int watch_tid = find_thread(pid, "sbx-watch");
+    int watch_tid = held_thread_find(pid, "sbx-watch");
     assert_true(watch_tid > 0);
-    trace(pid, watch_tid);
-    tell_the_host("traced");
-    go_on_to_call(watch_tid, SYS_rt_tgsigqueueinfo);
-    tell_the_host("stopped");
+    held_thread_stop(watch_tid, pid, pid);
+    host_answer("traced");
+    held_thread_go_on_to_call(watch_tid, SYS_rt_tgsigqueueinfo);
+    host_answer("stopped");
     assert_true(host_was_told("taken"));
     assert_int_equal(ptrace(PTRACE_DETACH, watch_tid, 0, 0), 0);
-    tell_the_host("released");
+    host_answer("released");
     assert_int_equal(host_end(pid), 0);
 }
 
