@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recording_builder.h"
+#include "attached_recording.h"
 #include "sample_handler.h"
 #include "signal_stack.h"
 #include "the_capture.h"
@@ -30,42 +30,22 @@ enum {
 };
 
 static int the_signal;
-static struct sbx_recording_builder *the_builder;
-static uint32_t gate[2];
 static struct sbx_thread *the_thread;
 
-/* Once for all tests: a thread's block stays with its entry for good. */
 static int attach(void **state)
 {
     (void)state;
     struct sigaction action = {.sa_sigaction = sbx_on_sample_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     the_signal = SIGRTMAX - 2;
-    the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
-    sbx_capture_attach(the_builder->header);
-    gate[0] = gate[1] = 1;
-    sbx_the_capture.gate = gate;
-    if (sigaction(the_signal, &action, NULL) != 0 ||
-        sbx_thread_registry_start(the_builder->header, the_builder->threads, &sbx_thread_end) != 0) {
-        return -1;
-    }
-    the_thread = sbx_thread_register_self();
-    return the_thread != NULL ? 0 : -1;
-}
-
-static int detach(void **state)
-{
-    (void)state;
-    sbx_thread_registry_stop();
-    sbx_recording_builder_destroy(the_builder);
-    return 0;
+    return sigaction(the_signal, &action, NULL) == 0 ? attached_recording_begin_here(&sbx_thread_end, &the_thread) : -1;
 }
 
 static int begin_anew(void **state)
 {
     (void)state;
-    gate[0] = 1;
-    the_builder->header->captures_async = 0;
-    the_builder->header->drops[SBX_DROP_NESTED] = 0;
+    attached_gate[0] = 1;
+    attached_recording->header->captures_async = 0;
+    attached_recording->header->drops[SBX_DROP_NESTED] = 0;
     sbx_thread_become(the_thread);
     sbx_thread_take_signal_stack(the_thread);
     return 0;
@@ -102,7 +82,7 @@ static void test_a_registered_thread_records_itself(void **state)
     arm();
     ask(the_thread->index);
     assert_int_equal(the_thread->sample_timer, (TIMER + 1) | SBX_TIMER_ANSWERED);
-    assert_int_equal(the_builder->header->captures_async, 1);
+    assert_int_equal(attached_recording->header->captures_async, 1);
 }
 
 static void test_our_own_code_is_not_sampled_but_answers(void **state)
@@ -113,8 +93,8 @@ static void test_our_own_code_is_not_sampled_but_answers(void **state)
     ask(the_thread->index);
     the_thread->inside = 0;
     assert_int_equal(the_thread->sample_timer, (TIMER + 1) | SBX_TIMER_ANSWERED);
-    assert_int_equal(the_builder->header->captures_async, 0);
-    assert_int_equal(the_builder->header->drops[SBX_DROP_NESTED], 1);
+    assert_int_equal(attached_recording->header->captures_async, 0);
+    assert_int_equal(attached_recording->header->drops[SBX_DROP_NESTED], 1);
 }
 
 static void test_a_signal_of_a_timer_that_was_taken_back_records_nothing(void **state)
@@ -126,7 +106,7 @@ static void test_a_signal_of_a_timer_that_was_taken_back_records_nothing(void **
     arm();
     ask_before(the_thread->index, 1); /* another is out since */
     assert_int_equal(the_thread->sample_timer, TIMER + 1);
-    assert_int_equal(the_builder->header->captures_async, 0);
+    assert_int_equal(attached_recording->header->captures_async, 0);
 }
 
 static void test_a_thread_that_is_ending_is_left_alone(void **state)
@@ -137,17 +117,17 @@ static void test_a_thread_that_is_ending_is_left_alone(void **state)
     ask(the_thread->index);
     assert_ptr_equal(sbx_self, SBX_THREAD_GONE);
     assert_int_equal(the_thread->sample_timer, TIMER + 1);
-    assert_int_equal(the_builder->header->captures_async, 0);
+    assert_int_equal(attached_recording->header->captures_async, 0);
 }
 
 static void test_a_shut_gate_is_an_answer(void **state)
 {
     (void)state;
     arm();
-    gate[0] = 0;
+    attached_gate[0] = 0;
     ask(the_thread->index);
     assert_int_equal(the_thread->sample_timer, (TIMER + 1) | SBX_TIMER_ANSWERED);
-    assert_int_equal(the_builder->header->captures_async, 0);
+    assert_int_equal(attached_recording->header->captures_async, 0);
 }
 
 static void test_what_is_meant_for_another_thread_is_left_alone(void **state)
@@ -157,7 +137,7 @@ static void test_what_is_meant_for_another_thread_is_left_alone(void **state)
     ask(the_thread->index + 1);
     ask(SBX_SAMPLE_NOBODY);
     assert_int_equal(the_thread->sample_timer, TIMER + 1);
-    assert_int_equal(the_builder->header->captures_async, 0);
+    assert_int_equal(attached_recording->header->captures_async, 0);
 }
 
 /* A system call of the host's has taken its stack for handlers away behind our back. */
@@ -170,7 +150,7 @@ static void test_on_a_stack_that_nobody_knows_of_nothing_is_recorded_and_nobody_
     ask(the_thread->index);
     assert_int_equal(the_thread->sample_timer, (TIMER + 1) | SBX_TIMER_ANSWERED);
     assert_int_equal(the_thread->may_be_asked, 0);
-    assert_int_equal(the_builder->header->captures_async, 0);
+    assert_int_equal(attached_recording->header->captures_async, 0);
 }
 
 static void test_a_signal_that_somebody_else_sends_ends_the_process_as_it_would_alone(void **state)
@@ -253,5 +233,5 @@ int main(void)
         CASE(test_a_signal_goes_on_to_a_handler_that_was_installed_since_the_kernel_called_ours),
         CASE(test_a_handler_of_the_hosts_that_calls_ours_is_not_called_again),
     };
-    return cmocka_run_group_tests(tests, attach, detach);
+    return cmocka_run_group_tests(tests, attach, attached_recording_end);
 }

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recording_builder.h"
+#include "attached_recording.h"
 #include "sample_handler.h"
 #include "sample_number.h"
 #include "the_capture.h"
@@ -22,24 +22,10 @@
 #include "thread_registry.h"
 #include "thread_timer.h"
 
-static struct sbx_recording_builder *the_builder;
-static uint32_t gate[2] = {1, 1};
-
 static int attach(void **state)
 {
     (void)state;
-    the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
-    sbx_capture_attach(the_builder->header);
-    sbx_the_capture.gate = gate;
-    return sbx_thread_registry_start(the_builder->header, the_builder->threads, &sbx_thread_end);
-}
-
-static int detach(void **state)
-{
-    (void)state;
-    sbx_thread_registry_stop();
-    sbx_recording_builder_destroy(the_builder);
-    return 0;
+    return attached_recording_begin(&sbx_thread_end);
 }
 
 static int begin_anew(void **state)
@@ -384,5 +370,5 @@ int main(void)
 #endif
         CASE(test_what_the_program_has_sent_is_kept_where_nothing_of_ours_is_under_way),
     };
-    return cmocka_run_group_tests(tests, attach, detach);
+    return cmocka_run_group_tests(tests, attach, attached_recording_end);
 }

@@ -10,35 +10,17 @@
 #include <string.h>
 
 #include "left_code.h"
-#include "recording_builder.h"
+#include "attached_recording.h"
 #include "the_capture.h"
 #include "thread_end.h"
 #include "thread_registry.h"
 
-static struct sbx_recording_builder *the_builder;
-static uint32_t gate[2];
 static struct sbx_thread *the_thread;
 
 static int attach(void **state)
 {
     (void)state;
-    the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
-    sbx_capture_attach(the_builder->header);
-    gate[0] = gate[1] = 1;
-    sbx_the_capture.gate = gate;
-    if (sbx_thread_registry_start(the_builder->header, the_builder->threads, &sbx_thread_end) != 0) {
-        return -1;
-    }
-    the_thread = sbx_thread_register_self();
-    return the_thread != NULL && the_thread->stack_high != 0 ? 0 : -1;
-}
-
-static int detach(void **state)
-{
-    (void)state;
-    sbx_thread_registry_stop();
-    sbx_recording_builder_destroy(the_builder);
-    return 0;
+    return attached_recording_begin_here(&sbx_thread_end, &the_thread) == 0 && the_thread->stack_high != 0 ? 0 : -1;
 }
 
 /* What hooks ask, with the stack between written over. */
@@ -115,5 +97,5 @@ int main(void)
         cmocka_unit_test(test_code_that_was_left_is_found_from_further_in),
         cmocka_unit_test(test_what_does_not_say_where_it_runs_is_not_taken_for_left),
     };
-    return cmocka_run_group_tests(tests, attach, detach);
+    return cmocka_run_group_tests(tests, attach, attached_recording_end);
 }

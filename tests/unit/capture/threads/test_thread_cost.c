@@ -10,7 +10,7 @@
 
 #include <time.h>
 
-#include "recording_builder.h"
+#include "attached_recording.h"
 #include "the_capture.h"
 #include "thread_block.h"
 #include "thread_clock.h"
@@ -22,8 +22,6 @@ enum {
     MOVES_A_READING = 4, /* of a clock's sequence, when both its lines are drawn */
 };
 
-static struct sbx_recording_builder *the_builder;
-static uint32_t gate[2] = {1, 1};
 static struct sbx_thread *the_thread;
 static struct sbx_cost_sums sums;
 
@@ -37,22 +35,7 @@ static const struct sbx_thread_end end = {.begins = nothing, .completes = nothin
 static int attach(void **state)
 {
     (void)state;
-    the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
-    sbx_capture_attach(the_builder->header);
-    sbx_the_capture.gate = gate;
-    if (sbx_thread_registry_start(the_builder->header, the_builder->threads, &end) != 0) {
-        return -1;
-    }
-    the_thread = sbx_thread_register_self();
-    return the_thread != NULL ? 0 : -1;
-}
-
-static int detach(void **state)
-{
-    (void)state;
-    sbx_thread_registry_stop();
-    sbx_recording_builder_destroy(the_builder);
-    return 0;
+    return attached_recording_begin_here(&end, &the_thread);
 }
 
 static struct sbx_clock_price price;
@@ -192,5 +175,5 @@ int main(void)
         cmocka_unit_test_setup(test_a_reading_moves_the_sequence_by_as_much_as_is_counted_for_one, begin_anew),
         cmocka_unit_test_setup(test_a_price_is_measured_and_leaves_no_clock_armed, begin_anew),
     };
-    return cmocka_run_group_tests(tests, attach, detach);
+    return cmocka_run_group_tests(tests, attach, attached_recording_end);
 }

@@ -11,12 +11,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "recording_builder.h"
+#include "attached_recording.h"
 #include "the_capture.h"
 #include "thread_registry.h"
-
-static struct sbx_recording_builder *the_builder;
-static uint32_t gate[2] = {1, 1};
 
 static struct {
     struct sbx_thread *registered;
@@ -46,18 +43,7 @@ static const struct sbx_thread_end end = {.begins = begins, .completes = complet
 static int attach(void **state)
 {
     (void)state;
-    the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
-    sbx_capture_attach(the_builder->header);
-    sbx_the_capture.gate = gate;
-    return sbx_thread_registry_start(the_builder->header, the_builder->threads, &end);
-}
-
-static int detach(void **state)
-{
-    (void)state;
-    sbx_thread_registry_stop();
-    sbx_recording_builder_destroy(the_builder);
-    return 0;
+    return attached_recording_begin(&end);
 }
 
 static void *register_and_end(void *unused)
@@ -90,5 +76,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_that_ends_is_told_while_it_knows_its_block_and_once_more_before_its_seat_is_free),
     };
-    return cmocka_run_group_tests(tests, attach, detach);
+    return cmocka_run_group_tests(tests, attach, attached_recording_end);
 }

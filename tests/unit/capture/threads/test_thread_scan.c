@@ -17,7 +17,7 @@
 
 #include "clock.h"
 #include "order.h"
-#include "recording_builder.h"
+#include "attached_recording.h"
 #include "the_capture.h"
 #include "thread_registry.h"
 #include "thread_seats.h"
@@ -27,8 +27,6 @@ enum {
     NAME_TURNS = 8, /* scans in which the name of each thread is read once that is not young */
 };
 
-static struct sbx_recording_builder *the_builder;
-static uint32_t gate[2] = {1, 1};
 static struct sbx_thread *first;
 
 static void nothing(struct sbx_thread *thread)
@@ -58,22 +56,7 @@ static void scan_until_all_are_known(void)
 static int attach(void **state)
 {
     (void)state;
-    the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
-    sbx_capture_attach(the_builder->header);
-    sbx_the_capture.gate = gate;
-    if (sbx_thread_registry_start(the_builder->header, the_builder->threads, &end) != 0) {
-        return -1;
-    }
-    first = sbx_thread_register_self();
-    return first != NULL ? 0 : -1;
-}
-
-static int detach(void **state)
-{
-    (void)state;
-    sbx_thread_registry_stop();
-    sbx_recording_builder_destroy(the_builder);
-    return 0;
+    return attached_recording_begin_here(&end, &first);
 }
 
 /* A thread that passes no hook: it says its number, and waits until it is let go. */
@@ -161,7 +144,7 @@ static void where_seats_are_scarce_the_list_is_not_read_and_nobody_there_gets_on
 static void be_old(void)
 {
     for (uint32_t i = 0; i < sbx_thread_count(); i++) {
-        the_builder->threads[i].born_ns = 0;
+        attached_recording->threads[i].born_ns = 0;
     }
 }
 
@@ -215,5 +198,5 @@ int main(void)
         cmocka_unit_test(at_a_trigger_each_name_is_what_it_is_now),
         cmocka_unit_test(a_young_thread_is_asked_for_its_name_in_each_scan),
     };
-    return cmocka_run_group_tests(tests, attach, detach);
+    return cmocka_run_group_tests(tests, attach, attached_recording_end);
 }
