@@ -278,9 +278,11 @@ def php_fpm(stage):
     port = stage.port()
     page = stage.file("page.php", "<?php echo 'user ', posix_getpwuid(posix_geteuid())['name'] ?? '?';")
     hangs = stage.file("hangs.php", "<?php while (true) { usleep(50000); }")
+    # Without process_control_timeout its master kills, a second after it asked, what has not ended yet.
     settings = stage.file("fpm.conf", f"""[global]
 error_log = {stage.folder}/error.log
 daemonize = no
+process_control_timeout = 60s
 [www]
 user = nobody
 group = nogroup

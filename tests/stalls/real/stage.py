@@ -85,6 +85,9 @@ class Stage:
         options = options or ("--anr-ms", "0", "--slow-message-ms", "1000")
         return self.start([*prefix, self.options.stallbox, "run", "--spool", self.spool, *options, "--", *command], **more)
 
+    def is_recorded(self, pid):
+        return subprocess.run([self.options.stallbox, "ctl", str(pid), "status"], capture_output=True, check=False).returncode == 0
+
     def file(self, name, text):
         path = os.path.join(self.folder, name)
         with open(path, "w", encoding="utf-8") as file:
