@@ -12,59 +12,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attached_recording.h"
 #include "capture_record.h"
-#include "recording_builder.h"
 #include "recording_upkeep.h"
 #include "the_capture.h"
 #include "thread_block.h"
 #include "thread_end.h"
 #include "thread_registry.h"
 
-enum {
-    FRAMES = 6
-};
-
-static struct sbx_recording_builder *the_builder;
-static uint32_t gate[2] = {1, 1};
-
 static int begin(void **state)
 {
-    the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
-    sbx_recording_add_module(the_builder, "/usr/bin/application", 0x550000000000, 0x100000, SBX_MODULE_MAIN);
-    sbx_capture_attach(the_builder->header);
-    sbx_the_capture.gate = gate;
-    if (sbx_thread_registry_start(the_builder->header, the_builder->threads, &sbx_thread_end) != 0) {
+    if (attached_recording_begin_with_module(&sbx_thread_end) != 0) {
         return -1;
     }
     *state = sbx_thread_register_self();
     return *state != NULL ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    sbx_thread_registry_stop();
-    sbx_recording_builder_destroy(the_builder);
-    return 0;
-}
-
-static uint32_t intern(uint64_t seed)
-{
-    uint32_t ids[FRAMES], epoch = sbx_callstack_epoch(&sbx_the_capture.table);
-    for (uint32_t i = 0; i < FRAMES; i++) {
-        ids[i] = sbx_frame_intern(&sbx_the_capture.table, epoch, sbx_frame_word(0, 0x100 + seed * 64 + i, 0));
-    }
-    return sbx_callstack_intern(&sbx_the_capture.table, epoch, ids, FRAMES);
-}
-
-static bool is_stack_of(const struct sbx_snapshot *snapshot, uint32_t stack, uint64_t seed)
-{
-    uint64_t frames[FRAMES];
-    bool is_it = sbx_snapshot_stack(snapshot, stack, frames, FRAMES) == FRAMES;
-    for (uint32_t i = 0; i < FRAMES && is_it; i++) {
-        is_it = frames[i] == sbx_frame_word(0, 0x100 + seed * 64 + i, 0);
-    }
-    return is_it;
 }
 
 static void write_stack(struct sbx_thread *thread, uint64_t when_ns, uint64_t amount, uint32_t stack)
@@ -90,13 +52,13 @@ static bool has_barrier(void)
 
 static void write_record(struct sbx_thread *thread, uint64_t when_ns, uint64_t amount)
 {
-    write_stack(thread, when_ns, amount, intern(thread->tid));
+    write_stack(thread, when_ns, amount, attached_recording_intern(thread->tid));
 }
 
 /* What the file system does with what is given back. */
 static void make_zero(const struct sbx_section *section)
 {
-    memset((uint8_t *)the_builder->header + section->at, 0, (size_t)section->count * section->entry_bytes);
+    memset((uint8_t *)attached_recording->header + section->at, 0, (size_t)section->count * section->entry_bytes);
 }
 
 static void test_memory_that_a_thread_is_at_is_not_given_back(void **state)
@@ -108,7 +70,7 @@ static void test_memory_that_a_thread_is_at_is_not_given_back(void **state)
     thread->inside = 0;
     assert_true(sbx_ring_is_open(&sbx_the_capture.ring));
     write_record(thread, 2000000, 2);
-    struct sbx_snapshot *snapshot = sbx_recording_read_back(the_builder);
+    struct sbx_snapshot *snapshot = sbx_recording_read_back(attached_recording);
     assert_int_equal(snapshot->record_count, 2);
     sbx_snapshot_destroy(snapshot);
 }
@@ -116,12 +78,12 @@ static void test_memory_that_a_thread_is_at_is_not_given_back(void **state)
 static void test_after_its_memory_was_given_back_a_recording_begins_anew(void **state)
 {
     struct sbx_thread *thread = *state;
-    struct sbx_recording_header *header = the_builder->header;
+    struct sbx_recording_header *header = attached_recording->header;
     if (!has_barrier()) {
         print_message("membarrier(2) is refused here: no memory is ever given back\n");
         skip();
     }
-    uint32_t before = intern(41);
+    uint32_t before = attached_recording_intern(41);
     write_record(thread, 1000000, 1);
     assert_non_null(thread->writer.chunk);
     assert_true(sbx_upkeep_close());
@@ -133,14 +95,14 @@ static void test_after_its_memory_was_given_back_a_recording_begins_anew(void **
     make_zero(&header->chunks);
     sbx_ring_open_whole(&sbx_the_capture.ring, header);
     sbx_upkeep_callstacks();
-    assert_int_equal(the_builder->threads[thread->index].last_stack, SBX_STACK_NONE);
-    assert_int_not_equal(intern(41), before); /* a number that somebody still has leads nowhere */
+    assert_int_equal(attached_recording->threads[thread->index].last_stack, SBX_STACK_NONE);
+    assert_int_not_equal(attached_recording_intern(41), before); /* a number that somebody still has leads nowhere */
     write_record(thread, 3000000, 3);
-    struct sbx_snapshot *snapshot = sbx_recording_read_back(the_builder);
+    struct sbx_snapshot *snapshot = sbx_recording_read_back(attached_recording);
     assert_int_equal(snapshot->record_count, 1); /* and none of the test before */
     assert_int_equal(snapshot->records[0].amount, 3);
-    assert_true(is_stack_of(snapshot, snapshot->records[0].stack, thread->tid));
-    assert_false(is_stack_of(snapshot, before, 41));
+    assert_true(attached_recording_is_stack_of(snapshot, snapshot->records[0].stack, thread->tid));
+    assert_false(attached_recording_is_stack_of(snapshot, before, 41));
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -150,5 +112,5 @@ int main(void)
         cmocka_unit_test(test_memory_that_a_thread_is_at_is_not_given_back),
         cmocka_unit_test(test_after_its_memory_was_given_back_a_recording_begins_anew),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin, attached_recording_end);
 }

@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attached_recording.h"
 #include "capture_record.h"
-#include "recording_builder.h"
 #include "recording_upkeep.h"
 #include "the_capture.h"
 #include "thread_block.h"
@@ -24,48 +24,13 @@
 #include "thread_registry.h"
 
 enum {
-    SLEEPERS = SBX_THREADS_MAX + 40, /* more than there are entries */
-    FRAMES = 6
+    SLEEPERS = SBX_THREADS_MAX + 40 /* more than there are entries */
 };
-
-static struct sbx_recording_builder *the_builder;
-static uint32_t gate[2] = {1, 1};
 
 static int attach(void **state)
 {
     (void)state;
-    the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
-    sbx_recording_add_module(the_builder, "/usr/bin/application", 0x550000000000, 0x100000, SBX_MODULE_MAIN);
-    sbx_capture_attach(the_builder->header);
-    sbx_the_capture.gate = gate;
-    return sbx_thread_registry_start(the_builder->header, the_builder->threads, &sbx_thread_end);
-}
-
-static int detach(void **state)
-{
-    (void)state;
-    sbx_thread_registry_stop();
-    sbx_recording_builder_destroy(the_builder);
-    return 0;
-}
-
-static uint32_t intern(uint64_t seed)
-{
-    uint32_t ids[FRAMES], epoch = sbx_callstack_epoch(&sbx_the_capture.table);
-    for (uint32_t i = 0; i < FRAMES; i++) {
-        ids[i] = sbx_frame_intern(&sbx_the_capture.table, epoch, sbx_frame_word(0, 0x100 + seed * 64 + i, 0));
-    }
-    return sbx_callstack_intern(&sbx_the_capture.table, epoch, ids, FRAMES);
-}
-
-static bool is_stack_of(const struct sbx_snapshot *snapshot, uint32_t stack, uint64_t seed)
-{
-    uint64_t frames[FRAMES];
-    bool is_it = sbx_snapshot_stack(snapshot, stack, frames, FRAMES) == FRAMES;
-    for (uint32_t i = 0; i < FRAMES && is_it; i++) {
-        is_it = frames[i] == sbx_frame_word(0, 0x100 + seed * 64 + i, 0);
-    }
-    return is_it;
+    return attached_recording_begin_with_module(&sbx_thread_end);
 }
 
 static void write_record(struct sbx_thread *thread, uint64_t when_ns, uint64_t amount)
@@ -74,7 +39,7 @@ static void write_record(struct sbx_thread *thread, uint64_t when_ns, uint64_t a
                                 .op = SBX_OP_READ,
                                 .begin_ns = when_ns,
                                 .end_ns = when_ns,
-                                .stack = intern(thread->tid),
+                                .stack = attached_recording_intern(thread->tid),
                                 .object = (uint64_t)thread->tid * 3 + amount,
                                 .amount = amount};
     thread->inside = 1;
@@ -124,7 +89,7 @@ static uint32_t count_chunks(enum sbx_chunk_state state)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < SBX_CHUNKS_DEFAULT; i++) {
-        count += sbx_chunk_state_of(sbx_load_acquire(&the_builder->chunks[i].state)) == state;
+        count += sbx_chunk_state_of(sbx_load_acquire(&attached_recording->chunks[i].state)) == state;
     }
     return count;
 }
@@ -136,7 +101,7 @@ static void test_silent_threads_make_room_for_a_busy_one(void **state)
         print_message("membarrier(2) is refused here: no chunk is ever taken back\n");
         skip();
     }
-    const uint64_t *dropped = &the_builder->header->drops[SBX_DROP_NO_CHUNK];
+    const uint64_t *dropped = &attached_recording->header->drops[SBX_DROP_NO_CHUNK];
     static pthread_t threads[SLEEPERS];
     struct sbx_thread *busy = sbx_thread_register_self();
     assert_non_null(busy);
@@ -171,8 +136,8 @@ static void test_silent_threads_make_room_for_a_busy_one(void **state)
                      SBX_CHUNKS_DEFAULT - 1); /* the busy one closed its own before it starved */
     assert_int_equal(sbx_chunk_state_of(stuck->state), SBX_CHUNK_REVOKED);
     uint64_t dropped_before = *dropped;
-    uint64_t laps_end = the_builder->header->ring_ticket + 3 * SBX_CHUNKS_DEFAULT;
-    while (the_builder->header->ring_ticket < laps_end && *dropped == dropped_before) {
+    uint64_t laps_end = attached_recording->header->ring_ticket + 3 * SBX_CHUNKS_DEFAULT;
+    while (attached_recording->header->ring_ticket < laps_end && *dropped == dropped_before) {
         write_record(busy, sbx_now_ns(), ++written);
     }
     assert_int_equal(*dropped, dropped_before);
@@ -187,14 +152,14 @@ static void test_silent_threads_make_room_for_a_busy_one(void **state)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
     assert_int_equal(*dropped, dropped_before); /* each that came back found another chunk */
-    struct sbx_snapshot *snapshot = sbx_recording_read_back(the_builder);
+    struct sbx_snapshot *snapshot = sbx_recording_read_back(attached_recording);
     uint32_t second = 0;
     assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 0);
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *record = &snapshot->records[i];
         uint32_t tid = snapshot->threads[record->thread].entry.tid;
         assert_int_equal(record->object, (uint64_t)tid * 3 + record->amount);
-        assert_true(is_stack_of(snapshot, record->stack, tid));
+        assert_true(attached_recording_is_stack_of(snapshot, record->stack, tid));
         second += tid != busy->tid && record->amount == 2;
     }
     /* A lap, but for the two that cannot be had at first: their places are taken twice. */
@@ -216,19 +181,19 @@ static void turn_epoch(void)
 static void test_sleeper_keeps_its_last_stack_for_any_number_of_epochs(void **state)
 {
     (void)state;
-    uint32_t sleeper = sbx_recording_add_thread(the_builder, 77, "sleeper", 0);
-    uint32_t stranger = sbx_recording_add_thread(the_builder, 78, "stranger", 0);
+    uint32_t sleeper = sbx_recording_add_thread(attached_recording, 77, "sleeper", 0);
+    uint32_t stranger = sbx_recording_add_thread(attached_recording, 78, "stranger", 0);
     struct sbx_record record = {
-        .kind = SBX_RECORD_FILE, .thread = sleeper, .begin_ns = 5, .end_ns = 6, .stack = intern(5)};
-    sbx_recording_put(the_builder, &record);
-    the_builder->threads[stranger].last_stack = sbx_callstack_id(99, 5); /* of no epoch that can be read */
-    the_builder->header->heartbeat_ns = UINT64_C(3600) * 1000000000;
+        .kind = SBX_RECORD_FILE, .thread = sleeper, .begin_ns = 5, .end_ns = 6, .stack = attached_recording_intern(5)};
+    sbx_recording_put(attached_recording, &record);
+    attached_recording->threads[stranger].last_stack = sbx_callstack_id(99, 5); /* of no epoch that can be read */
+    attached_recording->header->heartbeat_ns = UINT64_C(3600) * 1000000000;
     for (uint32_t epoch = 1; epoch < 300; epoch++) {
         turn_epoch();
         sbx_upkeep_callstacks();
     }
-    struct sbx_snapshot *snapshot = sbx_recording_read_back(the_builder);
-    assert_true(is_stack_of(snapshot, snapshot->threads[sleeper].entry.last_stack, 5));
+    struct sbx_snapshot *snapshot = sbx_recording_read_back(attached_recording);
+    assert_true(attached_recording_is_stack_of(snapshot, snapshot->threads[sleeper].entry.last_stack, 5));
     assert_int_equal(snapshot->threads[stranger].entry.last_stack, SBX_STACK_NONE);
     sbx_snapshot_destroy(snapshot);
 }
@@ -236,23 +201,24 @@ static void test_sleeper_keeps_its_last_stack_for_any_number_of_epochs(void **st
 static void test_stack_stored_by_a_capture_that_was_under_way_is_carried_a_tick_later(void **state)
 {
     (void)state;
-    uint32_t thread = sbx_recording_add_thread(the_builder, 77, "late", 0);
-    uint32_t stack = intern(9);
+    uint32_t thread = sbx_recording_add_thread(attached_recording, 77, "late", 0);
+    uint32_t stack = attached_recording_intern(9);
     turn_epoch();
-    the_builder->threads[thread].last_stack = stack; /* stored now, interned before the turn */
+    attached_recording->threads[thread].last_stack = stack; /* stored now, interned before the turn */
     sbx_upkeep_callstacks();
-    uint32_t carried = the_builder->threads[thread].last_stack;
-    assert_int_equal(carried >> 24, the_builder->header->epoch);
-    assert_int_equal(carried, intern(9));
+    uint32_t carried = attached_recording->threads[thread].last_stack;
+    assert_int_equal(carried >> 24, attached_recording->header->epoch);
+    assert_int_equal(carried, attached_recording_intern(9));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_silent_threads_make_room_for_a_busy_one, attach, detach),
-        cmocka_unit_test_setup_teardown(test_sleeper_keeps_its_last_stack_for_any_number_of_epochs, attach, detach),
+        cmocka_unit_test_setup_teardown(test_silent_threads_make_room_for_a_busy_one, attach, attached_recording_end),
+        cmocka_unit_test_setup_teardown(test_sleeper_keeps_its_last_stack_for_any_number_of_epochs, attach,
+                                        attached_recording_end),
         cmocka_unit_test_setup_teardown(test_stack_stored_by_a_capture_that_was_under_way_is_carried_a_tick_later,
-                                        attach, detach),
+                                        attach, attached_recording_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_other_end.c - who of several processes has the other end of a pipe or a socket. */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "kept_child.h"
 #include "other_end.h"
 
 static uint32_t self(void)
@@ -19,30 +18,15 @@ static uint32_t self(void)
     return (uint32_t)syscall(SYS_gettid);
 }
 
-/* A child that has `kept` open and not `closed`, until it is ended. */
-static uint32_t keep(int closed)
+static void close_end(void *end)
 {
-    int ready[2];
-    char letter = 0;
-    assert_int_equal(pipe(ready), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        close(closed);
-        (void)!write(ready[1], &letter, 1);
-        for (;;) {
-            pause();
-        }
-    }
-    assert_int_equal(read(ready[0], &letter, 1), 1);
-    close(ready[0]);
-    close(ready[1]);
-    return (uint32_t)child;
+    close(*(const int *)end);
 }
 
-static void end(uint32_t pid)
+/* A child that has the other end open alone. */
+static uint32_t keep_without(int *closed)
 {
-    kill((pid_t)pid, SIGKILL);
-    waitpid((pid_t)pid, NULL, 0);
+    return kept_child_begin(close_end, closed);
 }
 
 static void test_the_one_that_has_the_writing_end_is_found(void **state)
@@ -50,15 +34,15 @@ static void test_the_one_that_has_the_writing_end_is_found(void **state)
     (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    uint32_t reader = keep(ends[1]), writer = keep(ends[0]);
+    uint32_t reader = keep_without(&ends[1]), writer = keep_without(&ends[0]);
     const uint32_t both[] = {reader, writer, 0};
     close(ends[1]);
     assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 3), writer);
     assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 1),
                      0); /* who reads as well is nobody's answer */
-    end(writer);
+    kept_child_end(writer);
     assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 3), 0);
-    end(reader);
+    kept_child_end(reader);
     close(ends[0]);
 }
 
@@ -67,14 +51,14 @@ static void test_of_two_that_have_it_none_is_named_and_of_oneself_neither(void *
     (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    uint32_t one = keep(ends[0]), other = keep(ends[0]);
+    uint32_t one = keep_without(&ends[0]), other = keep_without(&ends[0]);
     const uint32_t both[] = {one, other};
     assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 1), 0); /* this process has it, too */
     close(ends[1]);
     assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 2), 0);
     assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 1), one);
-    end(one);
-    end(other);
+    kept_child_end(one);
+    kept_child_end(other);
     close(ends[0]);
 }
 
@@ -83,11 +67,11 @@ static void test_the_socket_that_one_is_connected_to_is_found(void **state)
     (void)state;
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    uint32_t other = keep(ends[0]);
+    uint32_t other = keep_without(&ends[0]);
     close(ends[1]);
     uint32_t found = sbx_other_end_find(self(), ends[0], true, true, &other, 1);
     assert_int_equal(sbx_other_end_find(self(), ends[0], true, false, &other, 1), 0); /* it may not be asked */
-    end(other);
+    kept_child_end(other);
     close(ends[0]);
     if (found == 0) {
         skip(); /* a kernel without unix_diag */

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_shared_memory.c - the same address in two processes, which is the same memory or is not. */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "kept_child.h"
 #include "shared_memory.h"
 
 enum {
@@ -25,45 +23,19 @@ static uint8_t *map(void *at, int how)
     return pages;
 }
 
-/* A child that has done `work` to the pages, until it is ended. */
-static uint32_t keep(void (*work)(uint8_t *), uint8_t *pages)
-{
-    int ready[2];
-    char letter = 0;
-    assert_int_equal(pipe(ready), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        work(pages);
-        (void)!write(ready[1], &letter, 1);
-        for (;;) {
-            pause();
-        }
-    }
-    assert_int_equal(read(ready[0], &letter, 1), 1);
-    close(ready[0]);
-    close(ready[1]);
-    return (uint32_t)child;
-}
-
-static void end(uint32_t pid)
-{
-    kill((pid_t)pid, SIGKILL);
-    waitpid((pid_t)pid, NULL, 0);
-}
-
-static void leave_alone(uint8_t *pages)
+static void leave_alone(void *pages)
 {
     (void)pages;
 }
 
-static void map_others_there(uint8_t *pages)
+static void map_others_there(void *pages)
 {
     (void)map(pages, MAP_SHARED);
 }
 
-static void swap_pages(uint8_t *pages)
+static void swap_pages(void *both)
 {
-    uint8_t *spare = map(NULL, MAP_SHARED);
+    uint8_t *pages = both, *spare = map(NULL, MAP_SHARED);
     (void)mremap(pages, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, spare);
     (void)mremap(pages + PAGE, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, pages);
 }
@@ -72,11 +44,11 @@ static void test_what_was_shared_before_the_fork_is_the_same(void **state)
 {
     (void)state;
     uint8_t *pages = map(NULL, MAP_SHARED);
-    uint32_t child = keep(leave_alone, pages);
+    uint32_t child = kept_child_begin(leave_alone, pages);
     assert_true(sbx_memory_is_shared((uint64_t)(uintptr_t)(pages + 40), child));
     assert_true(sbx_memory_is_shared((uint64_t)(uintptr_t)(pages + PAGE + 40), child));
     assert_false(sbx_memory_is_shared((uint64_t)(uintptr_t)(pages + 2 * PAGE), child));
-    end(child);
+    kept_child_end(child);
     assert_false(sbx_memory_is_shared((uint64_t)(uintptr_t)(pages + 40), child));
     munmap(pages, 2 * PAGE);
 }
@@ -85,10 +57,10 @@ static void test_what_is_private_is_not(void **state)
 {
     (void)state;
     uint8_t *pages = map(NULL, MAP_PRIVATE);
-    uint32_t child = keep(leave_alone, pages);
+    uint32_t child = kept_child_begin(leave_alone, pages);
     assert_false(sbx_memory_is_shared((uint64_t)(uintptr_t)pages, child));
     assert_false(sbx_memory_is_shared((uint64_t)(uintptr_t)&child, child)); /* a stack */
-    end(child);
+    kept_child_end(child);
     munmap(pages, 2 * PAGE);
 }
 
@@ -96,12 +68,12 @@ static void test_other_memory_at_the_same_address_is_not(void **state)
 {
     (void)state;
     uint8_t *pages = map(NULL, MAP_SHARED);
-    uint32_t child = keep(map_others_there, pages);
+    uint32_t child = kept_child_begin(map_others_there, pages);
     assert_false(sbx_memory_is_shared((uint64_t)(uintptr_t)pages, child));
-    end(child);
-    child = keep(swap_pages, pages);
+    kept_child_end(child);
+    child = kept_child_begin(swap_pages, pages);
     assert_false(sbx_memory_is_shared((uint64_t)(uintptr_t)pages, child)); /* the same file, another page of it */
-    end(child);
+    kept_child_end(child);
     munmap(pages, 2 * PAGE);
 }
 
