@@ -21,6 +21,7 @@
 
 #include "policy.h"
 #include "preload.h"
+#include "recording_recover.h"
 #include "snapshot_folder.h"
 
 enum {
@@ -267,6 +268,14 @@ int host_count_files(const char *path, const char *suffix)
 int host_count_snapshots(void)
 {
     return host_count_files(host_raw, SBX_RAW_SUFFIX);
+}
+
+void host_expect_recordings_closed(void)
+{
+    struct sbx_recovery_counts counts,
+        clean = {.clean = (uint32_t)host_count_files(host_recordings, SBX_RECORDING_SUFFIX)};
+    assert_int_equal(sbx_recording_recover_folder(host_recordings, host_spool, NULL, NULL, &counts), 0);
+    assert_memory_equal(&counts, &clean, sizeof counts);
 }
 
 struct sbx_snapshot *host_read_snapshot(void)

@@ -70,6 +70,9 @@ void host_run_well(const struct host_order *order);
 
 int host_count_files(const char *path, const char *suffix);
 int host_count_snapshots(void);
+/* None of the processes that have ended left a recording, but for a clean one: an exit waits a tenth of a second for the thread that takes its name away,
+ * which on a busy machine has no processor by then. Whoever looks next finds nothing in it, and removes it: so does this. */
+void host_expect_recordings_closed(void);
 /* The snapshot there is; fails the test when there is none, or more. Given: sbx_snapshot_destroy(). */
 struct sbx_snapshot *host_read_snapshot(void);
 /* Wait until there are `count` snapshots, while `pid` runs. False after a minute. */

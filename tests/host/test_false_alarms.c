@@ -44,6 +44,7 @@ static void work_until_told(void)
         for (volatile int i = 0; i < 100000; i++) {
         }
     }
+    host_tell("out_of_message");
     HOST_KEEP_FRAME();
 }
 
@@ -143,21 +144,56 @@ static void expect_no_alarm(int status)
         host_report(text, sizeof text);
         fail_msg("there is an alarm:\n%s", text);
     }
-    assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
+    host_expect_recordings_closed();
+}
+
+/* When somebody held the host in its message, or our thread beside it; by the clock of the files. */
+struct hold {
+    int64_t begin_ms, end_ms;
+};
+
+static int64_t real_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now); /* files have this one's times */
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int64_t told_at_ms(const char *name)
+{
+    char path[160];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/%s", host_folder, name);
+    assert_int_equal(stat(path, &status), 0);
+    return (int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000;
+}
+
+/* Before the hold and behind it the message goes on for some 200 ms. Where the machine had so little processor time for it that it was longer by far, an alarm
+ * may be true. */
+static void expect_no_false_alarm(int status, const struct hold *hold)
+{
+    int64_t free_ms = hold->begin_ms - told_at_ms("in_message") + told_at_ms("out_of_message") - hold->end_ms;
+    if (free_ms < LIMIT_MS / 2) {
+        expect_no_alarm(status);
+        return;
+    }
+    print_message("a busy machine: its message went on for %d ms besides\n", (int)free_ms);
+    assert_int_equal(status, 0);
 }
 
 /* Let a process go on that was stopped in its message, which ends at once, before our thread looks, or after a while. */
-static void continue_and_expect_no_alarm(pid_t pid, bool ends_first, void **state)
+static void continue_and_expect_no_alarm(pid_t pid, int64_t stopped_ms, bool ends_first, void **state)
 {
     if (ends_first) {
         host_answer("go_on");
     }
+    struct hold hold = {stopped_ms, real_now_ms()};
     assert_int_equal(kill(pid, SIGCONT), 0);
     if (!ends_first) {
         host_pause_ms(200);
         host_answer("go_on");
     }
-    expect_no_alarm(host_end(pid));
+    expect_no_false_alarm(host_end(pid), &hold);
     host_tear_down(state);
     host_set_up(state);
 }
@@ -178,9 +214,10 @@ static void host_10_a_process_stopped_for_five_seconds_is_no_stall(void **state)
     for (int ends_first = 0; ends_first < 2; ends_first++) {
         pid_t pid = host_begin(JUDGED("is_stopped_in_a_message"));
         assert_true(host_was_told("in_message"));
+        int64_t stopped_ms = real_now_ms();
         assert_int_equal(kill(pid, SIGSTOP), 0);
         host_pause_ms(ends_first ? STOP_MS : 5000);
-        continue_and_expect_no_alarm(pid, ends_first, state);
+        continue_and_expect_no_alarm(pid, stopped_ms, ends_first, state);
     }
 }
 
@@ -213,10 +250,12 @@ static void freeze(const struct control_group *group)
     pid_t pid = host_begin(JUDGED("is_stopped_in_a_message"));
     bool is_told = host_was_told("in_message");
     bool is_in = control_group_enter(group, pid);
+    struct hold hold = {.begin_ms = real_now_ms()};
     bool is_frozen =
         control_group_set(group, is_second ? "cgroup.freeze" : "freezer.state", is_second ? "1" : "FROZEN");
     host_pause_ms(STOP_MS);
     bool was_frozen = !is_second || control_group_read(group, "cgroup.events", "frozen") == 1;
+    hold.end_ms = real_now_ms();
     bool is_thawed =
         control_group_set(group, is_second ? "cgroup.freeze" : "freezer.state", is_second ? "0" : "THAWED");
     host_pause_ms(200);
@@ -224,7 +263,7 @@ static void freeze(const struct control_group *group)
     int status = host_end(pid);
     control_group_remove(group);
     assert_true(is_told && is_in && is_frozen && was_frozen && is_thawed);
-    expect_no_alarm(status);
+    expect_no_false_alarm(status, &hold);
 }
 
 static void host_10_a_frozen_control_group_is_no_stall(void **state)
@@ -279,11 +318,13 @@ static void host_10_time_in_which_our_own_thread_did_not_run_is_not_charged(void
     pid_t pid = host_begin(JUDGED("is_stopped_in_a_message"));
     assert_true(host_was_told("in_message"));
     int watch_tid = stop_watch_thread(pid, false);
+    struct hold hold = {.begin_ms = real_now_ms()};
     host_pause_ms(STOP_MS);
+    hold.end_ms = real_now_ms();
     assert_int_equal(ptrace(PTRACE_DETACH, watch_tid, 0, 0), 0);
     host_pause_ms(200);
     host_answer("go_on");
-    expect_no_alarm(host_end(pid));
+    expect_no_false_alarm(host_end(pid), &hold);
 }
 
 static void host_10_a_process_stopped_while_our_thread_is_at_work_is_no_stall(void **state)
@@ -293,10 +334,11 @@ static void host_10_a_process_stopped_while_our_thread_is_at_work_is_no_stall(vo
         pid_t pid = host_begin(JUDGED("is_stopped_in_a_message"));
         assert_true(host_was_told("in_message"));
         int watch_tid = stop_watch_thread(pid, true);
+        int64_t stopped_ms = real_now_ms();
         assert_int_equal(kill(pid, SIGSTOP), 0);
         assert_int_equal(ptrace(PTRACE_DETACH, watch_tid, 0, 0), 0);
         host_pause_ms(STOP_MS);
-        continue_and_expect_no_alarm(pid, ends_first, state);
+        continue_and_expect_no_alarm(pid, stopped_ms, ends_first, state);
     }
 }
 

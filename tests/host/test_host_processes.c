@@ -105,7 +105,7 @@ static void host_01_forked_children_are_recorded_by_themselves_and_leave_the_par
     (void)state;
     host_run_well(&(struct host_order){.body = "forks_and_the_child_forks_again", .slow_message_ms = 500});
     assert_in_range(host_count_snapshots(), 3, 100); /* of the child, the grandchild and the parent */
-    assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
+    host_expect_recordings_closed();
 }
 
 /* Neither it nor its worker ever computes for long enough to be asked for a sample. */
@@ -157,7 +157,7 @@ static void host_01_children_that_call_exec_or_end_at_once_leave_nothing(void **
     (void)state;
     host_run_well(&(struct host_order){.body = "forks_many_that_do_not_stay"});
     assert_int_equal(host_count_snapshots(), 1);
-    assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
+    host_expect_recordings_closed();
 }
 
 /* The parent's recording is out of the child's reach: nothing of it is mapped there any more. */
@@ -489,7 +489,7 @@ static void host_03_exec_while_sampled_kills_nothing_and_hands_on_nothing(void *
 {
     (void)state;
     host_run_well(&(struct host_order){.body = "execs_again_and_again"});
-    assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
+    host_expect_recordings_closed();
 }
 
 /* ---- HOST-13 ---- */

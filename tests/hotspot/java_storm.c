@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <jni.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -109,6 +110,16 @@ static void on_signal(int number, siginfo_t *siginfo, void *context)
     errno = saved_errno;
 }
 
+/* It stays when its thread ends, and of all timers together a user has no more than RLIMIT_SIGPENDING: after some tens of thousands
+ * of threads no program of his had one. */
+static __thread timer_t own_timer;
+static pthread_key_t own_timer_end;
+
+static void delete_timer(void *timer)
+{
+    (void)timer_delete(*(timer_t *)timer);
+}
+
 JNIEXPORT void JNICALL Java_JavaStorm_interruptMe(JNIEnv *env, jclass class);
 JNIEXPORT void JNICALL Java_JavaStorm_interruptMe(JNIEnv *env, jclass class)
 {
@@ -117,9 +128,9 @@ JNIEXPORT void JNICALL Java_JavaStorm_interruptMe(JNIEnv *env, jclass class)
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMAX - 3};
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
     struct itimerspec each = {.it_interval = {.tv_nsec = INTERVAL_NS}, .it_value = {.tv_nsec = INTERVAL_NS}};
-    timer_t timer;
-    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) == 0) {
-        (void)timer_settime(timer, 0, &each, NULL); /* ends with its clock */
+    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &own_timer) == 0) {
+        (void)pthread_setspecific(own_timer_end, &own_timer);
+        (void)timer_settime(own_timer, 0, &each, NULL);
     }
 }
 
@@ -172,7 +183,8 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     (void)sigfillset(&action.sa_mask);
     if (library == NULL || sbx_vm_layout_read(&the_vm.layout, find_symbol, library, reason) != SBX_VM_READ ||
-        !sbx_code_cache_open(&the_vm.code, &the_vm.layout) || sigaction(SIGRTMAX - 3, &action, NULL) != 0) {
+        !sbx_code_cache_open(&the_vm.code, &the_vm.layout) || sigaction(SIGRTMAX - 3, &action, NULL) != 0 ||
+        pthread_key_create(&own_timer_end, delete_timer) != 0) {
         (void)printf("no walk: %s\n", reason);
         return JNI_ERR;
     }
