@@ -103,7 +103,8 @@ static inline bool read_words(const struct sbx_java_vm *vm, const struct sbx_jav
     it->sp = words[layout->frame_sender_sp_slot];
     it->method = words[layout->frame_method_slot];
     it->bytecode = words[layout->frame_bytecode_slot];
-    return it->sp >= frame->fp + FRAME_CALLER_SP && sbx_code_cache_holds(&vm->code, it->pc);
+    /* A method that a handle called, and that has no local variables, has the return address where the handle's own argument lay: the caller's sp. */
+    return it->sp > frame->fp && sbx_code_cache_holds(&vm->code, it->pc);
 }
 
 static bool read_interpreted(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,

@@ -23,13 +23,14 @@ public class StackCompare {
         int run(int depth);
     }
 
-    static final MethodHandle HANDLE;
+    static final MethodHandle HANDLE, BARE;
     static final Method REFLECTED;
 
     static {
         try {
             HANDLE = MethodHandles.lookup().findVirtual(StackCompare.class, "step",
                 MethodType.methodType(int.class, int.class));
+            BARE = MethodHandles.lookup().findStatic(StackCompare.class, "bare", MethodType.methodType(int.class));
             REFLECTED = StackCompare.class.getDeclaredMethod("step", int.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
@@ -92,6 +93,20 @@ public class StackCompare {
         }
     }
 
+    /* No argument and no variable: called by a handle, its frame begins where the handle's last argument lay. */
+    static int bare() {
+        compare();
+        return 1;
+    }
+
+    static int handledBare() {
+        try {
+            return (int) BARE.invokeExact();
+        } catch (Throwable e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     int reflected(int depth) {
         try {
             return (Integer) REFLECTED.invoke(this, depth);
@@ -104,7 +119,7 @@ public class StackCompare {
         if (depth <= 0) {
             return small(depth);
         }
-        switch (random.nextInt(11)) {
+        switch (random.nextInt(12)) {
         case 0:
             return fixed(this, depth - 1);
         case 1:
@@ -134,6 +149,8 @@ public class StackCompare {
             };
             return task.run(depth - 1);
         }
+        case 10:
+            return handledBare() + step(depth - 1);
         default:
             return small(depth) + step(depth - 1);
         }
