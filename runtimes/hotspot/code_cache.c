@@ -94,20 +94,25 @@ static uint64_t find_block(const struct sbx_vm_layout *layout, uint64_t heap, ui
 /* Names that were read before: literals of the machine's library, one of each. relaxed: right or 0 */
 static uint64_t compiled_name, wrapper_name;
 
+/* Does the name begin with `text`? With its end, if `text` has one more 0. */
+static bool begins(uint64_t name, const char *text, uint32_t length)
+{
+    struct sbx_vm_bytes bytes = {.at = name, .left = length};
+    for (uint32_t i = 0; i < length; i++) {
+        if (sbx_vm_next_byte(&bytes) != (uint8_t)text[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static enum sbx_code_kind read_kind(uint64_t name)
 {
-    uint64_t word = 0, compiled = 0, wrapper = 0;
-    memcpy(&compiled, "nmethod", 8);
-    memcpy(&wrapper, "native n", 8);
-    struct sbx_vm_bytes bytes = {.at = name, .left = 8};
-    for (uint32_t i = 0; i < 8; i++) {
-        int byte = sbx_vm_next_byte(&bytes);
-        if (byte < 0) {
-            return SBX_CODE_STUB;
-        }
-        word |= (uint64_t)byte << (i * 8);
-    }
-    return word == compiled ? SBX_CODE_COMPILED : word == wrapper ? SBX_CODE_WRAPPER : SBX_CODE_STUB;
+    static const char compiled[] = "nmethod", wrapper[] = "native n", continuation[] = "StubRoutines (continuation";
+    return begins(name, compiled, sizeof compiled)               ? SBX_CODE_COMPILED
+           : begins(name, wrapper, sizeof wrapper - 1)           ? SBX_CODE_WRAPPER
+           : begins(name, continuation, sizeof continuation - 1) ? SBX_CODE_CONTINUATION
+                                                                 : SBX_CODE_STUB;
 }
 
 /* CodeBlob::_name of compiled methods: "nmethod", "native nmethod". Everything else has a frame of its own kind or none. */
@@ -120,10 +125,17 @@ static enum sbx_code_kind kind_by_name(uint64_t name)
         return SBX_CODE_WRAPPER;
     }
     enum sbx_code_kind kind = read_kind(name);
-    if (kind != SBX_CODE_STUB) {
+    if (kind == SBX_CODE_COMPILED || kind == SBX_CODE_WRAPPER) {
         sbx_store_relaxed(kind == SBX_CODE_COMPILED ? &compiled_name : &wrapper_name, name); /* relaxed: as above */
     }
     return kind;
+}
+
+/* How far behind the first instruction a frame has its full size; out of reach: never, which is a negative number there. */
+static uint32_t frame_complete(const struct sbx_vm_layout *layout, uint64_t blob)
+{
+    uint32_t number = plain_number(blob + layout->blob_frame_complete);
+    return layout->frame_complete_bytes == 2 ? (uint32_t)(int32_t)(int16_t)number : number;
 }
 
 SBX_SIGNAL_SAFE struct sbx_code sbx_code_find(const struct sbx_code_cache *cache, const struct sbx_vm_layout *layout,
@@ -152,7 +164,7 @@ SBX_SIGNAL_SAFE struct sbx_code sbx_code_find(const struct sbx_code_cache *cache
     }
     uint32_t bytes = plain_number(blob + layout->blob_size);
     uint32_t frame_words = plain_number(blob + layout->blob_frame_size);
-    uint64_t begin = plain_word(blob + layout->blob_code_begin);
+    uint64_t begin = sbx_blob_place(blob, 0, layout->code_begin);
     if (bytes > BLOB_BYTES_MAX || bytes > end - blob || pc - blob >= bytes || begin - blob >= bytes) {
         return code;
     }
@@ -163,7 +175,7 @@ SBX_SIGNAL_SAFE struct sbx_code sbx_code_find(const struct sbx_code_cache *cache
         .blob = blob,
         .segment = segment,
         .code = begin,
-        .frame_is_set = begin + plain_number(blob + layout->blob_frame_complete),
+        .frame_is_set = begin + frame_complete(layout, blob),
     };
     return code;
 }

@@ -9,6 +9,8 @@
 #ifndef SBX_CODE_CACHE_H
 #define SBX_CODE_CACHE_H
 
+#include <string.h>
+
 #include "vm_memory.h"
 #include "vm_structs.h"
 
@@ -30,7 +32,8 @@ enum sbx_code_kind {
     SBX_CODE_ENTRY,    /* the call stub: here native code called Java */
     SBX_CODE_COMPILED, /* by C1 or C2 */
     SBX_CODE_WRAPPER,  /* compiled as well: it calls a native method */
-    SBX_CODE_STUB
+    SBX_CODE_STUB,
+    SBX_CODE_CONTINUATION /* moves frames of a virtual thread between the stack and the heap */
 };
 
 /* A piece of code. */
@@ -55,6 +58,27 @@ SBX_SIGNAL_SAFE static inline bool sbx_code_cache_holds(const struct sbx_code_ca
 SBX_SIGNAL_SAFE static inline bool sbx_code_cache_interprets(const struct sbx_code_cache *cache, uint64_t pc)
 {
     return pc - cache->interpreter.low < cache->interpreter.bytes;
+}
+
+/* A place that the blob tells. `code`: where its instructions begin. */
+SBX_SIGNAL_SAFE static inline uint64_t sbx_blob_place(uint64_t blob, uint64_t code, struct sbx_vm_place place)
+{
+    uint64_t word = 0;
+    uint32_t number = 0;
+    uint16_t half = 0;
+    const char *at = (const char *)(uintptr_t)(blob + place.at);
+    switch (place.told) {
+    case SBX_VM_TOLD_ADDRESS:
+        memcpy(&word, at, sizeof word);
+        return word;
+    case SBX_VM_TOLD_FROM_BLOB:
+        memcpy(&number, at, sizeof number);
+        return blob + number;
+    case SBX_VM_TOLD_FROM_CODE:
+    default:
+        memcpy(&half, at, sizeof half);
+        return code + half;
+    }
 }
 
 /* What holds `pc`. SBX_CODE_NONE when nothing does, or what does makes no sense. */

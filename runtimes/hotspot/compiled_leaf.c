@@ -92,3 +92,39 @@ SBX_SIGNAL_SAFE enum sbx_leaf_frame sbx_compiled_leaf(const uint8_t *entry, cons
     }
     return SBX_LEAF_WHOLE;
 }
+
+/* Is `add` or `sub` of rsp by `count` at `at`? `which`: the third byte. Its bytes, 0: it is not. */
+static uint32_t moves_stack(const uint8_t *at, const uint8_t *end, uint8_t which, uint32_t count)
+{
+    const uint8_t near[] = {0x48, 0x83, which, (uint8_t)count};
+    const uint8_t far[] = {
+        0x48, 0x81, which, (uint8_t)count, (uint8_t)(count >> 8), (uint8_t)(count >> 16), (uint8_t)(count >> 24)};
+    if (count < 128 && begins(at, end, (const char *)near, sizeof near)) {
+        return sizeof near;
+    }
+    return begins(at, end, (const char *)far, sizeof far) ? sizeof far : 0;
+}
+
+SBX_SIGNAL_SAFE bool sbx_stub_leaf(const uint8_t *code, const uint8_t *end, const uint8_t *met, uint32_t words,
+                                   enum sbx_leaf_frame *leaf_out)
+{
+    enum {
+        WAY_OUT = 24, /* bytes: the rest of the way out is shorter */
+        SUB = 0xec,
+        ADD = 0xc4
+    };
+    /* The return address is one of the words; so is rbp, on top of which `add` of the way out leaves the stack. */
+    if (words < 2 || met < code || met >= end || moves_stack(code, end, SUB, (words - 1) * 8) == 0) {
+        return false;
+    }
+    *leaf_out = beginning(code, end, met);
+    for (uint32_t back = 1; back <= WAY_OUT && (size_t)(met - code) > back && *leaf_out == SBX_LEAF_WHOLE; back++) {
+        uint32_t bytes = moves_stack(met - back, end, ADD, (words - 2) * 8);
+        if (bytes != 0 && bytes <= back) {
+            *leaf_out = bytes == back                          ? SBX_LEAF_PUSHED
+                        : bytes + 1 == back && met[-1] == 0x5d ? SBX_LEAF_NONE /* pop rbp */
+                                                               : SBX_LEAF_UNKNOWN;
+        }
+    }
+    return true;
+}

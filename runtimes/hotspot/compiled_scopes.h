@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compiled_scopes.h - which methods, inlined ones too, an instruction of a compiled method belongs to.
  *
- *     nmethod: [ header | instructions ... | metadata: Method* ... | scopes data: packed numbers | PcDesc ... | ... ]
+ *     JDK 17   nmethod: [ header | instructions ... | metadata: Method* ... | scopes data: packed numbers | PcDesc ... | ... ]
+ *
+ *     JDK 25   nmethod: [ header | instructions ... ]            these two are of the allocator, and are freed
+ *                 |'--> immutable data: [ ... | PcDesc ... | scopes data ... ]                with the nmethod
+ *                 '---> mutable data:   [ relocations | metadata ... ]
  *
  * A PcDesc leads from an instruction to a scope: {sender, method, bytecode}. The sender is the scope that this one was inlined
  * into, nearer the begin of the data; 0: none. */
@@ -11,11 +15,10 @@
 #include "code_cache.h"
 
 struct sbx_scopes {
-    const uint8_t *blob;
-    uint32_t bytes; /* of the blob: nothing is read behind it */
-    uint32_t data, data_bytes;
-    uint32_t metadata, metadata_count;
-    uint32_t next; /* scope, offset into the data; 0: no more */
+    uint64_t data, metadata; /* addresses */
+    uint32_t data_bytes, metadata_count;
+    bool is_in_blob; /* memory that stays mapped; else behind the door */
+    uint32_t next;   /* scope, offset into the data; 0: no more */
 };
 
 enum sbx_scopes_at {

@@ -177,7 +177,8 @@ static uint64_t original_pc(const struct sbx_java_vm *vm, const struct sbx_java_
 {
     const struct sbx_vm_layout *layout = &vm->layout;
     uint64_t pc = 0;
-    if (frame->pc != blob_word(code, layout->deopt_begin) && frame->pc != blob_word(code, layout->deopt_mh_begin)) {
+    if (frame->pc != sbx_blob_place(code->blob, code->code, layout->deopt_begin) &&
+        frame->pc != sbx_blob_place(code->blob, code->code, layout->deopt_mh_begin)) {
         return frame->pc;
     }
     uint32_t slot = 0;
@@ -186,12 +187,22 @@ static uint64_t original_pc(const struct sbx_java_vm *vm, const struct sbx_java_
     return is_there ? pc : 0;
 }
 
+/* A frame of which so much is there. */
+static bool go_by_leaf(const struct sbx_java_stack *stack, struct sbx_java_frame *frame, uint32_t words,
+                       enum sbx_leaf_frame leaf)
+{
+    if (leaf == SBX_LEAF_NONE || leaf == SBX_LEAF_PUSHED) {
+        return go_by_top(stack, frame, leaf == SBX_LEAF_PUSHED);
+    }
+    return go_by_size(stack, frame, words, leaf == SBX_LEAF_WHOLE);
+}
+
 static bool leave_compiled(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
                            const struct sbx_code *code, struct sbx_java_frame *frame)
 {
     enum sbx_leaf_frame leaf = SBX_LEAF_WHOLE;
     if (frame->is_exact) {
-        uint64_t entry = blob_word(code, vm->layout.verified_entry);
+        uint64_t entry = sbx_blob_place(code->blob, code->code, vm->layout.verified_entry);
         if (entry - code->blob >= code->bytes) {
             return false;
         }
@@ -199,10 +210,32 @@ static bool leave_compiled(const struct sbx_java_vm *vm, const struct sbx_java_s
             sbx_compiled_leaf((const uint8_t *)(uintptr_t)entry, (const uint8_t *)(uintptr_t)(code->blob + code->bytes),
                               (const uint8_t *)(uintptr_t)frame->pc, frame->pc < code->frame_is_set);
     }
-    if (leaf == SBX_LEAF_NONE || leaf == SBX_LEAF_PUSHED) {
-        return go_by_top(stack, frame, leaf == SBX_LEAF_PUSHED);
+    return go_by_leaf(stack, frame, code->frame_words, leaf);
+}
+
+/* The class that a method belongs to; 0: it is none. */
+static uint64_t holder_of(const struct sbx_vm_layout *layout, uint64_t method)
+{
+    uint64_t const_method = 0, pool = 0, holder = 0;
+    return sbx_vm_word(method + layout->const_method, &const_method) &&
+                   sbx_vm_word(const_method + layout->constants, &pool) &&
+                   sbx_vm_word(pool + layout->pool_holder, &holder)
+               ? holder
+               : 0;
+}
+
+/* Is the wrapper one of Continuation's? These begin and end a virtual thread's turn on the stack, and have frames of no one size while they do. The
+ * machine tells where one of them returns to, once it is there; the others belong to the same class. */
+static bool is_of_continuation(const struct sbx_java_vm *vm, uint64_t method)
+{
+    uint64_t known = 0;
+    if (vm->layout.continuation_return == 0 || !sbx_vm_word(vm->layout.continuation_return, &known) || known == 0) {
+        return false;
     }
-    return go_by_size(stack, frame, code->frame_words, leaf == SBX_LEAF_WHOLE);
+    struct sbx_code code = sbx_code_find(&vm->code, &vm->layout, known);
+    uint64_t holder = holder_of(&vm->layout, method);
+    return code.kind == SBX_CODE_WRAPPER && holder != 0 &&
+           holder == holder_of(&vm->layout, blob_word(&code, vm->layout.method_of_code));
 }
 
 static enum sbx_java_step step_compiled(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
@@ -213,6 +246,9 @@ static enum sbx_java_step step_compiled(const struct sbx_java_vm *vm, const stru
     found->bci = -1;
     bool may_keep = vm->sites != NULL && !frame->is_exact && !frame->may_call_native;
     if (code->kind == SBX_CODE_WRAPPER) {
+        if (frame->is_exact && is_of_continuation(vm, found->method)) {
+            return SBX_JAVA_CONTINUATION;
+        }
         found->site = may_keep ? sbx_call_site_of(code, &vm->layout, frame->pc) : found->site;
         return leave_compiled(vm, stack, code, frame) ? SBX_JAVA_NATIVE : SBX_JAVA_BAD_FRAME;
     }
@@ -247,12 +283,24 @@ static bool returns_by_top(const struct sbx_java_vm *vm, const struct sbx_java_s
     return sbx_java_stack_word(stack, frame->sp, &pc) && sbx_code_cache_holds(&vm->code, pc);
 }
 
+/* A stub that was interrupted and takes its frame as a compiled method does: how much of it is there? False: it begins otherwise. */
+static bool is_framed_stub(const struct sbx_code *code, const struct sbx_java_frame *frame,
+                           enum sbx_leaf_frame *leaf_out)
+{
+    return frame->is_exact &&
+           sbx_stub_leaf((const uint8_t *)(uintptr_t)code->code, (const uint8_t *)(uintptr_t)(code->blob + code->bytes),
+                         (const uint8_t *)(uintptr_t)frame->pc, code->frame_words, leaf_out);
+}
+
 static enum sbx_java_step step_stub(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
                                     const struct sbx_code *code, struct sbx_java_frame *frame)
 {
     bool is_left = false;
+    enum sbx_leaf_frame leaf = SBX_LEAF_UNKNOWN;
     if (code->frame_words != 0 && !(frame->is_exact && frame->pc < code->frame_is_set)) {
         is_left = go_by_size(stack, frame, code->frame_words, true);
+    } else if (is_framed_stub(code, frame, &leaf)) {
+        is_left = leaf != SBX_LEAF_UNKNOWN && go_by_leaf(stack, frame, code->frame_words, leaf);
     } else if (frame->is_exact && returns_by_top(vm, stack, frame)) {
         is_left = go_by_top(stack, frame, false);
     } else if (frame->has_fp && frame->fp - frame->sp < STUB_FRAME_BYTES_MAX) {
@@ -285,6 +333,8 @@ SBX_SIGNAL_SAFE enum sbx_java_step sbx_java_frame_step(const struct sbx_java_vm 
         return step_compiled(vm, stack, &code, frame, found_out);
     case SBX_CODE_STUB:
         return step_stub(vm, stack, &code, frame);
+    case SBX_CODE_CONTINUATION:
+        return SBX_JAVA_CONTINUATION;
     case SBX_CODE_NONE:
     default:
         return SBX_JAVA_NO_CODE;

@@ -7,6 +7,9 @@
  *     call stub       rbp. Native code called Java here
  *     other stubs     the blob's frame size, else rbp or the top of the stack
  *
+ * Of a virtual thread that runs, frames lie on its carrier's stack, and those that called them may still lie in the heap. The last one on the stack
+ * then returns to a stub that fetches the next: there it ends. Where all are on the stack, the carrier's own frames follow.
+ *
  * The order of the file follows HotSpot's frame_x86: x86-64 alone. */
 #ifndef SBX_JAVA_FRAME_H
 #define SBX_JAVA_FRAME_H
@@ -42,12 +45,13 @@ struct sbx_java_frame {
 };
 
 enum sbx_java_step {
-    SBX_JAVA_INTERPRETED, /* `method`, `bci` below */
-    SBX_JAVA_COMPILED,    /* `scopes` */
-    SBX_JAVA_NATIVE,      /* a native method of class `method` */
-    SBX_JAVA_STUB,        /* no method of its own */
-    SBX_JAVA_ENTRY,       /* native code called Java here: the caller is native */
-    SBX_JAVA_NO_CODE,     /* the rest: the walk ends here */
+    SBX_JAVA_INTERPRETED,  /* `method`, `bci` below */
+    SBX_JAVA_COMPILED,     /* `scopes` */
+    SBX_JAVA_NATIVE,       /* a native method of class `method` */
+    SBX_JAVA_STUB,         /* no method of its own */
+    SBX_JAVA_ENTRY,        /* native code called Java here: the caller is native */
+    SBX_JAVA_NO_CODE,      /* the rest: the walk ends here */
+    SBX_JAVA_CONTINUATION, /* frames of a virtual thread are being moved, or what called lies in the heap */
     SBX_JAVA_BAD_STACK,
     SBX_JAVA_BAD_FRAME
 };
@@ -60,7 +64,7 @@ struct sbx_java_found {
     struct sbx_call_site site; /* compile_id 0: this is no place that can be kept */
 };
 
-/* What runs in *frame, which becomes its caller's. The caller's sp is always above. On the last three *frame keeps what it was. */
+/* What runs in *frame, which becomes its caller's. The caller's sp is always above. From SBX_JAVA_NO_CODE on *frame keeps what it was. */
 SBX_SIGNAL_SAFE enum sbx_java_step sbx_java_frame_step(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
                                                        struct sbx_java_frame *frame, struct sbx_java_found *found_out);
 

@@ -239,6 +239,8 @@ static enum sbx_java_walk_end walk_from(struct walk *walk, struct sbx_java_frame
             break;
         case SBX_JAVA_NO_CODE:
             return SBX_WALK_NO_CODE;
+        case SBX_JAVA_CONTINUATION:
+            return SBX_WALK_CONTINUATION;
         case SBX_JAVA_BAD_STACK:
             return SBX_WALK_STACK;
         case SBX_JAVA_BAD_FRAME:
@@ -263,15 +265,11 @@ static bool is_behind_call(uint64_t code, uint64_t pc)
 }
 
 /* A frame that Java code has called native code from, straight and without an anchor (a clock, a barrier of the collector)? */
-static bool is_left_frame(const struct walk *walk, uint64_t pc)
+static bool is_left_frame(const struct sbx_code *code, uint64_t pc)
 {
-    if (!sbx_code_cache_holds(&walk->vm->code, pc)) {
-        return false;
-    }
-    struct sbx_code code = sbx_code_find(&walk->vm->code, &walk->vm->layout, pc);
-    bool has_frame = code.kind == SBX_CODE_COMPILED || code.kind == SBX_CODE_WRAPPER ||
-                     (code.kind == SBX_CODE_STUB && code.frame_words != 0);
-    return has_frame && pc > code.frame_is_set && is_behind_call(code.code, pc);
+    bool has_frame = code->kind == SBX_CODE_COMPILED || code->kind == SBX_CODE_WRAPPER ||
+                     (code->kind == SBX_CODE_STUB && code->frame_words != 0);
+    return has_frame && pc > code->frame_is_set && is_behind_call(code->code, pc);
 }
 
 /* The thread runs native code, and nothing says where it left Java: it has called a function straight, or it is about to enter Java or
@@ -286,7 +284,14 @@ static bool search(const struct walk *walk, uint64_t from, struct sbx_java_frame
         if (word == walk->thread && is_wrapper(walk, at)) {
             return read_anchor(walk, at + walk->vm->layout.wrapper_anchor, frame_out);
         }
-        if (is_left_frame(walk, word)) {
+        if (!sbx_code_cache_holds(&walk->vm->code, word)) {
+            continue;
+        }
+        struct sbx_code code = sbx_code_find(&walk->vm->code, &walk->vm->layout, word);
+        if (code.kind == SBX_CODE_CONTINUATION) {
+            return false; /* farther out a virtual thread's frames are being written, or lie where others lay */
+        }
+        if (is_left_frame(&code, word)) {
             *frame_out = (struct sbx_java_frame){.pc = word, .sp = at + 8, .is_exact = true};
             return true;
         }

@@ -24,13 +24,14 @@ typedef bool (*sbx_java_visit)(void *to, struct sbx_java_call *call);
 
 enum sbx_java_walk_end {
     SBX_WALK_WHOLE,
-    SBX_WALK_CUT,      /* the visitor wanted no more */
-    SBX_WALK_NO_JAVA,  /* there is no Java frame */
-    SBX_WALK_NO_CODE,  /* an address that is no generated code's */
-    SBX_WALK_FRAME,    /* a frame that makes no sense */
-    SBX_WALK_STACK,    /* it leads off the stack */
-    SBX_WALK_DEOPT,    /* frames are just being replaced */
-    SBX_WALK_TOO_DEEP, /* more frames than are ever looked at */
+    SBX_WALK_CUT,          /* the visitor wanted no more */
+    SBX_WALK_NO_JAVA,      /* there is no Java frame */
+    SBX_WALK_NO_CODE,      /* an address that is no generated code's */
+    SBX_WALK_FRAME,        /* a frame that makes no sense */
+    SBX_WALK_STACK,        /* it leads off the stack */
+    SBX_WALK_DEOPT,        /* frames are just being replaced */
+    SBX_WALK_TOO_DEEP,     /* more frames than are ever looked at */
+    SBX_WALK_CONTINUATION, /* a virtual thread's: the frames that called lie in the heap, or are just being moved */
     SBX_WALK_ENDS
 };
 

@@ -11,6 +11,9 @@ enum {
     KEYS_MAX = 1024, /* PTHREAD_KEYS_MAX of glibc */
     LISTED_MAX = 1 << 16,
     THREAD_BYTES_MAX = 4096, /* of a JavaThread: 1.5 KiB */
+    LOCK_STACK_MAX = 8,      /* objects: what does not fit in is noted in its monitor */
+    OWNER_UNNOTED = 1,       /* instead of a number: whoever has it in his list */
+    OWNER_LAST_MARK = 2,     /* these are no threads */
 };
 
 /* Whether a thread of the list is the one that is looked for. */
@@ -112,20 +115,68 @@ SBX_SIGNAL_SAFE uint64_t sbx_java_thread_allocated(const struct sbx_java_vm *vm,
     return added + (taken <= BUFFER_MOST ? taken : 0);
 }
 
-/* A monitor's owner is a thread, or a lock record on a thread's stack: there it was locked before anybody waited. */
+/* JDK 17: a monitor's owner is a thread, or a lock record on a thread's stack: there it was locked before anybody waited. */
+static uint64_t holder_by_address(const struct sbx_java_threads *threads, const struct sbx_java_vm *vm, uint64_t owner)
+{
+    uint64_t vtable = 0;
+    if (sbx_vm_word(owner, &vtable) && vtable == sbx_load_relaxed(&threads->vtable)) { /* relaxed: known since long */
+        return owner;
+    }
+    return find_listed(vm, has_on_stack, owner);
+}
+
+static bool has_owner_id(const struct sbx_java_vm *vm, uint64_t listed, uint64_t wanted)
+{
+    uint64_t id = 0;
+    return sbx_vm_word(listed + vm->layout.thread_owner_id, &id) && id == wanted;
+}
+
+/* Is the object among those that the thread locked before anybody waited for them? */
+static bool has_locked(const struct sbx_java_vm *vm, uint64_t listed, uint64_t wanted)
+{
+    uint32_t stack = vm->layout.thread_lock_stack, at = stack + vm->layout.lock_stack_first, end = 0;
+    if (!sbx_vm_number(listed + stack + vm->layout.lock_stack_top, 4, &end) || end > at + LOCK_STACK_MAX * 8) {
+        return false;
+    }
+    for (uint64_t object = 0; at < end; at += 8) {
+        if (!sbx_vm_word(listed + at, &object)) {
+            return false;
+        }
+        if (object == wanted) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* JDK 25: the owner is a number that a thread bears, that of the virtual thread that it runs if it runs one; or nobody has noted who it is, and
+ * the object is in the owner's list. The list is true but while the collector moves objects: who is found must be there again. */
+static uint64_t holder_by_id(const struct sbx_java_vm *vm, uint64_t monitor, uint64_t owner)
+{
+    uint64_t handle = 0, object = 0, again = 0;
+    if (owner != OWNER_UNNOTED) {
+        return owner > OWNER_LAST_MARK ? find_listed(vm, has_owner_id, owner) : 0;
+    }
+    if (!sbx_vm_word(monitor + vm->layout.monitor_object, &handle) || !sbx_vm_word(handle, &object) || object == 0) {
+        return 0;
+    }
+    uint64_t holder = find_listed(vm, has_locked, object);
+    bool is_same = holder != 0 && sbx_vm_word(handle, &again) && again == object &&
+                   sbx_vm_word(monitor + vm->layout.monitor_owner, &again) && again == owner;
+    return is_same ? holder : 0;
+}
+
 SBX_SIGNAL_SAFE uint32_t sbx_java_monitor_holder(const struct sbx_java_threads *threads, const struct sbx_java_vm *vm,
                                                  uint64_t thread)
 {
-    uint64_t monitor = 0, owner = 0, vtable = 0;
+    uint64_t monitor = 0, owner = 0;
     if (!sbx_vm_word(thread + vm->layout.thread_pending_monitor, &monitor) || monitor == 0 ||
         !sbx_vm_word(monitor + vm->layout.monitor_owner, &owner) || owner == 0 || owner == thread) {
         return 0;
     }
-    if (sbx_vm_word(owner, &vtable) && vtable == sbx_load_relaxed(&threads->vtable)) { /* relaxed: known since long */
-        return tid_of(vm, owner);
-    }
-    uint64_t holder = find_listed(vm, has_on_stack, owner);
-    return holder != 0 ? tid_of(vm, holder) : 0;
+    uint64_t holder =
+        vm->layout.has_owner_ids ? holder_by_id(vm, monitor, owner) : holder_by_address(threads, vm, owner);
+    return holder != 0 && holder != thread ? tid_of(vm, holder) : 0;
 }
 
 /* The thread that initialises what may be a class; 0: it is none, or nobody else's turn. */

@@ -8,6 +8,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URL;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntUnaryOperator;
@@ -169,9 +170,14 @@ public class JavaShop {
     public static void main(String[] args) throws Exception {
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.createContext("/", JavaShop::handle);
-        server.setExecutor(Executors.newFixedThreadPool(3));
+        boolean isVirtual = args[0].equals("virtual"); // a thread for each request; compiled by a JDK that has none
+        server.setExecutor(isVirtual ? (Executor) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null)
+                                     : Executors.newFixedThreadPool(3));
         server.start();
         for (String path : args) {
+            if (path.equals("virtual")) {
+                continue;
+            }
             URL url = new URL("http://127.0.0.1:" + server.getAddress().getPort() + path);
             if (path.equals("/rest")) {
                 Thread.sleep(2000);

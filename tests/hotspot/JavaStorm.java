@@ -7,6 +7,7 @@ import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 
 public class JavaStorm {
     /* Interrupts the calling thread from now on, until it ends. */
@@ -162,6 +163,39 @@ public class JavaStorm {
         return thread;
     }
 
+    static final Object SHARED = new Object();
+
+    static int deep(int depth) {
+        if (depth == 0) {
+            Thread.yield();
+            return bounce(2);
+        }
+        if (depth % 5 == 0) {
+            synchronized (SHARED) {
+                WORK.incrementAndGet();
+            }
+        }
+        return deep(depth - 1) + 1;
+    }
+
+    /* What a virtual thread does: it leaves its carrier far in, and comes back to frames that are in the heap. */
+    static void beVirtual() {
+        for (int turn = 0; !isOver; turn++) {
+            interruptMe();
+            WORK.addAndGet(deep(turn % 30));
+            try {
+                fall(turn % 20);
+            } catch (IllegalStateException e) {
+                LockSupport.parkNanos(1000);
+            }
+            use(new Square(), turn);
+        }
+    }
+
+    static Thread startVirtual(Runnable body) throws ReflectiveOperationException {
+        return (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, body);
+    }
+
     public static void main(String[] args) throws Exception {
         System.load(args[0]);
         byte[] guest;
@@ -174,6 +208,9 @@ public class JavaStorm {
         threads.add(start(JavaStorm::throwing));
         threads.add(start(JavaStorm::crossing));
         threads.add(start(JavaStorm::ending));
+        for (int i = 0; args.length > 2 && i < 6; i++) {
+            threads.add(startVirtual(JavaStorm::beVirtual));
+        }
         Thread.sleep(Long.parseLong(args[1]) * 1000);
         isOver = true;
         for (Thread thread : threads) {

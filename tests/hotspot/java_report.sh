@@ -66,6 +66,14 @@ with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as jar:
         holds '.attribution | .function == "com.example.Till.cost" and .file == "Till.java"'
         holds ".attribution.line >= 1000 + $(line_of computing) - 2 and .attribution.line <= 1000 + $(line_of computing)"
         ;;
+    virtual) # a virtual thread that has not waited: its frames, then its carrier's, to the kernel thread's begin
+        record price virtual / /compute
+        holds '.attribution.cause | IN("cpu", "cpu_contention")'
+        blames price
+        holds '[.attribution.stack[] | select(. == "JavaShop.handle" or . == "java.lang.VirtualThread.run" or . == "java.lang.VirtualThread.runContinuation"
+                or startswith("JavaCalls::"))][0:4] | .[0:3] == ["JavaShop.handle", "java.lang.VirtualThread.run", "java.lang.VirtualThread.runContinuation"]
+               and (.[3] | startswith("JavaCalls::"))'
+        ;;
     recurse)
         record recurse / /recurse
         blames fib

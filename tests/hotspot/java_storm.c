@@ -125,12 +125,16 @@ JNIEXPORT void JNICALL Java_JavaStorm_interruptMe(JNIEnv *env, jclass class)
 {
     (void)env;
     (void)class;
+    static __thread bool is_interrupted; /* virtual threads share their carriers */
+    if (is_interrupted) {
+        return;
+    }
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMAX - 3};
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
     struct itimerspec each = {.it_interval = {.tv_nsec = INTERVAL_NS}, .it_value = {.tv_nsec = INTERVAL_NS}};
     if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &own_timer) == 0) {
         (void)pthread_setspecific(own_timer_end, &own_timer);
-        (void)timer_settime(own_timer, 0, &each, NULL);
+        is_interrupted = timer_settime(own_timer, 0, &each, NULL) == 0;
     }
 }
 
@@ -152,9 +156,9 @@ JNIEXPORT jint JNICALL Java_JavaStorm_finish(JNIEnv *env, jclass class);
 JNIEXPORT jint JNICALL Java_JavaStorm_finish(JNIEnv *env, jclass class)
 {
     static const char *const names[SBX_WALK_ENDS] = {
-        [SBX_WALK_WHOLE] = "whole",     [SBX_WALK_CUT] = "cut",          [SBX_WALK_NO_JAVA] = "without Java",
-        [SBX_WALK_NO_CODE] = "no code", [SBX_WALK_FRAME] = "bad frame",  [SBX_WALK_STACK] = "off the stack",
-        [SBX_WALK_DEOPT] = "deopt",     [SBX_WALK_TOO_DEEP] = "too deep"};
+        [SBX_WALK_WHOLE] = "whole",     [SBX_WALK_CUT] = "cut",           [SBX_WALK_NO_JAVA] = "without Java",
+        [SBX_WALK_NO_CODE] = "no code", [SBX_WALK_FRAME] = "bad frame",   [SBX_WALK_STACK] = "off the stack",
+        [SBX_WALK_DEOPT] = "deopt",     [SBX_WALK_TOO_DEEP] = "too deep", [SBX_WALK_CONTINUATION] = "in the heap"};
     (void)env;
     (void)class;
     (void)printf("%llu signals, %llu stacks with Java, %llu frames, %llu no methods, %llu with a name from before, "
@@ -165,7 +169,7 @@ JNIEXPORT jint JNICALL Java_JavaStorm_finish(JNIEnv *env, jclass class)
         (void)printf(", %llu %s", (unsigned long long)ends[i], names[i]);
     }
     (void)printf("\n");
-    unsigned long long whole = ends[SBX_WALK_WHOLE] + ends[SBX_WALK_TOO_DEEP];
+    unsigned long long whole = ends[SBX_WALK_WHOLE] + ends[SBX_WALK_TOO_DEEP] + ends[SBX_WALK_CONTINUATION];
     return of_java < 100 || no_methods != 0 || named_before == 0 || misnamed != 0 ||
            whole * 100 < of_java * WHOLE_LEAST;
 }

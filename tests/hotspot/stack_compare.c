@@ -27,8 +27,9 @@ static struct sbx_java_vm the_vm;
 static struct sbx_java_threads the_threads = {.get_specific = pthread_getspecific};
 static struct sbx_call_sites the_sites;
 static struct sbx_place_cache the_places;
-static atomic_ullong stacks, frames, borders, different, names, differently_named, known;
+static atomic_ullong stacks, frames, borders, different, names, differently_named, known, in_heap;
 
+static bool are_virtual;            /* the threads that compare */
 static __thread uint64_t pages[64]; /* that were there at this comparison */
 
 static bool load_word(uint64_t address, uint64_t *word_out)
@@ -83,9 +84,19 @@ static void print_method(const char *whose, uint32_t number, jmethodID id, long 
     (void)printf("  %s %u: %s bci %ld\n", whose, number, name == NULL ? "?" : name, bci);
 }
 
+/* A platform thread's walk has all frames and no others. A virtual thread's has the carrier's behind its own, or ends where the rest lies in the heap. */
+static bool has_right_length(const struct told *told, enum sbx_java_walk_end end, uint32_t count)
+{
+    in_heap += end == SBX_WALK_CONTINUATION;
+    return are_virtual && end == SBX_WALK_CONTINUATION
+               ? told->count > 0 && told->count <= count
+               : end == SBX_WALK_WHOLE && (are_virtual ? told->count > count : told->count == count);
+}
+
 static bool judge(const struct told *told, enum sbx_java_walk_end end, const jvmtiFrameInfo *theirs, uint32_t count)
 {
-    bool is_same = end == SBX_WALK_WHOLE && told->count == count;
+    bool is_same = has_right_length(told, end, count);
+    count = is_same && told->count < count ? told->count : count;
     uint32_t at = 0;
     for (; is_same && at < count; at++) {
         uint64_t method = *(uint64_t *)(void *)theirs[at].method;
@@ -164,9 +175,9 @@ static void their_name(jmethodID id, char *function, size_t bytes, char *file, s
     (void)(*tools)->Deallocate(tools, (unsigned char *)source);
 }
 
-static void judge_names(const struct told *told, const jvmtiFrameInfo *theirs)
+static void judge_names(const struct told *told, const jvmtiFrameInfo *theirs, uint32_t count)
 {
-    for (uint32_t i = 0; i < told->count; i++) {
+    for (uint32_t i = 0; i < told->count && i < count; i++) {
         struct sbx_method method;
         struct sbx_java_name name = {.id = 0};
         char function[512], file[256];
@@ -212,8 +223,16 @@ JNIEXPORT void JNICALL Java_StackCompare_compare(JNIEnv *env, jclass class)
     struct sbx_java_begin begin = {.sp = (uint64_t)(uintptr_t)__builtin_frame_address(0) & ~UINT64_C(7)};
     enum sbx_java_walk_end end = thread == 0 ? SBX_WALK_NO_JAVA : sbx_java_walk(&the_vm, thread, &begin, take, &told);
     if (judge(&told, end, theirs, (uint32_t)count) && stacks % NAMED_EVERY == 0) {
-        judge_names(&told, theirs);
+        judge_names(&told, theirs, (uint32_t)count);
     }
+}
+
+JNIEXPORT void JNICALL Java_VirtualCompare_areVirtual(JNIEnv *env, jclass class);
+JNIEXPORT void JNICALL Java_VirtualCompare_areVirtual(JNIEnv *env, jclass class)
+{
+    (void)env;
+    (void)class;
+    are_virtual = true;
 }
 
 JNIEXPORT jint JNICALL Java_StackCompare_callBack(JNIEnv *env, jclass class, jobject task, jint depth);
@@ -230,10 +249,10 @@ JNIEXPORT jint JNICALL Java_StackCompare_finish(JNIEnv *env, jclass class)
     (void)env;
     (void)class;
     (void)printf("%llu stacks, %llu frames, %llu borders: %llu different; %llu names and lines: %llu different; "
-                 "%llu frames were known\n",
+                 "%llu frames were known; the rest of %llu lay in the heap\n",
                  (unsigned long long)stacks, (unsigned long long)frames, (unsigned long long)borders,
                  (unsigned long long)different, (unsigned long long)names, (unsigned long long)differently_named,
-                 (unsigned long long)known);
+                 (unsigned long long)known, (unsigned long long)in_heap);
     return stacks < 1000 || different != 0 || names < 1000 || differently_named != 0;
 }
 

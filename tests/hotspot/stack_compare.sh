@@ -8,6 +8,7 @@ set -euo pipefail
 java=$1 classes=$2 library=$3 program=$4 turns=${STALLBOX_JAVA_TURNS:-$5}
 shift 5
 "$(dirname "${BASH_SOURCE[0]}")/is_known_java.sh" "$java" || exit 77
-told=$("$java" -Xshare:auto "$@" -cp "$classes" "$program" "$library" "$turns") || { echo "$told"; exit 1; }
+told=$("$java" -Xshare:auto --enable-native-access=ALL-UNNAMED "$@" -cp "$classes" "$program" "$library" "$turns") || { echo "$told"; exit 1; }
 echo "$told"
 [[ "$told" != *" 0 frames were known"* ]] || { echo "no place was known"; exit 1; }
+[ "$program" != VirtualCompare ] || [[ "$told" != *" the rest of 0 lay"* ]] || { echo "no stack ended in the heap"; exit 1; }

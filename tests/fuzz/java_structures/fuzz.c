@@ -3,6 +3,7 @@
  *
  * The first byte says which reader gets the rest. Properties: nothing is read outside of the input, every reader ends, a line
  * fits its field, text is whole UTF-8 without control characters. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,10 +38,19 @@ static void must_be_text(const struct sbx_java_text *text)
     }
 }
 
-static void read_scopes(uint8_t *blob, uint32_t bytes)
+/* An address in the input, told as an offset in it. */
+static void put_address(uint8_t *blob, uint32_t at)
 {
-    static const struct sbx_vm_layout layout = {
-        .scopes_data_begin = 0,
+    uint32_t offset = 0;
+    memcpy(&offset, blob + at, sizeof offset);
+    uint64_t address = (uint64_t)(uintptr_t)blob + offset;
+    memcpy(blob + at, &address, sizeof address);
+}
+
+static void read_scopes(uint8_t *blob, uint32_t bytes, bool is_outside)
+{
+    static const struct sbx_vm_layout in_blob = {
+        .scopes_data = 0,
         .metadata = 8,
         .scopes_pcs = 12,
         .dependencies = 16,
@@ -48,22 +58,37 @@ static void read_scopes(uint8_t *blob, uint32_t bytes)
         .pc_desc_bytes = 16,
         .invocation_entry = -1,
     };
-    if (bytes < 32) {
+    static const struct sbx_vm_layout outside = {
+        .immutable_data = 0,
+        .immutable_bytes = 8,
+        .scopes_pcs = 12,
+        .scopes_data = 16,
+        .relocation_bytes = 20,
+        .mutable_data = 24,
+        .mutable_bytes = 32,
+        .pc_desc_scope = 4,
+        .pc_desc_bytes = 16,
+        .packed_number_excess = 1,
+        .invocation_entry = -1,
+        .has_outside_scopes = true,
+    };
+    const struct sbx_vm_layout *layout = is_outside ? &outside : &in_blob;
+    if (bytes < 40) {
         return;
     }
-    uint32_t data = 0; /* the one address in it: an offset in the input */
-    memcpy(&data, blob, sizeof data);
-    uint64_t begin = (uint64_t)(uintptr_t)blob + data;
-    memcpy(blob, &begin, sizeof begin);
+    put_address(blob, 0);
+    if (is_outside) {
+        put_address(blob, 24);
+    }
     struct sbx_code code = {.bytes = bytes, .blob = (uint64_t)(uintptr_t)blob, .code = (uint64_t)(uintptr_t)blob + 24};
     for (uint32_t pc = 0; pc < bytes; pc += 5) {
         struct sbx_scopes scopes;
-        if (sbx_scopes_find(&scopes, &layout, &code, code.code + pc) == SBX_SCOPES_NONE) {
+        if (sbx_scopes_find(&scopes, layout, &code, code.code + pc) == SBX_SCOPES_NONE) {
             continue;
         }
         uint64_t method = 0;
         int32_t bci = 0;
-        for (uint32_t i = 0; sbx_scopes_next(&scopes, &layout, &method, &bci); i++) {
+        for (uint32_t i = 0; sbx_scopes_next(&scopes, layout, &method, &bci); i++) {
             MUST(i < bytes && method != 0);
         }
     }
@@ -96,10 +121,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         sbx_java_text_append(&text, all, (parameter & 1) != 0);
         must_be_text(&text);
     } else if (what % 4 == 2) {
-        read_scopes(copy, (uint32_t)bytes);
+        read_scopes(copy, (uint32_t)bytes, (parameter & 1) != 0);
     } else {
         for (size_t at = 0; at < bytes; at++) {
+            enum sbx_leaf_frame leaf = SBX_LEAF_UNKNOWN;
             (void)sbx_compiled_leaf(copy, copy + bytes, copy + at, parameter & 1);
+            (void)sbx_stub_leaf(copy, copy + bytes, copy + at, parameter, &leaf);
         }
     }
     free(copy);

@@ -106,6 +106,44 @@ static void test_nothing_is_read_outside_of_the_method(void **state)
     }
 }
 
+static void test_a_stub_that_takes_a_frame_has_it_although_the_return_address_is_on_top_as_well(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = "\x48\x81\xec\x18\x00\x00\x00" /* 0 sub rsp, 24 */
+                                  "\x48\x89\x6c\x24\x10"         /* 7 mov [rsp+16], rbp */
+                                  "\xff\x74\x24\x18"             /* 12 push [rsp+24] */
+                                  "\x8f\x04\x24"                 /* 16 pop [rsp] */
+                                  "\x41\xff\xd2"                 /* 19 call r10 */
+                                  "\x48\x83\xc4\x10"             /* 22 add rsp, 16 */
+                                  "\x5d"                         /* 26 pop rbp */
+                                  "\x5a"                         /* 27 pop rdx */
+                                  "\xff\xe0";                    /* 28 jmp rax */
+    static const struct at places[] = {
+        {0, SBX_LEAF_NONE},   {7, SBX_LEAF_UNSAVED_FP}, {12, SBX_LEAF_WHOLE}, {19, SBX_LEAF_WHOLE},
+        {22, SBX_LEAF_WHOLE}, {26, SBX_LEAF_PUSHED},    {27, SBX_LEAF_NONE},  {28, SBX_LEAF_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        enum sbx_leaf_frame found = SBX_LEAF_UNKNOWN;
+        assert_true(sbx_stub_leaf(code, code + sizeof code - 1, code + places[i].offset, 4, &found));
+        if (found != places[i].frame) {
+            fail_msg("at %u: %d, not %d", places[i].offset, (int)found, (int)places[i].frame);
+        }
+    }
+}
+
+static void test_a_stub_that_keeps_rbp_or_has_another_frame_is_none_of_those(void **state)
+{
+    (void)state;
+    static const uint8_t keeps[] = "\x55\x48\x8b\xec\x48\x81\xec\x80\x00\x00\x00\x90",
+                         frame[] = "\x48\x81\xec\x18\x00\x00\x00\x90";
+    enum sbx_leaf_frame found = SBX_LEAF_UNKNOWN;
+    assert_false(sbx_stub_leaf(keeps, keeps + sizeof keeps - 1, keeps + 4, 144, &found));
+    assert_false(sbx_stub_leaf(frame, frame + sizeof frame - 1, frame + 7, 5, &found));
+    assert_false(sbx_stub_leaf(frame, frame + sizeof frame - 1, frame + 7, 0, &found));
+    assert_false(sbx_stub_leaf(frame, frame + 5, frame + 4, 4, &found)); /* cut off within the instruction */
+    assert_true(sbx_stub_leaf(frame, frame + sizeof frame - 1, frame + 7, 4, &found));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +151,8 @@ int main(void)
         cmocka_unit_test(test_a_method_that_does_not),
         cmocka_unit_test(test_the_wrapper_of_a_native_method),
         cmocka_unit_test(test_a_pop_that_nothing_leaves_by_is_no_end),
+        cmocka_unit_test(test_a_stub_that_takes_a_frame_has_it_although_the_return_address_is_on_top_as_well),
+        cmocka_unit_test(test_a_stub_that_keeps_rbp_or_has_another_frame_is_none_of_those),
         cmocka_unit_test(test_nothing_is_read_outside_of_the_method),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_java_thread.c - who holds the class that a thread waits for, in a machine of two threads and a class. */
+/* test_java_thread.c - who holds the class or the monitor that a thread waits for, in a machine of two threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +20,11 @@ enum {
 
 struct thread {
     uint64_t os_thread, waiting_monitor, between[6], class_waited_for;
+    uint64_t pending_monitor, owner_id;
+    uint64_t lock_stack_end, locked[8];
+};
+struct monitor {
+    uint64_t object, owner;
 };
 struct klass {
     uint64_t name, state, initializer;
@@ -35,6 +40,8 @@ static struct {
     uint64_t os_threads[2];
     struct thread waiter, initializer, gone;
     struct klass klass;
+    struct monitor monitor;
+    uint64_t handle; /* of the monitor's object */
 } the;
 
 static struct sbx_java_vm vm;
@@ -135,6 +142,91 @@ static void test_a_class_that_cannot_be_read_is_passed_over(void **state)
     assert_int_equal(holder(), 0);
 }
 
+/* ---- a monitor of JDK 25 ---- */
+
+enum {
+    UNNOTED = 1,
+    BEING_DEFLATED = 2,
+    OBJECT = 0x7000,
+    OTHER = 0x8000
+};
+
+static int setup_monitor(void **state)
+{
+    (void)setup(state);
+    vm.layout.has_owner_ids = true;
+    vm.layout.thread_pending_monitor = offsetof(struct thread, pending_monitor);
+    vm.layout.thread_owner_id = offsetof(struct thread, owner_id);
+    vm.layout.thread_lock_stack = offsetof(struct thread, lock_stack_end);
+    vm.layout.lock_stack_first = offsetof(struct thread, locked) - offsetof(struct thread, lock_stack_end);
+    vm.layout.monitor_object = offsetof(struct monitor, object);
+    vm.layout.monitor_owner = offsetof(struct monitor, owner);
+    the.handle = OBJECT;
+    the.monitor = (struct monitor){.object = at(&the.handle), .owner = UNNOTED};
+    the.waiter.pending_monitor = at(&the.monitor);
+    the.waiter.owner_id = 30;
+    the.initializer.owner_id = 31;
+    the.waiter.lock_stack_end = the.initializer.lock_stack_end = offsetof(struct thread, locked);
+    return 0;
+}
+
+static void locks(struct thread *thread, uint32_t number, uint64_t object)
+{
+    thread->locked[number] = object;
+    thread->lock_stack_end = offsetof(struct thread, locked) + (number + 1) * sizeof object;
+}
+
+static uint32_t monitor_holder(void)
+{
+    return sbx_java_monitor_holder(&threads, &vm, at(&the.waiter));
+}
+
+static void test_the_holder_of_a_monitor_is_the_thread_whose_number_it_has(void **state)
+{
+    (void)state;
+    the.monitor.owner = 31;
+    assert_int_equal(monitor_holder(), 101);
+    the.monitor.owner = 32; /* a virtual thread that runs nowhere */
+    assert_int_equal(monitor_holder(), 0);
+    the.monitor.owner = 30; /* the waiter himself */
+    assert_int_equal(monitor_holder(), 0);
+}
+
+static void test_who_locked_before_anybody_waited_is_found_by_the_object(void **state)
+{
+    (void)state;
+    assert_int_equal(monitor_holder(), 0);
+    locks(&the.initializer, 0, OTHER);
+    assert_int_equal(monitor_holder(), 0);
+    locks(&the.initializer, 1, OBJECT);
+    assert_int_equal(monitor_holder(), 101);
+    the.initializer.lock_stack_end -= 8; /* what lies behind the end was given back */
+    assert_int_equal(monitor_holder(), 0);
+}
+
+static void test_a_list_of_locked_objects_that_makes_no_sense_is_passed_over(void **state)
+{
+    (void)state;
+    locks(&the.initializer, 0, OBJECT);
+    the.initializer.lock_stack_end = 0xffffffff;
+    assert_int_equal(monitor_holder(), 0);
+    the.initializer.lock_stack_end = 0;
+    assert_int_equal(monitor_holder(), 0);
+}
+
+static void test_a_monitor_that_is_taken_away_or_whose_object_is_gone_has_no_holder(void **state)
+{
+    (void)state;
+    locks(&the.initializer, 0, OBJECT);
+    the.monitor.owner = the.initializer.owner_id = BEING_DEFLATED;
+    assert_int_equal(monitor_holder(), 0);
+    the.monitor.owner = UNNOTED;
+    the.handle = 0;
+    assert_int_equal(monitor_holder(), 0);
+    the.monitor.object = 0xdead0000;
+    assert_int_equal(monitor_holder(), 0);
+}
+
 static void test_a_thread_has_allocated_what_was_added_up_and_what_it_took_of_its_buffer(void **state)
 {
     (void)state;
@@ -166,6 +258,10 @@ int main(void)
         cmocka_unit_test_setup(test_a_thread_that_is_no_longer_there_or_the_waiter_himself_is_no_holder, setup),
         cmocka_unit_test_setup(test_who_waits_for_no_monitor_waits_for_no_class, setup),
         cmocka_unit_test_setup(test_a_class_that_cannot_be_read_is_passed_over, setup),
+        cmocka_unit_test_setup(test_the_holder_of_a_monitor_is_the_thread_whose_number_it_has, setup_monitor),
+        cmocka_unit_test_setup(test_who_locked_before_anybody_waited_is_found_by_the_object, setup_monitor),
+        cmocka_unit_test_setup(test_a_list_of_locked_objects_that_makes_no_sense_is_passed_over, setup_monitor),
+        cmocka_unit_test_setup(test_a_monitor_that_is_taken_away_or_whose_object_is_gone_has_no_holder, setup_monitor),
         cmocka_unit_test_setup(test_a_thread_has_allocated_what_was_added_up_and_what_it_took_of_its_buffer, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

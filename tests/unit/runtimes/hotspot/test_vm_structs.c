@@ -97,7 +97,8 @@ static void add_missing(const char *reason, uint32_t number)
     }
     bool is_integer = type[0] == '_' || strncmp(type, "frame::", 7) == 0 ||
                       strcmp(type, "InstanceKlass::being_initialized") == 0 ||
-                      strncmp(type, "ConstMethod::_has", 17) == 0 || strcmp(type, "InvocationEntryBci") == 0;
+                      strncmp(type, "ConstMethod::_has", 17) == 0 || strncmp(type, "ConstMethodFlags::", 18) == 0 ||
+                      strcmp(type, "InvocationEntryBci") == 0;
     if (colons != NULL && !is_integer) {
         (void)snprintf(name, sizeof name, "%s", colons + 2);
         *colons = '\0';
@@ -121,7 +122,7 @@ static void add_missing(const char *reason, uint32_t number)
         }
     }
     static const char *const variables[] = {
-        "_heaps", "_low_bound", "_high_bound", "_code", "_call_stub_return_address", "_java_thread_list"};
+        "_heaps", "_low_bound", "_high_bound", "_code", "_call_stub_return_address", "_java_thread_list", "_return_pc"};
     bool is_static = false;
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         is_static |= strcmp(name, variables[i]) == 0;
@@ -159,11 +160,11 @@ static uint32_t tell_everything(struct sbx_vm_layout *layout)
     return 0;
 }
 
-static void test_each_field_that_is_missing_is_named_and_only_the_version_is_told(void **state)
+static void each_missing_field_is_named(int32_t version)
 {
-    (void)state;
     struct sbx_vm_layout layout;
     char reason[SBX_VM_REASON_BYTES];
+    the.version = version;
     uint32_t entries = tell_everything(&layout);
     assert_in_range(entries, 60, 100);
     uint32_t refused = 0;
@@ -188,6 +189,49 @@ static void test_each_field_that_is_missing_is_named_and_only_the_version_is_tol
     assert_int_equal(sbx_vm_layout_read(&layout, find_symbol, NULL, reason), SBX_VM_READ);
 }
 
+static void test_each_field_that_is_missing_is_named_and_only_the_version_is_told(void **state)
+{
+    (void)state;
+    each_missing_field_is_named(17);
+}
+
+static void test_version_25_has_a_table_of_its_own_and_each_field_that_is_missing_in_it_is_named(void **state)
+{
+    (void)state;
+    each_missing_field_is_named(25);
+}
+
+static uint64_t offset_of(const char *type, const char *name)
+{
+    for (uint32_t i = 0; i < FIELDS_MAX; i++) {
+        if (the.fields[i].type != NULL && strcmp(the.fields[i].type, type) == 0 &&
+            strcmp(the.fields[i].name, name) == 0) {
+            return the.fields[i].offset;
+        }
+    }
+    fail_msg("nobody asked for %s::%s", type, name);
+    return 0;
+}
+
+static void test_what_moved_in_version_25_is_read_from_where_it_is_now(void **state)
+{
+    (void)state;
+    struct sbx_vm_layout layout;
+    the.version = 25;
+    (void)tell_everything(&layout);
+    assert_int_equal(layout.major, 25);
+    assert_int_equal(layout.code_begin.at, offset_of("CodeBlob", "_code_offset"));
+    assert_int_equal(layout.code_begin.told, SBX_VM_TOLD_FROM_BLOB);
+    assert_int_equal(layout.verified_entry.at, offset_of("nmethod", "_verified_entry_offset"));
+    assert_int_equal(layout.verified_entry.told, SBX_VM_TOLD_FROM_CODE);
+    assert_int_equal(layout.scopes_data, offset_of("nmethod", "_scopes_data_offset"));
+    assert_int_equal(layout.immutable_data, offset_of("nmethod", "_immutable_data"));
+    assert_int_equal(layout.thread_os, offset_of("Thread", "_osthread"));
+    assert_int_equal(layout.thread_owner_id, offset_of("JavaThread", "_monitor_owner_id"));
+    assert_int_equal(layout.packed_number_excess, 1);
+    assert_true(layout.has_outside_scopes && layout.has_owner_ids);
+}
+
 static void test_offsets_and_addresses_end_where_they_belong(void **state)
 {
     (void)state;
@@ -209,7 +253,7 @@ static void test_other_versions_are_left_alone(void **state)
     struct sbx_vm_layout layout;
     char reason[SBX_VM_REASON_BYTES];
     (void)tell_everything(&layout);
-    static const int32_t versions[] = {0, 8, 11, 16, 18, 21, 25};
+    static const int32_t versions[] = {0, 8, 11, 16, 18, 21, 22, 23, 24, 26};
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
         the.version = versions[i];
         assert_int_equal(sbx_vm_layout_read(&layout, find_symbol, NULL, reason), SBX_VM_UNKNOWN);
@@ -234,6 +278,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_each_field_that_is_missing_is_named_and_only_the_version_is_told, setup),
+        cmocka_unit_test_setup(test_version_25_has_a_table_of_its_own_and_each_field_that_is_missing_in_it_is_named,
+                               setup),
+        cmocka_unit_test_setup(test_what_moved_in_version_25_is_read_from_where_it_is_now, setup),
         cmocka_unit_test_setup(test_offsets_and_addresses_end_where_they_belong, setup),
         cmocka_unit_test_setup(test_other_versions_are_left_alone, setup),
         cmocka_unit_test_setup(test_a_library_without_tables_is_none_and_one_that_is_just_loaded_is_asked_again, setup),
