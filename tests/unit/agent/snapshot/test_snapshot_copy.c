@@ -514,12 +514,12 @@ static void *write_in_the_crowd(void *argument)
     uint64_t number = 1;
     while (sbx_load_relaxed(&crowd->stop) == 0) {
         struct sbx_record record = crowd_record(writer->thread, number);
-        uint32_t frame_ids[DEPTH];
+        /* One epoch for the whole stack, as captures have it: a frame's id says nothing two epochs later. */
+        uint32_t frame_ids[DEPTH], epoch = sbx_callstack_epoch(&builder->table);
         for (uint32_t level = 0; level < DEPTH; level++) {
-            frame_ids[level] = sbx_frame_intern(&builder->table, sbx_callstack_epoch(&builder->table),
-                                                frame_of(number % STACKS, level));
+            frame_ids[level] = sbx_frame_intern(&builder->table, epoch, frame_of(number % STACKS, level));
         }
-        record.stack = sbx_callstack_intern(&builder->table, sbx_callstack_epoch(&builder->table), frame_ids, DEPTH);
+        record.stack = sbx_callstack_intern(&builder->table, epoch, frame_ids, DEPTH);
         uint64_t put = crowd->put[writer->thread];
         put += (uint64_t)sbx_ring_put(&builder->ring, &builder->writers[writer->thread], writer->thread, 1,
                                       100 + writer->thread, &record);
