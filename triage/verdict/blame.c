@@ -436,6 +436,74 @@ static void describe(const struct merger *merger, const double *weights, uint32_
     path->unnamed_share = unnamed / nodes[node].weight;
 }
 
+/* A callstack that passes through a function: where, and how much of the weight. */
+struct passage {
+    const struct sbx_location *location;
+    double weight;
+};
+
+/* The place nearest to the leaf at which the callstack passes through the function; NULL: it does not. */
+static const struct sbx_location *passage_through(const struct sbx_report *report, uint32_t stack,
+                                                  const struct sbx_location *function)
+{
+    const struct sbx_stall *stall = report->stall;
+    for (uint32_t id = stack; id != 0; id = stall->callstacks[id].parent) {
+        uint32_t frame = stall->callstacks[id].frame;
+        for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
+            if (is_same_function(&report->locations[at], function)) {
+                return &report->locations[at];
+            }
+        }
+    }
+    return NULL;
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+    uint32_t a = ((const struct passage *)left)->location->line, b = ((const struct passage *)right)->location->line;
+    return (a > b) - (a < b);
+}
+
+/* The passage of the line that has most of the weight; passages are sorted by line. */
+static const struct sbx_location *heaviest_line(const struct passage *passages, size_t count)
+{
+    const struct sbx_location *found = NULL;
+    double heaviest = 0;
+    for (size_t first = 0, next; first < count; first = next) {
+        double weight = 0;
+        for (next = first; next < count && passages[next].location->line == passages[first].location->line; next++) {
+            weight += passages[next].weight;
+        }
+        if (weight > heaviest) {
+            heaviest = weight;
+            found = passages[first].location;
+        }
+    }
+    return found;
+}
+
+/* A node has the place at which its function was met first. Most of its time may have gone through another line. */
+static int choose_line(const struct merger *merger, const double *weights, uint32_t node, struct sbx_blame_path *path)
+{
+    uint32_t stacks = merger->report->stall->callstack_count;
+    struct passage *passages = malloc(((size_t)stacks + 1) * sizeof *passages);
+    size_t count = 0;
+    if (passages == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t id = 1; id <= stacks; id++) {
+        if (weights[id] > 0 && is_below(merger, merger->node_of[id], node)) {
+            passages[count] = (struct passage){passage_through(merger->report, id, path->location), weights[id]};
+            count += passages[count].location != NULL;
+        }
+    }
+    qsort(passages, count, sizeof *passages, compare_lines);
+    const struct sbx_location *line = heaviest_line(passages, count);
+    path->location = line != NULL ? line : path->location;
+    free(passages);
+    return 0;
+}
+
 int sbx_blame_heaviest(const struct sbx_report *report, const double *weights, struct sbx_blame_path *path_out)
 {
     const struct sbx_stall *stall = report->stall;
@@ -468,7 +536,7 @@ int sbx_blame_heaviest(const struct sbx_report *report, const double *weights, s
         goto free_merger;
     }
     /* A majority by any filter is better than the largest minority by the best one. */
-    for (int round = 0; round < 2 * SBX_BLAME_FILTERS && path_out->location == NULL; round++) {
+    for (int round = 0; round < 2 * SBX_BLAME_FILTERS; round++) {
         merger.filter = (enum sbx_blame_filter)(round % SBX_BLAME_FILTERS);
         merger.nodes[0] = (struct merged){0};
         merger.node_count = 1;
@@ -479,6 +547,8 @@ int sbx_blame_heaviest(const struct sbx_report *report, const double *weights, s
         uint32_t node = deepest_majority(&merger, top);
         if (node != 0 && !is_no_answer(merger.nodes[node].location, merger.filter)) {
             describe(&merger, weights, node, path_out);
+            result = choose_line(&merger, weights, node, path_out);
+            goto free_merger;
         }
     }
     result = 0;

@@ -48,7 +48,7 @@ const char *sbx_blame_unnamed_below(const struct sbx_report *report, uint32_t st
 /* The function that most of the weight goes through, nearest the leaf; when nothing has most of it, that of the
  * heaviest outermost function. */
 struct sbx_blame_path {
-    const struct sbx_location *location;   /* NULL: no stack has weight */
+    const struct sbx_location *location;   /* at the line that most of it goes through; NULL: no stack has weight */
     const struct sbx_location *callers[2]; /* what called it: nearest first; NULL none */
     uint32_t stack;                        /* the heaviest callstack through it */
     double share;                          /* 0..1 of the weight goes through it */

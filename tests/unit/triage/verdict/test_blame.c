@@ -171,6 +171,20 @@ static void test_recursion_and_call_sites_are_merged(void **state)
     assert_null(path.callers[1]);
 }
 
+static void test_of_a_function_the_line_is_told_that_most_of_its_time_goes_through(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"crunch#shop.py:7 < main", "crunch#shop.py:9 < main",
+                                         "len#shop.py:2 < crunch#shop.py:10 < main",
+                                         "sum#shop.py:3 < crunch#shop.py:10 < main"};
+    static const double weights[] = {4, 3, 3, 2};
+    uint32_t ids[4];
+    struct sbx_blame_path path = heaviest(stacks, weights, 4, ids);
+    assert_string_equal(path.location->function, "crunch");
+    assert_int_equal(path.location->line, 10);
+    assert_int_equal(path.stack, ids[0]);
+}
+
 static void test_a_lambda_counts_for_the_function_that_runs_it(void **state)
 {
     (void)state;
@@ -280,6 +294,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wholeness_and_allocators_are_seen, begin_scene, end_scene),
         cmocka_unit_test_setup_teardown(test_deepest_majority_wins, begin_scene, end_scene),
         cmocka_unit_test_setup_teardown(test_recursion_and_call_sites_are_merged, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_of_a_function_the_line_is_told_that_most_of_its_time_goes_through,
+                                        begin_scene, end_scene),
         cmocka_unit_test_setup_teardown(test_a_lambda_counts_for_the_function_that_runs_it, begin_scene, end_scene),
         cmocka_unit_test_setup_teardown(test_a_lambda_of_main_counts_for_itself, begin_scene, end_scene),
         cmocka_unit_test_setup_teardown(test_a_look_at_the_clock_is_whose_who_looks, begin_scene, end_scene),
