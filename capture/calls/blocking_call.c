@@ -248,15 +248,16 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, ui
 }
 
 /* The main thread paused, or a key or a connection was awaited: what that says of its message loop says message_loop.h. The watch
- * thread reads it, and may be wrong by one look. */
-static void note_pause(struct sbx_thread *thread, const struct sbx_record *record)
+ * thread reads it, and may be wrong by one look. It is there before the call is seen to be over: between the two the message would be
+ * judged, and nobody knew of its pause. */
+static void note_pause(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t end_ns)
 {
     enum {
         LONG_PAUSE_NS = 100000000 /* a handler may nap in each message, and one that sleeps for seconds hangs */
     };
     struct sbx_message_loop *loop = &thread->loop;
-    uint64_t took_ns = record->end_ns - record->begin_ns, message = thread->entry->message;
-    if (sbx_is_pause(record->kind, record->op)) {
+    uint64_t took_ns = end_ns - call->begin_ns, message = thread->entry->message;
+    if (sbx_is_pause(call->kind, call->op)) {
         loop->pauses = true;
         if (took_ns < LONG_PAUSE_NS) {
             return;
@@ -264,11 +265,23 @@ static void note_pause(struct sbx_thread *thread, const struct sbx_record *recor
         loop->paused += loop->paused_in != message;
         sbx_store_relaxed(&loop->paused_in, message);
         sbx_store_relaxed(&loop->paused_ns, loop->paused_ns + took_ns);
-    } else if ((SBX_UNLIKELY(record->fd_class == SBX_FD_TTY) && record->op == SBX_OP_READ &&
-                sbx_is_terminal((int)(record->object - 1))) ||
-               (record->op == SBX_OP_ACCEPT && record->kind == SBX_RECORD_SOCKET)) {
+    } else if ((call->kind == SBX_RECORD_FILE && call->op == SBX_OP_READ && call->object != 0 &&
+                sbx_is_terminal((int)(call->object - 1))) ||
+               (call->op == SBX_OP_ACCEPT && call->kind == SBX_RECORD_SOCKET)) {
         sbx_store_relaxed(&loop->key_ns, (loop->key_in == message ? loop->key_ns : 0) + took_ns);
         sbx_store_relaxed(&loop->key_in, message);
+    }
+}
+
+/* The call took long enough to be told: what it says of the thread's messages. */
+static void note_messages(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t end_ns)
+{
+    if (thread->has_loop && sbx_capture_is_open()) {
+        int saved_errno = errno;
+        sbx_thread_enter(thread);
+        note_pause(thread, call, end_ns);
+        sbx_thread_leave(thread);
+        errno = saved_errno;
     }
 }
 
@@ -295,9 +308,6 @@ SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx
     record.flags = failed ? SBX_FLAG_FAILED : 0;
     sbx_capture_read_usage(&record);
     sbx_capture_put(thread, &record);
-    if (thread->has_loop) {
-        note_pause(thread, &record);
-    }
     sbx_leaf_charge(thread, call->group);
     thread->entry->countdown = thread->counted_from = 0; /* what follows a wait is asked about at once */
     sbx_store_relaxed(&thread->cost.group[call->group].captures, thread->cost.group[call->group].captures + 1);
@@ -328,9 +338,10 @@ SBX_NOINLINE static void end_moved(struct sbx_thread *thread, const struct sbx_b
 SBX_NOINLINE static void end_without_seat(const struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
     struct sbx_thread *thread = sbx_self;
+    uint64_t end_ns = sbx_now_ns();
     if (thread == SBX_THREAD_GONE || !sbx_capture_is_open() ||
         (sbx_load_relaxed(&sbx_the_capture.quiet_groups) & SBX_POINT_BIT(call->group)) != 0 || /* relaxed: a hint */
-        sbx_now_ns() - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group])) {
+        end_ns - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group])) {
         return;
     }
     if (thread == NULL) {
@@ -339,6 +350,7 @@ SBX_NOINLINE static void end_without_seat(const struct sbx_blocking *call, uint6
     if (thread == NULL) {
         sbx_count_drop(SBX_DROP_NO_THREAD);
     } else if (!sbx_thread_is_inside(thread)) {
+        note_messages(thread, call, end_ns);
         record_call(thread, call, amount, failed, fd);
     }
 }
@@ -363,10 +375,33 @@ SBX_FORK_CODE SBX_NOINLINE static void end_otherwise(struct sbx_blocking *call, 
     if (call->wait != 0) {
         sbx_call_end_wait(call);
     }
+    bool is_told = end_ns - call->begin_ns >= sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group]);
+    if (is_told) {
+        note_messages(thread, call, end_ns);
+    }
     sbx_calls_pop(thread, call);
-    if (end_ns - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group])) {
+    if (!is_told) {
         sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
     } else if (sbx_capture_is_open()) {
+        record_call(thread, call, amount, failed, fd);
+    }
+}
+
+/* The only call that is open is over. */
+static inline void show_over(struct sbx_thread *thread)
+{
+    thread->call_depth = 0;
+    sbx_store_relaxed(&thread->blocking, 0);                       /* relaxed: a late look only spares us one signal */
+    sbx_store_release(&thread->entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
+}
+
+/* The only call that is open took long enough to be told. */
+SBX_NOINLINE static void end_alone(struct sbx_blocking *call, uint64_t amount, bool failed, int fd, uint64_t end_ns)
+{
+    struct sbx_thread *thread = call->thread;
+    note_messages(thread, call, end_ns);
+    show_over(thread);
+    if (sbx_capture_is_open()) {
         record_call(thread, call, amount, failed, fd);
     }
 }
@@ -384,12 +419,10 @@ SBX_FORK_CODE SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uin
         end_otherwise(call, amount, failed, fd);
         return;
     }
-    thread->call_depth = 0;
-    sbx_store_relaxed(&thread->blocking, 0);                       /* relaxed: a late look only spares us one signal */
-    sbx_store_release(&thread->entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
-    if (SBX_LIKELY(end_ns - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group]))) {
-        sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
-    } else if (sbx_capture_is_open()) {
-        record_call(thread, call, amount, failed, fd);
+    if (SBX_UNLIKELY(end_ns - call->begin_ns >= sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group]))) {
+        end_alone(call, amount, failed, fd, end_ns);
+        return;
     }
+    show_over(thread);
+    sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
 }

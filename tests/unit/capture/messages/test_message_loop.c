@@ -11,9 +11,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -424,6 +426,56 @@ static void child_waits_for_children_after_it_polled(void)
     stallbox_stop(5000);
 }
 
+/* Shared with its children: one of them is over. */
+static atomic_int *child_is_over;
+
+/* Asked when the wait is told. It keeps the thread there for longer than a message may take, as a busy machine does. */
+static size_t walk_slowly_behind_a_wait(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max)
+{
+    (void)context, (void)first, (void)functions, (void)lines, (void)max;
+    if (*child_is_over != 0) {
+        child_pause_ms(300);
+    }
+    return 0;
+}
+
+static void child_is_kept_behind_its_first_wait(void)
+{
+    const struct stallbox_provider_options options = {.sizeof_options = sizeof options,
+                                                      .name = "test",
+                                                      .walk = walk_slowly_behind_a_wait,
+                                                      .flags = STALLBOX_PROVIDER_SIGNAL_SAFE};
+    struct stallbox_provider *provider;
+    struct pollfd none = {.fd = -1};
+    child_is_over = mmap(NULL, sizeof *child_is_over, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    child_expect(child_is_over != MAP_FAILED, "memory");
+    child_expect(stallbox_provider_register(&options, &provider) == STALLBOX_OK, "a runtime is registered");
+    child_start_with(400, 60000);
+    child_wait_for_rows();
+    void *former = stallbox_provider_enter(provider, child_is_over);
+    for (int i = 0; i < 6; i++) {
+        volatile int turn = i; /* see child_run_loop() */
+        poll(&none, 1, turn - turn);
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        child_pause_ms(800);
+        *child_is_over = 1;
+        _exit(0);
+    }
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    stallbox_provider_leave(provider, former);
+    stallbox_stop(5000);
+}
+
+static void test_a_pause_counts_before_its_call_is_seen_to_be_over(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_is_kept_behind_its_first_wait), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
 static void test_what_sleeps_in_each_of_its_turns_raises_no_alarm(void **state)
 {
     (void)state;
@@ -553,6 +605,7 @@ int main(void)
         CASE(test_a_modal_poll_is_found_where_no_sample_was_taken_before),
         CASE(test_what_sleeps_in_each_of_its_turns_raises_no_alarm),
         CASE(test_what_waits_for_children_as_its_work_raises_no_alarm),
+        CASE(test_a_pause_counts_before_its_call_is_seen_to_be_over),
         CASE(test_a_handler_that_awaits_a_key_raises_no_alarm),
         CASE(test_a_loop_that_turns_in_a_handler_raises_no_alarm),
         CASE(test_a_slow_message_of_a_loop_inside_a_handler_is_its_own),
