@@ -57,7 +57,7 @@ static void test_pol_01_any_flipped_bit_is_refused(void **state)
     fixture_sign(SBX_ROLE_POLICY, payload, sbx_policy_document_encode(&policy, true, payload, sizeof payload), "policy",
                  &document);
     assert_in_range(document.count, 100, 200);
-    for (size_t bit = 0; bit < 8 * document.count; bit++) {
+    for (size_t bit = 0; bit < 8 * document.count; bit += ROUNDS_DIVISOR) {
         struct fixture_document flipped = document;
         flipped.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
         struct sbx_policy_trust before = trust;

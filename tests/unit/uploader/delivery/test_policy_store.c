@@ -427,13 +427,12 @@ static void test_pol_16_the_safe_policy_comes_back_from_disk(void **state)
 }
 
 /* The child of the next test: take the sixth. */
-static void take_sixth(const char *folder)
+static void take_sixth(const char *folder, const struct fixture_document *sixth)
 {
-    struct fixture_document sixth = policy_of(6);
     struct sbx_policy_store *store = open_store(folder);
     ptrace(PTRACE_TRACEME, 0, NULL, NULL);
     raise(SIGSTOP);
-    enum sbx_policy_verdict verdict = offer(store, &sixth);
+    enum sbx_policy_verdict verdict = offer(store, sixth);
     _exit(verdict == SBX_POLICY_ACCEPTED ? 0 : 1);
 }
 
@@ -442,16 +441,15 @@ static void test_pol_17_a_kill_at_any_system_call_leaves_the_old_or_the_new(void
     (void)state;
     unsigned old_ones = 0, new_ones = 0, stops = 0;
     bool has_ended = false;
-    fixture_key("policy"); /* made once, not by each child */
+    struct fixture_document fifth = policy_of(5), fourth = policy_of(4), sixth = policy_of(6); /* signed once */
     for (unsigned kill_at = 1; !has_ended; kill_at++) {
         char *folder = sbx_test_folder_make();
-        struct fixture_document fifth = policy_of(5), fourth = policy_of(4), sixth = policy_of(6);
         struct sbx_policy_store *store = open_store(folder);
         assert_int_equal(offer(store, &fifth), SBX_POLICY_ACCEPTED);
         sbx_policy_store_close(store);
         pid_t child = fork();
         if (child == 0) {
-            take_sixth(folder);
+            take_sixth(folder, &sixth);
         }
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
