@@ -2,7 +2,8 @@
 /* java_storm.c - native methods of JavaStorm: a timer for each thread, and our walk in its signal handler, at any instruction.
  *
  * Nothing here can compare: what is asked is that the machine lives on, that each method that is told is one, that a name
- * which an earlier walk gave to a place in compiled code is that of the method there now, and that nearly all stacks are told to their end. */
+ * which an earlier walk gave to a place in compiled code is that of the method there now, that a stack which is told to its end ends with the thread's
+ * first method, and that nearly all stacks are. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <jni.h>
@@ -30,7 +31,7 @@ static struct sbx_java_vm the_vm;
 static struct sbx_java_threads the_threads = {.get_specific = pthread_getspecific};
 static struct sbx_call_sites the_sites;
 static struct sbx_place_cache the_places;
-static atomic_ullong signals, of_java, frames, no_methods, named_before, misnamed, ends[SBX_WALK_ENDS];
+static atomic_ullong signals, of_java, frames, no_methods, named_before, misnamed, other_roots, ends[SBX_WALK_ENDS];
 
 /* Pages that were there in this signal. */
 static __thread uint64_t pages[256];
@@ -59,16 +60,22 @@ static const void *find_symbol(void *library, const char *name)
     return dlsym(library, name);
 }
 
+struct taken {
+    uint32_t count;
+    uint64_t last; /* Method* of the outermost frame so far */
+};
+
 static bool take(void *to, struct sbx_java_call *call)
 {
     struct sbx_method method;
-    uint32_t *count = to;
+    struct taken *taken = to;
     frames++;
+    taken->last = call->method;
     if (!sbx_method_read(&method, &the_vm.layout, call->method)) {
         no_methods++;
         return true;
     }
-    if (++*count > NAMED) {
+    if (++taken->count > NAMED) {
         return true;
     }
     static __thread struct sbx_java_name name; /* the stack may be short of room */
@@ -82,6 +89,26 @@ static bool take(void *to, struct sbx_java_call *call)
     call->id = name.id;
     call->line = line;
     return true;
+}
+
+/* A stack that is told to its end ends with the method that the thread began with, or with the one that it ends with. */
+static bool is_right_root(uint64_t root)
+{
+    static __thread uint64_t first;
+    static __thread struct sbx_java_name name;
+    struct sbx_method method;
+    if (first == 0) {
+        first = root;
+    }
+    if (root == first) {
+        return true;
+    }
+    static const char last[] = "java.lang.Thread.exit";
+    if (!sbx_method_read(&method, &the_vm.layout, root)) {
+        return false;
+    }
+    sbx_java_name_make(&name, &method, &the_vm.layout);
+    return name.function_bytes == sizeof last - 1 && memcmp(name.function, last, sizeof last - 1) == 0;
 }
 
 static void on_signal(int number, siginfo_t *siginfo, void *context)
@@ -102,8 +129,9 @@ static void on_signal(int number, siginfo_t *siginfo, void *context)
                                        .fp = (uint64_t)registers[REG_RBP],
                                        .bytecode = (uint64_t)registers[REG_R13],
                                        .method = (uint64_t)registers[REG_RBX]};
-        uint32_t count = 0;
-        enum sbx_java_walk_end end = sbx_java_walk(&the_vm, thread, &begin, take, &count);
+        struct taken taken = {.count = 0};
+        enum sbx_java_walk_end end = sbx_java_walk(&the_vm, thread, &begin, take, &taken);
+        other_roots += end == SBX_WALK_WHOLE && !is_right_root(taken.last);
         of_java += end != SBX_WALK_NO_JAVA;
         ends[end]++;
     }
@@ -162,15 +190,16 @@ JNIEXPORT jint JNICALL Java_JavaStorm_finish(JNIEnv *env, jclass class)
     (void)env;
     (void)class;
     (void)printf("%llu signals, %llu stacks with Java, %llu frames, %llu no methods, %llu with a name from before, "
-                 "%llu of those wrong",
+                 "%llu of those wrong, %llu ended with another method than the thread",
                  (unsigned long long)signals, (unsigned long long)of_java, (unsigned long long)frames,
-                 (unsigned long long)no_methods, (unsigned long long)named_before, (unsigned long long)misnamed);
+                 (unsigned long long)no_methods, (unsigned long long)named_before, (unsigned long long)misnamed,
+                 (unsigned long long)other_roots);
     for (int i = 0; i < SBX_WALK_ENDS; i++) {
         (void)printf(", %llu %s", (unsigned long long)ends[i], names[i]);
     }
     (void)printf("\n");
     unsigned long long whole = ends[SBX_WALK_WHOLE] + ends[SBX_WALK_TOO_DEEP] + ends[SBX_WALK_CONTINUATION];
-    return of_java < 100 || no_methods != 0 || named_before == 0 || misnamed != 0 ||
+    return of_java < 100 || no_methods != 0 || named_before == 0 || misnamed != 0 || other_roots != 0 ||
            whole * 100 < of_java * WHOLE_LEAST;
 }
 
