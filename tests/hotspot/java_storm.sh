@@ -19,3 +19,7 @@ if [ -s "$work/err" ] || grep -q WARNING "$work/out"; then
     cat "$work/err"
     exit 1
 fi
+if [ "$mode" = virtual ] && grep -q ', 0 in the heap' "$work/out"; then
+    echo "no stack of a virtual thread ended where the rest lies in the heap"
+    exit 1
+fi

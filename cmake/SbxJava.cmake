@@ -1,0 +1,12 @@
+# The program `java` of a JDK of this version, wherever packages put it; the version itself where there is none, which tests say (tests/hotspot/is_known_java.sh).
+function(sbx_find_java version java_out)
+    set(found ${version})
+    file(GLOB javas /usr/lib/jvm/*/bin/java)
+    foreach(java IN LISTS javas)
+        execute_process(COMMAND ${java} -XshowSettings:properties -version ERROR_VARIABLE told OUTPUT_QUIET)
+        if(told MATCHES "java.specification.version = ${version}\n")
+            set(found ${java})
+        endif()
+    endforeach()
+    set(${java_out} ${found} PARENT_SCOPE)
+endfunction()
