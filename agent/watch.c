@@ -420,6 +420,25 @@ static void govern(bool is_near, uint64_t now_ns)
     }
 }
 
+/* Another process waits for what this one has, and is about to tell so (guest_look.h): where do our threads sleep, and whom do they wait for in
+ * turn? While nothing is open here nobody has looked. */
+static void look_for_who_waits(void)
+{
+    struct sbx_control_page *control = sbx_the_capture.control;
+    uint32_t request = sbx_load_acquire(&control->look_request); /* order: acquire control.look_request */
+    if (SBX_LIKELY(request == control->look_answer)) {
+        return;
+    }
+    if (watch.settings.enabled != 0 && sbx_worker_sits()) {
+        uint64_t now_ns = sbx_now_ns();
+        sbx_sampler_capture_sleepers(now_ns);
+        sbx_outside_holders_look(now_ns, true);
+        control->looked_ns = now_ns;
+    }
+    /* order: release control.look_answer - looked_ns is that of the look, and what was seen is in the ring */
+    sbx_store_release(&control->look_answer, request);
+}
+
 static void tick(uint64_t now_ns)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
@@ -447,6 +466,7 @@ static void tick(uint64_t now_ns)
         sbx_snapshot_maker_refuse(-ENODATA);
     }
     if (watch.settings.enabled == 0 || !sbx_worker_sits()) {
+        look_for_who_waits();
         return;
     }
     look_for_consent(now_ns);
@@ -468,6 +488,7 @@ static void tick(uint64_t now_ns)
     }
     watch.seen_ns = sbx_sampler_step(&watch.governed, now_ns);
     sbx_outside_holders_look(now_ns, false);
+    look_for_who_waits(); /* behind the sampler: this look is the newest */
     govern(is_near, now_ns);
     sbx_upkeep_callstacks();
     sbx_upkeep_chunks(now_ns);

@@ -476,6 +476,17 @@ uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t 
     return ran_ns;
 }
 
+void sbx_sampler_capture_sleepers(uint64_t now_ns)
+{
+    uint32_t count = sbx_ring_is_open(&sbx_the_capture.ring) ? sbx_thread_count() : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL) {
+            (void)observe(thread, now_ns, SBX_FLAG_AT_TRIGGER);
+        }
+    }
+}
+
 void sbx_sampler_capture_all(uint64_t now_ns)
 {
     uint32_t count = sbx_thread_count();

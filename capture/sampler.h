@@ -25,4 +25,7 @@ uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t 
  */
 void sbx_sampler_capture_all(uint64_t now_ns);
 
+/* The same of those that sleep alone, for another process that is about to tell that it waits for one of them. */
+void sbx_sampler_capture_sleepers(uint64_t now_ns);
+
 #endif

@@ -2,31 +2,23 @@
 /* guest_copy.c - the recording of another process, read piece by piece, written behind a snapshot. */
 #include "guest_copy.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "file_bytes.h"
-#include "folder_list.h"
-#include "process_facts.h"
+#include "guest_look.h"
+#include "guest_recording.h"
 #include "raw_syscall.h"
-#include "recording_check.h"
-#include "recording_name.h"
 
 enum {
     PAGE = 4096,
     HALF = SBX_GUEST_SCRATCH_MIN / 2,
-    HEAD_OF_CHUNK = offsetof(struct sbx_chunk, base_ns),
-    LISTING_BYTES = 4096,
-    WANTED_MAX = 2 * SBX_HOLDERS_MAX
+    HEAD_OF_CHUNK = offsetof(struct sbx_chunk, base_ns)
 };
-#define LATE_NS UINT64_C(1000000000) /* a wait that was seen so long before the judged time may reach into it */
+#define LOOKS_NS UINT64_C(20000000) /* so long in all a snapshot waits for others' looks; then it takes what there is */
 
 /* One guest. */
 struct copy {
@@ -40,12 +32,6 @@ struct copy {
 };
 
 /* ---- bytes ---- */
-
-static int read_all(int file, uint64_t at, void *to, size_t bytes)
-{
-    ssize_t got = sbx_file_bytes(file, (off_t)at, to, bytes);
-    return got < 0 ? (int)got : (size_t)got < bytes ? -ENODATA : 0;
-}
 
 static bool is_zero(const uint8_t *bytes, size_t count)
 {
@@ -70,7 +56,7 @@ static int copy_bytes(const struct copy *copy, uint64_t at, uint64_t bytes)
     int error = 0;
     while (bytes > 0 && error == 0) {
         size_t part = bytes < HALF ? (size_t)bytes : HALF;
-        error = read_all(copy->from, at, copy->one, part);
+        error = sbx_guest_read(copy->from, at, copy->one, part);
         error = error == 0 ? write_sparse(copy, at, copy->one, part) : error;
         at += part;
         bytes -= part;
@@ -93,12 +79,12 @@ static int copy_chunks(struct copy *copy)
         uint64_t at = copy->head.chunks.at + (uint64_t)first * sizeof *batch;
         struct sbx_chunk *heads = (struct sbx_chunk *)(void *)copy->other; /* HEAD_OF_CHUNK bytes of each are read */
         for (uint32_t i = 0; i < count && error == 0; i++) {
-            error = read_all(copy->from, at + (uint64_t)i * sizeof *batch, &heads[i], HEAD_OF_CHUNK);
+            error = sbx_guest_read(copy->from, at + (uint64_t)i * sizeof *batch, &heads[i], HEAD_OF_CHUNK);
         }
-        error = error == 0 ? read_all(copy->from, at, batch, count * sizeof *batch) : error;
+        error = error == 0 ? sbx_guest_read(copy->from, at, batch, count * sizeof *batch) : error;
         for (uint32_t i = 0; i < count && error == 0; i++) {
             uint64_t after = 0;
-            error = read_all(copy->from, at + (uint64_t)i * sizeof *batch, &after, sizeof after);
+            error = sbx_guest_read(copy->from, at + (uint64_t)i * sizeof *batch, &after, sizeof after);
             uint32_t committed = heads[i].committed;
             bool is_readable = sbx_chunk_is_readable(heads[i].state) && committed <= sizeof batch[i].bytes &&
                                batch[i].base_ns >= copy->since_ns;
@@ -137,8 +123,8 @@ static int copy_threads(const struct copy *copy, bool runs_only)
     for (uint32_t first = 0; first < copy->thread_count && error == 0; first += batch_max) {
         uint32_t count = copy->thread_count - first < batch_max ? copy->thread_count - first : batch_max;
         uint64_t at = copy->head.threads.at + (uint64_t)first * sizeof *batch;
-        error = read_all(copy->from, at, batch, count * sizeof *batch);
-        error = error == 0 ? read_all(copy->from, at, copy->other, count * sizeof *batch) : error;
+        error = sbx_guest_read(copy->from, at, batch, count * sizeof *batch);
+        error = error == 0 ? sbx_guest_read(copy->from, at, copy->other, count * sizeof *batch) : error;
         for (uint32_t i = 0; i < count && error == 0; i++) {
             bool is_same = batch[i].generation == again[i].generation && batch[i].born_ns == again[i].born_ns;
             if (runs_only) {
@@ -172,7 +158,7 @@ static uint32_t at_most(uint32_t count, uint32_t most)
 static int copy_header(const struct copy *copy)
 {
     struct sbx_recording_header *header = (struct sbx_recording_header *)(void *)copy->one;
-    int error = read_all(copy->from, 0, header, sizeof *header);
+    int error = sbx_guest_read(copy->from, 0, header, sizeof *header);
     if (error != 0) {
         return error;
     }
@@ -206,7 +192,7 @@ static int copy_recording(struct copy *copy)
     copy->thread_count = at_most(head->thread_count, head->threads.count);
     int error = copy_threads(copy, true);
     error = error == 0 ? copy_chunks(copy) : error;
-    error = error == 0 ? read_all(copy->from, 0, &now, sizeof now) : error;
+    error = error == 0 ? sbx_guest_read(copy->from, 0, &now, sizeof now) : error;
     if (error != 0) {
         return error;
     }
@@ -215,7 +201,7 @@ static int copy_recording(struct copy *copy)
     error = error == 0 ? copy_bytes(copy, head->nodes.at, (uint64_t)head->nodes.count * sizeof(uint64_t)) : error;
     error = error == 0 ? copy_bytes(copy, head->frames.at, (uint64_t)head->frames.count * sizeof(uint64_t)) : error;
     error = error == 0 ? copy_bytes(copy, head->ids.at, (uint64_t)head->ids.count * sizeof(uint64_t)) : error;
-    error = error == 0 ? read_all(copy->from, 0, &now, sizeof now) : error;
+    error = error == 0 ? sbx_guest_read(copy->from, 0, &now, sizeof now) : error;
     if (error != 0) {
         return error;
     }
@@ -225,82 +211,20 @@ static int copy_recording(struct copy *copy)
     return error == 0 ? copy_header(copy) : error;
 }
 
-/* ---- whose it is ---- */
-
-static bool is_same_family(const struct sbx_recording_header *host, const struct sbx_recording_header *guest)
+/* What has come since its header was checked: the look, where it was put, and whom its threads wait for. Sizes and places stay as checked. False:
+ * it may not be kept any more. */
+static bool take_news(struct copy *copy)
 {
-    return guest->family.role != SBX_ROLE_NONE && host->family.role != SBX_ROLE_NONE &&
-           memcmp(guest->family.id, host->family.id, sizeof guest->family.id) == 0 &&
-           strnlen(guest->spool_path, SBX_PATH_MAX) < SBX_PATH_MAX && strcmp(guest->spool_path, host->spool_path) == 0;
-}
-
-static bool is_alive(const struct sbx_recording_header *header, uint32_t pid)
-{
-    struct sbx_process_facts facts;
-    return sbx_process_facts_read(pid, &facts) == 0 && facts.is_running &&
-           facts.start_ticks == header->process_start_ticks &&
-           (header->pid_namespace == 0 || header->pid_namespace == facts.pid_namespace);
-}
-
-/* Is the open file the recording of process `pid`, of the host's family, and may it be kept? Its header, checked. */
-static bool identify(const struct sbx_recording_header *host, uint64_t key, uint32_t pid, int file,
-                     struct sbx_recording_header *header_out)
-{
-    struct stat status;
-    uint64_t its_key = 0;
-    int error;
-    const uint64_t key_at = SBX_CONTROL_AT + offsetof(struct sbx_control_page, handover.key);
-    return fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-           (status.st_mode & 0077) == 0 && status.st_nlink <= 1 &&
-           read_all(file, 0, header_out, sizeof *header_out) == 0 &&
-           sbx_recording_check(header_out, (uint64_t)status.st_size, &error) == NULL && header_out->pid == pid &&
-           header_out->file_bytes <= (uint64_t)SBX_GUEST_MIB_MAX << 20 && is_same_family(host, header_out) &&
-           header_out->consent == SBX_CONSENT_GRANTED && read_all(file, key_at, &its_key, sizeof its_key) == 0 &&
-           its_key == key && is_alive(header_out, pid);
-}
-
-/* Open the recording that process `pid` has in the folder. A descriptor, or -1. */
-static int open_recording(int folder, uint32_t pid)
-{
-    _Alignas(8) char listing[LISTING_BYTES];
-    long got;
-    int file = -1, copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    while (copy >= 0 && file < 0 && (got = syscall(SYS_getdents64, copy, listing, sizeof listing)) > 0) {
-        for (long at = 0; at < got && file < 0;) {
-            const char *name = sbx_folder_list_next(listing, &at);
-            struct sbx_recording_name says;
-            if (sbx_recording_name_parse(name, &says) && says.pid == pid) {
-                file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-            }
-        }
+    struct sbx_recording_header now;
+    if (sbx_guest_read(copy->from, 0, &now, sizeof now) != 0 || now.consent != SBX_CONSENT_GRANTED) {
+        return false;
     }
-    if (copy >= 0) {
-        close(copy);
-    }
-    return file;
-}
-
-/* ---- whom they waited for ---- */
-
-struct wanted {
-    uint32_t pids[WANTED_MAX];
-    uint32_t count;
-};
-
-static void want_holders_of(struct wanted *wanted, const struct sbx_recording_header *header,
-                            const struct sbx_trigger_entry *trigger, uint32_t host_pid)
-{
-    for (uint32_t i = 0; i < SBX_HOLDERS_MAX; i++) {
-        struct sbx_holder_entry holder = header->holders[i];
-        bool is_in_time = holder.kind != SBX_HOLDER_NONE && holder.pid != 0 && holder.pid != host_pid &&
-                          holder.begin_ns <= trigger->end_ns && holder.seen_ns + LATE_NS >= trigger->begin_ns;
-        for (uint32_t k = 0; k < wanted->count && is_in_time; k++) {
-            is_in_time = wanted->pids[k] != holder.pid;
-        }
-        if (is_in_time && wanted->count < WANTED_MAX) {
-            wanted->pids[wanted->count++] = holder.pid;
-        }
-    }
+    copy->head.ring_ticket = now.ring_ticket;
+    copy->head.thread_count = now.thread_count;
+    memcpy(copy->head.holders, now.holders, sizeof now.holders);
+    copy->since_ns = now.consent_ns;
+    copy->torn_chunks = 0;
+    return true;
 }
 
 static uint64_t whole_pages(uint64_t bytes)
@@ -312,31 +236,33 @@ int sbx_guests_copy(const struct sbx_recording_header *host, uint64_t key, const
                     int folder, int out_fd, void *scratch, size_t scratch_bytes)
 {
     struct sbx_guest_entry guests[SBX_GUESTS_MAX] = {{0}};
-    struct wanted wanted = {.count = 0};
+    struct sbx_guests_wanted wanted = {.count = 0};
     struct copy copy = {.to = out_fd, .one = scratch, .other = (uint8_t *)scratch + HALF};
+    uint64_t until_ns = sbx_now_ns() + LOOKS_NS;
     int count = 0, error = 0;
-    if (scratch_bytes < SBX_GUEST_SCRATCH_MIN || trigger->kind == SBX_TRIGGER_END) {
+    if (scratch_bytes < SBX_GUEST_SCRATCH_MIN) {
         return 0;
     }
     copy.at = whole_pages(host->file_bytes);
-    want_holders_of(&wanted, host, trigger, host->pid);
+    sbx_guests_want(&wanted, host, trigger, host->pid);
     for (uint32_t i = 0; i < wanted.count && count < SBX_GUESTS_MAX && error == 0; i++) {
-        copy.from = open_recording(folder, wanted.pids[i]);
+        copy.from = sbx_guest_open(host, key, wanted.pids[i], folder, &copy.head);
         if (copy.from < 0) {
             continue;
         }
-        if (identify(host, key, wanted.pids[i], copy.from, &copy.head)) {
-            copy.since_ns = copy.head.consent_ns;
-            copy.torn_chunks = 0;
-            error = (int)sbx_raw_ftruncate(out_fd, copy.at + copy.head.file_bytes);
-            error = error == 0 ? copy_recording(&copy) : error;
-            if (error == 0) {
-                guests[count++] = (struct sbx_guest_entry){.at = copy.at, .bytes = copy.head.file_bytes};
-                copy.at += whole_pages(copy.head.file_bytes);
-                want_holders_of(&wanted, &copy.head, trigger, host->pid);
-            } else if (error == -ENODATA) {
-                error = (int)sbx_raw_ftruncate(out_fd, copy.at); /* it was cut short, and what there is of it goes */
-            }
+        (void)sbx_guest_look(copy.from, trigger->end_ns, until_ns);
+        if (!take_news(&copy)) {
+            close(copy.from);
+            continue;
+        }
+        error = (int)sbx_raw_ftruncate(out_fd, copy.at + copy.head.file_bytes);
+        error = error == 0 ? copy_recording(&copy) : error;
+        if (error == 0) {
+            guests[count++] = (struct sbx_guest_entry){.at = copy.at, .bytes = copy.head.file_bytes};
+            copy.at += whole_pages(copy.head.file_bytes);
+            sbx_guests_want(&wanted, &copy.head, trigger, host->pid);
+        } else if (error == -ENODATA) {
+            error = (int)sbx_raw_ftruncate(out_fd, copy.at); /* it was cut short, and what there is of it goes */
         }
         close(copy.from);
     }

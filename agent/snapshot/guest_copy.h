@@ -8,7 +8,10 @@
  *     caller's, closed to everybody else, and have one name;
  *   - it must be of the same family, carry the same companion's key, and name a process that lives since then;
  *   - its user must have agreed to be recorded; what is older than that stays out;
- *   - it is read with pread(2) and never mapped: a process that cuts its file short is a short read, and no SIGBUS.
+ *   - it is read with pread(2): a process that cuts its file short is a short read, and no SIGBUS. Of its control page the kernel alone touches
+ *     a mapping (guest_look.h).
+ *
+ * Before, its recorder is asked to look at its threads (guest_look.h), and waited for, some milliseconds at most in all.
  *
  * The copy is made while its writers go on, as in snapshot_copy.h, with the same care for chunks and runs. */
 #ifndef SBX_GUEST_COPY_H

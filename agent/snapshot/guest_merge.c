@@ -352,6 +352,17 @@ static int compare_stacks(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* Was its newest stack taken in the call that it is in? While its recorder rests nobody looks at who goes to sleep, and a look that was asked for
+ * may not have come (guest_look.h): then where it was before says nothing of where it is. */
+static bool is_stack_of_call(const struct sbx_thread_entry *entry)
+{
+    const struct sbx_repeat *looks = &entry->observed;
+    bool is_its = entry->run_generation == 0 || entry->run_generation == entry->generation;
+    uint64_t looked_ns = is_its && looks->stack != SBX_STACK_NONE && looks->sequence % 2 == 0 ? looks->end_ns : 0;
+    uint64_t newest_ns = looked_ns > entry->last_record_ns ? looked_ns : entry->last_record_ns;
+    return entry->call_kind == SBX_RECORD_NONE || newest_ns > entry->call_begin_ns;
+}
+
 static int collect_stacks(struct guest *guest)
 {
     const struct sbx_snapshot *from = guest->from;
@@ -484,7 +495,7 @@ static void settle_threads(struct sbx_snapshot *host, const struct guest *guest)
     for (uint32_t i = 0; i < guest->from->thread_count; i++) {
         if (guest->threads[i] != UINT32_MAX) {
             struct sbx_thread_entry *entry = &host->threads[guest->threads[i]].entry;
-            entry->last_stack = stack_of(guest, entry->last_stack);
+            entry->last_stack = is_stack_of_call(entry) ? stack_of(guest, entry->last_stack) : SBX_STACK_NONE;
             entry->call_object = object_of(host, guest, entry->call_object);
             entry->call_wait = 0;
         }

@@ -16,6 +16,8 @@
 #include "clock.h"
 #include "family.h"
 #include "guest_copy.h"
+#include "guest_look.h"
+#include "guest_recording.h"
 #include "handover.h"
 #include "outside_holders.h"
 #include "pages.h"
@@ -94,18 +96,37 @@ static void announce(void)
     set_pending(SBX_PENDING_FIRED);
 }
 
-/* Behind it, what is recorded of other processes that held what a thread waited for. Without the right to read there is none;
- * what could not be written whole stays behind the snapshot, which does not name it. */
-static void add_guests(const struct sbx_trigger_entry *trigger, int file)
+/* The folder of recordings, where somebody is named that held something during the trigger. A descriptor, or -1: also without the right to
+ * read it. */
+static int open_guests(const struct sbx_trigger_entry *trigger)
 {
     char path[SBX_RECORDING_PATH_MAX];
+    struct sbx_guests_wanted wanted = {.count = 0};
+    sbx_guests_want(&wanted, sbx_the_capture.header, trigger, sbx_the_capture.header->pid);
     memcpy(path, sbx_the_agent.recording.path, sizeof path);
     char *slash = strrchr(path, '/');
-    if (slash == NULL) {
-        return;
+    if (wanted.count == 0 || slash == NULL) {
+        return -1;
     }
     *slash = '\0';
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* Ask those that rest to look at their threads, as this one does meanwhile. */
+static void call_guests(const struct sbx_trigger_entry *trigger)
+{
+    int folder = open_guests(trigger);
+    if (folder >= 0) {
+        sbx_guests_call(sbx_the_capture.header, sbx_the_capture.control->handover.key, trigger, folder);
+        close(folder);
+    }
+}
+
+/* Behind it, what is recorded of other processes that held what a thread waited for. What could not be written whole stays behind the
+ * snapshot, which does not name it. */
+static void add_guests(const struct sbx_trigger_entry *trigger, int file)
+{
+    int folder = open_guests(trigger);
     if (folder >= 0) {
         (void)sbx_guests_copy(sbx_the_capture.header, sbx_the_capture.control->handover.key, trigger, folder, file,
                               maker.scratch, SCRATCH_BYTES);
@@ -295,6 +316,7 @@ static int begin(const struct sbx_trigger_entry *trigger, uint32_t after_ms, uin
     make_id(maker.id);
     announce();
     sbx_store_release(&sbx_the_agent.snapshot_active, 1); /* order: release snapshot_active - exit waits for it */
+    call_guests(&maker.trigger);
     sbx_sampler_capture_all(now_ns);
     sbx_outside_holders_look(now_ns, true);
     return after_ms == 0 ? finish() : 0;

@@ -46,7 +46,7 @@
 #include "ring_format.h"
 
 #define SBX_RECORDING_MAGIC   "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 16u
+#define SBX_RECORDING_VERSION 17u
 #define SBX_RECORDING_SUFFIX  ".rec"
 #define SBX_RAW_SUFFIX        ".raw"
 
@@ -369,6 +369,10 @@ struct sbx_control_page {
     struct sbx_capture_settings wanted;
     struct sbx_capture_settings in_force; /* written by the agent: what is true now */
     struct sbx_handover handover;
+    uint32_t
+        look_request; /* bumped by another process of the family, which is about to tell what it waits for here (guest_look.h) */
+    uint32_t look_answer; /* last request that was answered; release-stored */
+    uint64_t looked_ns;   /* CLOCK_MONOTONIC: when all threads that sleep were last looked at for one; 0: never */
 };
 static_assert(sizeof(struct sbx_control_page) <= 4096, "the control page is one page");
 

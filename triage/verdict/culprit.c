@@ -246,23 +246,49 @@ static const char *part_of(const struct link *link, enum wanted wanted, bool is_
     return is_lock ? "held it" : is_open ? "is to end the wait" : "ended the wait";
 }
 
+/* Where a thread was when it was last seen, and how long before the trigger, where that is no news of what it does now; "" where nothing is known. */
+static const char *last_seen(const struct sbx_report *report, uint32_t thread, char *text, size_t text_bytes)
+{
+    const struct sbx_stall_thread *it = &report->stall->threads[thread];
+    const struct sbx_stall_record *records = &report->stall->records[it->record_begin];
+    size_t i = it->record_count;
+    while (i > 0 && records[i - 1].stack == 0) {
+        i--;
+    }
+    const struct sbx_location *location = i > 0 ? sbx_blame_leaf(report, records[i - 1].stack) : NULL;
+    text[0] = '\0';
+    if (location != NULL && records[i - 1].end_ns < 0) {
+        char ago[SBX_DURATION_TEXT_BYTES], function[SBX_SHORT_NAME_BYTES];
+        sbx_duration_text((double)-records[i - 1].end_ns, ago);
+        snprintf(text, text_bytes, "; it was last seen %s before, in %s", ago, sbx_location_text(location, function));
+    }
+    return text;
+}
+
 /* One sentence about what the one that is waited for did. */
 static void tell_link(struct sbx_report *report, const struct link *link, const struct sbx_judgement *holder,
                       const struct sbx_location *location, const char *part, bool takes_turns)
 {
     struct sbx_verdict *verdict = &report->verdict;
     verdict->culprit_doing[0] = '\0';
-    char thread[SBX_THREAD_TEXT_BYTES], call[48], function[SBX_SHORT_NAME_BYTES];
+    char thread[SBX_THREAD_TEXT_BYTES], call[48], function[SBX_SHORT_NAME_BYTES], seen[SBX_SHORT_NAME_BYTES + 64];
     sbx_thread_text(report->stall, link->thread, thread);
     sbx_location_text(location, function);
+    if (holder->class_ == SBX_CLASS_OFF_CPU) {
+        sbx_call_name(holder->wait.kind, holder->wait.op, holder->wait.amount, call, sizeof call);
+    }
     if (location != NULL && takes_turns) {
         sbx_evidence_add(verdict, "holder", link->thread,
                          "%s %s in %s, and waited for the same object itself in between: they take turns", thread, part,
                          function);
+    } else if (location == NULL && holder->class_ == SBX_CLASS_OFF_CPU) {
+        sbx_evidence_add(verdict, "holder", link->thread, "%s %s and was itself in %s, of which there is no stack%s",
+                         thread, part, call, last_seen(report, link->thread, seen, sizeof seen));
+        snprintf(verdict->culprit_doing, sizeof verdict->culprit_doing, "was in %.36s", call);
     } else if (location == NULL) {
-        sbx_evidence_add(verdict, "holder", link->thread, "%s %s; what it was doing is not known", thread, part);
+        sbx_evidence_add(verdict, "holder", link->thread, "%s %s; what it was doing is not known%s", thread, part,
+                         last_seen(report, link->thread, seen, sizeof seen));
     } else if (holder->class_ == SBX_CLASS_OFF_CPU) {
-        sbx_call_name(holder->wait.kind, holder->wait.op, holder->wait.amount, call, sizeof call);
         sbx_evidence_add(verdict, "holder", link->thread, "%s %s and was itself in %s, called by %s", thread, part,
                          call, function);
         snprintf(verdict->culprit_doing, sizeof verdict->culprit_doing, "was in %.36s", call);

@@ -5,13 +5,15 @@
  *
  * KIND: mutex (process-shared), rwlock (kept for writing), readers (kept for reading), posix (a semaphore used as a lock), posted (one that the keeper posts), condition, flock, fcntl, ofd
  * (an open file's lock), pipe, socket (a socket pair), semaphore (System V), circle (two mutexes, each worker has one and wants
- * the other; both are killed after seven seconds). The main process forks "keeper" and "waiter", and waits for both. Each first polls for a second and a half, as a server does: so they are recorded by then, also on a busy machine.
+ * the other; both are killed after seven seconds). mutex_asleep, flock_asleep: a keeper without a loop, so that nothing of its own is open, which digs for 0.3 s
+ * and sleeps in keeper_dozes() for the rest. flock_stopped: and whose process is stopped while it does. The main process forks "keeper" and "waiter", and waits for both. Each first polls for a second and a half, as a server does: so they are recorded by then, also on a busy machine.
  * The keeper then keeps what the kind says for SECONDS (2) in keeper_digs(); the waiter wants it in waiter_asks(). */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +25,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *kind;
+#define DIGS_S 0.3
+
+static char kind[32];
+static bool dozes, is_stopped; /* the keeper */
 static char path[512];
 static double seconds = 2;
 static int ends[2], semaphores;
@@ -32,7 +37,7 @@ static struct {
     pthread_rwlock_t rwlock;
     pthread_cond_t condition;
     sem_t lock, items;
-    int is_done;
+    int is_done, is_dozing;
 } * shared;
 
 static double now_s(void)
@@ -52,6 +57,15 @@ __attribute__((noinline)) static void keeper_digs(void)
             sum += i;
         }
     }
+}
+
+__attribute__((noinline)) static void keeper_dozes(void)
+{
+    struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    __atomic_store_n(&shared->is_dozing, 1, __ATOMIC_RELEASE);
+    while (nanosleep(&left, &left) != 0) {
+    }
+    __asm__ volatile(""); /* no tail call: its frame is what the test is about */
 }
 
 static void change_semaphore(short by)
@@ -107,13 +121,24 @@ __attribute__((noinline)) static void waiter_asks(void)
     close(file);
 }
 
+static void keep(void)
+{
+    double all = seconds;
+    seconds = dozes ? DIGS_S : all;
+    keeper_digs();
+    seconds = all - seconds;
+    if (dozes) {
+        keeper_dozes();
+    }
+}
+
 __attribute__((noinline)) static void keeper_keeps(void)
 {
     int file = open(path, O_RDWR);
     struct flock lock = whole_file(F_WRLCK), unlock = whole_file(F_UNLCK);
     if (strcmp(kind, "mutex") == 0) {
         pthread_mutex_lock(&shared->first);
-        keeper_digs();
+        keep();
         pthread_mutex_unlock(&shared->first);
     } else if (strcmp(kind, "rwlock") == 0 || strcmp(kind, "readers") == 0) {
         (void)(kind[1] == 'w' ? pthread_rwlock_wrlock(&shared->rwlock) : pthread_rwlock_rdlock(&shared->rwlock));
@@ -138,7 +163,7 @@ __attribute__((noinline)) static void keeper_keeps(void)
         fcntl(file, F_OFD_SETLK, &unlock);
     } else if (strcmp(kind, "flock") == 0) {
         flock(file, LOCK_EX);
-        keeper_digs();
+        keep();
         flock(file, LOCK_UN);
     } else if (strcmp(kind, "fcntl") == 0) {
         fcntl(file, F_SETLKW, &lock);
@@ -173,6 +198,34 @@ static void serve(void (*work)(void), int turns)
     }
 }
 
+/* Without a loop: as long before, and nothing is open while it works. */
+static void nap(int turns)
+{
+    for (int turn = 0; turn < turns; turn++) {
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    }
+}
+
+/* Stop the keeper once it dozes, until the waiter has told of its stall. */
+static void stop_for_a_while(pid_t keeper)
+{
+    for (int turn = 0; turn < 4000 && !__atomic_load_n(&shared->is_dozing, __ATOMIC_ACQUIRE); turn++) {
+        poll(NULL, 0, 5);
+    }
+    poll(NULL, 0, 150); /* it is asleep by then */
+    kill(keeper, SIGSTOP);
+    poll(NULL, 0, (int)(seconds * 1000));
+    kill(keeper, SIGCONT);
+}
+
+static void take_kind(const char *word)
+{
+    const char *end = strchr(word, '_');
+    dozes = end != NULL;
+    is_stopped = dozes && strcmp(end, "_stopped") == 0;
+    snprintf(kind, sizeof kind, "%.*s", (int)(dozes ? end - word : (long)strlen(word)), word);
+}
+
 static void make_shared(void)
 {
     pthread_mutexattr_t between;
@@ -200,7 +253,7 @@ int main(int argc, char **argv)
     if (argc < 3) {
         return 2;
     }
-    kind = argv[1];
+    take_kind(argv[1]);
     seconds = argc > 3 ? atof(argv[3]) : seconds;
     snprintf(path, sizeof path, "%s/locked", argv[2]);
     close(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -211,7 +264,12 @@ int main(int argc, char **argv)
     pid_t keeper = fork();
     if (keeper == 0) {
         close(ends[0]);
-        serve(keeper_keeps, 30);
+        if (dozes) {
+            nap(30);
+            keeper_keeps();
+        } else {
+            serve(keeper_keeps, 30);
+        }
         _exit(0);
     }
     pid_t waiter = fork();
@@ -226,6 +284,9 @@ int main(int argc, char **argv)
         poll(NULL, 0, 7000); /* both have stalled long ago, also on a busy machine */
         kill(keeper, SIGKILL);
         kill(waiter, SIGKILL);
+    }
+    if (is_stopped) {
+        stop_for_a_while(keeper);
     }
     waitpid(keeper, NULL, 0);
     waitpid(waiter, NULL, 0);

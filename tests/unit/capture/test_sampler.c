@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control_order.h"
 #include "order.h"
 #include "recorded_process.h"
 #include "stallbox/stallbox.h"
@@ -217,6 +218,56 @@ static void child_has_a_deaf_thread(void)
     child_finish();
 }
 
+static struct sbx_thread_entry *sleeper;
+
+static void *sleep_while_all_rests(void *unused)
+{
+    sbx_store_release(&sleeper, child_entry());
+    child_sleep_ms(2000);
+    return unused;
+}
+
+/* As another process of the family does (guest_look.h). */
+static void ask_for_a_look(struct sbx_control_page *control)
+{
+    uint32_t request = sbx_add_acq_rel(&control->look_request, 1) + 1;
+    sbx_control_ring(control);
+    for (int i = 0; i < 1000 && sbx_load_acquire(&control->look_answer) != request; i++) {
+        child_pause_ms(10);
+    }
+    child_expect(sbx_load_acquire(&control->look_answer) == request, "who asks is answered");
+}
+
+static void child_is_asked_to_look(void)
+{
+    pthread_t thread;
+    child_start();
+    child_wait_for_rows();
+    child_expect(pthread_create(&thread, NULL, sleep_while_all_rests, NULL) == 0, "a thread starts");
+    child_pause_ms(300);
+    struct sbx_control_page *control = sbx_control_page_of(child_header());
+    ask_for_a_look(control);
+    const struct sbx_thread_entry *entry = sbx_load_acquire(&sleeper);
+    child_expect(entry != NULL && entry->call_kind == SBX_RECORD_SLEEP, "the thread sleeps");
+    child_expect(control->looked_ns > entry->call_begin_ns, "the look was after it went to sleep");
+    child_expect(entry->observed.kind == SBX_RECORD_BLOCKED && entry->observed.end_ns >= control->looked_ns,
+                 "and at it");
+    child_expect(entry->observed.stack != SBX_STACK_NONE && entry->observed.stack == entry->last_stack,
+                 "its newest stack is the one that was seen");
+    pthread_join(thread, NULL);
+    stallbox_stop(5000);
+}
+
+static void child_is_asked_to_look_and_records_nothing(void)
+{
+    child_start();
+    child_set_recording(false);
+    struct sbx_control_page *control = sbx_control_page_of(child_header());
+    ask_for_a_look(control);
+    child_expect(control->looked_ns == 0, "nobody has looked");
+    stallbox_stop(5000);
+}
+
 static void test_a_computing_message_is_sampled_every_few_milliseconds(void **state)
 {
     (void)state;
@@ -329,6 +380,18 @@ static void test_a_sleeper_is_seen_where_process_vm_readv_is_forbidden(void **st
     expect_anr_with_the_sleepers_stack();
 }
 
+static void test_a_sleeper_is_looked_at_when_another_process_asks_though_nothing_is_open(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_is_asked_to_look), 0);
+}
+
+static void test_who_records_nothing_answers_without_a_look(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_is_asked_to_look_and_records_nothing), 0);
+}
+
 static void test_a_host_that_has_our_signal_keeps_it_and_another_is_taken(void **state)
 {
     (void)state;
@@ -367,6 +430,8 @@ int main(void)
         CASE(test_an_open_message_fires_anr_while_it_lasts),
         CASE(test_the_kernels_count_of_delay_is_read_while_a_message_is_open),
         CASE(test_a_sleeper_is_seen_where_process_vm_readv_is_forbidden),
+        CASE(test_a_sleeper_is_looked_at_when_another_process_asks_though_nothing_is_open),
+        CASE(test_who_records_nothing_answers_without_a_look),
         CASE(test_a_host_that_has_our_signal_keeps_it_and_another_is_taken),
         CASE(test_asynchronous_captures_interrupt_no_call),
         CASE(test_a_thread_that_blocks_the_signal_is_counted_once),

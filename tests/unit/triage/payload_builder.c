@@ -194,6 +194,11 @@ void sbx_builder_thread_process(struct sbx_payload_builder *builder, uint32_t th
     builder->threads[thread].process = process;
 }
 
+void sbx_builder_forget_stack(struct sbx_payload_builder *builder, uint32_t thread)
+{
+    builder->threads[thread].last_stack = 0;
+}
+
 void sbx_builder_thread_call(struct sbx_payload_builder *builder, uint32_t thread, struct sbx_build_call call)
 {
     require(thread < builder->thread_count, "thread of a call");

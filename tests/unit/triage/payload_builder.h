@@ -66,6 +66,8 @@ int32_t sbx_builder_module_file(struct sbx_payload_builder *builder, uint32_t ki
 /* `flags` as in the schema; with 1 (main) the name is the table's "main", whatever `name` says. */
 uint32_t sbx_builder_thread(struct sbx_payload_builder *builder, const char *name, uint32_t flags);
 void sbx_builder_thread_call(struct sbx_payload_builder *builder, uint32_t thread, struct sbx_build_call call);
+/* None of the stacks so far is its newest. */
+void sbx_builder_forget_stack(struct sbx_payload_builder *builder, uint32_t thread);
 /* The runtime that the program has (sbx_runtime_kind, sbx_runtime_state), and its version. Once. */
 void sbx_builder_runtime(struct sbx_payload_builder *builder, uint32_t kind, uint32_t state, uint32_t major,
                          uint32_t minor);

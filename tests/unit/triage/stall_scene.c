@@ -154,6 +154,11 @@ void sbx_scene_set_process(struct sbx_stall_scene *scene, uint32_t thread, uint3
     sbx_builder_thread_process(scene->builder, thread, process);
 }
 
+void sbx_scene_forget_stack(struct sbx_stall_scene *scene, uint32_t thread)
+{
+    sbx_builder_forget_stack(scene->builder, thread);
+}
+
 void sbx_scene_call(struct sbx_stall_scene *scene, uint32_t thread, struct sbx_build_call call)
 {
     sbx_builder_thread_call(scene->builder, thread, call);

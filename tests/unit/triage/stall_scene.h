@@ -20,6 +20,7 @@ void sbx_scene_destroy(struct sbx_stall_scene *scene);
 uint32_t sbx_scene_stack(struct sbx_stall_scene *scene, const char *stack);
 void sbx_scene_record(struct sbx_stall_scene *scene, struct sbx_build_record record);
 void sbx_scene_call(struct sbx_stall_scene *scene, uint32_t thread, struct sbx_build_call call);
+void sbx_scene_forget_stack(struct sbx_stall_scene *scene, uint32_t thread);
 /* Another process, and whose a thread is: payload_builder.h. */
 /* The runtime that the program has: see sbx_builder_runtime(). */
 void sbx_scene_runtime(struct sbx_stall_scene *scene, uint32_t kind, uint32_t state, uint32_t major, uint32_t minor);

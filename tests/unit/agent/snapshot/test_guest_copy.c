@@ -13,10 +13,13 @@
 
 #include <cmocka.h>
 
+#include "answering_keeper.h"
 #include "guest_copy.h"
+#include "guest_look.h"
 #include "recording_builder.h"
 #include "recording_file.h"
 #include "recording_name.h"
+#include "order.h"
 #include "snapshot_copy.h"
 
 enum {
@@ -189,6 +192,46 @@ static void test_a_chunk_that_is_given_away_has_no_records(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+/* By a thread of the recorder's own, so into another chunk than there was. */
+static void look(struct sbx_recording_builder *builder)
+{
+    const struct sbx_built_frame frame = {0, 0x1200, 0};
+    sbx_recording_put_observed(
+        builder, 1,
+        &(struct sbx_record){.kind = SBX_RECORD_BLOCKED,
+                             .op = SBX_OP_NANOSLEEP,
+                             .stack = sbx_recording_add_stack(builder, &frame, 1, SBX_WALK_COMPLETE),
+                             .begin_ns = 910000000,
+                             .end_ns = 910000000});
+    sbx_store_release(&builder->control->looked_ns, trigger.end_ns);
+}
+
+static void test_what_the_holders_recorder_sees_when_it_is_asked_is_in_the_copy(void **state)
+{
+    (void)state;
+    int count = -1;
+    sbx_recording_add_thread(keeper, 2, "sbx-watch", 0);
+    answering_keeper_begin(keeper, look);
+    struct sbx_snapshot *snapshot = copy_and_read(&count);
+    answering_keeper_end();
+    assert_int_equal(count, 1);
+    assert_int_equal(snapshot->record_count, 101);
+    assert_int_equal(snapshot->records[100].kind, SBX_RECORD_BLOCKED);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_who_is_named_is_asked_to_look_and_not_waited_for(void **state)
+{
+    (void)state;
+    sbx_guests_call(host->header, KEY, &trigger, folder_fd);
+    assert_int_equal(keeper->control->look_request, 1);
+    assert_int_equal(keeper->control->bell, 1);
+    sbx_guests_call(host->header, KEY + 1, &trigger, folder_fd);
+    host->header->holders[0].pid = HOST + 1;
+    sbx_guests_call(host->header, KEY, &trigger, folder_fd);
+    assert_int_equal(keeper->control->look_request, 1);
+}
+
 static void test_without_a_holder_nothing_is_looked_for(void **state)
 {
     (void)state;
@@ -210,6 +253,8 @@ int main(void)
         WITH_BOTH(test_what_its_user_has_not_agreed_to_stays_out),
         WITH_BOTH(test_a_recording_that_is_cut_short_leaves_the_snapshot_as_it_is),
         WITH_BOTH(test_a_chunk_that_is_given_away_has_no_records),
+        WITH_BOTH(test_what_the_holders_recorder_sees_when_it_is_asked_is_in_the_copy),
+        WITH_BOTH(test_who_is_named_is_asked_to_look_and_not_waited_for),
         WITH_BOTH(test_without_a_holder_nothing_is_looked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,6 +140,57 @@ static void test_whom_the_holder_waits_for_comes_along_and_nobody_else(void **st
     sbx_snapshot_destroy(snapshot);
 }
 
+/* The keeper's entry, with a stack and a call that has not ended. */
+static struct sbx_thread_entry *keeper_in_call(uint64_t call_begin_ns)
+{
+    struct sbx_thread_entry *entry = &keeper->threads[0];
+    entry->last_stack = sbx_recording_add_stack(keeper, digs, 2, SBX_WALK_COMPLETE);
+    entry->last_record_ns = 800000000;
+    entry->call_kind = SBX_RECORD_SLEEP;
+    entry->call_op = SBX_OP_NANOSLEEP;
+    entry->call_begin_ns = call_begin_ns;
+    return entry;
+}
+
+static uint32_t stack_told_of_keeper(void)
+{
+    struct sbx_snapshot *snapshot = read_both();
+    uint32_t stack = thread_of(snapshot, KEEPER)->entry.last_stack;
+    sbx_snapshot_destroy(snapshot);
+    return stack;
+}
+
+static void test_a_stack_from_before_the_holders_call_is_not_told_as_that_of_the_call(void **state)
+{
+    (void)state;
+    (void)keeper_in_call(820000000);
+    assert_int_equal(stack_told_of_keeper(), SBX_STACK_NONE);
+}
+
+static void test_a_stack_that_was_seen_in_the_holders_call_is_told(void **state)
+{
+    (void)state;
+    struct sbx_thread_entry *entry = keeper_in_call(820000000);
+    entry->observed = (struct sbx_repeat){.sequence = 2,
+                                          .stack = entry->last_stack,
+                                          .kind = SBX_RECORD_BLOCKED,
+                                          .begin_ns = 900000000,
+                                          .end_ns = 900000000};
+    assert_int_not_equal(stack_told_of_keeper(), SBX_STACK_NONE);
+    entry->run_generation = entry->generation + 1; /* a look at who sat there before */
+    assert_int_equal(stack_told_of_keeper(), SBX_STACK_NONE);
+    entry->run_generation = 0;
+    entry->observed.sequence = 3; /* one that was being written */
+    assert_int_equal(stack_told_of_keeper(), SBX_STACK_NONE);
+}
+
+static void test_the_newest_stack_of_a_holder_that_is_in_no_call_is_told(void **state)
+{
+    (void)state;
+    keeper_in_call(820000000)->call_kind = SBX_RECORD_NONE;
+    assert_int_not_equal(stack_told_of_keeper(), SBX_STACK_NONE);
+}
+
 static void test_its_stacks_are_in_modules_of_the_snapshot(void **state)
 {
     (void)state;
@@ -267,6 +318,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_BOTH(test_the_holder_is_a_thread_of_another_process),
         WITH_BOTH(test_whom_the_holder_waits_for_comes_along_and_nobody_else),
+        WITH_BOTH(test_a_stack_from_before_the_holders_call_is_not_told_as_that_of_the_call),
+        WITH_BOTH(test_a_stack_that_was_seen_in_the_holders_call_is_told),
+        WITH_BOTH(test_the_newest_stack_of_a_holder_that_is_in_no_call_is_told),
         WITH_BOTH(test_its_stacks_are_in_modules_of_the_snapshot),
         WITH_BOTH(test_only_what_both_know_has_the_same_object_and_no_wait_id_is_shared),
         WITH_BOTH(test_a_lock_on_a_file_names_the_process_of_the_holder),

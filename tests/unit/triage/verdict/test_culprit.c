@@ -89,6 +89,27 @@ static void test_the_holder_in_another_process_is_named_with_what_it_did(void **
     assert_non_null(strstr(report->verdict.headline, "of process 1 (a worker) in encode"));
 }
 
+/* Its recorder could not be asked to look: nobody saw the sleep begin. */
+static void test_a_sleep_in_another_process_that_nobody_saw_is_not_told_by_the_stack_before_it(void **state)
+{
+    (void)state;
+    make_other_process(SBX_ROLE_WORKER);
+    put(0, SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, MS(-950), MS(-10), "take < main", 4, 0);
+    sbx_scene_samples(scene, 3, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-800), MS(10), 1000);
+    sbx_scene_call(scene, 3,
+                   (struct sbx_build_call){.kind = SBX_RECORD_SLEEP, .op = SBX_OP_NANOSLEEP, .duration_us = 790000});
+    sbx_scene_forget_stack(scene, 3); /* as the reader of the snapshot does (guest_merge.c) */
+    const struct sbx_report *report = sbx_scene_report(scene);
+    const char *holder = sbx_scene_evidence(report, "holder");
+    assert_int_equal(report->verdict.culprit_thread, 3);
+    assert_string_equal(report->verdict.culprit_function, "");
+    assert_non_null(holder);
+    assert_non_null(strstr(holder, "was itself in nanosleep, of which there is no stack"));
+    assert_non_null(strstr(holder, "; it was last seen 810 ms before, in encode"));
+    assert_non_null(strstr(report->verdict.headline, "which was in nanosleep"));
+    assert_null(strstr(report->verdict.headline, "encode"));
+}
+
 static void test_who_let_a_shared_semaphore_go_in_another_process_ended_the_wait(void **state)
 {
     (void)state;
@@ -536,6 +557,7 @@ int main(void)
         TEST(test_who_takes_turns_had_it_where_he_usually_lets_it_go),
         TEST(test_a_wait_below_the_interpreter_is_not_for_its_lock),
         TEST(test_the_holder_in_another_process_is_named_with_what_it_did),
+        TEST(test_a_sleep_in_another_process_that_nobody_saw_is_not_told_by_the_stack_before_it),
         TEST(test_who_let_a_shared_semaphore_go_in_another_process_ended_the_wait),
         TEST(test_of_a_wait_that_goes_on_it_is_said_that_nobody_has_told_so),
         TEST(test_two_processes_that_wait_for_each_others_signal_are_no_deadlock),

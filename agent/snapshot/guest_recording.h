@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* guest_recording.h - the recording of another process of the family, which held what a thread of the host waited for.
+ *
+ * It is found by its name in the folder of recordings. What is believed of it is in guest_copy.h. No allocation, no lock. */
+#ifndef SBX_GUEST_RECORDING_H
+#define SBX_GUEST_RECORDING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "marks.h"
+#include "recording_format.h"
+
+enum {
+    SBX_GUESTS_WANTED_MAX = 2 * SBX_HOLDERS_MAX
+};
+
+/* Processes that were waited for, each once. Zeroed before the first. */
+struct sbx_guests_wanted {
+    uint32_t pids[SBX_GUESTS_WANTED_MAX];
+    uint32_t count;
+};
+
+/* Add those that `header` says held something during `trigger`, but for `host_pid`. None for a trigger that tells an end. */
+void sbx_guests_want(struct sbx_guests_wanted *wanted, const struct sbx_recording_header *header,
+                     const struct sbx_trigger_entry *trigger, uint32_t host_pid);
+
+/* Open the recording of process `pid`, where it is one of the host's family and may be kept, to read it and to ring its bell
+ * (guest_look.h). *header_out: its header, checked. Returns a descriptor or -1. */
+SBX_MUST_CHECK int sbx_guest_open(const struct sbx_recording_header *host, uint64_t key, uint32_t pid, int folder,
+                                  struct sbx_recording_header *header_out);
+
+/* All of these bytes. Returns 0, or -errno, -ENODATA where there are fewer. */
+SBX_MUST_CHECK int sbx_guest_read(int file, uint64_t at, void *to, size_t bytes);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* answering_keeper.h - a recorder that rests until its bell is rung, and then answers who asks it to look (guest_look.h). */
+#ifndef SBX_TEST_ANSWERING_KEEPER_H
+#define SBX_TEST_ANSWERING_KEEPER_H
+
+#include "recording_builder.h"
+
+/* From a thread of its own; `look` is what it does before it answers, NULL: nothing. One at a time. */
+void answering_keeper_begin(struct sbx_recording_builder *keeper, void (*look)(struct sbx_recording_builder *keeper));
+
+/* It ends; by then it has answered once, or nobody has asked. */
+void answering_keeper_end(void);
+
+#endif
