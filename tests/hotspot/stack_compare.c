@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stack_compare.c - native methods of StackCompare: our walk of the calling thread beside GetStackTrace of the machine's tool interface.
+/* stack_compare.c - native methods of StackCompare and its kin: our walk of the calling thread beside GetStackTrace of the machine's tool interface, and who
+ * is told to have a monitor.
  *
  * A jmethodID of HotSpot is a pointer to its Method*, so both sides name methods alike. */
 #include <errno.h>
@@ -233,6 +234,51 @@ JNIEXPORT void JNICALL Java_VirtualCompare_areVirtual(JNIEnv *env, jclass class)
     (void)env;
     (void)class;
     are_virtual = true;
+}
+
+/* ---- holders of monitors ---- */
+
+static atomic_ullong waits, right, untold;
+
+static uint64_t word_at(uint64_t address)
+{
+    return *(const uint64_t *)(uintptr_t)address;
+}
+
+JNIEXPORT void JNICALL Java_HolderCompare_haveIt(JNIEnv *env, jclass class);
+JNIEXPORT void JNICALL Java_HolderCompare_haveIt(JNIEnv *env, jclass class)
+{
+    (void)env;
+    (void)class;
+    const struct sbx_vm_layout *layout = &the_vm.layout;
+    uint64_t list = word_at(layout->java_thread_list), threads = word_at(list + layout->list_threads);
+    uint32_t count =
+        (uint32_t)(word_at((list + layout->list_length) & ~UINT64_C(7)) >> ((layout->list_length & 7) * 8));
+    memset(pages, 0, sizeof pages);
+    if (the_threads.key == 0) {
+        (void)sbx_java_threads_learn(&the_threads, &the_vm);
+    }
+    for (uint32_t i = 0; i < count; i++) { /* nobody ends meanwhile: the list stays */
+        uint64_t thread = word_at(threads + (uint64_t)i * 8);
+        if (word_at(thread + layout->thread_pending_monitor) == 0) {
+            continue;
+        }
+        uint32_t holder = sbx_java_monitor_holder(&the_threads, &the_vm, thread);
+        waits++;
+        right += holder == (uint32_t)gettid();
+        untold += holder == 0;
+    }
+}
+
+JNIEXPORT jint JNICALL Java_HolderCompare_finishHolders(JNIEnv *env, jclass class);
+JNIEXPORT jint JNICALL Java_HolderCompare_finishHolders(JNIEnv *env, jclass class)
+{
+    (void)env;
+    (void)class;
+    unsigned long long wrong = waits - right - untold;
+    (void)printf("%llu waits: holder told %llu times, not told %llu times, wrong %llu times\n",
+                 (unsigned long long)waits, (unsigned long long)right, (unsigned long long)untold, wrong);
+    return wrong != 0 || right == 0;
 }
 
 JNIEXPORT jint JNICALL Java_StackCompare_callBack(JNIEnv *env, jclass class, jobject task, jint depth);
