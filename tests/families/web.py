@@ -325,7 +325,7 @@ def app(environ, start):
     path = environ['PATH_INFO']
     if path == '/hang': time.sleep(100)
     if path == '/exit': os._exit(5)
-    body = b'x' * 2000 if path == '/long' else b'ok'
+    body = b'x' * 2000 if path == '/long' else b'by %d' % os.getpid() if path == '/who' else b'ok'
     start('200 OK', [('Content-Length', str(len(body)))])
     return [body]
 """
@@ -353,7 +353,15 @@ def gunicorn(stage, kind, *more):
     wait_for(lambda: len(children_of(master)) == 3, "a third worker")
     os.kill(master, signal.SIGTTOU)
     wait_for(lambda: len(children_of(master)) == 2, "two workers")
-    if kind == "sync":  # a worker that hangs is ended by its master
+    if kind == "sync":  # a worker that hangs is ended by its master. It is to be one that has worked before: a loop is judged from its second turn on
+        answers = {}
+
+        def all_have_worked():
+            worker = int(fetch(port, "/who").rpartition("by ")[2])
+            answers[worker] = answers.get(worker, 0) + 1
+            return all(answers.get(child, 0) >= 3 for child in children_of(master))
+        wait_for(all_have_worked, "answers of both workers")
+        stage.watch(*children_of(master))
         try:
             stage.say("an answer that never comes", fetch(port, "/hang"))
         except (OSError, http.client.HTTPException) as error:
@@ -376,7 +384,7 @@ def gunicorn(stage, kind, *more):
     load(stage, "answers of the successor", port, keep=False)
     os.kill(heir, signal.SIGTERM)
     wait_for(lambda: not is_alive(heir), "end of the successor")
-    stage.log("access", stage.folder + "/access.log", drop="GET / ")
+    stage.log("access", stage.folder + "/access.log", drop="GET /(who)? ")
     stage.log("error", stage.folder + "/error.log", drop="Booting worker|Worker exiting|Handling signal: ttou|SIGKILL|due to signal 15", once=True, **STAMPS)
 
 

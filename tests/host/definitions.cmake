@@ -27,7 +27,7 @@ foreach(target IN ITEMS own_allocator late_allocator wrapped clock_reader plugin
     target_compile_options(${target} PRIVATE -fno-builtin) # every call is made as it stands there
 endforeach()
 
-sbx_add_test(NAME test_host_definitions SOURCES test_host_definitions.c LINKS host_case LABEL host TIMEOUT 600)
+sbx_add_test(NAME test_host_definitions SOURCES test_host_definitions.c LINKS host_case LABEL host TIMEOUT 1800)
 target_compile_definitions(test_host_definitions PRIVATE HOST_OWN_ALLOCATOR="$<TARGET_FILE:own_allocator>"
     HOST_LATE_ALLOCATOR="$<TARGET_FILE:late_allocator>"
     HOST_WRAPPED="$<TARGET_FILE:wrapped>" HOST_CLOCK_READER="$<TARGET_FILE:clock_reader>"

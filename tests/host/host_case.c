@@ -25,7 +25,7 @@
 #include "snapshot_folder.h"
 
 enum {
-    LONGEST_S = 100,       /* a body that takes longer hangs */
+    LONGEST_S = 300,       /* a body that takes longer hangs */
     LONGEST_FULL_S = 1800, /* one of the listed size */
     NEVER_MS = 60000,
     EXIT_SKIPS = 77, /* before_exec said no */

@@ -31,7 +31,7 @@
 #include "stallbox/stallbox.h"
 
 enum {
-    CHILD_LASTS_S = 50, /* no test of a recorded process takes longer: it hangs */
+    CHILD_LASTS_S = 150, /* no test of a recorded process takes longer: it hangs */
     HOOKS_FOLLOW_MS = 10000,
     FRAMES_MAX = 600,
     ANSWERS_MAX = 64
