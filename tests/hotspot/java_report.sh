@@ -21,7 +21,7 @@ line_of() { grep -n -- "// $1" "$source" | head -n 1 | cut -d: -f1; }
 record() { # FUNCTION PATH...
     local function=JavaShop.$1
     shift
-    timeout 90 "$stallbox" run --spool "$work/spool" --anr-ms 60000 --slow-message-ms 700 -- "$java" -cp "$classes" JavaShop "$@" \
+    timeout 400 "$stallbox" run --spool "$work/spool" --anr-ms 60000 --slow-message-ms 700 -- "$java" -cp "$classes" JavaShop "$@" \
         >"$work/out" 2>"$work/err" || fail "the server ended with $?: $(cat "$work/err")"
     # A busy machine may have made another request slow as well.
     "$stallbox" report --format json "$work/spool" |
@@ -114,7 +114,7 @@ with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as jar:
         holds "[.attribution.evidence[] | select(.kind == \"allocations\") | .value * 1048576 / $baked] | length == 1 and .[0] > 0.8 and .[0] < 1.05"
         ;;
     rest) # a pool that waits for work is nobody's stall
-        timeout 90 "$stallbox" run --spool "$work/spool" --anr-ms 800 --slow-message-ms 1900 -- "$java" -cp "$classes" JavaShop / /rest / \
+        timeout 400 "$stallbox" run --spool "$work/spool" --anr-ms 800 --slow-message-ms 1900 -- "$java" -cp "$classes" JavaShop / /rest / \
             >"$work/out" 2>"$work/err" || fail "the server ended with $?"
         stalls=$("$stallbox" report --format json "$work/spool" 2>/dev/null | grep -c . || true)
         [ "$stalls" = 0 ] || fail "$stalls stalls of a server that rests"

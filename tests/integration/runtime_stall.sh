@@ -24,7 +24,7 @@ blames_crunch() { # FIRST-LINE'S-PATTERN LAST-LINE'S-PATTERN
 }
 
 record_stall() { # SPOOL START-FOLDER SCRIPT
-    (cd "$2" && timeout 60 "$stallbox" run --spool "$1" --slow-message-ms 170 -- "$interpreter" "$3") 2>"$work/err" ||
+    (cd "$2" && timeout 300 "$stallbox" run --spool "$1" --slow-message-ms 170 -- "$interpreter" "$3") 2>"$work/err" ||
         fail "the program ended with $?"
     "$stallbox" report --format json "$1" | head -n 1 >"$work/report"
 }

@@ -17,7 +17,7 @@ fail() {
     exit 1
 }
 
-timeout 60 "$stallbox" run --spool "$work/spool" --slow-message-ms 300 -- "$@" "$work/go" 2>"$work/err" &
+timeout 300 "$stallbox" run --spool "$work/spool" --slow-message-ms 300 -- "$@" "$work/go" 2>"$work/err" &
 runs=$!
 for ((i = 0; i < 600; i++)); do
     [ -s "$work/go.pid" ] && "$stallbox" ctl "$(cat "$work/go.pid")" status >"$work/status" 2>&1 && grep -q '^runtime .*left alone' "$work/status" && break

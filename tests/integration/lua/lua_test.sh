@@ -27,7 +27,7 @@ last_line() { awk -v from="$(first_line "$1")" 'NR > from && /^end/ { print NR; 
 record() { # FUNCTION OPTION...
     local function=$1
     shift
-    timeout 60 "$stallbox" run --spool "$work/spool" "$@" -- "$program" "$script" "$function" "$work/names" 2>"$work/err" ||
+    timeout 300 "$stallbox" run --spool "$work/spool" "$@" -- "$program" "$script" "$function" "$work/names" 2>"$work/err" ||
         fail "the program ended with $?: $(cat "$work/err")"
 }
 report() { # [NAMES-FOLDER]

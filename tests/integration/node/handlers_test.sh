@@ -8,7 +8,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/stallbox-handlers.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
 
-timeout 200 "$stallbox" run --quiet --spool "$work/spool" --slow-message-ms 200 -- "$node" "$here/handlers.js"
+timeout 600 "$stallbox" run --quiet --spool "$work/spool" --slow-message-ms 200 -- "$node" "$here/handlers.js"
 "$stallbox" report --format json "$work/spool" |
     jq -c '.attribution | {stack, handler: [.evidence[] | select(.kind == "handler") | .text]}' >"$work/told"
 failures=0

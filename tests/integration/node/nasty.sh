@@ -15,9 +15,9 @@ failed=0
 compare() {
     local known=$1 name=$2 bare=0 recorded=0
     shift 2
-    (cd "$work" && timeout 200 "$stallbox" run --quiet --spool "$work/spool" --slow-message-ms 20 -- "$@") >"$work/recorded" 2>"$work/err" || recorded=$?
+    (cd "$work" && timeout 600 "$stallbox" run --quiet --spool "$work/spool" --slow-message-ms 20 -- "$@") >"$work/recorded" 2>"$work/err" || recorded=$?
     [ "$recorded" != "$known" ] || [ "$(cat "$work/recorded")" != "done" ] || return 0
-    (cd "$work" && timeout 100 "$@") >"$work/bare" 2>/dev/null || bare=$?
+    (cd "$work" && timeout 400 "$@") >"$work/bare" 2>/dev/null || bare=$?
     if [ "$bare" != "$recorded" ] || ! cmp -s "$work/bare" "$work/recorded"; then
         echo "$name: status $bare alone, $recorded recorded" >&2
         diff "$work/bare" "$work/recorded" >&2 || true

@@ -14,7 +14,7 @@ fail() {
 }
 
 "$node" "$here/queued.js" --expect >"$work/expected"
-timeout 200 "$stallbox" run --spool "$work/spool" --anr-ms 0 --slow-message-ms 200 -- "$node" "$here/queued.js" 2>"$work/err" ||
+timeout 600 "$stallbox" run --spool "$work/spool" --anr-ms 0 --slow-message-ms 200 -- "$node" "$here/queued.js" 2>"$work/err" ||
     fail "the program ended with $?"
 "$stallbox" report --format json "$work/spool" >"$work/report"
 jq -c 'select(.trigger.kind == "slow_message")

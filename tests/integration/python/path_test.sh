@@ -34,7 +34,7 @@ for folder in "$@"; do
         spool=$work/$folder/spool.$way
         at=lib
         [ "$way" != relative ] || at=.
-        (cd "$work/$folder/$at" && timeout 60 "$stallbox" run --spool "$spool" --slow-message-ms 170 -- "${start[@]}") 2>"$work/err" ||
+        (cd "$work/$folder/$at" && timeout 300 "$stallbox" run --spool "$spool" --slow-message-ms 170 -- "${start[@]}") 2>"$work/err" ||
             fail "the program ended with $?"
         # Named by the sources alone: the names that the program told are away.
         rm -f "$spool"/provider-python.map

@@ -14,7 +14,7 @@ fail() {
 }
 
 "$python" "$here/queued.py" --expect >"$work/expected"
-timeout 280 "$stallbox" run --spool "$work/spool" --anr-ms 0 --slow-message-ms 170 -- "$python" "$here/queued.py" 2>"$work/err" ||
+timeout 800 "$stallbox" run --spool "$work/spool" --anr-ms 0 --slow-message-ms 170 -- "$python" "$here/queued.py" 2>"$work/err" ||
     fail "the program ended with $?"
 "$stallbox" report --format json "$work/spool" >"$work/report"
 # The recorder's own frames are left out. Where nobody wrote down which module it is, it is hidden: in Debian's Python no other is.

@@ -11,7 +11,7 @@ export XDG_CACHE_HOME=$work/cache PYTHONDONTWRITEBYTECODE=1
 tell() { sed 's/0x[0-9a-f]*/ADDRESS/g'; }
 "$python" "$here/$program.py" | tell >"$work/bare"
 [ "$(wc -l <"$work/bare")" -ge 25 ] || { echo "same_test $python $program: the program alone fails" >&2; exit 1; }
-timeout 280 "$stallbox" run --spool "$work/spool" --anr-ms 0 --slow-message-ms 300 -- "$python" "$here/$program.py" recorded 2>"$work/err" |
+timeout 800 "$stallbox" run --spool "$work/spool" --anr-ms 0 --slow-message-ms 300 -- "$python" "$here/$program.py" recorded 2>"$work/err" |
     tell >"$work/recorded"
 diff "$work/bare" "$work/recorded" || { echo "same_test $python $program: it sees the recorder" >&2; exit 1; }
 "$stallbox" report --format json "$work/spool" >"$work/told"
