@@ -277,7 +277,7 @@ static enum sbx_signal_place what_was_met(long got)
  * comes when it is over: then the handler finds itself right behind the call, and the call has read all. What cannot be
  * found out counts as the worse. One tick at a time, which is awaited asleep: but when none came where one was awaited, or we get up
  * too late again and again. */
-static enum sbx_signal_place probe(void)
+static enum sbx_signal_place probe(bool *no_timer_out)
 {
     enum sbx_signal_place place = SBX_SIGNAL_PLACE_UNKNOWN;
     int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
@@ -285,19 +285,20 @@ static enum sbx_signal_place probe(void)
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
     long timer = sbx_raw_thread_timer(tid, sbx_thread_clock_of(tid), number, sbx_sample_value(SBX_SAMPLE_PROBE, 0));
     uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1);
-    if (file < 0 || pages == NULL || timer < 0) {
+    *no_timer_out = timer == -EAGAIN;
+    if (file < 0 || pages == NULL || (timer < 0 && timer != -EAGAIN)) {
         place = SBX_SIGNAL_PLACE_ANYWHERE;
     }
     uint64_t until_ns = UINT64_MAX;
-    if (place == SBX_SIGNAL_PLACE_UNKNOWN && !ticks_are_elsewhere && probes < PROBES_ASLEEP) {
+    bool may_try = place == SBX_SIGNAL_PLACE_UNKNOWN && timer >= 0;
+    if (may_try && !ticks_are_elsewhere && probes < PROBES_ASLEEP) {
         /* before the try: who sets a handler waits for its end */
         (void)sbx_raw_syscall(SYS_read, file, (long)(uintptr_t)pages, PROBE_BYTES, 0, 0,
                               0); /* the pages are there then */
         until_ns = sleep_until_a_tick() + TICK_BEHIND_NS;
     }
     uint64_t begin_ns = sbx_now_ns();
-    bool is_tried =
-        place == SBX_SIGNAL_PLACE_UNKNOWN && begin_ns < until_ns && may_go_on() && sbx_sample_number_try(number, timer);
+    bool is_tried = may_try && begin_ns < until_ns && may_go_on() && sbx_sample_number_try(number, timer);
     if (is_tried) {
         sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, (long)(uintptr_t)&blocked, sizeof ours,
                         0, 0);
@@ -327,6 +328,13 @@ static enum sbx_signal_place probe(void)
     return place;
 }
 
+/* The kernel had no timer for us. */
+static void leave_in_peace(uint64_t now_ns)
+{
+    sbx_count_drop(SBX_DROP_SIGNAL_LATE);
+    silent_until_ns = now_ns + PAUSE_NS;
+}
+
 static bool knows_place(uint64_t now_ns)
 {
     if (is_probed) {
@@ -336,7 +344,13 @@ static bool knows_place(uint64_t now_ns)
         return false;
     }
     unsigned hits = probe_hits;
-    enum sbx_signal_place place = probe();
+    bool has_no_timer;
+    enum sbx_signal_place place = probe(&has_no_timer);
+    if (place == SBX_SIGNAL_PLACE_UNKNOWN &&
+        has_no_timer) { /* as many as its user may have, his programs have by now: that tells nothing of the kernel */
+        leave_in_peace(now_ns);
+        return false;
+    }
     probes += probe_hits == hits; /* no tick met us behind a call: a busy machine */
     if (place == SBX_SIGNAL_PLACE_UNKNOWN && probes < PROBES) {
         silent_until_ns = now_ns + PROBE_PAUSE_NS;
@@ -535,8 +549,7 @@ bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns,
     if (timer < 0) {
         if (timer !=
             -EINVAL) { /* that is a thread that has just ended; else the user's signals are used up, or a filter */
-            sbx_count_drop(SBX_DROP_SIGNAL_LATE);
-            silent_until_ns = now_ns + PAUSE_NS;
+            leave_in_peace(now_ns);
         }
         return false;
     }

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -421,6 +422,46 @@ static void test_a_thread_that_blocks_the_signal_is_counted_once(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+enum {
+    LONGEST_MS = 20000
+};
+
+/* Other programs of the user's have all the timers that he may have, just when the recorder would find out where this kernel makes signals. */
+static void child_has_no_timer_for_a_while(void)
+{
+    struct rlimit some, none;
+    child_expect(getrlimit(RLIMIT_SIGPENDING, &some) == 0, "the limit can be read");
+    none = some;
+    none.rlim_cur = 0;
+    child_start_with(60000, 60000); /* it takes a share of the limit as it is now */
+    child_expect(setrlimit(RLIMIT_SIGPENDING, &none) == 0, "no timer can be had");
+    child_wait_for_rows();
+    const struct sbx_recording_header *header = child_header();
+    int64_t begin_ms = clock_ms(CLOCK_MONOTONIC);
+    while (header->drops[SBX_DROP_SIGNAL_LATE] == 0 && header->signal_place == SBX_SIGNAL_PLACE_UNKNOWN &&
+           clock_ms(CLOCK_MONOTONIC) - begin_ms < LONGEST_MS) {
+        free(malloc(1)); /* a thread that makes no call is not known */
+        compute_without_a_call();
+    }
+    child_expect(header->signal_place == SBX_SIGNAL_PLACE_UNKNOWN,
+                 "a machine without a timer tells nothing of its kernel");
+    child_expect(setrlimit(RLIMIT_SIGPENDING, &some) == 0, "timers can be had again");
+    begin_ms = clock_ms(CLOCK_MONOTONIC);
+    while (header->signal_place == SBX_SIGNAL_PLACE_UNKNOWN && clock_ms(CLOCK_MONOTONIC) - begin_ms < LONGEST_MS) {
+        free(malloc(1)); /* a thread that makes no call is not known */
+        compute_without_a_call();
+    }
+    child_expect(header->signal_place != SBX_SIGNAL_PLACE_UNKNOWN, "then it is found out");
+    child_finish();
+}
+
+static void test_where_signals_are_made_is_not_concluded_from_a_machine_that_has_no_timer_just_now(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_has_no_timer_for_a_while), 0);
+    sbx_snapshot_destroy(recorded_process_snapshot());
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, recorded_process_set_up, recorded_process_tear_down)
@@ -435,6 +476,7 @@ int main(void)
         CASE(test_a_host_that_has_our_signal_keeps_it_and_another_is_taken),
         CASE(test_asynchronous_captures_interrupt_no_call),
         CASE(test_a_thread_that_blocks_the_signal_is_counted_once),
+        CASE(test_where_signals_are_made_is_not_concluded_from_a_machine_that_has_no_timer_just_now),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
