@@ -448,6 +448,9 @@ static void tick(uint64_t now_ns)
         int64_t distance_ns = (int64_t)(now_ns - watch.last_tick_ns), mean_ns = (int64_t)header->async_interval_ns;
         header->async_interval_ns = (uint64_t)(mean_ns == 0 ? distance_ns : mean_ns + (distance_ns - mean_ns) / 16);
         sbx_gaps_look(&watch.gaps, watch.asleep_ns, watch.due_ns, now_ns, false);
+    } else { /* It lay down while nothing was open, or has never looked. Whoever began something since then rang, and should have been looked at at once. */
+        uint64_t begun_ns = sbx_watchdog_begun_ns();
+        sbx_gaps_look(&watch.gaps, begun_ns, begun_ns, now_ns, false);
     }
     watch.last_tick_ns = now_ns;
     begin_work(now_ns);

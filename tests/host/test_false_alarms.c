@@ -56,6 +56,30 @@ static void is_stopped_in_a_message(void)
     host_loop(300, NULL); /* what was seen late would be told by now */
 }
 
+static __attribute__((noinline)) void turn_once(int ms, void (*handle)(void))
+{
+    struct pollfd none = {.fd = -1};
+    poll(&none, 1, ms);
+    if (handle != NULL) {
+        handle();
+    }
+    HOST_KEEP_FRAME();
+}
+
+static void say_that_it_rests(void)
+{
+    host_tell("rests");
+}
+
+/* It waits for so long that our thread lies down. */
+static void rests_and_is_in_a_message(void)
+{
+    for (int i = 0; i < 400; i++) {
+        volatile int turn = i; /* one place, as in host_loop() */
+        turn_once(turn == 100 ? 4000 : 1, turn == 99 ? say_that_it_rests : turn == 100 ? work_until_told : NULL);
+    }
+}
+
 /* So long that it is over the limit also where our thread was late for most of it, which is not charged. */
 static void hang_for_real(void)
 {
@@ -327,6 +351,24 @@ static void host_10_time_in_which_our_own_thread_did_not_run_is_not_charged(void
     expect_no_false_alarm(host_end(pid), &hold);
 }
 
+/* It lay down while nothing was open, so nothing was due; and it is woken by the message, and does not run. */
+static void host_10_time_in_which_our_own_thread_was_woken_and_did_not_run_is_not_charged(void **state)
+{
+    (void)state;
+    pid_t pid = host_begin(JUDGED("rests_and_is_in_a_message"));
+    assert_true(host_was_told("rests"));
+    host_pause_ms(1500);
+    int watch_tid = stop_watch_thread(pid, false);
+    assert_true(host_was_told("in_message"));
+    struct hold hold = {.begin_ms = told_at_ms("in_message")};
+    host_pause_ms(STOP_MS);
+    hold.end_ms = real_now_ms();
+    assert_int_equal(ptrace(PTRACE_DETACH, watch_tid, 0, 0), 0);
+    host_pause_ms(200);
+    host_answer("go_on");
+    expect_no_false_alarm(host_end(pid), &hold);
+}
+
 static void host_10_a_process_stopped_while_our_thread_is_at_work_is_no_stall(void **state)
 {
     (void)state;
@@ -465,7 +507,7 @@ int main(int argc, char **argv)
     const struct host_body bodies[] = {
         HOST_BODY(is_stopped_in_a_message), HOST_BODY(is_stopped_and_hangs_later), HOST_BODY(hangs_for_real),
         HOST_BODY(works_little_and_slowly), HOST_BODY(computes_without_a_loop),    HOST_BODY(waits_for_nothing),
-        HOST_BODY(ends_its_loop_thread),
+        HOST_BODY(ends_its_loop_thread),    HOST_BODY(rests_and_is_in_a_message),
     };
     const struct CMUnitTest tests[] = {
         HOST_TEST(host_10_a_message_that_hangs_does_raise_an_alarm),
@@ -473,6 +515,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_10_a_frozen_control_group_is_no_stall),
         HOST_TEST(host_10_a_control_group_throttled_to_5_percent_is_no_stall),
         HOST_TEST(host_10_time_in_which_our_own_thread_did_not_run_is_not_charged),
+        HOST_TEST(host_10_time_in_which_our_own_thread_was_woken_and_did_not_run_is_not_charged),
         HOST_TEST(host_10_a_process_stopped_while_our_thread_is_at_work_is_no_stall),
         HOST_TEST(host_10_a_batch_program_is_not_judged),
         HOST_TEST(host_10_an_idle_loop_is_no_stall),
