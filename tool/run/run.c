@@ -30,6 +30,7 @@
 #include "recording_recover.h"
 #include "roster.h"
 #include "run.h"
+#include "run_beside.h"
 #include "run_environment.h"
 #include "run_options.h"
 #include "run_stay.h"
@@ -66,6 +67,8 @@ struct run {
     int argc;                    /* of the command, for the companion after us */
     char **argv;
     bool has_told_off; /* it was said that nothing is recorded */
+    struct sbx_beside
+        *beside; /* this process makes ready for another one, which becomes the program; NULL: it does not */
 };
 
 /* As env(1), nice(1) and timeout(1) say it. */
@@ -79,6 +82,9 @@ static int cannot_start(const struct run *run, int error)
 static int run_without(const struct run *run, const char *why, const char *remedy)
 {
     sbx_run_tell_off(run->options.command[0], why, remedy);
+    if (run->beside != NULL) {
+        _exit(SBX_BESIDE_WITHOUT);
+    }
     execvp(run->options.command[0], run->options.command);
     return cannot_start(run, errno);
 }
@@ -276,33 +282,6 @@ static void recover(struct run *run, const struct sbx_child *child)
     }
 }
 
-/* What no snapshot was made of, also when the program ended well: the agent, which nobody hears, has asked us for each
- * that it could not write. */
-static void tell_failures(const struct sbx_handover_counts *counts)
-{
-    if (counts->failed != 0) {
-        fprintf(stderr, "stallbox run: %llu snapshot%s could not be written: %s\n", (unsigned long long)counts->failed,
-                counts->failed == 1 ? "" : "s",
-                counts->last_error == ETIME ? "not in time" : strerror(counts->last_error));
-    }
-}
-
-static void tell(const struct run *run, const struct sbx_courier_counts *counts)
-{
-    if (counts->unreadable != 0) {
-        fprintf(stderr, "stallbox run: %llu snapshots could not be encoded; they are in %s/bad\n",
-                (unsigned long long)counts->unreadable, run->spool_absolute);
-    }
-    if (counts->unsealed != 0) {
-        fprintf(stderr, "stallbox run: %llu snapshots wait in %s/raw: sealing is demanded and no key holds now\n",
-                (unsigned long long)counts->unsealed, run->spool_absolute);
-    }
-    if (counts->expired != 0) {
-        fprintf(stderr, "stallbox run: %s: %llu waited too long and were removed unsent\n", run->spool_absolute,
-                (unsigned long long)counts->expired);
-    }
-}
-
 /* What became of the program's own snapshots, whoever packed and sent them, and what was not recorded. */
 static void tell_program(const struct run *run, const struct sbx_child *child, const struct sbx_courier_counts *counts,
                          bool is_recording)
@@ -349,28 +328,6 @@ static void hold_to_options(void *context, struct sbx_policy *policy)
     sbx_run_options_hold(&run->options, policy);
 }
 
-/* The file that execvp() will find, for knowing when it is another version. NULL: none. */
-static char *find_program(const char *name)
-{
-    const char *path = getenv("PATH");
-    if (strchr(name, '/') != NULL) {
-        return strdup(name);
-    }
-    for (const char *at = path != NULL ? path : "/bin:/usr/bin"; *at != '\0';) {
-        size_t length = strcspn(at, ":");
-        char *candidate;
-        if (asprintf(&candidate, "%.*s/%s", (int)length, at, name) < 0) {
-            return NULL;
-        }
-        if (access(candidate, X_OK) == 0) {
-            return candidate;
-        }
-        free(candidate);
-        at += length + (at[length] == ':');
-    }
-    return NULL;
-}
-
 /* Begin to follow the policy, before the program starts: what it starts with is in run->policy then. Returns whether that
  * could be: without it nobody knows whether recording is wanted, and a crash would not be counted. */
 static bool open_policy(struct run *run, struct sbx_spool *spool)
@@ -388,7 +345,7 @@ static bool open_policy(struct run *run, struct sbx_spool *spool)
         .mark = run->stay != NULL ? run->stay->mark : NULL,
         .key = run->key,
         .judges_starts = run->stay == NULL,
-        .program = find_program(run->options.command[0]),
+        .program = sbx_run_find_program(run->options.command[0]),
         .poll_ms = run->options.delivery.poll_ms,
         .adjust = hold_to_options,
         .command = "run",
@@ -512,27 +469,44 @@ static char *find_number(char **environment)
     return NULL;
 }
 
-/* The program takes our place. Its companion, which is there before it, goes on beside it. */
-static int run_beside(struct run *run)
+/* Make ready for who forked us and becomes the program: its companion is there before it, and goes on beside it. */
+static _Noreturn void prepare_beside(struct run *run)
 {
     if (!prepare_recording(run)) {
-        execvp(run->options.command[0], run->options.command);
-        return cannot_start(run, errno);
+        _exit(SBX_BESIDE_WITHOUT); /* that was said */
     }
     recover(run, NULL);
     choose_key(run);
     struct sbx_stay stay = what_another_has_to_know(run);
-    stay.program = (uint32_t)getpid();
+    stay.program = (uint32_t)getppid();
     stay.program_ticks = sbx_process_start_ticks(stay.program);
     char **environment = make_environment(run);
     int result = environment != NULL ? sbx_stay_begin_beside(&stay, run->argc, run->argv) : -ENOMEM;
     if (result != 0) {
         sbx_roster_remove(run->recordings, run->roster_number, run->roster);
-        return run_without(run, strerror(-result), "raise the limits on memory and processes (ulimit -v, ulimit -u)");
+        (void)run_without(run, strerror(-result), "raise the limits on memory and processes (ulimit -v, ulimit -u)");
     }
-    sbx_child_put_number(find_number(environment), stay.program);
-    execvpe(run->options.command[0], run->options.command, environment);
-    return cannot_start(run, errno); /* and the companion ends when we do */
+    _exit(result == 0 && sbx_beside_tell(run->beside, environment) == 0 ? 0 : SBX_BESIDE_WITHOUT);
+}
+
+/* The child has made ready, or could not: the program takes our place. Returns a status where it is not to, or cannot. */
+static int become_program(const struct run *run, struct sbx_beside *beside)
+{
+    int status = sbx_beside_wait(beside);
+    if (beside->environment != NULL) {
+        sbx_child_put_number(find_number(beside->environment), (unsigned)getpid());
+        execvpe(run->options.command[0], run->options.command, beside->environment);
+        return cannot_start(run, errno); /* and the companion ends when we do */
+    }
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == SBX_EXIT_FAILED || WEXITSTATUS(status) == SBX_EXIT_USAGE)) {
+        return WEXITSTATUS(status); /* it was asked wrongly, and that was said */
+    }
+    if (WIFSIGNALED(status)) {
+        return run_without(run, "what makes ready for it was ended by a signal",
+                           "look whether a filter of system calls allows what `stallbox run` calls");
+    }
+    execvp(run->options.command[0], run->options.command);
+    return cannot_start(run, errno);
 }
 
 /* Everything around the program's life. Returns an exit status when the program never ran. */
@@ -593,8 +567,8 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     sbx_courier_finish(courier, result == 0 && !goes_on ? DELIVERY_GRACE_MS : 0, &counts);
     sbx_lost_images_destroy(run->images);
     if (result == 0) {
-        tell_failures(&handed_over);
-        tell(run, &counts);
+        sbx_run_tell_failures(&handed_over);
+        sbx_run_tell_courier(run->spool_absolute, &counts);
         tell_program(run, &child, &counts, is_recording);
     }
     if (!goes_on || !hand_on(run)) {
@@ -624,6 +598,17 @@ int sbx_command_run(int argc, char **argv)
         return status < 0 ? SBX_EXIT_DONE : status;
     }
     run.policy = run.options.told;
+    static struct sbx_beside beside;
+    if (run.options.is_beside && run.stay == NULL) {
+        int parted = sbx_beside_part(&beside);
+        if (parted != 0) {
+            return run_without(&run, strerror(-parted), "raise the limits on processes and open files (ulimit -u, -n)");
+        }
+        if (beside.child != 0) {
+            return become_program(&run, &beside);
+        }
+        run.beside = &beside;
+    }
     if (run.stay != NULL) {
         run.options.delivery.spool_path = run.stay->spool;
     }
@@ -648,9 +633,10 @@ int sbx_command_run(int argc, char **argv)
         snprintf(why, sizeof why, "%s: the path is longer than %d bytes", run.spool_absolute, SBX_PATH_MAX - 1);
         return run_without(&run, why, "name another folder with --spool DIR");
     }
-    status = run.stay != NULL        ? stay_on(&run, spool)
-             : run.options.is_beside ? run_beside(&run)
-                                     : run_command(&run, spool);
+    if (run.beside != NULL) {
+        prepare_beside(&run);
+    }
+    status = run.stay != NULL ? stay_on(&run, spool) : run_command(&run, spool);
     sbx_sealer_destroy(run.sealer);
     sbx_spool_close(spool);
     return status;

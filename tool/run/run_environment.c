@@ -43,6 +43,27 @@ bool sbx_run_find_library(char path_out[PATH_MAX])
     return false;
 }
 
+char *sbx_run_find_program(const char *name)
+{
+    const char *path = getenv("PATH");
+    if (strchr(name, '/') != NULL) {
+        return strdup(name);
+    }
+    for (const char *at = path != NULL ? path : "/bin:/usr/bin"; *at != '\0';) {
+        size_t length = strcspn(at, ":");
+        char *candidate;
+        if (asprintf(&candidate, "%.*s/%s", (int)length, at, name) < 0) {
+            return NULL;
+        }
+        if (access(candidate, X_OK) == 0) {
+            return candidate;
+        }
+        free(candidate);
+        at += length + (at[length] == ':');
+    }
+    return NULL;
+}
+
 /* Is that a variable that we give the program? One of another `stallbox run` around us is not handed on. */
 static bool is_ours(const char *variable)
 {

@@ -22,6 +22,9 @@ struct sbx_run_world {              /* all borrowed */
 /* libstallbox.so: where STALLBOX_LIBRARY says, else beside this command. False: it is not there. */
 bool sbx_run_find_library(char path_out[PATH_MAX]);
 
+/* The file that execvp() will find, for knowing when it is another version. NULL: none. Given: free(). */
+char *sbx_run_find_program(const char *name);
+
 /* Our environment with that. A place for the program's own number is in it, to be filled in before exec (child.h). NULL without
  * memory. Given for good: the texts go with us. */
 char **sbx_run_environment(const struct sbx_run_world *world);

@@ -190,3 +190,28 @@ void sbx_run_tell_stay(const char *program, bool is_quiet, int result)
                 sbx_run_name(program));
     }
 }
+
+void sbx_run_tell_failures(const struct sbx_handover_counts *counts)
+{
+    if (counts->failed != 0) {
+        fprintf(stderr, "stallbox run: %llu snapshot%s could not be written: %s\n", (unsigned long long)counts->failed,
+                counts->failed == 1 ? "" : "s",
+                counts->last_error == ETIME ? "not in time" : strerror(counts->last_error));
+    }
+}
+
+void sbx_run_tell_courier(const char *spool, const struct sbx_courier_counts *counts)
+{
+    if (counts->unreadable != 0) {
+        fprintf(stderr, "stallbox run: %llu snapshots could not be encoded; they are in %s/bad\n",
+                (unsigned long long)counts->unreadable, spool);
+    }
+    if (counts->unsealed != 0) {
+        fprintf(stderr, "stallbox run: %llu snapshots wait in %s/raw: sealing is demanded and no key holds now\n",
+                (unsigned long long)counts->unsealed, spool);
+    }
+    if (counts->expired != 0) {
+        fprintf(stderr, "stallbox run: %s: %llu waited too long and were removed unsent\n", spool,
+                (unsigned long long)counts->expired);
+    }
+}

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "courier.h"
+#include "handover_taker.h"
 #include "roster.h"
 #include "snapshot_fates.h"
 
@@ -35,6 +37,13 @@ bool sbx_run_tell_state(const struct sbx_run_told *told, const struct sbx_roster
 /* At the end: what was recorded, and what was not and why. */
 void sbx_run_tell_end(const struct sbx_run_told *told, const struct sbx_roster *roster,
                       const struct sbx_snapshot_fates *fates);
+
+/* What no snapshot was made of, also when the program ended well: the agent, which nobody hears, has asked us for each that it could not
+ * write. */
+void sbx_run_tell_failures(const struct sbx_handover_counts *counts);
+
+/* What the courier could not do. */
+void sbx_run_tell_courier(const char *spool, const struct sbx_courier_counts *counts);
 
 /* The program has ended, but not all that it started: say whether a companion attends them. `result`: 0, or -errno without one. */
 void sbx_run_tell_stay(const char *program, bool is_quiet, int result);

@@ -84,14 +84,82 @@ static const char *const needed[] = {
     /* end of calls */
 };
 
+/* What a companion calls besides: `stallbox run --beside` before the service takes its place, and what goes on. A test runs both below a filter that
+ * kills for any other (tests/integration/unit/filtered_test). Some are made rarely, or by the C library of another machine. */
+static const char *const companion[] = {
+    /* begin of the companion's */
+    "access",
+    "brk",
+    "chdir",
+    "clone",
+    "clone3",
+    "dup",
+    "dup2",
+    "dup3",
+    "epoll_create1",
+    "epoll_ctl",
+    "epoll_pwait",
+    "epoll_wait",
+    "eventfd2",
+    "execve",
+    "exit_group",
+    "faccessat2",
+    "fdatasync",
+    "getcwd",
+    "getegid",
+    "getgid",
+    "getppid",
+    "getsid",
+    "inotify_add_watch",
+    "inotify_init1",
+    "inotify_rm_watch",
+    "ioctl",
+    "linkat",
+    "memfd_create",
+    "mkdir",
+    "mremap",
+    "pidfd_open",
+    "pipe2",
+    "poll",
+    "ppoll",
+    "readlink",
+    "rename",
+    "restart_syscall",
+    "rmdir",
+    "rseq",
+    "sched_yield",
+    "set_robust_list",
+    "set_tid_address",
+    "setsid",
+    "signalfd4",
+    "sysinfo",
+    "umask",
+    "uname",
+    "unlink",
+    "wait4",
+    "writev",
+    /* end of the companion's */
+};
+
+/* And with a server. */
+static const char *const sender[] = {
+    /* begin of the sender's */
+    "bind",     "connect", "getpeername", "getsockname", "recvfrom", "recvmsg",
+    "sendmmsg", "sendmsg", "sendto",      "setsockopt",  "socket",   "socketpair",
+    /* end of the sender's */
+};
+
 enum {
     NEEDED = sizeof needed / sizeof needed[0],
+    COMPANION = sizeof companion / sizeof companion[0],
+    SENDER = sizeof sender / sizeof sender[0],
+    ALL = NEEDED + COMPANION + SENDER,
     DEPTH_MAX = 8, /* of sets in sets */
     SET_BYTES_MAX = 1 << 20
 };
 
 struct judgement {
-    bool allowed[NEEDED];
+    bool allowed[ALL];
     sbx_unit_expand *expand;
     char unknown[64]; /* "": all sets are known */
 };
@@ -133,6 +201,13 @@ char *sbx_unit_expand_by_systemd(const char *set)
     return text;
 }
 
+static const char *name_of(size_t call)
+{
+    return call < NEEDED               ? needed[call]
+           : call < NEEDED + COMPANION ? companion[call - NEEDED]
+                                       : sender[call - NEEDED - COMPANION];
+}
+
 static void set_word(struct judgement *judgement, const char *word, bool allows, int depth);
 
 /* Every word of a text; what is behind '#' in a line is a comment. */
@@ -159,8 +234,8 @@ static void set_words(struct judgement *judgement, const char *text, bool allows
 static void set_word(struct judgement *judgement, const char *word, bool allows, int depth)
 {
     if (word[0] != '@') {
-        for (size_t i = 0; i < NEEDED; i++) {
-            if (strcmp(needed[i], word) == 0) {
+        for (size_t i = 0; i < ALL; i++) {
+            if (strcmp(name_of(i), word) == 0) {
                 judgement->allowed[i] = allows;
             }
         }
@@ -179,9 +254,10 @@ static void set_word(struct judgement *judgement, const char *word, bool allows,
     free(text);
 }
 
-enum sbx_unit_filter sbx_unit_filter_judge(const struct sbx_unit_file *unit, sbx_unit_expand *expand, char *calls_out,
-                                           size_t calls_bytes)
+enum sbx_unit_filter sbx_unit_filter_judge(const struct sbx_unit_file *unit, enum sbx_unit_caller caller,
+                                           sbx_unit_expand *expand, char *calls_out, size_t calls_bytes)
 {
+    const size_t count = caller == SBX_UNIT_RECORDER ? NEEDED : caller == SBX_UNIT_COMPANION ? NEEDED + COMPANION : ALL;
     struct judgement judgement = {.expand = expand};
     size_t at = 0, used = 0;
     const char *value = sbx_unit_file_next(unit, "SystemCallFilter", &at);
@@ -190,7 +266,7 @@ enum sbx_unit_filter sbx_unit_filter_judge(const struct sbx_unit_file *unit, sbx
         return SBX_UNIT_FILTER_NONE;
     }
     bool is_list_of_allowed = value[strspn(value, " \t")] != '~';
-    for (size_t i = 0; i < NEEDED; i++) {
+    for (size_t i = 0; i < ALL; i++) {
         judgement.allowed[i] = !is_list_of_allowed;
     }
     if (is_list_of_allowed) { /* always there, systemd.exec(5) */
@@ -205,9 +281,9 @@ enum sbx_unit_filter sbx_unit_filter_judge(const struct sbx_unit_file *unit, sbx
         snprintf(calls_out, calls_bytes, "%s", judgement.unknown);
         return SBX_UNIT_FILTER_UNKNOWN;
     }
-    for (size_t i = 0; i < NEEDED; i++) {
-        if (!judgement.allowed[i] && used + strlen(needed[i]) + 2 < calls_bytes) {
-            used += (size_t)snprintf(calls_out + used, calls_bytes - used, "%s%s", used != 0 ? " " : "", needed[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (!judgement.allowed[i] && used + strlen(name_of(i)) + 2 < calls_bytes) {
+            used += (size_t)snprintf(calls_out + used, calls_bytes - used, "%s%s", used != 0 ? " " : "", name_of(i));
         }
     }
     const char *error = sbx_unit_file_value(unit, "SystemCallErrorNumber");

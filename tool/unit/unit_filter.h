@@ -12,10 +12,17 @@
 
 enum sbx_unit_filter {
     SBX_UNIT_FILTER_NONE,    /* there is none */
-    SBX_UNIT_FILTER_ALLOWS,  /* it allows all calls of the recorder */
+    SBX_UNIT_FILTER_ALLOWS,  /* it allows all of these calls */
     SBX_UNIT_FILTER_REFUSES, /* some fail with an error, which the recorder bears */
     SBX_UNIT_FILTER_KILLS,   /* some would end the service */
     SBX_UNIT_FILTER_UNKNOWN  /* a set of calls cannot be looked up */
+};
+
+/* Whose calls have to be allowed. Each has those of the ones before, too. */
+enum sbx_unit_caller {
+    SBX_UNIT_RECORDER,
+    SBX_UNIT_COMPANION, /* beside the service, below the same filter */
+    SBX_UNIT_SENDER     /* and it sends to a server */
 };
 
 /* Print the members of `set` ("@timer"), one a word, into a text to be freed; NULL: it is not known. */
@@ -25,7 +32,7 @@ typedef char *sbx_unit_expand(const char *set);
 char *sbx_unit_expand_by_systemd(const char *set);
 
 /* `calls_out` names the calls that are not allowed (or the set that is not known), as far as there is room. */
-enum sbx_unit_filter sbx_unit_filter_judge(const struct sbx_unit_file *unit, sbx_unit_expand *expand, char *calls_out,
-                                           size_t calls_bytes);
+enum sbx_unit_filter sbx_unit_filter_judge(const struct sbx_unit_file *unit, enum sbx_unit_caller caller,
+                                           sbx_unit_expand *expand, char *calls_out, size_t calls_bytes);
 
 #endif

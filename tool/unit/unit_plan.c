@@ -16,12 +16,17 @@ enum {
     TASKS = 64     /* two threads of the recorder a process, and the companion's */
 };
 
+#define WHY_NO_POLICY                                                                                                \
+    "--policy is given up when the service crashes under it: how it ends learns its parent alone, which is systemd " \
+    "here, and not a companion beside it"
+
 struct making {
     const struct sbx_unit_file *unit;
     const struct sbx_unit_wish *wish;
     FILE *body, *notes, *obstacles;
     bool is_refused;
     char spool[512]; /* as a unit file has it, specifiers and all */
+    char why[300];   /* of why_filtered() */
 };
 
 static const char *value(const struct making *making, const char *key)
@@ -72,16 +77,39 @@ static bool is_nothing(const char *duration)
     return duration == NULL || strtoul(duration, NULL, 10) == 0;
 }
 
+/* Why its filter of system calls lets no companion live; NULL: it does. */
+static const char *why_filtered(struct making *making)
+{
+    char calls[160];
+    enum sbx_unit_caller caller = making->wish->server != NULL ? SBX_UNIT_SENDER : SBX_UNIT_COMPANION;
+    switch (sbx_unit_filter_judge(making->unit, caller, making->wish->expand, calls, sizeof calls)) {
+    case SBX_UNIT_FILTER_NONE:
+    case SBX_UNIT_FILTER_ALLOWS:
+        return NULL;
+    case SBX_UNIT_FILTER_UNKNOWN:
+        snprintf(making->why, sizeof making->why,
+                 "SystemCallFilter= has the set %s, and nobody here knows whether a companion may call what it calls",
+                 calls);
+        return making->why;
+    default:
+        snprintf(making->why, sizeof making->why, "SystemCallFilter= does not allow what a companion calls: %s", calls);
+        return making->why;
+    }
+}
+
 /* Why there can be no companion in the service; NULL: there can. */
-static const char *why_no_companion(const struct making *making)
+static const char *why_no_companion(struct making *making)
 {
     const struct sbx_unit_file *unit = making->unit;
     size_t at = 0;
     if (is(making, "Type", "forking") && value(making, "PIDFile") == NULL) {
-        return "Type=forking without PIDFile= has systemd guess the main process, which works with one process only";
+        return "Type=forking without PIDFile= has systemd guess the main process: the only one in the service that "
+               "systemd itself is "
+               "the parent of, which a companion would be as well; with PIDFile= there can be one";
     }
-    if (sbx_unit_file_next(unit, "SystemCallFilter", &at) != NULL) {
-        return "SystemCallFilter= was written for the calls of the service, not for those of a companion";
+    const char *filtered = why_filtered(making);
+    if (filtered != NULL) {
+        return filtered;
     }
     if (!sbx_unit_may_execute(unit, making->wish->command)) {
         return "NoExecPaths= does not let the stallbox command run";
@@ -109,6 +137,11 @@ static const char *why_main(const struct making *making)
     if (making->wish->has_socket || value(making, "Sockets") != NULL || is(making, "StandardInput", "socket")) {
         return "sockets that systemd opened are meant for the main process, and that has to be the service itself";
     }
+    size_t at = 0;
+    if (sbx_unit_file_next(making->unit, "SystemCallFilter", &at) != NULL) {
+        return "SystemCallFilter= may end a companion for a call that nobody foresaw, and that must not end the "
+               "service";
+    }
     if (kill_signal != NULL && !is_handed_on(kill_signal)) {
         return "KillSignal= is a signal that the companion does not hand on";
     }
@@ -116,16 +149,22 @@ static const char *why_main(const struct making *making)
 }
 
 /* Which way, and why not the one before it. */
-static enum sbx_unit_way choose_way(const struct making *making, const char **why_out)
+static enum sbx_unit_way choose_way(struct making *making, const char **why_out)
 {
     const struct sbx_unit_wish *wish = making->wish;
     const char *no_companion = why_no_companion(making), *main_process = why_main(making);
-    bool has_policy = wish->policy != NULL; /* by how the service ends it is judged: its parent learns that */
+    bool has_policy = wish->policy != NULL;
     *why_out = no_companion != NULL ? no_companion : main_process;
     if (wish->way != SBX_UNIT_ANY) {
         return wish->way;
     }
-    return *why_out == NULL ? SBX_UNIT_RUN : no_companion == NULL && !has_policy ? SBX_UNIT_BESIDE : SBX_UNIT_PRELOAD;
+    if (*why_out == NULL) {
+        return SBX_UNIT_RUN;
+    }
+    if (no_companion == NULL && has_policy) {
+        *why_out = WHY_NO_POLICY "; without --policy there is one";
+    }
+    return no_companion == NULL && !has_policy ? SBX_UNIT_BESIDE : SBX_UNIT_PRELOAD;
 }
 
 /* ---- what stands in either way ---- */
@@ -150,7 +189,7 @@ static uint64_t bytes_of(const char *text)
 static void look_at_filter(struct making *making)
 {
     char calls[1024], line[1100], why[1300];
-    switch (sbx_unit_filter_judge(making->unit, making->wish->expand, calls, sizeof calls)) {
+    switch (sbx_unit_filter_judge(making->unit, SBX_UNIT_RECORDER, making->wish->expand, calls, sizeof calls)) {
     case SBX_UNIT_FILTER_KILLS:
         snprintf(line, sizeof line, "SystemCallFilter=%s", calls);
         snprintf(why, sizeof why, "SystemCallFilter= would kill the service at calls of the recorder: %s", calls);
@@ -389,7 +428,7 @@ static void make(struct making *making, struct sbx_unit_plan *plan)
         need(making, NULL, why);
     }
     if (plan->way == SBX_UNIT_BESIDE && making->wish->policy != NULL) {
-        need(making, NULL, "--policy is judged by how the service ends, which a companion beside it does not learn");
+        need(making, NULL, WHY_NO_POLICY);
     }
     if (plan->way == SBX_UNIT_BESIDE && why != NULL) {
         fprintf(making->notes, "# The command becomes the service, and its companion goes on beside it: %s.\n", why);

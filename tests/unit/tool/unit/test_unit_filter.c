@@ -46,7 +46,7 @@ static enum sbx_unit_filter judge(const char *lines, char calls_out[256])
     struct sbx_unit_file unit = {0};
     snprintf(text, sizeof text, "[Service]\n%s", lines);
     assert_int_equal(sbx_unit_file_add(&unit, text, strlen(text)), 0);
-    enum sbx_unit_filter filter = sbx_unit_filter_judge(&unit, expand, calls_out, 256);
+    enum sbx_unit_filter filter = sbx_unit_filter_judge(&unit, SBX_UNIT_RECORDER, expand, calls_out, 256);
     sbx_unit_file_free(&unit);
     return filter;
 }

@@ -14,8 +14,7 @@
 
 static char *expand(const char *set)
 {
-    (void)set;
-    return NULL;
+    return strcmp(set, "@default") == 0 ? strdup("@default\n    getpid\n") : NULL;
 }
 
 static const struct sbx_unit_wish plain = {.name = "thing",
@@ -95,7 +94,8 @@ static void test_where_there_can_be_no_companion_the_library_is_preloaded(void *
 {
     (void)state;
     static const char *const lines[] = {"Type=forking\n", "NoExecPaths=/usr/bin\n",
-                                        "ExecStart=\nExecStart=@/opt/thing other\n", "SystemCallFilter=~ptrace\n"};
+                                        "ExecStart=\nExecStart=@/opt/thing other\n",
+                                        "SystemCallFilter=~memfd_create\n"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         assert_int_equal(way_of(lines[i]), SBX_UNIT_PRELOAD);
     }
@@ -104,6 +104,44 @@ static void test_where_there_can_be_no_companion_the_library_is_preloaded(void *
     struct sbx_unit_plan plan = make_with("Type=forking\n", &wish);
     assert_null(plan.drop_in);
     sbx_unit_plan_free(&plan);
+}
+
+static void expect_note(const char *lines, const struct sbx_unit_wish *wish, enum sbx_unit_way way, const char *text)
+{
+    struct sbx_unit_plan plan = make_with(lines, wish);
+    assert_int_equal(plan.way, way);
+    assert_non_null(plan.drop_in);
+    assert_non_null(strstr(plan.drop_in, text));
+    sbx_unit_plan_free(&plan);
+}
+
+/* It is killed with the filter's other children, and not with the service, where somebody forgot a call. */
+static void test_a_filter_that_lets_a_companion_live_has_it_beside_the_service(void **state)
+{
+    (void)state;
+    struct sbx_unit_wish sends = plain;
+    sends.server = "http://127.0.0.1:1";
+    assert_int_equal(way_of("SystemCallFilter=~ptrace @default\nSystemCallFilter=getpid\n"), SBX_UNIT_BESIDE);
+    assert_int_equal(way_of("SystemCallFilter=~connect\n"), SBX_UNIT_BESIDE);
+    expect_note("SystemCallFilter=~connect\n", &sends, SBX_UNIT_PRELOAD,
+                "does not allow what a companion calls: connect.");
+    expect_note("SystemCallFilter=~memfd_create\nSystemCallErrorNumber=EPERM\n", &plain, SBX_UNIT_PRELOAD,
+                "does not allow what a companion calls: memfd_create.");
+    sends.way = SBX_UNIT_RUN; /* asked for in vain: it would be the service's parent */
+    struct sbx_unit_plan plan = make_with("SystemCallFilter=~ptrace\n", &sends);
+    assert_null(plan.drop_in);
+    assert_non_null(strstr(plan.obstacles, "must not end the service"));
+    sbx_unit_plan_free(&plan);
+}
+
+static void test_why_there_is_no_companion_is_said_with_what_would_let_it_be(void **state)
+{
+    (void)state;
+    struct sbx_unit_wish obeys = plain;
+    obeys.policy = "/etc/policy";
+    expect_note("Type=forking\n", &plain, SBX_UNIT_PRELOAD, "with PIDFile= there can be one.");
+    expect_note("Type=notify\n", &obeys, SBX_UNIT_PRELOAD, "without --policy there is one.");
+    expect_note("Type=forking\n", &obeys, SBX_UNIT_PRELOAD, "with PIDFile= there can be one.");
 }
 
 static void test_the_lines_say_what_the_unit_said_and_no_more(void **state)
@@ -190,6 +228,8 @@ int main(void)
         cmocka_unit_test(test_where_the_main_process_has_to_be_the_service_the_companion_is_beside_it),
         cmocka_unit_test(test_a_policy_is_followed_by_a_companion_that_learns_how_the_service_ends),
         cmocka_unit_test(test_where_there_can_be_no_companion_the_library_is_preloaded),
+        cmocka_unit_test(test_a_filter_that_lets_a_companion_live_has_it_beside_the_service),
+        cmocka_unit_test(test_why_there_is_no_companion_is_said_with_what_would_let_it_be),
         cmocka_unit_test(test_the_lines_say_what_the_unit_said_and_no_more),
         cmocka_unit_test(test_what_stands_in_the_way_is_said_and_loosened_only_when_asked),
         cmocka_unit_test(test_what_cannot_be_recorded_is_refused_even_when_asked),
