@@ -474,11 +474,12 @@ __attribute__((constructor)) static void start_when_preloaded(void)
 {
     const char *spool = getenv(SBX_ENV_SPOOL);
     const char *whose = getenv(SBX_ENV_AUTOSTART);
-    if (whose == NULL || spool == NULL || (!is_to_start_at_once(whose) && !sbx_late_start_may_come())) {
+    if (whose == NULL || spool == NULL || spool[0] == '\0' ||
+        (!is_to_start_at_once(whose) && !sbx_late_start_may_come())) {
         return;
     }
     char folder[SBX_RECORDING_PATH_MAX];
-    const char *folder_path = getenv(SBX_ENV_RECORDINGS);
+    const char *folder_path = sbx_recordings_given();
     struct sbx_preload_orders orders;
     int saved_errno = errno;
     if (folder_path == NULL && sbx_recordings_choose(folder, NULL, 0) == 0) {

@@ -85,7 +85,7 @@ static int tell_applications(const char *spool_path, enum sbx_consent consent)
 {
     struct sbx_recording_folders folders;
     struct sbx_consent_told told = {.told = 0};
-    sbx_recordings_find(getenv(SBX_ENV_RECORDINGS), &folders);
+    sbx_recordings_find(sbx_recordings_given(), &folders);
     for (unsigned i = 0; i < folders.count; i++) {
         struct sbx_consent_told there;
         int result = sbx_consent_tell(folders.paths[i], spool_path, sbx_consent_order_of(consent), ANSWER_MS, &there);

@@ -105,7 +105,7 @@ static void recover(struct delivery *delivery)
 {
     struct sbx_recording_folders folders;
     struct sbx_recovery_counts counts;
-    sbx_recordings_find(getenv(SBX_ENV_RECORDINGS), &folders);
+    sbx_recordings_find(sbx_recordings_given(), &folders);
     for (unsigned i = 0; i < folders.count; i++) {
         const struct sbx_recovery_order order = {.folder = folders.paths[i],
                                                  .spool = sbx_spool_path(delivery->spool),
@@ -275,7 +275,7 @@ static int follow_policy(struct delivery *delivery, const char *file, uint32_t p
         .spool = delivery->spool,
         .file = file,
         .server_url = delivery->server_url,
-        .recordings = getenv(SBX_ENV_RECORDINGS),
+        .recordings = sbx_recordings_given(),
         .searches_recordings = true,
         .spool_path = spool_path,
         .poll_ms = poll_ms,

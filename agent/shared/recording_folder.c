@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "own_folder.h"
+#include "preload.h"
 
 enum {
     RANDOM_TRIES = 4
@@ -183,6 +184,12 @@ int sbx_recordings_choose(char path_out[SBX_RECORDING_PATH_MAX], char *why, size
     struct walk walk = {.makes = true, .path_out = path_out, .why = why, .why_bytes = why_bytes};
     path_out[0] = 0;
     return walk_places(&walk) || path_out[0] != 0 ? 0 : walk.first_error;
+}
+
+const char *sbx_recordings_given(void)
+{
+    const char *given = getenv(SBX_ENV_RECORDINGS);
+    return given != NULL && given[0] != '\0' ? given : NULL;
 }
 
 void sbx_recordings_find(const char *given, struct sbx_recording_folders *found_out)

@@ -33,6 +33,9 @@ struct sbx_recording_folders {
  * recording; where none has room, the first that is ours. Returns 0, or -errno of the first place, with `why` telling what is the matter there. `why` may be NULL. */
 SBX_MUST_CHECK int sbx_recordings_choose(char path_out[SBX_RECORDING_PATH_MAX], char *why, size_t why_bytes);
 
+/* The folder that STALLBOX_RECORDINGS names, until the environment changes; NULL: none. An empty one names none, as of other variables. */
+const char *sbx_recordings_given(void);
+
 /* Where recordings of this user may lie: each place of the list that is there and ours; with a `given` folder (not NULL), that
  * one alone, whatever it is. */
 void sbx_recordings_find(const char *given, struct sbx_recording_folders *found_out);

@@ -48,7 +48,7 @@ int sbx_make_folders(const char *path)
     char part[PATH_BYTES];
     size_t length = strlen(path);
     if (length == 0 || length >= sizeof part) {
-        return -ENAMETOOLONG;
+        return length == 0 ? -ENOENT : -ENAMETOOLONG;
     }
     for (size_t i = 1; i <= length; i++) {
         if (path[i] != '/' && path[i] != 0) {

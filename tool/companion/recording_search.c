@@ -173,7 +173,7 @@ int sbx_recording_search(uint32_t pid, struct sbx_attachment *attachment, char p
     struct sbx_recording_folders folders;
     struct mapped mapped;
     int result = -ESRCH;
-    sbx_recordings_find(getenv(SBX_ENV_RECORDINGS), &folders);
+    sbx_recordings_find(sbx_recordings_given(), &folders);
     for (unsigned i = 0; i < folders.count && result == -ESRCH; i++) {
         result = find_in(folders.paths[i], pid, attachment, path_out);
     }

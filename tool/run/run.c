@@ -105,14 +105,14 @@ static bool open_roster(struct run *run)
 
 static bool prepare_recording(struct run *run)
 {
-    const char *given = getenv(SBX_ENV_RECORDINGS);
+    const char *given = sbx_recordings_given();
     char why[SBX_RECORDING_PATH_MAX + 128] = "";
     int result;
     if (given == NULL) {
         result = sbx_recordings_choose(run->recordings, why, sizeof why);
     } else {
-        snprintf(run->recordings, sizeof run->recordings, "%s", given);
-        int folder = sbx_own_folder_make(run->recordings);
+        bool is_whole = snprintf(run->recordings, sizeof run->recordings, "%s", given) < (int)sizeof run->recordings;
+        int folder = is_whole ? sbx_own_folder_make(run->recordings) : -ENAMETOOLONG;
         result = folder < 0 ? folder : 0;
         if (folder >= 0) {
             close(folder);
@@ -269,7 +269,7 @@ static void recover(struct run *run, const struct sbx_child *child)
         };
     }
     struct sbx_recording_folders folders;
-    sbx_recordings_find(getenv(SBX_ENV_RECORDINGS), &folders);
+    sbx_recordings_find(sbx_recordings_given(), &folders);
     for (unsigned i = 0; i < folders.count; i++) {
         const struct sbx_recovery_order order = {.folder = folders.paths[i],
                                                  .spool = run->spool_absolute,

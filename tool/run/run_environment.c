@@ -19,7 +19,7 @@ bool sbx_run_find_library(char path_out[PATH_MAX])
 {
     static const char *const places[] = {"../agent/libstallbox.so", "../" STALLBOX_LIBRARY_FOLDER "/libstallbox.so.0"};
     const char *given = getenv("STALLBOX_LIBRARY");
-    if (given != NULL) {
+    if (given != NULL && given[0] != '\0') {
         return realpath(given, path_out) != NULL;
     }
     char own[PATH_MAX];

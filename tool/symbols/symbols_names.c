@@ -169,7 +169,8 @@ static int send_maps(const struct sbx_symbols_request *request, struct sbx_name_
     char folder[2048], paths[SBX_NAMES_RUNTIMES][4096];
     const char *operands[SBX_NAMES_RUNTIMES];
     struct sbx_symbols_request sending = *request;
-    snprintf(folder, sizeof folder, "%s/stallbox-names.XXXXXX", temporary != NULL ? temporary : "/tmp");
+    snprintf(folder, sizeof folder, "%s/stallbox-names.XXXXXX",
+             temporary != NULL && temporary[0] == '/' ? temporary : "/tmp");
     if (mkdtemp(folder) == NULL) {
         return sbx_failure("symbols", "%s: %s", folder, strerror(errno));
     }

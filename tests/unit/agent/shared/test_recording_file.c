@@ -275,6 +275,16 @@ static void test_a_file_in_the_way_of_a_folder_is_an_error(void **state)
     assert_int_equal(sbx_make_folders(path), -ENOTDIR);
 }
 
+static void test_a_folder_without_a_name_is_not_there_and_one_with_too_long_a_name_is_said_to_be_so(void **state)
+{
+    char path[600];
+    (void)state;
+    memset(path, 'a', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    assert_int_equal(sbx_make_folders(""), -ENOENT);
+    assert_int_equal(sbx_make_folders(path), -ENAMETOOLONG);
+}
+
 static void test_no_process_has_no_start(void **state)
 {
     (void)state;
@@ -349,6 +359,7 @@ int main(void)
         CASE(test_what_another_process_of_that_pid_left_stays),
         CASE(test_missing_folders_are_made_for_the_owner_alone),
         CASE(test_a_file_in_the_way_of_a_folder_is_an_error),
+        CASE(test_a_folder_without_a_name_is_not_there_and_one_with_too_long_a_name_is_said_to_be_so),
         CASE(test_no_process_has_no_start),
         CASE(test_the_spool_follows_the_environment),
         CASE(test_rows_are_kept_where_the_environment_says_and_never_in_the_home_of_another),

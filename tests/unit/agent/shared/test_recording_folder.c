@@ -145,12 +145,25 @@ static void test_without_room_anywhere_the_first_place_says_so(void **state)
     run_with("1m", "1m", choose_first);
 }
 
+static void test_an_empty_variable_names_no_folder(void **state)
+{
+    (void)state;
+    unsetenv("STALLBOX_RECORDINGS");
+    assert_null(sbx_recordings_given());
+    setenv("STALLBOX_RECORDINGS", "", 1);
+    assert_null(sbx_recordings_given());
+    setenv("STALLBOX_RECORDINGS", "/there", 1);
+    assert_string_equal(sbx_recordings_given(), "/there");
+    unsetenv("STALLBOX_RECORDINGS");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_first_place_is_taken_while_it_has_room),
         cmocka_unit_test(test_a_place_without_room_is_passed_over_and_both_are_found),
         cmocka_unit_test(test_recordings_that_fill_a_place_send_the_next_one_on),
+        cmocka_unit_test(test_an_empty_variable_names_no_folder),
         cmocka_unit_test(test_without_room_anywhere_the_first_place_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,35 @@ static void test_without_a_home_the_program_runs_and_one_line_says_what_is_missi
     assert_ptr_equal(strchr(result.err, '\n'), result.err + strlen(result.err) - 1);
 }
 
+/* Symptom: STALLBOX_RECORDINGS= stallbox run: "nothing is recorded of ...: : File name too long". */
+static void test_a_variable_that_is_empty_is_as_if_it_were_not_set(void **state)
+{
+    (void)state;
+    setenv("STALLBOX_RECORDINGS", "", 1);
+    setenv("STALLBOX_LIBRARY", "", 1);
+    struct tool_result result = RUN("--", own_path, "--body", "speaks");
+    unsetenv("STALLBOX_LIBRARY");
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.out, "it ran\n");
+    assert_string_equal(result.err, "");
+}
+
+/* It was cut, and the folder of that other name was made. */
+static void test_a_folder_whose_name_is_too_long_is_said_to_be_so_and_none_is_made(void **state)
+{
+    (void)state;
+    char name[700];
+    int length = snprintf(name, sizeof name, "%s/", path_of("too"));
+    memset(name + length, 'a', sizeof name - 1 - (size_t)length);
+    name[200] = name[400] = '/'; /* each part is short enough */
+    name[sizeof name - 1] = '\0';
+    setenv("STALLBOX_RECORDINGS", name, 1);
+    struct tool_result result = RUN("--", own_path, "--body", "speaks");
+    assert_string_equal(result.out, "it ran\n");
+    assert_non_null(strstr(result.err, "File name too long"));
+    assert_int_equal(access(path_of("too"), F_OK), -1);
+}
+
 static void test_a_spool_that_cannot_be_made_keeps_no_program_from_starting(void **state)
 {
     (void)state;
@@ -363,6 +392,8 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         RUN_TEST(test_without_a_home_the_program_runs_and_one_line_says_what_is_missing),
         RUN_TEST(test_a_budget_has_one_decimal_at_most),
+        RUN_TEST(test_a_variable_that_is_empty_is_as_if_it_were_not_set),
+        RUN_TEST(test_a_folder_whose_name_is_too_long_is_said_to_be_so_and_none_is_made),
         RUN_TEST(test_a_spool_that_cannot_be_made_keeps_no_program_from_starting),
         RUN_TEST(test_the_exit_status_of_what_cannot_be_started_is_that_of_env),
         RUN_TEST(test_a_limit_on_the_size_of_files_is_told_and_harms_neither_of_both),
