@@ -113,7 +113,7 @@ function(sbx_run_alone)
 endfunction()
 
 # sbx_run_apart(TEST...): what computes and has to be in time, or is run by an emulator and has to be. No other preset's tests run beside them,
-# and of their own as many as there are processors (scripts/test): a thread that computes has one for itself.
+# and of their own as many as there are processors (scripts/test; under the emulator one more): a thread that computes has one for itself.
 function(sbx_run_apart)
     foreach(name IN LISTS ARGN)
         set_property(TEST ${name} APPEND PROPERTY LABELS alone)
