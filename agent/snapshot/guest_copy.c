@@ -18,7 +18,8 @@ enum {
     HALF = SBX_GUEST_SCRATCH_MIN / 2,
     HEAD_OF_CHUNK = offsetof(struct sbx_chunk, base_ns)
 };
-#define LOOKS_NS UINT64_C(20000000) /* so long in all a snapshot waits for others' looks; then it takes what there is */
+#define LOOKS_NS \
+    UINT64_C(100000000) /* so long in all a snapshot waits for others' looks; then it takes what there is */
 
 /* One guest. */
 struct copy {

@@ -11,7 +11,7 @@
  *   - it is read with pread(2): a process that cuts its file short is a short read, and no SIGBUS. Of its control page the kernel alone touches
  *     a mapping (guest_look.h).
  *
- * Before, its recorder is asked to look at its threads (guest_look.h), and waited for, some milliseconds at most in all.
+ * Before, its recorder is asked to look at its threads (guest_look.h), and waited for, 100 ms at most in all.
  *
  * The copy is made while its writers go on, as in snapshot_copy.h, with the same care for chunks and runs. */
 #ifndef SBX_GUEST_COPY_H
