@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -18,12 +16,12 @@
 #include "clock.h"
 #include "crash_handler.h"
 #include "handler_frames.h"
+#include "hearing.h"
 #include "pages.h"
 #include "process_barrier.h"
 #include "process_state.h"
 #include "sample_handler.h"
 #include "sample_number.h"
-#include "signal_frame.h"
 #include "signal_stack.h"
 #include "the_capture.h"
 #include "thread_seats.h"
@@ -33,16 +31,10 @@
 enum {
     TIMERS_MOST = 32,           /* out at a time: each takes one of the signals that a user may queue */
     TIMERS_SHARE = 16,          /* and no more than this part of them (RLIMIT_SIGPENDING) */
-    MASK_EVERY_NS = 1000000000, /* how old the answer may be whether a thread blocks the signal */
-    MASK_AGAIN_NS = 4000000,    /* and how old at first when it is that it does */
     REVIEW_NS = 20000000,       /* a timer that is younger is left alone */
     LATE_CPU_NS = 50000000,     /* its thread has run for so long and did not answer: lost */
     YOUNG_NS = 50000000,        /* a process that is younger is not sampled by signal */
-    DEAF_NS = 200000000,        /* who may not be asked for so long is counted */
     STALE_NS = 200000000,       /* its thread sleeps, or is starved: the next is as good */
-    OWN_STACK_NEED = 3072,      /* of our handler, with what is called from it; docs/SIGNAL_SAFETY.md */
-    AMPLE_HANDLERS = 16,        /* for so many at once, and their needs, nobody need count them */
-    HOST_HANDLER_NEED = 4096,   /* a handler of the host's that we may interrupt on its own stack has taken */
     SOON_NS = 1,                /* of the thread's CPU time: at the next tick that meets it running */
     TEST_SOON_NS = 100000,      /* of the clock on the wall: meanwhile the thread may enter a call, or two */
     PROBE_BYTES = 256 * 1024,
@@ -76,12 +68,9 @@ static uint32_t timers_out;      /* met in this step, and armed in it */
 static uint64_t silent_until_ns;
 static bool is_traced;
 static uint64_t tracer_asked_ns, tracer_told_ns; /* when it was looked for, and when somebody wanted to know */
-static uint64_t host_stack_asked_ns;             /* when the host's handlers were looked at */
-static unsigned host_handlers_deep; /* of those that need not end the process, so many at once on an alternate stack */
 SBX_OF_ONE_PROCESS(timers_out);
 SBX_OF_ONE_PROCESS(silent_until_ns);
 SBX_OF_ONE_PROCESS(tracer_asked_ns);
-SBX_OF_ONE_PROCESS(host_stack_asked_ns);
 
 void sbx_sample_fire_anywhere(void)
 {
@@ -363,118 +352,6 @@ static bool knows_place(uint64_t now_ns)
     return true;
 }
 
-/* ---- who may be asked ---- */
-
-/* The kernel's word on whether a thread blocks our signal. Some 15 us; asked once a second, for masks hardly ever change,
- * but who changes his past our hooks is found out by it. A thread blocks all signals for a moment while it starts another,
- * and while it answers us: who was found to block it is asked again at the next tick, then after twice the time, and so on. */
-static bool is_seen_to_block(struct sbx_thread *thread, uint64_t now_ns)
-{
-    static const char name[] = "\nSigBlk:";
-    if (thread->mask_asked_ns != 0 && now_ns - thread->mask_asked_ns < thread->mask_good_ns) {
-        return thread->blocks_signal;
-    }
-    char path[48], text[2048];
-    snprintf(path, sizeof path, "/proc/self/task/%u/status", thread->tid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file >= 0 ? read(file, text, sizeof text - 1) : -1;
-    if (file >= 0) {
-        close(file);
-    }
-    text[got > 0 ? got : 0] = 0;
-    const char *at = strstr(text, name);
-    thread->mask_asked_ns = now_ns;
-    bool did_block = thread->blocks_signal;
-    thread->blocks_signal = at != NULL && (strtoull(at + sizeof name - 1, NULL, 16) >> (number - 1) & 1) != 0;
-    uint64_t good_ns = !thread->blocks_signal ? MASK_EVERY_NS : did_block ? 2 * thread->mask_good_ns : MASK_AGAIN_NS;
-    thread->mask_good_ns = good_ns < MASK_EVERY_NS ? good_ns : MASK_EVERY_NS;
-    return thread->blocks_signal;
-}
-
-/* The mask as the hooks know it, unless the kernel said otherwise since it last changed. */
-static bool is_told_to_block(const struct sbx_thread *thread)
-{
-    return (sbx_load_relaxed(&thread->blocked_signals) >> (number - 1) & 1) != 0 &&
-           thread->mask_overruled != sbx_load_relaxed(&thread->mask_changes) + 1;
-}
-
-/* A mask may change past our hooks (siglongjmp(), setcontext()): who is told to block is not asked to, but the kernel is. */
-static bool blocks(struct sbx_thread *thread, uint64_t now_ns)
-{
-    uint32_t changes = sbx_load_relaxed(&thread->mask_changes);
-    bool is_told = is_told_to_block(thread);
-    bool is_seen = is_seen_to_block(thread, now_ns);
-    if (is_told && !is_seen && thread->mask_asked_ns == now_ns) {
-        thread->mask_overruled = changes + 1;
-        is_told = false;
-    }
-    return is_told || is_seen;
-}
-
-/* How many of the host's own handlers may be at work on a thread's own alternate stack when we come, one inside another? None where no
- * handler runs there in the ordinary course of things; those of faults are last words. Else one, and as many as there are signals that
- * such a handler does not block: all of them may be pending when the thread gets a processor, and the kernel puts a frame for each. */
-static unsigned host_handlers_on_stack(uint64_t now_ns)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
-    if (host_stack_asked_ns != 0 && now_ns - host_stack_asked_ns < MASK_EVERY_NS) {
-        return host_handlers_deep;
-    }
-    host_stack_asked_ns = now_ns;
-    sigset_t handled, blocked; /* by all handlers */
-    bool is_used = false;
-    sigemptyset(&handled);
-    sigfillset(&blocked);
-    for (int signal = 1; signal <= 64; signal++) {
-        struct sigaction now;
-        bool is_fault = false;
-        for (size_t i = 0; i < SBX_COUNT_OF(faults); i++) {
-            is_fault |= faults[i] == signal;
-        }
-        if (is_fault || signal == number || sigaction(signal, NULL, &now) != 0 || now.sa_handler == SIG_DFL ||
-            now.sa_handler == SIG_IGN) {
-            continue;
-        }
-        is_used |= (now.sa_flags & SA_ONSTACK) != 0;
-        sigaddset(&handled, signal);
-        if ((now.sa_flags & SA_NODEFER) == 0) {
-            sigaddset(&now.sa_mask, signal);
-        }
-        sigandset(&blocked, &blocked, &now.sa_mask);
-    }
-    host_handlers_deep = is_used;
-    for (int signal = 1; signal <= 64 && is_used; signal++) {
-        host_handlers_deep += sigismember(&handled, signal) == 1 && sigismember(&blocked, signal) == 0;
-    }
-    return host_handlers_deep;
-}
-
-/* Is there room for what the kernel puts there and what our handler needs? On a stack of ours there is, and on machines whose
- * frames are too large for it nobody is asked. */
-static bool has_room(const struct sbx_thread *thread, uint64_t now_ns)
-{
-    uint64_t low = sbx_load_relaxed(&thread->signal_stack_low), high = sbx_load_relaxed(&thread->signal_stack_high);
-    uint64_t frame = sbx_signal_frame_bytes(), room = high > low ? high - low : 0;
-    if (room < frame + OWN_STACK_NEED) {
-        return false;
-    }
-    bool is_ample = room >= AMPLE_HANDLERS * (frame + HOST_HANDLER_NEED) + frame + OWN_STACK_NEED;
-    unsigned deep = is_ample ? 0 : host_handlers_on_stack(now_ns);
-    return room >= (1 + deep) * frame + OWN_STACK_NEED + (deep != 0 ? HOST_HANDLER_NEED : 0);
-}
-
-/* order: acquire may_be_asked - the bounds of its stack are whole */
-static bool may_ask(struct sbx_thread *thread, uint64_t now_ns)
-{
-    bool is_deaf = sbx_load_acquire(&thread->may_be_asked) == 0 || !has_room(thread, now_ns) || blocks(thread, now_ns);
-    thread->deaf_since_ns = !is_deaf ? 0 : thread->deaf_since_ns != 0 ? thread->deaf_since_ns : now_ns;
-    if (is_deaf && !thread->is_deaf && now_ns - thread->deaf_since_ns >= DEAF_NS) {
-        thread->is_deaf = true; /* once, and not for the moment in which it starts another thread */
-        sbx_count_drop(SBX_DROP_SIGNAL_DEAF);
-    }
-    return !is_deaf;
-}
-
 /* ---- asking ---- */
 
 void sbx_sample_begin_step(void)
@@ -521,7 +398,7 @@ static bool may_still_be_asked(const struct sbx_thread *thread)
     uint32_t how = sbx_load_seq_cst(&thread->blocking);
     bool is_away = how == SBX_BLOCKING_ALWAYS ||
                    (how == SBX_BLOCKING_CALL && sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0);
-    return !is_away && sbx_load_seq_cst(&thread->may_be_asked) != 0 && !is_told_to_block(thread) &&
+    return !is_away && sbx_load_seq_cst(&thread->may_be_asked) != 0 && !sbx_thread_is_told_to_block(thread, number) &&
            sbx_load_seq_cst(&sbx_the_capture.sample_signal) == (uint32_t)number &&
            sbx_load_seq_cst(&sbx_asking_is_forbidden) == 0;
 }
@@ -539,7 +416,7 @@ bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns,
 {
     if (timers_out >= timers_most || now_ns < silent_until_ns || now_ns < thread->ask_again_ns ||
         sbx_load_relaxed(&thread->sample_timer) != 0 || sbx_load_relaxed(&sbx_asking_is_forbidden) != 0 ||
-        has_tracer(now_ns) || !check_number() || !may_ask(thread, now_ns) || !knows_place(now_ns)) {
+        has_tracer(now_ns) || !check_number() || !sbx_thread_hears(thread, number, now_ns) || !knows_place(now_ns)) {
         return false;
     }
     uint32_t question = (sbx_load_relaxed(&thread->question) + 1) & UINT16_MAX;
