@@ -230,21 +230,28 @@ static void wait_for_bell(uint32_t bell, uint64_t timeout_ns)
     syscall(SYS_futex, &sbx_the_capture.control->bell, FUTEX_WAIT, bell, timeout_ns != 0 ? &pause : NULL, NULL, 0);
 }
 
-/* The tick's length: the gap filler's, with some jitter so that it does not beat with the application's own rhythm
- * (Profilo randomizes the phase for the same reason), between 3/4 and 5/4 of it. */
+/* The tick's length: the gap filler's. */
+static uint64_t tick_ns(void)
+{
+    return (uint64_t)watch.governed.gap_us * 1000u * watch.tick_gaps;
+}
+
+/* And with some jitter, so that it does not beat with the application's own rhythm (Profilo randomizes the phase for the same reason):
+ * between 3/4 and 5/4 of it. */
 static uint64_t next_pause_ns(void)
 {
     watch.random ^= watch.random << 13; /* xorshift64, Marsaglia 2003 */
     watch.random ^= watch.random >> 7;
     watch.random ^= watch.random << 17;
-    uint64_t tick_ns = (uint64_t)watch.governed.gap_us * 1000u * watch.tick_gaps;
-    return tick_ns * 3 / 4 + watch.random % (tick_ns / 2 + 1);
+    uint64_t mean_ns = tick_ns();
+    return mean_ns * 3 / 4 + watch.random % (mean_ns / 2 + 1);
 }
 
 /* A tick costs the application's processor some 80 us where it has to make room for us (two switches, ten calls), so one a
  * gap is kept for when it matters: something is open that has lasted longer than the short messages of a program that
  * answers, frames are shown, or a snapshot still wants what comes after its trigger. Else the points carry the sampling,
- * and a look at each thread every few gaps is what the sampler takes anyway of those that sample themselves. */
+ * and a look at each thread every few gaps is what the sampler takes anyway of those that sample themselves. Where the governor has made
+ * the gaps wide, messages that only compute would lie between two such ticks: their threads are asked ahead (sbx_sampler_step()). */
 static uint32_t gaps_to_next_tick(bool is_near)
 {
     return is_near || sbx_snapshot_maker_due_ns() != UINT64_MAX ? 1 : FAR_TICK_GAPS;
@@ -489,7 +496,7 @@ static void tick(uint64_t now_ns)
         bool exits = sbx_load_acquire(&sbx_the_agent.is_running) != 0; /* order: acquire agent.is_running */
         sbx_stall_ends_close(exits ? SBX_END_DIED : SBX_END_UNSEEN, now_ns);
     }
-    watch.seen_ns = sbx_sampler_step(&watch.governed, now_ns);
+    watch.seen_ns = sbx_sampler_step(&watch.governed, tick_ns(), now_ns);
     sbx_outside_holders_look(now_ns, false);
     look_for_who_waits(); /* behind the sampler: this look is the newest */
     govern(is_near, now_ns);
@@ -547,10 +554,12 @@ void *sbx_watch_main(void *unused)
         if (SBX_UNLIKELY(sbx_load_acquire(&sbx_the_agent.exit_asked) != 0)) { /* order: acquire agent.exit_asked */
             close_for_exit();
             sbx_spool_orders_carry_out();
+            sbx_sample_withdraw_ahead();
             wait_for_bell(bell, STILL_NS);
             continue;
         }
         if (SBX_UNLIKELY(sbx_crash_signals_host_is_ending(sbx_now_ns()))) {
+            sbx_sample_withdraw_ahead();
             wait_for_bell(bell, STILL_NS);
             continue;
         }
@@ -566,16 +575,21 @@ void *sbx_watch_main(void *unused)
         watch.quiet_ticks = is_quiet ? watch.quiet_ticks + watch.paused_gaps : 0;
         bool stands_by = watch.settings.enabled != 0 && sbx_watchdog_stands_by();
         watch.stand_by_ns = stands_by ? watch.stand_by_ns : 0;
+        bool rests = watch.quiet_ticks >= REST_AFTER_TICKS || watch.settings.enabled == 0;
+        if (!sbx_worker_sits() || stands_by || rests) {
+            sbx_sample_withdraw_ahead();
+        }
         if (!sbx_worker_sits()) {
             sit_out(bell);
         } else if (stands_by) {
             stand_by(bell);
-        } else if (watch.quiet_ticks >= REST_AFTER_TICKS || watch.settings.enabled == 0) {
+        } else if (rests) {
             rest(bell);
         } else {
             pause_for_a_tick(bell);
         }
     }
+    sbx_sample_withdraw_ahead();
     sbx_provider_names_write();
     sbx_spool_orders_carry_out();
     if (sbx_load_relaxed(&sbx_the_agent.is_closing) != 0) { /* relaxed: it was stored before `stopping` */

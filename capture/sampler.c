@@ -41,7 +41,8 @@ enum {
     /* A thread that serves no message is looked at in its sleep when that has lasted for so many gaps: a pool's workers
      * sleep and wake all the time, their points tell of each sleep at its end, and a trigger looks at everybody. */
     SLEEP_GAPS = 20,
-    CPU_NOISE_NS = 10000, /* less CPU time than this since the last look: it does not run (btrace, async-profiler) */
+    FAR_TICK_NS = 50000000, /* ticks this far apart miss what a message of that length does: threads are asked ahead */
+    CPU_NOISE_NS = 10000,   /* less CPU time than this since the last look: it does not run (btrace, async-profiler) */
 };
 
 static struct sbx_look_turns look_turns;
@@ -385,10 +386,15 @@ static bool is_long_at_it(const struct sbx_thread *thread, uint64_t now_ns)
 }
 
 /* Returns the CPU time that it has used since it was looked at last, where that is told. */
-static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_settings *settings, uint64_t now_ns)
+static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_settings *settings, bool is_far,
+                            uint64_t now_ns)
 {
-    uint32_t call_kind = sbx_load_acquire(&thread->entry->call_kind); /* order: acquire entry.call */
+    uint32_t call_kind = sbx_load_acquire(&thread->entry->call_kind);             /* order: acquire entry.call */
+    bool is_in_message = sbx_load_relaxed(&thread->entry->message_begin_ns) != 0; /* relaxed: wrong by one look */
     sbx_sample_review(thread, now_ns);
+    if (is_far && (thread->has_loop || is_in_message)) {
+        sbx_sample_ask_ahead(thread, now_ns);
+    }
     if (call_kind == SBX_RECORD_IDLE) {
         return 0; /* the loop waits for work: nothing is amiss and nobody asks */
     }
@@ -397,7 +403,6 @@ static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_
         sbx_kernel_counts_look(thread, now_ns);
     }
     uint64_t gap_ns = (uint64_t)settings->gap_us * 750u; /* 3/4 of it: ticks have that much jitter (watch.c) */
-    bool is_in_message = sbx_load_relaxed(&thread->entry->message_begin_ns) != 0; /* relaxed: wrong by one look */
     uint64_t sleep_ns = is_in_message ? gap_ns : SLEEP_GAPS * gap_ns;
     uint64_t unbiased_ns = UNBIASED_GAPS * gap_ns;
     if (is_long && look_turns.looks > 0 && unbiased_ns > UNBIASED_IN_LONG_NS) {
@@ -456,20 +461,24 @@ static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_
     return 0;
 }
 
-uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t now_ns)
+uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t tick_ns, uint64_t now_ns)
 {
     uint32_t count = sbx_thread_count();
     uint64_t ran_ns = 0;
+    bool asks = (settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0, is_far = asks && tick_ns >= FAR_TICK_NS;
     if (!sbx_ring_is_open(&sbx_the_capture.ring)) {
         return 0; /* recording has not begun */
     }
-    sbx_sample_begin_step();
+    sbx_sample_begin_tick(now_ns, tick_ns);
+    if (!asks) {
+        sbx_sample_withdraw_ahead();
+    }
     sbx_look_turns_begin(&look_turns);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = (look_turns.first + i) % count;
         struct sbx_thread *thread = sbx_thread_at(index);
         if (thread != NULL) {
-            ran_ns += step_thread(thread, settings, now_ns);
+            ran_ns += step_thread(thread, settings, is_far, now_ns);
         }
     }
     sbx_look_turns_end(&look_turns, count);
@@ -492,6 +501,7 @@ void sbx_sampler_capture_all(uint64_t now_ns)
     uint32_t count = sbx_thread_count();
     bool any_asked = false;
     sbx_sample_begin_step();
+    sbx_sample_withdraw_ahead();
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
         if (thread == NULL) {

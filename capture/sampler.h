@@ -17,9 +17,9 @@
  * observed, running ones not. */
 int sbx_sampler_start(void);
 
-/* One tick: look at every thread, fill the gaps. Returns the CPU time that threads were seen to have used since they were looked at
- * last: some of them, those that were in no call. */
-uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t now_ns);
+/* One tick, some `tick_ns` before the next: look at every thread, fill the gaps. Returns the CPU time that threads were seen to have
+ * used since they were looked at last: some of them, those that were in no call. */
+uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t tick_ns, uint64_t now_ns);
 
 /* All threads' stacks now, flagged SBX_FLAG_AT_TRIGGER. Waits some milliseconds at most for running threads to answer.
  */

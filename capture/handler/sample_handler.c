@@ -74,12 +74,19 @@ SBX_SIGNAL_SAFE static void pass_on(int number, siginfo_t *info)
 }
 
 /* The thread's own answer: false when the question is none that is out for it. The number of a question is written before its
- * timer: the one read second belongs to the timer read first, or to a newer one, and then the exchange fails. */
+ * timer: the one read second belongs to the timer read first, or to a newer one, and then the exchange fails. A question that stands
+ * stays out: one that is taken back just now is answered once more, which harms nobody. */
 SBX_SIGNAL_SAFE static bool answer(struct sbx_thread *thread, uint16_t question)
 {
     uint32_t timer = sbx_load_acquire(&thread->sample_timer); /* order: acquire sample_timer - the question it asks */
-    return timer != 0 && (timer & SBX_TIMER_ANSWERED) == 0 && sbx_load_relaxed(&thread->question) == question &&
-           sbx_cas_acq_rel(&thread->sample_timer, &timer, timer | SBX_TIMER_ANSWERED);
+    if (timer == 0 || (timer & SBX_TIMER_ANSWERED) != 0 || sbx_load_relaxed(&thread->question) != question) {
+        return false;
+    }
+    if ((question & SBX_QUESTION_AHEAD) != 0) {
+        sbx_store_relaxed(&thread->answers, thread->answers + 1); /* relaxed: a count */
+        return true;
+    }
+    return sbx_cas_acq_rel(&thread->sample_timer, &timer, timer | SBX_TIMER_ANSWERED);
 }
 
 /* Do we run on the stack that we believe the thread has for handlers? If not the host has changed it past our hook. */
@@ -101,6 +108,10 @@ SBX_SIGNAL_SAFE static void record_sample(struct sbx_thread *thread, const ucont
      * waited for a processor is the kernel's count (kernel_counts.h). */
     record.stack = sbx_capture_stack(thread, &registers);
     sbx_capture_put(thread, &record);
+    sbx_store_relaxed(&thread->sampled_cpu_ns, now.cpu_ns); /* relaxed, both: hints */
+    if ((sbx_load_relaxed(&thread->question) & SBX_QUESTION_AHEAD) != 0) {
+        sbx_store_relaxed(&thread->signal_sent_ns, now.wall_ns);
+    }
     sbx_add_relaxed(&sbx_the_capture.header->captures_async, 1);
     if (sbx_cost_capture(&thread->cost, SBX_COST_SIGNAL)) {
         sbx_cost_timed(&thread->cost, SBX_COST_SIGNAL, sbx_thread_times(thread).cpu_ns - now.cpu_ns);

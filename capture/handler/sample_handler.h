@@ -9,8 +9,8 @@
 #include "marks.h"
 
 /* What our timers carry, so that the handler knows our signal from the host's: the upper half is this, the low 16 bits are the
- * thread's entry index, or one of the two below, and those between them which of the thread's questions it is. (Not the
- * timer's number: an emulator may number timers by itself, qemu-user does.) */
+ * thread's entry index, or one of the two below, and those between them which of the thread's questions it is, and whether that stands
+ * (SBX_QUESTION_AHEAD). (Not the timer's number: an emulator may number timers by itself, qemu-user does.) */
 #define SBX_SAMPLE_COOKIE UINT64_C(0x5b0ca57e00000000)
 enum {
     SBX_SAMPLE_NOBODY = 0xfffe, /* queued, not by a timer: only to see where handlers return to */

@@ -63,16 +63,18 @@ static inline long sbx_raw_thread_timer(uint32_t tid, uint32_t clock, int signal
     return result < 0 ? result : timer;
 }
 
-/* Fire once, after `ns` (not 0, less than a second) of its clock. One of CPU time fires at a tick that meets its thread running. */
-static inline long sbx_raw_timer_arm(uint32_t timer, int64_t ns)
+/* Fire after `ns` (not 0, less than a second) of its clock, and then each `every_ns`; 0: once. One of CPU time fires at a tick that
+ * meets its thread running. No second signal is made while the first one waits to be handled. */
+static inline long sbx_raw_timer_arm(uint32_t timer, int64_t ns, int64_t every_ns)
 {
-    const struct sbx_kernel_itimerspec soon = {.value = {0, ns}};
+    const struct sbx_kernel_itimerspec soon = {.interval = {0, every_ns}, .value = {0, ns}};
     return sbx_raw_syscall(SYS_timer_settime, (long)timer, 0, (long)(uintptr_t)&soon, 0, 0, 0);
 }
 
-SBX_SIGNAL_SAFE static inline void sbx_raw_timer_delete(uint32_t timer)
+/* 0, or a negative errno: -EINVAL where the process, as a child of vfork(), has no timer of that number. */
+SBX_SIGNAL_SAFE static inline long sbx_raw_timer_delete(uint32_t timer)
 {
-    (void)sbx_raw_syscall(SYS_timer_delete, (long)timer, 0, 0, 0, 0, 0);
+    return sbx_raw_syscall(SYS_timer_delete, (long)timer, 0, 0, 0, 0, 0);
 }
 
 SBX_SIGNAL_SAFE static inline long sbx_raw_sigaltstack(const stack_t *wanted, stack_t *was_out)

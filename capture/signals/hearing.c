@@ -127,7 +127,8 @@ static bool has_room(const struct sbx_thread *thread, int number, uint64_t now_n
 /* order: acquire may_be_asked - the bounds of its stack are whole */
 bool sbx_thread_hears(struct sbx_thread *thread, int number, uint64_t now_ns)
 {
-    bool is_deaf = sbx_load_acquire(&thread->may_be_asked) == 0 || !has_room(thread, number, now_ns) || blocks(thread, number, now_ns);
+    bool is_deaf = sbx_load_acquire(&thread->may_be_asked) == 0 || !has_room(thread, number, now_ns) ||
+                   blocks(thread, number, now_ns);
     thread->deaf_since_ns = !is_deaf ? 0 : thread->deaf_since_ns != 0 ? thread->deaf_since_ns : now_ns;
     if (is_deaf && !thread->is_deaf && now_ns - thread->deaf_since_ns >= DEAF_NS) {
         thread->is_deaf = true; /* once, and not for the moment in which it starts another thread */

@@ -188,7 +188,7 @@ SBX_HOOK_SAFE void sbx_sample_number_delete_timer(void)
     uint32_t timer = sbx_load_relaxed(&tried_timer);              /* relaxed: decided by the exchange */
     if (timer != 0 && sbx_cas_acq_rel(&tried_timer, &timer, 0) && /* order: acq_rel tried_timer */
         sbx_load_relaxed(&sbx_asking_is_forbidden) == 0) {
-        sbx_raw_timer_delete(timer - 1);
+        (void)sbx_raw_timer_delete(timer - 1);
     }
 }
 

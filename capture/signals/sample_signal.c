@@ -29,14 +29,18 @@
 #include "tracer.h"
 
 enum {
-    TIMERS_MOST = 32,           /* out at a time: each takes one of the signals that a user may queue */
-    TIMERS_SHARE = 16,          /* and no more than this part of them (RLIMIT_SIGPENDING) */
-    REVIEW_NS = 20000000,       /* a timer that is younger is left alone */
-    LATE_CPU_NS = 50000000,     /* its thread has run for so long and did not answer: lost */
-    YOUNG_NS = 50000000,        /* a process that is younger is not sampled by signal */
-    STALE_NS = 200000000,       /* its thread sleeps, or is starved: the next is as good */
-    SOON_NS = 1,                /* of the thread's CPU time: at the next tick that meets it running */
-    TEST_SOON_NS = 100000,      /* of the clock on the wall: meanwhile the thread may enter a call, or two */
+    TIMERS_MOST = 32,       /* out at a time: each takes one of the signals that a user may queue */
+    TIMERS_SHARE = 16,      /* and no more than this part of them (RLIMIT_SIGPENDING) */
+    REVIEW_NS = 20000000,   /* a timer that is younger is left alone */
+    LATE_CPU_NS = 50000000, /* its thread has run for so long and did not answer: lost */
+    YOUNG_NS = 50000000,    /* a process that is younger is not sampled by signal */
+    STALE_NS = 200000000,   /* its thread sleeps, or is starved: the next is as good */
+    SOON_NS = 1,            /* of the thread's CPU time: at the next tick that meets it running */
+    /* Of its CPU time, from one answer to a question that stands to the next: with a tick of 10 ms on top a message that computes for 60 ms
+     * always has a look. At 10 us each (3 of them the kernel's) 0.03 % of what the thread computes. */
+    AHEAD_CPU_NS = 30000000,
+    AHEAD_SHARE = 4,       /* of the timers at most this part is for questions that stand: others find theirs */
+    TEST_SOON_NS = 100000, /* of the clock on the wall: meanwhile the thread may enter a call, or two */
     PROBE_BYTES = 256 * 1024,
     PROBES = 50, /* that come to nothing: a machine that never lets it see a tick is taken for the worse */
     PROBES_ASLEEP = 10,
@@ -51,8 +55,10 @@ enum {
 #define TICK_BEHIND_NS  UINT64_C(200000)    /* and met by then: its signal is made some 100 us behind it */
 #define TRACER_EVERY_NS UINT64_C(100000000) /* while threads are asked */
 #define TRACER_PAUSE_NS \
-    UINT64_C(20000000)                /* nobody was asked for so long: a debugger may have come and stopped us all */
-#define PAUSE_NS UINT64_C(1000000000) /* the kernel refused: everybody is left in peace */
+    UINT64_C(20000000) /* nobody was asked for so long: a debugger may have come and stopped us all */
+/* While questions stand, and ticks come when they should: a debugger stops us all, so the tick behind that is late. */
+#define TRACER_AHEAD_NS UINT64_C(1000000000)
+#define PAUSE_NS        UINT64_C(1000000000) /* the kernel refused: everybody is left in peace */
 
 static int number;      /* the signal; 0: none */
 static bool is_checked; /* it was looked whether it still is ours since the step began */
@@ -64,11 +70,16 @@ static unsigned probes;          /* that came to nothing */
 static bool is_probed;           /* where signals are made is known */
 static bool fires_anywhere;      /* a test has asked for signals in the middle of calls */
 static uint32_t timers_most;     /* of this process */
-static uint32_t timers_out;      /* met in this step, and armed in it */
+static uint32_t timers_out;      /* met in this step, and armed in it; without those of questions that stand */
+static uint32_t ahead_out;       /* those */
+static uint32_t ahead_wanted;    /* so many threads found none left of these in this step */
+static uint32_t ahead_owed;      /* and in the one before: as many that have had their turn give theirs up */
+static uint64_t step_due_ns;     /* a tick that comes later than this is late */
 static uint64_t silent_until_ns;
 static bool is_traced;
 static uint64_t tracer_asked_ns, tracer_told_ns; /* when it was looked for, and when somebody wanted to know */
 SBX_OF_ONE_PROCESS(timers_out);
+SBX_OF_ONE_PROCESS(ahead_out);
 SBX_OF_ONE_PROCESS(silent_until_ns);
 SBX_OF_ONE_PROCESS(tracer_asked_ns);
 
@@ -293,7 +304,7 @@ static enum sbx_signal_place probe(bool *no_timer_out)
                         0, 0);
         sbx_store_relaxed(&sbx_sample_probe_hit, SBX_PROBE_NONE);
         until_ns = until_ns < begin_ns + PROBE_MOST_NS ? until_ns : begin_ns + PROBE_MOST_NS;
-        long got = sbx_raw_timer_arm((uint32_t)timer, SOON_NS) == 0 ? PROBE_BYTES : 0;
+        long got = sbx_raw_timer_arm((uint32_t)timer, SOON_NS, 0) == 0 ? PROBE_BYTES : 0;
         bool is_armed = got != 0;
         while (is_armed && got == PROBE_BYTES && sbx_load_relaxed(&sbx_sample_probe_hit) == SBX_PROBE_NONE &&
                may_go_on() && sbx_now_ns() < until_ns) { /* who stops the recorder waits for us */
@@ -306,7 +317,7 @@ static enum sbx_signal_place probe(bool *no_timer_out)
         sbx_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&blocked, 0, sizeof blocked, 0, 0);
         sbx_sample_number_end_try(); /* a handler of the program's that is set from here on is none that we call */
     } else if (timer >= 0) {
-        sbx_raw_timer_delete((uint32_t)timer);
+        (void)sbx_raw_timer_delete((uint32_t)timer);
     }
     if (pages != NULL) {
         munmap(pages, PROBE_BYTES);
@@ -360,6 +371,85 @@ void sbx_sample_begin_step(void)
     timers_out = 0;
 }
 
+static bool is_asked_ahead(const struct sbx_thread *thread)
+{
+    return sbx_load_relaxed(&thread->sample_timer) != 0 &&
+           (sbx_load_relaxed(&thread->question) & SBX_QUESTION_AHEAD) != 0;
+}
+
+void sbx_sample_withdraw_ahead(void)
+{
+    for (uint32_t i = 0, count = sbx_thread_count(); ahead_out != 0 && i < count; i++) {
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && is_asked_ahead(thread)) {
+            sbx_sample_take_back(thread);
+        }
+    }
+    ahead_out = 0;
+}
+
+void sbx_sample_begin_tick(uint64_t now_ns, uint64_t tick_ns)
+{
+    sbx_sample_begin_step();
+    if (ahead_out != 0) {
+        bool may_have_come = now_ns > step_due_ns || now_ns - tracer_asked_ns >= TRACER_AHEAD_NS;
+        if ((may_have_come && has_tracer(now_ns)) || !check_number()) {
+            sbx_sample_withdraw_ahead();
+        }
+    }
+    step_due_ns = now_ns + tick_ns * 5 / 4 + TRACER_PAUSE_NS;
+    ahead_owed = ahead_wanted;
+    ahead_wanted = 0;
+    ahead_out = 0;
+}
+
+/* It ran, and did not answer: it blocks the signal without our knowing, or somebody has taken it away. */
+static void give_up_asking(struct sbx_thread *thread, uint64_t now_ns)
+{
+    sbx_sample_take_back(thread);
+    sbx_count_drop(SBX_DROP_SIGNAL_LATE);
+    thread->mask_asked_ns = 0;
+    thread->ask_pause_ns = thread->ask_pause_ns == 0 ? ASK_PAUSE_FIRST_NS : 2 * thread->ask_pause_ns;
+    thread->ask_pause_ns = thread->ask_pause_ns < ASK_PAUSE_MOST_NS ? thread->ask_pause_ns : ASK_PAUSE_MOST_NS;
+    thread->ask_again_ns = now_ns + thread->ask_pause_ns;
+}
+
+static bool is_late(const struct sbx_thread *thread, uint64_t cpu_ns)
+{
+    return cpu_ns > thread->due_cpu_ns && cpu_ns - thread->due_cpu_ns >= LATE_CPU_NS;
+}
+
+/* A question that stands is not too old because its thread sleeps: it costs nothing until then. It is given up for others that want one,
+ * and where the thread blocks the signal by now: who has answered did not. */
+static void review_ahead(struct sbx_thread *thread, uint64_t now_ns)
+{
+    uint32_t answers = sbx_load_relaxed(&thread->answers);
+    uint64_t cpu_ns = sbx_thread_cpu_ns(thread->tid);
+    bool has_answered = answers != thread->seen_answers;
+    bool had_its_turn = has_answered || (now_ns > thread->armed_ns && now_ns - thread->armed_ns >= STALE_NS);
+    if (has_answered) {
+        thread->seen_answers = answers;
+        thread->is_hurried = false;
+        thread->ask_pause_ns = 0;
+        thread->armed_ns = now_ns;
+        thread->due_cpu_ns = cpu_ns + AHEAD_CPU_NS;
+    }
+    /* In a call the kernel may work for it for long, and makes the signal behind that. */
+    bool is_lost = is_late(thread, cpu_ns) && sbx_load_relaxed(&thread->entry->call_kind) == SBX_RECORD_NONE;
+    bool is_due_soon = cpu_ns + AHEAD_CPU_NS / 2 > thread->due_cpu_ns;
+    if (is_lost) {
+        give_up_asking(thread, now_ns);
+    } else if (ahead_owed > 0 && had_its_turn && !thread->has_loop) {
+        ahead_owed--;
+        thread->ahead_until_ns = now_ns;
+        sbx_sample_take_back(thread);
+    } else if (is_due_soon && number != 0 && !sbx_thread_hears(thread, number, now_ns)) {
+        sbx_sample_take_back(thread);
+    } else {
+        ahead_out++;
+    }
+}
+
 void sbx_sample_review(struct sbx_thread *thread, uint64_t now_ns)
 {
     uint32_t timer = sbx_load_relaxed(&thread->sample_timer);
@@ -371,20 +461,17 @@ void sbx_sample_review(struct sbx_thread *thread, uint64_t now_ns)
         thread->ask_pause_ns = 0;
         return;
     }
+    if (is_asked_ahead(thread)) {
+        review_ahead(thread, now_ns);
+        return;
+    }
     uint64_t age_ns = now_ns > thread->armed_ns ? now_ns - thread->armed_ns : 0;
     if (age_ns < REVIEW_NS) {
         timers_out++;
         return;
     }
-    uint64_t cpu_ns = sbx_thread_cpu_ns(thread->tid);
-    if (cpu_ns > thread->asked_cpu_ns && cpu_ns - thread->asked_cpu_ns >= LATE_CPU_NS) {
-        /* It ran, and did not answer: it blocks the signal without our knowing, or somebody has taken it away. */
-        sbx_sample_take_back(thread);
-        sbx_count_drop(SBX_DROP_SIGNAL_LATE);
-        thread->mask_asked_ns = 0;
-        thread->ask_pause_ns = thread->ask_pause_ns == 0 ? ASK_PAUSE_FIRST_NS : 2 * thread->ask_pause_ns;
-        thread->ask_pause_ns = thread->ask_pause_ns < ASK_PAUSE_MOST_NS ? thread->ask_pause_ns : ASK_PAUSE_MOST_NS;
-        thread->ask_again_ns = now_ns + thread->ask_pause_ns;
+    if (is_late(thread, sbx_thread_cpu_ns(thread->tid))) {
+        give_up_asking(thread, now_ns);
     } else if (age_ns >= STALE_NS) {
         sbx_sample_take_back(thread); /* it sleeps: another may have its seat */
     } else {
@@ -412,14 +499,19 @@ void sbx_sample_learn_place(uint64_t now_ns)
     }
 }
 
-bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags)
+static bool may_be_asked(struct sbx_thread *thread, uint64_t now_ns)
 {
-    if (timers_out >= timers_most || now_ns < silent_until_ns || now_ns < thread->ask_again_ns ||
-        sbx_load_relaxed(&thread->sample_timer) != 0 || sbx_load_relaxed(&sbx_asking_is_forbidden) != 0 ||
-        has_tracer(now_ns) || !check_number() || !sbx_thread_hears(thread, number, now_ns) || !knows_place(now_ns)) {
-        return false;
-    }
-    uint32_t question = (sbx_load_relaxed(&thread->question) + 1) & UINT16_MAX;
+    return now_ns >= silent_until_ns && now_ns >= thread->ask_again_ns &&
+           sbx_load_relaxed(&sbx_asking_is_forbidden) == 0 && !has_tracer(now_ns) && check_number() &&
+           sbx_thread_hears(thread, number, now_ns) && knows_place(now_ns);
+}
+
+/* Make a timer that fires when its thread's CPU time is `first_ns` more than `cpu_ns`, the time now, and then each `every_ns` (0: once). */
+static bool put_question(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags, uint64_t first_ns,
+                         uint64_t every_ns)
+{
+    uint32_t question = (sbx_load_relaxed(&thread->question) + 1) & (SBX_QUESTION_AHEAD - 1);
+    question |= every_ns != 0 ? SBX_QUESTION_AHEAD : 0;
     long timer =
         sbx_raw_thread_timer(thread->tid, fires_anywhere ? (uint32_t)CLOCK_MONOTONIC : sbx_thread_clock_of(thread->tid),
                              number, sbx_sample_value(thread->index, (uint16_t)question));
@@ -432,16 +524,67 @@ bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns,
     }
     sbx_store_relaxed(&thread->question, question);
     sbx_store_relaxed(&thread->signal_flags, flags);
-    sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
     thread->armed_ns = now_ns;
-    thread->asked_cpu_ns = cpu_ns != 0 ? cpu_ns : sbx_thread_cpu_ns(thread->tid);
+    thread->due_cpu_ns = cpu_ns + first_ns;
+    thread->seen_answers = sbx_load_relaxed(&thread->answers);
+    thread->is_hurried = false;
     /* order: seq_cst sample_timer - Dekker with `blocking`, may_be_asked, mask_changes, sample_signal */
     sbx_store_seq_cst(&thread->sample_timer, (uint32_t)timer + 1);
     if (!sbx_process_barrier_between() || !may_still_be_asked(thread) ||
-        sbx_raw_timer_arm((uint32_t)timer, fires_anywhere ? TEST_SOON_NS : SOON_NS) != 0) {
+        sbx_raw_timer_arm((uint32_t)timer, fires_anywhere ? TEST_SOON_NS : (int64_t)first_ns, (int64_t)every_ns) != 0) {
         sbx_sample_take_back(thread);
         return false;
     }
-    timers_out++;
     return true;
+}
+
+/* The question that stands is to be answered at once. Who has taken it back since has deleted its timer, which fails then. */
+static bool hurry(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns)
+{
+    uint32_t timer = sbx_load_relaxed(&thread->sample_timer);
+    thread->seen_answers = sbx_load_relaxed(&thread->answers);
+    if (timer == 0 || sbx_raw_timer_arm(timer - 1, SOON_NS, AHEAD_CPU_NS) != 0) {
+        return false;
+    }
+    thread->armed_ns = now_ns;
+    thread->due_cpu_ns = cpu_ns;
+    thread->is_hurried = true;
+    return true;
+}
+
+bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags)
+{
+    bool is_ahead = is_asked_ahead(thread);
+    bool has_room = is_ahead ? !thread->is_hurried : timers_out + ahead_out < timers_most;
+    if (!has_room || (!is_ahead && sbx_load_relaxed(&thread->sample_timer) != 0) || !may_be_asked(thread, now_ns)) {
+        return false;
+    }
+    cpu_ns = cpu_ns != 0 ? cpu_ns : sbx_thread_cpu_ns(thread->tid);
+    if (!(is_ahead ? hurry(thread, now_ns, cpu_ns) : put_question(thread, now_ns, cpu_ns, flags, SOON_NS, 0))) {
+        return false;
+    }
+    sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
+    timers_out += !is_ahead;
+    return true;
+}
+
+void sbx_sample_ask_ahead(struct sbx_thread *thread, uint64_t now_ns)
+{
+    /* relaxed: hints, all */
+    if (sbx_load_relaxed(&thread->sample_timer) != 0 || sbx_load_relaxed(&thread->blocking) == SBX_BLOCKING_ALWAYS ||
+        timers_most < AHEAD_SHARE || thread->ahead_until_ns == now_ns) {
+        return;
+    }
+    if (ahead_out >= timers_most / AHEAD_SHARE && !thread->has_loop) {
+        ahead_wanted++;
+        return;
+    }
+    if (timers_out + ahead_out >= timers_most || !may_be_asked(thread, now_ns) ||
+        sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0) {
+        return;
+    }
+    uint64_t cpu_ns = sbx_thread_cpu_ns(thread->tid), sampled_ns = sbx_load_relaxed(&thread->sampled_cpu_ns);
+    uint64_t since_ns = cpu_ns > sampled_ns ? cpu_ns - sampled_ns : 0;
+    uint64_t left_ns = since_ns < AHEAD_CPU_NS ? AHEAD_CPU_NS - since_ns : SOON_NS;
+    ahead_out += put_question(thread, now_ns, cpu_ns, 0, left_ns, AHEAD_CPU_NS);
 }

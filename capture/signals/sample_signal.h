@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_signal.h - how a running thread is asked for its stack: a timer of its CPU time that fires once.
+/* sample_signal.h - how a running thread is asked for its stack: a timer of its CPU time that fires once, or, where it is asked ahead,
+ * again and again.
  *
  * Such a timer fires at the scheduler's next tick that meets its thread running (4 ms apart at HZ=250), and where the
  * kernel makes it a task's work (CONFIG_POSIX_CPU_TIMERS_TASK_WORK; x86 from Linux 5.11) the signal is made when the
@@ -8,9 +9,10 @@
  * has the reasons for all of it.
  *
  * Synchronization:               [1] [2] [3]     [1] ask, review, withdraw all (watch thread)
- *     [1] ask                     -   .   .      [2] sbx_sample_take_back() of the same thread (hook; any thread)
+ *     [1] ask, ask ahead          -   .   .      [2] sbx_sample_take_back() of the same thread (hook; any thread)
  *     [2] take back               .   -   .      [3] the handler of the same thread
- *     [3] handler                 .   .   -      .: one word, exchanged; who gets the timer's number deletes it */
+ *     [3] handler                 .   .   -      .: one word, exchanged; who gets the timer's number deletes it. A question that stands
+ *                                                   is answered without an exchange */
 #ifndef SBX_SAMPLE_SIGNAL_H
 #define SBX_SAMPLE_SIGNAL_H
 
@@ -34,12 +36,24 @@ void sbx_sample_show_frame(void);
 /* A step of the watch thread begins. Those that were asked before are counted anew in it: by sbx_sample_review(). */
 void sbx_sample_begin_step(void);
 
+/* A tick: such a step, and the next comes in some `tick_ns`. Questions that stand are withdrawn where a tracer has come or the signal is
+ * not ours any more. */
+void sbx_sample_begin_tick(uint64_t now_ns, uint64_t tick_ns);
+
 /* What became of the timer that is out for this thread, if one is: an answer is cleared away, what is too old taken back. */
 void sbx_sample_review(struct sbx_thread *thread, uint64_t now_ns);
 
 /* Ask a running thread, whose CPU time is `cpu_ns`, for its stack: its sample will have `flags`. False: not now, or not at
- * all (counted). `cpu_ns` 0: to be asked for. */
+ * all (counted). `cpu_ns` 0: to be asked for. Where a question stands that is answered at once, without flags. */
 bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags);
+
+/* Let a thread ask itself from here on, each 30 ms of its CPU time: the question stands until it is taken back. For threads that are judged,
+ * while ticks are far apart: what computes for less than that lies between two of them. While it rests that costs nothing. A few have one
+ * at a time, and where more want one those without a loop take turns. Not where signals are made in calls: each call would take it back. */
+void sbx_sample_ask_ahead(struct sbx_thread *thread, uint64_t now_ns);
+
+/* Nobody looks for a while: no question stands from here on. So a debugger that comes then, or a program that takes our number, meets none. */
+void sbx_sample_withdraw_ahead(void);
 
 /* Find out where this kernel makes signals, if that is not known: forked children know what their parent knew, and each would pay two ticks
  * of CPU time for it. Watch thread. */

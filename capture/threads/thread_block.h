@@ -6,6 +6,7 @@
 #ifndef SBX_THREAD_BLOCK_H
 #define SBX_THREAD_BLOCK_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -222,13 +223,17 @@ struct sbx_thread {
     /* the rest */
     struct sbx_open_call calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last (open_calls.h) */
     uint32_t generation, tid;
-    int32_t counted_from;    /* where the countdown began that runs now */
-    uint64_t usage_ns;       /* the last record that told faults and context switches */
-    uint64_t usage_message;  /* the message it was in */
-    uint32_t samples;        /* since that one */
-    uint32_t question;       /* which sample it was last asked for: 16 bits, from 1 */
-    uint32_t signal_flags;   /* enum sbx_record_flag for the sample asked for */
-    uint64_t signal_sent_ns; /* when it was last asked, or looked at instead */
+    int32_t counted_from;   /* where the countdown began that runs now */
+    uint64_t usage_ns;      /* the last record that told faults and context switches */
+    uint64_t usage_message; /* the message it was in */
+    uint32_t samples;       /* since that one */
+    uint32_t
+        question;     /* which sample it was last asked for: 15 bits, from 1; with SBX_QUESTION_AHEAD one that stands */
+    uint32_t answers; /* to questions that stand: counted by its handler */
+    uint32_t signal_flags; /* enum sbx_record_flag for the sample asked for */
+    uint64_t
+        signal_sent_ns; /* when it was last asked, or looked at instead, or asked itself by a question that stands */
+    uint64_t sampled_cpu_ns; /* its CPU time at its newest sample by signal */
     /* Its alternate signal stack, ours or its own, and its mask, as far as calls that passed our hooks tell. They change
      * with the third word first, and a timer that is out is taken back before the kernel hears of it. */
     uint64_t signal_stack_low, signal_stack_high;
@@ -254,10 +259,14 @@ struct sbx_thread {
     struct sbx_thread_tasks tasks;
     /* the watch thread's notes about this thread */
     uint64_t seen_cpu_ns, seen_call_begin_ns, seen_ns;
-    uint64_t counted_ns;   /* when the kernel's counts of it were last read (kernel_counts.h) */
-    uint64_t stirred_ns;   /* when it was last seen to have used CPU time */
-    uint64_t asked_cpu_ns; /* its CPU time when the timer was armed that is out, and when that was */
+    uint64_t counted_ns; /* when the kernel's counts of it were last read (kernel_counts.h) */
+    uint64_t stirred_ns; /* when it was last seen to have used CPU time */
+    uint64_t
+        due_cpu_ns; /* its CPU time at which the timer that is out is due, and when that was armed, or answered last */
     uint64_t armed_ns;
+    uint32_t seen_answers;   /* of `answers` */
+    bool is_hurried;         /* a question that stands is to be answered at once, and was not yet */
+    uint64_t ahead_until_ns; /* the tick in which it gave such a question up, for another thread */
     uint64_t ask_again_ns;   /* it did not answer: it is left in peace until then */
     uint64_t ask_pause_ns;   /* for so long that time; 0: it answered the last time */
     uint64_t mask_asked_ns;  /* when its signal mask was read; 0: never */
@@ -286,18 +295,23 @@ enum sbx_blocking_how {
 };
 
 #define SBX_TIMER_ANSWERED UINT32_C(0x80000000)
+/* Of `question`: its timer fires again and again, and is never marked as answered. */
+#define SBX_QUESTION_AHEAD UINT32_C(0x8000)
 
 /* 1: a filter of the host's ends who makes or deletes timers, or changes his stack for handlers: nobody is asked any more. */
 extern uint32_t sbx_asking_is_forbidden;
 
 /* Take back the timer that is out for this thread, if there is one: by whoever is first, the thread or another. Its signal
- * is then not made any more, but where one has just been. */
+ * is then not made any more, but where one has just been. A child of vfork(), which runs on its parent's block, has no timers: what it
+ * finds stays its parent's, or nobody would know of a timer that goes on firing. */
 SBX_SIGNAL_SAFE static inline void sbx_sample_take_back(struct sbx_thread *thread)
 {
     if (sbx_load_relaxed(&thread->sample_timer) != 0) {
         uint32_t timer = sbx_swap_acq_rel(&thread->sample_timer, 0);
-        if (timer != 0 && SBX_LIKELY(sbx_load_relaxed(&sbx_asking_is_forbidden) == 0)) {
-            sbx_raw_timer_delete((timer & ~SBX_TIMER_ANSWERED) - 1);
+        if (timer != 0 && SBX_LIKELY(sbx_load_relaxed(&sbx_asking_is_forbidden) == 0) &&
+            SBX_UNLIKELY(sbx_raw_timer_delete((timer & ~SBX_TIMER_ANSWERED) - 1) == -EINVAL)) {
+            uint32_t none = 0;
+            (void)sbx_cas_acq_rel(&thread->sample_timer, &none, timer);
         }
     }
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -78,6 +80,110 @@ static void child_reads_the_clock_with_wide_gaps(void)
     child_wait_for_rows();
     child_set_gap(40000);
     child_run_loop(20, 10, handler_that_reads_the_clock);
+    stallbox_stop(5000);
+}
+
+enum {
+    SHORT_MESSAGES = 12,
+    SHORT_MS = 60, /* of CPU time */
+};
+
+/* As long as it takes by its CPU time. It reads a clock all the while, which is a point: what it records there itself is not counted. */
+__attribute__((noinline)) static void handler_that_computes_for_60_ms(void)
+{
+    int64_t begin_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID);
+    do {
+        for (volatile int i = 0; i < 1000000; i++) {
+        }
+    } while (clock_ms(CLOCK_THREAD_CPUTIME_ID) - begin_ms < SHORT_MS);
+    KEEP_FRAME();
+}
+
+/* Ticks are 2 s apart in the end, so that even a message that a busy machine makes ten times as long lies between two of them. */
+static void child_computes_in_short_messages(void)
+{
+    child_start();
+    for (int i = 0; i < 100 && sbx_load_relaxed(&child_header()->signal_place) == SBX_SIGNAL_PLACE_UNKNOWN; i++) {
+        child_run_loop(20, 10, compute_without_a_call);
+    }
+    child_set_gap(500000);
+    child_run_loop(300, 10, compute_without_a_call); /* until one has put the question */
+    for (int i = 0; i < SHORT_MESSAGES; i++) {
+        child_run_loop(20, 10, handler_that_computes_for_60_ms);
+    }
+    child_finish();
+}
+
+/* Has process `pid` a timer of timer_create()? -1: the kernel does not tell. */
+static int has_timer(pid_t pid)
+{
+    char path[40], text[8];
+    snprintf(path, sizeof path, "/proc/%d/timers", (int)pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file >= 0 ? read(file, text, sizeof text) : -1;
+    if (file >= 0) {
+        close(file);
+    }
+    return got < 0 ? -1 : got > 0;
+}
+
+enum {
+    SEES_NOTHING_YET,
+    HAS_SEEN_ONE,
+    CANNOT_SEE,
+};
+
+/* In a process that is not recorded: until its parent has had a timer and has none any more. */
+static void watch_timers(pid_t parent, _Atomic int *seen)
+{
+    for (int waited_ms = 0; waited_ms < 60000; waited_ms += 50) {
+        int has = has_timer(parent);
+        if (has < 0) {
+            *seen = CANNOT_SEE;
+            _exit(0);
+        }
+        if (has == 0 && *seen == HAS_SEEN_ONE) {
+            _exit(0);
+        }
+        if (has == 1 && *seen == SEES_NOTHING_YET) {
+            sleep(1); /* one that asks once would be gone by then */
+            *seen = has_timer(parent) == 1 ? HAS_SEEN_ONE : SEES_NOTHING_YET;
+        }
+        usleep(50000);
+    }
+    _exit(1);
+}
+
+/* Messages of 50 ms until it has a question that stands, and then a wait in which the recorder rests, without a bound. */
+static void child_rests_with_a_question_out(void)
+{
+    int ends[2], status = 0;
+    char nothing = 0;
+    pid_t parent = getpid();
+    _Atomic int *seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    child_expect(seen != MAP_FAILED && pipe(ends) == 0, "memory and a pipe are had");
+    pid_t watcher = fork();
+    if (watcher == 0) {
+        close(ends[0]);
+        watch_timers(parent, seen);
+    }
+    close(ends[1]);
+    child_start();
+    child_set_gap(500000);
+    for (int64_t begin_ms = clock_ms(CLOCK_MONOTONIC);
+         *seen == SEES_NOTHING_YET && clock_ms(CLOCK_MONOTONIC) - begin_ms < 20000;) {
+        stallbox_message_begin(1);
+        compute_without_a_call();
+        compute_without_a_call();
+        stallbox_message_end();
+    }
+    int has_seen = *seen;
+    (void)!read(ends[0], &nothing, 1);
+    child_expect(waitpid(watcher, &status, 0) == watcher, "the watcher ends");
+    if (has_seen != HAS_SEEN_ONE) {
+        _exit(77); /* where signals are made in calls there is none */
+    }
+    child_expect(status == 0, "no timer is out while the recorder rests");
     stallbox_stop(5000);
 }
 
@@ -315,6 +421,41 @@ static void test_a_long_message_is_looked_at_often_enough_however_wide_the_gap_i
     sbx_snapshot_destroy(snapshot);
 }
 
+/* Two or three ticks would meet as many. */
+static void test_a_message_that_computes_for_60_ms_is_looked_at_however_far_apart_ticks_are(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_computes_in_short_messages), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    uint64_t last = 0;
+    unsigned seen = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        if (record->kind == SBX_RECORD_ASYNC && record->message != last &&
+            stack_passes(snapshot, record->stack, (void *)handler_that_computes_for_60_ms)) {
+            last = record->message;
+            seen++;
+        }
+    }
+    bool is_possible = snapshot->header.signal_place == SBX_SIGNAL_PLACE_OUTSIDE;
+    sbx_snapshot_destroy(snapshot);
+    if (!is_possible) {
+        skip();
+    }
+    assert_in_range(seen, SHORT_MESSAGES - 2, SHORT_MESSAGES); /* a look that is asked for at a tick moves the next */
+}
+
+/* Nobody would look for a debugger meanwhile, nor whether the program has taken the signal. */
+static void test_no_question_stands_while_the_recorder_rests(void **state)
+{
+    (void)state;
+    int status = recorded_process_run(child_rests_with_a_question_out);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
 /* Run-queue delay is read several times in 900 ms, and grows; where the kernel does not count it there is nothing. The
  * emulator shows its own threads' files. */
 static void test_the_kernels_count_of_delay_is_read_while_a_message_is_open(void **state)
@@ -468,6 +609,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_a_computing_message_is_sampled_every_few_milliseconds),
         CASE(test_a_long_message_is_looked_at_often_enough_however_wide_the_gap_is),
+        CASE(test_a_message_that_computes_for_60_ms_is_looked_at_however_far_apart_ticks_are),
+        CASE(test_no_question_stands_while_the_recorder_rests),
         CASE(test_an_open_message_fires_anr_while_it_lasts),
         CASE(test_the_kernels_count_of_delay_is_read_while_a_message_is_open),
         CASE(test_a_sleeper_is_seen_where_process_vm_readv_is_forbidden),

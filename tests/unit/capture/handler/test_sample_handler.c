@@ -85,6 +85,27 @@ static void test_a_registered_thread_records_itself(void **state)
     assert_int_equal(attached_recording->header->captures_async, 1);
 }
 
+static void test_a_question_that_stands_is_answered_each_time_and_stays_out(void **state)
+{
+    (void)state;
+    uint32_t answers = the_thread->answers;
+    the_thread->question = (the_thread->question + 1) | SBX_QUESTION_AHEAD;
+    sbx_store_seq_cst(&the_thread->sample_timer, TIMER + 1);
+    the_thread->signal_sent_ns = the_thread->sampled_cpu_ns = 0;
+    for (uint64_t times = 1; times <= 3; times++) {
+        ask(the_thread->index);
+        assert_int_equal(the_thread->sample_timer, TIMER + 1);
+        assert_int_equal(attached_recording->header->captures_async, times);
+    }
+    assert_int_equal(the_thread->answers, answers + 3);
+    assert_int_not_equal(the_thread->signal_sent_ns, 0); /* it was looked at then */
+    assert_int_not_equal(the_thread->sampled_cpu_ns, 0);
+    sbx_store_seq_cst(&the_thread->sample_timer, 0);
+    ask(the_thread->index);
+    assert_int_equal(attached_recording->header->captures_async, 3);
+    the_thread->question &= SBX_QUESTION_AHEAD - 1;
+}
+
 static void test_our_own_code_is_not_sampled_but_answers(void **state)
 {
     (void)state;
@@ -223,6 +244,7 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup(test, begin_anew)
     const struct CMUnitTest tests[] = {
         CASE(test_a_registered_thread_records_itself),
+        CASE(test_a_question_that_stands_is_answered_each_time_and_stays_out),
         CASE(test_our_own_code_is_not_sampled_but_answers),
         CASE(test_a_signal_of_a_timer_that_was_taken_back_records_nothing),
         CASE(test_a_thread_that_is_ending_is_left_alone),

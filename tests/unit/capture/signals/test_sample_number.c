@@ -178,7 +178,7 @@ static void test_no_timer_is_left_out_for_a_signal_that_was_taken_past_the_hooks
     signal(SBX_SIGNAL_FIRST, SIG_IGN);
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST - 1);
     assert_int_equal(thread->sample_timer, 0);
-    assert_int_not_equal(sbx_raw_timer_arm((uint32_t)timer, 1), 0); /* there is none any more */
+    assert_int_not_equal(sbx_raw_timer_arm((uint32_t)timer, 1, 0), 0); /* there is none any more */
 }
 
 static void test_what_others_have_set_in_time_may_be_ours_when_one_is_forgotten(void **state)
@@ -257,7 +257,7 @@ static void test_who_waits_in_vain_is_not_called_for_what_was_tried_out(void **s
     assert_true(timer >= 0 && sbx_sample_number_try(SBX_SIGNAL_FIRST, timer));
     set_it(NULL);
     signal(SBX_SIGNAL_FIRST, on_signal_of_the_program);
-    assert_int_not_equal(sbx_raw_timer_arm((uint32_t)timer, 1), 0); /* there is none any more */
+    assert_int_not_equal(sbx_raw_timer_arm((uint32_t)timer, 1, 0), 0); /* there is none any more */
     pause_ms(50);
     assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
     assert_int_equal(handled, 0);

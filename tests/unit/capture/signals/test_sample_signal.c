@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sample_signal.c - threads that are asked ahead sample themselves as they compute, and stop doing so in time. The test is the watch
+ * thread and the thread that is asked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attached_recording.h"
+#include "clock.h"
+#include "sample_number.h"
+#include "sample_signal.h"
+#include "signal_stack.h"
+#include "the_capture.h"
+#include "thread_clock.h"
+#include "thread_end.h"
+#include "thread_registry.h"
+#include "thread_timer.h"
+
+enum {
+    PERIOD_MS = 30, /* of CPU time, from sample to sample */
+    TICK_MS = 10,   /* of the scheduler, at most */
+    STAND = 8,      /* questions at a time */
+    MORE = 3,       /* threads than these */
+};
+#define FAR_TICK_NS UINT64_C(160000000)
+
+static struct sbx_thread *self;
+static int number;
+
+static void pause_ms(long ms)
+{
+    const struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&pause, NULL);
+}
+
+/* So much CPU time of the calling thread. */
+static void compute_ms(uint64_t ms)
+{
+    uint64_t begin_ns = sbx_read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    while (sbx_read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns < ms * 1000000) {
+    }
+}
+
+/* An emulator may never tell: it is waited for once. */
+static bool is_place_known(void)
+{
+    static int i;
+    for (; i < 200 && attached_recording->header->signal_place == SBX_SIGNAL_PLACE_UNKNOWN; i++) {
+        pause_ms(25);
+        sbx_sample_begin_step();
+        sbx_sample_learn_place(sbx_now_ns());
+    }
+    return attached_recording->header->signal_place == SBX_SIGNAL_PLACE_OUTSIDE;
+}
+
+/* The recorder gives none to threads of a program with a sanitizer's run-time, which may have given one itself, and unmaps what it finds. */
+static bool has_handler_stack(char *handlers, size_t bytes)
+{
+    const stack_t stack = {.ss_sp = handlers, .ss_size = bytes};
+    stack_t now;
+    return sigaltstack(NULL, &now) == 0 && ((now.ss_flags & SS_DISABLE) == 0 || sigaltstack(&stack, NULL) == 0);
+}
+
+static int attach(void **state)
+{
+    (void)state;
+    static char handlers[256 * 1024];
+    if (!has_handler_stack(handlers, sizeof handlers) || attached_recording_begin_here(&sbx_thread_end, &self) != 0) {
+        return -1;
+    }
+    number = sbx_sample_signal_start();
+    return number != 0 ? 0 : -1;
+}
+
+static int begin_anew(void **state)
+{
+    (void)state;
+    sbx_sample_take_back(self);
+    attached_recording->header->captures_async = 0;
+    attached_recording->header->drops[SBX_DROP_SIGNAL_LATE] = 0;
+    self->has_loop = true;
+    self->ask_again_ns = self->ask_pause_ns = self->mask_asked_ns = self->ahead_until_ns = 0;
+    self->sampled_cpu_ns = sbx_thread_cpu_ns(self->tid);
+    return 0;
+}
+
+static uint64_t samples(void)
+{
+    return attached_recording->header->captures_async;
+}
+
+static uint64_t late(void)
+{
+    return attached_recording->header->drops[SBX_DROP_SIGNAL_LATE];
+}
+
+/* A tick that comes when it should. */
+static uint64_t begin_tick(void)
+{
+    uint64_t now_ns = sbx_now_ns();
+    sbx_sample_begin_tick(now_ns, FAR_TICK_NS);
+    return now_ns;
+}
+
+static void ask_ahead(struct sbx_thread *thread)
+{
+    sbx_sample_ask_ahead(thread, begin_tick());
+}
+
+#define SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS() \
+    do {                                       \
+        if (!is_place_known()) {               \
+            skip();                            \
+        }                                      \
+    } while (0)
+
+static void test_who_is_asked_ahead_is_sampled_again_and_again_as_it_computes(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    ask_ahead(self);
+    uint32_t timer = self->sample_timer;
+    assert_int_not_equal(timer, 0);
+    compute_ms(PERIOD_MS / 2);
+    assert_int_equal(samples(), 0);
+    compute_ms(8 * PERIOD_MS - PERIOD_MS / 2);
+    assert_in_range(samples(), 8 * PERIOD_MS / (PERIOD_MS + TICK_MS) - 1, 8);
+    sbx_sample_review(self, begin_tick());
+    assert_int_equal(self->sample_timer, timer);
+    assert_int_equal(late(), 0);
+}
+
+/* What it has computed since its last sample counts: ticks that take its question back do not keep it from being looked at. */
+static void test_who_has_computed_for_long_when_it_is_asked_ahead_is_sampled_soon(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    compute_ms(PERIOD_MS);
+    ask_ahead(self);
+    compute_ms(2 * TICK_MS);
+    assert_int_equal(samples(), 1);
+}
+
+static void test_a_question_that_stands_outlasts_a_sleep_and_is_not_called_late(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    ask_ahead(self);
+    uint32_t timer = self->sample_timer;
+    for (uint64_t second = 1; second < 5; second++) {
+        sbx_sample_review(self, sbx_now_ns() + second * UINT64_C(1000000000));
+        assert_int_equal(self->sample_timer, timer);
+    }
+    assert_int_equal(late(), 0);
+    assert_int_equal(samples(), 0);
+}
+
+static void set_raw_mask(int how)
+{
+    const uint64_t ours = UINT64_C(1) << (number - 1);
+    assert_int_equal(syscall(SYS_rt_sigprocmask, how, &ours, NULL, sizeof ours), 0);
+}
+
+/* Past the hooks, and the kernel was not asked yet. */
+static void test_who_does_not_answer_is_late_when_its_question_was_due_and_not_before(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    ask_ahead(self);
+    set_raw_mask(SIG_BLOCK);
+    compute_ms(PERIOD_MS + 30);
+    self->mask_asked_ns = sbx_now_ns();
+    sbx_sample_review(self, begin_tick());
+    assert_int_not_equal(self->sample_timer, 0);
+    assert_int_equal(late(), 0);
+    compute_ms(40);
+    self->entry->call_kind = SBX_RECORD_SLEEP; /* there the kernel may work for it */
+    self->mask_asked_ns = sbx_now_ns();
+    sbx_sample_review(self, begin_tick());
+    self->entry->call_kind = SBX_RECORD_NONE;
+    assert_int_equal(late(), 0);
+    sbx_sample_review(self, begin_tick());
+    assert_int_equal(self->sample_timer, 0);
+    assert_int_equal(late(), 1);
+    set_raw_mask(SIG_UNBLOCK);
+    assert_int_equal(samples(), 0);
+    ask_ahead(self);
+    assert_int_equal(self->sample_timer, 0); /* it is left in peace for a while */
+}
+
+static void test_who_blocks_the_signal_past_the_hooks_has_its_question_taken_back(void **state)
+{
+    (void)state;
+#ifdef SIGNALS_ARE_THE_EMULATORS
+    skip(); /* it keeps masks to itself */
+#endif
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    ask_ahead(self);
+    set_raw_mask(SIG_BLOCK);
+    self->mask_asked_ns = 0; /* it was long ago */
+    compute_ms(PERIOD_MS / 2 + 5);
+    sbx_sample_review(self, begin_tick());
+    set_raw_mask(SIG_UNBLOCK);
+    assert_int_equal(self->sample_timer, 0);
+    assert_int_equal(late(), 0);
+    assert_int_equal(samples(), 0);
+}
+
+static void test_a_question_that_stands_is_hurried_where_a_look_is_wanted_now(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    ask_ahead(self);
+    uint32_t timer = self->sample_timer;
+    for (uint64_t look = 1; look <= 3; look++) {
+        assert_true(sbx_sample_ask(self, sbx_now_ns(), 0, 0));
+        assert_false(sbx_sample_ask(self, sbx_now_ns(), 0, 0)); /* it was not seen to answer yet */
+        compute_ms(2 * TICK_MS);
+        assert_int_equal(samples(), look);
+        sbx_sample_review(self, begin_tick());
+        assert_int_equal(self->sample_timer, timer);
+    }
+}
+
+static void test_no_question_stands_where_signals_are_made_in_calls(void **state)
+{
+    (void)state;
+    uint32_t are_safe = self != NULL && is_place_known();
+    sbx_the_capture.calls_are_safe = 0;
+    ask_ahead(self);
+    sbx_the_capture.calls_are_safe = are_safe;
+    assert_int_equal(self->sample_timer, 0);
+}
+
+/* In a wait that nothing may cut short, io_uring_enter(): there the timer would be taken back anyway. */
+static void test_who_is_in_a_wait_that_no_signal_may_reach_is_not_asked_ahead(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    uint32_t question = self->question;
+    self->blocking = SBX_BLOCKING_ALWAYS;
+    ask_ahead(self);
+    self->blocking = SBX_BLOCKING_NOT;
+    assert_int_equal(self->sample_timer, 0);
+    assert_int_equal(self->question, question); /* not even tried: that would take a timer and a barrier each tick */
+}
+
+static pthread_barrier_t are_there, may_go;
+
+static void *be_there(void *block_out)
+{
+    static char handlers[STAND + MORE][256 * 1024];
+    static _Atomic unsigned used;
+    if (has_handler_stack(handlers[used++], sizeof handlers[0])) {
+        *(struct sbx_thread **)block_out = sbx_thread_register_self();
+    }
+    pthread_barrier_wait(&are_there);
+    pthread_barrier_wait(&may_go);
+    return NULL;
+}
+
+/* As the sampler goes round them. */
+static uint32_t look_at_all(struct sbx_thread *const *threads, uint64_t now_ns)
+{
+    uint32_t asked = 0;
+    sbx_sample_begin_tick(now_ns, FAR_TICK_NS);
+    for (int i = 0; i < STAND + MORE; i++) {
+        sbx_sample_review(threads[i], now_ns);
+        sbx_sample_ask_ahead(threads[i], now_ns);
+    }
+    for (int i = 0; i < STAND + MORE; i++) {
+        asked |= threads[i]->sample_timer != 0 ? UINT32_C(1) << i : 0;
+    }
+    return asked;
+}
+
+static void test_where_more_threads_want_one_those_that_had_their_turn_give_way_and_the_loop_does_not(void **state)
+{
+    (void)state;
+    pthread_t ids[STAND + MORE];
+    struct sbx_thread *threads[STAND + MORE] = {NULL};
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    pthread_barrier_init(&are_there, NULL, STAND + MORE + 1);
+    pthread_barrier_init(&may_go, NULL, STAND + MORE + 1);
+    for (int i = 0; i < STAND + MORE; i++) {
+        assert_int_equal(pthread_create(&ids[i], NULL, be_there, &threads[i]), 0);
+    }
+    pthread_barrier_wait(&are_there);
+    threads[0]->has_loop = true;
+    uint64_t now_ns = sbx_now_ns();
+    assert_int_equal(look_at_all(threads, now_ns), 0x0ff);
+    assert_int_equal(look_at_all(threads, now_ns + 1), 0x0ff); /* they have only begun */
+    assert_int_equal(look_at_all(threads, now_ns + UINT64_C(300000000)), 0x7f1);
+    assert_true(sbx_sample_ask(self, now_ns, 0, 0)); /* who is asked now finds a timer all the same */
+    sbx_sample_take_back(self);
+    sbx_sample_withdraw_ahead();
+    pthread_barrier_wait(&may_go);
+    for (int i = 0; i < STAND + MORE; i++) {
+        assert_int_equal(threads[i]->sample_timer, 0);
+        pthread_join(ids[i], NULL);
+    }
+}
+
+/* Is there such a timer? */
+static bool is_timer(uint32_t word)
+{
+    return sbx_raw_timer_arm(word - 1, 1, 0) == 0;
+}
+
+static void test_what_is_withdrawn_makes_no_signal_any_more(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    ask_ahead(self);
+    uint32_t timer = self->sample_timer;
+    sbx_sample_withdraw_ahead();
+    assert_int_equal(self->sample_timer, 0);
+    assert_false(is_timer(timer));
+}
+
+static void take_back_and_end(void)
+{
+    sbx_sample_take_back(self);
+    _exit(0);
+}
+
+/* A function of its own, and the child's another: what a compiler keeps in registers may not outlive vfork(). */
+__attribute__((noinline)) static pid_t let_a_child_take_back(void)
+{
+    void (*volatile body)(void) = take_back_and_end;
+    pid_t child = vfork();
+    if (child == 0) {
+        body();
+    }
+    return child;
+}
+
+/* It runs on its parent's block, but has none of its parent's timers: one that nobody knew of would go on firing. */
+static void test_a_child_of_vfork_leaves_its_parents_timer_to_its_parent(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    ask_ahead(self);
+    uint32_t timer = self->sample_timer;
+    pid_t child = let_a_child_take_back();
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(self->sample_timer, timer);
+    sbx_sample_take_back(self);
+    assert_int_equal(self->sample_timer, 0);
+    assert_false(is_timer(timer));
+}
+
+/* In a child: attach to the parent, which is stopped by it, as a debugger does. The process id; 0: it is not allowed. */
+static pid_t begin_tracer(void)
+{
+    int ends[2];
+    char is_there = 0;
+    pid_t parent = getpid();
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    if (pipe(ends) != 0) {
+        return 0;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        bool has_it = ptrace(PTRACE_SEIZE, parent, NULL, NULL) == 0;
+        (void)!write(ends[1], has_it ? "y" : "n", 1);
+        for (;;) {
+            pause();
+        }
+    }
+    (void)!read(ends[0], &is_there, 1);
+    close(ends[0]);
+    close(ends[1]);
+    if (is_there == 'y') {
+        return child;
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    return 0;
+}
+
+static void test_a_tracer_that_comes_finds_no_question_standing_behind_the_next_late_tick(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    ask_ahead(self);
+    pid_t tracer = begin_tracer();
+    if (tracer == 0) {
+        skip();
+    }
+    uint64_t late_ns = sbx_now_ns() + 2 * FAR_TICK_NS;
+    sbx_sample_begin_tick(late_ns, FAR_TICK_NS);
+    uint32_t timer = self->sample_timer;
+    sbx_sample_ask_ahead(self, late_ns);
+    uint32_t again = self->sample_timer;
+    kill(tracer, SIGKILL);
+    waitpid(tracer, NULL, 0);
+    assert_int_equal(timer, 0);
+    assert_int_equal(again, 0);
+    sbx_sample_begin_tick(late_ns + UINT64_C(1000000000), FAR_TICK_NS);
+    sbx_sample_ask_ahead(self, late_ns + UINT64_C(1000000000));
+    assert_int_not_equal(self->sample_timer, 0); /* it has gone again */
+}
+
+/* Last: another number is taken. */
+static void test_a_number_that_is_taken_past_the_hooks_is_seen_by_the_next_tick(void **state)
+{
+    (void)state;
+    const struct sbx_kernel_sigaction ignored = {.handler = (void *)(uintptr_t)SIG_IGN};
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    ask_ahead(self);
+    uint32_t timer = self->sample_timer;
+    assert_int_equal(syscall(SYS_rt_sigaction, number, &ignored, NULL, sizeof ignored.mask), 0);
+    uint64_t now_ns = begin_tick();
+    assert_int_equal(self->sample_timer, 0);
+    assert_false(is_timer(timer));
+    sbx_sample_ask_ahead(self, now_ns);
+    compute_ms(PERIOD_MS + 2 * TICK_MS);
+    assert_true(samples() > 0); /* by the next number */
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup(test, begin_anew)
+    const struct CMUnitTest tests[] = {
+        CASE(test_who_is_asked_ahead_is_sampled_again_and_again_as_it_computes),
+        CASE(test_who_has_computed_for_long_when_it_is_asked_ahead_is_sampled_soon),
+        CASE(test_a_question_that_stands_outlasts_a_sleep_and_is_not_called_late),
+        CASE(test_who_does_not_answer_is_late_when_its_question_was_due_and_not_before),
+        CASE(test_who_blocks_the_signal_past_the_hooks_has_its_question_taken_back),
+        CASE(test_a_question_that_stands_is_hurried_where_a_look_is_wanted_now),
+        CASE(test_no_question_stands_where_signals_are_made_in_calls),
+        CASE(test_who_is_in_a_wait_that_no_signal_may_reach_is_not_asked_ahead),
+        CASE(test_where_more_threads_want_one_those_that_had_their_turn_give_way_and_the_loop_does_not),
+        CASE(test_what_is_withdrawn_makes_no_signal_any_more),
+        CASE(test_a_child_of_vfork_leaves_its_parents_timer_to_its_parent),
+        CASE(test_a_tracer_that_comes_finds_no_question_standing_behind_the_next_late_tick),
+        CASE(test_a_number_that_is_taken_past_the_hooks_is_seen_by_the_next_tick),
+    };
+    return cmocka_run_group_tests(tests, attach, attached_recording_end);
+}
