@@ -275,7 +275,7 @@ struct sbx_thread {
     bool blocks_signal;      /* it blocked our signal then */
     bool is_deaf;            /* it was counted as one that is not signalled */
     uint64_t deaf_since_ns;  /* since when that is so: it blocks the signal, has no room for it or never registered */
-    struct sbx_replay replay;
+    _Alignas(64) struct sbx_replay replay; /* so that what stands above does not move what each capture touches */
     struct sbx_walk_cache cache;
     struct sbx_walk walk;                     /* scratch of one capture */
     struct sbx_logical logical;               /* providers.h; untouched without a provider */
