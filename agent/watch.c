@@ -69,6 +69,7 @@ static struct {
     struct sbx_capture_settings governed; /* and as the governor has them: in force */
     struct sbx_gaps gaps;                 /* when we did not run */
     uint64_t last_tick_ns;                /* 0: it lay down since */
+    uint64_t lay_down_ns;                 /* when it did that for the last time; 0: never */
     uint64_t asleep_ns, due_ns;           /* when it last began to sleep, and until when it meant to */
     uint64_t last_scan_ns, last_calibration_ns, last_consent_ns;
     uint64_t work_ns, work_busy_ns; /* when it last began to work, and what snapshots had taken then */
@@ -319,11 +320,19 @@ static uint64_t doubt_rest(uint64_t now_ns)
     return doubt_ns;
 }
 
+/* From here on who begins something rings, and says when. Returns the time. */
+static uint64_t lie_down(void)
+{
+    sbx_store_relaxed(&sbx_the_capture.rung_ns, 0); /* relaxed: before `resting`, which they look at first */
+    watch.lay_down_ns = sbx_now_ns();
+    return watch.lay_down_ns;
+}
+
 /* Lie down until somebody rings: by then each thread is due at its next point. What comes due meanwhile is looked at
  * without getting up. */
 static void rest(uint32_t bell)
 {
-    uint64_t lay_down_ns = sbx_now_ns(), doubt_ns = doubt_rest(lay_down_ns);
+    uint64_t lay_down_ns = lie_down(), doubt_ns = doubt_rest(lay_down_ns);
     sbx_crash_signals_learn();
     sbx_store_seq_cst(&sbx_the_capture.resting, SBX_RESTS); /* order: seq_cst resting - Dekker with message_begin_ns */
     bool may_rest = sbx_process_barrier_between();          /* else a message might begin and not see that we rest */
@@ -368,7 +377,7 @@ static void rest(uint32_t bell)
  * rings as well; records do not, so that a program whose other threads work is not followed at a tick's cost without end. */
 static void stand_by(uint32_t bell)
 {
-    uint64_t lay_down_ns = sbx_now_ns();
+    uint64_t lay_down_ns = lie_down();
     /* order: seq_cst resting - Dekker with message_begin_ns */
     sbx_store_seq_cst(&sbx_the_capture.resting, SBX_STANDS_BY);
     if (!sbx_process_barrier_between() || !sbx_watchdog_stands_by()) {
@@ -446,6 +455,17 @@ static void look_for_who_waits(void)
     sbx_store_release(&control->look_answer, request);
 }
 
+/* It lay down while nothing was open: whoever began something then rang, and should have been looked at at once. What is older than that was written
+ * by a thread that saw us lie the time before. */
+static void look_for_late_rising(uint64_t now_ns)
+{
+    uint64_t rung_ns = sbx_load_relaxed(&sbx_the_capture.rung_ns); /* relaxed: stored before the bell was rung */
+    if (watch.lay_down_ns != 0 && rung_ns >= watch.lay_down_ns) {
+        sbx_gaps_look(&watch.gaps, rung_ns, rung_ns, now_ns, false);
+    }
+    sbx_store_relaxed(&sbx_the_capture.rung_ns, 0);
+}
+
 static void tick(uint64_t now_ns)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
@@ -455,9 +475,8 @@ static void tick(uint64_t now_ns)
         int64_t distance_ns = (int64_t)(now_ns - watch.last_tick_ns), mean_ns = (int64_t)header->async_interval_ns;
         header->async_interval_ns = (uint64_t)(mean_ns == 0 ? distance_ns : mean_ns + (distance_ns - mean_ns) / 16);
         sbx_gaps_look(&watch.gaps, watch.asleep_ns, watch.due_ns, now_ns, false);
-    } else { /* It lay down while nothing was open, or has never looked. Whoever began something since then rang, and should have been looked at at once. */
-        uint64_t begun_ns = sbx_watchdog_begun_ns();
-        sbx_gaps_look(&watch.gaps, begun_ns, begun_ns, now_ns, false);
+    } else {
+        look_for_late_rising(now_ns);
     }
     watch.last_tick_ns = now_ns;
     begin_work(now_ns);

@@ -437,34 +437,6 @@ bool sbx_watchdog_is_armed(void)
     return has_left_news;
 }
 
-static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
-{
-    return a_ns < b_ns ? a_ns : b_ns;
-}
-
-uint64_t sbx_watchdog_begun_ns(void)
-{
-    uint64_t begun_ns = UINT64_MAX;
-    uint32_t count = sbx_thread_count();
-    for (uint32_t i = 0; i < count; i++) {
-        const struct sbx_thread *thread = sbx_thread_at(i), *block = block_at(i);
-        if (thread != NULL && has_open_message(thread)) {
-            begun_ns = earlier(begun_ns, sbx_load_relaxed(&thread->entry->message_begin_ns) -
-                                             1); /* 0: it has just ended, and is none */
-        }
-        if (thread != NULL && has_open_frame(thread)) {
-            begun_ns = earlier(begun_ns, sbx_load_relaxed(&thread->frame.entered_ns) - 1);
-        }
-        if (block != NULL && sbx_load_acquire(&block->loop.slow_message) != 0) { /* order: acquire loop.slow_message */
-            begun_ns = earlier(begun_ns, block->loop.slow_begin_ns);
-        }
-        if (block != NULL && sbx_load_acquire(&block->frame.slow_frame) != 0) { /* order: acquire frame.slow_frame */
-            begun_ns = earlier(begun_ns, block->frame.slow_begin_ns);
-        }
-    }
-    return begun_ns;
-}
-
 bool sbx_watchdog_has_news(void)
 {
     uint32_t count = sbx_thread_count();

@@ -30,9 +30,6 @@ bool sbx_watchdog_stands_by(void);
  * sequential consistency behind the caller's store of `resting`. */
 bool sbx_watchdog_is_armed(void);
 
-/* When the first of what is open and does not stand began, or of what ended badly and has not been judged; UINT64_MAX: there is none. */
-uint64_t sbx_watchdog_begun_ns(void);
-
 /* When the next watch or deadline is due; UINT64_MAX: none is open. */
 uint64_t sbx_watchdog_due_ns(const struct sbx_gaps *gaps);
 

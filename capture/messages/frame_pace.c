@@ -167,10 +167,11 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_frame_enter(void)
         sbx_store_seq_cst(&sbx_the_capture.has_frames, 1); /* order: seq_cst has_frames - before the first entered_ns */
         pace->begin_ns = 0;
     }
+    uint64_t now_ns = sbx_thread_wall_ns(thread);
     /* order: seq_cst frame.entered_ns - Dekker with `resting`, as message_begin_ns */
-    sbx_store_seq_cst(&pace->entered_ns, sbx_thread_wall_ns(thread));
+    sbx_store_seq_cst(&pace->entered_ns, now_ns);
     if (sbx_load_seq_cst(&sbx_the_capture.resting) != 0) {
-        sbx_capture_ring_bell();
+        sbx_capture_ring_for(now_ns);
     }
     errno = saved_errno;
 }

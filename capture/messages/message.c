@@ -199,7 +199,7 @@ SBX_HOOK_SAFE void sbx_message_open(struct sbx_thread *thread, uint64_t now_ns)
         sbx_store_before_look(&thread->entry->message_begin_ns, now_ns);
     }
     if (sbx_load_seq_cst(&sbx_the_capture.resting) != 0) {
-        sbx_capture_ring_bell();
+        sbx_capture_ring_for(now_ns);
     }
 }
 

@@ -52,7 +52,7 @@ void sbx_capture_forget_parent(void)
     capture->quiet_groups = 0;
     capture->signal_changes = 0;
     capture->resting = SBX_AWAKE;
-    capture->wake_ns = 0;
+    capture->wake_ns = capture->rung_ns = 0;
     capture->news = capture->own_tid = capture->has_frames = capture->has_clients = capture->serves = capture->rests =
         0;
 }
@@ -94,6 +94,14 @@ SBX_HOOK_SAFE void sbx_capture_ring_bell(void)
     sbx_add_acq_rel(bell, 1); /* order: release bell - what the ringer stored before is seen by the woken */
     syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     errno = saved_errno;
+}
+
+SBX_HOOK_SAFE void sbx_capture_ring_for(uint64_t begin_ns)
+{
+    if (sbx_load_relaxed(&sbx_the_capture.rung_ns) == 0) { /* relaxed: of two who begin at once either will do */
+        sbx_store_relaxed(&sbx_the_capture.rung_ns, begin_ns);
+    }
+    sbx_capture_ring_bell();
 }
 
 SBX_HOOK_SAFE bool sbx_capture_is_callers(void)

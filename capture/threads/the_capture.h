@@ -67,6 +67,8 @@ struct sbx_capture {
     uint32_t calls_are_safe; /* 1: signals of timers are made when a thread returns from the kernel, never in a call */
     uint32_t resting;        /* enum sbx_resting */
     uint64_t wake_ns;        /* when it wakes by itself; UINT64_MAX: never */
+    uint64_t
+        rung_ns; /* when the first of those began who woke it by sbx_capture_ring_for(), since it lay down; 0: nobody did */
     uint32_t news;       /* bumped when a thread has told of something slow: else nobody's block need be looked at */
     void (*leave)(void); /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */
     uint32_t own_tid;    /* one of our own threads; set before `leave` */
@@ -134,6 +136,8 @@ SBX_SIGNAL_SAFE static inline void sbx_count_drop(enum sbx_drop drop)
 
 /* Call the watch thread. One futex wake-up. */
 SBX_HOOK_SAFE void sbx_capture_ring_bell(void);
+/* The same, for a message or a frame that began just now: from then on the watch thread should have looked. */
+SBX_HOOK_SAFE void sbx_capture_ring_for(uint64_t begin_ns);
 
 /* Is the caller in the process that the recording is of? A child of vfork() is not, although its memory says so; nor is one in
  * another namespace whose number is the same. */
