@@ -48,6 +48,7 @@ SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct
         return;
     }
     sbx_thread_enter(thread);
+    uint64_t begin_ns = sbx_cost_begin(thread, SBX_COST_CALL);
     if (thread->stack_high == 0) {
         sbx_thread_find_stack(thread);
     }
@@ -61,9 +62,7 @@ SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct
     }
     uint32_t *captures = &thread->cost.group[call->group].captures;
     sbx_store_relaxed(captures, *captures + 1);
-    if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_CALL))) {
-        sbx_cost_timed(&thread->cost, SBX_COST_CALL, sbx_thread_wall_ns(thread) - call->begin_ns);
-    }
+    sbx_cost_end(thread, SBX_COST_CALL, begin_ns);
     sbx_thread_leave(thread);
 }
 

@@ -156,6 +156,7 @@ struct queued {
 static uint64_t follow(struct sbx_thread *thread, const struct queued *what)
 {
     sbx_thread_enter(thread);
+    uint64_t begin_ns = sbx_cost_begin(thread, SBX_COST_LEAF);
     uint32_t hop = new_hop(thread);
     sbx_task_expect(what->key, hop);
     if (SBX_UNLIKELY(thread->stack_high == 0)) {
@@ -189,10 +190,7 @@ static uint64_t follow(struct sbx_thread *thread, const struct queued *what)
         sbx_task_expect(0, hop + 1);
     }
     sbx_store_relaxed(&thread->cost.group[what->group].captures, thread->cost.group[what->group].captures + 1);
-    if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_LEAF))) {
-        uint64_t end_ns = sbx_thread_wall_ns(thread);
-        sbx_cost_timed(&thread->cost, SBX_COST_LEAF, end_ns > what->now_ns ? end_ns - what->now_ns : 0);
-    }
+    sbx_cost_end(thread, SBX_COST_LEAF, begin_ns);
     sbx_thread_leave(thread);
     return id;
 }

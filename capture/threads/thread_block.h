@@ -361,6 +361,21 @@ SBX_SIGNAL_SAFE static inline uint64_t sbx_thread_wall_ns(struct sbx_thread *thr
     return sbx_thread_clock_wall_ns(&thread->clock);
 }
 
+/* Around a capture of a kind whose record needs no CPU time: only where this one is to be timed it is read. Not wall time, which is cheaper:
+ * a thread that lost its processor in between would be charged for that, sixteen times over. begin() returns what end() is to be given,
+ * which counts the capture. The caller holds `inside`. */
+SBX_HOOK_SAFE static inline uint64_t sbx_cost_begin(struct sbx_thread *thread, enum sbx_cost_kind kind)
+{
+    return SBX_UNLIKELY(sbx_cost_is_next_timed(&thread->cost, kind)) ? sbx_thread_times(thread).cpu_ns : 0;
+}
+
+SBX_HOOK_SAFE static inline void sbx_cost_end(struct sbx_thread *thread, enum sbx_cost_kind kind, uint64_t begin_ns)
+{
+    if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, kind)) && begin_ns != 0) {
+        sbx_cost_timed(&thread->cost, kind, sbx_thread_times(thread).cpu_ns - begin_ns);
+    }
+}
+
 /* Where the hook of the call goes on, for a look from outside: see call_pc. Before entry.call is released. */
 SBX_SIGNAL_SAFE static inline void sbx_call_is_at(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
 {

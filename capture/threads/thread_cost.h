@@ -47,6 +47,12 @@ struct sbx_thread_cost {
     } group[SBX_POINT_GROUPS_MAX];
 };
 
+/* Is the next capture of that kind to be timed? */
+SBX_SIGNAL_SAFE static inline bool sbx_cost_is_next_timed(const struct sbx_thread_cost *cost, enum sbx_cost_kind kind)
+{
+    return (sbx_load_relaxed(&cost->captures[kind]) & (SBX_COST_EVERY - 1)) == 0; /* relaxed: own thread */
+}
+
 /* Count a capture; true: this one is to be timed. */
 SBX_SIGNAL_SAFE static inline bool sbx_cost_capture(struct sbx_thread_cost *cost, enum sbx_cost_kind kind)
 {

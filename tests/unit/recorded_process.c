@@ -201,28 +201,56 @@ static void map_recording(void)
 }
 
 /* And those of the C library, which its calls come through. */
+static bool is_executable_or_libc(const struct sbx_module_entry *module)
+{
+    return (module->flags & SBX_MODULE_MAIN) != 0 || strstr(module->path, "/libc.so") != NULL ||
+           strstr(module->path, "/ld-musl") != NULL;
+}
+
 static bool has_rows_of_the_executable(void)
 {
     const struct sbx_module_entry *modules = (const struct sbx_module_entry *)((char *)header + header->modules.at);
     uint32_t count = sbx_load_acquire(&header->module_count);
     uint32_t ready = 0;
     for (uint32_t i = 0; i < count; i++) {
-        bool is_asked = (modules[i].flags & SBX_MODULE_MAIN) != 0 || strstr(modules[i].path, "/libc.so") != NULL ||
-                        strstr(modules[i].path, "/ld-musl") != NULL;
-        ready += is_asked && (sbx_load_relaxed(&modules[i].flags) & SBX_MODULE_ROWS_PENDING) == 0;
+        ready +=
+            is_executable_or_libc(&modules[i]) && (sbx_load_relaxed(&modules[i].flags) & SBX_MODULE_ROWS_PENDING) == 0;
     }
     return ready >= 2;
 }
 
-void child_wait_for_rows(void)
+static bool has_all_rows(void)
+{
+    const struct sbx_module_entry *modules = (const struct sbx_module_entry *)((char *)header + header->modules.at);
+    uint32_t count = sbx_load_acquire(&header->module_count);
+    for (uint32_t i = 0; i < count; i++) {
+        if ((sbx_load_relaxed(&modules[i].flags) & SBX_MODULE_ROWS_PENDING) != 0) {
+            return false;
+        }
+    }
+    return count != 0;
+}
+
+static void wait_until(bool (*are_there)(void))
 {
     if (header == NULL) {
         map_recording();
     }
     child_pause_ms(100);
-    for (int waited_ms = 0; waited_ms < 20000 && !has_rows_of_the_executable(); waited_ms += 5) {
+    for (int waited_ms = 0; waited_ms < 20000 && !are_there(); waited_ms += 5) {
         child_pause_ms(5);
     }
+}
+
+void child_wait_for_rows(void)
+{
+    wait_until(has_rows_of_the_executable);
+}
+
+void child_wait_for_all_rows(void)
+{
+    wait_until(has_all_rows);
+    child_expect(has_all_rows(), "every module has its rows");
 }
 
 void child_start_with(uint32_t anr_ms, uint32_t slow_message_ms)
@@ -251,6 +279,9 @@ void child_finish(void)
 
 struct sbx_recording_header *child_header(void)
 {
+    if (header == NULL) {
+        map_recording();
+    }
     return header;
 }
 
@@ -303,6 +334,22 @@ void child_set_interval(uint32_t interval_us)
     control->wanted.interval_us = interval_us;
     control->wanted.max_cpu_permille = 0;
     end_order(control);
+}
+
+uint64_t child_charged_ns(void)
+{
+    if (header == NULL) {
+        map_recording();
+    }
+    const uint64_t *told_ns = &header->overhead.captures_ns;
+    for (int window = 0; window < 2; window++) {
+        uint64_t before_ns = sbx_load_relaxed(told_ns); /* relaxed, both: a number of the watch thread's */
+        for (int waited = 0; waited < 10000 && sbx_load_relaxed(told_ns) == before_ns; waited++) {
+            child_sleep_ms(2); /* a capture, so that there is something to charge */
+        }
+        child_expect(sbx_load_relaxed(told_ns) != before_ns, "a window ends");
+    }
+    return sbx_load_relaxed(told_ns);
 }
 
 void child_set_points(uint64_t points)

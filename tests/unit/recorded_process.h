@@ -62,6 +62,9 @@ void child_start_with(uint32_t anr_ms, uint32_t slow_message_ms);
 /* Wait until walks can leave the executable and the C library, which a busy machine makes long. */
 void child_wait_for_rows(void);
 
+/* And until they can leave every library that the program has loaded: where frames of one lie between a call and where the thread begins. */
+void child_wait_for_all_rows(void);
+
 /* Keep a snapshot and stop. */
 void child_finish(void);
 
@@ -88,6 +91,8 @@ struct sbx_thread_entry *child_entry(void);
 void child_set_gap(uint32_t gap_us);
 /* The same of the time between two samples at points. */
 void child_set_interval(uint32_t interval_us);
+/* What captures at points and by signal have been charged with by now: as the governor says when two of its windows have ended since. */
+uint64_t child_charged_ns(void);
 /* Put in the hooks of exactly these groups (and the loader's) as `stallbox ctl` does, and wait until they are. */
 void child_set_points(uint64_t points);
 

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_charged_time.c - a thread that loses its processor in the middle of a capture: it is charged with what it ran, and not with what it waited.
+ *
+ * Symptom: on a busy machine that time was charged, sixteen times over, and the governor took out points that cost nothing. A made-up runtime has no
+ * processor for a while whenever it is asked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <time.h>
+
+#include "recorded_process.h"
+#include "stallbox/stallbox.h"
+
+enum {
+    CAPTURES = 32, /* of which two are timed, for all */
+    LOST_MS = 5,   /* in each */
+    QUEUE = 77,
+};
+
+static int runtime; /* any address */
+static struct stallbox_provider *provider;
+
+static size_t walk(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max)
+{
+    (void)context;
+    if (first == 0 && max > 0) {
+        child_pause_ms(LOST_MS);
+        functions[0] = lines[0] = 1;
+    }
+    return 1;
+}
+
+static int queues(void *context, struct stallbox_queued_work *work_out)
+{
+    static uint64_t item;
+    (void)context;
+    *work_out = (struct stallbox_queued_work){QUEUE, ++item, STALLBOX_WORK_SET_TIMEOUT};
+    return 1;
+}
+
+static __attribute__((noinline, aligned(512))) void read_the_clock(void)
+{
+    struct timespec now;
+    child_expect(clock_gettime(CLOCK_MONOTONIC, &now) == 0, "there is a clock");
+    KEEP_FRAME();
+}
+
+static void queue_a_task(void)
+{
+    (void)stallbox_task_queued_in(&runtime);
+}
+
+static void wait_for_a_moment(void)
+{
+    nanosleep(&(struct timespec){0, 2000000}, NULL);
+}
+
+/* What `capture` makes is cheap, and takes long. */
+static void expect_cheap(void (*capture)(void))
+{
+    const struct stallbox_provider_options options = {.sizeof_options = sizeof options,
+                                                      .name = "test",
+                                                      .walk = walk,
+                                                      .queuing_code = (const void *)(uintptr_t)read_the_clock,
+                                                      .queuing_code_bytes = 256,
+                                                      .queues = queues};
+    child_expect(stallbox_provider_register(&options, &provider) == STALLBOX_OK, "it is registered");
+    uint64_t before_ns = child_charged_ns();
+    for (int half = 0; half < 2; half++) {
+        void *former = stallbox_provider_enter(provider, &runtime);
+        for (int i = 0; i < CAPTURES / 2; i++) {
+            capture();
+        }
+        stallbox_provider_leave(provider, former);
+        wait_for_a_moment(); /* a wait is noted and recorded, two captures: of the other half other ones are timed */
+    }
+    child_expect(child_charged_ns() - before_ns < CAPTURES * LOST_MS * UINT64_C(1000000) / 10,
+                 "what is charged is CPU time");
+}
+
+static void child_queues_tasks(void)
+{
+    expect_cheap(queue_a_task);
+}
+
+static void test_a_task_that_is_followed_costs_no_time_without_a_processor(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run_recorded(child_queues_tasks));
+}
+
+static void child_waits(void)
+{
+    expect_cheap(wait_for_a_moment);
+}
+
+static void test_the_note_of_a_call_that_may_wait_costs_no_time_without_a_processor(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run_recorded(child_waits));
+}
+
+static void child_puts_work_off(void)
+{
+    expect_cheap(read_the_clock);
+}
+
+static void test_a_look_at_what_a_runtime_queues_costs_no_time_without_a_processor(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run_recorded(child_puts_work_off));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_task_that_is_followed_costs_no_time_without_a_processor),
+        cmocka_unit_test(test_the_note_of_a_call_that_may_wait_costs_no_time_without_a_processor),
+        cmocka_unit_test(test_a_look_at_what_a_runtime_queues_costs_no_time_without_a_processor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
