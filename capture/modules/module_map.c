@@ -101,6 +101,11 @@ static bool is_provider(const char *path)
            strncmp(slash - folder_bytes, ours, sizeof ours - 1) == 0;
 }
 
+static bool has_code(const struct sbx_module *module)
+{
+    return module->place.text_begin < module->place.text_end;
+}
+
 /* Fill entry and module from the loader's words. */
 static void describe(struct sbx_module_entry *entry, struct sbx_module *module, const struct dl_phdr_info *info,
                      bool first)
@@ -163,6 +168,7 @@ static void describe(struct sbx_module_entry *entry, struct sbx_module *module, 
     if (is_library || is_provider(entry->path)) {
         entry->flags |= SBX_MODULE_AGENT;
     }
+    entry->flags |= has_code(module) ? SBX_MODULE_ROWS_PENDING : 0; /* until a map has it: say_which_rows_are_there() */
     module->rank = is_library                              ? SBX_RANK_AGENT
                    : (entry->flags & SBX_MODULE_MAIN) != 0 ? SBX_RANK_EXECUTABLE
                    : is_libc(entry->path)                  ? SBX_RANK_LIBC
@@ -299,6 +305,25 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
     return 0;
 }
 
+static bool are_rows_pending(const struct sbx_module *module)
+{
+    return module->rows_state != SBX_ROWS_READY && module->rows_state != SBX_ROWS_NONE;
+}
+
+/* Readers of the recording are told what holds of the map in force, and in one store: of rows that are pending nothing else is said in between. */
+static void say_which_rows_are_there(uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct sbx_module_entry *entry = &sbx_the_capture.modules[i];
+        if (sbx_modules[i].alive && has_code(&sbx_modules[i])) {
+            uint32_t others = entry->flags & ~(uint32_t)SBX_MODULE_ROWS_PENDING;
+            /* relaxed: a hint for readers */
+            sbx_store_relaxed(&entry->flags,
+                              others | (are_rows_pending(&sbx_modules[i]) ? SBX_MODULE_ROWS_PENDING : 0));
+        }
+    }
+}
+
 bool sbx_module_map_publish(void)
 {
     uint32_t count = sbx_the_capture.header->module_count;
@@ -314,11 +339,10 @@ bool sbx_module_map_publish(void)
     struct sbx_unwind_rows *rows = (struct sbx_unwind_rows *)(void *)&map->ranges[count];
     for (uint32_t i = 0; i < count; i++) {
         const struct sbx_module *module = &sbx_modules[i];
-        if (!module->alive || module->place.text_begin >= module->place.text_end) {
+        if (!module->alive || !has_code(module)) {
             continue;
         }
-        struct sbx_module_entry *entry = &sbx_the_capture.modules[i];
-        entry->flags &= ~(uint32_t)SBX_MODULE_ROWS_PENDING;
+        const struct sbx_module_entry *entry = &sbx_the_capture.modules[i];
         struct sbx_code_range range = {.start = entry->bias + module->place.text_begin,
                                        .end = entry->bias + module->place.text_end,
                                        .bias = entry->bias,
@@ -326,9 +350,8 @@ bool sbx_module_map_publish(void)
         if (module->rows_state == SBX_ROWS_READY) {
             rows[i] = module->rows;
             range.rows = &rows[i];
-        } else if (module->rows_state != SBX_ROWS_NONE) {
+        } else if (are_rows_pending(module)) {
             range.flags |= SBX_CODE_ROWS_PENDING;
-            entry->flags |= SBX_MODULE_ROWS_PENDING;
         }
         if ((entry->flags & SBX_MODULE_AGENT) != 0) {
             range.flags |= SBX_CODE_SKIP;
@@ -349,6 +372,7 @@ bool sbx_module_map_publish(void)
     if (old != NULL) {
         (void)sbx_parked_pages_put(old, map_bytes(old->capacity)); /* no room: it is left for good */
     }
+    say_which_rows_are_there(count);
     published_ns = sbx_now_ns();
     has_unpublished_rows = false;
     return true;

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "order.h"
 #include "recorded_process.h"
 #include "stallbox/stallbox.h"
 
@@ -133,6 +134,47 @@ static void child_reloads_a_plugin_built_anew(void)
     stallbox_stop(5000);
 }
 
+static _Atomic bool is_looking, looks_go_on;
+
+/* At the modules' flags, as other processes do, all the while that one comes. */
+static void *look_whose_rows_are_there(void *unused)
+{
+    enum {
+        MODULES = 64
+    };
+    const struct sbx_recording_header *header = child_header();
+    const struct sbx_module_entry *modules =
+        (const struct sbx_module_entry *)((const char *)header + header->modules.at);
+    bool has_rows[MODULES] = {false};
+    while (looks_go_on) {
+        uint32_t count = sbx_load_acquire(&header->module_count);
+        for (uint32_t i = 0; i < count && i < MODULES; i++) {
+            bool is_pending = (sbx_load_relaxed(&modules[i].flags) & SBX_MODULE_ROWS_PENDING) != 0;
+            child_expect(!is_pending || !has_rows[i], "what has its rows keeps them");
+            has_rows[i] |= !is_pending;
+        }
+        is_looking = true;
+    }
+    return unused;
+}
+
+static void child_looks_while_a_module_comes(void)
+{
+    pthread_t thread;
+    child_start();
+    child_wait_for_all_rows();
+    looks_go_on = true;
+    child_expect(pthread_create(&thread, NULL, look_whose_rows_are_there, NULL) == 0, "a thread starts");
+    while (!is_looking) {
+        child_pause_ms(1);
+    }
+    child_expect(dlopen(LATE_MODULE, RTLD_NOW) != NULL, "the module loads");
+    child_wait_for_all_rows();
+    looks_go_on = false;
+    pthread_join(thread, NULL);
+    stallbox_stop(5000);
+}
+
 static void remove_snapshots(void)
 {
     char command[160];
@@ -181,6 +223,18 @@ static void test_a_module_that_went_and_came_back_unseen_is_hooked(void **state)
     expect_sleep_of_late_module();
 }
 
+/* Symptom: whoever read a module's flags before the first map had it read that it had its rows, and so for a moment whenever another one's came. */
+static void test_a_module_is_said_to_have_its_rows_when_it_has_them(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 10; turn++) {
+        char command[160];
+        assert_int_equal(recorded_process_run(child_looks_while_a_module_comes), 0);
+        snprintf(command, sizeof command, "rm -rf '%s'", recorded_process_rows()); /* they are made once more */
+        assert_int_equal(system(command), 0);
+    }
+}
+
 static void test_a_plugin_that_comes_and_goes_keeps_its_entry(void **state)
 {
     (void)state;
@@ -212,6 +266,7 @@ int main(void)
         CASE(test_a_forked_child_finds_the_loader_free),
         CASE(test_a_module_loaded_later_is_hooked_and_walked),
         CASE(test_a_module_that_went_and_came_back_unseen_is_hooked),
+        CASE(test_a_module_is_said_to_have_its_rows_when_it_has_them),
         CASE(test_a_plugin_that_comes_and_goes_keeps_its_entry),
         CASE(test_a_plugin_built_anew_is_another_module),
     };

@@ -9,6 +9,7 @@ extern "C" {
 void say_about_to_wait(void);
 void let_them_wait(int count);
 void child_expect(bool holds, const char *what);
+void child_wait_for_all_rows(void);
 void cpp_wait_for_mutex(void);
 void cpp_release_mutex(void);
 void cpp_wait_for_condition(void);
@@ -78,6 +79,7 @@ __attribute__((noinline)) void cpp_join(std::thread *thread)
 
 void child_waits_in_cpp(void)
 {
+    child_wait_for_all_rows(); // libstdc++'s: its threads begin in it
     mutex.lock();
     std::thread thread([] {
         cpp_wait_for_mutex();

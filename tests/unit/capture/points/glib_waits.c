@@ -55,7 +55,7 @@ static gpointer wait_twice(gpointer unused)
 
 void child_waits_in_glib(void)
 {
-    child_sleep_ms(400); /* the unwind rows of GLib are compiled meanwhile */
+    child_wait_for_all_rows(); /* GLib's: its threads begin in it */
     g_mutex_lock(&mutex);
     GThread *thread = g_thread_new("waits", wait_twice, NULL);
     let_them_wait(1);

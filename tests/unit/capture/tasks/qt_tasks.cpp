@@ -16,6 +16,7 @@
 
 extern "C" void child_expect(bool holds, const char *what);
 extern "C" void child_pause_ms(long ms);
+extern "C" void child_wait_for_all_rows(void);
 
 namespace {
 
@@ -98,7 +99,7 @@ void run_until(const std::atomic<int> &count, int wanted)
 // Where Qt keeps what it posts is found out from the first events that are delivered.
 extern "C" OWN_PLACE void qt_deliver_some(QObject *receiver)
 {
-    wait_for_rows();
+    child_wait_for_all_rows();
     for (int i = 0; i < 8; i++) {
         QCoreApplication::postEvent(receiver, new QEvent(QEvent::User));
         QCoreApplication::processEvents();

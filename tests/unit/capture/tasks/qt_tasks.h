@@ -19,9 +19,6 @@ void child_deletes_what_has_timers(void);
 void child_throws(void);
 void child_nests(void);
 
-/* What they ask of the test: wait until stacks can be walked through every module. */
-void wait_for_rows(void);
-
 /* Each is less than 512 bytes of code. */
 void qt_post_here(void *receiver);
 void qt_invoke_here(void *receiver);

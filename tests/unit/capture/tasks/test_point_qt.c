@@ -11,25 +11,6 @@
 #include "qt_tasks.h"
 #include "recorded_process.h"
 
-/* Until a module has its rows, walks end in it. */
-void wait_for_rows(void)
-{
-    const struct sbx_recording_header *header = child_header();
-    const struct sbx_module_entry *modules =
-        (const struct sbx_module_entry *)((const char *)header + header->modules.at);
-    for (int i = 0; i < 2000; i++) {
-        bool is_pending = false;
-        for (uint32_t k = 0; k < __atomic_load_n(&header->module_count, __ATOMIC_ACQUIRE); k++) {
-            is_pending |= (__atomic_load_n(&modules[k].flags, __ATOMIC_RELAXED) & SBX_MODULE_ROWS_PENDING) != 0;
-        }
-        if (!is_pending) {
-            return;
-        }
-        child_pause_ms(10);
-    }
-    child_expect(false, "every module has its rows");
-}
-
 static int count_tasks(const struct sbx_snapshot *snapshot, uint8_t op, void *function)
 {
     int count = 0;
