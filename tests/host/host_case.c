@@ -190,6 +190,9 @@ static void become_host(const struct host_order *order)
         policy.capture.interval_us = order->interval_us;
     }
     sbx_policy_settings(&policy, &orders.settings);
+    if (order->has_no_budget) {
+        orders.settings.max_cpu_permille = orders.settings.max_cpu_tenths = 0;
+    }
     sbx_orders_print(&orders, text);
     for (int i = 3; i < 256; i++) { /* whatever ctest or a shell left open */
         close(i);
