@@ -15,3 +15,6 @@ function(sbx_find_java version java_out)
     endif()
     set(${java_out} ${STALLBOX_JAVA_${version}} PARENT_SCOPE)
 endfunction()
+
+# A compiler that runs for a second is done before its own machine has compiled it well, or needs a second processor to collect what it leaves.
+set(SBX_JAVAC_BRIEF -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC)
