@@ -28,6 +28,7 @@
 #include "process_barrier.h"
 #include "process_state.h"
 #include "runtime_modules.h"
+#include "sample_signal.h"
 #include "the_agent.h"
 #include "the_capture.h"
 #include "thread_block.h"
@@ -39,8 +40,7 @@ static const uint32_t look_again_ms[] = {1, 5, 20, 100, 500, 2000};
 void sbx_module_thread_call(uint64_t points)
 {
     sbx_store_relaxed(&sbx_the_agent.wanted_points, points);
-    sbx_add_acq_rel(&sbx_the_agent.module_bell, 1); /* order: release module_bell - wanted_points is set */
-    syscall(SYS_futex, &sbx_the_agent.module_bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    sbx_light_sleep_ring(&sbx_the_agent.module_sleep);
 }
 
 /* Returns how many modules the loader was still busy with. */
@@ -109,6 +109,16 @@ static void wait_for_the_hooks(void)
     }
 }
 
+/* Meanwhile a debugger may come and stop us all. The watch thread looks for one when it would ask somebody; a question that stands is asked
+ * already, and its signal would be the first that the debugger is shown. So this thread sleeps lightly, for it has nothing else to do: it runs again
+ * when the others do, and takes all questions back. */
+static void sleep_until_called(uint32_t bell, const struct timespec *pause)
+{
+    if (sbx_light_sleep_until(&sbx_the_agent.module_sleep, bell, pause, sbx_sample_has_asked())) {
+        sbx_sample_was_stopped();
+    }
+}
+
 void *sbx_module_main(void *unused)
 {
     (void)unused;
@@ -124,10 +134,10 @@ void *sbx_module_main(void *unused)
     }
     wait_for_the_hooks();
     unsigned looks_left = 0;
-    bool has_recovered = false, has_changed = true;                   /* the first look was the recording's */
-    while (sbx_load_acquire(&sbx_the_agent.stopping) == 0) {          /* order: acquire agent.stopping */
-        uint32_t bell = sbx_load_acquire(&sbx_the_agent.module_bell); /* order: acquire module_bell */
-        if (sbx_swap_acq_rel(&sbx_modules_dirty, 0) != 0) {           /* order: acquire modules_dirty */
+    bool has_recovered = false, has_changed = true;                         /* the first look was the recording's */
+    while (sbx_load_acquire(&sbx_the_agent.stopping) == 0) {                /* order: acquire agent.stopping */
+        uint32_t bell = sbx_load_acquire(&sbx_the_agent.module_sleep.bell); /* order: acquire module_bell */
+        if (sbx_swap_acq_rel(&sbx_modules_dirty, 0) != 0) {                 /* order: acquire modules_dirty */
             looks_left = SBX_COUNT_OF(look_again_ms);
         }
         bool is_behind = look_around(&has_changed);
@@ -155,8 +165,7 @@ void *sbx_module_main(void *unused)
             pause_ms = pause_ms == 0 || ms < pause_ms ? ms : pause_ms;
         }
         struct timespec pause = {pause_ms / 1000, (long)(pause_ms % 1000) * 1000000};
-        bool has_pause = pause_ms != 0;
-        syscall(SYS_futex, &sbx_the_agent.module_bell, FUTEX_WAIT_PRIVATE, bell, has_pause ? &pause : NULL, NULL, 0);
+        sleep_until_called(bell, pause_ms != 0 ? &pause : NULL);
     }
     /* Stopping: the hooks come out here, where they went in. */
     sbx_store_relaxed(&sbx_the_agent.wanted_points, 0);

@@ -80,6 +80,7 @@ static struct {
     uint32_t quiet_ticks;
     uint32_t tick_gaps;   /* gaps until the next tick: 1 when something is near to being a stall */
     uint32_t paused_gaps; /* gaps since the last one; 0: it lay down since */
+    bool notices_stops;   /* the module thread knows that it is to */
 } watch;
 
 /* ---- settings ---- */
@@ -550,6 +551,15 @@ static bool leave_with_the_last_thread(uint64_t now_ns)
     return true;
 }
 
+/* From the first question on the module thread sleeps so that it learns of a debugger: it is called for that, once. */
+static void have_stops_noticed(void)
+{
+    if (SBX_UNLIKELY(!watch.notices_stops && sbx_sample_has_asked())) {
+        watch.notices_stops = true;
+        sbx_module_thread_call(sbx_load_relaxed(&sbx_the_agent.wanted_points));
+    }
+}
+
 void *sbx_watch_main(void *unused)
 {
     (void)unused;
@@ -583,6 +593,7 @@ void *sbx_watch_main(void *unused)
             continue;
         }
         tick(sbx_now_ns());
+        have_stops_noticed();
         if (sbx_load_relaxed(&sbx_modules_dirty) != 0) {
             sbx_module_thread_call(sbx_load_relaxed(&sbx_the_agent.wanted_points));
         }

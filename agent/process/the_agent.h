@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "light_sleep.h"
 #include "recording_file.h"
 
 enum sbx_opening {
@@ -45,10 +46,10 @@ struct sbx_agent {
     uint32_t opened;                /* enum sbx_opening: what the module thread made of the recording. A futex word */
     uint32_t hooks_are_handed_over; /* 1: the starting thread is done with the hooks; from here on they are the module
                                        thread's. A futex word */
-    uint32_t module_bell;           /* futex: bumped and woken to call it */
-    uint64_t wanted_points;         /* what the hooks should be; 0: none */
-    uint64_t applied_points;        /* what they are; UINT64_MAX until the first round */
-    uint32_t hooks_were_whole;      /* 1: a round has left no module of that time without its hooks */
+    struct sbx_light_sleep module_sleep;      /* rung to call it */
+    uint64_t wanted_points;                   /* what the hooks should be; 0: none */
+    uint64_t applied_points;                  /* what they are; UINT64_MAX until the first round */
+    uint32_t hooks_were_whole;                /* 1: a round has left no module of that time without its hooks */
     char rows_folder[SBX_RECORDING_PATH_MAX]; /* where unwind rows are kept; "": nowhere */
     /* snapshots */
     uint32_t snapshot_active;   /* 1: one is being made */

@@ -26,7 +26,7 @@
 #include "the_capture.h"
 #include "thread_seats.h"
 #include "tick_moment.h"
-#include "tracer.h"
+#include "tracer_look.h"
 
 enum {
     TIMERS_MOST = 32,       /* out at a time: each takes one of the signals that a user may queue */
@@ -52,12 +52,10 @@ enum {
 #define PROBE_PAUSE_NS     UINT64_C(20000000)
 #define TICK_AHEAD_NS \
     UINT64_C(300000) /* who is to be met by a tick is up so long before; a sleep ends some 100 us late */
-#define TICK_BEHIND_NS  UINT64_C(200000)    /* and met by then: its signal is made some 100 us behind it */
-#define TRACER_EVERY_NS UINT64_C(100000000) /* while threads are asked */
-#define TRACER_PAUSE_NS \
-    UINT64_C(20000000) /* nobody was asked for so long: a debugger may have come and stopped us all */
+#define TICK_BEHIND_NS UINT64_C(200000) /* and met by then: its signal is made some 100 us behind it */
 /* While questions stand, and ticks come when they should: a debugger stops us all, so the tick behind that is late. */
 #define TRACER_AHEAD_NS UINT64_C(1000000000)
+#define TICK_LATE_NS    UINT64_C(20000000)
 #define PAUSE_NS        UINT64_C(1000000000) /* the kernel refused: everybody is left in peace */
 
 static int number;      /* the signal; 0: none */
@@ -76,12 +74,11 @@ static uint32_t ahead_wanted;    /* so many threads found none left of these in 
 static uint32_t ahead_owed;      /* and in the one before: as many that have had their turn give theirs up */
 static uint64_t step_due_ns;     /* a tick that comes later than this is late */
 static uint64_t silent_until_ns;
-static bool is_traced;
-static uint64_t tracer_asked_ns, tracer_told_ns; /* when it was looked for, and when somebody wanted to know */
+static bool has_asked; /* somebody: from here on a signal may be shown to a tracer */
 SBX_OF_ONE_PROCESS(timers_out);
 SBX_OF_ONE_PROCESS(ahead_out);
 SBX_OF_ONE_PROCESS(silent_until_ns);
-SBX_OF_ONE_PROCESS(tracer_asked_ns);
+SBX_OF_ONE_PROCESS(has_asked);
 
 void sbx_sample_fire_anywhere(void)
 {
@@ -212,31 +209,13 @@ static bool check_number(void)
     return number != 0;
 }
 
-/* A tracer is told of each signal before the thread is, and gdb stops the whole program at one that the user has not named: nobody is
- * asked while one is attached. */
-static bool has_tracer(uint64_t now_ns)
-{
-    bool may_have_come = tracer_asked_ns == 0 || now_ns - tracer_asked_ns >= TRACER_EVERY_NS ||
-                         now_ns - tracer_told_ns >= TRACER_PAUSE_NS;
-    tracer_told_ns = now_ns;
-    if (may_have_come) {
-        bool was_traced = is_traced;
-        tracer_asked_ns = now_ns;
-        is_traced = sbx_tracer_is_attached();
-        if (is_traced && !was_traced) {
-            sbx_count_drop(SBX_DROP_SIGNAL_DEAF);
-        }
-    }
-    return is_traced;
-}
-
 void sbx_sample_show_frame(void)
 {
     if (sbx_load_relaxed(&sbx_seats_are_scarce) == 0 || sbx_load_relaxed(&sbx_signal_frames_are_known) != 0) {
         return; /* relaxed: hints, both; asked again after the next scan */
     }
     is_checked = false;
-    if (!has_tracer(sbx_now_ns()) && check_number()) {
+    if (!sbx_tracer_look(sbx_now_ns()) && check_number()) {
         call_our_handler();
     }
 }
@@ -388,16 +367,27 @@ void sbx_sample_withdraw_ahead(void)
     ahead_out = 0;
 }
 
+bool sbx_sample_has_asked(void)
+{
+    return sbx_load_relaxed(&has_asked) && sbx_load_relaxed(&sbx_asking_is_forbidden) == 0; /* relaxed: hints, both */
+}
+
+void sbx_sample_was_stopped(void)
+{
+    sbx_tracer_note_stop();
+    (void)sbx_thread_take_back_all();
+}
+
 void sbx_sample_begin_tick(uint64_t now_ns, uint64_t tick_ns)
 {
     sbx_sample_begin_step();
     if (ahead_out != 0) {
-        bool may_have_come = now_ns > step_due_ns || now_ns - tracer_asked_ns >= TRACER_AHEAD_NS;
-        if ((may_have_come && has_tracer(now_ns)) || !check_number()) {
+        bool may_have_come = now_ns > step_due_ns || sbx_tracer_look_age_ns(now_ns) >= TRACER_AHEAD_NS;
+        if ((may_have_come && sbx_tracer_look(now_ns)) || !check_number()) {
             sbx_sample_withdraw_ahead();
         }
     }
-    step_due_ns = now_ns + tick_ns * 5 / 4 + TRACER_PAUSE_NS;
+    step_due_ns = now_ns + tick_ns * 5 / 4 + TICK_LATE_NS;
     ahead_owed = ahead_wanted;
     ahead_wanted = 0;
     ahead_out = 0;
@@ -487,7 +477,7 @@ static bool may_still_be_asked(const struct sbx_thread *thread)
                    (how == SBX_BLOCKING_CALL && sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0);
     return !is_away && sbx_load_seq_cst(&thread->may_be_asked) != 0 && !sbx_thread_is_told_to_block(thread, number) &&
            sbx_load_seq_cst(&sbx_the_capture.sample_signal) == (uint32_t)number &&
-           sbx_load_seq_cst(&sbx_asking_is_forbidden) == 0;
+           sbx_load_seq_cst(&sbx_asking_is_forbidden) == 0 && !sbx_tracer_may_have_come();
 }
 
 void sbx_sample_learn_place(uint64_t now_ns)
@@ -502,7 +492,7 @@ void sbx_sample_learn_place(uint64_t now_ns)
 static bool may_be_asked(struct sbx_thread *thread, uint64_t now_ns)
 {
     return now_ns >= silent_until_ns && now_ns >= thread->ask_again_ns &&
-           sbx_load_relaxed(&sbx_asking_is_forbidden) == 0 && !has_tracer(now_ns) && check_number() &&
+           sbx_load_relaxed(&sbx_asking_is_forbidden) == 0 && !sbx_tracer_look(now_ns) && check_number() &&
            sbx_thread_hears(thread, number, now_ns) && knows_place(now_ns);
 }
 
@@ -522,6 +512,7 @@ static bool put_question(struct sbx_thread *thread, uint64_t now_ns, uint64_t cp
         }
         return false;
     }
+    sbx_store_relaxed(&has_asked, true);
     sbx_store_relaxed(&thread->question, question);
     sbx_store_relaxed(&thread->signal_flags, flags);
     thread->armed_ns = now_ns;

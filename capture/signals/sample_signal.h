@@ -55,6 +55,13 @@ void sbx_sample_ask_ahead(struct sbx_thread *thread, uint64_t now_ns);
 /* Nobody looks for a while: no question stands from here on. So a debugger that comes then, or a program that takes our number, meets none. */
 void sbx_sample_withdraw_ahead(void);
 
+/* The process was stopped, so a debugger may have come: no question is out from here on, nor is one put before it was looked for. Any thread
+ * of ours. */
+void sbx_sample_was_stopped(void);
+
+/* Was anybody asked in this process, and may be again? Any thread. */
+bool sbx_sample_has_asked(void);
+
 /* Find out where this kernel makes signals, if that is not known: forked children know what their parent knew, and each would pay two ticks
  * of CPU time for it. Watch thread. */
 void sbx_sample_learn_place(uint64_t now_ns);

@@ -189,6 +189,9 @@ static void become_host(const struct host_order *order)
     if (order->interval_us != 0) {
         policy.capture.interval_us = order->interval_us;
     }
+    if (order->gap_us != 0) {
+        policy.capture.gap_us = order->gap_us;
+    }
     sbx_policy_settings(&policy, &orders.settings);
     if (order->has_no_budget) {
         orders.settings.max_cpu_permille = orders.settings.max_cpu_tenths = 0;

@@ -34,13 +34,13 @@ struct host_body {
 struct host_order {
     const char *body;
     uint32_t anr_ms, slow_message_ms; /* 0: 60,000, so that nothing fires */
-    uint32_t interval_us;             /* 0: the default */
+    uint32_t interval_us, gap_us;     /* 0: the default */
     bool has_no_budget;               /* no points are taken out, and nothing is made rarer, whatever it costs */
     const char *preload_too;          /* a library to be preloaded after ours; NULL: none */
     bool (*before_exec)(void); /* runs in the child before it becomes the host; false: skip the test. NULL: nothing */
     bool has_no_agent;         /* nothing is preloaded: the body loads it by itself */
     bool has_companion; /* started by `stallbox run`, which packs and tells (`run.err` in host_folder); the limits
-                                         above hold, interval_us, has_no_budget and preload_too do not */
+                                         above hold, interval_us, gap_us, has_no_budget and preload_too do not */
 };
 
 /* How large a case is: as large as docs/HOST_CASES.md lists it when STALLBOX_HOST_FULL is set (scripts/soak), else `usual`,

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "control_group.h"
+#include "debugger.h"
 #include "held_thread.h"
 #include "recording_recover.h"
 
@@ -113,12 +114,28 @@ static void work_five_ms(void)
     HOST_KEEP_FRAME();
 }
 
+static void say_that_it_computes(void)
+{
+    host_tell("computes");
+}
+
 static void works_little_and_slowly(void)
 {
     host_loop(20, NULL);
     host_tell("in_message");
     for (int i = 0; i < 25; i++) {
         host_loop(1, work_five_ms);
+    }
+}
+
+/* No message is long enough for ticks to come closer together. */
+static void computes_in_short_messages(void)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s/go_on", getenv("HOST_FOLDER"));
+    for (int i = 0; access(path, F_OK) != 0; i++) {
+        volatile int turn = i; /* one place, as in host_loop() */
+        turn_once(1, turn == 200 ? say_that_it_computes : work_five_ms);
     }
 }
 
@@ -449,6 +466,36 @@ static void host_11_a_tracer_is_shown_no_signal_of_ours(void **state)
     assert_int_equal(real_time_signals, 0);
 }
 
+/* Its timers stand, and come due as soon as the program goes on: each time before the recorder's next tick. */
+static void host_11_a_tracer_that_attaches_is_shown_no_signal_of_who_is_asked_ahead(void **state)
+{
+    enum {
+        TIMES = 10,
+        MOST = 2 /* a signal may be under way, and on a busy machine our thread goes on later than the program */
+    };
+    struct debugger debugger;
+    int times = 0;
+    (void)state;
+    struct host_order order = {.body = "computes_in_short_messages", .gap_us = 40000};
+    pid_t pid = host_begin(&order);
+    assert_true(host_was_told("computes"));
+    for (int i = 0; i < TIMES; i++) {
+        host_pause_ms(700); /* it is asked again */
+        if (!debugger_attach(&debugger, pid)) {
+            kill(pid, SIGKILL);
+            host_end(pid);
+            host_skip("ptrace is not allowed here");
+        }
+        debugger_go_on(&debugger, 130);
+        debugger_detach(&debugger);
+        times += debugger.shown != 0;
+    }
+    host_answer("go_on");
+    assert_int_equal(host_end(pid), 0);
+    print_message("shown a signal in %d of %d attachments\n", times, TIMES);
+    assert_in_range(times, 0, MOST);
+}
+
 static void host_11_a_program_killed_at_a_breakpoint_was_not_killed_by_a_stall(void **state)
 {
     (void)state;
@@ -505,9 +552,15 @@ static void host_10_a_loop_thread_that_ended_is_no_stall(void **state)
 int main(int argc, char **argv)
 {
     const struct host_body bodies[] = {
-        HOST_BODY(is_stopped_in_a_message), HOST_BODY(is_stopped_and_hangs_later), HOST_BODY(hangs_for_real),
-        HOST_BODY(works_little_and_slowly), HOST_BODY(computes_without_a_loop),    HOST_BODY(waits_for_nothing),
-        HOST_BODY(ends_its_loop_thread),    HOST_BODY(rests_and_is_in_a_message),
+        HOST_BODY(is_stopped_in_a_message),
+        HOST_BODY(is_stopped_and_hangs_later),
+        HOST_BODY(hangs_for_real),
+        HOST_BODY(works_little_and_slowly),
+        HOST_BODY(computes_without_a_loop),
+        HOST_BODY(waits_for_nothing),
+        HOST_BODY(ends_its_loop_thread),
+        HOST_BODY(rests_and_is_in_a_message),
+        HOST_BODY(computes_in_short_messages),
     };
     const struct CMUnitTest tests[] = {
         HOST_TEST(host_10_a_message_that_hangs_does_raise_an_alarm),
@@ -523,6 +576,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_11_a_breakpoint_is_no_stall_and_what_hangs_after_it_is),
         HOST_TEST(host_11_a_program_started_under_a_debugger_raises_no_alarm),
         HOST_TEST(host_11_a_tracer_is_shown_no_signal_of_ours),
+        HOST_TEST(host_11_a_tracer_that_attaches_is_shown_no_signal_of_who_is_asked_ahead),
         HOST_TEST(host_11_a_program_killed_at_a_breakpoint_was_not_killed_by_a_stall),
         HOST_TEST(host_12_a_jumping_wall_clock_changes_no_duration),
     };

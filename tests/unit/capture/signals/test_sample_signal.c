@@ -415,6 +415,41 @@ static void test_a_tracer_that_comes_finds_no_question_standing_behind_the_next_
     assert_int_not_equal(self->sample_timer, 0); /* it has gone again */
 }
 
+static void test_a_stop_takes_every_question_back(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    ask_ahead(self);
+    uint32_t timer = self->sample_timer;
+    assert_int_not_equal(timer, 0);
+    sbx_sample_was_stopped();
+    assert_int_equal(self->sample_timer, 0);
+    assert_false(is_timer(timer));
+    ask_ahead(self);
+    assert_int_not_equal(self->sample_timer, 0); /* nobody has come */
+}
+
+/* Without a stop that somebody noticed the last look would hold for a tenth of a second. */
+static void test_behind_a_stop_a_tracer_is_looked_for_before_anybody_is_asked(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    uint64_t now_ns = begin_tick();
+    assert_true(sbx_sample_ask(self, now_ns, 0, 0));
+    sbx_sample_take_back(self);
+    pid_t tracer = begin_tracer();
+    if (tracer == 0) {
+        skip();
+    }
+    sbx_sample_was_stopped();
+    bool is_asked = sbx_sample_ask(self, now_ns + 1, 0, 0);
+    kill(tracer, SIGKILL);
+    waitpid(tracer, NULL, 0);
+    assert_false(is_asked);
+    sbx_sample_was_stopped(); /* it lets us go */
+    assert_true(sbx_sample_ask(self, now_ns + 2, 0, 0));
+}
+
 /* Last: another number is taken. */
 static void test_a_number_that_is_taken_past_the_hooks_is_seen_by_the_next_tick(void **state)
 {
@@ -448,6 +483,8 @@ int main(void)
         CASE(test_what_is_withdrawn_makes_no_signal_any_more),
         CASE(test_a_child_of_vfork_leaves_its_parents_timer_to_its_parent),
         CASE(test_a_tracer_that_comes_finds_no_question_standing_behind_the_next_late_tick),
+        CASE(test_a_stop_takes_every_question_back),
+        CASE(test_behind_a_stop_a_tracer_is_looked_for_before_anybody_is_asked),
         CASE(test_a_number_that_is_taken_past_the_hooks_is_seen_by_the_next_tick),
     };
     return cmocka_run_group_tests(tests, attach, attached_recording_end);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tracer_look.c - when to look, and what the last look said. */
+#include "tracer_look.h"
+
+#include "order.h"
+#include "process_state.h"
+#include "the_capture.h"
+#include "tracer.h"
+
+enum {
+    EVERY_NS = 100000000, /* while threads are asked */
+    PAUSE_NS = 20000000,  /* nobody was asked for so long: a debugger may have come and stopped us all */
+};
+
+static bool is_traced;
+static uint64_t asked_ns, told_ns; /* when it was looked for, and when somebody wanted to know */
+static uint32_t stops, stops_seen; /* of the process, as far as somebody noticed; and before the last look */
+SBX_OF_ONE_PROCESS(asked_ns);
+
+bool sbx_tracer_look(uint64_t now_ns)
+{
+    uint32_t stops_now = sbx_load_acquire(&stops); /* order: acquire tracer.stops - this look is behind that stop */
+    bool may_have_come = asked_ns == 0 || now_ns - asked_ns >= EVERY_NS || now_ns - told_ns >= PAUSE_NS;
+    told_ns = now_ns;
+    if (may_have_come || stops_now != stops_seen) {
+        bool was_traced = is_traced;
+        asked_ns = now_ns;
+        stops_seen = stops_now;
+        is_traced = sbx_tracer_is_attached();
+        if (is_traced && !was_traced) {
+            sbx_count_drop(SBX_DROP_SIGNAL_DEAF);
+        }
+    }
+    return is_traced;
+}
+
+uint64_t sbx_tracer_look_age_ns(uint64_t now_ns)
+{
+    return now_ns - asked_ns;
+}
+
+bool sbx_tracer_may_have_come(void)
+{
+    return sbx_load_seq_cst(&stops) != stops_seen; /* order: seq_cst tracer.stops - Dekker with sample_timer */
+}
+
+void sbx_tracer_note_stop(void)
+{
+    sbx_add_acq_rel(&stops, 1); /* order: release tracer.stops */
+    sbx_fence_seq_cst();        /* order: seq_cst tracer.stops - Dekker with sample_timer */
+}
