@@ -13,18 +13,19 @@ enum {
 };
 
 static bool is_traced;
-static uint64_t asked_ns, told_ns; /* when it was looked for, and when somebody wanted to know */
+static uint64_t tracer_asked_ns, tracer_told_ns; /* when it was looked for, and when somebody wanted to know */
 static uint32_t stops, stops_seen; /* of the process, as far as somebody noticed; and before the last look */
-SBX_OF_ONE_PROCESS(asked_ns);
+SBX_OF_ONE_PROCESS(tracer_asked_ns);
 
 bool sbx_tracer_look(uint64_t now_ns)
 {
     uint32_t stops_now = sbx_load_acquire(&stops); /* order: acquire tracer.stops - this look is behind that stop */
-    bool may_have_come = asked_ns == 0 || now_ns - asked_ns >= EVERY_NS || now_ns - told_ns >= PAUSE_NS;
-    told_ns = now_ns;
+    bool may_have_come =
+        tracer_asked_ns == 0 || now_ns - tracer_asked_ns >= EVERY_NS || now_ns - tracer_told_ns >= PAUSE_NS;
+    tracer_told_ns = now_ns;
     if (may_have_come || stops_now != stops_seen) {
         bool was_traced = is_traced;
-        asked_ns = now_ns;
+        tracer_asked_ns = now_ns;
         stops_seen = stops_now;
         is_traced = sbx_tracer_is_attached();
         if (is_traced && !was_traced) {
@@ -36,7 +37,7 @@ bool sbx_tracer_look(uint64_t now_ns)
 
 uint64_t sbx_tracer_look_age_ns(uint64_t now_ns)
 {
-    return now_ns - asked_ns;
+    return now_ns - tracer_asked_ns;
 }
 
 bool sbx_tracer_may_have_come(void)

@@ -81,7 +81,7 @@ bool debugger_attach(struct debugger *debugger, pid_t pid)
 void debugger_go_on(struct debugger *debugger, long ms)
 {
     int status;
-    for (int i = debugger->count - 1; i >= 0; i--) {
+    for (int i = 0; i < debugger->count; i++) {
         ptrace(PTRACE_CONT, debugger->tids[i], 0, 0);
     }
     for (uint64_t end_ms = host_now_ms() + (uint64_t)ms; host_now_ms() < end_ms; host_pause_ms(1)) {

@@ -20,7 +20,7 @@ struct debugger {
 /* Stop and trace all threads of the process. False: it is not allowed; nothing is traced then. */
 bool debugger_attach(struct debugger *debugger, pid_t pid);
 
-/* Let them go on, the first thread last, and be told of their signals, which they get, for so long. */
+/* Let them go on, the first thread first, and be told of their signals, which they get, for so long. */
 void debugger_go_on(struct debugger *debugger, long ms);
 
 /* Stop them all, and let them go. */
