@@ -603,6 +603,9 @@ void *sbx_watch_main(void *unused)
         bool has_run = sbx_application_has_run(&watch.cpu, sbx_thread_count(), watch.seen_ns, application_cpu_ns);
         bool is_quiet = !has_run && !sbx_watchdog_is_armed();
         watch.quiet_ticks = is_quiet ? watch.quiet_ticks + watch.paused_gaps : 0;
+        if (watch.quiet_ticks >= REST_AFTER_TICKS && sbx_sampler_finds_ready(&watch.governed, sbx_now_ns())) {
+            watch.quiet_ticks = 0;
+        }
         bool stands_by = watch.settings.enabled != 0 && sbx_watchdog_stands_by();
         watch.stand_by_ns = stands_by ? watch.stand_by_ns : 0;
         bool rests = watch.quiet_ticks >= REST_AFTER_TICKS || watch.settings.enabled == 0;

@@ -44,6 +44,7 @@ enum {
     FAR_TICK_NS = 50000000, /* ticks this far apart miss what a message of that length does: threads are asked ahead */
     CPU_NOISE_NS = 10000,   /* less CPU time than this since the last look: it does not run (btrace, async-profiler) */
 };
+#define READY_NS UINT64_C(10000000000) /* who was not seen for so long is taken for one that sleeps */
 
 static struct sbx_look_turns look_turns;
 
@@ -483,6 +484,34 @@ uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t 
     }
     sbx_look_turns_end(&look_turns, count);
     return ran_ns;
+}
+
+static bool was_seen_lately(const struct sbx_thread *thread, uint64_t now_ns)
+{
+    uint64_t last_ns = sbx_load_relaxed(&thread->entry->last_record_ns); /* relaxed: a hint */
+    last_ns = last_ns > thread->stirred_ns ? last_ns : thread->stirred_ns;
+    return last_ns != 0 && (now_ns < last_ns || now_ns - last_ns < READY_NS);
+}
+
+bool sbx_sampler_finds_ready(const struct sbx_capture_settings *settings, uint64_t now_ns)
+{
+    bool asks = (settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0;
+    uint32_t count = asks && sbx_ring_is_open(&sbx_the_capture.ring) ? sbx_thread_count() : 0;
+    unsigned looks = SBX_LOOKS_A_TICK;
+    for (uint32_t i = 0; i < count && looks > 0; i++) {
+        const struct sbx_thread *thread = sbx_thread_at(i);
+        struct sbx_where where;
+        /* relaxed: who has just come out of a call passes a point soon, or is found the next time */
+        if (thread == NULL || sbx_load_relaxed(&thread->entry->call_kind) != SBX_RECORD_NONE ||
+            !was_seen_lately(thread, now_ns)) {
+            continue;
+        }
+        looks--;
+        if (sbx_where_read(thread->tid, &where) && !where.is_blocked) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void sbx_sampler_capture_sleepers(uint64_t now_ns)

@@ -435,12 +435,12 @@ static void test_who_reads_an_event_counter_learns_who_wrote_it(void **state)
 
 static volatile double sum;
 
-/* Without a point: nothing here tells that the wait is over. On a busy machine longer, until a signal has come. */
+/* Without a point: nothing here tells that the wait is over. On a busy machine longer, until a signal has come: this thread records itself by nothing else. */
 __attribute__((noinline)) static void compute_after_the_jump(void)
 {
-    const uint64_t *captures = &child_header()->captures_async;
-    uint64_t before = sbx_load_relaxed(captures);
-    for (volatile long i = 0; i < 400000000 || (i < 8000000000 && sbx_load_relaxed(captures) == before); i++) {
+    const uint64_t *recorded_ns = &child_entry()->last_record_ns;
+    uint64_t before_ns = sbx_load_relaxed(recorded_ns);
+    for (volatile long i = 0; i < 400000000 || (i < 8000000000 && sbx_load_relaxed(recorded_ns) == before_ns); i++) {
     }
     sum += 1;
 }
@@ -448,6 +448,7 @@ __attribute__((noinline)) static void compute_after_the_jump(void)
 static void *jump_and_compute(void *unused)
 {
     (void)unused;
+    child_sleep_ms(1); /* a point: the thread is known from here on, even if the signal comes before the wait */
     if (sigsetjmp(out_of_the_wait, 1) == 0) {
         say_about_to_wait();
         pause();
