@@ -8,9 +8,9 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/stallbox-handlers.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
 
-timeout 600 "$stallbox" run --quiet --spool "$work/spool" --slow-message-ms 200 -- "$node" "$here/handlers.js"
+timeout 600 "$stallbox" run --spool "$work/spool" --slow-message-ms 200 -- "$node" "$here/handlers.js" 2>"$work/said"
 "$stallbox" report --format json "$work/spool" |
-    jq -c '.attribution | {stack, handler: [.evidence[] | select(.kind == "handler") | .text]}' >"$work/told"
+    jq -c '{trigger: .trigger.kind, ms: .trigger.duration_ms} + (.attribution | {cause, stack, handler: [.evidence[] | select(.kind == "handler") | .text]})' >"$work/told"
 failures=0
 while IFS=$'\t' read -r function text; do
     jq -es --arg f "$function" --arg t "$text" 'any(.[]; (.stack | index($f)) != null and .handler == ["what the event loop ran is " + $t])' "$work/told" >/dev/null || {
@@ -30,4 +30,8 @@ inDatagram	a datagram
 inFile	a file that was read
 inMessage	a message of a worker
 END
-[ "$failures" -eq 0 ]
+if [ "$failures" -ne 0 ]; then
+    cat "$work/said"
+    jq -c '.stack = .stack[0:8]' "$work/told"
+    exit 1
+fi

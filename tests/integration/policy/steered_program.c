@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steered_program.c - an event loop for SECONDS seconds that allocates, locks and sleeps; with "fragile" as a second argument
  * it dies when somebody has put himself between it and nanosleep, as a program that checks its own integrity would; with
- * "stalls" each SIGUSR1 makes a message take 200 ms; with "named" and a spool it starts the recorder itself, which is preloaded, and
+ * "stalls" each SIGUSR1 makes a message take 600 ms; with "named" and a spool it starts the recorder itself, which is preloaded, and
  * says that it is the editor 3.1.4. */
 #include <dlfcn.h>
 #include <poll.h>
@@ -42,7 +42,7 @@ static void want_a_stall(int number)
 
 __attribute__((noinline)) static void stall(void)
 {
-    const struct timespec pause = {0, 200000000};
+    const struct timespec pause = {0, 600000000};
     nanosleep(&pause, NULL);
 }
 
