@@ -141,22 +141,9 @@ extern const size_t sbx_point_list_count;
         return SBX_LIKELY(is_left_alone) ? real_##name arguments : wait_in_##name arguments;                  \
     }
 
-/* A release: look who waits, then the original as a tail call. */
-#define SBX_RELEASE_HOOK(name, type, op, width)                                                                     \
-    static int (*real_##name)(type *);                                                                              \
-    SBX_NOINLINE static int wake_in_##name(type *object)                                                            \
-    {                                                                                                               \
-        sbx_wake_look((uint64_t)object, op, width);                                                                 \
-        return real_##name(object);                                                                                 \
-    }                                                                                                               \
-    static int hook_##name(type *object)                                                                            \
-    {                                                                                                               \
-        return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)object)) ? wake_in_##name(object) : real_##name(object); \
-    }
-
-/* The same for what other processes may wait for: is_between_processes() of the file says whether they may. The caller's own frame is left
- * before the original is called, as above. */
-#define SBX_RELEASE_HOOK_SHARED(name, type, op, width)                                              \
+/* A release: look who waits, then the original as a tail call. Other processes may wait as well: is_between_processes() of the file says whether. The
+ * caller's own frame is left before the original is called, as above. */
+#define SBX_RELEASE_HOOK(name, type, op, width)                                                     \
     static int (*real_##name)(type *);                                                              \
     SBX_NOINLINE static int wake_in_##name(type *object)                                            \
     {                                                                                               \

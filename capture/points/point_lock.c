@@ -59,33 +59,41 @@ SBX_LOCK_HOOK(int, mtx_lock, (mtx_t * mutex), (mutex), is_free(mutex), mtx_trylo
 SBX_LOCK_HOOK(int, mtx_timedlock, (mtx_t * mutex, const struct timespec *until), (mutex, until), is_free(mutex),
               mtx_trylock(mutex), thrd_busy, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK, (uint64_t)mutex, owner_of(mutex))
 
-/* Will this unlock wake anybody? 1 is held with nobody asleep, 2 with sleepers (Drepper, Futexes are tricky; a tid in
- * the kinds that the kernel knows). A thread that was woken and has not run yet still has its seat: without this
- * question a lock that is let go and taken again meanwhile would pay the look each time. */
-static bool may_wake(const void *mutex)
+/* Will this unlock wake nobody, for certain? 1 is held with nobody asleep, 2 with sleepers (Drepper, Futexes are tricky; a tid in
+ * the kinds that the kernel knows). A word that the unlock needs as well, where the table of waiters is a line of its own. A thread that was
+ * woken and has not run yet still has its seat there: a lock that is let go and taken again meanwhile does not pay the look each time. */
+static inline bool wakes_no_sleeper(const void *mutex)
 {
 #ifdef __GLIBC__
-    const pthread_mutex_t *own = mutex;
-    /* relaxed: we hold it. A count above 1 is a recursive mutex that stays held. */
-    return sbx_load_relaxed(&own->__data.__lock) != 1 && sbx_load_relaxed(&own->__data.__count) <= 1;
+    return sbx_load_relaxed(&((const pthread_mutex_t *)mutex)->__data.__lock) == 1; /* relaxed: we hold it */
 #else
-    (void)mutex;
-    return true;
+    return !sbx_waiter_is_likely((uint64_t)mutex);
 #endif
 }
 
-#define UNLOCK_HOOK(name, type)                                                                                  \
-    static int (*real_##name)(type *);                                                                           \
-    SBX_NOINLINE static int wake_in_##name(type *mutex)                                                          \
-    {                                                                                                            \
-        if (may_wake(mutex)) {                                                                                   \
-            sbx_wake_look((uint64_t)mutex, SBX_OP_MUTEX_UNLOCK, SBX_WAKE_ONE);                                   \
-        }                                                                                                        \
-        return real_##name(mutex);                                                                               \
-    }                                                                                                            \
-    static int hook_##name(type *mutex)                                                                          \
-    {                                                                                                            \
-        return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)mutex)) ? wake_in_##name(mutex) : real_##name(mutex); \
+/* Is it a recursive mutex that stays held? */
+static bool stays_held(const void *mutex)
+{
+#ifdef __GLIBC__
+    return sbx_load_relaxed(&((const pthread_mutex_t *)mutex)->__data.__count) > 1; /* relaxed: we hold it */
+#else
+    (void)mutex;
+    return false;
+#endif
+}
+
+#define UNLOCK_HOOK(name, type)                                                                  \
+    static int (*real_##name)(type *);                                                           \
+    SBX_NOINLINE static int wake_in_##name(type *mutex)                                          \
+    {                                                                                            \
+        if (!stays_held(mutex)) {                                                                \
+            sbx_wake_check((uint64_t)mutex, SBX_OP_MUTEX_UNLOCK, SBX_WAKE_ONE);                  \
+        }                                                                                        \
+        return real_##name(mutex);                                                               \
+    }                                                                                            \
+    static int hook_##name(type *mutex)                                                          \
+    {                                                                                            \
+        return SBX_LIKELY(wakes_no_sleeper(mutex)) ? real_##name(mutex) : wake_in_##name(mutex); \
     }
 
 UNLOCK_HOOK(mutex_unlock, pthread_mutex_t)
@@ -104,10 +112,40 @@ static inline bool is_between_processes(const void *condition)
 #endif
 }
 
-SBX_RELEASE_HOOK_SHARED(cond_signal, pthread_cond_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
-SBX_RELEASE_HOOK(cnd_signal, cnd_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
-SBX_RELEASE_HOOK_SHARED(cond_broadcast, pthread_cond_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
-SBX_RELEASE_HOOK(cnd_broadcast, cnd_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
+/* Does nobody wait for it, in this process or another, for certain? glibc counts waiters from the fourth bit of that word on, and its own signal returns at
+ * once where there are none; the second bit is the clock's (nptl/pthread_cond_common.c). */
+static inline bool has_no_waiter(const void *condition)
+{
+#ifdef __GLIBC__
+    enum {
+        CLOCK_BIT = 2
+    };
+    /* relaxed: one that comes just now has not waited */
+    return (sbx_load_relaxed(&((const pthread_cond_t *)condition)->__data.__wrefs) & ~(unsigned)CLOCK_BIT) == 0;
+#else
+    return !sbx_waiter_is_likely((uint64_t)condition);
+#endif
+}
+
+#define SIGNAL_HOOK(name, type, op, width)                                                                \
+    static int (*real_##name)(type *);                                                                    \
+    SBX_NOINLINE static int wake_in_##name(type *condition)                                               \
+    {                                                                                                     \
+        if (is_between_processes(condition)) {                                                            \
+            sbx_shared_let_go((uint64_t)condition);                                                       \
+        }                                                                                                 \
+        sbx_wake_check((uint64_t)condition, op, width);                                                   \
+        return real_##name(condition);                                                                    \
+    }                                                                                                     \
+    static int hook_##name(type *condition)                                                               \
+    {                                                                                                     \
+        return SBX_LIKELY(has_no_waiter(condition)) ? real_##name(condition) : wake_in_##name(condition); \
+    }
+
+SIGNAL_HOOK(cond_signal, pthread_cond_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
+SIGNAL_HOOK(cnd_signal, cnd_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
+SIGNAL_HOOK(cond_broadcast, pthread_cond_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
+SIGNAL_HOOK(cnd_broadcast, cnd_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
 
 /* Waiting for a condition lets go of the mutex as well. */
 #define COND_HOOK(name, parameters, arguments, op)                                            \

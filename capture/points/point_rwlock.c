@@ -98,7 +98,7 @@ RWLOCK_HOOK(clockrdlock, (pthread_rwlock_t * lock, clockid_t clock, const struct
 RWLOCK_HOOK(clockwrlock, (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until),
             is_writable(lock) || !is_known(clock) || !is_sound(until), pthread_rwlock_trywrlock,
             SBX_OP_RWLOCK_TIMEDWRLOCK)
-SBX_RELEASE_HOOK_SHARED(rwlock_unlock, pthread_rwlock_t, SBX_OP_RWLOCK_UNLOCK, SBX_WAKE_ALL)
+SBX_RELEASE_HOOK(rwlock_unlock, pthread_rwlock_t, SBX_OP_RWLOCK_UNLOCK, SBX_WAKE_ALL)
 
 static const struct sbx_point points[] = {
     SBX_POINT("pthread_rwlock_rdlock", hook_any_rdlock, real_rdlock, SBX_GROUP_RWLOCK),

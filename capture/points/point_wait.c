@@ -86,7 +86,7 @@ SEM_HOOK(sem_wait, (sem_t * semaphore), (semaphore), SBX_OP_SEM_WAIT)
 SEM_HOOK(sem_timedwait, (sem_t * semaphore, const struct timespec *until), (semaphore, until), SBX_OP_SEM_TIMEDWAIT)
 SEM_HOOK(sem_clockwait, (sem_t * semaphore, clockid_t clock, const struct timespec *until), (semaphore, clock, until),
          SBX_OP_SEM_TIMEDWAIT)
-SBX_RELEASE_HOOK_SHARED(sem_post, sem_t, SBX_OP_SEM_POST, SBX_WAKE_ONE)
+SBX_RELEASE_HOOK(sem_post, sem_t, SBX_OP_SEM_POST, SBX_WAKE_ONE)
 
 /* ---- barriers ---- */
 

@@ -25,17 +25,17 @@ enum {
 static const char *module_path;
 static char outcome[2][128]; /* files: without and with hooks */
 
-static void run_script(const char *name, const char *text_path)
+static void run_script(const char *name, const char *text_path, bool is_recorded)
 {
     char folder[160];
     static char text[TEXT_BYTES];
     snprintf(folder, sizeof folder, "%s/%s", recorded_process_folder(), name);
     child_expect(mkdir(folder, 0700) == 0, "the script has a folder");
-    uint32_t slots = child_header() != NULL ? child_header()->hooked_slots : 0;
+    uint32_t slots = is_recorded ? child_header()->hooked_slots : 0;
     void *module = dlopen(module_path, RTLD_LAZY);
     child_expect(module != NULL, "the script loads");
     void (*script)(char *, size_t, const char *) = (void (*)(char *, size_t, const char *))dlsym(module, "call_script");
-    if (child_header() != NULL) {
+    if (is_recorded) {
         for (int i = 0; i < 10000 && child_header()->hooked_slots < slots + 100; i++) {
             child_pause_ms(1); /* the module thread hooks what was just loaded */
         }
@@ -49,13 +49,13 @@ static void run_script(const char *name, const char *text_path)
 
 static void child_without_hooks(void)
 {
-    run_script("bare", outcome[0]);
+    run_script("bare", outcome[0], false);
 }
 
 static void child_with_hooks(void)
 {
     child_start();
-    run_script("hook", outcome[1]);
+    run_script("hook", outcome[1], true);
     child_finish();
 }
 
