@@ -32,6 +32,7 @@
 #include "the_agent.h"
 #include "the_capture.h"
 #include "thread_block.h"
+#include "tracer_look.h"
 
 /* A dlopen leaves word before it has loaded anything (its hook must be a tail call), so one look is not enough: look
  * again after these pauses. A look that finds nothing new costs 30 ns. */
@@ -114,9 +115,13 @@ static void wait_for_the_hooks(void)
  * when the others do, and takes all questions back. */
 static void sleep_until_called(uint32_t bell, const struct timespec *pause)
 {
-    if (sbx_light_sleep_until(&sbx_the_agent.module_sleep, bell, pause, sbx_sample_has_asked())) {
+    struct sbx_light_sleep *sleep = &sbx_the_agent.module_sleep;
+    bool is_light = sbx_sample_has_asked();
+    sbx_tracer_stops_are_noticed(is_light && sleep->trust == SBX_LIGHT_WORKS);
+    if (sbx_light_sleep_until(sleep, bell, pause, is_light)) {
         sbx_sample_was_stopped();
     }
+    sbx_tracer_stops_are_noticed(false);
 }
 
 void *sbx_module_main(void *unused)

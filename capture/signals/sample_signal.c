@@ -381,6 +381,9 @@ void sbx_sample_was_stopped(void)
 void sbx_sample_begin_tick(uint64_t now_ns, uint64_t tick_ns)
 {
     sbx_sample_begin_step();
+    if (now_ns > step_due_ns) { /* stopped, perhaps, and whoever would notice has not run yet */
+        sbx_tracer_note_stop();
+    }
     if (ahead_out != 0) {
         bool may_have_come = now_ns > step_due_ns || sbx_tracer_look_age_ns(now_ns) >= TRACER_AHEAD_NS;
         if ((may_have_come && sbx_tracer_look(now_ns)) || !check_number()) {

@@ -19,6 +19,10 @@ uint64_t sbx_tracer_look_age_ns(uint64_t now_ns);
 /* Behind a question's announcement: has the process been stopped since the last look? Then it is not to be put. Watch thread. */
 bool sbx_tracer_may_have_come(void);
 
+/* From here on a thread of ours would notice a stop, and say so; or it is awake, and would not. While it would, a look holds for a second. That
+ * thread. */
+void sbx_tracer_stops_are_noticed(bool are_noticed);
+
 /* The process was stopped: the next look is a look. Any thread, before it takes back the questions that are out. */
 void sbx_tracer_note_stop(void);
 

@@ -28,6 +28,7 @@
 #include "thread_end.h"
 #include "thread_registry.h"
 #include "thread_timer.h"
+#include "tracer_look.h"
 
 enum {
     PERIOD_MS = 30, /* of CPU time, from sample to sample */
@@ -450,6 +451,38 @@ static void test_behind_a_stop_a_tracer_is_looked_for_before_anybody_is_asked(vo
     assert_true(sbx_sample_ask(self, now_ns + 2, 0, 0));
 }
 
+/* This one stops nobody, so nothing is noticed. */
+static void test_while_stops_are_noticed_a_look_for_a_tracer_holds_for_a_second(void **state)
+{
+    const uint64_t tick_ns = UINT64_C(200000000), second_ns = UINT64_C(1000000000);
+    (void)state;
+    uint64_t now_ns = sbx_now_ns() + 10 * second_ns;
+    sbx_tracer_stops_are_noticed(true);
+    assert_false(sbx_tracer_look(now_ns));
+    pid_t tracer = begin_tracer();
+    if (tracer == 0) {
+        sbx_tracer_stops_are_noticed(false);
+        skip();
+    }
+    bool is_seen_at_tick = sbx_tracer_look(now_ns + tick_ns);
+    bool is_seen_later = sbx_tracer_look(now_ns + second_ns);
+    kill(tracer, SIGKILL);
+    waitpid(tracer, NULL, 0);
+    bool is_seen_gone = !sbx_tracer_look(now_ns + second_ns + tick_ns);
+    tracer = begin_tracer();
+    sbx_tracer_note_stop();
+    bool is_seen_behind_stop = sbx_tracer_look(now_ns + second_ns + tick_ns + 1);
+    kill(tracer, SIGKILL);
+    waitpid(tracer, NULL, 0);
+    sbx_tracer_stops_are_noticed(false);
+    bool is_seen_gone_again = !sbx_tracer_look(now_ns + second_ns + 2 * tick_ns);
+    assert_false(is_seen_at_tick);
+    assert_true(is_seen_later);
+    assert_true(is_seen_gone);
+    assert_true(is_seen_behind_stop);
+    assert_true(is_seen_gone_again);
+}
+
 /* Last: another number is taken. */
 static void test_a_number_that_is_taken_past_the_hooks_is_seen_by_the_next_tick(void **state)
 {
@@ -485,6 +518,7 @@ int main(void)
         CASE(test_a_tracer_that_comes_finds_no_question_standing_behind_the_next_late_tick),
         CASE(test_a_stop_takes_every_question_back),
         CASE(test_behind_a_stop_a_tracer_is_looked_for_before_anybody_is_asked),
+        CASE(test_while_stops_are_noticed_a_look_for_a_tracer_holds_for_a_second),
         CASE(test_a_number_that_is_taken_past_the_hooks_is_seen_by_the_next_tick),
     };
     return cmocka_run_group_tests(tests, attach, attached_recording_end);
