@@ -3,7 +3,8 @@
 
 function crunch(until) {
   let total = 0;
-  while (Date.now() < until) {
+  const used = process.cpuUsage().user; // so much of a processor it wants, which a busy machine gives in a longer time
+  while (Date.now() < until || process.cpuUsage().user - used < 150000) {
     for (let i = 0; i < 10000; i++) {
       total = (total * 31 + i) % 1000003;
     }
