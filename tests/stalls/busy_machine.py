@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""busy_machine - what a score asks of a machine that has too much to do, and how it tries a missed case again there."""
+import os
+
+
+def is_busy():
+    return os.getloadavg()[0] > 3 * os.cpu_count()
+
+
+def attempts():
+    """How a case is run until it is told rightly: the options of `stallbox run` for each time. Twice as it ships. On a busy machine a third time with a larger
+    budget: there a look takes several times as long, because each finds its caches cold, and programs get little of it, so the default budget is spent
+    before the stall (docs/GOVERNOR.md). What is judged is what the looks tell."""
+    yield []
+    yield []
+    if is_busy():
+        yield ["--max-cpu-permille", "50"]
