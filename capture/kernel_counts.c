@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "kernel_text.h"
+#include "providers.h"
+#include "the_capture.h"
 #include "thread_block.h"
 #include "watch_writer.h"
 
@@ -172,6 +174,21 @@ static void read_machine(const struct sbx_thread *thread, uint64_t now_ns)
     read_memory(thread, now_ns);
 }
 
+/* Of the first runtime that says so: there are hardly two machines with compilers in one process. */
+static void read_runtime(const struct sbx_thread *thread, uint64_t now_ns)
+{
+    uint32_t count = sbx_load_acquire(&sbx_the_capture.provider_count); /* order: acquire providers */
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t frames = 0, compilations = 0;
+        if (sbx_the_providers[i].deoptimized != NULL) {
+            sbx_the_providers[i].deoptimized(&frames, &compilations);
+            put(thread, now_ns, SBX_KERNEL_DEOPTIMIZED, frames);
+            put(thread, now_ns, SBX_KERNEL_COMPILED, compilations);
+            return;
+        }
+    }
+}
+
 /* ---- when ---- */
 
 void sbx_kernel_counts_start(void)
@@ -192,6 +209,9 @@ void sbx_kernel_counts_look(struct sbx_thread *thread, uint64_t now_ns)
         return;
     }
     read_run_delay(thread, now_ns);
+    if (is_judged) {
+        read_runtime(thread, now_ns);
+    }
     if (is_judged && now_ns - counts.machine_ns >= MACHINE_EVERY_NS) {
         read_machine(thread, now_ns);
     }
@@ -201,6 +221,7 @@ void sbx_kernel_counts_at_trigger(struct sbx_thread *thread, uint64_t now_ns)
 {
     read_run_delay(thread, now_ns);
     if (has_message(thread)) {
+        read_runtime(thread, now_ns);
         read_machine(thread, now_ns);
     }
 }

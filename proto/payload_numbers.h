@@ -182,7 +182,7 @@ enum sbx_record_kind {
 /* A sample (ALLOC, LEAF, ASYNC, BLOCKED) with begin < end stands for `repeats` + 1 looks at the same stack in the same
  * message, none of which found anything else, the first at begin, the last at end. */
 
-/* What the kernel counts. Times are microseconds. All but SWAPPED_KIB are totals that only grow: a recording has them as
+/* What the kernel counts, and two numbers that an embedded runtime does. Times are microseconds. All but SWAPPED_KIB are totals that only grow: a recording has them as
  * they are, a payload as growth since the first of their kind and thread in it. */
 enum sbx_kernel_count {
     SBX_KERNEL_NONE = 0,
@@ -198,7 +198,10 @@ enum sbx_kernel_count {
     SBX_KERNEL_MINOR_FAULTS = 10,   /* of the thread */
     SBX_KERNEL_MAJOR_FAULTS = 11,
     SBX_KERNEL_SWAPPED_KIB = 12, /* of the process, now */
-    SBX_KERNEL_COUNTS = 13
+    SBX_KERNEL_DEOPTIMIZED =
+        13, /* of the process: frames of compiled code that a runtime gave up, to go on in its interpreter */
+    SBX_KERNEL_COMPILED = 14, /* of the process: compilations that it began */
+    SBX_KERNEL_COUNTS = 15
 };
 
 /* Which function the point was. Names: sbx_op_name(). */

@@ -82,6 +82,7 @@ enum stallbox_result stallbox_provider_register(const struct stallbox_provider_o
         .queuing_bytes = options->queuing_code_bytes,
         .runs = (sbx_provider_runs)(void *)options->runs,
         .allocated = options->allocated,
+        .deoptimized = options->deoptimized,
         .want = options->want,
         .is_signal_safe = (options->flags & STALLBOX_PROVIDER_SIGNAL_SAFE) != 0,
         .has_safepoints = (options->flags & STALLBOX_PROVIDER_SAFEPOINTS) != 0,

@@ -66,6 +66,8 @@ struct sbx_provider {
     sbx_provider_runs runs; /* which of it runs (handler/seen_work.h), signal safe; NULL: it does not say */
     /* bytes that the calling thread has allocated in the runtime's heap so far; 0: not known. Signal safe; NULL: it does not say */
     uint64_t (*allocated)(void *context);
+    /* how often it deoptimized so far, in the whole process: frames; and compilations. Watch thread; NULL: it does not say */
+    void (*deoptimized)(uint64_t *frames_out, uint64_t *compilations_out);
     void (*want)(void *context); /* signal safe; NULL: the runtime looks for itself whether it is wanted */
     uint32_t index;
     bool is_signal_safe;             /* `walk` may be called in a handler */

@@ -126,8 +126,12 @@ static uint32_t pass_interpreted(struct walk *walk, struct sbx_java_frame *frame
     while (count < most && !walk->is_cut && sbx_code_cache_interprets(&vm->code, frame->pc) && vm->places != NULL &&
            sbx_java_frame_pass(vm, &walk->stack, frame, &passed)) {
         tell_held(walk, false);
-        walk->held = (struct sbx_java_call){
-            .method = passed.method, .bci = passed.bci, .has_name = true, .line = passed.line, .id = passed.id};
+        walk->held = (struct sbx_java_call){.method = passed.method,
+                                            .bci = passed.bci,
+                                            .is_interpreted = true,
+                                            .has_name = true,
+                                            .line = passed.line,
+                                            .id = passed.id};
         walk->has_held = true;
         count++;
     }
@@ -219,6 +223,7 @@ static enum sbx_java_walk_end walk_from(struct walk *walk, struct sbx_java_frame
                 begin_site(walk, &found.site, 1);
             }
             add(walk, found.method, found.key, found.bci);
+            walk->held.is_interpreted = step == SBX_JAVA_INTERPRETED;
             break;
         case SBX_JAVA_COMPILED:
             add_scopes(walk, &found);

@@ -12,8 +12,9 @@ struct sbx_java_call {
     uint64_t method;
     int32_t bci;    /* -1: a native method */
     bool is_border; /* called by native code; what follows lies behind that */
-    uint64_t key;   /* of the method, where the walk or the visitor has looked at it (sbx_method_look()); else 0 */
-    bool has_name;  /* id and line are right, and will be for as long as the method lives */
+    bool is_interpreted;
+    uint64_t key;  /* of the method, where the walk or the visitor has looked at it (sbx_method_look()); else 0 */
+    bool has_name; /* id and line are right, and will be for as long as the method lives */
     uint32_t line;
     uint64_t id;
 };

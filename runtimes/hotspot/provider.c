@@ -5,12 +5,15 @@
  * asks each thread that records itself which Java frames it runs (docs/PROVIDERS.md). */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <sys/ucontext.h>
 
+#include "deoptimized.h"
 #include "java_name.h"
 #include "java_stack.h"
 #include "java_thread.h"
+#include "library_symbol.h"
 #include "name_cache.h"
 #include "stallbox/stallbox.h"
 
@@ -19,6 +22,8 @@ static struct sbx_java_threads the_threads;
 static struct sbx_name_cache the_ids;
 static struct sbx_place_cache the_places;
 static struct sbx_call_sites the_sites;
+/* The machine's own counts: frames that it deoptimized, compilations that it began. NULL: its library does not say where they are. */
+static const uint32_t *frames_deoptimized, *compilations_begun;
 static struct stallbox_provider *the_provider;
 
 /* ---- the door to memory ---- */
@@ -74,12 +79,68 @@ static uint32_t line_of(uint64_t address, int32_t bci)
 
 /* ---- the walk ---- */
 
+enum {
+    DEOPTIMIZED_LOOKS = 4 /* a piece that was inlined is compiled nowhere else: what it was inlined into is */
+};
+
 struct list {
     uint64_t *functions;
     uint32_t *lines;
     size_t first, max;
     size_t count; /* frames so far, those not wanted too */
+    uint32_t
+        looks; /* interpreted frames at the leaf that are asked whether they had been compiled; 0: no more are. Of a thread that interprets alone */
 };
+
+static void put(struct list *list, uint64_t function, uint32_t line)
+{
+    size_t at = list->count++ - list->first;
+    if (list->count > list->first && at < list->max) {
+        list->functions[at] = function;
+        list->lines[at] = line;
+    }
+}
+
+/* What had been compiled and runs without that is told as a function of the machine's, which the method calls. */
+SBX_SIGNAL_SAFE static void put_deoptimized(struct list *list)
+{
+    static const char file[] = "<jvm>", name[] = "(deoptimized)";
+    static uint32_t is_told;
+    uint64_t id = stallbox_function_id(file, sizeof file - 1, 0, name);
+    if (sbx_load_relaxed(&is_told) == 0) { /* relaxed: twice does no harm */
+        int told = stallbox_provider_tell_name(the_provider, id, 0, file, sizeof file - 1, name, sizeof name - 1);
+        sbx_store_relaxed(&is_told, (uint32_t)(told != 0));
+    }
+    put(list, id, 0);
+}
+
+SBX_SIGNAL_SAFE static void look_at_leaf(struct list *list, const struct sbx_java_call *call)
+{
+    if (call->bci < 0) {
+        return; /* a method handle's: the interpreter is about to enter what it leads to, or is just back */
+    }
+    if (!call->is_interpreted) {
+        list->looks = 0;
+    } else if (sbx_deoptimized_is(&the_vm.layout, call->method)) {
+        list->looks = 0;
+        put_deoptimized(list);
+    } else {
+        list->looks--;
+    }
+}
+
+/* The thread was interrupted in this code. */
+SBX_SIGNAL_SAFE static void look_at_code(struct list *list, uint64_t pc)
+{
+    if (sbx_code_cache_interprets(&the_vm.code, pc)) {
+        list->looks = DEOPTIMIZED_LOOKS;
+    } else if (sbx_code_cache_holds(&the_vm.code, pc)) {
+        struct sbx_code code = sbx_code_find(&the_vm.code, &the_vm.layout, pc);
+        if (sbx_deoptimized_is_lesser(&the_vm.layout, &code)) {
+            put_deoptimized(list);
+        }
+    }
+}
 
 /* Of a frame that the walk has not found named. */
 SBX_SIGNAL_SAFE static void name_call(struct sbx_java_call *call)
@@ -104,15 +165,17 @@ SBX_SIGNAL_SAFE static void name_call(struct sbx_java_call *call)
 SBX_SIGNAL_SAFE static bool add_frame(void *to, struct sbx_java_call *call)
 {
     struct list *list = to;
-    size_t at = list->count++ - list->first;
-    if (list->count <= list->first || at >= list->max) {
-        return true; /* counted */
+    if (list->looks != 0) {
+        look_at_leaf(list, call);
+    }
+    if (list->count < list->first || list->count - list->first >= list->max) {
+        list->count++; /* that is all */
+        return true;
     }
     if (SBX_UNLIKELY(!call->has_name)) {
         name_call(call);
     }
-    list->functions[at] = call->id;
-    list->lines[at] = call->line | (call->is_border ? STALLBOX_PROVIDER_BORDER : 0);
+    put(list, call->id, call->line | (call->is_border ? STALLBOX_PROVIDER_BORDER : 0));
     return true;
 }
 
@@ -137,6 +200,7 @@ SBX_SIGNAL_SAFE static size_t walk_at(void *context, const struct stallbox_inter
                                         .fp = interrupted->fp,
                                         .bytecode = interrupted->registers[REG_R13],
                                         .method = interrupted->registers[REG_RBX]};
+        look_at_code(&list, interrupted->pc);
     }
     int saved_errno = errno;
     (void)sbx_java_walk(&the_vm, (uint64_t)(uintptr_t)context, &begin, add_frame, &list);
@@ -157,6 +221,12 @@ SBX_SIGNAL_SAFE static uint32_t holder(void *context)
 SBX_SIGNAL_SAFE static uint64_t allocated(void *context)
 {
     return sbx_java_thread_allocated(&the_vm, (uint64_t)(uintptr_t)context);
+}
+
+static void deoptimized(uint64_t *frames_out, uint64_t *compilations_out)
+{
+    *frames_out = sbx_load_relaxed(frames_deoptimized); /* relaxed: statistics, as the next */
+    *compilations_out = sbx_load_relaxed(compilations_begun);
 }
 
 /* One frame for the native walk. */
@@ -195,6 +265,21 @@ uint32_t stallbox_runtime_version(void)
     return the_vm.layout.major << 16;
 }
 
+/* The first number of the histogram is that of all. No way to either is exported. */
+static void find_counts(void *library)
+{
+    struct link_map *map = NULL;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == NULL) {
+        return;
+    }
+    uint64_t frames = sbx_library_symbol(map->l_name, "_ZN14Deoptimization20_deoptimization_histE");
+    uint64_t compilations = sbx_library_symbol(map->l_name, "_ZN13CompileBroker15_compilation_idE");
+    if (frames != 0 && compilations != 0) {
+        compilations_begun = (const uint32_t *)(uintptr_t)(map->l_addr + compilations);
+        frames_deoptimized = (const uint32_t *)(uintptr_t)(map->l_addr + frames);
+    }
+}
+
 static int register_provider(char *why, size_t why_bytes)
 {
     const struct stallbox_provider_options options = {
@@ -206,6 +291,7 @@ static int register_provider(char *why, size_t why_bytes)
         .step = step,
         .holder = holder,
         .allocated = allocated,
+        .deoptimized = frames_deoptimized != NULL ? deoptimized : NULL,
     };
     const void *low = (const void *)(uintptr_t)the_vm.code.low,
                *high = (const void *)(uintptr_t)(the_vm.code.low + the_vm.code.bytes);
@@ -231,6 +317,9 @@ int stallbox_runtime_attach(char *why, size_t why_bytes)
     sbx_vm_guarded_load_many = load_words;
     the_threads.get_specific = pthread_getspecific;
     enum sbx_vm_read_result result = sbx_vm_layout_read(&the_vm.layout, find_symbol, library, reason);
+    if (result == SBX_VM_READ && frames_deoptimized == NULL) {
+        find_counts(library);
+    }
     (void)dlclose(library); /* its user has it open */
     if (result == SBX_VM_UNKNOWN) {
         (void)snprintf(why, why_bytes, "Java: %s", reason);

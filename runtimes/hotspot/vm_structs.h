@@ -44,7 +44,7 @@ struct sbx_vm_layout {
     struct sbx_vm_place code_begin;
     uint32_t method_of_code; /* CompiledMethod, nmethod */
     struct sbx_vm_place deopt_begin, deopt_mh_begin, verified_entry;
-    uint32_t orig_pc, compile_id; /* nmethod */
+    uint32_t orig_pc, compile_id, compile_level; /* nmethod; the level is 4 bytes or 1 */
     /* What describes the instructions of an nmethod. In the blob: offsets from its begin, that of the scopes an address. Else in two pieces
      * of memory of their own, and offsets from their begin. */
     uint32_t scopes_data, metadata, scopes_pcs, dependencies;
@@ -64,8 +64,10 @@ struct sbx_vm_layout {
     uint32_t monitor_owner, monitor_object;
     uint32_t thread_owner_id, thread_lock_stack; /* JavaThread: what is noted as owner; objects that it has locked */
     uint32_t lock_stack_top,
-        lock_stack_first;  /* LockStack: where the last one ends, from the JavaThread on; the first */
-    uint32_t const_method; /* Method */
+        lock_stack_first;                  /* LockStack: where the last one ends, from the JavaThread on; the first */
+    uint32_t const_method;                 /* Method */
+    uint32_t method_counters, method_code; /* Method: what is counted of it; compiled code of it that is in use */
+    uint32_t counters_mask;                /* MethodCounters: _backedge_mask, see counters_levels */
     uint32_t constants, code_size, name_index, const_flags, const_size, const_bytes; /* ConstMethod */
     uint32_t pool_holder, pool_source_file, pool_length, pool_bytes;                 /* ConstantPool */
     uint32_t klass_name;
@@ -86,7 +88,9 @@ struct sbx_vm_layout {
     int32_t frame_bytecode_slot;   /* and to the bytecode pointer, which is in r13 while the frame runs */
     uint32_t packed_number_excess; /* UNSIGNED5: what is subtracted of each byte; 0 up to JDK 19 */
     uint32_t frame_complete_bytes; /* of CodeBlob::_frame_complete_offset: 4, 2 */
-    bool has_outside_scopes;       /* `immutable_data` and `mutable_data` count */
+    uint32_t
+        counters_levels; /* from counters_mask to MethodCounters::_highest_comp_level and _highest_osr_comp_level, one byte each */
+    bool has_outside_scopes; /* `immutable_data` and `mutable_data` count */
     bool has_owner_ids; /* a monitor's owner is a number, and an object that nobody waited for is in a lock stack */
 };
 

@@ -58,6 +58,7 @@ static const struct option causes[] = {{"", "any"},
                                        {"ipc", "ipc"},
                                        {"memory", "memory"},
                                        {"gc", "gc"},
+                                       {"deoptimization", "deoptimization"},
                                        {"cpu_contention", "cpu contention"},
                                        {"crash", "crash"},
                                        {"unknown", "unknown"}};

@@ -54,6 +54,7 @@ with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as jar:
         if [ ! -s "$work/told" ] || [ -s "$work/missing" ]; then
             fail "not in the names of the classes: $(cat "$work/missing")"
         fi
+        grep -q $'\t<jvm>\t(deoptimized)$' "$work/names/provider-java.map" || fail "the mark of what was deoptimized has no name"
         cp "$work/spool"/*.sbx "$work/bare"
         "$stallbox" report --format json --symbols "$work/names" "$work/bare" |
             jq -sc '([.[] | select(.attribution.stack | index("JavaShop.price"))] + .)[0]' >"$work/report"

@@ -162,6 +162,15 @@ static int write_maps(const char *folder, struct sbx_name_list lists[SBX_NAMES_R
     return status;
 }
 
+/* The mark that the provider of Java puts on what had been compiled and runs without that (runtimes/hotspot/provider.c) is in no class. */
+static void add_marks(struct sbx_name_list *java)
+{
+    const struct sbx_name_text file = {"<jvm>", 5}, name = {"(deoptimized)", 13}, nothing = {NULL, 0};
+    if (java->bytes != 0) {
+        sbx_name_list_add(java, sbx_name_id(file, 0, name), 0, file, name, nothing);
+    }
+}
+
 /* The server's door takes maps: they are written aside for it. */
 static int send_maps(const struct sbx_symbols_request *request, struct sbx_name_list lists[SBX_NAMES_RUNTIMES])
 {
@@ -218,6 +227,7 @@ int sbx_symbols_names(const struct sbx_symbols_request *request)
     if (read_all(&sources, (struct sbx_name_text){mapping, mapping_bytes}, lists) != SBX_EXIT_DONE) {
         status = SBX_EXIT_FAILED;
     }
+    add_marks(&lists[SBX_NAMES_JAVA]);
     char paths[SBX_NAMES_RUNTIMES][4096];
     int written = request->server_url != NULL
                       ? send_maps(request, lists)

@@ -52,6 +52,8 @@ void sbx_perfetto_kernel_counts(struct sbx_perfetto *trace, const struct sbx_rep
         [SBX_KERNEL_MINOR_FAULTS] = {"minor faults", "faults", 1},
         [SBX_KERNEL_MAJOR_FAULTS] = {"major faults", "faults", 1},
         [SBX_KERNEL_SWAPPED_KIB] = {"swapped out", "KiB", 1},
+        [SBX_KERNEL_DEOPTIMIZED] = {"frames deoptimized", "frames", 1},
+        [SBX_KERNEL_COMPILED] = {"compilations", "compilations", 1},
     };
     const struct sbx_stall *stall = report->stall;
     bool is_begun[SBX_KERNEL_COUNTS] = {false};

@@ -29,6 +29,7 @@
 #include "cause.h"
 #include "culprit.h"
 #include "death.h"
+#include "deoptimized.h"
 #include "names.h"
 #include "origin.h"
 #include "record_kinds.h"
@@ -217,6 +218,11 @@ static int settle_contention(struct sbx_report *report, struct sbx_judgement *ju
     }
     int result = sbx_culprit_rivals_ns(report, judgement, &own_ns);
     const struct sbx_time_split *split = &judgement->split;
+    if (result == 0 && judgement->on_cpu_cause == SBX_CAUSE_DEOPTIMIZATION && own_ns * 2 >= split->runnable_ns) {
+        report->verdict.cause = judgement->cause =
+            SBX_CAUSE_DEOPTIMIZATION; /* likewise: its rivals are the compilers */
+        return 0;
+    }
     if (result == 0 && own_ns * 2 < split->runnable_ns && split->runnable_ns < 2 * split->on_cpu_ns) {
         judgement->class_ = SBX_CLASS_ON_CPU;
         judgement->cause = judgement->on_cpu_cause;
@@ -388,11 +394,12 @@ static int rank_of_evidence(const char *kind)
     static const struct {
         const char *kind;
         int rank;
-    } ranks[] = {{"signal", 0},    {"crash", 0},         {"blocked", 1},    {"samples", 1},    {"callers", 1},
-                 {"cycle", 2},     {"holder", 2},        {"inferred", 2},   {"waker", 2},      {"peer", 2},
-                 {"meanwhile", 2}, {"rival", 2},         {"external", 2},   {"operation", 2},  {"queued_by", 2},
-                 {"allocator", 2}, {"direct_memory", 2}, {"started_by", 2}, {"awaited_by", 2}, {"queue", 1},
-                 {"blocker", 2},   {"filled", 2},        {"rate", 2},       {"loss", 4}};
+    } ranks[] = {{"signal", 0},    {"crash", 0},         {"blocked", 1},    {"samples", 1},        {"callers", 1},
+                 {"cycle", 2},     {"holder", 2},        {"inferred", 2},   {"waker", 2},          {"peer", 2},
+                 {"meanwhile", 2}, {"rival", 2},         {"external", 2},   {"operation", 2},      {"queued_by", 2},
+                 {"allocator", 2}, {"direct_memory", 2}, {"started_by", 2}, {"awaited_by", 2},     {"queue", 1},
+                 {"blocker", 2},   {"filled", 2},        {"rate", 2},       {"deoptimization", 1}, {"recompiled", 2},
+                 {"given_up", 2},  {"loss", 4}};
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
         if (strcmp(kind, ranks[i].kind) == 0) {
             return ranks[i].rank;
@@ -451,18 +458,23 @@ int sbx_attribute(struct sbx_report *report)
     if (judgement.location != NULL && judgement.cause != SBX_CAUSE_UNKNOWN) {
         verdict->location = *judgement.location;
     }
+    bool is_deoptimized = sbx_deoptimized_judge(report, &judgement);
     result = judgement.cause == SBX_CAUSE_CPU_CONTENTION ? settle_contention(report, &judgement) : 0;
     sbx_death_tell(report);
     sbx_evidence_of_judgement(report, &judgement, verdict);
     sbx_allocated_tell(report, &judgement);
-    refine_cause(report, &judgement, &messages, &usage);
+    if (!is_deoptimized) {
+        refine_cause(report, &judgement, &messages, &usage);
+    }
     if (verdict->cause == SBX_CAUSE_CPU) {
         tell_spinning(report, &judgement);
     }
     if (verdict->cause == SBX_CAUSE_GC) {
         sbx_runtime_stop_tell(report, interval);
     }
-    (void)sbx_queue_wait_judge(report, &judgement);
+    if (!is_deoptimized) {
+        (void)sbx_queue_wait_judge(report, &judgement);
+    }
     int source = result == 0 ? name_culprit(report, &judgement) : result;
     sbx_origin_tell(report, &judgement);
     sbx_awaited_tell(report, interval);

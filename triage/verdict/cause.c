@@ -28,6 +28,7 @@ const char *sbx_cause_name(enum sbx_cause cause)
         [SBX_CAUSE_CPU_CONTENTION] = "cpu_contention",
         [SBX_CAUSE_CRASH] = "crash",
         [SBX_CAUSE_QUEUE] = "queue",
+        [SBX_CAUSE_DEOPTIMIZATION] = "deoptimization",
     };
     return (size_t)cause < ENTRIES(names) ? names[cause] : names[SBX_CAUSE_UNKNOWN];
 }

@@ -202,7 +202,7 @@ bool sbx_is_runtime_library(const struct sbx_location *location)
     }
     return location->named && strcmp(location->module, "java") == 0 &&
            (begins_with_one(location->function, java) || strstr(location->function, "$$Lambda.") != NULL ||
-            begins_with(location->function, "$Proxy."));
+            begins_with(location->function, "$Proxy.") || strcmp(location->function, "(deoptimized)") == 0);
 }
 
 bool sbx_is_handing_library(const struct sbx_location *location)
@@ -351,6 +351,23 @@ const char *sbx_collector_of(const char *function)
         }
     }
     return NULL;
+}
+
+bool sbx_is_deoptimization(const struct sbx_location *location)
+{
+    static const char *const machine[] = {"Deoptimization::",
+                                          "DeoptimizationScope::",
+                                          "vframeArray::",
+                                          "CodeCache::flush_dependents",
+                                          "CodeCache::mark_dependents",
+                                          "MethodHandles::flush_dependent",
+                                          "MethodHandles::mark_dependent",
+                                          "JavaThread::deoptimize_marked_methods",
+                                          NULL};
+    if (location->logical) {
+        return strcmp(location->module, "java") == 0 && strcmp(location->function, "(deoptimized)") == 0;
+    }
+    return begins_with_one(location->function, machine);
 }
 
 /* glibc's own names of one function: "__GI___libc_read", "__read_nocancel", "fstatat64". */

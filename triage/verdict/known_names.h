@@ -42,6 +42,10 @@ bool sbx_is_interpreter(const char *app_name);
 /* The run-time whose collector this function is ("V8"); NULL: it is none. */
 const char *sbx_collector_of(const char *function);
 
+/* Of HotSpot: it gives compiled code up, or has been asked to (the target of a MutableCallSite was set, a class was loaded on which code had relied); or the
+ * mark that a provider of ours puts on what had been compiled and runs without that. */
+bool sbx_is_deoptimization(const struct sbx_location *location);
+
 /* What a thread that sleeps or works in the kernel is there for, by the function of libc it went through: "read" is IO,
  * "munmap" is MEMORY. UNKNOWN: not one of those. */
 enum sbx_cause sbx_cause_of_libc_function(const char *function);

@@ -558,6 +558,9 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
             judgement->collector != NULL ? " of " : "", judgement->collector != NULL ? judgement->collector : "",
             place);
         break;
+    case SBX_CAUSE_DEOPTIMIZATION:
+        say(verdict, "%s %sspent %s on code that was deoptimized, %s", thread, lead, spent, place);
+        break;
     case SBX_CAUSE_CPU_CONTENTION:
         say(verdict, "%s was ready for %s but did not get a CPU%s%s%s%s%s%s%s", thread, spent,
             judgement->location != NULL ? ", " : "", judgement->location != NULL ? place : "",

@@ -420,6 +420,10 @@ struct stallbox_provider_options {
     /* How many bytes has the calling thread, whose `context` it is, allocated in the runtime's own heap since it began? They count as the thread's allocations,
      * beside those of malloc(). 0: not known. Asked at each capture; the same rules as for walk_at. May be NULL. */
     uint64_t (*allocated)(void *context);
+    /* How often has the runtime deoptimized since it began: frames of compiled code that it gave up, to go on in its interpreter; and how many
+     * compilations has it begun? Totals of the process that only grow. Asked some times a second while a message is open, by a thread of ours,
+     * never in a handler. May be NULL. */
+    void (*deoptimized)(uint64_t *frames_out, uint64_t *compilations_out);
 };
 
 /* Register a runtime, before or after stallbox_start(), once a process; for good: the code behind it stays loaded. At most

@@ -62,6 +62,14 @@ static uint64_t allocated(void *context)
     return ((struct runtime *)context)->allocated;
 }
 
+static atomic_uint_least64_t frames_given_up;
+
+static void deoptimized(uint64_t *frames_out, uint64_t *compilations_out)
+{
+    *frames_out = frames_given_up;
+    *compilations_out = frames_given_up / 2;
+}
+
 static void start(uint32_t flags)
 {
     const struct stallbox_provider_options options = {.sizeof_options = sizeof options,
@@ -69,7 +77,8 @@ static void start(uint32_t flags)
                                                       .walk = walk,
                                                       .want = want,
                                                       .flags = flags,
-                                                      .allocated = allocated};
+                                                      .allocated = allocated,
+                                                      .deoptimized = deoptimized};
     child_expect(stallbox_provider_register(&options, &provider) == STALLBOX_OK, "it is registered");
     child_start();
 }
@@ -297,6 +306,42 @@ static void test_what_the_runtimes_heap_gave_a_thread_counts_as_its_allocations(
         assert_int_equal(find_sleep(snapshot, i + 1)->alloc_count,
                          find_sleep(snapshot, i)->alloc_count); /* of malloc() alone */
     }
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* ---- what it gave up ---- */
+
+static void child_gives_code_up_in_a_message(void)
+{
+    frames_given_up = 5000;
+    start(0);
+    stallbox_message_begin(1);
+    for (uint64_t end = now_ms() + 600; now_ms() < end;) {
+        frames_given_up += 2;
+        sleep_ms(1);
+    }
+    stallbox_message_end();
+    child_finish();
+}
+
+static void test_what_the_runtime_gave_up_is_read_while_a_message_is_open(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_gives_code_up_in_a_message);
+    uint64_t first = 0, last = 0, compilations = 0, readings = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        if (record->kind == SBX_RECORD_KERNEL && record->op == SBX_KERNEL_DEOPTIMIZED) {
+            assert_true(record->amount >= last && record->amount >= 5000);
+            first = readings++ == 0 ? record->amount : first;
+            last = record->amount;
+        } else if (record->kind == SBX_RECORD_KERNEL && record->op == SBX_KERNEL_COMPILED) {
+            compilations = record->amount;
+        }
+    }
+    assert_true(readings >= 2); /* each 100 ms of the message where the recorder's thread is not kept from it */
+    assert_true(last > first);
+    assert_true(compilations >= first / 2 && compilations <= last / 2 + 1);
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -768,6 +813,7 @@ int main(void)
         CHILD_TEST(test_of_a_deep_stack_both_ends_are_kept),
         CHILD_TEST(test_runs_end_where_the_logical_stack_changes),
         CHILD_TEST(test_what_the_runtimes_heap_gave_a_thread_counts_as_its_allocations),
+        CHILD_TEST(test_what_the_runtime_gave_up_is_read_while_a_message_is_open),
         CHILD_TEST(test_a_sleeper_is_seen_in_the_function_in_which_it_went_to_sleep),
         CHILD_TEST(test_calls_before_a_thread_entered_a_runtime_take_no_turn_from_those_behind),
         CHILD_TEST(test_a_look_at_where_the_main_thread_rests_keeps_what_was_noted_of_its_runtime),

@@ -125,7 +125,7 @@ static void add_missing(const char *reason, uint32_t number)
         "_heaps", "_low_bound", "_high_bound", "_code", "_call_stub_return_address", "_java_thread_list", "_return_pc"};
     bool is_static = false;
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        is_static |= strcmp(name, variables[i]) == 0;
+        is_static |= strcmp(name, variables[i]) == 0 && strcmp(type, "Method") != 0; /* Method::_code is a field */
     }
     the.fields[number] =
         (struct field){is_static, number, is_static ? &the.variable : NULL, texts[number][0], texts[number][1]};
