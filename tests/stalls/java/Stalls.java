@@ -168,6 +168,17 @@ public class Stalls {
         }
     }
 
+    /* ---- compiled code that is given up ---- */
+
+    static void caseRetarget() throws Throwable {
+        Discounts.repriceAll(soon(MS), 1);
+    }
+
+    static void caseRetargetBeside() throws Throwable {
+        beside(Discounts::change);
+        Discounts.quoteAll(soon(MS));
+    }
+
     /* ---- monitors and locks ---- */
 
     static final Object TILL = new Object(), VAULT = new Object(), SCALE = new Object(), SHELF = new Object(), GATE = new Object();
@@ -668,7 +679,8 @@ public class Stalls {
         });
     }
 
-    public static void main(String[] arguments) throws Exception {
+    public static void main(String[] arguments) throws Throwable {
+        Discounts.warmUp();
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.createContext("/", Stalls::handle);
         server.setExecutor(Executors.newFixedThreadPool(8));
