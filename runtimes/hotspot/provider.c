@@ -89,7 +89,7 @@ struct list {
     size_t first, max;
     size_t count; /* frames so far, those not wanted too */
     uint32_t
-        looks; /* interpreted frames at the leaf that are asked whether they had been compiled; 0: no more are. Of a thread that interprets alone */
+        looks; /* interpreted frames at the leaf that are asked whether they had been compiled; 0: no more are. Of an interrupted thread alone */
 };
 
 static void put(struct list *list, uint64_t function, uint32_t line)
@@ -129,16 +129,16 @@ SBX_SIGNAL_SAFE static void look_at_leaf(struct list *list, const struct sbx_jav
     }
 }
 
-/* The thread was interrupted in this code. */
+/* The thread was interrupted in this code; in the machine's own, the method that called it counts. */
 SBX_SIGNAL_SAFE static void look_at_code(struct list *list, uint64_t pc)
 {
-    if (sbx_code_cache_interprets(&the_vm.code, pc)) {
+    if (!sbx_code_cache_holds(&the_vm.code, pc) || sbx_code_cache_interprets(&the_vm.code, pc)) {
         list->looks = DEOPTIMIZED_LOOKS;
-    } else if (sbx_code_cache_holds(&the_vm.code, pc)) {
-        struct sbx_code code = sbx_code_find(&the_vm.code, &the_vm.layout, pc);
-        if (sbx_deoptimized_is_lesser(&the_vm.layout, &code)) {
-            put_deoptimized(list);
-        }
+        return;
+    }
+    struct sbx_code code = sbx_code_find(&the_vm.code, &the_vm.layout, pc);
+    if (sbx_deoptimized_is_lesser(&the_vm.layout, &code)) {
+        put_deoptimized(list);
     }
 }
 

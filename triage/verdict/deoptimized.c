@@ -15,6 +15,7 @@
 #include "verdict_words.h"
 
 enum {
+    LOOKS_MIN = 4,
     FUNCTIONS_MAX = 16, /* whose code it was: those that are told apart */
     FUNCTIONS_TOLD = 3,
     TOLD_BYTES = 160
@@ -32,11 +33,13 @@ struct looks {
     size_t function_count;
 };
 
-/* Does the stack lie in it? *function_out: whose code it was, where the runtime says so; else NULL. */
+/* Does the stack lie in it? *function_out: whose code it was, where the runtime says so; else NULL. What the machine does for an interpreted method is not
+ * interpreting, but for the count of its calls by which it is compiled again. */
 static bool is_deoptimized(const struct sbx_report *report, uint32_t stack, const struct sbx_location **function_out)
 {
+    static const char counting[] = "InterpreterRuntime::frequency_counter_overflow";
     const struct sbx_stall *stall = report->stall;
-    bool is_behind = false;
+    bool is_behind = false, is_native = false, is_counting = false;
     *function_out = NULL;
     for (uint32_t id = stack <= stall->callstack_count ? stack : 0; id != 0; id = stall->callstacks[id].parent) {
         uint32_t frame = stall->callstacks[id].frame;
@@ -50,8 +53,13 @@ static bool is_deoptimized(const struct sbx_report *report, uint32_t stack, cons
                 if (!location->logical) {
                     return true; /* the machine at it: whose code it is stands nowhere for sure */
                 }
+                if (is_native && !is_counting) {
+                    return false;
+                }
                 is_behind = true;
             }
+            is_native |= stall->frames[frame].kind == SBX_FRAME_CODE && !location->logical;
+            is_counting |= location->named && strncmp(location->function, counting, sizeof counting - 1) == 0;
         }
     }
     return is_behind;
@@ -129,7 +137,7 @@ static void tell_functions(struct looks *looks, struct sbx_verdict *verdict)
 /* Of the time in which the thread ran or waited. */
 static double share_of(const struct sbx_report *report, const struct sbx_time_split *split, const struct looks *looks)
 {
-    double on_cpu = looks->all >= SBX_UNBIASED_ENOUGH ? (double)looks->deoptimized / (double)looks->all : 0;
+    double on_cpu = looks->all >= LOOKS_MIN ? (double)looks->deoptimized / (double)looks->all : 0;
     double busy_ns = split->on_cpu_ns + split->paused_ns;
     return busy_ns > 0 ? (on_cpu * split->on_cpu_ns + waited_ns(report, split)) / busy_ns : 0;
 }

@@ -96,6 +96,20 @@ static void test_who_is_in_it_for_less_than_half_of_the_time_computes(void **sta
     assert_null(sbx_scene_evidence(sbx_scene_report(scene), "deoptimization"));
 }
 
+/* What the machine does for a method that is interpreted is its own work, but for the count by which the method is compiled again. */
+static void test_work_of_the_machines_below_an_interpreted_method_is_no_interpreting(void **state)
+{
+    (void)state;
+    computes("libc:InterpreterRuntime::_new(JavaThread*) < " MARK " < " PRICE, 1000);
+    assert_int_equal(sbx_scene_report(scene)->verdict.cause, SBX_CAUSE_CPU);
+    sbx_scene_destroy(scene);
+    scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    computes("libc:CompilationPolicy::event < libc:InterpreterRuntime::frequency_counter_overflow(JavaThread*, "
+             "unsigned char*) < " MARK " < " PRICE,
+             1000);
+    assert_int_equal(sbx_scene_report(scene)->verdict.cause, SBX_CAUSE_DEOPTIMIZATION);
+}
+
 /* A wait is no interpreting, whatever is interpreted around it. */
 static void test_a_wait_below_what_is_interpreted_is_what_it_was(void **state)
 {
@@ -169,6 +183,7 @@ int main(void)
         TEST(test_the_machine_at_giving_code_up_is_the_cause),
         TEST(test_who_waits_until_code_is_thrown_away_is_no_collectors_victim),
         TEST(test_who_is_in_it_for_less_than_half_of_the_time_computes),
+        TEST(test_work_of_the_machines_below_an_interpreted_method_is_no_interpreting),
         TEST(test_a_wait_below_what_is_interpreted_is_what_it_was),
         TEST(test_payloads_without_the_counts_are_judged_as_before),
         TEST(test_who_was_kept_from_it_by_the_compilers_stalls_of_it_all_the_same),
