@@ -211,7 +211,7 @@ static bool is_flood(const struct message_count *messages, double wall_ns)
 static int settle_contention(struct sbx_report *report, struct sbx_judgement *judgement)
 {
     double own_ns;
-    if (judgement->collector != NULL) {
+    if (judgement->collector != NULL && judgement->on_cpu_cause != SBX_CAUSE_DEOPTIMIZATION) {
         /* It is the collector's own helpers that it competes with, and it would be stopped without them as well. */
         report->verdict.cause = judgement->cause = SBX_CAUSE_GC;
         return 0;

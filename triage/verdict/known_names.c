@@ -360,6 +360,7 @@ bool sbx_is_deoptimization(const struct sbx_location *location)
                                           "vframeArray::",
                                           "CodeCache::flush_dependents",
                                           "CodeCache::mark_dependents",
+                                          "MHN_setCallSiteTarget",
                                           "MethodHandles::flush_dependent",
                                           "MethodHandles::mark_dependent",
                                           "JavaThread::deoptimize_marked_methods",

@@ -134,12 +134,12 @@ static void test_payloads_without_the_counts_are_judged_as_before(void **state)
 }
 
 /* The thread gets a third of the time, and another one of the process the rest of it, or as good as nothing. */
-static void expect_of_one_who_did_not_run(int64_t rivals_permille, enum sbx_cause cause)
+static void expect_of_one_who_did_not_run(const char *stack, int64_t rivals_permille, enum sbx_cause cause)
 {
     struct sbx_stall_scene *own = sbx_scene_create(2, SBX_TRIGGER_ANR, 1000000);
     counts(own, -1000, 0, 0);
     count(own, SBX_KERNEL_RUN_DELAY, -1000, 0);
-    sbx_scene_samples(own, 0, SBX_RECORD_ASYNC, MARK " < " PRICE, MS(-1000), 0, MS(10), 300);
+    sbx_scene_samples(own, 0, SBX_RECORD_ASYNC, stack, MS(-1000), 0, MS(10), 300);
     count(own, SBX_KERNEL_RUN_DELAY, 0, MS(700));
     counts(own, 0, 40, 90);
     sbx_scene_samples(own, 1, SBX_RECORD_ASYNC, "libc:Compile::Code_Gen() < start_thread", MS(-1000), 0, MS(10),
@@ -153,8 +153,11 @@ static void expect_of_one_who_did_not_run(int64_t rivals_permille, enum sbx_caus
 static void test_who_was_kept_from_it_by_the_compilers_stalls_of_it_all_the_same(void **state)
 {
     (void)state;
-    expect_of_one_who_did_not_run(900, SBX_CAUSE_DEOPTIMIZATION);
-    expect_of_one_who_did_not_run(10, SBX_CAUSE_CPU_CONTENTION);
+    static const char *const stacks[] = {MARK " < " PRICE, "libc:VMThread::execute(VM_Operation*) < " TARGET};
+    for (int i = 0; i < 2; i++) {
+        expect_of_one_who_did_not_run(stacks[i], 900, SBX_CAUSE_DEOPTIMIZATION);
+        expect_of_one_who_did_not_run(stacks[i], 10, SBX_CAUSE_CPU_CONTENTION);
+    }
 }
 
 static void test_the_mark_and_the_machines_functions_are_known_and_a_programs_are_not(void **state)
@@ -167,6 +170,8 @@ static void test_the_mark_and_the_machines_functions_are_known_and_a_programs_ar
     assert_false(sbx_is_deoptimization(&location));
     location =
         (struct sbx_location){.function = "Deoptimization::unpack_frames(JavaThread*, int)", .module = "libjvm.so"};
+    assert_true(sbx_is_deoptimization(&location));
+    location.function = "MHN_setCallSiteTargetNormal"; /* also where it waits for the compilers' lock */
     assert_true(sbx_is_deoptimization(&location));
     location.function = "shop::Deoptimization::run()";
     assert_false(sbx_is_deoptimization(&location));
