@@ -623,11 +623,12 @@ int sbx_command_run(int argc, char **argv)
         }
         run.options.delivery.spool_path = default_spool;
     }
-    if (sbx_spool_open(run.options.delivery.spool_path, NULL, &spool, why, sizeof why) != 0) {
-        return run_without(&run, why, "name a folder of your own with --spool DIR");
+    int opened = sbx_spool_open(run.options.delivery.spool_path, NULL, &spool, why, sizeof why);
+    if (opened != 0) {
+        return run_without(&run, why, sbx_run_spool_remedy(opened));
     }
     if (realpath(run.options.delivery.spool_path, run.spool_absolute) == NULL) {
-        return run_without(&run, strerror(errno), "name a folder of your own with --spool DIR");
+        return run_without(&run, strerror(errno), sbx_run_spool_remedy(-errno));
     }
     if (strlen(run.spool_absolute) + 1 > SBX_PATH_MAX) {
         snprintf(why, sizeof why, "%s: the path is longer than %d bytes", run.spool_absolute, SBX_PATH_MAX - 1);

@@ -19,6 +19,18 @@ const char *sbx_run_name(const char *program)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : program;
 }
 
+const char *sbx_run_spool_remedy(int error)
+{
+    switch (error) {
+    case -EMFILE:
+        return "raise the limit on open files (ulimit -n)";
+    case -ENFILE:
+        return "raise the machine's limit on open files (sysctl fs.file-max)";
+    default:
+        return "name a folder of your own with --spool DIR";
+    }
+}
+
 void sbx_run_tell_off(const char *program, const char *why, const char *remedy)
 {
     fprintf(stderr, "stallbox run: nothing is recorded of %s: %s; %s\n", sbx_run_name(program), why, remedy);

@@ -27,6 +27,9 @@ struct sbx_run_told {
 /* The path without its folders. */
 const char *sbx_run_name(const char *program);
 
+/* What mends a spool that could not be opened. `error`: -errno. */
+const char *sbx_run_spool_remedy(int error);
+
 /* One line: nothing is recorded of the program, why, and the remedy. */
 void sbx_run_tell_off(const char *program, const char *why, const char *remedy);
 

@@ -202,6 +202,34 @@ static void test_a_limit_on_the_size_of_files_is_told_and_harms_neither_of_both(
     assert_non_null(strstr(result.err, "ulimit -f"));
 }
 
+/* What `stallbox run` says of the program, below a limit on open files. */
+static void said_with_few_files(const char *how, char text_out[4096])
+{
+    char command[1200];
+    snprintf(command, sizeof command, "(ulimit -n 6; exec %s run %s -- %s --body speaks) >%s/out 2>&1", STALLBOX_BINARY,
+             how, own_path, folder);
+    assert_int_equal(system(command), 0);
+    FILE *said = fopen(path_of("out"), "re");
+    assert_non_null(said);
+    text_out[fread(text_out, 1, 4095, said)] = '\0';
+    fclose(said);
+}
+
+/* Symptom: "Too many open files; name a folder of your own with --spool DIR", which does not help. */
+static void test_a_limit_on_open_files_that_the_spool_meets_is_told_as_what_mends_it(void **state)
+{
+    (void)state;
+    const char *const how[] = {"", "--beside"};
+    for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
+        char text[4096];
+        said_with_few_files(how[i], text);
+        assert_non_null(strstr(text, "it ran\n"));
+        assert_non_null(strstr(text, "nothing is recorded of test_tool_run: "));
+        assert_non_null(strstr(text, "Too many open files; raise the limit on open files (ulimit -n)\n"));
+        assert_null(strstr(text, "--spool"));
+    }
+}
+
 /* Symptom: in a container with a /dev/shm of 5 MiB nothing was recorded, and nothing said so. */
 static void test_a_file_system_that_has_no_room_for_the_recording_is_told(void **state)
 {
@@ -397,6 +425,7 @@ int main(int argc, char **argv)
         RUN_TEST(test_a_spool_that_cannot_be_made_keeps_no_program_from_starting),
         RUN_TEST(test_the_exit_status_of_what_cannot_be_started_is_that_of_env),
         RUN_TEST(test_a_limit_on_the_size_of_files_is_told_and_harms_neither_of_both),
+        RUN_TEST(test_a_limit_on_open_files_that_the_spool_meets_is_told_as_what_mends_it),
         RUN_TEST(test_a_file_system_that_has_no_room_for_the_recording_is_told),
         RUN_TEST(test_each_of_two_runs_in_one_spool_tells_its_own_stalls),
         RUN_TEST(test_a_program_without_a_message_loop_is_told_when_it_lived_long_enough),
