@@ -54,6 +54,10 @@ static int parse_boot_id(const char *text, uint8_t boot_id_out[16])
     return digits == 32 ? 0 : -EINVAL;
 }
 
+/* PF_EXITING of the kernel (include/linux/sched.h). What a process had mapped, and with it the locks on that, goes before it is a zombie: who
+ * has waited for those locks finds it in between. */
+#define IS_ENDING 0x4u
+
 int sbx_process_stat_parse(const char *text, struct sbx_process_stat *stat_out)
 {
     const char *at = strrchr(text, ')'); /* the name may hold anything */
@@ -68,7 +72,9 @@ int sbx_process_stat_parse(const char *text, struct sbx_process_stat *stat_out)
             return -EINVAL;
         }
         at++;
-        if (field + 1 == 20) {
+        if (field + 1 == 9) {
+            stat_out->is_ending = (strtoul(at, NULL, 10) & IS_ENDING) != 0;
+        } else if (field + 1 == 20) {
             stat_out->threads = (uint32_t)strtoul(at, NULL, 10);
         }
     }
@@ -103,7 +109,7 @@ int sbx_process_facts_read(uint32_t pid, struct sbx_process_facts *facts_out)
     }
     error = sbx_process_stat_parse(text, &process);
     facts_out->start_ticks = process.start_ticks;
-    facts_out->is_running =
-        error == 0 && process.state != 'Z' && process.state != 'X'; /* a zombie records nothing any more */
+    /* a zombie records nothing any more */
+    facts_out->is_running = error == 0 && process.state != 'Z' && process.state != 'X' && !process.is_ending;
     return error;
 }

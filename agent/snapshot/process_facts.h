@@ -10,7 +10,7 @@
 
 /* What is known now of the process a recording names. */
 struct sbx_process_facts {
-    bool is_running;        /* a process with that pid exists and is no zombie */
+    bool is_running;        /* a process with that pid exists, and the kernel is not ending it */
     bool has_let_go;        /* the lock that it holds while it lives could be had: it is gone */
     uint64_t start_ticks;   /* when it started, field 22 of its stat */
     uint64_t pid_namespace; /* in which `pid` was looked up; 0: not known */
@@ -22,6 +22,7 @@ struct sbx_process_facts {
 /* What a line of /proc/PID/stat says. */
 struct sbx_process_stat {
     char state;
+    bool is_ending;       /* field 9: its first thread makes no step of its own any more; it may not be a zombie yet */
     uint32_t threads;     /* field 20 */
     uint64_t start_ticks; /* field 22 */
 };

@@ -272,6 +272,50 @@ static void test_facts_tell_the_living_from_the_dead_and_from_zombies(void **unu
     assert_memory_equal(child_facts.boot_id, own.boot_id, 16);
 }
 
+static void read_stat(pid_t pid, char *text_out, size_t bytes)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    text_out[fread(text_out, 1, bytes - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* Symptom: a file without a header stayed in /dev/shm when its process ended while its recorder began: the companion, which had waited for the
+ * process's lock, found a process that was no zombie yet. */
+static void test_a_process_that_the_kernel_is_ending_is_told_from_one_that_lives(void **unused)
+{
+    (void)unused;
+    static const char before[] = "12 (x) y) R 1 12 12 0 -1 ", behind[] = " 9 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n";
+    char text[1024];
+    struct sbx_process_stat stat;
+    snprintf(text, sizeof text, "%s4194304%s", before, behind);
+    assert_int_equal(sbx_process_stat_parse(text, &stat), 0);
+    assert_false(stat.is_ending);
+    assert_int_equal(stat.start_ticks, 777);
+    snprintf(text, sizeof text, "%s4194308%s", before, behind);
+    assert_int_equal(sbx_process_stat_parse(text, &stat), 0);
+    assert_true(stat.is_ending);
+    assert_int_equal(stat.state, 'R');
+
+    pid_t child = fork(); /* and as this kernel says it: a zombie has the mark as well */
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(0);
+    }
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    read_stat(child, text, sizeof text);
+    assert_int_equal(sbx_process_stat_parse(text, &stat), 0);
+    assert_int_equal(stat.state, 'Z');
+    assert_true(stat.is_ending);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    read_stat(getpid(), text, sizeof text);
+    assert_int_equal(sbx_process_stat_parse(text, &stat), 0);
+    assert_false(stat.is_ending);
+}
+
 /* ---- folders ---- */
 
 struct fixture {
@@ -1028,6 +1072,7 @@ int main(void)
         cmocka_unit_test(test_trigger_of_a_crash_is_about_the_thread_that_got_the_signal),
         cmocka_unit_test(test_snapshot_id_is_the_same_each_time_and_not_the_session),
         cmocka_unit_test(test_facts_tell_the_living_from_the_dead_and_from_zombies),
+        cmocka_unit_test(test_a_process_that_the_kernel_is_ending_is_told_from_one_that_lives),
         cmocka_unit_test(test_a_name_says_pid_session_and_spool_and_others_say_nothing),
         WITH_FOLDERS(test_loc_06_a_recording_of_another_spool_waits_for_who_has_it),
         WITH_FOLDERS(test_loc_07_its_id_is_that_of_its_name_and_no_snapshot_is_replaced),
