@@ -2,13 +2,10 @@
 /* agent.c - start and stop of the recorder, in order. */
 #include "agent.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <link.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -30,6 +27,7 @@
 #include "module_map.h"
 #include "module_thread.h"
 #include "own_folder.h"
+#include "own_thread.h"
 #include "pages.h"
 #include "point.h"
 #include "process_barrier.h"
@@ -52,8 +50,6 @@
 #include "watchdog.h"
 
 enum {
-    THREAD_STACK_BYTES =
-        256 * 1024,       /* the deepest path is the snapshot's, some 20 KiB. Without what libc takes of it */
     EXIT_WAIT_MS = 500,   /* how long an exiting process waits for a snapshot in flight */
     CLOSE_WAIT_MS = 100,  /* and for its recording's name to be taken away; some 0.05 do */
     HOOK_MAX_NS = 500000, /* how long the starting thread patches slots: some 10 to 20 modules */
@@ -61,57 +57,7 @@ enum {
     LEAVE_WAIT_MS = 1000, /* how long a program that cannot go on beside us waits for us to be gone */
 };
 
-static bool is_declined;  /* what sbx_agent_look_at_environment() found */
-static size_t libc_bytes; /* the same: of a stack, for the C library */
-
-/* What the C library takes off the top of a stack for itself: of the stack size that is asked for, glibc takes the guard and
- * the static TLS of the program and all its libraries, which may be megabytes. It tells how much, by a function that it
- * keeps for its own libraries (and that Rust's and Java's run-times have long called); where it does not, PT_TLS does. musl
- * adds what it takes. */
-static int add_tls(struct dl_phdr_info *info, size_t bytes, void *sum)
-{
-    (void)bytes;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        if (header->p_type == PT_TLS) {
-            *(size_t *)sum += header->p_memsz + header->p_align;
-        }
-    }
-    return 0;
-}
-
-static size_t libc_stack_bytes(void)
-{
-    size_t (*get_minstack)(const pthread_attr_t *) =
-        (size_t(*)(const pthread_attr_t *))dlsym(RTLD_DEFAULT, "__pthread_get_minstack");
-    size_t bytes = 0;
-    pthread_attr_t attributes;
-    if (get_minstack != NULL && pthread_attr_init(&attributes) == 0) {
-        bytes = get_minstack(&attributes);
-        pthread_attr_destroy(&attributes);
-    } else {
-        dl_iterate_phdr(add_tls, &bytes);
-    }
-    return bytes;
-}
-
-/* Our threads take no signal of the host's: its handlers must run where the host expects them. */
-int sbx_agent_start_thread(pthread_t *thread, void *(*body)(void *))
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int error = pthread_attr_init(&attributes);
-    if (error != 0) {
-        return -error;
-    }
-    pthread_attr_setstacksize(&attributes, (THREAD_STACK_BYTES + libc_bytes + 4095) & ~(size_t)4095);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(thread, &attributes, body, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return -error;
-}
+static bool is_declined; /* what sbx_agent_look_at_environment() found */
 
 /* Valgrind's tools run the program on a processor of their own, take a walk over a stack for reading what was never written,
  * and preload vgpreload_*.so into it (Valgrind's manual, 2.8). */
@@ -154,7 +100,7 @@ void sbx_agent_look_at_environment(void)
     is_declined = sbx_agent_is_declined();
     sbx_service_pings_look_at_environment();
     sbx_runtime_modules_look_at_environment();
-    libc_bytes = libc_stack_bytes();
+    sbx_own_thread_prepare();
     if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {
         sbx_the_agent.rows_folder[0] = 0; /* a daemon without a home builds its rows at each start */
     }
@@ -290,7 +236,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_message_names_publish(); /* a forked child's parent may have said some */
     sbx_loader_visit_start();
     /* It opens the recording while we look for what is to be hooked, and touches no hook until they are handed to it. */
-    result = sbx_agent_start_thread(&sbx_the_agent.module_thread, sbx_module_main);
+    result = sbx_own_thread_start(SBX_OWN_MODULES, &sbx_the_agent.module_thread, sbx_module_main);
     if (result != 0) {
         sbx_recording_unlink(&sbx_the_agent.recording);
         return result;
@@ -311,7 +257,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_crash_signals_start(
         settings, sbx_load_acquire(&sbx_the_agent.hooks_were_whole), /* order: acquire agent.hooks_were_whole */
         sbx_now_ns());
-    result = sbx_agent_start_thread(&sbx_the_agent.watch_thread, sbx_watch_main);
+    result = sbx_own_thread_start(SBX_OWN_WATCH, &sbx_the_agent.watch_thread, sbx_watch_main);
     if (result != 0) {
         return give_up(result);
     }

@@ -35,9 +35,6 @@ bool sbx_agent_is_declined(void);
 /* Read what is read of the environment, once. By the starting thread, or before main(). */
 void sbx_agent_look_at_environment(void);
 
-/* Make a thread of ours: all signals blocked, room on its stack. Returns 0 or -errno. */
-int sbx_agent_start_thread(pthread_t *thread, void *(*body)(void *));
-
 /* Stop; 0, -ESRCH when not running, -ETIMEDOUT when a thread did not end in time (it is left to end by itself). */
 int sbx_agent_stop(uint32_t timeout_ms);
 

@@ -26,6 +26,7 @@
 #include "libc_symbols.h"
 #include "loader_visit.h"
 #include "module_map.h"
+#include "own_thread.h"
 #include "process_barrier.h"
 #include "process_life.h"
 #include "process_state.h"
@@ -178,7 +179,7 @@ static bool begin(uint64_t now_ns, bool is_last_chance)
     pthread_t thread;
     uint64_t worked_ns = sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     bool has_seat = sbx_family_take_seat(child.pid, now_ns, worked_ns, is_last_chance);
-    if (has_seat && sbx_agent_start_thread(&thread, start) == 0) {
+    if (has_seat && sbx_own_thread_start(SBX_OWN_STARTER, &thread, start) == 0) {
         pthread_detach(thread);
         return true;
     }

@@ -20,6 +20,7 @@
 #include "imports.h"
 #include "loader_visit.h"
 #include "ordered_start.h"
+#include "own_thread.h"
 #include "process_barrier.h"
 #include "raw_syscall.h"
 #include "recording_file.h"
@@ -113,7 +114,7 @@ SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
     int saved_errno = errno;
     pthread_t thread;
     sbx_store_relaxed(&late.tid, 0);
-    if (sbx_agent_start_thread(&thread, start) == 0) {
+    if (sbx_own_thread_start(SBX_OWN_STARTER, &thread, start) == 0) {
         pthread_detach(thread);
     } else {
         set_state(OFF);

@@ -12,6 +12,8 @@
  *
  * `faults`: pages that the child touched first, or wrote; they are the same on a busy machine.
  *
+ * Behind them, what a fork of the one and of the other copies: mappings, pages and page tables (fork_copies.h).
+ *
  * --memory: 8, 64 and 256 children at a time that do nothing, of a bare process and of a recorded one (fork_memory.h).
  *
  * --beside: in the place of the recorded process one without a recorder that has two sleeping threads: of the C library's, or made by a raw clone() of which
@@ -37,6 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fork_copies.h"
 #include "fork_memory.h"
 #include "stallbox/stallbox.h"
 
@@ -270,6 +273,15 @@ static void measure_costs(const struct forker forkers[2], size_t rounds)
     free(all);
 }
 
+static void print_copies(const struct forker forkers[2])
+{
+    struct fork_copies bare, other;
+    if (fork_copies_count(forkers[0].pid, &bare) && fork_copies_count(forkers[1].pid, &other)) {
+        printf("copied: %u and %u mappings, %u and %u pages, %u and %u page tables\n", bare.mappings, other.mappings,
+               bare.pages, other.pages, bare.tables, other.tables);
+    }
+}
+
 static void end(const struct forker *forker)
 {
     char byte = WAYS;
@@ -303,6 +315,7 @@ int main(int argc, char **argv)
         struct forker forkers[2] = {begin(NOTHING, folder), begin(beside, folder)};
         nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL); /* rows and hooks are there */
         measure_costs(forkers, rounds);
+        print_copies(forkers);
         end(&forkers[0]);
         end(&forkers[1]);
     }

@@ -18,8 +18,10 @@
 #include "slot_binding.h"
 
 enum {
-    PATCHES_MAX = 65536, /* slots remembered, 24 bytes each, touched as used: some 30 a module */
+    PATCHES_MAX = 65536, /* slots remembered, 24 bytes each: some 30 a module */
     MODULES_MAX = 2048,
+    PATCHES_FIRST = 1024,
+    MODULES_FIRST = 64,
     NOTHING = UINT32_MAX,
 };
 
@@ -43,10 +45,13 @@ struct hooked_module {
     bool is_undecided;      /* so were slots of which nobody can say yet what they will be bound to */
 };
 
-/* All mapped once. */
+/* What most programs need lies in the library itself, and the rest is mapped when it is wanted: pages that lie apart want a page table of their
+ * own, which each fork copies (2 to 3 us). */
+static struct patch first_patches[PATCHES_FIRST];
+static struct hooked_module first_modules[MODULES_FIRST];
 static struct memory {
-    struct patch patches[PATCHES_MAX];
-    struct hooked_module modules[MODULES_MAX];
+    struct patch patches[PATCHES_MAX - PATCHES_FIRST];
+    struct hooked_module modules[MODULES_MAX - MODULES_FIRST];
 } * memory;
 static uint32_t patches_used, free_patch = NOTHING, patches_live; /* patches ever used, list of the free, in force */
 static uint32_t module_count;
@@ -54,11 +59,26 @@ static uint32_t module_count;
 static uint64_t page_bytes; /* 4, 16 or 64 KiB on aarch64 */
 static bool has_auditor;    /* rtld-audit(7) */
 
-void sbx_got_hook_resolve(void)
+static struct patch *patch_at(uint32_t index)
+{
+    return index < PATCHES_FIRST ? &first_patches[index] : &memory->patches[index - PATCHES_FIRST];
+}
+
+static struct hooked_module *module_at(uint32_t index)
+{
+    return index < MODULES_FIRST ? &first_modules[index] : &memory->modules[index - MODULES_FIRST];
+}
+
+static bool have_memory(void)
 {
     if (memory == NULL) {
         memory = sbx_pages_map(sizeof *memory);
     }
+    return memory != NULL;
+}
+
+void sbx_got_hook_resolve(void)
+{
     page_bytes = getauxval(AT_PAGESZ);
     sbx_relro_prepare(page_bytes);
     has_auditor = getenv("LD_AUDIT") != NULL;
@@ -102,15 +122,15 @@ static struct hooked_module *find_module(const struct sbx_elf_image *image, stru
 {
     for (uint32_t i = 0; i < module_count; i++) {
         uint32_t at = (pass->guess + i) % module_count;
-        if (is_same_image(&memory->modules[at].image, image)) {
+        if (is_same_image(&module_at(at)->image, image)) {
             pass->guess = at + 1;
-            return &memory->modules[at];
+            return module_at(at);
         }
     }
-    if (module_count == MODULES_MAX) {
+    if (module_count == MODULES_MAX || (module_count >= MODULES_FIRST && !have_memory())) {
         return NULL;
     }
-    struct hooked_module *module = &memory->modules[module_count++];
+    struct hooked_module *module = module_at(module_count++);
     *module = (struct hooked_module){.image = *image, .first = NOTHING};
     return module;
 }
@@ -152,7 +172,7 @@ static void close_relro(const struct sbx_elf_image *image, struct pass *pass)
 
 static void give_patch_back(uint32_t index)
 {
-    memory->patches[index].next = free_patch;
+    patch_at(index)->next = free_patch;
     free_patch = index;
     patches_live--;
 }
@@ -161,8 +181,8 @@ static uint32_t take_patch(void)
 {
     uint32_t index = free_patch;
     if (index != NOTHING) {
-        free_patch = memory->patches[index].next;
-    } else if (patches_used < PATCHES_MAX) {
+        free_patch = patch_at(index)->next;
+    } else if (patches_used < PATCHES_FIRST || (patches_used < PATCHES_MAX && have_memory())) {
         index = patches_used++;
     } else {
         return NOTHING;
@@ -174,8 +194,8 @@ static uint32_t take_patch(void)
 static uint32_t patch_of_slot(const struct hooked_module *module, const uintptr_t *slot)
 {
     uint32_t at = module->first;
-    while (at != NOTHING && memory->patches[at].slot != slot) {
-        at = memory->patches[at].next;
+    while (at != NOTHING && patch_at(at)->slot != slot) {
+        at = patch_at(at)->next;
     }
     return at;
 }
@@ -202,7 +222,7 @@ static void patch_slot(struct hooked_module *module, struct pass *pass, uintptr_
     uintptr_t hook = (uintptr_t)sbx_point_at(point)->hook, now = sbx_load_relaxed(slot);
     uint32_t known = patch_of_slot(module, slot);
     if (known != NOTHING) { /* bound again behind us */
-        memory->patches[known].after = word_after(now, point);
+        patch_at(known)->after = word_after(now, point);
         module->foreign_slots += !store_slot(&module->image, pass, slot, hook);
         return;
     }
@@ -211,7 +231,7 @@ static void patch_slot(struct hooked_module *module, struct pass *pass, uintptr_
         module->foreign_slots++; /* no room to remember it: left alone, and counted as such */
         return;
     }
-    memory->patches[taken] = (struct patch){slot, word_after(now, point), (uint16_t)point, 0, module->first};
+    *patch_at(taken) = (struct patch){slot, word_after(now, point), (uint16_t)point, 0, module->first};
     if (may_be_stored(&module->image, slot, point) && store_slot(&module->image, pass, slot, hook)) {
         module->first = taken;
     } else {
@@ -284,7 +304,7 @@ static bool restore_module(struct hooked_module *module, struct pass *pass)
     bool is_whole = true;
     for (uint32_t *link = &module->first; *link != NOTHING;) {
         uint32_t index = *link;
-        struct patch *patch = &memory->patches[index];
+        struct patch *patch = patch_at(index);
         const struct sbx_point *point = sbx_point_at(patch->point);
         bool is_ours = sbx_load_relaxed(patch->slot) == (uintptr_t)point->hook;
         if (is_point_wanted(point, pass->wanted) && *point->original != NULL) {
@@ -383,17 +403,17 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
 static void forget_modules(uint32_t pass_number)
 {
     for (uint32_t i = 0; i < module_count;) {
-        struct hooked_module *module = &memory->modules[i];
+        struct hooked_module *module = module_at(i);
         if (module->seen_pass == pass_number) {
             i++;
             continue;
         }
         while (module->first != NOTHING) {
             uint32_t index = module->first;
-            module->first = memory->patches[index].next;
+            module->first = patch_at(index)->next;
             give_patch_back(index);
         }
-        *module = memory->modules[--module_count];
+        *module = *module_at(--module_count);
     }
 }
 
@@ -401,7 +421,7 @@ uint32_t sbx_got_hook_apply(uint64_t wanted, uint64_t end_ns, uint32_t *unsettle
 {
     static uint32_t passes;
     *unsettled_out = 0;
-    if (memory == NULL) {
+    if (page_bytes == 0) { /* before sbx_got_hook_resolve() */
         return 0;
     }
     if ((wanted & SBX_POINTS_THAT_COME_LATE) != 0) {

@@ -56,7 +56,7 @@ static struct {
 bool sbx_snapshot_maker_start(void)
 {
     memset(&maker, 0, sizeof maker);
-    maker.scratch = sbx_pages_map(SCRATCH_BYTES);
+    maker.scratch = sbx_pages_map_not_for_children(SCRATCH_BYTES);
     maker.answered_request = sbx_the_capture.control->snapshot_request;
     return maker.scratch != NULL;
 }

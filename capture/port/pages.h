@@ -21,6 +21,17 @@ SBX_HOOK_SAFE static inline void *sbx_pages_map(size_t bytes)
     return pages;
 }
 
+/* Like sbx_pages_map(), for what a thread of ours alone works with: a forked child, which has none, has no such pages. A kernel that refuses
+ * copies them. */
+static inline void *sbx_pages_map_not_for_children(size_t bytes)
+{
+    void *pages = sbx_pages_map(bytes);
+    if (pages != NULL) {
+        (void)madvise(pages, bytes, MADV_DONTFORK);
+    }
+    return pages;
+}
+
 /* Like sbx_pages_map(), but a child of fork() finds zeroes there, by whatever call it was made. Falls back to ordinary
  * pages where the kernel is older than 4.14. */
 static inline void *sbx_pages_map_wiped_on_fork(size_t bytes)

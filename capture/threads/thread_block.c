@@ -4,13 +4,15 @@
  * Apart from thread_registry.c because handlers and hooks need these words and nothing else of it. */
 #include "thread_block.h"
 
+#include "fork_path.h"
 #include "process_state.h"
 #include "the_capture.h"
 
 __thread struct sbx_thread *sbx_self;
 __thread struct sbx_thread_entry *sbx_own_entry = &sbx_entry_of_strangers;
 struct sbx_thread_entry sbx_entry_of_strangers = {.countdown = INT64_MIN / 2};
-struct sbx_thread_entry sbx_entry_of_nobody = {.countdown = INT64_MAX};
+struct sbx_thread_entry sbx_entry_of_nobody SBX_FORK_DATA = {.countdown =
+                                                                 INT64_MAX}; /* hooks of a forked child count here */
 struct sbx_thread *sbx_thread_blocks[SBX_THREADS_MAX];
 
 uint32_t sbx_asking_is_forbidden;

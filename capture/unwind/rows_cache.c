@@ -18,6 +18,7 @@
 #include "file_bytes.h"
 #include "folder_list.h"
 #include "pages.h"
+#include "sealed_pages.h"
 
 enum {
     NAME_BYTES = 2 * SBX_ROWS_KEY_BYTES + 1 + 8 + sizeof ".rows", /* build-id, encoding, zero */
@@ -130,10 +131,7 @@ static uint8_t *load(int file, size_t bytes)
         munmap(copy, bytes);
         return NULL;
     }
-    if (copy != NULL) {
-        (void)mprotect(copy, bytes, PROT_READ); /* against stray pointers of the program's; it may stay writable */
-    }
-    return copy;
+    return copy != NULL ? sbx_pages_seal(copy, bytes) : NULL;
 }
 
 /* Note the use: trim goes by it. */

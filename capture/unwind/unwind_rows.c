@@ -18,6 +18,8 @@
 
 #include "cfa_program.h"
 #include "eh_frame.h"
+#include "pages.h"
+#include "sealed_pages.h"
 #include "stub_rows.h"
 #include "unwind_rule.h"
 
@@ -289,7 +291,7 @@ static int publish(const struct builder *builder, struct sbx_unwind_rows *rows_o
     uint32_t count = builder->count;
     uint32_t bucket_count = (builder->offsets.at[count - 1] >> SBX_ROWS_BUCKET_SHIFT) + 1;
     size_t bytes = ((size_t)bucket_count + 1 + 2 * (size_t)count) * sizeof(uint32_t);
-    uint32_t *buckets = map_pages(bytes);
+    uint32_t *buckets = sbx_pages_map(bytes);
     if (buckets == NULL) {
         return -ENOMEM;
     }
@@ -304,6 +306,8 @@ static int publish(const struct builder *builder, struct sbx_unwind_rows *rows_o
     uint32_t *offsets = buckets + bucket_count + 1;
     memcpy(offsets, builder->offsets.at, count * sizeof(uint32_t));
     memcpy(offsets + count, builder->rules.at, count * sizeof(uint32_t));
+    buckets = sbx_pages_seal(buckets, bytes);
+    offsets = buckets + bucket_count + 1;
     *rows_out = (struct sbx_unwind_rows){
         .offsets = offsets,
         .rules = offsets + count,

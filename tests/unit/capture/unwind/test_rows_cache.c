@@ -156,6 +156,47 @@ static void test_rows_found_cannot_be_written_by_a_stray_pointer(void **state)
     sbx_unwind_rows_release(&found);
 }
 
+/* Does a file hold what is mapped there? A fork does not go through its pages. */
+static bool is_of_a_file(const void *at)
+{
+    char line[512];
+    bool is_it = false;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        unsigned long begin, end, inode = 0;
+        assert_true(sscanf(line, "%lx-%lx %*s %*s %*s %lu", &begin, &end, &inode) >= 2);
+        is_it |= begin <= (uintptr_t)at && (uintptr_t)at < end && inode != 0;
+    }
+    fclose(maps);
+    return is_it;
+}
+
+/* They may be some megabytes. */
+static void test_rows_found_cost_a_fork_nothing_and_a_child_cannot_write_its_parents(void **state)
+{
+    (void)state;
+    struct sbx_rows_cache cache = open_cache();
+    struct sbx_rows_key key = sample_key(7);
+    struct sbx_unwind_rows found;
+    int status = -1;
+    keep(&cache, 7, ROWS);
+    assert_int_equal(sbx_rows_cache_get(&cache, &key, &found), 0);
+    assert_true(is_of_a_file(found.rules));
+    uint32_t *rule = (uint32_t *)(uintptr_t)found.rules, before = *rule;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) { /* another user by now, perhaps, and broken into */
+        bool may = mprotect(found.pages, found.pages_bytes, PROT_READ | PROT_WRITE) == 0;
+        *(volatile uint32_t *)rule = before + 1;
+        _exit(may ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(*(volatile uint32_t *)rule, before);
+    sbx_unwind_rows_release(&found);
+}
+
 /* A cache is expendable, always: what was found stays what it was, whatever becomes of the file. */
 static void test_rows_in_use_survive_the_truncation_of_their_file(void **state)
 {
@@ -546,6 +587,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_rows_that_were_put_are_found_by_the_next_process),
         CASE(test_rows_found_cannot_be_written_by_a_stray_pointer),
+        CASE(test_rows_found_cost_a_fork_nothing_and_a_child_cannot_write_its_parents),
         CASE(test_rows_in_use_survive_the_truncation_of_their_file),
         CASE(test_without_a_folder_nothing_is_found_and_nothing_written),
         CASE(test_loc_17_a_folder_that_others_may_write_is_refused_at_any_time),

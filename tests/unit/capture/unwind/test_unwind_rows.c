@@ -7,7 +7,14 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "eh_frame_writer.h"
 #include "guarded_bytes.h"
@@ -154,6 +161,77 @@ static void test_table_and_linear_walk_give_the_same_rows(void **state)
     source = source_without_table(&module);
     rows = build(&source, 0);
     expect_three_functions(&rows);
+}
+
+/* Does a file hold what is mapped there? A fork does not go through its pages. */
+static bool is_of_a_file(const void *at)
+{
+    char line[512];
+    bool is_it = false;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        unsigned long begin, end, inode = 0;
+        assert_true(sscanf(line, "%lx-%lx %*s %*s %*s %lu", &begin, &end, &inode) >= 2);
+        is_it |= begin <= (uintptr_t)at && (uintptr_t)at < end && inode != 0;
+    }
+    fclose(maps);
+    return is_it;
+}
+
+/* What was compiled is used until the module goes, also where no cache takes it. */
+static void test_compiled_rows_are_sealed_and_cost_a_fork_nothing(void **state)
+{
+    (void)state;
+    struct module module;
+    int status = -1;
+    module_init(&module);
+    module_add(&module, WRITER_TEXT_AT + 0x10, 0x20, PUSH_RBP);
+    writer_put_terminator(&module.frames);
+    struct sbx_unwind_source source = source_with_table(&module);
+    struct sbx_unwind_rows rows = build(&source, 0);
+    uint32_t *rule = (uint32_t *)(uintptr_t)rows.rules, before = *rule;
+    int zeroes = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(read(zeroes, rule, 1), -1); /* EFAULT: it cannot be written */
+    close(zeroes);
+    assert_true(is_of_a_file(rows.rules));
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) { /* another user by now, perhaps, and broken into */
+        bool may = mprotect(rows.pages, rows.pages_bytes, PROT_READ | PROT_WRITE) == 0;
+        *(volatile uint32_t *)rule = before + 1;
+        _exit(may ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(*(volatile uint32_t *)rule, before);
+    sbx_unwind_rows_release(&rows);
+}
+
+/* A limit on the size of files is a signal to the program, should we reach it. */
+static void test_below_a_limit_on_the_size_of_files_compiled_rows_are_sealed_private_pages(void **state)
+{
+    (void)state;
+    int status = -1;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const struct rlimit none = {0, 0};
+        struct module module;
+        module_init(&module);
+        module_add(&module, WRITER_TEXT_AT + 0x10, 0x20, PUSH_RBP);
+        writer_put_terminator(&module.frames);
+        struct sbx_unwind_source source = source_with_table(&module);
+        struct sbx_unwind_rows rows;
+        uint32_t skipped;
+        bool is_limited = setrlimit(RLIMIT_FSIZE, &none) == 0;
+        int result = sbx_unwind_rows_build(&source, &rows, &skipped);
+        int zeroes = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+        bool is_sealed = result == 0 && read(zeroes, (void *)(uintptr_t)rows.rules, 1) == -1;
+        _exit(is_limited && is_sealed && !is_of_a_file(rows.rules) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
 }
 
 static void test_header_without_table_is_walked(void **state)
@@ -409,6 +487,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table_and_linear_walk_give_the_same_rows),
+        cmocka_unit_test(test_compiled_rows_are_sealed_and_cost_a_fork_nothing),
+        cmocka_unit_test(test_below_a_limit_on_the_size_of_files_compiled_rows_are_sealed_private_pages),
         cmocka_unit_test(test_header_without_table_is_walked),
         cmocka_unit_test(test_functions_in_any_order_are_sorted),
         cmocka_unit_test(test_equal_neighbours_are_merged),

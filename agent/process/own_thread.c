@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* own_thread.c - stacks for three, and pthread_create(). */
+#include "own_thread.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pages.h"
+
+enum {
+    STACK_BYTES = 256 * 1024, /* the deepest path is the snapshot's, some 20 KiB. Without what libc takes of it */
+    GUARD_INSTALL = 102       /* MADV_GUARD_INSTALL, Linux 6.13: a guard that is no mapping of its own */
+};
+
+static size_t libc_bytes; /* of a stack, for the C library */
+
+/* ---- how much the C library takes ---- */
+
+/* What the C library takes off the top of a stack for itself: of the stack size that is asked for, glibc takes the guard and
+ * the static TLS of the program and all its libraries, which may be megabytes. It tells how much, by a function that it
+ * keeps for its own libraries (and that Rust's and Java's run-times have long called); where it does not, PT_TLS does. musl
+ * adds what it takes. */
+static int add_tls(struct dl_phdr_info *info, size_t bytes, void *sum)
+{
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_TLS) {
+            *(size_t *)sum += header->p_memsz + header->p_align;
+        }
+    }
+    return 0;
+}
+
+void sbx_own_thread_prepare(void)
+{
+    size_t (*get_minstack)(const pthread_attr_t *) =
+        (size_t(*)(const pthread_attr_t *))dlsym(RTLD_DEFAULT, "__pthread_get_minstack");
+    size_t bytes = 0;
+    pthread_attr_t attributes;
+    if (get_minstack != NULL && pthread_attr_init(&attributes) == 0) {
+        bytes = get_minstack(&attributes);
+        pthread_attr_destroy(&attributes);
+    } else {
+        dl_iterate_phdr(add_tls, &bytes);
+    }
+    libc_bytes = bytes;
+}
+
+static size_t up_to(size_t bytes, size_t unit)
+{
+    return (bytes + unit - 1) & ~(unit - 1);
+}
+
+static size_t stack_bytes(size_t page_bytes)
+{
+    return up_to(STACK_BYTES + libc_bytes, page_bytes);
+}
+
+/* ---- where ---- */
+
+#ifdef __GLIBC__
+static uint8_t *stacks;                    /* all of them; NULL: not mapped yet */
+static uint32_t taken_by[SBX_OWN_THREADS]; /* which process has made its thread there already */
+
+static void guard(void *page, size_t page_bytes)
+{
+    if (madvise(page, page_bytes, GUARD_INSTALL) != 0) {
+        (void)mprotect(page, page_bytes, PROT_NONE);
+    }
+}
+
+static uint8_t *map_stacks(size_t place_bytes, size_t page_bytes)
+{
+    uint8_t *pages = sbx_pages_map(SBX_OWN_THREADS * place_bytes);
+    for (size_t i = 0; pages != NULL && i < SBX_OWN_THREADS; i++) {
+        guard(pages + i * place_bytes, page_bytes);
+    }
+    return pages;
+}
+
+/* Give the thread its place. Once a process: whether the last one that was there has left it to the last instruction only the kernel knows.
+ * Else the C library makes a stack, as it does for others. */
+static void choose_stack(enum sbx_own_thread which, pthread_attr_t *attributes)
+{
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), bytes = stack_bytes(page_bytes),
+           place_bytes = page_bytes + bytes;
+    uint32_t pid = (uint32_t)getpid();
+    if (stacks == NULL) {
+        stacks = map_stacks(place_bytes, page_bytes);
+    }
+    if (stacks != NULL && taken_by[which] != pid &&
+        pthread_attr_setstack(attributes, stacks + which * place_bytes + page_bytes, bytes) == 0) {
+        taken_by[which] = pid;
+    }
+}
+#else
+/* musl writes to each thread of a forked child's parent, wherever its stack is. */
+static void choose_stack(enum sbx_own_thread which, pthread_attr_t *attributes)
+{
+    (void)which;
+    (void)attributes;
+}
+#endif
+
+/* Our threads take no signal of the host's: its handlers must run where the host expects them. */
+int sbx_own_thread_start(enum sbx_own_thread which, pthread_t *thread, void *(*body)(void *))
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    int error = pthread_attr_init(&attributes);
+    if (error != 0) {
+        return -error;
+    }
+    pthread_attr_setstacksize(&attributes, stack_bytes((size_t)sysconf(_SC_PAGESIZE)));
+    choose_stack(which, &attributes);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(thread, &attributes, body, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return -error;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sealed_pages.c - a memory file is written, sealed and mapped. */
+#include "sealed_pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { /* include/uapi/linux/memfd.h and fcntl.h, which older headers lack in part */
+    CLOEXEC = 1,
+    ALLOW_SEALING = 2,
+    NOEXEC_SEAL = 8,          /* Linux 6.3, which asks for it */
+    ADD_SEALS = 1024 + 9,     /* F_ADD_SEALS */
+    ALL_SEALS = 1 | 2 | 4 | 8 /* no more seals, no shrinking, no growing, no writing */
+};
+
+/* A filter was not judged by these calls; and a file that is too large for a limit is a signal to the program. */
+static bool may_make_file(size_t bytes)
+{
+    struct rlimit limit;
+    return prctl(PR_GET_SECCOMP) == 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= bytes;
+}
+
+static int make_file(void)
+{
+    int file = (int)syscall(SYS_memfd_create, "stallbox-rows", CLOEXEC | NOEXEC_SEAL);
+    return file < 0 && errno == EINVAL ? (int)syscall(SYS_memfd_create, "stallbox-rows", CLOEXEC | ALLOW_SEALING)
+                                       : file;
+}
+
+static bool write_whole(int file, const uint8_t *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t wrote = write(file, bytes, count);
+        if (wrote < 0 && errno == EINTR) {
+            continue;
+        }
+        if (wrote <= 0) {
+            return false;
+        }
+        bytes += wrote;
+        count -= (size_t)wrote;
+    }
+    return true;
+}
+
+static void *map_file_of(const void *pages, size_t bytes)
+{
+    void *mapping = MAP_FAILED;
+    int file = may_make_file(bytes) ? make_file() : -1;
+    if (file >= 0 && write_whole(file, pages, bytes) && fcntl(file, ADD_SEALS, ALL_SEALS) == 0) {
+        mapping = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    return mapping;
+}
+
+void *sbx_pages_seal(void *pages, size_t bytes)
+{
+    void *sealed = map_file_of(pages, bytes);
+    if (sealed == MAP_FAILED) {
+        (void)mprotect(pages, bytes, PROT_READ); /* it may stay writable */
+        return pages;
+    }
+    (void)madvise(sealed, bytes, MADV_NOHUGEPAGE);
+    munmap(pages, bytes);
+    return sealed;
+}

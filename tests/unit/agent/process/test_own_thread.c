@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_own_thread.c - where the stacks of our threads lie. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "own_thread.h"
+
+#ifdef __GLIBC__
+static uint8_t *low_of(pthread_t thread)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t bytes = 0;
+    assert_int_equal(pthread_getattr_np(thread, &attributes), 0);
+    assert_int_equal(pthread_attr_getstack(&attributes, &low, &bytes), 0);
+    pthread_attr_destroy(&attributes);
+    assert_in_range(bytes, 256 * 1024, SIZE_MAX);
+    return low;
+}
+
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+
+static void *wait_until_let_go(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&held);
+    pthread_mutex_unlock(&held);
+    return NULL;
+}
+
+static pthread_t start(enum sbx_own_thread which)
+{
+    pthread_t thread;
+    sbx_own_thread_prepare();
+    assert_int_equal(sbx_own_thread_start(which, &thread, wait_until_let_go), 0);
+    return thread;
+}
+
+/* Runs `body` in a process of its own: a place is given once a process. */
+static void run(void (*body)(void))
+{
+    int status = -1;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        body();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static void expect(int holds)
+{
+    if (!holds) {
+        _exit(1);
+    }
+}
+
+static void three_live(void)
+{
+    pthread_t threads[SBX_OWN_THREADS];
+    uint8_t *low[SBX_OWN_THREADS];
+    pthread_mutex_lock(&held);
+    for (int i = 0; i < SBX_OWN_THREADS; i++) {
+        threads[i] = start((enum sbx_own_thread)i);
+        low[i] = low_of(threads[i]);
+    }
+    expect(low[1] > low[0] && low[2] - low[1] == low[1] - low[0]);
+    expect((size_t)(low[1] - low[0]) < 2 * 256 * 1024 + 4096 * 1024);
+    pthread_mutex_unlock(&held);
+    for (int i = 0; i < SBX_OWN_THREADS; i++) {
+        expect(pthread_join(threads[i], NULL) == 0);
+    }
+}
+
+/* A fork then has one mapping of them to copy, and glibc goes through none. */
+static void test_the_stacks_of_our_threads_lie_side_by_side(void **state)
+{
+    (void)state;
+    run(three_live);
+}
+
+static void one_after_the_other(void)
+{
+    pthread_t first = start(SBX_OWN_STARTER);
+    uint8_t *low = low_of(first);
+    expect(pthread_join(first, NULL) == 0);
+    pthread_t second = start(SBX_OWN_STARTER);
+    expect(low_of(second) != low);
+    expect(pthread_join(second, NULL) == 0);
+}
+
+/* Whether the kernel has done with the one before nobody knows, unless he waits for it. */
+static void test_a_second_thread_of_a_sort_has_another_stack(void **state)
+{
+    (void)state;
+    run(one_after_the_other);
+}
+
+#ifndef __SANITIZE_THREAD__ /* it knows no threads in a child of several */
+static void child_has_threads_too(void)
+{
+    int status = -1;
+    pthread_mutex_lock(&held);
+    pthread_t thread = start(SBX_OWN_WATCH);
+    uint8_t *low = low_of(thread);
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t own = start(SBX_OWN_WATCH);
+        expect(low_of(own) == low);
+        pthread_mutex_unlock(&held);
+        expect(pthread_join(own, NULL) == 0);
+        _exit(0);
+    }
+    expect(waitpid(pid, &status, 0) == pid && status == 0);
+    pthread_mutex_unlock(&held);
+    expect(pthread_join(thread, NULL) == 0);
+}
+
+static void test_the_threads_of_a_forked_child_lie_where_its_parents_do(void **state)
+{
+    (void)state;
+    run(child_has_threads_too);
+}
+#endif
+
+static void reads_below(void)
+{
+    char byte;
+    pthread_t thread = start(SBX_OWN_MODULES);
+    uint8_t *low = low_of(thread);
+    struct iovec here = {&byte, 1}, there = {low, 1}, below = {low - 1, 1};
+    expect(process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1);
+    expect(process_vm_readv(getpid(), &here, 1, &below, 1, 0) == -1 && errno == EFAULT);
+    expect(pthread_join(thread, NULL) == 0);
+}
+
+static void test_below_a_stack_of_ours_nothing_can_be_read(void **state)
+{
+    (void)state;
+    run(reads_below);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_stacks_of_our_threads_lie_side_by_side),
+        cmocka_unit_test(test_a_second_thread_of_a_sort_has_another_stack),
+#ifndef __SANITIZE_THREAD__
+        cmocka_unit_test(test_the_threads_of_a_forked_child_lie_where_its_parents_do),
+#endif
+        cmocka_unit_test(test_below_a_stack_of_ours_nothing_can_be_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void) /* musl makes our stacks (own_thread.c) */
+{
+    return 0;
+}
+#endif
