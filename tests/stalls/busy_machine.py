@@ -15,3 +15,8 @@ def attempts():
     yield []
     if is_busy():
         yield ["--max-cpu-permille", "50"]
+
+
+def is_of_the_machine(told):
+    """Had the thread no processor for so long, on a machine that has too much to do? Then it did stall, and its program is healthy all the same."""
+    return told["cause"] == "cpu_contention" and is_busy()
