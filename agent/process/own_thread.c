@@ -13,8 +13,7 @@
 #include "pages.h"
 
 enum {
-    STACK_BYTES = 256 * 1024, /* the deepest path is the snapshot's, some 20 KiB. Without what libc takes of it */
-    GUARD_INSTALL = 102       /* MADV_GUARD_INSTALL, Linux 6.13: a guard that is no mapping of its own */
+    STACK_BYTES = 256 * 1024 /* the deepest path is the snapshot's, some 20 KiB. Without what libc takes of it */
 };
 
 static size_t libc_bytes; /* of a stack, for the C library */
@@ -68,18 +67,13 @@ static size_t stack_bytes(size_t page_bytes)
 static uint8_t *stacks;                    /* all of them; NULL: not mapped yet */
 static uint32_t taken_by[SBX_OWN_THREADS]; /* which process has made its thread there already */
 
-static void guard(void *page, size_t page_bytes)
-{
-    if (madvise(page, page_bytes, GUARD_INSTALL) != 0) {
-        (void)mprotect(page, page_bytes, PROT_NONE);
-    }
-}
-
+/* No MADV_GUARD_INSTALL, with which a guard were no mapping of its own: programs go through what /proc/self/maps calls writable, word by word
+ * (redis's test of the memory when it crashes, collectors that scan), and would die of it. */
 static uint8_t *map_stacks(size_t place_bytes, size_t page_bytes)
 {
     uint8_t *pages = sbx_pages_map(SBX_OWN_THREADS * place_bytes);
     for (size_t i = 0; pages != NULL && i < SBX_OWN_THREADS; i++) {
-        guard(pages + i * place_bytes, page_bytes);
+        (void)mprotect(pages + i * place_bytes, page_bytes, PROT_NONE);
     }
     return pages;
 }

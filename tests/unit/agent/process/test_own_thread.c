@@ -8,6 +8,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -151,6 +154,43 @@ static void test_below_a_stack_of_ours_nothing_can_be_read(void **state)
     run(reads_below);
 }
 
+/* Of the mapping that holds the address: "rw-p". */
+static void find_rights(const uint8_t *address, char rights_out[5])
+{
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    expect(maps != NULL);
+    rights_out[0] = 0;
+    while (fgets(line, sizeof line, maps) != NULL) {
+        uintptr_t begin, end;
+        char rights[5];
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, rights) == 3 && begin <= (uintptr_t)address &&
+            (uintptr_t)address < end) {
+            memcpy(rights_out, rights, sizeof rights);
+        }
+    }
+    fclose(maps);
+}
+
+static void looks_at_maps(void)
+{
+    char rights[5];
+    pthread_t thread = start(SBX_OWN_MODULES);
+    uint8_t *low = low_of(thread);
+    find_rights(low, rights);
+    expect(strcmp(rights, "rw-p") == 0);
+    find_rights(low - 1, rights);
+    expect(strcmp(rights, "---p") == 0);
+    expect(pthread_join(thread, NULL) == 0);
+}
+
+/* redis, when it crashes, and collectors that scan touch all that is called writable there. */
+static void test_the_kernels_list_of_mappings_says_that_nothing_can_be_read_there(void **state)
+{
+    (void)state;
+    run(looks_at_maps);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_the_threads_of_a_forked_child_lie_where_its_parents_do),
 #endif
         cmocka_unit_test(test_below_a_stack_of_ours_nothing_can_be_read),
+        cmocka_unit_test(test_the_kernels_list_of_mappings_says_that_nothing_can_be_read_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
