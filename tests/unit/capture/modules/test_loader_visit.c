@@ -24,7 +24,7 @@ enum {
     LONG_MS = 150 /* fork gives up waiting after 200 */
 };
 
-static _Atomic bool is_inside, fills_the_processor, has_ended, may_leave;
+static _Atomic bool is_inside, is_met, fills_the_processor, has_ended, may_leave;
 static struct sbx_recording_header header;
 
 static uint64_t clock_ms(clockid_t clock)
@@ -126,6 +126,9 @@ static void *visit_for_a_moment(void *unused)
     (void)unused;
     sbx_loader_visit_begin();
     is_inside = true;
+    while (!is_met) {
+        usleep(100);
+    }
     usleep(20000);
     is_inside = false;
     sbx_loader_visit_end();
@@ -145,6 +148,7 @@ static void test_a_fork_waits_for_a_visit_to_end(void **state)
     while (!is_inside) {
         usleep(100);
     }
+    is_met = true;
     pid_t pid = fork();
     if (pid == 0) {
         _exit(is_inside); /* a copy of what was so when it was made */
