@@ -219,20 +219,28 @@ static void test_of_a_deep_stack_both_ends_are_kept(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+/* For that long by the thread's own clock: a thread that gets little of a processor is sampled less. */
+static void allocate_for(uint64_t ms)
+{
+    struct timespec used;
+    uint64_t end_ms = UINT64_MAX, used_ms;
+    do {
+        void *volatile memory = malloc(100);
+        free(memory);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+        used_ms = (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
+        end_ms = end_ms == UINT64_MAX ? used_ms + ms : end_ms;
+    } while (used_ms < end_ms);
+}
+
 static void child_allocates_in_one_function(void)
 {
     struct runtime runtime = {.depth = 2, .first_function = 50};
     start(0);
     stallbox_provider_enter(provider, &runtime);
-    for (uint64_t end = now_ms() + 200; now_ms() < end;) {
-        void *volatile memory = malloc(100);
-        free(memory);
-    }
+    allocate_for(200);
     runtime.first_function = 60;
-    for (uint64_t end = now_ms() + 200; now_ms() < end;) {
-        void *volatile memory = malloc(100);
-        free(memory);
-    }
+    allocate_for(200);
     stallbox_provider_leave(provider, NULL);
     child_finish();
 }
