@@ -141,23 +141,21 @@ extern const size_t sbx_point_list_count;
         return SBX_LIKELY(is_left_alone) ? real_##name arguments : wait_in_##name arguments;                  \
     }
 
-/* A release: look who waits, then the original as a tail call. Other processes may wait as well: is_between_processes() of the file says whether. The
- * caller's own frame is left before the original is called, as above. */
-#define SBX_RELEASE_HOOK(name, type, op, width)                                                     \
-    static int (*real_##name)(type *);                                                              \
-    SBX_NOINLINE static int wake_in_##name(type *object)                                            \
-    {                                                                                               \
-        if (is_between_processes(object)) {                                                         \
-            sbx_shared_let_go((uint64_t)object);                                                    \
-        }                                                                                           \
-        sbx_wake_check((uint64_t)object, op, width);                                                \
-        return real_##name(object);                                                                 \
-    }                                                                                               \
-    static int hook_##name(type *object)                                                            \
-    {                                                                                               \
-        return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)object) || is_between_processes(object)) \
-                   ? wake_in_##name(object)                                                         \
-                   : real_##name(object);                                                           \
+/* A release: look who waits, then the original as a tail call. The file says by wakes_nobody() whether nobody waits for certain, here or in another
+ * process, and by is_between_processes() whether others may. The caller's own frame is left before the original is called, as above. */
+#define SBX_RELEASE_HOOK(name, type, op, width)                                                 \
+    static int (*real_##name)(type *);                                                          \
+    SBX_NOINLINE static int wake_in_##name(type *object)                                        \
+    {                                                                                           \
+        if (is_between_processes(object)) {                                                     \
+            sbx_shared_let_go((uint64_t)object);                                                \
+        }                                                                                       \
+        sbx_wake_check((uint64_t)object, op, width);                                            \
+        return real_##name(object);                                                             \
+    }                                                                                           \
+    static int hook_##name(type *object)                                                        \
+    {                                                                                           \
+        return SBX_LIKELY(wakes_nobody(object)) ? real_##name(object) : wake_in_##name(object); \
     }
 
 #define SBX_POINT(name, hook_function, original_variable, group)                                       \

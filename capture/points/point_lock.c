@@ -113,8 +113,8 @@ static inline bool is_between_processes(const void *condition)
 }
 
 /* Does nobody wait for it, in this process or another, for certain? glibc counts waiters from the fourth bit of that word on, and its own signal returns at
- * once where there are none; the second bit is the clock's (nptl/pthread_cond_common.c). */
-static inline bool has_no_waiter(const void *condition)
+ * once where there are none. The first bit is above, the second the clock's (nptl/pthread_cond_common.c). */
+static inline bool wakes_nobody(const void *condition)
 {
 #ifdef __GLIBC__
     enum {
@@ -127,25 +127,10 @@ static inline bool has_no_waiter(const void *condition)
 #endif
 }
 
-#define SIGNAL_HOOK(name, type, op, width)                                                                \
-    static int (*real_##name)(type *);                                                                    \
-    SBX_NOINLINE static int wake_in_##name(type *condition)                                               \
-    {                                                                                                     \
-        if (is_between_processes(condition)) {                                                            \
-            sbx_shared_let_go((uint64_t)condition);                                                       \
-        }                                                                                                 \
-        sbx_wake_check((uint64_t)condition, op, width);                                                   \
-        return real_##name(condition);                                                                    \
-    }                                                                                                     \
-    static int hook_##name(type *condition)                                                               \
-    {                                                                                                     \
-        return SBX_LIKELY(has_no_waiter(condition)) ? real_##name(condition) : wake_in_##name(condition); \
-    }
-
-SIGNAL_HOOK(cond_signal, pthread_cond_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
-SIGNAL_HOOK(cnd_signal, cnd_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
-SIGNAL_HOOK(cond_broadcast, pthread_cond_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
-SIGNAL_HOOK(cnd_broadcast, cnd_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
+SBX_RELEASE_HOOK(cond_signal, pthread_cond_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
+SBX_RELEASE_HOOK(cnd_signal, cnd_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
+SBX_RELEASE_HOOK(cond_broadcast, pthread_cond_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
+SBX_RELEASE_HOOK(cnd_broadcast, cnd_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
 
 /* Waiting for a condition lets go of the mutex as well. */
 #define COND_HOOK(name, parameters, arguments, op)                                            \

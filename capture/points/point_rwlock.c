@@ -68,6 +68,11 @@ static bool is_between_processes(const pthread_rwlock_t *lock)
 #endif
 }
 
+static bool wakes_nobody(const pthread_rwlock_t *lock)
+{
+    return !sbx_waiter_is_likely((uint64_t)lock) && !is_between_processes(lock);
+}
+
 #define RWLOCK_HOOK(name, parameters, arguments, is_left_alone, try, op)                                    \
     SBX_LOCK_HOOK(int, name, parameters, arguments, is_left_alone, try(lock), EBUSY, SBX_GROUP_RWLOCK, op,  \
                   (uint64_t)lock, writer_of(lock))                                                          \

@@ -42,6 +42,11 @@ static bool is_between_processes(const sem_t *semaphore)
 #endif
 }
 
+static bool wakes_nobody(const sem_t *semaphore)
+{
+    return !sbx_waiter_is_likely((uint64_t)semaphore) && !is_between_processes(semaphore);
+}
+
 SBX_NOINLINE static int take_shared(int result, sem_t *semaphore)
 {
     if (result == 0) {

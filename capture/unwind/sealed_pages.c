@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "file_bytes.h"
+
 enum { /* include/uapi/linux/memfd.h and fcntl.h, which older headers lack in part */
     CLOEXEC = 1,
     ALLOW_SEALING = 2,
@@ -34,27 +36,11 @@ static int make_file(void)
                                        : file;
 }
 
-static bool write_whole(int file, const uint8_t *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t wrote = write(file, bytes, count);
-        if (wrote < 0 && errno == EINTR) {
-            continue;
-        }
-        if (wrote <= 0) {
-            return false;
-        }
-        bytes += wrote;
-        count -= (size_t)wrote;
-    }
-    return true;
-}
-
 static void *map_file_of(const void *pages, size_t bytes)
 {
     void *mapping = MAP_FAILED;
     int file = may_make_file(bytes) ? make_file() : -1;
-    if (file >= 0 && write_whole(file, pages, bytes) && fcntl(file, ADD_SEALS, ALL_SEALS) == 0) {
+    if (file >= 0 && sbx_file_write(file, 0, pages, bytes) == 0 && fcntl(file, ADD_SEALS, ALL_SEALS) == 0) {
         mapping = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file, 0);
     }
     if (file >= 0) {

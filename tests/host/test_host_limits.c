@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -327,11 +330,54 @@ static void host_21_a_memory_limit_that_is_hit_all_the_time_is_borne(void **stat
     assert_int_equal(host_count_snapshots(), 2);
 }
 
+/* As far as the list of mappings says that it can be read: what a collector that scans, or a test of the memory, goes through. */
+static bool can_read_what_is_listed(void)
+{
+    char line[PATH_MAX + 128], byte;
+    bool can = true;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    host_expect(maps != NULL, "mappings can be listed");
+    while (fgets(line, sizeof line, maps) != NULL) {
+        uintptr_t begin, end;
+        char rights[5];
+        host_expect(sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, rights) == 3, "a line is one");
+        bool is_listed =
+            rights[0] == 'r' && strstr(line, "[v") == NULL; /* the kernel's own pages are not for this call */
+        for (uintptr_t page = begin; is_listed && can && page < end; page += (uintptr_t)sysconf(_SC_PAGESIZE)) {
+            struct iovec here = {&byte, 1}, there = {(void *)page, 1};
+            can = process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+        }
+    }
+    fclose(maps);
+    return can;
+}
+
+static void reads_all_its_memory(void)
+{
+    bool can = false;
+    for (int turn = 0; turn < 5 && !can; turn++) { /* something may be unmapped while it is read */
+        host_loop(20, NULL);
+        can = can_read_what_is_listed();
+    }
+    host_expect(can, "all memory that is listed as readable can be read");
+}
+
+static void host_21_all_memory_that_is_listed_as_readable_can_be_read(void **state)
+{
+    (void)state;
+    assert_int_equal(host_run(&(struct host_order){.body = "reads_all_its_memory"}), 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct host_body bodies[] = {
-        HOST_BODY(host_work),     HOST_BODY(uses_all_its_descriptors), HOST_BODY(closes_everything),
-        HOST_BODY(runs_for_long), HOST_BODY(takes_all_memory),         HOST_BODY(lives_in_little_memory),
+        HOST_BODY(host_work),
+        HOST_BODY(uses_all_its_descriptors),
+        HOST_BODY(closes_everything),
+        HOST_BODY(runs_for_long),
+        HOST_BODY(takes_all_memory),
+        HOST_BODY(lives_in_little_memory),
+        HOST_BODY(reads_all_its_memory),
     };
     const struct CMUnitTest tests[] = {
         HOST_TEST(host_15_tight_limits_end_no_program),
@@ -340,6 +386,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_21_memory_is_bounded_and_stacks_may_be_given_back),
         HOST_TEST(host_21_a_program_the_kernel_ends_for_its_memory_is_told_of),
         HOST_TEST(host_21_a_memory_limit_that_is_hit_all_the_time_is_borne),
+        HOST_TEST(host_21_all_memory_that_is_listed_as_readable_can_be_read),
     };
     return host_main(argc, argv, bodies, SBX_COUNT_OF(bodies), tests, SBX_COUNT_OF(tests));
 }

@@ -186,6 +186,12 @@ bool sbx_is_base_function(const struct sbx_location *location)
 
 /* ---- managed runtimes ---- */
 
+/* What the provider of Java tells of a method that had been compiled and runs without that. */
+static bool is_deoptimized_mark(const struct sbx_location *location)
+{
+    return strcmp(location->module, "java") == 0 && strcmp(location->function, "(deoptimized)") == 0;
+}
+
 bool sbx_is_runtime_library(const struct sbx_location *location)
 {
     /* The packages that come with every JDK; lambdas, method handles and reflection are classes that the machine makes. */
@@ -202,7 +208,7 @@ bool sbx_is_runtime_library(const struct sbx_location *location)
     }
     return location->named && strcmp(location->module, "java") == 0 &&
            (begins_with_one(location->function, java) || strstr(location->function, "$$Lambda.") != NULL ||
-            begins_with(location->function, "$Proxy.") || strcmp(location->function, "(deoptimized)") == 0);
+            begins_with(location->function, "$Proxy.") || is_deoptimized_mark(location));
 }
 
 bool sbx_is_handing_library(const struct sbx_location *location)
@@ -366,7 +372,7 @@ bool sbx_is_deoptimization(const struct sbx_location *location)
                                           "JavaThread::deoptimize_marked_methods",
                                           NULL};
     if (location->logical) {
-        return strcmp(location->module, "java") == 0 && strcmp(location->function, "(deoptimized)") == 0;
+        return is_deoptimized_mark(location);
     }
     return begins_with_one(location->function, machine);
 }
