@@ -98,7 +98,7 @@ static inline const char *sbx_sql_error(struct sbx_sql *sql)
 
 /* ---- statements ---- */
 
-/* 0 and one (given: finalize), or -errno. */
+/* 0 and one (given: finalize), or -errno. The text is borrowed until then. That the database does not understand it may be told by its first step. */
 static inline int sbx_sql_prepare(struct sbx_sql *sql, const char *text, struct sbx_statement **statement_out)
 {
     return sql->engine->prepare(sql, text, statement_out);

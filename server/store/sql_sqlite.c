@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sql_sqlite.c - SQLite behind sql.h: how it is opened, and how it reports failure. */
+/* sql_sqlite.c - SQLite behind sql.h: how it is opened, and how it reports failure.
+ *
+ * A statement is prepared when it is used for the first time: a store has some two hundred on each connection, of which a server that starts needs
+ * a few. What it fails with then is told by its step. */
 #include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
@@ -20,7 +23,10 @@ struct connection {
 
 struct statement {
     struct sbx_statement statement;
-    sqlite3_stmt *row;
+    struct sbx_sql *sql;
+    const char *text;  /* borrowed */
+    sqlite3_stmt *row; /* NULL: not prepared */
+    int failed;        /* what preparing it came to, until it is stepped or reset */
 };
 
 static sqlite3 *db_of(struct sbx_sql *sql)
@@ -28,9 +34,14 @@ static sqlite3 *db_of(struct sbx_sql *sql)
     return ((struct connection *)sql)->db;
 }
 
-static sqlite3_stmt *row_of(struct sbx_statement *statement)
+/* NULL: it could not be prepared. SQLite takes that for a statement in which nothing can be bound. */
+static sqlite3_stmt *row_of(struct sbx_statement *it)
 {
-    return ((struct statement *)statement)->row;
+    struct statement *statement = (struct statement *)it;
+    if (!statement->row && statement->failed == SQLITE_OK)
+        statement->failed = sqlite3_prepare_v3(db_of(statement->sql), statement->text, -1, SQLITE_PREPARE_PERSISTENT,
+                                               &statement->row, NULL);
+    return statement->row;
 }
 
 static int errno_of(int code)
@@ -135,38 +146,40 @@ static int prepare(struct sbx_sql *sql, const char *text, struct sbx_statement *
     if (!statement)
         return -ENOMEM;
     statement->statement.engine = sql->engine;
-    int code = sqlite3_prepare_v3(db_of(sql), text, -1, SQLITE_PREPARE_PERSISTENT, &statement->row, NULL);
-    if (code != SQLITE_OK) {
-        free(statement);
-        return errno_of(code);
-    }
+    statement->sql = sql;
+    statement->text = text;
     *statement_out = &statement->statement;
     return 0;
 }
 
-static void finalize(struct sbx_statement *statement)
+static void finalize(struct sbx_statement *it)
 {
-    sqlite3_finalize(row_of(statement));
-    free(statement);
+    sqlite3_finalize(((struct statement *)it)->row);
+    free(it);
 }
 
-static int step(struct sbx_statement *statement)
+static void reset(struct sbx_statement *it)
 {
-    int code = sqlite3_step(row_of(statement));
+    struct statement *statement = (struct statement *)it;
+    sqlite3_reset(statement->row);
+    statement->failed = SQLITE_OK;
+}
+
+static int step(struct sbx_statement *it)
+{
+    sqlite3_stmt *row = row_of(it);
+    int code = row ? sqlite3_step(row) : ((struct statement *)it)->failed;
     if (code == SQLITE_ROW)
         return 1;
-    sqlite3_reset(row_of(statement));
+    reset(it);
     return errno_of(code);
 }
 
-static void reset(struct sbx_statement *statement)
+static void clear(struct sbx_statement *it)
 {
-    sqlite3_reset(row_of(statement));
-}
-
-static void clear(struct sbx_statement *statement)
-{
-    sqlite3_clear_bindings(row_of(statement));
+    sqlite3_stmt *row = ((struct statement *)it)->row;
+    if (row)
+        sqlite3_clear_bindings(row);
 }
 
 static int parameters(struct sbx_statement *statement)

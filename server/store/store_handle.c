@@ -16,23 +16,33 @@ static _Thread_local struct {
     struct sbx_store_connection *connection;
 } held[2];
 
-/* 0 or -errno with the reason. */
-static int open_connection(struct sbx_store_connection *connection, const char *path, const char *setup,
-                           const char *const *sql, size_t sql_count, char *why, size_t why_bytes)
+static void close_connection(const struct sbx_store_handle *handle, struct sbx_store_connection *connection)
 {
-    int result = (sbx_sql_is_postgres(path) ? sbx_sql_open_postgres : sbx_sql_open_sqlite)(path, setup, &connection->db,
-                                                                                           why, why_bytes);
+    for (size_t i = 0; connection->statements && i < handle->statement_count; i++)
+        sbx_statement_finalize(connection->statements[i]);
+    free(connection->statements);
+    sbx_sql_close(connection->db);
+    connection->statements = NULL;
+    connection->db = NULL;
+}
+
+/* 0 or -errno with the reason, and nothing is open. */
+static int open_connection(const struct sbx_store_handle *handle, struct sbx_store_connection *connection, char *why,
+                           size_t why_bytes)
+{
+    int result = (sbx_sql_is_postgres(handle->path) ? sbx_sql_open_postgres : sbx_sql_open_sqlite)(
+        handle->path, handle->setup, &connection->db, why, why_bytes);
     if (result < 0)
         return result;
-    connection->statements = calloc(sql_count ? sql_count : 1, sizeof(*connection->statements));
-    if (!connection->statements) {
-        snprintf(why, why_bytes, "%s: no memory", path);
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < sql_count && result == 0; i++) {
-        result = sbx_sql_prepare(connection->db, sql[i], &connection->statements[i]);
-        if (result < 0)
-            snprintf(why, why_bytes, "%s: %s", path, sbx_sql_error(connection->db));
+    connection->statements =
+        calloc(handle->statement_count ? handle->statement_count : 1, sizeof(*connection->statements));
+    result = connection->statements ? 0 : -ENOMEM;
+    for (size_t i = 0; i < handle->statement_count && result == 0; i++)
+        result = sbx_sql_prepare(connection->db, handle->sql[i], &connection->statements[i]);
+    if (result < 0) {
+        snprintf(why, why_bytes, "%s: %s", handle->path,
+                 result == -ENOMEM ? "no memory" : sbx_sql_error(connection->db));
+        close_connection(handle, connection);
     }
     return result;
 }
@@ -41,19 +51,14 @@ int sbx_store_handle_open_several(struct sbx_store_handle *handle, size_t connec
                                   const char *setup, const char *const *sql, size_t sql_count, char *why,
                                   size_t why_bytes)
 {
-    *handle = (struct sbx_store_handle){.statement_count = sql_count};
+    *handle = (struct sbx_store_handle){
+        .connection_count = connections, .path = path, .setup = setup, .sql = sql, .statement_count = sql_count};
     pthread_mutex_init(&handle->lock, NULL);
     pthread_cond_init(&handle->is_free, NULL);
-    for (; handle->connection_count < connections; handle->connection_count++) {
-        struct sbx_store_connection *connection = &handle->connections[handle->connection_count];
-        int result = open_connection(connection, path, setup, sql, sql_count, why, why_bytes);
-        if (result < 0) {
-            handle->connection_count++; /* half of it is there */
-            sbx_store_handle_close(handle);
-            return result;
-        }
-    }
-    return 0;
+    int result = open_connection(handle, &handle->connections[0], why, why_bytes);
+    if (result < 0)
+        sbx_store_handle_close(handle);
+    return result;
 }
 
 int sbx_store_handle_open(struct sbx_store_handle *handle, const char *path, const char *setup, const char *const *sql,
@@ -66,25 +71,47 @@ void sbx_store_handle_close(struct sbx_store_handle *handle)
 {
     if (handle->connection_count == 0)
         return;
-    for (size_t i = 0; i < handle->connection_count; i++) {
-        struct sbx_store_connection *connection = &handle->connections[i];
-        for (size_t n = 0; connection->statements && n < handle->statement_count; n++)
-            sbx_statement_finalize(connection->statements[n]);
-        free(connection->statements);
-        sbx_sql_close(connection->db);
-    }
+    for (size_t i = 0; i < handle->connection_count; i++)
+        close_connection(handle, &handle->connections[i]);
     pthread_cond_destroy(&handle->is_free);
     pthread_mutex_destroy(&handle->lock);
     *handle = (struct sbx_store_handle){0};
 }
 
-/* One that is free; NULL: none is. The lock is held. */
-static struct sbx_store_connection *find_free(struct sbx_store_handle *handle)
+/* One that nobody has, of those that are open or of the others; NULL: none is. The lock is held. */
+static struct sbx_store_connection *find_free(struct sbx_store_handle *handle, bool is_open)
 {
     for (size_t i = 0; i < handle->connection_count; i++)
-        if (!handle->connections[i].is_taken)
+        if (!handle->connections[i].is_taken && (handle->connections[i].db != NULL) == is_open)
             return &handle->connections[i];
     return NULL;
+}
+
+/* Take one that is not open yet, and open it. NULL: there is none, or it cannot be opened now. The lock is held, but not meanwhile: others go on. */
+static struct sbx_store_connection *take_new(struct sbx_store_handle *handle)
+{
+    char why[200];
+    struct sbx_store_connection *connection = find_free(handle, false);
+    if (!connection)
+        return NULL;
+    connection->is_taken = true;
+    pthread_mutex_unlock(&handle->lock);
+    int result = open_connection(handle, connection, why, sizeof(why));
+    pthread_mutex_lock(&handle->lock);
+    connection->is_taken = result == 0;
+    return result == 0 ? connection : NULL;
+}
+
+/* Of several. The lock is held. */
+static struct sbx_store_connection *take(struct sbx_store_handle *handle)
+{
+    struct sbx_store_connection *connection = find_free(handle, true);
+    if (!connection && (connection = take_new(handle)))
+        return connection;
+    while (!connection && !(connection = find_free(handle, true)))
+        pthread_cond_wait(&handle->is_free, &handle->lock);
+    connection->is_taken = true;
+    return connection;
 }
 
 static void hold(const struct sbx_store_handle *handle, struct sbx_store_connection *connection)
@@ -102,17 +129,14 @@ static int held_of(const struct sbx_store_handle *handle)
 
 void sbx_store_handle_lock(struct sbx_store_handle *handle)
 {
-    struct sbx_store_connection *connection = NULL;
     bool is_one = handle->connection_count == 1;
     atomic_fetch_add(&handle->waiting, 1);
     pthread_mutex_lock(&handle->lock);
-    while (!is_one && !(connection = find_free(handle)))
-        pthread_cond_wait(&handle->is_free, &handle->lock);
+    struct sbx_store_connection *connection = is_one ? NULL : take(handle);
     atomic_fetch_sub(&handle->waiting, 1);
     atomic_fetch_add(&handle->locked, 1);
     if (is_one)
         return;
-    connection->is_taken = true;
     pthread_mutex_unlock(&handle->lock);
     hold(handle, connection);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_handle.h - connections to one database, each with its statements prepared once, each for one thread at a time.
+/* store_handle.h - connections to one database, each with its statements prepared once, when they are first used, each for one thread at a time.
  *
  * No SQL is ever put together from values: every statement is a literal of its owner's table, values are bound. A
  * thread locks the handle, uses statements, and unlocks; rows read from a statement are valid until then. A handle may have several
- * connections, and locking it takes one that is free, waiting for one when none is: readers, and writers where the database keeps them apart.
+ * connections, and locking it takes one that is free, waiting for one when none is: readers, and writers where the database keeps them apart. The first
+ * is opened with the handle, each other one when all that are open are taken; where it cannot be opened then, one of those is waited for.
  * A thread holds one connection of a handle at a time, of two such handles at most. */
 #ifndef SBX_STORE_HANDLE_H
 #define SBX_STORE_HANDLE_H
@@ -21,26 +22,28 @@ enum {
 };
 
 struct sbx_store_connection {
-    struct sbx_sql *db;
+    struct sbx_sql *db;                /* NULL: not opened yet */
     struct sbx_statement **statements; /* by the owner's enum */
-    bool is_taken;                     /* under the handle's lock */
+    bool is_taken;                     /* under the handle's lock; also by who opens it */
 };
 
 struct sbx_store_handle {
     pthread_mutex_t lock;   /* of one connection: held while it is locked; of several: of which are taken */
     pthread_cond_t is_free; /* a connection of several was given back */
     struct sbx_store_connection connections[SBX_STORE_CONNECTIONS_MAX];
-    size_t connection_count;
+    size_t connection_count;  /* opened or not */
+    const char *path, *setup; /* for those that are opened later */
+    const char *const *sql;
     _Atomic unsigned waiting; /* threads that are about to lock it */
     _Atomic unsigned locked;  /* how often it was */
     size_t statement_count;
 };
 
-/* Open `path` (created when missing), run `setup` (pragmas and schema; may be run on every opening), prepare `sql`.
- * Returns 0, or -errno with the path and the reason in `why`; the handle needs no close then. */
+/* Open `path` (created when missing), run `setup` (pragmas and schema; may be run on every opening). `sql` are its statements, borrowed until the
+ * handle is closed. Returns 0, or -errno with the path and the reason in `why`; the handle needs no close then. */
 int sbx_store_handle_open(struct sbx_store_handle *handle, const char *path, const char *setup, const char *const *sql,
                           size_t sql_count, char *why, size_t why_bytes);
-/* The same with several connections, SBX_STORE_CONNECTIONS_MAX at most. */
+/* The same with several connections, SBX_STORE_CONNECTIONS_MAX at most. `path` and `setup` are borrowed until the handle is closed, too. */
 int sbx_store_handle_open_several(struct sbx_store_handle *handle, size_t connections, const char *path,
                                   const char *setup, const char *const *sql, size_t sql_count, char *why,
                                   size_t why_bytes);
