@@ -48,6 +48,6 @@ int main(void)
         poll(NULL, 0, 10);
         handle(turn);
     }
-    stallbox_stop(2000);
+    stallbox_stop(10000); /* so long at the most, when a snapshot is being written */
     return 0;
 }

@@ -32,6 +32,6 @@ int main(void)
         printf("%llu messages, %llu snapshots\n", (unsigned long long)counts.messages,
                (unsigned long long)counts.snapshots);
     }
-    stallbox_stop(2000);
+    stallbox_stop(10000); /* so long at the most, when a snapshot is being written */
     return 0;
 }

@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     }
     close_interpreter(&host);
     close_interpreter(&plugin);
-    stallbox_stop(2000);
+    stallbox_stop(10000); /* so long at the most, when a snapshot is being written */
     free(text);
     return status != LUA_OK;
 }

@@ -61,6 +61,6 @@ int main(void)
     }
     pthread_join(worker, NULL);
     printf("%.0f\n", width);
-    stallbox_stop(2000);
+    stallbox_stop(10000); /* so long at the most, when a snapshot is being written */
     return 0;
 }

@@ -70,6 +70,6 @@ int main(void)
         pthread_mutex_unlock(&lock);
     }
     pthread_join(worker, NULL);
-    stallbox_stop(2000);
+    stallbox_stop(10000); /* so long at the most, when a snapshot is being written */
     return 0;
 }

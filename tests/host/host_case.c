@@ -384,10 +384,12 @@ bool host_passes(const struct sbx_snapshot *snapshot, uint32_t stack, const void
 /* ---- the ordinary program ---- */
 
 _Atomic bool host_goes_on = true;
+_Atomic int host_busy_threads;
 
 void *host_keep_busy(void *unused)
 {
     (void)unused;
+    host_busy_threads++;
     while (host_goes_on) {
         host_compute_ms(3);
         void *volatile memory = malloc(100);

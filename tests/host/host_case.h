@@ -116,6 +116,7 @@ void host_work(void);
 /* A thread that computes and allocates for as long as host_goes_on. */
 void *host_keep_busy(void *unused);
 extern _Atomic bool host_goes_on;
+extern _Atomic int host_busy_threads; /* so many have begun */
 /* Threads of this process by now, ours and the recorder's. */
 int host_thread_count(void);
 void host_tell(const char *name);

@@ -57,6 +57,12 @@ static void stall_until(void (*stall)(void), uint64_t count)
     for (; turn <= AT || (turn < LAST && host_counts().snapshots < count); turn++) {
         host_loop(10, turn == AT ? stall : NULL);
     }
+    if (turn == LAST) {
+        struct stallbox_counts counts = host_counts();
+        fprintf(stderr, "snapshots %llu of %llu, failed %llu; triggers dropped %llu\n",
+                (unsigned long long)counts.snapshots, (unsigned long long)count,
+                (unsigned long long)counts.snapshots_failed, (unsigned long long)counts.triggers_dropped);
+    }
     host_expect(turn < LAST, "the snapshot is made");
     host_expect(host_counts().triggers_dropped == 0 && host_counts().snapshots_failed == 0, "none is lost");
 }

@@ -207,6 +207,17 @@ static void live_in_the_sandbox(void)
     }
 }
 
+/* They run when this returns: what libc calls at a thread's begin (rseq) may be forbidden later. */
+static void begin_busy_threads(pthread_t *threads, int count)
+{
+    for (int i = 0; i < count; i++) {
+        host_expect(pthread_create(&threads[i], NULL, host_keep_busy, NULL) == 0, "a thread starts");
+    }
+    while (host_busy_threads < count) {
+        host_pause_ms(1);
+    }
+}
+
 static uint32_t action_of_the_test(void)
 {
     const char *name = getenv("HOST_ACTION");
@@ -228,9 +239,7 @@ static void kills_what_it_does_not_call(void)
     struct sigaction action = {.sa_handler = on_trap};
     sigemptyset(&action.sa_mask);
     sigaction(SIGSYS, &action, NULL);
-    for (int i = 0; i < 2; i++) {
-        pthread_create(&threads[i], NULL, host_keep_busy, NULL);
-    }
+    begin_busy_threads(threads, 2);
     host_loop(50, NULL);
     host_expect_snapshot(); /* it works up to here */
     make_list(&list, false, action_of_the_test());
@@ -276,9 +285,7 @@ static void allows_the_recorders_calls(void)
     static struct allow_list list;
     pthread_t threads[2];
     listener = listen_for_nobody();
-    for (int i = 0; i < 2; i++) {
-        pthread_create(&threads[i], NULL, host_keep_busy, NULL);
-    }
+    begin_busy_threads(threads, 2);
     host_loop(50, NULL);
     make_list(&list, true, SECCOMP_RET_KILL_PROCESS);
     enter(&list);
@@ -458,9 +465,7 @@ static void allows_all_but_samples(void)
 {
     static struct allow_list list;
     pthread_t threads[2];
-    for (int i = 0; i < 2; i++) {
-        pthread_create(&threads[i], NULL, host_keep_busy, NULL);
-    }
+    begin_busy_threads(threads, 2);
     for (int i = 0; i < 200 && host_counts().captures_async < 5; i++) {
         host_pause_ms(20);
     }

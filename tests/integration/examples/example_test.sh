@@ -14,13 +14,20 @@ trap 'rm -rf "$work"' EXIT
 
 export XDG_STATE_HOME=$work/state STALLBOX_RECORDINGS=$work/recordings
 spool=$work/state/stallbox/spool
-if [ "$way" = run ]; then
-    "$stallbox" run --quiet "${options[@]}" -- "$program" >"$work/out"
-else
-    "$program" >"$work/out"
-fi
-"$stallbox" report --format json "$spool" >"$work/report"
-"$stallbox" report --all "$spool" >"$work/text"
+# A job of 5 ms that waits half a second for its processor is a stall too, and none that is asked for here: the program is given another chance then.
+for attempt in 1 2 3; do
+    rm -rf "$work/state" "$work/recordings"
+    if [ "$way" = run ]; then
+        "$stallbox" run --quiet "${options[@]}" -- "$program" >"$work/out"
+    else
+        "$program" >"$work/out"
+    fi
+    "$stallbox" report --format json "$spool" >"$work/report"
+    "$stallbox" report --all "$spool" >"$work/text"
+    if [ "$attempt" = 3 ] || ! jq -es 'any(.attribution.cause == "cpu_contention")' "$work/report" >/dev/null; then
+        break
+    fi
+done
 
 holds() { # JQ-FILTER over the list of reports
     jq -es --arg function "$function" --arg kind "$kind" --argjson ms "$ms" "$1" "$work/report" >/dev/null && return
