@@ -2,18 +2,22 @@
 /* alternate.c - one process under load, its recorder in and out in turn, and what each turn cost.
  *
  * usage: alternate PID [--port N --request FILE --connections N --deep N --by lines|bytes] [--pairs N] [--window-ms N]
- *                      [--settle-ms N] [--warm-ms N] [--null 1] [KEY=NUMBER...]
+ *                      [--settle-ms N] [--warm-ms N] [--null 1] [--steady 1] [KEY=NUMBER...]
  * With --port it is the load as well: so many connections, on each `deep` copies of FILE's request under way. A response is told by
  * the lines, or the bytes, that the first one had. Without, the process says what it has done by lines, which come on standard input.
  *
  * A pair is two windows, one with the recorder in and one with it out, in random order. Prints one line a window:
  *     in|out PAIR CPU_NS RECORDER_NS DONE WALL_NS SLEEPS BEGIN_NS
- * and at the end one of what the recorder's budget has come to: end INTERVAL_US GAP_US SHED_POINTS WINDOW_PPM
+ * and at the end one of what the recorder's budget has come to, and what its own account says of the windows with it in:
+ *     end INTERVAL_US GAP_US SHED_POINTS WINDOW_PPM MEAN_PPM WATCH_NS CAPTURES_NS CALLS_NS CPU_NS
+ * MEAN_PPM is the mean of what it said of its last second at the end of each such window. The four sums are from its first to its last
+ * tidings in this run: of its three parts, and the CPU time of the process in that time, out or in.
  * CPU_NS is that of the whole process by its CPU clock, which the kernel brings up to date when it is asked; RECORDER_NS is what of it
  * the threads named sbx-* have used, by /proc/PID/task/TID/schedstat, and SLEEPS how often those went to sleep; BEGIN_NS is when it
  * began, by CLOCK_MONOTONIC. The kernel brings schedstat up to date when a thread sleeps and at each tick: of threads that hardly run it
  * is exact, and of those that compute it would be late by some milliseconds; what is the program's own is CPU_NS less RECORDER_NS.
- * KEY=NUMBER: settings while it is in, as for capture_order. --null 1: it is out in both windows, which must then read the same.
+ * KEY=NUMBER: settings while it is in, as for capture_order. --null 1: it is out in both windows, which must then read the same. --steady 1: it
+ * is in all the while, as an installation runs, and there are no windows without it.
  *
  * "Out" means that no hook is in and no thread of the recorder wakes. The threads are there, so that the C library's and the kernel's
  * ways of a process with several threads are in both. With --warm-ms it is in for so long before the first pair: what it does by
@@ -50,7 +54,7 @@ enum {
 };
 
 static struct {
-    int pid, port, connections, deep, pairs, window_ms, settle_ms, warm_ms, null;
+    int pid, port, connections, deep, pairs, window_ms, settle_ms, warm_ms, null, steady;
     bool by_lines;
 } options = {.connections = 16, .deep = 1, .pairs = 40, .window_ms = 150, .settle_ms = 40};
 
@@ -253,6 +257,25 @@ static struct recorder_use recorder_use(void)
     return sum;
 }
 
+/* What the recorder's own account said. */
+struct account {
+    uint64_t watch_ns, captures_ns, calls_ns, cpu_ns;
+};
+
+static uint64_t seconds_ppm, seconds_told;
+
+/* What it has told by now, the process's CPU time with it: the two belong together as far as its window of a second allows. */
+static struct account account_of(const struct sbx_recording_header *header)
+{
+    /* order: none - statistics of another process */
+    const struct sbx_overhead *overhead = &header->overhead;
+    return (struct account){.watch_ns = overhead->watch_ns,
+                            .captures_ns = overhead->captures_ns,
+                            .calls_ns = overhead->calls_ns,
+                            .cpu_ns = overhead->application_ns + overhead->watch_ns + overhead->captures_ns +
+                                      overhead->calls_ns};
+}
+
 /* A window begins and ends when something was just done: what is in the making is not cut in two. */
 static uint64_t next_done(void)
 {
@@ -285,6 +308,10 @@ static void measure_window(struct sbx_recording_header *header, const struct sbx
     cpu = clock_ns(cpu_clock) - cpu;
     uint64_t wall = clock_ns(CLOCK_MONOTONIC) - begin;
     struct recorder_use after = recorder_use();
+    if (settings->enabled != 0) {
+        seconds_ppm += header->overhead.window_ppm; /* order: none - statistics of another process */
+        seconds_told++;
+    }
     printf("%s %d %llu %llu %llu %llu %llu %llu\n", name, pair, (unsigned long long)cpu,
            (unsigned long long)(after.cpu_ns - before.cpu_ns), (unsigned long long)count, (unsigned long long)wall,
            (unsigned long long)(after.sleeps - before.sleeps), (unsigned long long)begin);
@@ -337,7 +364,8 @@ static bool read_options(int count, char **arguments, struct sbx_capture_setting
     } numbers[] = {{"--port", &options.port},           {"--connections", &options.connections},
                    {"--deep", &options.deep},           {"--pairs", &options.pairs},
                    {"--window-ms", &options.window_ms}, {"--settle-ms", &options.settle_ms},
-                   {"--warm-ms", &options.warm_ms},     {"--null", &options.null}};
+                   {"--warm-ms", &options.warm_ms},     {"--null", &options.null},
+                   {"--steady", &options.steady}};
     for (int i = 2; i < count; i++) {
         bool is_known = read_setting(arguments[i], settings);
         const char *value = !is_known && i + 1 < count ? arguments[i + 1] : "";
@@ -403,6 +431,7 @@ int main(int count, char **arguments)
         rest_ms(options.warm_ms);
     }
     find_recorder_threads();
+    struct account before = account_of(header);
     uint32_t random = (uint32_t)clock_ns(CLOCK_MONOTONIC) | 1;
     for (int pair = 0; pair < options.pairs; pair++) {
         random ^= random << 13;
@@ -410,14 +439,20 @@ int main(int count, char **arguments)
         random ^= random << 5;
         bool is_in_first = (random & 64) != 0;
         for (int half = 0; half < 2; half++) {
-            bool is_in = is_in_first == (half == 0);
-            measure_window(header, is_in && options.null == 0 ? &in : &out, pair, is_in ? "in" : "out");
+            bool is_in = is_in_first == (half == 0) || options.steady != 0;
+            if (half == 0 || options.steady == 0) {
+                measure_window(header, is_in && options.null == 0 ? &in : &out, pair, is_in ? "in" : "out");
+            }
         }
     }
     bench_control_order(header, &in);
-    /* order: none - statistics of another process */
-    const struct sbx_overhead *overhead = &header->overhead;
-    printf("end %u %u %llu %u\n", overhead->interval_us, overhead->gap_us, (unsigned long long)overhead->shed,
-           overhead->window_ppm);
+    struct account after = account_of(header);
+    const struct sbx_overhead *overhead = &header->overhead; /* order: none - statistics of another process */
+    printf("end %u %u %llu %u %llu %llu %llu %llu %llu\n", overhead->interval_us, overhead->gap_us,
+           (unsigned long long)overhead->shed, overhead->window_ppm,
+           (unsigned long long)(seconds_told != 0 ? seconds_ppm / seconds_told : 0),
+           (unsigned long long)(after.watch_ns - before.watch_ns),
+           (unsigned long long)(after.captures_ns - before.captures_ns),
+           (unsigned long long)(after.calls_ns - before.calls_ns), (unsigned long long)(after.cpu_ns - before.cpu_ns));
     return 0;
 }
