@@ -8,17 +8,11 @@ import statistics
 import subprocess
 import threading
 
+from loaded_program import LOAD_CPUS, NotMeasured
 from recorded_program import HERE, STALLBOX, child_of
 
 ALTERNATE = os.path.join(HERE, "alternate")
-CPUS = sorted(os.sched_getaffinity(0))
-SERVER_CPUS = {CPUS[-1]}
-LOAD_CPUS = set(CPUS[:-1]) or SERVER_CPUS
 CUT = 0.2 # of the pairs, at each end
-
-
-class NotMeasured(Exception):
-    """Why something has no figures; the others go on."""
 
 
 def started(command, cpus, folder, options=(), **pipes):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """mix.py - what interpreters do all day, after pyperformance's groups: json, regular expressions, dictionaries, sorting,
-calls, strings, sqlite. usage: python3 mix.py SECONDS [lines] | mix.py PASSES passes. Waits for a line, works, prints the passes a second; with
-`lines` a line for each pass comes first. With `passes` it makes so many and ends."""
+calls, strings, sqlite. usage: python3 mix.py SECONDS [lines] | mix.py PASSES passes | mix.py asked. Waits for a line, works, prints the passes a second; with
+`lines` a line for each pass comes first. With `passes` it makes so many and ends; `asked` makes one for each line that comes, and answers with one."""
 import json
 import re
 import sqlite3
@@ -63,6 +63,10 @@ def work():
 def main():
     if sys.argv[2:] == ["passes"]:
         return 0 if sum(work() for _ in range(int(sys.argv[1]))) else 1
+    if sys.argv[1] == "asked":
+        for _ in sys.stdin:
+            print(work(), flush=True)
+        return 0
     sys.stdin.readline()
     begin = time.perf_counter()
     total = passes = 0
