@@ -26,10 +26,8 @@ static const char setup[] =
     "CREATE TABLE IF NOT EXISTS made_by(version TEXT NOT NULL);";
 
 enum {
-    READ_VERSION,
-    DROP_VERSION,
+    IS_VERSION,
     SET_VERSION,
-    DROP_ALL,
     SUM_BYTES,
     NEXT_TURN,
     DROP_ONE,
@@ -42,10 +40,8 @@ enum {
     STATEMENTS,
 };
 static const char *const sql[STATEMENTS] = {
-    [READ_VERSION] = "SELECT 1 FROM made_by WHERE version = ?1",
-    [DROP_VERSION] = "DELETE FROM made_by",
+    [IS_VERSION] = "SELECT version = ?1 FROM made_by",
     [SET_VERSION] = "INSERT INTO made_by(version) VALUES(?1)",
-    [DROP_ALL] = "DELETE FROM rendering",
     [SUM_BYTES] = "SELECT COALESCE(SUM(bytes), 0) FROM rendering",
     [NEXT_TURN] = "SELECT COALESCE(MAX(turn), 0) + 1 FROM rendering",
     [DROP_ONE] = "DELETE FROM rendering WHERE id = ?1",
@@ -74,31 +70,26 @@ static int read_number(struct sbx_renderings *renderings, size_t index, int64_t 
     return 0;
 }
 
-/* What another version rendered is dropped: its pages and ours would not match one style sheet. */
-static int keep_only_version(struct sbx_renderings *renderings, const char *version)
+/* Whose renderings are they? Returns 1 for this version's, 0 for another's, or -errno. Of a new file they are this version's from here on. */
+static int are_of_version(struct sbx_renderings *renderings, const char *version)
 {
-    static const size_t steps[] = {DROP_ALL, DROP_VERSION, SET_VERSION};
     struct sbx_store_handle *handle = &renderings->handle;
     sbx_store_handle_lock(handle);
-    struct sbx_statement *statement = sbx_store_handle_use(handle, READ_VERSION);
+    struct sbx_statement *statement = sbx_store_handle_use(handle, IS_VERSION);
     sbx_bind_text(statement, 1, version);
     int result = sbx_store_step(statement);
-    sbx_statement_reset(statement);
-    if (result == 0) {
-        result = sbx_store_handle_begin(handle);
-        for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result == 0; i++) {
-            statement = sbx_store_handle_use(handle, steps[i]);
-            if (steps[i] == SET_VERSION)
-                sbx_bind_text(statement, 1, version);
-            result = sbx_store_step(statement);
-        }
-        if (result == 0)
-            result = sbx_store_handle_commit(handle);
-        if (result < 0)
-            sbx_store_handle_roll_back(handle);
+    if (result > 0) {
+        result = sbx_column_integer(statement, 0) != 0;
+    } else if (result == 0) {
+        sbx_statement_reset(statement);
+        statement = sbx_store_handle_use(handle, SET_VERSION);
+        sbx_bind_text(statement, 1, version);
+        result = sbx_store_step(statement);
+        result = result < 0 ? result : 1;
     }
+    sbx_statement_reset(statement);
     sbx_store_handle_unlock(handle);
-    return result < 0 ? result : 0;
+    return result;
 }
 
 static void remove_files(const char *path)
@@ -113,6 +104,21 @@ static void remove_files(const char *path)
     }
 }
 
+/* Open the file for this version alone: pages of another would not match the style sheet. */
+static int open_for_version(struct sbx_renderings *renderings, const char *path, const char *version, char *why,
+                            size_t why_bytes)
+{
+    int result = sbx_store_handle_open(&renderings->handle, path, setup, sql, STATEMENTS, why, why_bytes);
+    if (result < 0)
+        return result;
+    result = are_of_version(renderings, version);
+    if (result == 1)
+        return 0;
+    snprintf(why, why_bytes, "%s: %s", path, sbx_sql_error(sbx_store_handle_db(&renderings->handle)));
+    sbx_store_handle_close(&renderings->handle);
+    return result < 0 ? result : -EIO;
+}
+
 int sbx_renderings_open(const char *data_dir, const char *version, uint64_t bytes_max,
                         struct sbx_renderings **renderings_out, char *why, size_t why_bytes)
 {
@@ -124,15 +130,10 @@ int sbx_renderings_open(const char *data_dir, const char *version, uint64_t byte
         return -ENOMEM;
     }
     renderings->bytes_max = bytes_max;
-    int result = sbx_store_handle_open(&renderings->handle, path, setup, sql, STATEMENTS, why, why_bytes);
-    if (result == -EIO) { /* no database, or a broken one: nothing in it is worth a question */
+    int result = open_for_version(renderings, path, version, why, why_bytes);
+    if (result == -EIO) { /* another version's, no database, or a broken one: nothing in it is worth a question */
         remove_files(path);
-        result = sbx_store_handle_open(&renderings->handle, path, setup, sql, STATEMENTS, why, why_bytes);
-    }
-    if (result == 0) {
-        result = keep_only_version(renderings, version);
-        if (result < 0)
-            snprintf(why, why_bytes, "%s: %s", path, sbx_sql_error(sbx_store_handle_db(&renderings->handle)));
+        result = open_for_version(renderings, path, version, why, why_bytes);
     }
     free(path);
     if (result < 0) {

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -151,6 +152,26 @@ static void test_a_broken_file_is_thrown_away(void **state)
     sbx_renderings_close(renderings);
 }
 
+/* As a version may have made it whose table had other columns. */
+static void test_a_file_of_another_shape_is_thrown_away_with_its_version(void **state)
+{
+    (void)state;
+    char path[100];
+    sqlite3 *db;
+    snprintf(path, sizeof(path), "%s/renderings.db", fixture.data_dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "CREATE TABLE rendering(turn INTEGER, id BLOB, bytes INTEGER, text TEXT);"
+                                  "CREATE TABLE made_by(version TEXT NOT NULL); INSERT INTO made_by VALUES('0')",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    struct sbx_renderings *renderings = open_cache("1", 1000);
+    put(renderings, 1, 10);
+    assert_true(has(renderings, 1));
+    sbx_renderings_close(renderings);
+}
+
 static struct sbx_store *store;
 
 static int put_in_store(uint8_t name)
@@ -222,6 +243,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_reports_of_what_another_server_erased_are_swept, prepare_server,
                                         remove_server),
         cmocka_unit_test_setup_teardown(test_a_broken_file_is_thrown_away, prepare_server, remove_server),
+        cmocka_unit_test_setup_teardown(test_a_file_of_another_shape_is_thrown_away_with_its_version, prepare_server,
+                                        remove_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
