@@ -3,11 +3,12 @@
 #include "server_fixture.h"
 
 #include <ftw.h>
-#include <sqlite3.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,11 +39,21 @@ static void clear_database(const char *url)
     sbx_sql_close(sql);
 }
 
+/* In memory, where there is room: what a server makes durable for a test need not reach a disk, which was a fifth of the CPU time. */
+static const char *folder_of_data(void)
+{
+    const uint64_t room = (uint64_t)4 << 30;
+    struct statvfs status;
+    bool has_room = access("/dev/shm", W_OK) == 0 && statvfs("/dev/shm", &status) == 0 &&
+                    (uint64_t)status.f_bavail * status.f_frsize >= room;
+    return has_room ? "/dev/shm" : "/tmp";
+}
+
 void fixture_init(struct server_fixture *fixture)
 {
     signal(SIGPIPE, SIG_IGN);
     *fixture = (struct server_fixture){0};
-    snprintf(fixture->data_dir, sizeof(fixture->data_dir), "/tmp/sbx_server_test.XXXXXX");
+    snprintf(fixture->data_dir, sizeof(fixture->data_dir), "%s/sbx_server_test.XXXXXX", folder_of_data());
     if (!mkdtemp(fixture->data_dir))
         die("mkdtemp");
     fixture->options.data_dir = fixture->data_dir;
@@ -189,14 +200,16 @@ int wait_for_triage(uint16_t port, const char *id)
 {
     char path[80];
     snprintf(path, sizeof(path), "/v1/snapshots/%s", id);
-    for (unsigned waited_ms = 0; waited_ms < 60000; waited_ms += 20) {
+    /* A question is dear beside the triage that it waits for: it is asked again after half of the time that it has been waited for already. */
+    for (unsigned waited_ms = 0, pause_ms = 0; waited_ms < 60000; waited_ms += pause_ms) {
         struct answer answer = get(port, path);
         int is_triaged = answer_has(&answer, "\"state\":\"triaged\"");
         int has_failed = answer_has(&answer, "\"state\":\"failed\"");
         answer_finish(&answer);
         if (is_triaged || has_failed)
             return is_triaged;
-        sleep_ms(20);
+        pause_ms = waited_ms < 10 ? 5 : waited_ms < 200 ? waited_ms / 2 : 100;
+        sleep_ms(pause_ms);
     }
     die("triage did not end within a minute");
     return 0;
