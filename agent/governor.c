@@ -9,11 +9,13 @@
 #include "the_capture.h"
 #include "clock.h"
 #include "clock_price.h"
+#include "family.h"
 #include "governor_decision.h"
 #include "sampler.h"
 #include "service_pings.h"
 #include "snapshot_maker.h"
 #include "the_agent.h"
+#include "thread_block.h"
 #include "thread_clock.h"
 #include "thread_cost.h"
 
@@ -53,9 +55,10 @@ static const struct sbx_clock_price *price_of_clock(void)
 
 static void read_all(struct readings *readings_out)
 {
-    sbx_cost_collect(&the.costs, price_of_clock());
+    uint64_t process_ns = sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    sbx_cost_collect(&the.costs, price_of_clock(), process_ns);
     *readings_out = (struct readings){
-        .process_ns = sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+        .process_ns = process_ns,
         .watch_ns = sbx_own_cpu_ns(),
         .captures_ns = the.costs.capture_ns[SBX_COST_LEAF] + the.costs.capture_ns[SBX_COST_CALL],
         .signals_ns = the.costs.capture_ns[SBX_COST_SIGNAL],
@@ -106,7 +109,7 @@ static void tell(const struct readings *now, const struct sbx_cost_view *view,
     overhead->budget_tenths = wanted->max_cpu_tenths;
     overhead->interval_us = settings->interval_us;
     overhead->gap_us = settings->gap_us;
-    overhead->shed = the.governor.shed;
+    overhead->shed = (the.governor.shed | the.governor.aside) & wanted->points;
     overhead->changes = the.governor.changes;
 }
 
@@ -190,6 +193,15 @@ static bool may_serve(void)
            (the.governor.windows < SBX_EARLY_WINDOWS && has_java_machine());
 }
 
+/* Nobody else can hold a lock, or wait for one, in a process that has always been of one thread and has no family with which it may
+ * share one. A thread of the program's has its entry before its first instruction, or since a look at all. */
+static uint64_t useless_points(void)
+{
+    bool is_alone =
+        sbx_thread_count() <= 1 && sbx_the_agent.family.role != SBX_ROLE_WORKER && !sbx_family_has_children();
+    return is_alone ? SBX_POINTS_OF_COMPANY : 0;
+}
+
 /* A window has ended. A snapshot that was made in it is no tick's cost, and is not held against it. */
 static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings, uint64_t now_ns,
                   uint64_t awake_ns, bool is_near)
@@ -204,6 +216,7 @@ static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_
                                  .now_ns = now_ns,
                                  .interval_us = wanted->interval_us,
                                  .gap_us = wanted->gap_us,
+                                 .useless = useless_points(),
                                  .rested_ns = the.rested_ns,
                                  .was_close = the.was_close,
                                  .is_near = is_near};
@@ -229,7 +242,7 @@ uint64_t sbx_governor_doubt_ns(const struct sbx_capture_settings *wanted, struct
     uint64_t shed = the.governor.shed, due_ns = sbx_governor_look_again_ns(&the.governor, now_ns);
     if (the.governor.shed != shed) {
         sbx_governor_apply(&the.governor, wanted, settings_inout);
-        sbx_the_capture.header->overhead.shed = the.governor.shed;
+        sbx_the_capture.header->overhead.shed = the.governor.shed | the.governor.aside;
         sbx_the_capture.header->overhead.changes = the.governor.changes;
     }
     return due_ns;
@@ -247,6 +260,11 @@ bool sbx_governor_tick(const struct sbx_capture_settings *wanted, struct sbx_cap
     if (is_close != was_close) {
         the.was_close |= is_close;
         sbx_governor_apply(&the.governor, wanted, &settings);
+    }
+    if (the.governor.aside != 0 &&
+        sbx_governor_put_aside(&the.governor, the.governor.aside & useless_points(), sbx_budget_of(wanted))) {
+        sbx_governor_apply(&the.governor, wanted, &settings);
+        sbx_the_capture.header->overhead.shed = (the.governor.shed | the.governor.aside) & wanted->points;
     }
     if (awake_ns >= sbx_governor_window_ns(&the.governor)) {
         judge(wanted, &settings, now_ns, awake_ns, is_near);

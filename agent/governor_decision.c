@@ -52,7 +52,7 @@ static uint64_t savable(uint64_t cost_ns, uint32_t level, uint32_t levels)
 
 static bool is_on(const struct sbx_governor *governor, const struct sbx_cost_view *view, uint32_t group)
 {
-    return ((view->points & ~governor->shed) & SBX_POINT_BIT(group)) != 0;
+    return ((view->points & ~governor->shed & ~governor->aside) & SBX_POINT_BIT(group)) != 0;
 }
 
 static uint64_t cost_of_passes(const struct sbx_governor *governor, const struct sbx_cost_view *view)
@@ -201,6 +201,15 @@ static bool is_change(enum sbx_governor_step step)
     return step != SBX_STEP_NONE && step != SBX_STEP_AT_END;
 }
 
+bool sbx_governor_put_aside(struct sbx_governor *governor, uint64_t useless, uint32_t budget)
+{
+    uint64_t before = governor->aside;
+    bool is_early = governor->windows <= SBX_EARLY_WINDOWS;
+    governor->aside = budget == 0 ? 0 : is_early ? before & useless : useless;
+    governor->changes += governor->aside != before;
+    return governor->aside != before;
+}
+
 static uint64_t cost_of(const struct sbx_governor *governor, const struct sbx_cost_view *view)
 {
     return view->tick_ns + view->capture_ns + cost_of_passes(governor, view);
@@ -258,6 +267,7 @@ enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const 
     governor->windows += governor->windows != UINT32_MAX;
     governor->looks_at_rest = 0;
     governor->look_again_ns = 0;
+    (void)sbx_governor_put_aside(governor, view.useless & ~view.kept, budget);
     if (budget == 0) {
         return step;
     }
@@ -356,7 +366,7 @@ void sbx_governor_apply(const struct sbx_governor *governor, const struct sbx_ca
                         struct sbx_capture_settings *settings_out)
 {
     *settings_out = *wanted;
-    settings_out->points = wanted->points & ~governor->shed;
+    settings_out->points = wanted->points & ~governor->shed & ~governor->aside;
     if (governor->records_close) {
         return;
     }

@@ -21,6 +21,9 @@
  * the start there is an advance of SBX_ADVANCE_S. It is paid back, at any time and debts with it: until then the budget is
  * smaller.
  *
+ * Some groups explain nothing in some programs, as the locks of a process that has but one thread. With a budget they are put aside when
+ * the first five seconds are over, whatever they cost, and are back in the tick in which they are of use.
+ *
  * Below the budget for SBX_CALM_WINDOWS windows, one step is taken back, if what it will cost again leaves a fifth of the
  * budget free: so it does not swing. A group that was shed says nothing of what it would cost now: it is put back after
  * a time, which doubles each time it has to go again soon. */
@@ -78,6 +81,9 @@ enum {
 #define SBX_POINTS_OF_RESTS \
     (SBX_POINT_BIT(SBX_GROUP_COND) | SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | SBX_POINT_BIT(SBX_GROUP_FUTEX))
 
+/* What can explain nothing in a process of one thread that shares nothing with a family: who held the lock, who let it go. */
+#define SBX_POINTS_OF_COMPANY (SBX_POINT_BIT(SBX_GROUP_LOCK) | SBX_POINT_BIT(SBX_GROUP_WAKE))
+
 /* What one window cost, in nanoseconds of CPU time. */
 struct sbx_cost_view {
     uint64_t window_ns;      /* its length, without the time the watch thread lay down */
@@ -87,6 +93,7 @@ struct sbx_cost_view {
     uint64_t pass_ns[SBX_POINT_GROUPS_MAX]; /* calls that went through points and recorded nothing */
     uint64_t points;                        /* groups that are wanted */
     uint64_t kept;                          /* and those that may not go besides SBX_POINTS_KEPT */
+    uint64_t useless;                       /* and those that explain nothing as things are: SBX_POINTS_OF_COMPANY */
     uint32_t interval_us, gap_us;           /* the same */
     uint64_t rested_ns;                     /* besides the window: the application was at rest, and we were */
     uint64_t now_ns;
@@ -108,7 +115,8 @@ enum sbx_governor_step {
 /* What has been decided so far. Zeroed: nothing. */
 struct sbx_governor {
     uint32_t interval_level, gap_level;  /* doublings in force */
-    uint64_t shed;                       /* SBX_POINT_BIT() of the groups that are out */
+    uint64_t shed;                       /* SBX_POINT_BIT() of the groups that are out for what they cost */
+    uint64_t aside;                      /* and of those that are out because they explain nothing */
     uint32_t over_windows, calm_windows; /* in a row */
     uint32_t changes;
     uint32_t windows;       /* that were judged */
@@ -136,6 +144,10 @@ uint32_t sbx_governor_rank(uint32_t group);
  * in debt as many as are needed. `budget` 0: no budget, nothing is changed. */
 enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const struct sbx_cost_view *view,
                                            uint32_t budget);
+
+/* Which of the groups in `useless` are aside from now on: with a budget, and when the first seconds have shown that they stay useless; those
+ * that came to be of use are back at once. Returns true when that has changed. */
+bool sbx_governor_put_aside(struct sbx_governor *governor, uint64_t useless, uint32_t budget);
 
 /* Is a stall in the making, a message having been open since `begin_ns` (0: none has left a note)? A message that never ends
  * is how a program computes in a batch, and no reason to spend without bound: after SBX_STALL_MOST_S it is none. */

@@ -191,6 +191,6 @@ static const struct sbx_point points[] = {
     SBX_POINT("pthread_timedjoin_np", hook_timedjoin, real_timedjoin, SBX_GROUP_JOIN),
     SBX_POINT("pthread_clockjoin_np", hook_clockjoin, real_clockjoin, SBX_GROUP_JOIN),
     SBX_POINT("eventfd_read", hook_eventfd_read, real_eventfd_read, SBX_GROUP_EVENTFD),
-    SBX_POINT("eventfd_write", hook_eventfd_write, real_eventfd_write, SBX_GROUP_WAKE),
+    SBX_POINT("eventfd_write", hook_eventfd_write, real_eventfd_write, SBX_GROUP_EVENTFD),
 };
 const struct sbx_point_list sbx_points_wait = SBX_POINT_LIST(points);

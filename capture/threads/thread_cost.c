@@ -13,15 +13,28 @@
  * takes 2.2 ns longer with its points in, a pread of one byte 40 ns, a turn of a loop 67 ns; the last two have two looks. A count that
  * is out is sbx_leaf_ask() without a sample: one look. A signal to a running thread, entering the handler and leaving it again, takes
  * the kernel some 3 us. These are constants because a call that is let through cannot be timed for less than it costs; on a processor
- * of twice the speed they are twice too large, and the governor sheds a little early. */
+ * of twice the speed they are twice too large, and the governor sheds a little early. An allocation or a look at a clock is 1.1 ns in a loop of
+ * nothing else; in programs it is three times that by a profiler (bench_requests --share), as its jumps are not foreseen there. */
 enum {
-    LEAF_PASS_PS = 1100,
+    LEAF_PASS_PS = 3200,
     BLOCKING_REST_PS = 20600,
     TURN_REST_PS = 48000,
     ASK_REST_PS = 10300,
     SIGNAL_NS = 3000,
     LOOKS_OF_A_PASS = 2,
     SEQUENCE_OF_A_READING = 4, /* how far a clock's sequence moves when both its lines are drawn (thread_clock.c) */
+};
+
+/* Cold caches. After a program has done other work for a while, the lines of our code and data are not where they were: some 65 of a turn of
+ * a loop, some 33 of a call that may block, of which the calls right behind it find most again. So calls come in bursts, and a burst pays
+ * for its lines once. A turn of a loop is one, with the calls that its thread makes in it, and some more of these where they are many; of a
+ * thread without a loop each call is one, or each wait where they are more. What it pays grows with the CPU time since the last, up to all of
+ * it. Fitted to what a profiler finds in eleven programs (docs/PERFORMANCE.md): of servers whose bursts are 300 us apart, and of a Java machine,
+ * where they are some 10 us apart. */
+enum {
+    COLD_BURST_PS = 500000,
+    COLD_AFTER_NS = 20000,
+    CALLS_OF_A_TURN = 8,
 };
 
 /* The totals as they were, to tell what was added since: words of 32 bits come round. */
@@ -34,19 +47,34 @@ static struct {
     } group[SBX_POINT_GROUPS_MAX];
 } seen[SBX_THREADS_MAX];
 static uint64_t all_timed[SBX_COST_KINDS], all_timed_ns[SBX_COST_KINDS]; /* of the last round */
+static uint64_t seen_process_ns;
 SBX_OF_ONE_PROCESS(seen);
+SBX_OF_ONE_PROCESS(seen_process_ns);
 SBX_OF_ONE_PROCESS(all_timed);
 SBX_OF_ONE_PROCESS(all_timed_ns);
 
+static bool is_leaf(uint32_t group)
+{
+    return group == SBX_GROUP_ALLOC || group == SBX_GROUP_FREE || group == SBX_GROUP_CLOCK;
+}
+
 uint32_t sbx_cost_of_pass_ps(uint32_t group, const struct sbx_clock_price *price)
 {
-    bool is_leaf = group == SBX_GROUP_ALLOC || group == SBX_GROUP_FREE || group == SBX_GROUP_CLOCK;
-    return is_leaf ? LEAF_PASS_PS : BLOCKING_REST_PS + LOOKS_OF_A_PASS * price->wall_ps;
+    return is_leaf(group) ? LEAF_PASS_PS : BLOCKING_REST_PS + LOOKS_OF_A_PASS * price->wall_ps;
 }
 
 uint32_t sbx_cost_of_turn_ps(const struct sbx_clock_price *price)
 {
     return TURN_REST_PS + LOOKS_OF_A_PASS * price->wall_ps;
+}
+
+uint64_t sbx_cost_of_cold_ps(uint64_t bursts, uint64_t cpu_ns)
+{
+    if (bursts == 0) {
+        return 0;
+    }
+    uint64_t apart_ns = cpu_ns / bursts;
+    return bursts * (apart_ns < COLD_AFTER_NS ? COLD_BURST_PS * apart_ns / COLD_AFTER_NS : COLD_BURST_PS);
 }
 
 /* What has come since *last. */
@@ -105,31 +133,60 @@ static uint64_t mean_ns(const struct sbx_thread_cost *cost, unsigned kind)
 /* In picoseconds: what is added here is of nanoseconds and less. */
 struct growth {
     uint64_t pass_ps[SBX_POINT_GROUPS_MAX];
-    uint64_t ask_ps, reading_ps;
+    uint64_t passes[SBX_POINT_GROUPS_MAX];   /* of calls that may block */
+    uint64_t ask_ps, readings, turns, parts; /* of a burst: CALLS_OF_A_TURN of them are one */
 };
 
 static void collect_thread(const struct sbx_thread *thread, uint32_t index, const struct sbx_clock_price *price,
                            struct sbx_cost_sums *sums, struct growth *growth)
 {
     const struct sbx_thread_cost *cost = &thread->cost;
+    uint64_t calls = 0;
     begin_anew(thread, index);
     growth->ask_ps += (uint64_t)grown(&cost->asks, &seen[index].asks) * (ASK_REST_PS + price->wall_ps);
-    growth->reading_ps += readings_since(thread, index) * price->anew_ps;
+    growth->readings += readings_since(thread, index);
     for (unsigned kind = 0; kind < SBX_COST_KINDS; kind++) {
         uint64_t count = grown(&cost->captures[kind], &seen[index].captures[kind]);
         uint64_t each_ns = mean_ns(cost, kind) + (kind == SBX_COST_SIGNAL ? SIGNAL_NS : 0);
-        sums->capture_ns[kind] += count * each_ns;
+        if (kind == SBX_COST_LOOK) {
+            growth->pass_ps[SBX_GROUP_CLOCK] += count * each_ns * 1000;
+        } else {
+            sums->capture_ns[kind] += count * each_ns;
+        }
     }
     for (unsigned group = 0; group < SBX_GROUP_COUNT; group++) {
-        growth->pass_ps[group] += (uint64_t)grown(&cost->group[group].passes, &seen[index].group[group].passes) *
-                                  sbx_cost_of_pass_ps(group, price);
+        uint64_t passes = grown(&cost->group[group].passes, &seen[index].group[group].passes);
+        growth->pass_ps[group] += passes * sbx_cost_of_pass_ps(group, price);
+        growth->passes[group] += is_leaf(group) ? 0 : passes;
+        calls += is_leaf(group) ? 0 : passes;
         sums->captures[group] += grown(&cost->group[group].captures, &seen[index].group[group].captures);
     }
-    growth->pass_ps[SBX_GROUP_POLL] += turns_since(thread, index) * sbx_cost_of_turn_ps(price);
+    uint64_t turns = turns_since(thread, index);
+    growth->turns += turns;
+    growth->parts += calls * (turns != 0 ? 1 : CALLS_OF_A_TURN);
+    growth->pass_ps[SBX_GROUP_POLL] += turns * sbx_cost_of_turn_ps(price);
     growth->pass_ps[SBX_GROUP_FREE] += frees_since(thread, index) * sbx_cost_of_pass_ps(SBX_GROUP_FREE, price);
 }
 
-void sbx_cost_collect(struct sbx_cost_sums *sums, const struct sbx_clock_price *price)
+/* A turn that has waited is a wait as well, which is told by a reading anew. What is not a turn's is charged to the groups by their calls. */
+static void add_cold(struct growth *growth, uint64_t cpu_ns)
+{
+    uint64_t passes = 0;
+    for (unsigned group = 0; group < SBX_GROUP_COUNT; group++) {
+        passes += growth->passes[group];
+    }
+    uint64_t waits = growth->readings > growth->turns ? growth->readings - growth->turns : 0;
+    uint64_t others = growth->parts / CALLS_OF_A_TURN > waits ? growth->parts / CALLS_OF_A_TURN : waits;
+    uint64_t bursts = growth->turns + (passes != 0 ? others : 0);
+    uint64_t each_ps = bursts != 0 ? sbx_cost_of_cold_ps(bursts, cpu_ns) / bursts : 0;
+    growth->pass_ps[SBX_GROUP_POLL] += growth->turns * each_ps;
+    uint64_t calls_ps = (bursts - growth->turns) * each_ps;
+    for (unsigned group = 0; group < SBX_GROUP_COUNT && passes != 0; group++) {
+        growth->pass_ps[group] += calls_ps / passes * growth->passes[group];
+    }
+}
+
+void sbx_cost_collect(struct sbx_cost_sums *sums, const struct sbx_clock_price *price, uint64_t process_ns)
 {
     struct growth growth = {.ask_ps = 0};
     uint64_t timed[SBX_COST_KINDS] = {0}, timed_ns[SBX_COST_KINDS] = {0};
@@ -150,9 +207,11 @@ void sbx_cost_collect(struct sbx_cost_sums *sums, const struct sbx_clock_price *
         all_timed[kind] = timed[kind];
         all_timed_ns[kind] = timed_ns[kind];
     }
+    add_cold(&growth, process_ns > seen_process_ns ? process_ns - seen_process_ns : 0);
+    seen_process_ns = process_ns;
     for (unsigned group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
         sums->pass_ns[group] += growth.pass_ps[group] / 1000;
     }
     sums->capture_ns[SBX_COST_LEAF] += growth.ask_ps / 1000;
-    sums->capture_ns[SBX_COST_CALL] += growth.reading_ps / 1000;
+    sums->capture_ns[SBX_COST_CALL] += growth.readings * price->anew_ps / 1000;
 }

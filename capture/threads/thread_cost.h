@@ -29,7 +29,9 @@ enum sbx_cost_kind {
     SBX_COST_LEAF = 0,   /* a leaf point whose sample was due */
     SBX_COST_CALL = 1,   /* the end of a call that blocked long enough to be told */
     SBX_COST_SIGNAL = 2, /* the sample signal; what the kernel does for it is not in the time */
-    SBX_COST_KINDS = 3,
+    SBX_COST_LOOK =
+        3, /* a look at what a runtime queues, where it reads a clock: charged to the group `clock`, without which there is none */
+    SBX_COST_KINDS = 4,
 };
 
 enum {
@@ -77,15 +79,20 @@ SBX_SIGNAL_SAFE static inline void sbx_cost_passes(struct sbx_thread_cost *cost,
 
 /* All threads' costs so far, in nanoseconds; they only grow. */
 struct sbx_cost_sums {
-    uint64_t capture_ns[SBX_COST_KINDS];     /* captures x the mean of the timed ones, and clocks read anew (CALL) */
-    uint64_t pass_ns[SBX_POINT_GROUPS_MAX];  /* calls let through, and turns of loops (POLL), x what one costs */
+    uint64_t capture_ns[SBX_COST_KINDS]; /* captures x the mean of the timed ones, and clocks read anew (CALL) */
+    uint64_t pass_ns
+        [SBX_POINT_GROUPS_MAX]; /* calls let through, turns of loops (POLL) and looks (CLOCK), x what one costs */
     uint64_t captures[SBX_POINT_GROUPS_MAX]; /* by group */
 };
 
-/* Bring the sums up to date; what came since the last time is charged by `price`. The watch thread alone. */
-void sbx_cost_collect(struct sbx_cost_sums *sums, const struct sbx_clock_price *price);
+/* Bring the sums up to date; what came since the last time is charged by `price`, and by how much CPU time the process has used in between
+ * (`process_ns` of it so far): what is called rarely finds its caches cold. The watch thread alone. */
+void sbx_cost_collect(struct sbx_cost_sums *sums, const struct sbx_clock_price *price, uint64_t process_ns);
 
-/* What a call let through at a point of `group` costs, and a turn of a loop, in picoseconds. */
+/* What cold caches add to so many bursts of calls in so much CPU time, in picoseconds (thread_cost.c). Pure. */
+uint64_t sbx_cost_of_cold_ps(uint64_t bursts, uint64_t cpu_ns);
+
+/* What a call let through at a point of `group` costs with warm caches, and a turn of a loop, in picoseconds. */
 uint32_t sbx_cost_of_pass_ps(uint32_t group, const struct sbx_clock_price *price);
 uint32_t sbx_cost_of_turn_ps(const struct sbx_clock_price *price);
 

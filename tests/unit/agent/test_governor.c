@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -182,10 +183,76 @@ static void test_a_process_whose_messages_are_always_slow_keeps_its_budget_too(v
     stalling_process_run(child_answers_slowly_all_the_time);
 }
 
+static void *be_there(void *is_over)
+{
+    while (sbx_load_relaxed((uint32_t *)is_over) == 0) {
+        stalling_pause_ms(5);
+    }
+    return NULL;
+}
+
+/* Hardly works, but never rests. */
+static bool is_in_while_it_works(struct sbx_recording_header *header, uint64_t points, bool wanted)
+{
+    const struct sbx_control_page *control = sbx_control_page_of(header);
+    for (int turn = 0; turn < 10000; turn++) {
+        if (((sbx_load_relaxed(&control->hooked_points) & points) == points) == wanted &&
+            (wanted || (sbx_load_relaxed(&control->hooked_points) & points) == 0)) {
+            return true;
+        }
+        allocate(2000);
+        stalling_pause_ms(2);
+    }
+    return false;
+}
+
+static void child_has_one_thread_for_a_while(void)
+{
+    struct stallbox_options options = stalling_options();
+    options.max_cpu_permille = 5;
+    stalling_start(&options);
+    struct sbx_recording_header *header = stalling_own_recording();
+    const uint64_t points = SBX_POINT_BIT(SBX_GROUP_LOCK) | SBX_POINT_BIT(SBX_GROUP_WAKE);
+    uint32_t is_over = 0;
+    pthread_t thread;
+    stalling_expect(is_in_while_it_works(header, points, true), "locks are hooked");
+    stalling_expect(is_in_while_it_works(header, points, false), "and are no more: nobody else could hold one");
+    stalling_expect((header->overhead.shed & points) == points, "which is told");
+    stalling_expect(pthread_create(&thread, NULL, be_there, &is_over) == 0, "a second thread begins");
+    stalling_expect(is_in_while_it_works(header, points, true), "locks are hooked again");
+    sbx_store_relaxed(&is_over, 1);
+    pthread_join(thread, NULL);
+}
+
+/* An emulator has a thread of its own in the process, which the kernel lists with the others. */
+static unsigned threads_of_kernel(void)
+{
+    unsigned count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    while (tasks != NULL && readdir(tasks) != NULL) {
+        count++;
+    }
+    if (tasks != NULL) {
+        closedir(tasks);
+    }
+    return count >= 2 ? count - 2 : 0; /* "." and ".." */
+}
+
+static void test_locks_of_a_process_of_one_thread_are_left_alone_until_it_has_a_second(void **state)
+{
+    (void)state;
+    if (threads_of_kernel() > 1) {
+        skip();
+    }
+    stalling_process_run(child_has_one_thread_for_a_while);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_process_over_its_budget_sheds_points_and_says_so,
+                                        stalling_process_set_up, stalling_process_tear_down),
+        cmocka_unit_test_setup_teardown(test_locks_of_a_process_of_one_thread_are_left_alone_until_it_has_a_second,
                                         stalling_process_set_up, stalling_process_tear_down),
         cmocka_unit_test_setup_teardown(test_a_process_whose_messages_are_always_slow_keeps_its_budget_too,
                                         stalling_process_set_up, stalling_process_tear_down),

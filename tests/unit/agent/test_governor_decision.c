@@ -188,6 +188,50 @@ static void test_without_a_budget_nothing_is_held(void **state)
     }
 }
 
+/* Symptom: locks of a process that has but one thread were hooked for as long as it ran: half a per cent of python's and of sqlite's time. */
+static void test_groups_that_explain_nothing_are_put_aside_after_the_first_seconds(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view view = busy(1);
+    struct sbx_capture_settings wanted = {.points = SBX_POINTS_ALL, .interval_us = 1000, .gap_us = 5000}, settings;
+    view.useless = SBX_POINTS_OF_COMPANY;
+    (void)decide_n(&governor, &view, SBX_EARLY_WINDOWS);
+    assert_int_equal(governor.aside, 0);
+    (void)decide_n(&governor, &view, 1);
+    assert_int_equal(governor.aside, SBX_POINTS_OF_COMPANY);
+    sbx_governor_apply(&governor, &wanted, &settings);
+    assert_int_equal(settings.points, SBX_POINTS_ALL & ~SBX_POINTS_OF_COMPANY);
+    assert_int_equal(governor.shed, 0);
+    assert_int_equal(sbx_governor_look_again_ns(&governor, view.now_ns),
+                     UINT64_MAX); /* nobody has to get up for them */
+    /* A second thread: they are back at once, and stay for as long as it is there. */
+    assert_true(sbx_governor_put_aside(&governor, 0, ORDERED));
+    sbx_governor_apply(&governor, &wanted, &settings);
+    assert_int_equal(settings.points, SBX_POINTS_ALL);
+    view.useless = 0;
+    (void)decide_n(&governor, &view, 100);
+    assert_int_equal(governor.aside, 0);
+}
+
+static void test_without_a_budget_or_where_they_are_to_stay_no_groups_are_put_aside(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {.windows = 100};
+    struct sbx_cost_view view = busy(1);
+    view.useless = SBX_POINTS_OF_COMPANY;
+    assert_int_equal(sbx_governor_decide(&governor, &view, 0), SBX_STEP_NONE);
+    assert_int_equal(governor.aside, 0);
+    view.kept = SBX_POINT_BIT(SBX_GROUP_LOCK);
+    (void)decide_n(&governor, &view, 1);
+    assert_int_equal(governor.aside, SBX_POINT_BIT(SBX_GROUP_WAKE));
+    /* What is aside is not what may be shed as well: it costs nothing. */
+    view.pass_ns[SBX_GROUP_WAKE] = 50 * MS;
+    governor.credit_ns = 0;
+    (void)decide_n(&governor, &view, 1);
+    assert_int_equal(governor.shed, 0);
+}
+
 static void test_points_are_shed_only_when_widening_cannot_do_it(void **state)
 {
     (void)state;
@@ -659,6 +703,8 @@ int main(void)
         cmocka_unit_test(test_a_stall_is_recorded_closely_for_as_long_as_there_is_credit),
         cmocka_unit_test(test_groups_stay_for_a_while_when_something_is_near_to_being_a_stall),
         cmocka_unit_test(test_without_a_budget_nothing_is_held),
+        cmocka_unit_test(test_groups_that_explain_nothing_are_put_aside_after_the_first_seconds),
+        cmocka_unit_test(test_without_a_budget_or_where_they_are_to_stay_no_groups_are_put_aside),
         cmocka_unit_test(test_points_are_shed_only_when_widening_cannot_do_it),
         cmocka_unit_test(test_the_group_that_explains_least_goes_first),
         cmocka_unit_test(test_what_says_who_waited_for_whom_is_ranked_last),

@@ -39,12 +39,13 @@ static int attach(void **state)
 }
 
 static struct sbx_clock_price price;
+static uint64_t process_ns; /* CPU time of the process: none goes by where caches are to be warm */
 
 static int begin_anew(void **state)
 {
     (void)state;
     price = (struct sbx_clock_price){.wall_ps = 10000, .anew_ps = 650000};
-    sbx_cost_collect(&sums, &price);
+    sbx_cost_collect(&sums, &price, process_ns);
     return 0;
 }
 
@@ -52,14 +53,14 @@ static int begin_anew(void **state)
 static uint64_t new_pass_ns(uint32_t group)
 {
     uint64_t before_ns = sums.pass_ns[group];
-    sbx_cost_collect(&sums, &price);
+    sbx_cost_collect(&sums, &price, process_ns);
     return sums.pass_ns[group] - before_ns;
 }
 
 static uint64_t new_capture_ns(enum sbx_cost_kind kind)
 {
     uint64_t before_ns = sums.capture_ns[kind];
-    sbx_cost_collect(&sums, &price);
+    sbx_cost_collect(&sums, &price, process_ns);
     return sums.capture_ns[kind] - before_ns;
 }
 
@@ -136,12 +137,62 @@ static void test_a_reading_moves_the_sequence_by_as_much_as_is_counted_for_one(v
     assert_int_equal(clock.sequence, 10 * MOVES_A_READING);
 }
 
+/* Symptom: calls of a server that did other work in between were charged as those of a loop of nothing else, a fifth of what a profiler found. */
+static void test_turns_that_are_rare_are_charged_for_cold_caches_up_to_a_bound(void **state)
+{
+    (void)state;
+    the_thread->loop.hits += CALLS;
+    uint64_t warm_ns = new_pass_ns(SBX_GROUP_POLL);
+    the_thread->loop.hits += CALLS;
+    process_ns += CALLS * UINT64_C(1000); /* one each microsecond */
+    uint64_t dense_ns = new_pass_ns(SBX_GROUP_POLL);
+    the_thread->loop.hits += CALLS;
+    process_ns += CALLS * UINT64_C(300000);
+    uint64_t rare_ns = new_pass_ns(SBX_GROUP_POLL);
+    the_thread->loop.hits += CALLS;
+    process_ns += CALLS * UINT64_C(3000000);
+    assert_true(warm_ns < dense_ns && dense_ns < rare_ns);
+    assert_true(rare_ns > 3 * warm_ns);
+    assert_int_equal(new_pass_ns(SBX_GROUP_POLL), rare_ns);
+}
+
+static void test_cold_caches_are_charged_to_the_groups_whose_calls_found_them_so(void **state)
+{
+    (void)state;
+    sbx_cost_passes(&the_thread->cost, SBX_GROUP_FILE, CALLS);
+    sbx_cost_passes(&the_thread->cost, SBX_GROUP_ALLOC, CALLS);
+    process_ns += CALLS * UINT64_C(300000);
+    uint64_t file_ns = sums.pass_ns[SBX_GROUP_FILE], alloc_ns = sums.pass_ns[SBX_GROUP_ALLOC];
+    assert_int_equal(new_pass_ns(SBX_GROUP_POLL), 0);
+    assert_true(sums.pass_ns[SBX_GROUP_FILE] - file_ns >
+                CALLS * sbx_cost_of_pass_ps(SBX_GROUP_FILE, &price) / 1000 + CALLS * 50);
+    assert_int_equal(sums.pass_ns[SBX_GROUP_ALLOC] - alloc_ns,
+                     CALLS * sbx_cost_of_pass_ps(SBX_GROUP_ALLOC, &price) / 1000);
+}
+
+static void test_a_wait_is_a_burst_of_its_own_and_a_turn_that_waited_is_one(void **state)
+{
+    (void)state;
+    process_ns += CALLS * UINT64_C(300000);
+    the_thread->loop.hits += CALLS;
+    uint64_t turns_ns = new_pass_ns(SBX_GROUP_POLL);
+    process_ns += CALLS * UINT64_C(300000);
+    the_thread->loop.hits += CALLS;
+    the_thread->clock.sequence += CALLS * MOVES_A_READING;
+    assert_int_equal(new_pass_ns(SBX_GROUP_POLL), turns_ns);
+    process_ns += CALLS * UINT64_C(300000);
+    the_thread->clock.sequence += CALLS * MOVES_A_READING;
+    sbx_cost_passes(&the_thread->cost, SBX_GROUP_COND, CALLS);
+    uint64_t calls_ns = CALLS * sbx_cost_of_pass_ps(SBX_GROUP_COND, &price) / 1000;
+    assert_int_equal(new_pass_ns(SBX_GROUP_COND), calls_ns + CALLS * 500); /* each call is, and a wait is one of them */
+}
+
 static void test_a_thread_that_has_the_seat_of_one_before_begins_with_nothing(void **state)
 {
     (void)state;
     the_thread->clock.sequence = 100 * MOVES_A_READING;
     the_thread->loop.hits = CALLS;
-    sbx_cost_collect(&sums, &price);
+    sbx_cost_collect(&sums, &price, process_ns);
     uint32_t generation = the_thread->entry->generation;
     the_thread->entry->generation = generation + 1;
     the_thread->clock.sequence = 200 * MOVES_A_READING;
@@ -171,6 +222,9 @@ int main(void)
         cmocka_unit_test_setup(test_turns_of_a_loop_are_charged_to_its_polls, begin_anew),
         cmocka_unit_test_setup(test_a_loop_that_is_found_elsewhere_counts_its_turns_anew, begin_anew),
         cmocka_unit_test_setup(test_each_reading_of_the_clocks_for_which_the_kernel_was_asked_is_charged, begin_anew),
+        cmocka_unit_test_setup(test_turns_that_are_rare_are_charged_for_cold_caches_up_to_a_bound, begin_anew),
+        cmocka_unit_test_setup(test_cold_caches_are_charged_to_the_groups_whose_calls_found_them_so, begin_anew),
+        cmocka_unit_test_setup(test_a_wait_is_a_burst_of_its_own_and_a_turn_that_waited_is_one, begin_anew),
         cmocka_unit_test_setup(test_a_thread_that_has_the_seat_of_one_before_begins_with_nothing, begin_anew),
         cmocka_unit_test_setup(test_a_reading_moves_the_sequence_by_as_much_as_is_counted_for_one, begin_anew),
         cmocka_unit_test_setup(test_a_price_is_measured_and_leaves_no_clock_armed, begin_anew),
