@@ -37,6 +37,7 @@ class Result:
     output: str  # of both standard streams
     folder: pathlib.Path  # where it ran; gone when the verdicts are known
     seconds: float
+    left: list = dataclasses.field(default_factory=list)  # names of processes that were still there when it had ended
 
     def ended(self):
         """How it ended, as a verdict of its own."""
@@ -85,6 +86,24 @@ def descendants(pid):
         except OSError:
             continue
     return found
+
+
+def names_of_children():
+    """What is left of a job once it has ended; a companion goes on as long as they do. What is just ending gets a second."""
+    for _ in range(20):
+        names = []
+        for pid in descendants(os.getpid()):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+                    comm, rest = stat.read().partition("(")[2].rsplit(")", 1)
+                if rest.split()[0] not in "ZX" and os.path.basename(os.readlink(f"/proc/{pid}/exe")) != "stallbox":
+                    names.append(comm)
+            except (OSError, ValueError):
+                pass
+        if not names:
+            break
+        time.sleep(0.05)
+    return sorted(names)
 
 
 def end_all_children():
@@ -145,11 +164,12 @@ def run(job, user, prefix=(), extra_env=None, address_space=0):
         except subprocess.TimeoutExpired:
             status = None
         seconds = time.monotonic() - began
+        left = names_of_children() if status is not None else []
         end_all_children()
         child.wait()
         output.seek(0)
         text = output.read(64 << 20).decode("utf-8", "backslashreplace")
-    result = Result(status, text, folder, seconds)
+    result = Result(status, text, folder, seconds, left)
     try:
         cases = job.verdicts(result)
     finally:

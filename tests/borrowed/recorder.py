@@ -19,7 +19,8 @@ LOOK_S = 0.05
 class Recorder:
     """The recorder of one build, with folders of its own that belong to who runs the jobs."""
 
-    def __init__(self, build, user):
+    def __init__(self, build, user, as_shipped=False):
+        self.as_shipped = as_shipped
         self.stallbox = build / "tool/stallbox"
         self.closely = build / "tests/borrowed/closely"
         base = "/dev/shm" if os.path.isdir("/dev/shm") else "/tmp"
@@ -32,7 +33,7 @@ class Recorder:
                 os.chown(path, user.pw_uid, user.pw_gid)
 
     def prefix(self):
-        return [self.stallbox, "run", "--quiet", "--spool", self.spool, "--", self.closely]
+        return [self.stallbox, "run", "--quiet", "--spool", self.spool, "--"] + ([] if self.as_shipped else [self.closely])
 
     def env(self):
         return {"STALLBOX_RECORDINGS": str(self.recordings), "STALLBOX_ROWS": str(self.rows)}
