@@ -15,7 +15,7 @@ PACKAGES = ("bash", "python3", "gcc")
 PLACES = pathlib.Path(__file__).parents[1] / "hosts"
 FILES = ("interposers", "runtimes", "programs", "shells")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games"
-WASHES = ((r"(?m)^stallbox run: .*\n", ""), (r"/tmp/b\.\w+", "FOLDER"), (r"\b[0-9a-f]{8,}\b", "HEX"), (r"\b\d{4,7}\b", "N"), (r"\d\d:\d\d:\d\d", "T"), (r"\d+\.\d+", "T"))
+WASHES = ((r"(?m)^stallbox run: .*\n", ""), (r"/tmp/b\.\w+", "FOLDER"), (r"\b(0x)?[0-9a-f]{8,16}\b", "HEX"), (r"\b\d{4,7}\b", "N"), (r"\d\d:\d\d:\d\d", "T"), (r"\d+\.\d+", "T"))
 
 
 def sections(path):
