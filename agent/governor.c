@@ -193,8 +193,7 @@ static bool may_serve(void)
            (the.governor.windows < SBX_EARLY_WINDOWS && has_java_machine());
 }
 
-/* Nobody else can hold a lock, or wait for one, in a process that has always been of one thread and has no family with which it may
- * share one. A thread of the program's has its entry before its first instruction, or since a look at all. */
+/* Nobody can be let go in a process that has always been of one thread and has no family with which it may share anything. A thread of the program's has its entry before its first instruction, or since a look at all. */
 static uint64_t useless_points(void)
 {
     bool is_alone =

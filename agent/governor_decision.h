@@ -21,7 +21,7 @@
  * the start there is an advance of SBX_ADVANCE_S. It is paid back, at any time and debts with it: until then the budget is
  * smaller.
  *
- * Some groups explain nothing in some programs, as the locks of a process that has but one thread. With a budget they are put aside when
+ * Some groups explain nothing in some programs, as who was let go in a process that has but one thread. With a budget they are put aside when
  * the first five seconds are over, whatever they cost, and are back in the tick in which they are of use.
  *
  * Below the budget for SBX_CALM_WINDOWS windows, one step is taken back, if what it will cost again leaves a fifth of the
@@ -81,8 +81,9 @@ enum {
 #define SBX_POINTS_OF_RESTS \
     (SBX_POINT_BIT(SBX_GROUP_COND) | SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | SBX_POINT_BIT(SBX_GROUP_FUTEX))
 
-/* What can explain nothing in a process of one thread that shares nothing with a family: who held the lock, who let it go. */
-#define SBX_POINTS_OF_COMPANY (SBX_POINT_BIT(SBX_GROUP_LOCK) | SBX_POINT_BIT(SBX_GROUP_WAKE))
+/* What can explain nothing in a process of one thread that shares nothing with a family: who let go whom. Not who holds a lock: that may be the thread
+ * itself, or a process that shares no more than this lock with it. */
+#define SBX_POINTS_OF_COMPANY SBX_POINT_BIT(SBX_GROUP_WAKE)
 
 /* What one window cost, in nanoseconds of CPU time. */
 struct sbx_cost_view {

@@ -212,14 +212,16 @@ static void child_has_one_thread_for_a_while(void)
     options.max_cpu_permille = 5;
     stalling_start(&options);
     struct sbx_recording_header *header = stalling_own_recording();
-    const uint64_t points = SBX_POINT_BIT(SBX_GROUP_LOCK) | SBX_POINT_BIT(SBX_GROUP_WAKE);
+    const uint64_t points = SBX_POINT_BIT(SBX_GROUP_WAKE), locks = SBX_POINT_BIT(SBX_GROUP_LOCK);
     uint32_t is_over = 0;
     pthread_t thread;
-    stalling_expect(is_in_while_it_works(header, points, true), "locks are hooked");
-    stalling_expect(is_in_while_it_works(header, points, false), "and are no more: nobody else could hold one");
+    stalling_expect(is_in_while_it_works(header, points, true), "releases are hooked");
+    stalling_expect(is_in_while_it_works(header, points, false), "and are no more: nobody else waits for one");
     stalling_expect((header->overhead.shed & points) == points, "which is told");
+    stalling_expect((sbx_load_relaxed(&sbx_control_page_of(header)->hooked_points) & locks) == locks,
+                    "a lock may be held by the thread itself, or by another process: locks are hooked");
     stalling_expect(pthread_create(&thread, NULL, be_there, &is_over) == 0, "a second thread begins");
-    stalling_expect(is_in_while_it_works(header, points, true), "locks are hooked again");
+    stalling_expect(is_in_while_it_works(header, points, true), "releases are hooked again");
     sbx_store_relaxed(&is_over, 1);
     pthread_join(thread, NULL);
 }
@@ -238,7 +240,7 @@ static unsigned threads_of_kernel(void)
     return count >= 2 ? count - 2 : 0; /* "." and ".." */
 }
 
-static void test_locks_of_a_process_of_one_thread_are_left_alone_until_it_has_a_second(void **state)
+static void test_releases_in_a_process_of_one_thread_are_left_alone_until_it_has_a_second(void **state)
 {
     (void)state;
     if (threads_of_kernel() > 1) {
@@ -252,7 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_process_over_its_budget_sheds_points_and_says_so,
                                         stalling_process_set_up, stalling_process_tear_down),
-        cmocka_unit_test_setup_teardown(test_locks_of_a_process_of_one_thread_are_left_alone_until_it_has_a_second,
+        cmocka_unit_test_setup_teardown(test_releases_in_a_process_of_one_thread_are_left_alone_until_it_has_a_second,
                                         stalling_process_set_up, stalling_process_tear_down),
         cmocka_unit_test_setup_teardown(test_a_process_whose_messages_are_always_slow_keeps_its_budget_too,
                                         stalling_process_set_up, stalling_process_tear_down),
