@@ -56,7 +56,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_runtime_queue_look(void)
     }
     int saved_errno = errno;
     sbx_thread_enter(thread);
-    uint64_t begin_ns = sbx_cost_begin(thread, SBX_COST_LOOK);
+    uint64_t begin_ns = sbx_cost_begin(thread, SBX_COST_LEAF);
     sbx_page_probe_begin(&thread->probe, now_ns);
     uint8_t op = ask(&work) ? op_of(work.work) : SBX_OP_NONE;
     if (op != SBX_OP_NONE && work.item != 0) {
@@ -76,8 +76,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_runtime_queue_look(void)
         }
         struct sbx_thread_cost *cost = &thread->cost;
         sbx_store_relaxed(&cost->group[SBX_GROUP_JAVASCRIPT].captures, cost->group[SBX_GROUP_JAVASCRIPT].captures + 1);
+        sbx_cost_end(thread, SBX_COST_LEAF, begin_ns);
     }
-    sbx_cost_end(thread, SBX_COST_LOOK, begin_ns); /* one that finds nothing has asked as well */
     sbx_thread_leave(thread);
     errno = saved_errno;
 }

@@ -148,11 +148,7 @@ static void collect_thread(const struct sbx_thread *thread, uint32_t index, cons
     for (unsigned kind = 0; kind < SBX_COST_KINDS; kind++) {
         uint64_t count = grown(&cost->captures[kind], &seen[index].captures[kind]);
         uint64_t each_ns = mean_ns(cost, kind) + (kind == SBX_COST_SIGNAL ? SIGNAL_NS : 0);
-        if (kind == SBX_COST_LOOK) {
-            growth->pass_ps[SBX_GROUP_CLOCK] += count * each_ns * 1000;
-        } else {
-            sums->capture_ns[kind] += count * each_ns;
-        }
+        sums->capture_ns[kind] += count * each_ns;
     }
     for (unsigned group = 0; group < SBX_GROUP_COUNT; group++) {
         uint64_t passes = grown(&cost->group[group].passes, &seen[index].group[group].passes);

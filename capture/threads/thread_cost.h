@@ -29,9 +29,7 @@ enum sbx_cost_kind {
     SBX_COST_LEAF = 0,   /* a leaf point whose sample was due */
     SBX_COST_CALL = 1,   /* the end of a call that blocked long enough to be told */
     SBX_COST_SIGNAL = 2, /* the sample signal; what the kernel does for it is not in the time */
-    SBX_COST_LOOK =
-        3, /* a look at what a runtime queues, where it reads a clock: charged to the group `clock`, without which there is none */
-    SBX_COST_KINDS = 4,
+    SBX_COST_KINDS = 3,
 };
 
 enum {
@@ -79,9 +77,8 @@ SBX_SIGNAL_SAFE static inline void sbx_cost_passes(struct sbx_thread_cost *cost,
 
 /* All threads' costs so far, in nanoseconds; they only grow. */
 struct sbx_cost_sums {
-    uint64_t capture_ns[SBX_COST_KINDS]; /* captures x the mean of the timed ones, and clocks read anew (CALL) */
-    uint64_t pass_ns
-        [SBX_POINT_GROUPS_MAX]; /* calls let through, turns of loops (POLL) and looks (CLOCK), x what one costs */
+    uint64_t capture_ns[SBX_COST_KINDS];     /* captures x the mean of the timed ones, and clocks read anew (CALL) */
+    uint64_t pass_ns[SBX_POINT_GROUPS_MAX];  /* calls let through, and turns of loops (POLL), x what one costs */
     uint64_t captures[SBX_POINT_GROUPS_MAX]; /* by group */
 };
 

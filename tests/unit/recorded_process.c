@@ -349,8 +349,7 @@ uint64_t child_charged_ns(void)
         }
         child_expect(sbx_load_relaxed(told_ns) != before_ns, "a window ends");
     }
-    return sbx_load_relaxed(told_ns) +
-           sbx_load_relaxed(&header->overhead.calls_ns); /* relaxed: of the same window, or the next */
+    return sbx_load_relaxed(told_ns);
 }
 
 void child_set_points(uint64_t points)

@@ -91,7 +91,7 @@ struct sbx_thread_entry *child_entry(void);
 void child_set_gap(uint32_t gap_us);
 /* The same of the time between two samples at points. */
 void child_set_interval(uint32_t interval_us);
-/* What captures at points and by signal, calls and looks have been charged with by now: as the governor says when two of its windows have ended since. */
+/* What captures at points and by signal have been charged with by now: as the governor says when two of its windows have ended since. */
 uint64_t child_charged_ns(void);
 /* Put in the hooks of exactly these groups (and the loader's) as `stallbox ctl` does, and wait until they are. */
 void child_set_points(uint64_t points);
