@@ -44,7 +44,11 @@ static void other_thread_text(const struct sbx_stall *stall, uint32_t thread, ch
     const char *name = stall->threads[thread].name;
     const char *role = process->is_worker ? "a worker" : "the main one";
     if (!process->is_recorded) {
-        snprintf(out, SBX_THREAD_TEXT_BYTES, "process %u (not recorded)", number);
+        if (stall->process_count == 1) {
+            snprintf(out, SBX_THREAD_TEXT_BYTES, "another process (not recorded)");
+        } else { /* numbers of this stall's own: a payload holds no pids */
+            snprintf(out, SBX_THREAD_TEXT_BYTES, "other process no. %u (not recorded)", number);
+        }
     } else if (strcmp(name, "main") == 0) {
         snprintf(out, SBX_THREAD_TEXT_BYTES, "main thread of process %u (%s)", number, role);
     } else if (strcmp(name, "other") == 0) {
@@ -504,6 +508,10 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
             runtime != NULL ? "the interpreter lock of " : "a lock", runtime != NULL ? runtime : "", place, behind);
         break;
     case SBX_CAUSE_DEADLOCK:
+        if (verdict->cycle_count == 1) {
+            say(verdict, "deadlock: %s waits for a lock %s that it holds itself", thread, place);
+            break;
+        }
         say(verdict, "deadlock of %u threads: %s waits for a lock %s that %s holds, which waits%s%s%s",
             verdict->cycle_count, thread, place, culprit[0] != '\0' ? culprit : "another",
             verdict->culprit_function[0] != '\0' ? " in " : "",

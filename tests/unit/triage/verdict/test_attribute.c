@@ -196,6 +196,19 @@ static void test_two_threads_that_wait_for_each_other_are_a_deadlock(void **stat
     sbx_scene_destroy(scene);
 }
 
+static void test_a_thread_that_waits_for_a_lock_of_its_own_is_a_deadlock_with_itself(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_ANR, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ALLOC, "first < main", MS(-1000), MS(-999), MS(1), 0);
+    sbx_scene_call(scene, 0, (struct sbx_build_call){SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, 1, 1, 998000});
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_DEADLOCK);
+    assert_string_equal(report->verdict.headline,
+                        "deadlock: main thread waits for a lock in first that it holds itself");
+    sbx_scene_destroy(scene);
+}
+
 static void test_waiting_until_another_thread_has_initialised_a_class_is_a_lock(void **state)
 {
     (void)state;
@@ -1004,6 +1017,7 @@ int main(void)
         cmocka_unit_test(test_lock_held_by_a_sleeper_says_so),
         cmocka_unit_test(test_lock_without_a_known_holder_accuses_nobody),
         cmocka_unit_test(test_two_threads_that_wait_for_each_other_are_a_deadlock),
+        cmocka_unit_test(test_a_thread_that_waits_for_a_lock_of_its_own_is_a_deadlock_with_itself),
         cmocka_unit_test(test_waiting_until_another_thread_has_initialised_a_class_is_a_lock),
         cmocka_unit_test(test_conditions_that_threads_hold_against_each_other_are_a_deadlock),
         cmocka_unit_test(test_waiting_for_a_waiting_thread_is_no_deadlock),
