@@ -201,8 +201,8 @@ __attribute__((always_inline)) static inline void show(struct sbx_thread_entry *
 }
 
 /* A call that begins in any way. */
-SBX_CALL_CODE SBX_NOINLINE static void enter_otherwise(struct sbx_blocking *call, uint32_t what, uint64_t object,
-                                                       uint32_t peer, uint64_t pc, uint64_t sp)
+SBX_NOINLINE static void enter_otherwise(struct sbx_blocking *call, uint32_t what, uint64_t object, uint32_t peer,
+                                         uint64_t pc, uint64_t sp)
 {
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_seats_are_short) != 0) && /* relaxed: a hint */
         begins_without_seat(call, what, object, peer)) {
@@ -228,8 +228,8 @@ SBX_CALL_CODE SBX_NOINLINE static void enter_otherwise(struct sbx_blocking *call
 
 /* Most calls begin with none around them on a thread that is registered, and nothing is out of the ordinary: that way calls no
  * function, so it saves no register. */
-SBX_CALL_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, uint32_t what,
-                                                                 uint64_t object, uint32_t peer)
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, uint32_t what, uint64_t object,
+                                                   uint32_t peer)
 {
     struct sbx_thread *thread = sbx_self;
     uint64_t pc = (uint64_t)__builtin_return_address(0), sp = (uint64_t)__builtin_dwarf_cfa(), begin_ns;
@@ -286,8 +286,8 @@ static void note_messages(struct sbx_thread *thread, const struct sbx_blocking *
 }
 
 /* Record a call that took long enough to be told. */
-SBX_CAPTURE_CODE SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx_blocking *call,
-                                                      uint64_t amount, bool failed, int fd)
+SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t amount,
+                                     bool failed, int fd)
 {
     int saved_errno = errno;
     sbx_thread_enter(thread);
@@ -396,8 +396,7 @@ static inline void show_over(struct sbx_thread *thread)
 }
 
 /* The only call that is open took long enough to be told. */
-SBX_CAPTURE_CODE SBX_NOINLINE static void end_alone(struct sbx_blocking *call, uint64_t amount, bool failed, int fd,
-                                                    uint64_t end_ns)
+SBX_NOINLINE static void end_alone(struct sbx_blocking *call, uint64_t amount, bool failed, int fd, uint64_t end_ns)
 {
     struct sbx_thread *thread = call->thread;
     note_messages(thread, call, end_ns);

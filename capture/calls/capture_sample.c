@@ -61,8 +61,7 @@ static bool take_sample(struct sbx_thread *thread, uint8_t kind, uint8_t op, con
     return sbx_load_relaxed(&sbx_the_capture.resting) == SBX_RESTS;
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t kind, uint8_t op,
-                                                           uint8_t group)
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t kind, uint8_t op, uint8_t group)
 {
     if (sbx_thread_is_inside(thread) || !sbx_capture_is_open()) {
         if (SBX_UNLIKELY(!sbx_capture_is_ours())) {

@@ -32,8 +32,8 @@ static int lock_holder(uint64_t condition)
     return holder;
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
-                                                uint64_t object, uint32_t peer)
+SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op, uint64_t object,
+                                  uint32_t peer)
 {
     /* A runtime makes its own locks of conditions, and knows who holds them. relaxed: a hint */
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && peer == 0) {
@@ -160,7 +160,7 @@ static uint32_t count_long(const struct sbx_waiter *waiters, uint32_t count, uin
     return longs;
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_wake_look(uint64_t object, uint8_t op, enum sbx_wake_width width)
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_wake_look(uint64_t object, uint8_t op, enum sbx_wake_width width)
 {
     struct sbx_waiter waiters[SBX_WAKE_RECORDS_MOST];
     uint32_t seen, count = sbx_waiter_find(object, waiters, SBX_WAKE_RECORDS_MOST, &seen);

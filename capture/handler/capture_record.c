@@ -91,8 +91,7 @@ SBX_SIGNAL_SAFE void sbx_capture_end_seen_work(struct sbx_thread *thread, uint64
 /* The memory a walk may read begins a red zone below sp: in an epilogue the rows still name the slot a frame pointer
  * was just popped from. A stack we know is read in place. Another one (alternate signal stack, coroutine, a thread whose
  * bounds nobody has asked for yet) is copied first: one system call, which fails where a load would fault. */
-SBX_CAPTURE_CODE SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread,
-                                                            const struct sbx_walk_registers *start)
+SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start)
 {
     /* order: acquire code_map - pairs with sbx_module_map_publish() */
     const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map);
@@ -171,7 +170,7 @@ SBX_SIGNAL_SAFE void sbx_capture_end_run(struct sbx_thread *thread)
     sbx_run_end(&thread->entry->own);
 }
 
-SBX_CAPTURE_CODE SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_record *record)
+SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_record *record)
 {
     struct sbx_thread_entry *entry = thread->entry;
     record->thread = thread->index;

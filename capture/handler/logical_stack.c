@@ -143,8 +143,7 @@ static uint64_t word_of(uint64_t function, uint32_t tag)
            ((tag & TAG_BORDER) != 0 ? SBX_FRAME_BORDER : 0);
 }
 
-SBX_CAPTURE_CODE SBX_SIGNAL_SAFE uint32_t sbx_logical_intern(const struct sbx_logical_walk *walk, uint32_t epoch,
-                                                             uint32_t native)
+SBX_SIGNAL_SAFE uint32_t sbx_logical_intern(const struct sbx_logical_walk *walk, uint32_t epoch, uint32_t native)
 {
     struct sbx_callstack_table *table = &sbx_the_capture.table;
     uint32_t node = native & SBX_NODE_FRAME_MASK;

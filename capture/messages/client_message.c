@@ -39,7 +39,7 @@ static bool is_ours(const struct sbx_blocking *call)
            (is_without_loop(thread) || serves_one(thread));
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call)
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call)
 {
     call->open_ns = 0;
     if (is_ours(call)) {
@@ -75,7 +75,7 @@ static void learn_place(struct sbx_client_work *work)
 
 /* The main thread's loop has led to a client, if nothing else was waited for since. Who asks the first question waits as well: a
  * loop that was met but once is judged from there on. */
-SBX_CALL_CODE SBX_HOOK_SAFE void sbx_client_asked(struct sbx_thread *thread)
+SBX_HOOK_SAFE void sbx_client_asked(struct sbx_thread *thread)
 {
     struct sbx_message_loop *loop = &thread->loop;
     if (loop->site_pc != 0 && loop->elsewhere_run == 0) {
@@ -95,7 +95,7 @@ static void go_on(struct sbx_thread *thread, uint64_t open_ns)
     sbx_store_release(&thread->entry->message_begin_ns, open_ns); /* order: release entry.message_begin_ns */
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd)
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd)
 {
     struct sbx_thread *thread = call->thread;
     bool is_here = thread != NULL && thread == sbx_self && sbx_capture_is_ours() && sbx_call_entry(call) != NULL;
@@ -133,7 +133,7 @@ SBX_CALL_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blo
 }
 
 /* The main thread has answered in time: what its message does from here on nobody waits for but who comes next. */
-SBX_CALL_CODE SBX_HOOK_SAFE void sbx_client_answered(struct sbx_thread *thread, uint64_t now_ns)
+SBX_HOOK_SAFE void sbx_client_answered(struct sbx_thread *thread, uint64_t now_ns)
 {
     struct sbx_message_loop *loop = &thread->loop;
     uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_message_ms);

@@ -364,8 +364,8 @@ static void learn_at_site(struct sbx_thread *thread)
     loop->inner_run = 0;
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE enum sbx_loop_call sbx_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp,
-                                                             const struct sbx_polled *polled)
+SBX_HOOK_SAFE enum sbx_loop_call sbx_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp,
+                                               const struct sbx_polled *polled)
 {
     struct sbx_message_loop *loop = &thread->loop;
     enum sbx_loop_call role = SBX_LOOP_CALL_SITE;
@@ -431,8 +431,8 @@ static void narrow(struct sbx_poll_place *place, const struct sbx_poll_set *set)
     }
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct sbx_blocking *call,
-                                                     const struct sbx_polled *polled, uint64_t took_ns, bool failed)
+SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct sbx_blocking *call,
+                                       const struct sbx_polled *polled, uint64_t took_ns, bool failed)
 {
     struct sbx_message_loop *loop = &thread->loop;
     struct sbx_poll_place *place = &loop->places[loop->place];

@@ -50,7 +50,7 @@ SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_
     return sbx_pace_is_its_own(&pace);
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE bool sbx_message_is_unseen(const struct sbx_thread *thread)
+SBX_HOOK_SAFE bool sbx_message_is_unseen(const struct sbx_thread *thread)
 {
     const struct sbx_message_loop *loop = &thread->loop;
     uint64_t since_ns = sbx_load_relaxed(&sbx_the_capture.clients_since_ns); /* relaxed: late by one look */
@@ -144,7 +144,7 @@ SBX_HOOK_SAFE void sbx_message_tell_end(struct sbx_thread *thread, uint64_t end_
     sbx_capture_ring_bell();
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns, bool is_in_doubt)
+SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns, bool is_in_doubt)
 {
     struct sbx_message_loop *loop = &thread->loop;
     struct sbx_thread_entry *entry = thread->entry;
@@ -190,7 +190,7 @@ SBX_CALL_CODE SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, ui
     }
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE void sbx_message_open(struct sbx_thread *thread, uint64_t now_ns)
+SBX_HOOK_SAFE void sbx_message_open(struct sbx_thread *thread, uint64_t now_ns)
 {
     thread->entry->message++;
     if (now_ns != 0) {

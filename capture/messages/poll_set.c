@@ -99,7 +99,7 @@ static uint64_t fold_ready(const void *from, uint32_t count)
     return from == NULL ? 0 : fold((const uint64_t *)from, words_of(count));
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE struct sbx_poll_set sbx_poll_set_after(const struct sbx_polled *polled, uint64_t *ready_out)
+SBX_HOOK_SAFE struct sbx_poll_set sbx_poll_set_after(const struct sbx_polled *polled, uint64_t *ready_out)
 {
     struct sbx_poll_set set = {.epoll_fd = -1};
     *ready_out = 0;

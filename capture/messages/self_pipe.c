@@ -261,9 +261,8 @@ static bool is_for_work(struct sbx_thread *thread, const struct sbx_blocking *ca
     return true;
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_look(const struct sbx_blocking *call,
-                                                                 const struct sbx_polled *polled, uint32_t ready,
-                                                                 uint64_t pc, uint64_t sp)
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_look(const struct sbx_blocking *call, const struct sbx_polled *polled,
+                                                   uint32_t ready, uint64_t pc, uint64_t sp)
 {
     struct sbx_thread *thread = call->thread;
     uint64_t filled = sbx_load_relaxed(&sbx_self_pipes_filled), met; /* relaxed: see sbx_self_pipe_polled() */

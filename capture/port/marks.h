@@ -18,10 +18,6 @@
 #define SBX_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define SBX_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SBX_NOINLINE    __attribute__((noinline))
-/* What runs at calls and turns of loops, and what makes a capture: laid side by side, each of the two on a few pages. They run rarely enough to
- * find their caches cold, and on a page of its own each would have to be looked for first, which below a hypervisor takes as long as its work. */
-#define SBX_CALL_CODE    __attribute__((section(".text.sorted.sbx_call")))
-#define SBX_CAPTURE_CODE __attribute__((section(".text.sorted.sbx_capture")))
 /* Called by the kernel, or by what stands in for it: QEMU 7.2 calls handlers of x86-64 programs with a stack that is 8 bytes off the
  * 16 that the ABI promises, and an aligned store of the compiler's would end the program. */
 #if defined(__x86_64__)

@@ -134,7 +134,7 @@ bool sbx_clock_arm(int32_t rseq_offset)
     return true;
 }
 
-SBX_CALL_CODE struct sbx_times sbx_thread_clock_read_slow(struct sbx_thread_clock *clock)
+struct sbx_times sbx_thread_clock_read_slow(struct sbx_thread_clock *clock)
 {
     enum sbx_clock_source source = sbx_clock_source();
     uint32_t sequence = sbx_load_relaxed(&clock->sequence);
@@ -181,7 +181,7 @@ SBX_CALL_CODE struct sbx_times sbx_thread_clock_read_slow(struct sbx_thread_cloc
     return (struct sbx_times){hold(&clock->wall_floor, wall_ns, true), hold(&clock->cpu_floor, cpu_ns, true)};
 }
 
-SBX_CALL_CODE uint64_t sbx_thread_clock_wall_slow(struct sbx_thread_clock *clock)
+uint64_t sbx_thread_clock_wall_slow(struct sbx_thread_clock *clock)
 {
     enum sbx_clock_source source = sbx_clock_source();
     uint32_t sequence = sbx_load_relaxed(&clock->sequence);

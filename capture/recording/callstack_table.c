@@ -178,8 +178,8 @@ SBX_SIGNAL_SAFE uint32_t sbx_node_intern_slowly(struct sbx_callstack_table *tabl
     return slot != 0 ? slot : drop(table, SBX_DROP_STACK_OVERFLOW);
 }
 
-SBX_CAPTURE_CODE SBX_SIGNAL_SAFE uint32_t sbx_callstack_intern(struct sbx_callstack_table *table, uint32_t epoch,
-                                                               const uint32_t *frame_ids_leaf_first, uint32_t count)
+SBX_SIGNAL_SAFE uint32_t sbx_callstack_intern(struct sbx_callstack_table *table, uint32_t epoch,
+                                              const uint32_t *frame_ids_leaf_first, uint32_t count)
 {
     if (count == 0) {
         return SBX_STACK_NONE;

@@ -284,8 +284,7 @@ static size_t encode_long(struct sbx_codec_state *state, const struct sbx_record
 }
 
 /* Apart, and from the beginning, so that what the plain samples pass through stays in registers. */
-SBX_CAPTURE_CODE SBX_NOINLINE static size_t encode_rare(struct sbx_codec_state *state, const struct sbx_record *record,
-                                                        uint8_t *out)
+SBX_NOINLINE static size_t encode_rare(struct sbx_codec_state *state, const struct sbx_record *record, uint8_t *out)
 {
     struct short_numbers numbers;
     bool is_short = find_numbers(state, record, &numbers) && numbers.kind != 0 && numbers.on >> ON_WIDE_BITS == 0 &&
@@ -293,8 +292,7 @@ SBX_CAPTURE_CODE SBX_NOINLINE static size_t encode_rare(struct sbx_codec_state *
     return is_short ? encode_short(state, record, &numbers, out) : encode_long(state, record, out);
 }
 
-SBX_CAPTURE_CODE SBX_SIGNAL_SAFE size_t sbx_record_encode(struct sbx_codec_state *state,
-                                                          const struct sbx_record *record, uint8_t *out)
+SBX_SIGNAL_SAFE size_t sbx_record_encode(struct sbx_codec_state *state, const struct sbx_record *record, uint8_t *out)
 {
     struct short_numbers numbers;
     /* One branch for both. */

@@ -148,9 +148,8 @@ static inline bool append(struct sbx_ring_writer *writer, const struct sbx_recor
     return true;
 }
 
-SBX_CAPTURE_CODE SBX_SIGNAL_SAFE int sbx_ring_put(struct sbx_ring *ring, struct sbx_ring_writer *writer,
-                                                  uint32_t thread, uint32_t generation, uint32_t tid,
-                                                  const struct sbx_record *record)
+SBX_SIGNAL_SAFE int sbx_ring_put(struct sbx_ring *ring, struct sbx_ring_writer *writer, uint32_t thread,
+                                 uint32_t generation, uint32_t tid, const struct sbx_record *record)
 {
     if (SBX_LIKELY(chunk_is_usable(writer, thread, generation)) && SBX_LIKELY(append(writer, record))) {
         return 1;

@@ -28,7 +28,7 @@ SBX_HOOK_SAFE bool sbx_place_may_be_around(const struct sbx_thread *thread, uint
 }
 
 /* The list is cut to `depth`: entry.call becomes the call that is then the innermost. */
-SBX_CALL_CODE static void go_back_to(struct sbx_thread *thread, uint32_t depth)
+static void go_back_to(struct sbx_thread *thread, uint32_t depth)
 {
     struct sbx_thread_entry *entry = thread->entry;
     if (SBX_UNLIKELY(thread->wait_depth > depth)) { /* the seat among the waiters was a call's that is no more */
@@ -107,7 +107,7 @@ SBX_HOOK_SAFE SBX_NOINLINE bool sbx_calls_make_room(struct sbx_thread *thread, u
     return true;
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE struct sbx_open_call *sbx_call_entry(const struct sbx_blocking *call)
+SBX_HOOK_SAFE struct sbx_open_call *sbx_call_entry(const struct sbx_blocking *call)
 {
     struct sbx_thread *thread = sbx_self;
     if (thread != call->thread || !sbx_thread_is_registered(thread) || call->depth >= thread->call_depth ||
@@ -117,7 +117,7 @@ SBX_CALL_CODE SBX_HOOK_SAFE struct sbx_open_call *sbx_call_entry(const struct sb
     return &thread->calls[call->depth];
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE void sbx_calls_pop(struct sbx_thread *thread, const struct sbx_blocking *call)
+SBX_HOOK_SAFE void sbx_calls_pop(struct sbx_thread *thread, const struct sbx_blocking *call)
 {
     go_back_to(thread, call->depth);
     if (SBX_UNLIKELY(call->depth != 0)) {
@@ -125,7 +125,7 @@ SBX_CALL_CODE SBX_HOOK_SAFE void sbx_calls_pop(struct sbx_thread *thread, const 
     }
 }
 
-SBX_CALL_CODE SBX_HOOK_SAFE void sbx_call_end_wait(struct sbx_blocking *call)
+SBX_HOOK_SAFE void sbx_call_end_wait(struct sbx_blocking *call)
 {
     struct sbx_thread *thread = call->thread;
     if (thread->wait_depth != call->depth + 1u) { /* a wait further in took the seat */

@@ -37,8 +37,7 @@ static bool can_read_page(struct sbx_page_probe *probe, uint64_t page)
     return true;
 }
 
-SBX_CAPTURE_CODE SBX_SIGNAL_SAFE bool sbx_page_probe_can_read(struct sbx_page_probe *probe, uint64_t address,
-                                                              size_t bytes)
+SBX_SIGNAL_SAFE bool sbx_page_probe_can_read(struct sbx_page_probe *probe, uint64_t address, size_t bytes)
 {
     uint64_t first = address & PAGE_MASK, last = (address + bytes - (bytes != 0)) & PAGE_MASK;
     return can_read_page(probe, first) && (first == last || can_read_page(probe, last));

@@ -43,7 +43,7 @@ SBX_SIGNAL_SAFE uint32_t sbx_waiter_new_ids(uint32_t count)
     return sbx_add_relaxed(&last_id, count) + 1; /* relaxed: as above */
 }
 
-SBX_CALL_CODE SBX_SIGNAL_SAFE void sbx_waiter_enter(const struct sbx_waiter *waiter)
+SBX_SIGNAL_SAFE void sbx_waiter_enter(const struct sbx_waiter *waiter)
 {
     struct seat *seat = &seats[waiter->seat];
     uint32_t bucket = sbx_waiter_bucket(waiter->object);
@@ -63,7 +63,7 @@ SBX_CALL_CODE SBX_SIGNAL_SAFE void sbx_waiter_enter(const struct sbx_waiter *wai
 }
 
 /* The part looked empty: take it out of the occupied word, and put it back when it was not. */
-SBX_CALL_CODE static void settle(uint32_t bucket, uint32_t part)
+static void settle(uint32_t bucket, uint32_t part)
 {
     uint16_t bit = (uint16_t)(1u << part);
     sbx_and_seq_cst(&sbx_waiter_occupied[bucket], (uint16_t)~bit); /* order: seq_cst waiter.bits */
@@ -72,7 +72,7 @@ SBX_CALL_CODE static void settle(uint32_t bucket, uint32_t part)
     }
 }
 
-SBX_CALL_CODE SBX_SIGNAL_SAFE uint32_t sbx_waiter_leave(uint32_t index)
+SBX_SIGNAL_SAFE uint32_t sbx_waiter_leave(uint32_t index)
 {
     struct seat *seat = &seats[index];
     uint32_t part = index / SBX_WAITER_GROUP_SEATS;
@@ -151,8 +151,8 @@ static bool step(struct look *look, struct sbx_waiter *waiter_out)
     return false;
 }
 
-SBX_CALL_CODE SBX_SIGNAL_SAFE uint32_t sbx_waiter_find(uint64_t object, struct sbx_waiter *waiters_out, uint32_t most,
-                                                       uint32_t *seen_out)
+SBX_SIGNAL_SAFE uint32_t sbx_waiter_find(uint64_t object, struct sbx_waiter *waiters_out, uint32_t most,
+                                         uint32_t *seen_out)
 {
     struct look look = begin_look(object);
     struct sbx_waiter waiter;

@@ -28,9 +28,8 @@ static bool is_signal_return(const struct sbx_code_map *map, uint64_t pc)
     return SBX_HAS_LINK_REGISTER && map->signal_return != 0 && pc - map->signal_return < 8;
 }
 
-SBX_CAPTURE_CODE struct sbx_walk_cache_slot sbx_code_look_up(const struct sbx_code_map *map,
-                                                             struct sbx_callstack_table *table, uint32_t epoch,
-                                                             uint64_t pc, bool exact, bool *pending_out)
+struct sbx_walk_cache_slot sbx_code_look_up(const struct sbx_code_map *map, struct sbx_callstack_table *table,
+                                            uint32_t epoch, uint64_t pc, bool exact, bool *pending_out)
 {
     struct sbx_walk_cache_slot found = {.pc = pc | (exact ? SBX_EXACT_KEY : 0), .rule = SBX_RULE_NO_MODULE};
     const struct sbx_code_range *range = sbx_code_map_find(map, sbx_lookup_address(pc, exact));

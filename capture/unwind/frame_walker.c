@@ -467,11 +467,10 @@ static inline struct frame first_frame(const struct sbx_walk_registers *start)
 }
 
 /* Walk until the root, or until a known frame: returns true then, and known->at says which. `begin` is number `count`. */
-SBX_CAPTURE_CODE SBX_NOINLINE static bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
-                                                      struct sbx_callstack_table *table, uint32_t epoch,
-                                                      const struct sbx_stack_window *window, const struct frame *begin,
-                                                      uint32_t count, struct sbx_known_frames *known,
-                                                      struct sbx_walk *walk_out)
+SBX_NOINLINE static bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
+                                     struct sbx_callstack_table *table, uint32_t epoch,
+                                     const struct sbx_stack_window *window, const struct frame *begin, uint32_t count,
+                                     struct sbx_known_frames *known, struct sbx_walk *walk_out)
 {
     struct frame frame = *begin;
     uint32_t unknown_begin = UINT32_MAX; /* first of the frames outside every module that the walk is in; none */
@@ -588,11 +587,10 @@ SBX_NOINLINE void sbx_walk_stack(const struct sbx_code_map *map, struct sbx_walk
     walk_frames(map, cache, table, epoch, window, &frame, 0, NULL, walk_out);
 }
 
-SBX_CAPTURE_CODE bool sbx_walk_until_known(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
-                                           struct sbx_callstack_table *table, uint32_t epoch,
-                                           const struct sbx_stack_window *window,
-                                           const struct sbx_walk_registers *start, struct sbx_known_frames *known,
-                                           struct sbx_walk *walk_out)
+bool sbx_walk_until_known(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
+                          struct sbx_callstack_table *table, uint32_t epoch, const struct sbx_stack_window *window,
+                          const struct sbx_walk_registers *start, struct sbx_known_frames *known,
+                          struct sbx_walk *walk_out)
 {
     struct frame frame = first_frame(start);
     const struct sbx_walk_frame *behind = walk_out->frames;

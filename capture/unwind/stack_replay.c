@@ -228,10 +228,9 @@ static inline bool leaf_is_same(const struct sbx_replay *replay, const struct sb
            ((leaf->sp_flags & SBX_REPLAY_FP_COUNTS) == 0 || leaf->fp == start->fp);
 }
 
-SBX_CAPTURE_CODE uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *map,
-                                           struct sbx_walk_cache *cache, struct sbx_callstack_table *table,
-                                           const struct sbx_stack_window *window,
-                                           const struct sbx_walk_registers *start, struct sbx_walk *scratch)
+uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *map, struct sbx_walk_cache *cache,
+                          struct sbx_callstack_table *table, const struct sbx_stack_window *window,
+                          const struct sbx_walk_registers *start, struct sbx_walk *scratch)
 {
     uint32_t epoch = sbx_callstack_epoch(table);
     uint32_t kept = 0;

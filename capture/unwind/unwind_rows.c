@@ -407,7 +407,7 @@ void sbx_unwind_rows_release(struct sbx_unwind_rows *rows)
     *rows = (struct sbx_unwind_rows){0};
 }
 
-SBX_CAPTURE_CODE uint32_t sbx_unwind_rows_find(const struct sbx_unwind_rows *rows, uint64_t address)
+uint32_t sbx_unwind_rows_find(const struct sbx_unwind_rows *rows, uint64_t address)
 {
     uint64_t offset = address - rows->base; /* below the base wraps: behind every bucket */
     uint64_t bucket = offset >> SBX_ROWS_BUCKET_SHIFT;
