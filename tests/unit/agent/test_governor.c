@@ -59,8 +59,8 @@ static void child_allocates_all_the_time(void)
     const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
     stalling_spend_until_shed(overhead, allocate_for_a_while);
     stalling_expect(overhead->changes >= 2 && overhead->budget_permille == 1, "and it is told");
-    stalling_expect(overhead->calls_ns > 0 && overhead->watch_ns > 0 && overhead->application_ns > 0,
-                    "with what it cost");
+    stalling_expect(overhead->calls_ns > 0 && overhead->watch_ns > 0, "with what it cost");
+    stalling_expect(overhead->application_ns > 0, "and what the program took");
     for (int waited = 0; waited < 1000 && (sbx_control_page_of(header)->hooked_points & points) != 0; waited++) {
         stalling_pause_ms(5);
     }
