@@ -90,6 +90,14 @@ static uint64_t without_us(uint64_t process_ns, uint64_t ours_ns)
     return since(process_ns, ours_ns);
 }
 
+/* The groups that are out, of those that are wanted: last of all, so that who sees them finds what they cost. */
+static void tell_shed(const struct sbx_capture_settings *wanted)
+{
+    uint64_t shed = (the.governor.shed | the.governor.aside) & wanted->points;
+    sbx_store_release(&sbx_the_capture.header->overhead.shed,
+                      shed); /* order: release overhead.shed - the rest is told */
+}
+
 /* Say what it came to: everything since the start, and the window that just ended. */
 static void tell(const struct readings *now, const struct sbx_cost_view *view,
                  const struct sbx_capture_settings *wanted, const struct sbx_capture_settings *settings)
@@ -109,8 +117,8 @@ static void tell(const struct readings *now, const struct sbx_cost_view *view,
     overhead->budget_tenths = wanted->max_cpu_tenths;
     overhead->interval_us = settings->interval_us;
     overhead->gap_us = settings->gap_us;
-    overhead->shed = (the.governor.shed | the.governor.aside) & wanted->points;
     overhead->changes = the.governor.changes;
+    tell_shed(wanted);
 }
 
 static void begin_window(uint64_t now_ns, const struct readings *now)
@@ -193,7 +201,8 @@ static bool may_serve(void)
            (the.governor.windows < SBX_EARLY_WINDOWS && has_java_machine());
 }
 
-/* Nobody can be let go in a process that has always been of one thread and has no family with which it may share anything. A thread of the program's has its entry before its first instruction, or since a look at all. */
+/* Nobody can be let go in a process that has always been of one thread and has no family with which it may share anything. A thread
+ * of the program's has its entry before its first instruction, or since a look at all. */
 static uint64_t useless_points(void)
 {
     bool is_alone =
@@ -241,8 +250,8 @@ uint64_t sbx_governor_doubt_ns(const struct sbx_capture_settings *wanted, struct
     uint64_t shed = the.governor.shed, due_ns = sbx_governor_look_again_ns(&the.governor, now_ns);
     if (the.governor.shed != shed) {
         sbx_governor_apply(&the.governor, wanted, settings_inout);
-        sbx_the_capture.header->overhead.shed = the.governor.shed | the.governor.aside;
         sbx_the_capture.header->overhead.changes = the.governor.changes;
+        tell_shed(wanted);
     }
     return due_ns;
 }
@@ -263,7 +272,7 @@ bool sbx_governor_tick(const struct sbx_capture_settings *wanted, struct sbx_cap
     if (the.governor.aside != 0 &&
         sbx_governor_put_aside(&the.governor, the.governor.aside & useless_points(), sbx_budget_of(wanted))) {
         sbx_governor_apply(&the.governor, wanted, &settings);
-        sbx_the_capture.header->overhead.shed = (the.governor.shed | the.governor.aside) & wanted->points;
+        tell_shed(wanted);
     }
     if (awake_ns >= sbx_governor_window_ns(&the.governor)) {
         judge(wanted, &settings, now_ns, awake_ns, is_near);

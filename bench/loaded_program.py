@@ -5,6 +5,7 @@ import random
 import re
 import statistics
 import subprocess
+import time
 
 CPUS = sorted(os.sched_getaffinity(0))
 SERVER_CPUS = {CPUS[-1]} # of the program and all that it starts
@@ -42,17 +43,11 @@ def family_seconds(pid):
 
 
 def cpu_seconds(pid):
-    """CPU time of the living threads of a process, to the nanosecond."""
-    total = 0
-    if not os.path.isdir("/proc/%d/task" % pid):
+    """CPU time of a process, to the nanosecond, of its threads that have ended, too."""
+    try:
+        return time.clock_gettime_ns(~pid << 3 | 2) / 1e9 # its CPUCLOCK_SCHED (clock_getcpuclockid(3))
+    except OSError:
         return 0
-    for tid in os.listdir("/proc/%d/task" % pid):
-        try:
-            with open("/proc/%d/task/%s/schedstat" % (pid, tid)) as schedstat:
-                total += int(schedstat.read().split()[0])
-        except OSError:
-            pass
-    return total / 1e9
 
 
 def load(command):

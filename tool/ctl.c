@@ -276,6 +276,7 @@ static const char *clock_meaning(uint32_t source)
 static void print_overhead(const struct sbx_recording_header *header, uint64_t now_ns)
 {
     const struct sbx_overhead *overhead = &header->overhead;
+    uint64_t shed = sbx_load_acquire(&overhead->shed); /* order: acquire overhead.shed - what they cost is told */
     uint64_t ours_ns = overhead->watch_ns + overhead->captures_ns + overhead->calls_ns;
     uint64_t life_ns = now_ns > header->started_ns ? now_ns - header->started_ns : 1;
     double of_processor = 100.0 * (double)ours_ns / (double)life_ns;
@@ -307,11 +308,11 @@ static void print_overhead(const struct sbx_recording_header *header, uint64_t n
     printf("governor           interval %u us, gap %u us, %u changes, points shed:", overhead->interval_us,
            overhead->gap_us, overhead->changes);
     for (uint32_t group = 0; group < SBX_GROUP_COUNT; group++) {
-        if ((overhead->shed & SBX_POINT_BIT(group)) != 0) {
+        if ((shed & SBX_POINT_BIT(group)) != 0) {
             printf(" %s", sbx_point_name(group));
         }
     }
-    printf("%s\n", overhead->shed == 0 ? " none" : "");
+    printf("%s\n", shed == 0 ? " none" : "");
 }
 
 /* Watches and deadlines that are open, by kind. */

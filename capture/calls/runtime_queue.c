@@ -57,7 +57,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_runtime_queue_look(void)
     int saved_errno = errno;
     sbx_thread_enter(thread);
     uint64_t begin_ns = sbx_cost_begin(thread, SBX_COST_LEAF);
-    sbx_page_probe_begin(&thread->probe, now_ns);
+    sbx_page_probe_begin(&thread->probe);
     uint8_t op = ask(&work) ? op_of(work.work) : SBX_OP_NONE;
     if (op != SBX_OP_NONE && work.item != 0) {
         if (SBX_UNLIKELY(thread->stack_high == 0)) {

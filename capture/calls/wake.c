@@ -19,16 +19,18 @@
 #include "thread_block.h"
 #include "thread_seats.h"
 
-/* The holder's side of it is another thread's memory. */
-static int lock_holder(uint64_t condition)
+/* tid of who holds what the calling thread is about to wait for; 0: nobody, or nobody knows. Of a condition -1: no runtime has made
+ * a lock of it. The holder's side is another thread's memory: nothing is believed that was asked before. */
+static int ask_for_holder(struct sbx_thread *thread, bool is_condition, uint64_t condition)
 {
-    struct sbx_thread *thread = sbx_self;
-    if (!sbx_thread_is_registered(thread)) {
-        return sbx_provider_lock_holder(condition);
+    bool is_known = sbx_thread_is_registered(thread);
+    if (is_known) {
+        thread->probe.asks_each_time = true;
     }
-    thread->probe.asks_each_time = true;
-    int holder = sbx_provider_lock_holder(condition);
-    thread->probe.asks_each_time = false;
+    int holder = is_condition ? sbx_provider_lock_holder(condition) : (int)sbx_provider_holder();
+    if (is_known) {
+        thread->probe.asks_each_time = false;
+    }
     return holder;
 }
 
@@ -37,13 +39,13 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
 {
     /* A runtime makes its own locks of conditions, and knows who holds them. relaxed: a hint */
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && peer == 0) {
-        int holder = kind == SBX_RECORD_COND ? lock_holder(object) : -1;
+        int holder = kind == SBX_RECORD_COND ? ask_for_holder(sbx_self, true, object) : -1;
         if (holder >= 0) { /* waited for as a condition, and a lock */
             kind = SBX_RECORD_LOCK;
             op = SBX_OP_RUNTIME_LOCK;
             peer = (uint32_t)holder;
         } else {
-            peer = sbx_provider_holder();
+            peer = (uint32_t)ask_for_holder(sbx_self, false, 0);
         }
     }
     sbx_blocking_begin(call, group, kind, op, object, peer);

@@ -101,10 +101,7 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const stru
     }
     bool has_providers = sbx_load_relaxed(&sbx_the_capture.provider_count) != 0; /* relaxed: a hint; read again */
     if (SBX_UNLIKELY(has_providers)) {
-        sbx_page_probe_begin(&thread->probe, sbx_thread_wall_ns(thread));
-        if (start->pc_is_exact) { /* interrupted */
-            sbx_page_probe_forget(&thread->probe);
-        }
+        sbx_page_probe_begin(&thread->probe);
     }
     struct sbx_stack_window window = {start->sp - SBX_RED_ZONE_BYTES, thread->stack_high, 0};
     if (SBX_UNLIKELY(window.lo < thread->stack_low || start->sp >= thread->stack_high)) {

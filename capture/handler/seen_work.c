@@ -183,6 +183,6 @@ SBX_SIGNAL_SAFE void sbx_seen_work_ask(struct sbx_thread *thread, const struct s
 SBX_SIGNAL_SAFE bool sbx_seen_work_goes_on(struct sbx_thread *thread)
 {
     struct sbx_running_work work;
-    sbx_page_probe_begin(&thread->probe, sbx_thread_wall_ns(thread));
+    sbx_page_probe_begin(&thread->probe);
     return ask_all(NULL, &work) == thread->seen_work.key;
 }

@@ -98,7 +98,7 @@ static bool add_leaf(void *to, const struct js_frame *frame)
     return leaves->count < leaves->wanted;
 }
 
-/* Of the calling thread, in isolate `context`. False: it runs no JavaScript. */
+/* Of the calling thread, in isolate `context`. False: it runs no JavaScript, or functions are wanted and it collects. */
 static bool find_leaves(void *context, const struct stallbox_interrupted *interrupted, struct leaves *leaves)
 {
     struct js_begin begin = {.sp = (uint64_t)(uintptr_t)__builtin_frame_address(0)};
@@ -108,6 +108,10 @@ static bool find_leaves(void *context, const struct stallbox_interrupted *interr
     leaves->isolate = (uint64_t)(uintptr_t)context;
     uint64_t top = js_isolate_top(&the_v8.isolates, &the_v8.layout, leaves->pages, leaves->isolate, begin.sp);
     if (top == 0) {
+        return false;
+    }
+    /* Nothing is queued by a thread that collects, though V8 reads clocks there. And its frames may name chunks that are gone. */
+    if (leaves->wanted != 0 && js_half_at(top + JS_TOP_STATE) == JS_STATE_COLLECTS) {
         return false;
     }
     struct js_code code = v8_code_of(context);

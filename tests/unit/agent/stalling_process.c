@@ -155,7 +155,8 @@ void stalling_spend_until_shed(const struct sbx_overhead *overhead, void (*spend
 {
     const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
     uint64_t begin_ms = stalling_now_ms();
-    while ((sbx_load_relaxed(&overhead->shed) & points) != points && stalling_now_ms() - begin_ms < PATIENCE_MS) {
+    /* order: acquire overhead.shed */
+    while ((sbx_load_acquire(&overhead->shed) & points) != points && stalling_now_ms() - begin_ms < PATIENCE_MS) {
         spend();
     }
     stalling_expect((overhead->shed & points) == points, "the allocation points are shed");

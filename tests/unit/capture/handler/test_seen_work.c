@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "recorded_process.h"
@@ -24,13 +25,24 @@ static struct runtime {
     uint64_t runs;      /* and the one that it runs */
     uint64_t queued_in; /* which ran when that was queued */
     int asked;          /* about clocks */
+    char *page;         /* that it reads when it is asked; NULL: none */
+    bool page_is_gone;
+    int reads, reads_when_gone;
 } runtime;
 
 static struct stallbox_provider *provider;
 
+static void read_page(struct runtime *it)
+{
+    if (it->page != NULL && stallbox_provider_can_read(it->page, 8) != 0) {
+        it->reads++;
+        it->reads_when_gone += it->page_is_gone;
+    }
+}
+
 static size_t walk(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max)
 {
-    (void)context;
+    read_page(context);
     if (first == 0 && max > 0) {
         functions[0] = 1;
         lines[0] = 1;
@@ -42,14 +54,16 @@ static int queues(void *context, struct stallbox_queued_work *work_out)
 {
     struct runtime *it = context;
     it->asked++;
+    read_page(it);
     *work_out = (struct stallbox_queued_work){QUEUE, it->queues, STALLBOX_WORK_SET_TIMEOUT};
     return it->queues != 0;
 }
 
 static int runs(void *context, const struct stallbox_interrupted *interrupted, struct stallbox_running_work *work_out)
 {
-    const struct runtime *it = context;
+    struct runtime *it = context;
     (void)interrupted;
+    read_page(it);
     *work_out = (struct stallbox_running_work){QUEUE, it->runs, it->queued_in};
     return it->runs != 0;
 }
@@ -311,6 +325,35 @@ static void test_only_clocks_of_the_runtimes_code_are_looked_at_and_not_each(voi
     sbx_snapshot_destroy(run(child_reads_clocks));
 }
 
+/* ---- what is read ---- */
+
+/* Node reads clocks while it collects, and gives memory back there. Again and again, so that also on a busy machine a look comes soon behind another one. */
+static void child_gives_memory_back_between_looks(void)
+{
+    runtime.page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    child_expect(runtime.page != MAP_FAILED, "there is memory");
+    start();
+    for (int i = 0; i < 50; i++) {
+        child_expect(mprotect(runtime.page, 4096, PROT_READ) == 0, "the page is there");
+        runtime.page_is_gone = false;
+        child_sleep_ms(1);
+        runtime.page_is_gone = true;
+        child_expect(mprotect(runtime.page, 4096, PROT_NONE) == 0, "and gone");
+        int asked = runtime.asked;
+        read_the_clock();
+        child_expect(runtime.asked > asked, "and a look comes");
+    }
+    child_expect(runtime.reads > 0, "the page is read while it is there");
+    child_expect(runtime.reads_when_gone == 0, "and not when it is gone");
+    child_finish();
+}
+
+static void test_a_look_believes_nothing_that_was_asked_before(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run(child_gives_memory_back_between_looks));
+}
+
 int main(void)
 {
 #define CHILD_TEST(name) cmocka_unit_test_setup_teardown(name, recorded_process_set_up, recorded_process_tear_down)
@@ -321,6 +364,7 @@ int main(void)
         CHILD_TEST(test_what_was_queued_while_another_one_was_seen_to_run_is_told_with_that_ones_stack),
         CHILD_TEST(test_of_what_runs_messages_later_nothing_is_told),
         CHILD_TEST(test_only_clocks_of_the_runtimes_code_are_looked_at_and_not_each),
+        CHILD_TEST(test_a_look_believes_nothing_that_was_asked_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
