@@ -8,7 +8,8 @@ import time
 def crunch(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
-        sum(range(500))
+        for _ in range(3000):  # after some 25 ms of work: tests/stalls/python/stalls.py says why
+            sum(range(500))
 
 
 async def main():

@@ -162,7 +162,8 @@ async def tasks():
 def run_last():
     end = time.thread_time() + 0.4
     while time.thread_time() < end:
-        sum(range(500))
+        for _ in range(3000):  # after some 25 ms of work: tests/stalls/python/stalls.py says why
+            sum(range(500))
 
 
 def ask_last(loop):

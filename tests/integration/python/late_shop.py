@@ -6,7 +6,7 @@ import time
 def crunch(seconds):
     total, end = 0, time.thread_time() + seconds
     while time.thread_time() < end:
-        for i in range(5000):
+        for i in range(400000):  # after some 25 ms of work: tests/stalls/python/stalls.py says why
             total += i * i
     return total
 

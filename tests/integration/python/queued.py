@@ -17,7 +17,8 @@ done = threading.Event()
 def busy():
     end = time.thread_time() + SECONDS
     while time.thread_time() < end:
-        sum(range(500))
+        for _ in range(3000):  # after some 25 ms of work: tests/stalls/python/stalls.py says why
+            sum(range(500))
     done.set()
 
 
