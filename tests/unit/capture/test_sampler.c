@@ -33,7 +33,8 @@
 #include "stallbox/stallbox.h"
 
 enum {
-    SAMPLES_MIN = 5
+    SAMPLES_MIN = 5,
+    SPELL_MS = 25, /* of work without a question how much it was, at least */
 };
 
 static int64_t clock_ms(clockid_t clock)
@@ -62,15 +63,16 @@ static void child_computes_in_a_message(void)
     stallbox_stop(5000);
 }
 
-/* 900 ms of CPU time in which it records itself all the time, by the clock that it reads. */
+/* 900 ms of CPU time in which it records itself all the time, by the clock that it reads. How much CPU time it has had it asks when it may be enough, and
+ * not all the time: see compute_ms() of test_sample_signal.c. */
 __attribute__((noinline)) static void handler_that_reads_the_clock(void)
 {
-    int64_t begin_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID);
-    do {
-        for (int i = 0; i < 1000; i++) {
-            clock_ms(CLOCK_MONOTONIC);
+    int64_t end_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID) + 900, left_ms;
+    while ((left_ms = end_ms - clock_ms(CLOCK_THREAD_CPUTIME_ID)) > 0) {
+        int64_t until_ms = clock_ms(CLOCK_MONOTONIC) + (left_ms > SPELL_MS ? left_ms : SPELL_MS);
+        while (clock_ms(CLOCK_MONOTONIC) < until_ms) {
         }
-    } while (clock_ms(CLOCK_THREAD_CPUTIME_ID) - begin_ms < 900);
+    }
     KEEP_FRAME();
 }
 
@@ -88,14 +90,22 @@ enum {
     SHORT_MS = 60, /* of CPU time */
 };
 
-/* As long as it takes by its CPU time. It reads a clock all the while, which is a point: what it records there itself is not counted. */
+/* As long as it takes by its CPU time, for which it asks two or three times. It reads another clock all the while, which is a point: what it records there itself
+ * is not counted. */
 __attribute__((noinline)) static void handler_that_computes_for_60_ms(void)
 {
-    int64_t begin_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID);
-    do {
-        for (volatile int i = 0; i < 1000000; i++) {
+    static double turns_a_ms = 0.1; /* learnt in the first message */
+    int64_t begin_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID), used_ms = 0, turns = 0;
+    while (used_ms < SHORT_MS) {
+        int64_t end = turns + (int64_t)((double)(SHORT_MS - used_ms) * turns_a_ms) + 1;
+        for (; turns < end; turns++) {
+            for (volatile int i = 0; i < 200000; i++) {
+            }
+            clock_ms(CLOCK_MONOTONIC);
         }
-    } while (clock_ms(CLOCK_THREAD_CPUTIME_ID) - begin_ms < SHORT_MS);
+        used_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID) - begin_ms;
+        turns_a_ms = (double)turns / (double)(used_ms + 1);
+    }
     KEEP_FRAME();
 }
 

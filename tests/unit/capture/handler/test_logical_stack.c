@@ -691,20 +691,31 @@ static void test_what_a_runtime_could_not_read_is_counted(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+enum {
+    COMPUTE_MS = 500, /* of CPU time */
+    SPELL_MS = 25,    /* of work without a question how much it was, at least */
+};
+
 static struct runtime computing = {.depth = 2, .first_function = 700};
 
-/* No point but the clock, which keeps the watch thread awake: what else is recorded was asked for by signal. */
+/* No point but the clock, which keeps the watch thread awake: what else is recorded was asked for by signal. How much CPU time there was is asked when it may be
+ * enough, and not all the time: see compute_ms() of test_sample_signal.c. */
 __attribute__((noinline)) static void compute(bool polls)
 {
-    uint64_t end = now_ms() + 500;
+    uint64_t begin_ms = now_ms(), used_ms = 0;
     child_set_points(SBX_POINT_BIT(SBX_GROUP_ASYNC) | SBX_POINT_BIT(SBX_GROUP_CLOCK));
-    do {
-        for (volatile int i = 0; i < 100000; i++) {
+    while (used_ms < COMPUTE_MS) {
+        uint64_t left_ms = COMPUTE_MS - used_ms;
+        uint64_t until_us = wall_us() + 1000 * (left_ms > SPELL_MS ? left_ms : SPELL_MS);
+        while (wall_us() < until_us) {
+            for (volatile int i = 0; i < 100000; i++) {
+            }
+            if (polls) {
+                stallbox_provider_poll();
+            }
         }
-        if (polls) {
-            stallbox_provider_poll();
-        }
-    } while (now_ms() < end);
+        used_ms = now_ms() - begin_ms;
+    }
 }
 
 static void child_computes_with_safepoints(void)
