@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "order.h"
@@ -23,9 +24,12 @@ enum {
     ROUNDS = 4, /* of which one in two has a rest in it, where there is one */
     STARVED_MS = 1000,
     LONGEST_TURNS = 4000, /* of 5 ms: nobody measures */
+    ENOUGH_MS =
+        50 /* of processor time: a thread that goes last gets next to none where twenty others want it all the time */
 };
 
 static atomic_bool has_begun, has_to_end;
+static clockid_t its_clock;
 
 /* All that runs on that processor, but when nothing else wants it. */
 static void be_last_on_first_processor(void)
@@ -47,6 +51,7 @@ static void *compute_at_last(void *unused)
 {
     child_sleep_ms(1); /* a point: the thread is known from here on */
     be_last_on_first_processor();
+    child_expect(pthread_getcpuclockid(pthread_self(), &its_clock) == 0, "it has a clock");
     has_begun = true;
     while (!has_to_end) {
         compute_without_a_call();
@@ -76,17 +81,25 @@ static pid_t begin_to_take_it(void)
     return pid;
 }
 
+static uint64_t its_ms(void)
+{
+    struct timespec used = {0};
+    child_expect(syscall(SYS_clock_gettime, its_clock, &used) == 0, "its clock is read");
+    return (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
+}
+
 static void starve_and_look(void)
 {
     const uint64_t *captures = &child_header()->captures_async;
     pid_t other = begin_to_take_it();
     child_pause_ms(STARVED_MS); /* past every point, as all that follows */
     syscall(SYS_kill, other, SIGKILL);
-    uint64_t before = sbx_load_relaxed(captures);
+    uint64_t before = sbx_load_relaxed(captures), before_ms = its_ms();
     for (int turn = 0; turn < LONGEST_TURNS && sbx_load_relaxed(captures) == before; turn++) {
         child_pause_ms(5);
     }
-    child_expect(sbx_load_relaxed(captures) != before, "it is sampled once it has a processor");
+    child_expect(sbx_load_relaxed(captures) != before || its_ms() - before_ms < ENOUGH_MS,
+                 "it is sampled once it has a processor");
     child_expect(waitpid(other, NULL, 0) == other, "the other has ended");
 }
 
