@@ -117,19 +117,23 @@ redis() { # COMMAND...
 # Nothing but the interpreter itself: no call of redis, no allocation.
 lua_loop='local x = 0 for i = 1, tonumber(ARGV[1]) do x = (x * 31 + i) % 1000003 end return x'
 
-lua_run_ms() { # ROUNDS: how long the loop takes
-    local began
-    began=$(now_ms)
-    redis EVAL "$lua_loop" 0 "$1" >/dev/null || return 1
-    echo "$(($(now_ms) - began))"
+redis_cpu_ms() {
+    redis INFO cpu | tr -d '\r' | awk -F: '$1 == "used_cpu_user" || $1 == "used_cpu_sys" { ms += $2 * 1000 } END { printf "%d\n", ms }'
 }
 
-# lua_rounds_for MILLISECONDS: how many rounds take about that long here; itself it never stalls for longer than some
-# 300 ms. The quickest of a few runs counts: a slow one says more about the moment than about the machine.
+lua_run_ms() { # ROUNDS: how much processor time the loop takes
+    local began
+    began=$(redis_cpu_ms)
+    redis EVAL "$lua_loop" 0 "$1" >/dev/null || return 1
+    echo "$(($(redis_cpu_ms) - began))"
+}
+
+# lua_rounds_for MILLISECONDS: how many rounds take about that long here, of processor time: on a busy machine the way to it takes longer, and never less. Itself it
+# never computes for longer than some 100 ms. The quickest of a few runs counts: a slow one says more about the moment than about the machine.
 lua_rounds_for() {
     local rounds=250000 took again _
     took=$(lua_run_ms "$rounds") || return 1
-    while [ "$took" -lt 60 ]; do
+    while [ "$took" -lt 20 ]; do
         rounds=$((rounds * 3))
         took=$(lua_run_ms "$rounds") || return 1
     done
