@@ -19,6 +19,7 @@
 #include "crash_signals.h"
 #include "family.h"
 #include "got_hook.h"
+#include "handover.h"
 #include "libc_symbols.h"
 #include "loader_visit.h"
 #include "locked_memory.h"
@@ -92,6 +93,11 @@ void sbx_agent_look_at_environment(void)
         getenv("STALLBOX_FAMILY_SEATS"); /* tests/integration/family: few, so that workers go in turn */
     if (children != NULL && atoi(children) > 0) {
         sbx_family_allow_seats((uint32_t)atoi(children));
+    }
+    const char *starts =
+        getenv("STALLBOX_FAMILY_STARTS"); /* tests, bench_forks: children are put off at once, or never */
+    if (starts != NULL && starts[0] != 0) {
+        sbx_family_lend_starts((uint32_t)atoi(starts));
     }
     const char *place = getenv("STALLBOX_SIGNAL_PLACE"); /* tests/host, tests/stress: as on older kernels */
     if (place != NULL && strcmp(place, "anywhere") == 0) {
@@ -168,51 +174,39 @@ int sbx_agent_may_start(void)
     return sbx_load_acquire(&sbx_the_agent.stopping) == 0 ? -EALREADY : -ENOTSUP; /* order: acquire agent.stopping */
 }
 
-int sbx_agent_start(const char *recordings_folder, const char *spool_path, const struct sbx_capture_settings *wanted,
-                    enum sbx_consent said, bool is_consent_required)
+/* The recording, with what this process is written into it. 0 or -errno: then there is none, and a start may be tried again. */
+static int make_recording(const char *recordings_folder, const char *spool_path,
+                          const struct sbx_capture_settings *wanted, enum sbx_consent consent)
 {
-    struct sbx_capture_settings its_own = *wanted;
-    const struct sbx_capture_settings *settings = &its_own;
-    enum sbx_consent consent = said == SBX_CONSENT_UNKNOWN && !is_consent_required ? SBX_CONSENT_GRANTED : said;
-    sbx_agent_look_at_environment();
-    uint32_t expected = 0;
-    int result = sbx_agent_may_start();
-    if (result != 0) {
-        return result;
-    }
-    if (is_declined || sbx_may_lock_all_memory()) {
-        return -ECANCELED;
-    }
-    if (!sbx_cas_acq_rel(&has_started, &expected, 1)) { /* order: acq_rel agent.has_started - one starter */
-        return sbx_agent_may_start();
-    }
     /* The recording's name says which spool it is for (recording_name.h): so there must be one. One that cannot be made is told
      * by the first snapshot that cannot be written. */
     bool is_worker =
         sbx_the_agent.family.role == SBX_ROLE_WORKER; /* its parent has, or it is below another root by now */
-    result = !is_worker && access(spool_path, F_OK) != 0 ? sbx_make_folders(spool_path) : 0;
+    int result = !is_worker && access(spool_path, F_OK) != 0 ? sbx_make_folders(spool_path) : 0;
     result = is_worker ? sbx_recording_create_for_worker(recordings_folder, spool_path, sbx_the_agent.parent_modules,
                                                          &sbx_the_agent.recording)
                        : sbx_recording_create_sized(recordings_folder, spool_path, wanted->recording_kib,
                                                     &sbx_the_agent.recording);
     if (result != 0) {
-        sbx_store_release(&has_started, 0); /* order: release agent.has_started */
         return result;
     }
-    sbx_the_agent.recording.header->consent = consent;
-    sbx_the_agent.recording.header->family = sbx_the_agent.family;
-    memcpy(sbx_the_agent.recording.header->app_name, sbx_the_agent.app_name, sizeof sbx_the_agent.app_name);
-    memcpy(sbx_the_agent.recording.header->app_version, sbx_the_agent.app_version, sizeof sbx_the_agent.app_version);
-    sbx_the_agent.is_consent_required = is_consent_required;
-    sbx_store_relaxed(&sbx_the_agent.consent_said, said);
-    its_own.enabled = consent == SBX_CONSENT_DENIED ? 0 : wanted->enabled;
+    struct sbx_recording_header *header = sbx_the_agent.recording.header;
+    header->consent = consent;
+    header->family = sbx_the_agent.family;
+    memcpy(header->app_name, sbx_the_agent.app_name, sizeof sbx_the_agent.app_name);
+    memcpy(header->app_version, sbx_the_agent.app_version, sizeof sbx_the_agent.app_version);
     uint32_t *gate = sbx_pages_map_wiped_on_fork(4096);
     if (gate == NULL) {
         sbx_recording_unlink(&sbx_the_agent.recording);
-        sbx_store_release(&has_started, 0); /* order: release agent.has_started */
         return -ENOMEM;
     }
     sbx_the_capture.gate = gate;
+    return 0;
+}
+
+/* Capture works on it from here on, as far as it can before there are hooks, a map and a ring. 0 or -errno. */
+static int attach(const struct sbx_capture_settings *wanted, const struct sbx_capture_settings *settings)
+{
     sbx_the_capture.agent_begin =
         (uint64_t)(uintptr_t)&sbx_agent_start; /* widened to the module when it is described */
     sbx_the_capture.agent_end = sbx_the_capture.agent_begin + 1;
@@ -223,7 +217,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     set_first_settings(wanted, settings);
     sbx_the_capture.control->handover.key = sbx_the_agent.companion_key;
     sbx_the_capture.control->handover.roster = sbx_attendance_roster();
-    result = sbx_thread_registry_start(sbx_the_capture.header, sbx_the_capture.threads, &sbx_thread_end);
+    int result = sbx_thread_registry_start(sbx_the_capture.header, sbx_the_capture.threads, &sbx_thread_end);
     if (result != 0) {
         sbx_recording_unlink(&sbx_the_agent.recording);
         return result;
@@ -235,13 +229,12 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_store_relaxed(sbx_the_capture.gate + 1, 1);
     sbx_message_names_publish(); /* a forked child's parent may have said some */
     sbx_loader_visit_start();
-    /* It opens the recording while we look for what is to be hooked, and touches no hook until they are handed to it. */
-    result = sbx_own_thread_start(SBX_OWN_MODULES, &sbx_the_agent.module_thread, sbx_module_main);
-    if (result != 0) {
-        sbx_recording_unlink(&sbx_the_agent.recording);
-        return result;
-    }
-    sbx_thread_learn_stack_bounds(sbx_the_agent.module_thread);
+    return 0;
+}
+
+/* The calling thread puts the first hooks in, and gives them to the module thread. */
+static void hook(const struct sbx_capture_settings *settings)
+{
     sbx_got_hook_resolve();
     sbx_store_relaxed(sbx_the_capture.gate, settings->enabled != 0);
     if ((pid_t)syscall(SYS_gettid) == getpid()) {
@@ -257,6 +250,29 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_crash_signals_start(
         settings, sbx_load_acquire(&sbx_the_agent.hooks_were_whole), /* order: acquire agent.hooks_were_whole */
         sbx_now_ns());
+}
+
+static void say_that_it_runs(void)
+{
+    sbx_store_release(&sbx_the_capture.header->state,
+                      SBX_STATE_LIVE);               /* order: release header.state - all sections are whole */
+    sbx_store_release(&sbx_the_agent.is_running, 1); /* order: release agent.is_running */
+    sbx_store_relaxed(&sbx_the_capture.own_tid,
+                      sbx_load_acquire(&sbx_the_agent.module_tid));  /* order: acquire agent.tid */
+    sbx_store_release(&sbx_the_capture.leave, leave_to_the_program); /* order: release capture.leave */
+}
+
+/* From a thread that goes on with something else: the module thread works beside it, and is waited for. */
+static int start_threads(const struct sbx_capture_settings *settings)
+{
+    /* It opens the recording while we look for what is to be hooked, and touches no hook until they are handed to it. */
+    int result = sbx_own_thread_start(SBX_OWN_MODULES, &sbx_the_agent.module_thread, sbx_module_main);
+    if (result != 0) {
+        sbx_recording_unlink(&sbx_the_agent.recording);
+        return result;
+    }
+    sbx_thread_learn_stack_bounds(sbx_the_agent.module_thread);
+    hook(settings);
     result = sbx_own_thread_start(SBX_OWN_WATCH, &sbx_the_agent.watch_thread, sbx_watch_main);
     if (result != 0) {
         return give_up(result);
@@ -273,13 +289,71 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         /* order: acquire agent.watch_is_up */
         (void)sbx_agent_wait_for(&sbx_the_agent.watch_is_up, 1, OPEN_WAIT_MS - (uint32_t)waited_ms);
     }
-    sbx_store_release(&sbx_the_capture.header->state,
-                      SBX_STATE_LIVE);               /* order: release header.state - all sections are whole */
-    sbx_store_release(&sbx_the_agent.is_running, 1); /* order: release agent.is_running */
-    sbx_store_relaxed(&sbx_the_capture.own_tid,
-                      sbx_load_acquire(&sbx_the_agent.module_tid));  /* order: acquire agent.tid */
-    sbx_store_release(&sbx_the_capture.leave, leave_to_the_program); /* order: release capture.leave */
     return 0;
+}
+
+/* From the module thread: one thread less, nobody to be waited for, and one table of descriptors for both. */
+static int start_watch_thread(const struct sbx_capture_settings *settings)
+{
+    sbx_the_agent.module_thread = pthread_self();
+    hook(settings);
+    sbx_module_thread_open();
+    if (sbx_load_acquire(&sbx_the_agent.opened) == SBX_OPEN_NOT) { /* order: acquire agent.opened */
+        return give_up(-ENOSPC);
+    }
+    if (sbx_the_agent.shares_descriptors != 0) { /* the host may give up its rights next */
+        sbx_handover_start();
+    }
+    int result = sbx_own_thread_start(SBX_OWN_WATCH, &sbx_the_agent.watch_thread, sbx_watch_main);
+    return result != 0 ? give_up(result) : 0;
+}
+
+static int start(const char *recordings_folder, const char *spool_path, const struct sbx_capture_settings *wanted,
+                 enum sbx_consent said, bool is_consent_required, bool by_module_thread)
+{
+    struct sbx_capture_settings settings = *wanted;
+    enum sbx_consent consent = said == SBX_CONSENT_UNKNOWN && !is_consent_required ? SBX_CONSENT_GRANTED : said;
+    sbx_agent_look_at_environment();
+    uint32_t expected = 0;
+    int result = sbx_agent_may_start();
+    if (result != 0) {
+        return result;
+    }
+    if (is_declined || sbx_may_lock_all_memory()) {
+        return -ECANCELED;
+    }
+    if (!sbx_cas_acq_rel(&has_started, &expected, 1)) { /* order: acq_rel agent.has_started - one starter */
+        return sbx_agent_may_start();
+    }
+    result = make_recording(recordings_folder, spool_path, wanted, consent);
+    if (result != 0) {
+        sbx_store_release(&has_started, 0); /* order: release agent.has_started */
+        return result;
+    }
+    sbx_the_agent.is_consent_required = is_consent_required;
+    sbx_store_relaxed(&sbx_the_agent.consent_said, said);
+    settings.enabled = consent == SBX_CONSENT_DENIED ? 0 : wanted->enabled;
+    result = attach(wanted, &settings);
+    if (result == 0) {
+        result = by_module_thread ? start_watch_thread(&settings) : start_threads(&settings);
+    }
+    if (result == 0) {
+        say_that_it_runs();
+    }
+    return result;
+}
+
+int sbx_agent_start(const char *recordings_folder, const char *spool_path, const struct sbx_capture_settings *wanted,
+                    enum sbx_consent said, bool is_consent_required)
+{
+    return start(recordings_folder, spool_path, wanted, said, is_consent_required, false);
+}
+
+int sbx_agent_start_by_module_thread(const char *recordings_folder, const char *spool_path,
+                                     const struct sbx_capture_settings *wanted, enum sbx_consent said,
+                                     bool is_consent_required)
+{
+    return start(recordings_folder, spool_path, wanted, said, is_consent_required, true);
 }
 
 /* Wait for what was promised: a snapshot being made, something slow told but not judged yet, the end of a told stall. */

@@ -29,6 +29,12 @@ int sbx_agent_may_start(void);
 int sbx_agent_start(const char *recordings_folder, const char *spool_path, const struct sbx_capture_settings *settings,
                     enum sbx_consent said, bool is_consent_required);
 
+/* The same by a thread of ours (SBX_OWN_MODULES), which sbx_module_thread_become() has made the module thread: it goes on with
+ * sbx_module_thread_go_on() where this returns 0, or has asked its threads to stop. That is one thread less, for a forked child's start. */
+int sbx_agent_start_by_module_thread(const char *recordings_folder, const char *spool_path,
+                                     const struct sbx_capture_settings *settings, enum sbx_consent said,
+                                     bool is_consent_required);
+
 /* Valgrind, a set-user-id program, STALLBOX_DISABLE: the recorder stays out. */
 bool sbx_agent_is_declined(void);
 

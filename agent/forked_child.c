@@ -26,6 +26,7 @@
 #include "libc_symbols.h"
 #include "loader_visit.h"
 #include "module_map.h"
+#include "module_thread.h"
 #include "own_thread.h"
 #include "process_barrier.h"
 #include "process_life.h"
@@ -138,11 +139,14 @@ static void keep_paths(void)
     sbx_store_release(&child.told_by, bytes != 0 ? (uint32_t)getpid() : 0); /* order: release child.told_by */
 }
 
+/* The thread that starts it is the module thread of this process from then on. */
 static void *start(void *unused)
 {
     (void)unused;
     sbx_thread_become(SBX_THREAD_GONE);
+    sbx_family_date_seat(child.pid);
     forget_parent();
+    sbx_the_agent.shares_descriptors = sbx_module_thread_become();
     sbx_the_agent.family = child.family;
     sbx_the_agent.family.role = is_daemon() ? SBX_ROLE_MAIN : SBX_ROLE_WORKER;
     sbx_the_agent.parent_modules = child.modules;
@@ -151,7 +155,8 @@ static void *start(void *unused)
         child.consent = sbx_consent_read(child_spool);
         (void)sbx_process_barrier_start();
     }
-    int result = sbx_agent_start(child_folder, child_spool, &child.settings, child.consent, child.is_consent_required);
+    int result = sbx_agent_start_by_module_thread(child_folder, child_spool, &child.settings, child.consent,
+                                                  child.is_consent_required);
     if (result != 0) {
         sbx_family_give_seat(child.pid);
     } else {
@@ -162,7 +167,16 @@ static void *start(void *unused)
         }
     }
     sbx_attendance_began(result);
+    if (result != 0) {
+        pthread_detach(pthread_self()); /* nobody waits for its end */
+    }
     set_state(DONE);
+    /* order: acquire agent.stopping */
+    if (result == 0 || sbx_load_acquire(&sbx_the_agent.stopping) != 0) {
+        sbx_module_thread_go_on();
+    } else {                                             /* nothing was hooked yet */
+        sbx_store_release(&sbx_the_agent.module_tid, 0); /* order: release agent.tid */
+    }
     return NULL;
 }
 
@@ -179,8 +193,8 @@ static bool begin(uint64_t now_ns, bool is_last_chance)
     pthread_t thread;
     uint64_t worked_ns = sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     bool has_seat = sbx_family_take_seat(child.pid, now_ns, worked_ns, is_last_chance);
-    if (has_seat && sbx_own_thread_start(SBX_OWN_STARTER, &thread, start) == 0) {
-        pthread_detach(thread);
+    if (has_seat && sbx_own_thread_start(SBX_OWN_MODULES, &thread, start) == 0) {
+        sbx_family_charge_start(now_ns, sbx_budget_of(&child.settings));
         return true;
     }
     if (has_seat) {
@@ -256,15 +270,37 @@ static bool is_old_enough(uint64_t now_ns)
            (age_ns >= WORKED_NS && sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= WORKED_NS);
 }
 
+/* A family that makes many children which end soon has used up what it may spend on their starts: this one is to live for a while first. Who waits for
+ * connections is no such child. */
+static bool is_put_off(uint64_t now_ns, uint8_t op)
+{
+    if (op == SBX_OP_ACCEPT || op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND) {
+        return false;
+    }
+    uint64_t begin_ns = child.forked_ns + sbx_family_put_off_ns(now_ns, sbx_budget_of(&child.settings));
+    if (now_ns >= begin_ns) {
+        return false;
+    }
+    sbx_attendance_put_off_child();
+    child.ask_again_ns = begin_ns;
+    return true;
+}
+
 /* A thread of the program's waits, works with files, or loads a module. */
 SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
 {
     uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
-    if ((SBX_POINT_BIT(group) & SIGNS_OF_LIFE) == 0 || state == STARTING || !is_callers()) {
+    if ((SBX_POINT_BIT(group) & SIGNS_OF_LIFE) == 0 || state == STARTING) {
         return;
     }
     int saved_errno = errno;
     uint64_t now_ns = sbx_now_ns();
+    bool is_too_early = state == PENDING && (now_ns < child.ask_again_ns ||
+                                             (!waits_for_work(group, op) && now_ns - child.forked_ns < WORKED_NS));
+    if (is_too_early || !is_callers()) { /* most of the time, and the kernel is not asked */
+        errno = saved_errno;
+        return;
+    }
     if (state == DONE) {
         come_back();
     } else if (state == OFF) {
@@ -272,7 +308,7 @@ SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
             sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: once a child, more or less */
             sbx_attendance_unrecorded_child();
         }
-    } else if ((waits_for_work(group, op) || is_old_enough(now_ns)) && now_ns >= child.ask_again_ns &&
+    } else if ((waits_for_work(group, op) || is_old_enough(now_ns)) && !is_put_off(now_ns, op) &&
                may_make_thread(now_ns) && begin(now_ns, false)) {
         come_back();
     }

@@ -3,9 +3,13 @@
 #include "governor.h"
 
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "process_state.h"
+#include "raw_syscall.h"
 #include "the_capture.h"
 #include "clock.h"
 #include "clock_price.h"
@@ -29,8 +33,6 @@ struct readings {
 static struct {
     struct sbx_governor governor;
     struct sbx_cost_sums costs;
-    struct sbx_clock_price price; /* of the source below; 0: not measured yet */
-    enum sbx_clock_source priced;
     struct readings begin; /* of the window */
     uint64_t begin_ns, rested_ns, off_in_window_ns;
     bool was_close; /* at any moment of the window a stall was recorded closely */
@@ -38,19 +40,22 @@ static struct {
     bool is_off;
     uint64_t off_ns;
     struct readings off;
+    uint64_t told_ns, told_worked_ns; /* when the family was told last how much it works, and what it had worked then */
     struct sbx_capture_settings governed; /* settings that are, or were, governed; zeroed: none yet */
 } the;
 SBX_OF_ONE_PROCESS(the);
 
-/* Measured once for each source: the clock has a better one after some milliseconds, and loses it in a sandbox. */
+/* Measured once for each source: the clock has a better one after some milliseconds, and loses it in a sandbox. A forked child is on the same machine. */
 static const struct sbx_clock_price *price_of_clock(void)
 {
+    static struct sbx_clock_price price_of_all; /* of the source below; 0: not measured yet */
+    static enum sbx_clock_source priced_source;
     enum sbx_clock_source source = sbx_clock_source();
-    if (the.price.wall_ps == 0 || the.priced != source) {
-        the.price = sbx_clock_price();
-        the.priced = source;
+    if (price_of_all.wall_ps == 0 || priced_source != source) {
+        price_of_all = sbx_clock_price();
+        priced_source = source;
     }
-    return &the.price;
+    return &price_of_all;
 }
 
 static void read_all(struct readings *readings_out)
@@ -210,6 +215,25 @@ static uint64_t useless_points(void)
     return is_alone ? SBX_POINTS_OF_COMPANY : 0;
 }
 
+/* What the starts of its children may cost is a share of what the family works: this process, and those that it has waited for. */
+static void tell_family(uint64_t now_ns, uint64_t process_ns)
+{
+    struct rusage ended;
+    if (!sbx_family_is_of((uint32_t)getpid()) ||
+        sbx_raw_syscall(SYS_getrusage, RUSAGE_CHILDREN, (long)(uintptr_t)&ended, 0, 0, 0, 0) != 0) {
+        return;
+    }
+    uint64_t ended_us = (uint64_t)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) * 1000000 +
+                        (uint64_t)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec);
+    uint64_t worked_ns = process_ns + ended_us * 1000, passed_ns = since(now_ns, the.told_ns);
+    if (the.told_ns != 0 && passed_ns != 0) {
+        uint64_t permille = since(worked_ns, the.told_worked_ns) * 1000 / passed_ns;
+        sbx_family_tell_work(permille < UINT32_MAX ? (uint32_t)permille : UINT32_MAX);
+    }
+    the.told_ns = now_ns;
+    the.told_worked_ns = worked_ns;
+}
+
 /* A window has ended. A snapshot that was made in it is no tick's cost, and is not held against it. */
 static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings, uint64_t now_ns,
                   uint64_t awake_ns, bool is_near)
@@ -241,6 +265,7 @@ static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_
     sbx_governor_decide(&the.governor, &view, sbx_budget_of(wanted));
     sbx_governor_apply(&the.governor, wanted, settings);
     tell(&now, &view, wanted, settings);
+    tell_family(now_ns, now.process_ns);
     begin_window(now_ns, &now);
 }
 

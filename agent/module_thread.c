@@ -85,9 +85,10 @@ static void say_opened(enum sbx_opening opened)
 /* What no thread of the application should have to do: the memory of the recording, then the first modules and our own
  * rows, so that the first walk gets out of us. Until then points keep counting, calls are seen, and nothing is recorded:
  * the ring has no chunk and walks have no map. Without memory it stays so, and the hooks come out again. */
-static void open_recording(void)
+void sbx_module_thread_open(void)
 {
-    if (sbx_recording_reserve(&sbx_the_agent.recording) != 0) {
+    if (sbx_recording_reserve_again(&sbx_the_agent.recording) !=
+        0) { /* a worker may have given up its rights meanwhile */
         sbx_store_relaxed(sbx_the_capture.gate, 0);
         sbx_store_relaxed(&sbx_the_agent.wanted_points, 0);
         say_opened(SBX_OPEN_NOT);
@@ -124,19 +125,41 @@ static void sleep_until_called(uint32_t bell, const struct timespec *pause)
     sbx_tracer_stops_are_noticed(false);
 }
 
+bool sbx_module_thread_become(void)
+{
+    sbx_thread_become(SBX_THREAD_GONE);
+    bool has_own_descriptors = sbx_descriptors_become_own();
+    prctl(PR_SET_NAME, "sbx-modules");
+    sbx_store_release(&sbx_the_agent.module_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
+    return has_own_descriptors;
+}
+
 void *sbx_module_main(void *unused)
 {
     (void)unused;
-    sbx_thread_become(SBX_THREAD_GONE);
-    sbx_descriptors_become_own();
-    prctl(PR_SET_NAME, "sbx-modules");
-    sbx_store_release(&sbx_the_agent.module_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
-    open_recording();
-    bool is_worker =
-        sbx_the_agent.family.role == SBX_ROLE_WORKER; /* it makes no folders: it may be below another root */
+    (void)sbx_module_thread_become();
+    sbx_module_thread_open();
+    sbx_module_thread_go_on();
+    return NULL;
+}
+
+/* Once. A worker has its rows from its parent, most of the time, and makes no folders: it may be below another root. */
+static void open_rows_cache(bool *is_open)
+{
+    bool is_worker = sbx_the_agent.family.role == SBX_ROLE_WORKER;
+    if (*is_open || (is_worker && !sbx_module_rows_are_wanted())) {
+        return;
+    }
+    *is_open = true;
     if (sbx_the_agent.rows_folder[0] != 0 && (is_worker || sbx_make_folders(sbx_the_agent.rows_folder) == 0)) {
         sbx_module_rows_open_cache(sbx_the_agent.rows_folder);
     }
+}
+
+void sbx_module_thread_go_on(void)
+{
+    bool is_worker = sbx_the_agent.family.role == SBX_ROLE_WORKER, is_cache_open = false;
+    open_rows_cache(&is_cache_open);
     wait_for_the_hooks();
     unsigned looks_left = 0;
     bool has_recovered = false, has_changed = true;                         /* the first look was the recording's */
@@ -146,19 +169,23 @@ void *sbx_module_main(void *unused)
             looks_left = SBX_COUNT_OF(look_again_ms);
         }
         bool is_behind = look_around(&has_changed);
+        open_rows_cache(&is_cache_open);
         /* order: acquire agent.stopping */
         while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 && sbx_module_rows_get_next()) {
             is_behind =
                 look_around(&has_changed); /* what is loaded meanwhile is not to wait for the rows of all others */
         }
-        if (!has_recovered) {
+        bool is_first = !has_recovered;
+        if (is_first) {
             has_recovered = true;
             (void)sbx_process_barrier_start(); /* a grace period of the kernel's when there are threads: not before */
-            if (sbx_the_agent.family.role != SBX_ROLE_WORKER) { /* its parent has, and may have had the right to */
+            if (!is_worker) {                  /* its parent has, and may have had the right to */
                 sbx_agent_recover_orphans();
             }
         }
-        sbx_agent_follow_consent();
+        if (!is_first || !is_worker) { /* a worker has begun with what its parent knows of consent */
+            sbx_agent_follow_consent();
+        }
         if (is_behind && looks_left == 0) {
             looks_left = SBX_COUNT_OF(look_again_ms);
         }
@@ -178,5 +205,4 @@ void *sbx_module_main(void *unused)
     apply_hooks();
     sbx_loader_visit_end();
     sbx_store_release(&sbx_the_agent.module_tid, 0); /* order: release agent.tid */
-    return NULL;
 }

@@ -22,6 +22,7 @@
 #include "crash_signals.h"
 #include "family.h"
 #include "governor.h"
+#include "handler_above.h"
 #include "handover.h"
 #include "last_thread.h"
 #include "module_thread.h"
@@ -44,6 +45,7 @@
 #include "tracer.h"
 #include "trigger_decision.h"
 #include "watchdog.h"
+#include "worker_ring.h"
 #include "worker_seat.h"
 
 /* The one sleep while the program is ending in a handler of its own, which may test all memory meanwhile, this thread's stack
@@ -96,7 +98,12 @@ static void call_for_hooks(void)
     uint64_t quiet = shields ? shed & SBX_POINTS_SHIELDING : 0;
     sbx_store_relaxed(&sbx_the_capture.quiet_groups, quiet); /* relaxed: see sbx_blocking_begin() */
     sbx_service_pings_follow(watch.settings.enabled != 0 ? points : 0);
-    sbx_module_thread_call(watch.settings.enabled != 0 ? points | quiet | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0);
+    uint64_t wanted = watch.settings.enabled != 0 ? points | quiet | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
+    /* relaxed: this thread alone wants something; what is applied was asked for before */
+    if (sbx_load_relaxed(&sbx_the_agent.wanted_points) != wanted ||
+        sbx_load_relaxed(&sbx_the_agent.applied_points) != wanted) {
+        sbx_module_thread_call(wanted);
+    }
 }
 
 /* Put in force what was ordered, as far as the user lets us: after a no every hook goes, whoever orders it. */
@@ -502,11 +509,15 @@ static void tick(uint64_t now_ns)
     look_for_consent(now_ns);
     sbx_attendance_look();
     if (now_ns - watch.last_scan_ns >= SCAN_EVERY_NS) {
+        bool is_first = watch.last_scan_ns == 0, has_children = sbx_family_has_children();
         watch.last_scan_ns = now_ns;
         sbx_thread_registry_scan(sbx_the_agent.watch_tid, sbx_the_agent.module_tid);
         sbx_sample_show_frame();
-        if (sbx_family_has_children()) {
+        if (has_children) {
             sbx_sample_learn_place(now_ns); /* once for all of its workers to come */
+        }
+        if (is_first || has_children) {
+            sbx_handler_look();
         }
     }
     bool is_near = sbx_watchdog_look(&watch.settings, &watch.gaps, now_ns);
@@ -522,7 +533,23 @@ static void tick(uint64_t now_ns)
     govern(is_near, now_ns);
     sbx_upkeep_callstacks();
     sbx_upkeep_chunks(now_ns);
+    sbx_worker_ring_look();
     calibrate(now_ns);
+}
+
+/* A forked worker may end within milliseconds: the first tick, which asks for names of threads and for a dozen of the kernel's files, comes when the
+ * second of others does. */
+static void look_on(uint64_t now_ns)
+{
+    uint32_t bell = sbx_load_acquire(&sbx_the_capture.control->bell); /* order: acquire bell */
+    sbx_the_capture.header->heartbeat_ns = now_ns;
+    begin_work(now_ns);
+    take_settings();
+    watch.tick_gaps = FAR_TICK_GAPS;
+    /* order: acquire agent.exit_asked - who has asked has rung before the bell was looked at */
+    if (sbx_load_acquire(&sbx_the_agent.exit_asked) == 0 && sbx_load_acquire(&sbx_the_agent.stopping) == 0) {
+        pause_for_a_tick(bell);
+    }
 }
 
 /* The process is at its end, and waits for this. */
@@ -564,13 +591,13 @@ void *sbx_watch_main(void *unused)
 {
     (void)unused;
     sbx_thread_become(SBX_THREAD_GONE);
-    bool has_own_descriptors = sbx_descriptors_become_own();
+    bool has_own_descriptors = sbx_the_agent.shares_descriptors == 0 && sbx_descriptors_become_own();
     prctl(PR_SET_NAME, "sbx-watch");
     sbx_store_release(&sbx_the_agent.watch_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
     memset(&watch, 0, sizeof watch);
     watch.tick_gaps = 1;
     watch.random = sbx_now_ns() | 1;
-    if (has_own_descriptors) {
+    if (has_own_descriptors) { /* else it has begun, or has no table to begin in */
         sbx_handover_start();
     }
     sbx_store_release(&sbx_the_agent.watch_is_up, 1); /* order: release agent.watch_is_up */
@@ -578,6 +605,9 @@ void *sbx_watch_main(void *unused)
     watch.last_consent_ns = sbx_now_ns(); /* it was read at the start */
     sbx_worker_seat_begin(watch.last_consent_ns);
     bool is_ready = sbx_snapshot_maker_start();
+    if (is_ready && sbx_the_agent.family.role == SBX_ROLE_WORKER) {
+        look_on(watch.last_consent_ns);
+    }
     while (is_ready && sbx_load_acquire(&sbx_the_agent.stopping) == 0) {      /* order: acquire agent.stopping */
         uint32_t bell = sbx_load_acquire(&sbx_the_capture.control->bell);     /* order: acquire bell */
         if (SBX_UNLIKELY(sbx_load_acquire(&sbx_the_agent.exit_asked) != 0)) { /* order: acquire agent.exit_asked */

@@ -11,6 +11,7 @@
 #include "process_state.h"
 #include "recording_upkeep.h"
 #include "seat_term.h"
+#include "start_account.h"
 #include "the_agent.h"
 #include "the_capture.h"
 
@@ -23,6 +24,7 @@ static struct {
     struct sbx_seat_term term;
     uint64_t look_ns, pause_ns;
     uint64_t left_worked_ns, seen_worked_ns; /* when it passed its seat on, and at the last look since */
+    bool has_paid;                           /* for its own start: start_account.h */
 } seat;
 SBX_OF_ONE_PROCESS(seat);
 
@@ -51,6 +53,7 @@ static bool come_back(uint64_t now_ns, uint64_t now_worked_ns)
     if (!sbx_family_take_seat(pid, now_ns, now_worked_ns - seat.left_worked_ns, false)) {
         return false;
     }
+    sbx_family_date_seat(pid);
     if (sbx_recording_reserve_again(&sbx_the_agent.recording) != 0) { /* others have filled the file system meanwhile */
         (void)sbx_family_pass_seat_on(pid);
         return false;
@@ -72,6 +75,15 @@ static bool look_for_seat(uint64_t now_ns)
     return works && come_back(now_ns, now_worked_ns);
 }
 
+static void pay_for_start(void)
+{
+    uint32_t budget = sbx_budget_of(&sbx_the_capture.control->wanted);
+    if (!seat.has_paid && budget != 0 && worked_ns() >= sbx_start_paid_ns(budget)) {
+        seat.has_paid = true;
+        sbx_family_refund_start();
+    }
+}
+
 bool sbx_worker_seat_is_wanted(uint64_t now_ns)
 {
     uint64_t limit_ns = sbx_seat_term_look(&seat.term, now_ns, worked_ns());
@@ -88,6 +100,7 @@ bool sbx_worker_seat_look(uint64_t now_ns, bool is_free_to_go)
     if (!sbx_worker_seat_is_due(now_ns)) {
         return false;
     }
+    pay_for_start();
     if (seat.is_away) {
         return look_for_seat(now_ns);
     }

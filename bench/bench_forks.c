@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_forks.c - what it costs a recorded program to fork, and what its children take.
  *
- * usage: bench_forks [--rounds N] [--memory] [--beside threads|clones]
+ * usage: bench_forks [--rounds N] [--memory] [--beside threads|clones] [--starts N]
  * One child after the other, in turns by a bare process and by a recorded one that forks in the same way:
  *
  *   ends      the child ends at once: until it has been waited for
@@ -18,6 +18,9 @@
  *
  * --beside: in the place of the recorded process one without a recorder that has two sleeping threads: of the C library's, or made by a raw clone() of which
  * it knows nothing. That says which part of the cost is that of a process of several threads.
+ *
+ * --starts N: how many starts the budget lends the recorded family. 0: `lives` is a child that is put off, and ends before it is recorded. Else, so that
+ * each is recorded, there is no end to them.
  *
  * Printed are median and p99 of each, and the ratio of each recorded one to the bare one of the same turn.
  * Why it matters: servers fork for
@@ -294,16 +297,19 @@ static void end(const struct forker *forker)
 int main(int argc, char **argv)
 {
     size_t rounds = ROUNDS_DEFAULT;
+    const char *starts = "1000000";
     bool wants_memory = false;
     enum beside beside = RECORDER;
     char folder[] = "/tmp/bench-forks-XXXXXX", recordings[64], command[160];
     for (int i = 1; i < argc; i++) {
         rounds = strcmp(argv[i], "--rounds") == 0 && i + 1 < argc ? strtoul(argv[i + 1], NULL, 10) : rounds;
+        starts = strcmp(argv[i], "--starts") == 0 && i + 1 < argc ? argv[i + 1] : starts;
         wants_memory |= strcmp(argv[i], "--memory") == 0;
         if (strcmp(argv[i], "--beside") == 0 && i + 1 < argc) {
             beside = strcmp(argv[i + 1], "clones") == 0 ? CLONES : THREADS;
         }
     }
+    setenv("STALLBOX_FAMILY_STARTS", starts, 1);
     stamps = mmap(NULL, STAMPS * sizeof *stamps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (rounds < LIVES_EVERY || stamps == MAP_FAILED || mkdtemp(folder) == NULL) {
         return 1;

@@ -12,6 +12,7 @@
 #include "order.h"
 #include "process_life.h"
 #include "shared_hands.h"
+#include "start_account.h"
 
 enum {
     PAGES_BYTES = 8192,
@@ -46,7 +47,8 @@ struct family {
     uint64_t holders_told; /* the same of holders, when the others had used up the minute */
     uint64_t swept_ns;     /* when it was last looked whose owners have ended */
     uint32_t stalls_ever;
-    uint32_t reserved;
+    uint32_t work_permille;           /* how much it works, as the first process says */
+    uint64_t start_account;           /* start_account.h */
     uint64_t first;                   /* the first process, as a seat names one */
     uint64_t seats[SBX_FAMILY_SEATS]; /* when its owner began << 32 | its pid; 0: free */
     struct stall stalls[STALLS];
@@ -70,10 +72,17 @@ static bool lives(uint64_t owner)
 static struct family *family;
 static uint8_t id_of_all[16]; /* the page's: a forked child need not touch that for it */
 static uint32_t seats_most = SBX_FAMILY_SEATS;
+static uint32_t starts_lent = SBX_STARTS_AHEAD;
 
 void sbx_family_allow_seats(uint32_t seats)
 {
     seats_most = seats < SBX_FAMILY_SEATS ? seats : SBX_FAMILY_SEATS;
+}
+
+void sbx_family_lend_starts(uint32_t starts)
+{
+    const uint32_t most = 1000000; /* of a millisecond: no word overflows */
+    starts_lent = starts < most ? starts : most;
 }
 
 bool sbx_family_found(const uint8_t session_id[16], uint32_t began)
@@ -257,7 +266,7 @@ bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, boo
     /* A start is counted where there is a seat alone: those who ask in vain would use up the second of who could begin. */
     bool may_begin = is_its_turn && has_free() &&
                      (is_last_chance || count_in(&family->starts, now_ns / SECOND_NS, SBX_FAMILY_STARTS_A_SECOND));
-    bool has_seat = may_begin && take_free(family->seats, seats_most, named(pid, sbx_process_began(pid)));
+    bool has_seat = may_begin && take_free(family->seats, seats_most, named(pid, 0));
     if (has_seat) {
         leave(family->seatless, SBX_FAMILY_SEATLESS, pid);
         wish_no_more(pid);
@@ -265,6 +274,62 @@ bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, boo
         wish(pid, now_ns, worked);
     }
     return has_seat;
+}
+
+static uint64_t account_at(uint64_t account, uint64_t now_ns, uint32_t budget)
+{
+    return sbx_start_account_at(account, now_ns, budget,
+                                sbx_load_relaxed(&family->work_permille)); /* relaxed: a hint */
+}
+
+uint64_t sbx_family_put_off_ns(uint64_t now_ns, uint32_t budget)
+{
+    if (family == NULL || budget == 0) {
+        return 0;
+    }
+    uint64_t account = sbx_load_relaxed(&family->start_account); /* relaxed: a limit, not a lock */
+    return (uint64_t)sbx_start_put_off_ms(account_at(account, now_ns, budget), starts_lent) * 1000000;
+}
+
+void sbx_family_charge_start(uint64_t now_ns, uint32_t budget)
+{
+    if (family == NULL || budget == 0) {
+        return;
+    }
+    uint64_t account = sbx_load_relaxed(&family->start_account);
+    /* order: acq_rel family.start_account */
+    while (!sbx_cas_acq_rel(&family->start_account, &account,
+                            sbx_start_account_charge(account_at(account, now_ns, budget), starts_lent))) {
+    }
+}
+
+void sbx_family_refund_start(void)
+{
+    if (family == NULL) {
+        return;
+    }
+    uint64_t account = sbx_load_relaxed(&family->start_account);
+    /* order: acq_rel family.start_account */
+    while (!sbx_cas_acq_rel(&family->start_account, &account, sbx_start_account_refund(account))) {
+    }
+}
+
+void sbx_family_tell_work(uint32_t work_permille)
+{
+    if (family != NULL) {
+        sbx_store_relaxed(&family->work_permille, work_permille); /* relaxed: a hint */
+    }
+}
+
+void sbx_family_date_seat(uint32_t pid)
+{
+    uint32_t began = family != NULL ? sbx_process_began(pid) : 0;
+    for (uint32_t i = 0; began != 0 && i < SBX_FAMILY_SEATS; i++) {
+        uint64_t owner = named(pid, 0);
+        if (sbx_load_relaxed(&family->seats[i]) == owner) {
+            (void)sbx_cas_acq_rel(&family->seats[i], &owner, named(pid, began)); /* order: acq_rel family.seats */
+        }
+    }
 }
 
 void sbx_family_give_seat(uint32_t pid)

@@ -35,6 +35,20 @@ const uint8_t *sbx_family_id(void);
  * a zombie or have left its number to another process, is given to who asks next, but not before one who has worked much longer and has asked in vain in the last seconds. `is_last_chance`: it gives up its rights, and
  * could make no recording later, so neither that nor how many begin in a second matters. */
 bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, bool is_last_chance);
+/* How old a child has to be to ask for a seat at its first wait; 0: that is all one. `budget`: ten-thousandths of CPU time (start_account.h). Who gives up its
+ * rights, or waits for connections, asks all the same. */
+uint64_t sbx_family_put_off_ns(uint64_t now_ns, uint32_t budget);
+
+/* A child has begun, which is to be paid for; one has worked for it by itself. */
+void sbx_family_charge_start(uint64_t now_ns, uint32_t budget);
+void sbx_family_refund_start(void);
+
+/* How much the family works at present, in thousandths of one processor: of the first process and what it has waited for. */
+void sbx_family_tell_work(uint32_t work_permille);
+
+/* Say of the seat that it has taken when its owner began, which tells it from a process that has its number later. That asks /proc, so it is left to a
+ * thread that the program does not wait for. */
+void sbx_family_date_seat(uint32_t pid);
 /* It ends, or is not recorded any more. */
 void sbx_family_give_seat(uint32_t pid);
 
@@ -50,6 +64,9 @@ bool sbx_family_is_crowded(void);
 
 /* So many seats and no more. Tests, before the family is founded. */
 void sbx_family_allow_seats(uint32_t seats);
+
+/* So many starts are lent. Tests and benchmarks, before the family is founded. */
+void sbx_family_lend_starts(uint32_t starts);
 
 /* Has any child a seat, as far as the page says? */
 bool sbx_family_has_children(void);

@@ -40,6 +40,14 @@ void sbx_attendance_unrecorded_child(void)
     }
 }
 
+void sbx_attendance_put_off_child(void)
+{
+    if (attendance.roster != NULL && attendance.unrecorded_pid != (uint32_t)getpid()) {
+        sbx_add_relaxed(&attendance.roster->put_off, 1); /* relaxed: statistics */
+        sbx_attendance_unrecorded_child();
+    }
+}
+
 void sbx_attendance_forget_parent(void)
 {
     attendance.has_said_loop = false;

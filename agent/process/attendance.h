@@ -18,6 +18,9 @@ void sbx_attendance_began(int result);
 /* A forked child wanted to be recorded, and is not, or not always. In that child; counted once. */
 void sbx_attendance_unrecorded_child(void);
 
+/* The same of one that is put off because of what the starts of its family have cost (agent/family/start_account.h). */
+void sbx_attendance_put_off_child(void);
+
 /* In a forked child, before its start. */
 void sbx_attendance_forget_parent(void);
 

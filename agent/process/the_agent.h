@@ -40,8 +40,9 @@ struct sbx_agent {
     uint32_t scene; /* which the application said last (stallbox_set_scene); 0: none. Any thread writes it */
     struct sbx_family_entry family; /* set before the start of a worker: whose it is */
     uint32_t parent_modules;        /* the same: how many modules its parent had */
-    uint64_t companion_key; /* set before the start: names who makes snapshots that we cannot write; 0: nobody */
-    uint32_t watch_is_up;   /* 1: the watch thread has opened what it may have no right to later. A futex word */
+    uint64_t companion_key;      /* set before the start: names who makes snapshots that we cannot write; 0: nobody */
+    uint32_t watch_is_up;        /* 1: the watch thread has opened what it may have no right to later. A futex word */
+    uint32_t shares_descriptors; /* 1: both threads have one table of their own, made before the second began */
     /* module thread */
     uint32_t opened;                /* enum sbx_opening: what the module thread made of the recording. A futex word */
     uint32_t hooks_are_handed_over; /* 1: the starting thread is done with the hooks; from here on they are the module

@@ -25,6 +25,7 @@
 
 #include "clock.h"
 #include "folder_list.h"
+#include "order.h"
 #include "own_folder.h"
 #include "recording_name.h"
 #include "recording_room.h"
@@ -42,6 +43,7 @@ enum {
 /* How many of each it has room for. Both tables of callstacks are touched at random, so all of a recording takes memory. */
 struct shape {
     uint32_t modules, threads, frames, nodes, ids, tasks, chunks, chunks_least;
+    uint32_t chunks_first; /* of a worker's: reserved at once, and used until there is more to record */
     bool is_workers;
 };
 
@@ -63,6 +65,7 @@ static const struct shape of_worker = {.modules = 128,
                                        .tasks = SBX_TASKS_MAX / 8,
                                        .chunks = 128,
                                        .chunks_least = 64,
+                                       .chunks_first = 32,
                                        .is_workers = true};
 
 int sbx_spool_default_path(char *path_out, size_t path_bytes)
@@ -187,9 +190,14 @@ static uint64_t lay_out(struct sbx_recording_header *header, const struct shape 
     return at;
 }
 
+static uint64_t chunks_bytes(const struct sbx_recording_header *header)
+{
+    return (uint64_t)header->chunks.count * sizeof(struct sbx_chunk);
+}
+
 /* The path by which the program was started, when it is absolute and leads to what runs; else what the kernel says
  * runs: /proc/self/exe leads somewhere else as soon as somebody else asks. The first tells more: Debian's redis-server is a link to redis-check-rdb, and nobody runs a redis-check-rdb. */
-static void find_executable(char path_out[SBX_PATH_MAX])
+static void look_for_executable(char path_out[SBX_PATH_MAX])
 {
     const char *given = (const char *)getauxval(AT_EXECFN);
     static const char deleted[] = " (deleted)";
@@ -206,6 +214,16 @@ static void find_executable(char path_out[SBX_PATH_MAX])
     if (bytes > mark && strcmp(path_out + bytes - mark, deleted) == 0 && stat(path_out, &named) != 0) {
         path_out[bytes - mark] = 0; /* the kernel's word, not the file's */
     }
+}
+
+/* Once: a forked child runs what its parent does. */
+static void find_executable(char path_out[SBX_PATH_MAX])
+{
+    static char path_of_all[SBX_PATH_MAX];
+    if (path_of_all[0] == 0) {
+        look_for_executable(path_of_all);
+    }
+    memcpy(path_out, path_of_all, sizeof path_of_all);
 }
 
 /* Does somebody hold a lock on it? */
@@ -226,6 +244,7 @@ static bool is_locked(int folder, const char *name)
  * kernel or emulator where a mapping keeps nothing is found out, and pid and start time have to do. */
 static bool hold_lock(int folder, const char *name)
 {
+    static bool mapping_holds; /* of the parent's, which was found out then: a worker need not ask */
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0) {
         return false;
@@ -240,7 +259,8 @@ static bool hold_lock(int folder, const char *name)
     }
     is_held = is_held && sbx_lock_keep(file) != NULL;
     close(file);
-    return is_held && is_locked(folder, name);
+    mapping_holds = is_held && (mapping_holds || is_locked(folder, name));
+    return mapping_holds;
 }
 
 static uint64_t own_pid_namespace(void)
@@ -323,6 +343,9 @@ static int find_room(int folder, struct sbx_recording_header *draft, const struc
     if (draft->file_bytes > room_bytes) {
         draft->file_bytes = lay_out(draft, shape, shape->chunks_least);
     }
+    if (shape->chunks_first != 0) {
+        draft->chunks.count = shape->chunks_first;
+    }
     return draft->file_bytes <= room_bytes ? 0 : -ENOSPC;
 }
 
@@ -337,6 +360,18 @@ bool sbx_recording_fits(const char *folder_path)
     sbx_recording_room_look_below(folder, UINT64_MAX, &room); /* the control group's limit is the same everywhere */
     close(folder);
     return lay_out(&draft, &of_program, of_program.chunks_least) <= sbx_recording_room(&room);
+}
+
+/* Reserve through the mapping, which wants no rights (Linux 5.14). A full file system is an error here as well. */
+static bool populate(void *mapping, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    return madvise(mapping, bytes, MADV_POPULATE_WRITE) == 0;
+#else
+    (void)mapping;
+    (void)bytes;
+    return false;
+#endif
 }
 
 /* The memory must be there before it is written to: a full /dev/shm must be an error here, not a SIGBUS in a hook. What
@@ -354,33 +389,32 @@ static int reserve_head(int file, const struct sbx_recording_header *header)
     return result != 0 || ftruncate(file, (off_t)header->file_bytes) == 0 ? result : -errno;
 }
 
-int sbx_recording_reserve(const struct sbx_recording_file *file)
+static int reserve(const struct sbx_recording_file *file, uint64_t bytes)
 {
     int descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) {
         return -errno;
     }
-    int result = -posix_fallocate(descriptor, 0, (off_t)file->bytes);
+    int result = -posix_fallocate(descriptor, 0, (off_t)bytes);
     close(descriptor);
     return result;
 }
 
-/* Reserve through the mapping, which wants no rights (Linux 5.14). A full file system is an error here as well. */
-static bool populate(const struct sbx_recording_file *file, size_t bytes)
+/* Of a program that is all there is. */
+static uint64_t named_bytes(const struct sbx_recording_file *file)
 {
-#ifdef MADV_POPULATE_WRITE
-    return madvise(file->header, bytes, MADV_POPULATE_WRITE) == 0;
-#else
-    (void)file;
-    (void)bytes;
-    return false;
-#endif
+    return file->header->chunks.at + chunks_bytes(file->header);
+}
+
+int sbx_recording_reserve(const struct sbx_recording_file *file)
+{
+    return reserve(file, named_bytes(file));
 }
 
 int sbx_recording_reserve_again(const struct sbx_recording_file *file)
 {
     int result = sbx_recording_reserve(file);
-    return result != 0 && populate(file, file->bytes) ? 0 : result;
+    return result != 0 && populate(file->header, named_bytes(file)) ? 0 : result;
 }
 
 static bool remove_section(const struct sbx_recording_file *file, uint64_t at, uint64_t end)
@@ -391,10 +425,31 @@ static bool remove_section(const struct sbx_recording_file *file, uint64_t at, u
 bool sbx_recording_release(const struct sbx_recording_file *file)
 {
     const struct sbx_recording_header *header = file->header;
-    bool can_reserve = access(file->path, R_OK | W_OK) == 0 || populate(file, SBX_CONTROL_AT);
+    bool can_reserve = access(file->path, R_OK | W_OK) == 0 || populate(file->header, SBX_CONTROL_AT);
     /* The ids between the two stay: words of providers that were seen once are known by them for good. */
     return can_reserve && remove_section(file, header->chunks.at, file->bytes) &&
            remove_section(file, header->frames.at, header->ids.at);
+}
+
+static uint32_t chunks_that_fit(const struct sbx_recording_file *file)
+{
+    return (uint32_t)((file->bytes - file->header->chunks.at) / sizeof(struct sbx_chunk));
+}
+
+bool sbx_recording_may_grow(const struct sbx_recording_file *file)
+{
+    return file->header->chunks.count < chunks_that_fit(file);
+}
+
+int sbx_recording_grow(struct sbx_recording_file *file)
+{
+    int result = reserve(file, file->bytes);
+    if (result == 0 || populate(file->header, file->bytes)) {
+        sbx_store_relaxed(&file->header->chunks.count,
+                          chunks_that_fit(file)); /* relaxed: its memory is there for everybody */
+        return 0;
+    }
+    return result;
 }
 
 static void name_recording(const struct sbx_recording_header *draft, const char *spool_path,

@@ -43,11 +43,19 @@ SBX_MUST_CHECK int sbx_recording_create(const char *folder, const char *spool_pa
 SBX_MUST_CHECK int sbx_recording_create_sized(const char *folder, const char *spool_path, uint32_t ring_kib,
                                               struct sbx_recording_file *file_out);
 
-/* The same for a forked worker: an eighth of the size, and the folder has to be there. `modules`: how many its parent had. */
+/* The same for a forked worker: an eighth of the size, and the folder has to be there. `modules`: how many its parent had. Its ring is the
+ * beginning of what there is room for, and sbx_recording_grow() adds the rest. */
 SBX_MUST_CHECK int sbx_recording_create_for_worker(const char *folder, const char *spool_path, uint32_t modules,
                                                    struct sbx_recording_file *file_out);
 
-/* Reserve the rest: one or two milliseconds of the kernel's zeroing, so not by a thread of the application. Returns 0 or
+/* Is its ring shorter than the file has room for? */
+bool sbx_recording_may_grow(const struct sbx_recording_file *file);
+
+/* Reserve the whole ring of a worker's recording, and say in its header how long it is, which who opened the ring then says to its writers
+ * (sbx_ring_open_whole()). Returns 0 or -errno: then all is as it was. */
+SBX_MUST_CHECK int sbx_recording_grow(struct sbx_recording_file *file);
+
+/* Reserve the rest of what its header names: one or two milliseconds of the kernel's zeroing, so not by a thread of the application. Returns 0 or
  * -errno: then the callstack table and the ring may never be touched. */
 SBX_MUST_CHECK int sbx_recording_reserve(const struct sbx_recording_file *file);
 

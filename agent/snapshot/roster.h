@@ -45,6 +45,7 @@ struct sbx_roster {
     uint32_t failed;     /* starts that failed, of all processes */
     uint32_t last_error; /* errno of the newest of them */
     uint32_t forked;   /* children of fork() that called no exec, wanted to be recorded, and were not, or not at once */
+    uint32_t put_off;  /* of these: their family had spent what it may on the starts of children that end soon */
     uint32_t left_out; /* slow things without a snapshot, because the one before was too young or in the making */
     uint32_t snapshots;       /* ever made */
     uint32_t workers;         /* children of fork() that were recorded, ever */

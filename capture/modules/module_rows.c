@@ -184,6 +184,11 @@ static uint32_t next_wanted(void)
     return wanted;
 }
 
+bool sbx_module_rows_are_wanted(void)
+{
+    return next_wanted() != UINT32_MAX;
+}
+
 bool sbx_module_rows_get_next(void)
 {
     uint32_t wanted = next_wanted();

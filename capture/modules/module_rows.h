@@ -12,6 +12,9 @@
  * are not ours alone: rows are built in every process. */
 void sbx_module_rows_open_cache(const char *folder);
 
+/* Has any module no rows yet? */
+bool sbx_module_rows_are_wanted(void);
+
 /* Get the rows of one module that has none yet: the agent's own first, the executable, libc, then what the cache has,
  * then the rest, small ones first. When none is left, give some of those built to the cache. Returns false when there
  * is nothing more to do and all is published. Makes visits of its own, of microseconds. */

@@ -155,8 +155,13 @@ static void tell_gaps(const struct sbx_run_told *told, const struct sbx_roster *
                 sbx_run_name(told->program));
     }
     if (roster->forked != 0) {
-        fprintf(stderr, "stallbox run: %u forked child%s %s not recorded, or only at times (docs/LIMITS.md)\n",
+        fprintf(stderr, "stallbox run: %u forked child%s %s not recorded, or only at times (docs/LIMITS.md)",
                 roster->forked, roster->forked == 1 ? "" : "ren", roster->forked == 1 ? "was" : "were");
+        if (roster->put_off != 0) {
+            fprintf(stderr, "; %u of them because so many end soon that their starts would exceed the CPU budget",
+                    roster->put_off);
+        }
+        fputc('\n', stderr);
     }
     uint32_t others = roster->failed - (process.state == SBX_ROSTER_FAILED && roster->failed != 0);
     if (others != 0) {

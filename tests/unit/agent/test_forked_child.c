@@ -12,13 +12,16 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -167,6 +170,206 @@ static void test_a_poll_with_no_time_to_wait_does_not_begin_the_recorder_of_a_yo
 {
     (void)state;
     stalling_process_run(child_polls_without_waiting);
+    sbx_snapshot_destroy(stalling_process_snapshot());
+}
+
+/* ---- how it begins ---- */
+
+/* Of this process; 0: it has no such thread. */
+static int find_thread(const char *name)
+{
+    int found = 0;
+    DIR *listing = opendir("/proc/self/task");
+    stalling_expect(listing != NULL, "/proc is there");
+    for (struct dirent *entry; (entry = readdir(listing)) != NULL;) {
+        char path[300], text[32] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+        FILE *file = entry->d_name[0] != '.' ? fopen(path, "re") : NULL;
+        if (file != NULL) {
+            found = fgets(text, sizeof text, file) != NULL && strncmp(text, name, strlen(name)) == 0
+                        ? atoi(entry->d_name)
+                        : found;
+            fclose(file);
+        }
+    }
+    closedir(listing);
+    return found;
+}
+
+/* Returns whether the first number that was given out behind the child's own is that of the thread that follows its modules. */
+static int see_who_begins(void)
+{
+    while (find_thread("sbx-watch") == 0) {
+        (void)poll(NULL, 0, 1);
+    }
+    return find_thread("sbx-modules") == getpid() + 1;
+}
+
+static void child_sees_who_begins(void)
+{
+    struct stallbox_options options = stalling_options();
+    int status = -1;
+    stalling_start(&options);
+    do { /* others take numbers as well: one of them is the next sooner or later */
+        pid_t pid = fork();
+        if (pid == 0) {
+            _exit(see_who_begins());
+        }
+        stalling_expect(waitpid(pid, &status, 0) == pid && WIFEXITED(status), "the child ends");
+        stalling_pause_ms(50); /* no more than 20 begin in a second */
+    } while (WEXITSTATUS(status) == 0);
+    stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot");
+    stallbox_stop(5000);
+}
+
+static void test_no_thread_begins_a_child_that_is_not_one_of_the_two_that_stay(void **state)
+{
+    (void)state;
+    stalling_process_run(child_sees_who_begins);
+    sbx_snapshot_destroy(stalling_process_snapshot());
+}
+
+enum {
+    SLEEPERS = 24 /* each has a chunk of its own */
+};
+
+static void *sleep_a_while(void *unused)
+{
+    stalling_pause_ms(20);
+    return unused;
+}
+
+/* What the recording of this process, which has its number in its name, says of itself. */
+static struct sbx_recording_header own_header(void)
+{
+    struct sbx_recording_header header;
+    char prefix[24], path[600] = "";
+    snprintf(prefix, sizeof prefix, "%d-", (int)getpid());
+    DIR *listing = opendir(stalling_process_recordings());
+    stalling_expect(listing != NULL, "recordings");
+    for (struct dirent *entry; (entry = readdir(listing)) != NULL;) {
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0) {
+            snprintf(path, sizeof path, "%s/%s", stalling_process_recordings(), entry->d_name);
+        }
+    }
+    closedir(listing);
+    FILE *file = fopen(path, "re");
+    stalling_expect(file != NULL && fread(&header, sizeof header, 1, file) == 1, "its own recording");
+    fclose(file);
+    return header;
+}
+
+/* Sleeps in so many threads, until its ring has all that there is room for. */
+static int fill_ring(unsigned threads)
+{
+    pthread_t sleepers[SLEEPERS];
+    enum stallbox_result result;
+    while ((result = stallbox_start(NULL)) == STALLBOX_TIMED_OUT) {
+    }
+    stalling_expect(result == STALLBOX_OK || result == STALLBOX_ALREADY_RUNNING, "its recorder begins");
+    struct sbx_recording_header header = own_header();
+    uint32_t first = header.chunks.count;
+    uint64_t room = (header.file_bytes - header.chunks.at) / sizeof(struct sbx_chunk);
+    for (unsigned i = 0; i < threads; i++) {
+        stalling_expect(pthread_create(&sleepers[i], NULL, sleep_a_while, NULL) == 0, "a thread");
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        pthread_join(sleepers[i], NULL);
+    }
+    while (threads != 0 && header.chunks.count == first) {
+        (void)sleep_a_while(NULL);
+        header = own_header();
+    }
+    return first >= room || header.chunks.count != (threads != 0 ? room : first) ||
+           stallbox_snapshot(20000) != STALLBOX_OK;
+}
+
+static void children_fill_their_rings(void)
+{
+    struct stallbox_options options = stalling_options();
+    stalling_start(&options);
+    for (unsigned threads = 0; threads <= SLEEPERS; threads += SLEEPERS) {
+        int status = -1;
+        pid_t pid = fork();
+        if (pid == 0) {
+            exit(fill_ring(threads));
+        }
+        stalling_expect(waitpid(pid, &status, 0) == pid && status == 0, "its ring is as long as it has to be");
+    }
+    stallbox_stop(5000);
+}
+
+static void test_the_ring_of_a_child_is_short_until_half_of_it_is_used(void **state)
+{
+    struct sbx_snapshot *snapshots[SNAPSHOTS_MAX];
+    (void)state;
+    stalling_process_run(children_fill_their_rings);
+    stalling_process_snapshots(2, snapshots);
+    assert_true(snapshots[0]->header.chunks.count < snapshots[1]->header.chunks.count);
+    sbx_snapshot_destroy(snapshots[0]);
+    sbx_snapshot_destroy(snapshots[1]);
+}
+
+/* ---- a family that has spent what it may on starts ---- */
+
+static int live_until_it_is_recorded(double forked_ms)
+{
+    while (count_threads() == 1) {
+        (void)poll(NULL, 0, 1);
+    }
+    return now_ms() - forked_ms < 100;
+}
+
+static void child_is_put_off(void)
+{
+    struct stallbox_options options = stalling_options();
+    int status = -1;
+    stalling_expect(setenv("STALLBOX_FAMILY_STARTS", "0", 1) == 0, "no start is lent");
+    stalling_start(&options);
+    double forked_ms = now_ms();
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(live_until_it_is_recorded(forked_ms));
+    }
+    stalling_expect(waitpid(pid, &status, 0) == pid && status == 0, "it is recorded when it has lived for a while");
+    stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot");
+    stallbox_stop(5000);
+}
+
+static void test_a_child_of_a_family_that_makes_many_short_ones_is_recorded_when_it_lives_on(void **state)
+{
+    (void)state;
+    stalling_process_run(child_is_put_off);
+    sbx_snapshot_destroy(stalling_process_snapshot());
+}
+
+static void child_waits_for_connections(void)
+{
+    struct stallbox_options options = stalling_options();
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int threads = 0, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    stalling_expect(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 5) == 0,
+                    "a door");
+    stalling_expect(setenv("STALLBOX_FAMILY_STARTS", "0", 1) == 0, "no start is lent");
+    stalling_start(&options);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)accept(listener, NULL, NULL);
+        _exit(1);
+    }
+    for (double begun_ms = now_ms(); threads < 2 && now_ms() - begun_ms < 20000;) {
+        threads = count_threads_of(pid);
+    }
+    stalling_expect(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid, "the child ends");
+    stalling_expect(threads >= 2, "its recorder begins");
+    stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot");
+    stallbox_stop(5000);
+}
+
+static void test_a_child_that_waits_for_connections_is_never_put_off(void **state)
+{
+    (void)state;
+    stalling_process_run(child_waits_for_connections);
     sbx_snapshot_destroy(stalling_process_snapshot());
 }
 
@@ -355,6 +558,15 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_poll_that_is_ready_begins_the_recorder_of_a_child,
                                         stalling_process_set_up, stalling_process_tear_down),
         cmocka_unit_test_setup_teardown(test_a_poll_with_no_time_to_wait_does_not_begin_the_recorder_of_a_young_child,
+                                        stalling_process_set_up, stalling_process_tear_down),
+        cmocka_unit_test_setup_teardown(test_no_thread_begins_a_child_that_is_not_one_of_the_two_that_stay,
+                                        stalling_process_set_up, stalling_process_tear_down),
+        cmocka_unit_test_setup_teardown(test_the_ring_of_a_child_is_short_until_half_of_it_is_used,
+                                        stalling_process_set_up, stalling_process_tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_a_child_of_a_family_that_makes_many_short_ones_is_recorded_when_it_lives_on, stalling_process_set_up,
+            stalling_process_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_child_that_waits_for_connections_is_never_put_off,
                                         stalling_process_set_up, stalling_process_tear_down),
         cmocka_unit_test_setup_teardown(test_a_fork_copies_few_pages_for_the_recorder, stalling_process_set_up,
                                         stalling_process_tear_down),

@@ -17,6 +17,7 @@
 
 #include "family.h"
 #include "process_life.h"
+#include "start_account.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -235,7 +236,9 @@ static pid_t leave_a_seat_behind(uint64_t now_ns)
     siginfo_t end;
     pid_t pid = fork();
     if (pid == 0) {
-        _exit(!sbx_family_take_seat((uint32_t)getpid(), now_ns, 0, false));
+        bool has_seat = sbx_family_take_seat((uint32_t)getpid(), now_ns, 0, false);
+        sbx_family_date_seat((uint32_t)getpid());
+        _exit(!has_seat);
     }
     assert_int_equal(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT), 0);
     assert_int_equal(end.si_status, 0);
@@ -293,6 +296,27 @@ static void test_another_process_with_the_number_of_one_that_ended_keeps_no_seat
     assert_int_equal(waitpid(other, NULL, 0), other);
     assert_false(is_one);
     assert_true(has_given_way);
+}
+
+static void test_children_are_put_off_once_the_starts_that_are_lent_are_used_up(void **state)
+{
+    const uint32_t budget = 50, few = 3;
+    uint64_t now_ns = 7000 * SECOND;
+    (void)state;
+    sbx_family_lend_starts(few);
+    for (uint32_t i = 0; i < few; i++) {
+        assert_true(sbx_family_put_off_ns(now_ns, budget) == 0);
+        sbx_family_charge_start(now_ns, budget);
+    }
+    assert_true(sbx_family_put_off_ns(now_ns, budget) >= SECOND / 10);
+    assert_true(sbx_family_put_off_ns(now_ns, 0) == 0); /* who has no budget spends what it likes */
+    sbx_family_refund_start();
+    assert_true(sbx_family_put_off_ns(now_ns, budget) == 0);
+    sbx_family_charge_start(now_ns, budget);
+    sbx_family_tell_work(2000); /* two processors pay 10 ms a second */
+    assert_true(sbx_family_put_off_ns(now_ns + SECOND / 2, budget) == 0);
+    sbx_family_tell_work(0);
+    sbx_family_lend_starts(SBX_STARTS_AHEAD);
 }
 
 static void test_children_make_four_snapshots_a_minute(void **state)
@@ -384,6 +408,7 @@ int main(void)
         cmocka_unit_test_setup(test_fewer_seats_can_be_ordered, found),
         cmocka_unit_test_setup(test_who_has_ended_keeps_no_seat_though_nobody_has_waited_for_it, found),
         cmocka_unit_test_setup(test_another_process_with_the_number_of_one_that_ended_keeps_no_seat, found),
+        cmocka_unit_test_setup(test_children_are_put_off_once_the_starts_that_are_lent_are_used_up, found),
         cmocka_unit_test_setup(test_children_make_four_snapshots_a_minute, found),
         cmocka_unit_test_setup(test_a_child_that_others_wait_for_makes_one_more, found),
         cmocka_unit_test_setup(test_who_stalled_meanwhile_is_counted_once_and_who_did_before_is_not, found),

@@ -143,6 +143,33 @@ static void test_a_worker_without_rights_in_its_folder_gives_back_and_reserves_a
 #endif
 #endif
 
+static uint64_t bytes_on_disk(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return (uint64_t)status.st_blocks * 512;
+}
+
+static void test_the_ring_of_a_worker_begins_short_and_grows_to_what_the_file_has_room_for(void **state)
+{
+    struct sbx_recording_file file = {0};
+    (void)state;
+    assert_int_equal(sbx_recording_create_for_worker(folder, "/some/spool", 10, &file), 0);
+    uint32_t first = file.header->chunks.count;
+    uint64_t first_end = file.header->chunks.at + (uint64_t)first * sizeof(struct sbx_chunk);
+    assert_int_equal(sbx_recording_reserve(&file), 0);
+    assert_true(first * 4 <= (file.bytes - file.header->chunks.at) / sizeof(struct sbx_chunk));
+    assert_true(bytes_on_disk(file.path) >= first_end && bytes_on_disk(file.path) < file.bytes);
+    assert_true(sbx_recording_may_grow(&file));
+    assert_int_equal(sbx_recording_grow(&file), 0);
+    assert_int_equal(file.header->chunks.at + (uint64_t)file.header->chunks.count * sizeof(struct sbx_chunk),
+                     file.bytes);
+    assert_true(bytes_on_disk(file.path) >= file.bytes);
+    assert_false(sbx_recording_may_grow(&file));
+    sbx_recording_unlink(&file);
+    munmap(file.header, file.bytes);
+}
+
 static void test_a_folder_that_others_may_write_is_refused(void **state)
 {
     struct sbx_recording_file file = {0};
@@ -162,13 +189,6 @@ static void test_a_file_size_limit_is_an_error_and_no_signal(void **state)
     int result = sbx_recording_create(folder, "/some/spool", &file);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(result, -EFBIG);
-}
-
-static uint64_t bytes_on_disk(const char *path)
-{
-    struct stat status;
-    assert_int_equal(stat(path, &status), 0);
-    return (uint64_t)status.st_blocks * 512;
 }
 
 static void test_memory_is_reserved_in_two_steps_and_then_whole(void **state)
@@ -350,6 +370,7 @@ int main(void)
         CASE(test_a_worker_without_rights_in_its_folder_gives_back_and_reserves_all_the_same),
 #endif
 #endif
+        CASE(test_the_ring_of_a_worker_begins_short_and_grows_to_what_the_file_has_room_for),
         CASE(test_a_folder_that_others_may_write_is_refused),
         CASE(test_a_file_size_limit_is_an_error_and_no_signal),
         CASE(test_memory_is_reserved_in_two_steps_and_then_whole),
