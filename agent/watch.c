@@ -537,21 +537,6 @@ static void tick(uint64_t now_ns)
     calibrate(now_ns);
 }
 
-/* A forked worker may end within milliseconds: the first tick, which asks for names of threads and for a dozen of the kernel's files, comes when the
- * second of others does. */
-static void look_on(uint64_t now_ns)
-{
-    uint32_t bell = sbx_load_acquire(&sbx_the_capture.control->bell); /* order: acquire bell */
-    sbx_the_capture.header->heartbeat_ns = now_ns;
-    begin_work(now_ns);
-    take_settings();
-    watch.tick_gaps = FAR_TICK_GAPS;
-    /* order: acquire agent.exit_asked - who has asked has rung before the bell was looked at */
-    if (sbx_load_acquire(&sbx_the_agent.exit_asked) == 0 && sbx_load_acquire(&sbx_the_agent.stopping) == 0) {
-        pause_for_a_tick(bell);
-    }
-}
-
 /* The process is at its end, and waits for this. */
 static void close_for_exit(void)
 {
@@ -605,9 +590,6 @@ void *sbx_watch_main(void *unused)
     watch.last_consent_ns = sbx_now_ns(); /* it was read at the start */
     sbx_worker_seat_begin(watch.last_consent_ns);
     bool is_ready = sbx_snapshot_maker_start();
-    if (is_ready && sbx_the_agent.family.role == SBX_ROLE_WORKER) {
-        look_on(watch.last_consent_ns);
-    }
     while (is_ready && sbx_load_acquire(&sbx_the_agent.stopping) == 0) {      /* order: acquire agent.stopping */
         uint32_t bell = sbx_load_acquire(&sbx_the_capture.control->bell);     /* order: acquire bell */
         if (SBX_UNLIKELY(sbx_load_acquire(&sbx_the_agent.exit_asked) != 0)) { /* order: acquire agent.exit_asked */
