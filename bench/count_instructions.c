@@ -98,7 +98,7 @@ static void stop_time(void)
         sbx_clock_arm(clock->rseq_offset);
     }
     sbx_self->entry->countdown = sbx_self->counted_from = COUNT_LONG;
-    sbx_self->logical.next_note_ns = UINT64_MAX;
+    sbx_self->next_note_ns = UINT64_MAX;
 }
 
 static void nothing(int calls)

@@ -204,7 +204,7 @@ __attribute__((always_inline)) static inline void show(struct sbx_thread_entry *
 SBX_NOINLINE static void enter_otherwise(struct sbx_blocking *call, uint32_t what, uint64_t object, uint32_t peer,
                                          uint64_t pc, uint64_t sp)
 {
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_seats_are_short) != 0) && /* relaxed: a hint */
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.seats_are_short) != 0) && /* relaxed: a hint */
         begins_without_seat(call, what, object, peer)) {
         return;
     }
@@ -235,7 +235,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, ui
     uint64_t pc = (uint64_t)__builtin_return_address(0), sp = (uint64_t)__builtin_dwarf_cfa(), begin_ns;
     /* relaxed: see begin_unrecorded() and keep_signal_away(); hints */
     if (SBX_UNLIKELY(
-            sbx_load_relaxed(&sbx_seats_are_short) != 0 || !sbx_thread_is_registered(thread) ||
+            sbx_load_relaxed(&sbx_the_capture.seats_are_short) != 0 || !sbx_thread_is_registered(thread) ||
             !sbx_capture_is_open() || (sbx_load_relaxed(&sbx_the_capture.quiet_groups) >> group_of(what) & 1) != 0 ||
             sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0 || thread->inside != 0 || thread->call_depth != 0 ||
             how_of(op_of(what)) == SBX_BLOCKING_ALWAYS || !sbx_thread_clock_wall_at_once(&thread->clock, &begin_ns) ||
@@ -419,7 +419,9 @@ SBX_FORK_CODE SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uin
         end_otherwise(call, amount, failed, fd);
         return;
     }
-    if (SBX_UNLIKELY(end_ns - call->begin_ns >= sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group]))) {
+    uint64_t took_ns = end_ns - call->begin_ns;
+    if (SBX_UNLIKELY(took_ns >= sbx_load_relaxed(&sbx_the_capture.threshold_least_ns)) &&
+        took_ns >= sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group])) {
         end_alone(call, amount, failed, fd, end_ns);
         return;
     }

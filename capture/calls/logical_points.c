@@ -32,19 +32,19 @@ static bool can_wait(const struct sbx_blocking *call)
  * costs a walk and what the provider takes, in each call that may block: those that come thick are not noted. They are paid for
  * as samples are, one an interval, which is the governor's to make longer; a look whether there is a runtime, and whether the call can wait,
  * costs a part of that. */
-static bool take_turn(struct sbx_logical *logical, const struct sbx_blocking *call)
+static bool take_turn(struct sbx_thread *thread, const struct sbx_blocking *call)
 {
     uint64_t note_ns = sbx_load_relaxed(&sbx_the_capture.leaf_interval_ns[call->group]);
     bool is_noted = sbx_provider_is_entered() && can_wait(call);
     uint32_t parts = is_noted ? 1 : SBX_LOGICAL_LOOKS;
-    (void)sbx_take_turn(&logical->next_note_ns, call->begin_ns, note_ns / parts, (uint64_t)SBX_LOGICAL_NOTES * parts);
+    (void)sbx_take_turn(&thread->next_note_ns, call->begin_ns, note_ns / parts, (uint64_t)SBX_LOGICAL_NOTES * parts);
     return is_noted;
 }
 
 SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct sbx_blocking *call)
 {
     struct sbx_logical *logical = &thread->logical;
-    if (!take_turn(logical, call)) {
+    if (!take_turn(thread, call)) {
         return;
     }
     sbx_thread_enter(thread);

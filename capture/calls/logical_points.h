@@ -19,7 +19,7 @@
 SBX_HOOK_SAFE static inline bool sbx_logical_note_is_due(const struct sbx_thread *thread, uint64_t begin_ns)
 {
     return sbx_load_relaxed(&sbx_the_capture.provider_count) != 0 && /* relaxed: a hint */
-           thread->logical.next_note_ns <= begin_ns;
+           thread->next_note_ns <= begin_ns;
 }
 
 /* It has: remember it for who looks at the sleeper from outside. Before entry.call is released; not inside. */

@@ -227,6 +227,12 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, u
     return id != 0 || counts == NULL ? id : counted_id(counts);
 }
 
+SBX_HOOK_SAFE bool sbx_task_is_due(void)
+{
+    struct sbx_thread *thread = sbx_self;
+    return !sbx_thread_is_registered(thread) || thread->tasks.follow_ns <= sbx_thread_wall_ns(thread);
+}
+
 static bool is_open_on(const struct sbx_thread *thread, uint64_t id)
 {
     for (uint32_t i = 0; i < thread->tasks.depth; i++) {

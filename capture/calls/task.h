@@ -34,6 +34,9 @@ SBX_HOOK_SAFE static inline bool sbx_take_turn(uint64_t *next_ns, uint64_t now_n
 SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, uint64_t queue, uint64_t key,
                                                     uint64_t match);
 
+/* Would it be followed? A look before what it costs to say so; a thread that is not registered yet may be. */
+SBX_HOOK_SAFE bool sbx_task_is_due(void);
+
 /* The same of a task that the calling thread queues on behalf of whoever queued the task `id`, which it runs: his stack and his time. 0: it
  * does not run it. */
 SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_passed_on(uint8_t group, uint8_t op, uint64_t id);

@@ -34,11 +34,17 @@ static int ask_for_holder(struct sbx_thread *thread, bool is_condition, uint64_t
     return holder;
 }
 
+/* Nobody holds what a read waits for. */
+static bool may_be_lock(uint8_t kind)
+{
+    return kind != SBX_RECORD_FILE;
+}
+
 SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op, uint64_t object,
                                   uint32_t peer)
 {
     /* A runtime makes its own locks of conditions, and knows who holds them. relaxed: a hint */
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && peer == 0) {
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && peer == 0 && may_be_lock(kind)) {
         int holder = kind == SBX_RECORD_COND ? ask_for_holder(sbx_self, true, object) : -1;
         if (holder >= 0) { /* waited for as a condition, and a lock */
             kind = SBX_RECORD_LOCK;

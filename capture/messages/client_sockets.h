@@ -11,50 +11,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "known_fds.h"
 #include "marks.h"
-#include "order.h"
 
 enum {
-    SBX_CLIENT_SOCKETS_MOST = 65536 /* descriptors with higher numbers are no clients */
+    SBX_CLIENT_SOCKETS_MOST = SBX_KNOWN_FDS_MOST /* descriptors with higher numbers are no clients */
 };
 
-extern uint64_t sbx_client_sockets[SBX_CLIENT_SOCKETS_MOST / 64] __attribute__((visibility("hidden")));
-
-/* Those of them whose calls do not block, as far as calls that passed our hooks tell: prompt_call.h, which does not believe it for
- * good. */
-extern uint64_t sbx_prompt_sockets[SBX_CLIENT_SOCKETS_MOST / 64] __attribute__((visibility("hidden")));
-
+/* One whose calls do not block, as far as calls that passed our hooks tell: prompt_call.h, which does not believe it for good. */
 SBX_HOOK_SAFE static inline bool sbx_is_prompt(int fd)
 {
-    return (unsigned)fd < SBX_CLIENT_SOCKETS_MOST &&
-           (sbx_load_relaxed(&sbx_prompt_sockets[(unsigned)fd / 64]) >> ((unsigned)fd % 64) & 1) != 0;
+    return (unsigned)fd < SBX_CLIENT_SOCKETS_MOST && sbx_fd_is_in(&sbx_known_fds[(unsigned)fd / 64].prompts, fd);
 }
 
 /* Calls on `fd`, a client's, do not block from here on, or may do so. */
 SBX_HOOK_SAFE static inline void sbx_prompt_say(int fd, bool is_prompt)
 {
-    uint64_t bit = UINT64_C(1) << ((unsigned)fd % 64);
     if ((unsigned)fd < SBX_CLIENT_SOCKETS_MOST && sbx_is_prompt(fd) != is_prompt) {
-        if (is_prompt) {
-            sbx_or_seq_cst(&sbx_prompt_sockets[(unsigned)fd / 64], bit);
-        } else {
-            sbx_and_seq_cst(&sbx_prompt_sockets[(unsigned)fd / 64], ~bit);
-        }
+        sbx_fd_put(&sbx_known_fds[(unsigned)fd / 64].prompts, fd, is_prompt);
     }
 }
 
 /* A load and a test. Any thread. */
 SBX_HOOK_SAFE static inline bool sbx_is_client(int fd)
 {
-    return (unsigned)fd < SBX_CLIENT_SOCKETS_MOST &&
-           (sbx_load_relaxed(&sbx_client_sockets[(unsigned)fd / 64]) >> ((unsigned)fd % 64) & 1) != 0;
+    return (unsigned)fd < SBX_CLIENT_SOCKETS_MOST && sbx_fd_is_in(&sbx_known_fds[(unsigned)fd / 64].clients, fd);
 }
 
 /* accept() has returned `fd`; negative: it failed. */
 SBX_HOOK_SAFE static inline void sbx_client_came(int fd, bool is_prompt)
 {
     if ((unsigned)fd < SBX_CLIENT_SOCKETS_MOST) {
-        sbx_or_seq_cst(&sbx_client_sockets[(unsigned)fd / 64], UINT64_C(1) << ((unsigned)fd % 64));
+        sbx_fd_put(&sbx_known_fds[(unsigned)fd / 64].clients, fd, true);
         sbx_prompt_say(fd, is_prompt);
     }
 }
@@ -63,7 +51,7 @@ SBX_HOOK_SAFE static inline void sbx_client_came(int fd, bool is_prompt)
 SBX_HOOK_SAFE static inline void sbx_client_went(int fd)
 {
     if (SBX_UNLIKELY(sbx_is_client(fd))) {
-        sbx_and_seq_cst(&sbx_client_sockets[(unsigned)fd / 64], ~(UINT64_C(1) << ((unsigned)fd % 64)));
+        sbx_fd_put(&sbx_known_fds[(unsigned)fd / 64].clients, fd, false);
         sbx_prompt_say(fd, false);
     }
 }

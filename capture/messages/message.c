@@ -172,6 +172,9 @@ SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns,
     }
     uint8_t kind = loop->kind;
     sbx_store_relaxed(&loop->kind, 0); /* relaxed: the watch thread reads what it can get */
+    if (SBX_LIKELY(took_ns < SHORT_MESSAGE_NS)) { /* a limit is a millisecond or more */
+        return;
+    }
     uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_message_ms);
     uint64_t key_ns = SBX_UNLIKELY(loop->key_in == entry->message) ? loop->key_ns : 0;
     bool is_unsure =

@@ -127,7 +127,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
         sbx_blocking_begin(call, SBX_GROUP_POLL, kind, op, 0, 0);
     }
     struct sbx_thread *thread = call->thread;
-    if (thread != NULL && SBX_UNLIKELY(thread->seen_work.key != 0)) {
+    if (thread != NULL && SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.has_runs) != 0) && /* relaxed: a hint */
+        thread->seen_work.key != 0) {
         end_seen_work(thread, call->begin_ns);
     }
     if (thread != NULL) { /* the hook is our caller, not that of the function above */

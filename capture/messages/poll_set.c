@@ -152,7 +152,7 @@ SBX_HOOK_SAFE SBX_NOINLINE bool sbx_polled_has_client(const struct sbx_polled *p
         uint64_t words[SET_WORDS];
         uint32_t count = copy_words(polled->first, polled->count, words);
         for (uint32_t i = 0; i < count; i++) {
-            has_one |= (words[i] & sbx_load_relaxed(&sbx_client_sockets[i])) != 0;
+            has_one |= (words[i] & sbx_load_relaxed(&sbx_known_fds[i].clients)) != 0;
         }
     } else if (polled->form == SBX_POLLED_POLL) {
         struct pollfd fds[SBX_POLL_SET_MOST];

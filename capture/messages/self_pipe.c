@@ -39,7 +39,7 @@ static struct self_pipe {
 /* What lies in them: written by every writer, so apart. */
 static struct contents {
     _Alignas(64) uint64_t task; /* the first write that nobody has read; or one of those above */
-    uint64_t writes;            /* with it */
+    uint64_t writes;            /* that came after it */
 } contents[SBX_SELF_PIPES];
 SBX_OF_ONE_PROCESS(contents);
 
@@ -53,7 +53,8 @@ static uint64_t take(uint32_t number, uint64_t *writes_out)
 {
     sbx_and_seq_cst(&sbx_self_pipes_filled, ~bit_of(number));
     uint64_t task = sbx_swap_acq_rel(&contents[number].task, NOBODY); /* order: acq_rel contents.task */
-    *writes_out = sbx_swap_acq_rel(&contents[number].writes, 0);
+    uint64_t *writes = &contents[number].writes; /* relaxed: who has counted one found the task */
+    *writes_out = sbx_load_relaxed(writes) != 0 ? sbx_swap_acq_rel(writes, 0) : 0;
     return task > NOT_FOLLOWED ? task : 0;
 }
 
@@ -64,6 +65,15 @@ static void throw_away(uint32_t number)
 }
 
 /* ---- which there are ---- */
+
+/* Reads and writes look here from now on. A bit stays when the descriptor is closed: then they look once more than they need, and
+ * who makes the next one has less to do. */
+static void note_end(int fd)
+{
+    if (!sbx_may_be_self_pipe(fd)) {
+        sbx_fd_put(&sbx_known_fds[(unsigned)fd / 64].self_pipes, fd, true);
+    }
+}
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_forget(int fd)
 {
@@ -124,6 +134,8 @@ SBX_HOOK_SAFE void sbx_self_pipe_made(int reader, int writer, enum sbx_self_pipe
         sbx_store_relaxed(&pipe->sort, (uint32_t)sort);
         sbx_store_release(&sbx_self_pipe_readers[reader], (uint8_t)(number + 1)); /* order: release self_pipe_readers */
         sbx_store_release(&sbx_self_pipe_writers[writer], (uint8_t)(number + 1)); /* order: release self_pipe_writers */
+        note_end(reader);
+        note_end(writer);
     }
     errno = saved_errno;
 }
@@ -150,11 +162,21 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_fill(int fd, uint8_t op)
     }
     struct contents *here = &contents[number];
     int saved_errno = errno;
-    uint64_t found = NOBODY, mark = ABOUT_TO_BE_QUEUED;
-    uint64_t writes = sbx_add_relaxed(&here->writes, 1); /* relaxed: a count */
-    if (!sbx_cas_acq_rel(&here->task, &found,
-                         ABOUT_TO_BE_QUEUED)) { /* order: acq_rel contents.task - one is the first */
-        sbx_task_merged_by(found > NOT_FOLLOWED ? found : 0, writes);
+    if (sbx_load_relaxed(&here->task) == NOT_FOLLOWED) { /* relaxed: taken just now, this one is lost (SP2) */
+        return;
+    }
+    bool is_due = sbx_task_is_due();
+    uint64_t found = NOBODY, mark = is_due ? ABOUT_TO_BE_QUEUED : NOT_FOLLOWED;
+    if (!sbx_cas_acq_rel(&here->task, &found, mark)) { /* order: acq_rel contents.task - one is the first */
+        if (found != NOT_FOLLOWED) {
+            uint64_t writes = 1 + sbx_add_relaxed(&here->writes, 1); /* relaxed: a count */
+            sbx_task_merged_by(found != ABOUT_TO_BE_QUEUED ? found : 0, writes);
+        }
+        errno = saved_errno;
+        return;
+    }
+    if (!is_due) { /* most are not where a loop is woken often: they cost two exchanges here, and two where it is taken */
+        sbx_or_seq_cst(&sbx_self_pipes_filled, bit_of(number));
         errno = saved_errno;
         return;
     }
@@ -283,7 +305,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_look(const struct sbx_blocking *ca
     bool is_all = ready == 1 && is_for_work(thread, call, pc, sp);
     for (; found != 0; found &= found - 1) {
         uint64_t writes, task = take((uint32_t)__builtin_ctzll(found), &writes);
-        sbx_task_merged_by(task, writes > 1 ? writes - 1 : 0);
+        sbx_task_merged_by(task, writes);
         if (is_all) {
             sbx_task_begin_turn(task, sp);
         } else {

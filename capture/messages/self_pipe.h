@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "known_fds.h"
 #include "marks.h"
 #include "open_calls.h"
 #include "order.h"
@@ -53,15 +54,33 @@ SBX_HOOK_SAFE void sbx_self_pipe_made(int reader, int writer, enum sbx_self_pipe
 
 /* `fd` is about to be closed, or to become another. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_forget(int fd);
+/* An end of one; for good, or until the descriptor is another's. */
+SBX_HOOK_SAFE static inline bool sbx_may_be_self_pipe(int fd)
+{
+    return (unsigned)fd < SBX_SELF_PIPE_FDS && sbx_fd_is_in(&sbx_known_fds[(unsigned)fd / 64].self_pipes, fd);
+}
 SBX_HOOK_SAFE static inline bool sbx_is_self_pipe(int fd)
 {
-    return (unsigned)fd < SBX_SELF_PIPE_FDS && (sbx_load_relaxed(&sbx_self_pipe_writers[fd]) != 0 || /* relaxed: of */
-                                                sbx_load_relaxed(&sbx_self_pipe_readers[fd]) != 0);  /* this thread's */
+    return sbx_may_be_self_pipe(fd) && (sbx_load_relaxed(&sbx_self_pipe_writers[fd]) != 0 || /* relaxed: of */
+                                        sbx_load_relaxed(&sbx_self_pipe_readers[fd]) != 0);  /* this thread's */
 }
 SBX_HOOK_SAFE static inline void sbx_self_pipe_closes(int fd)
 {
     if (SBX_UNLIKELY(sbx_is_self_pipe(fd))) {
         sbx_self_pipe_forget(fd);
+    }
+}
+
+/* Reads from `fd` do not wait for who writes, as far as calls that passed our hooks tell: O_NONBLOCK. A hint: where it is wrong, a wait is told
+ * without who ended it. */
+SBX_HOOK_SAFE static inline bool sbx_self_pipe_is_quick(int fd)
+{
+    return (unsigned)fd < SBX_SELF_PIPE_FDS && sbx_fd_is_in(&sbx_known_fds[(unsigned)fd / 64].quick_ends, fd);
+}
+SBX_HOOK_SAFE static inline void sbx_self_pipe_say_quick(int fd, bool is_quick)
+{
+    if (sbx_may_be_self_pipe(fd) && sbx_self_pipe_is_quick(fd) != is_quick) {
+        sbx_fd_put(&sbx_known_fds[(unsigned)fd / 64].quick_ends, fd, is_quick);
     }
 }
 
@@ -74,7 +93,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_take(int fd, size_t asked, int64_t
 SBX_HOOK_SAFE static inline void sbx_self_pipe_write(int fd, uint8_t op)
 {
     /* relaxed: who made it has handed it to this thread */
-    uint32_t number = (unsigned)fd < SBX_SELF_PIPE_FDS ? sbx_load_relaxed(&sbx_self_pipe_writers[fd]) : 0;
+    uint32_t number = SBX_UNLIKELY(sbx_may_be_self_pipe(fd)) ? sbx_load_relaxed(&sbx_self_pipe_writers[fd]) : 0;
     if (SBX_UNLIKELY(number != 0) && (sbx_load_relaxed(&sbx_self_pipes_met) >> (number - 1) & 1) != 0) {
         sbx_self_pipe_fill(fd, op);
     }
@@ -82,7 +101,7 @@ SBX_HOOK_SAFE static inline void sbx_self_pipe_write(int fd, uint8_t op)
 SBX_HOOK_SAFE static inline void sbx_self_pipe_read(int fd, size_t asked, int64_t result)
 {
     /* relaxed: as above */
-    uint32_t number = (unsigned)fd < SBX_SELF_PIPE_FDS ? sbx_load_relaxed(&sbx_self_pipe_readers[fd]) : 0;
+    uint32_t number = SBX_UNLIKELY(sbx_may_be_self_pipe(fd)) ? sbx_load_relaxed(&sbx_self_pipe_readers[fd]) : 0;
     if (SBX_UNLIKELY(number != 0) && (sbx_load_relaxed(&sbx_self_pipes_filled) >> (number - 1) & 1) != 0) {
         sbx_self_pipe_take(fd, asked, result);
     }

@@ -55,7 +55,7 @@ static ssize_t hook_read(int fd, void *buffer, size_t bytes)
     SBX_PROMPT_READ(ssize_t, fd, real_read(fd, buffer, bytes), SBX_OP_READ, SBX_GROUP_FILE);
     struct sbx_blocking call;
     SBX_SAVE_FRAME_POINTER();
-    if (bytes == EVENT_BYTES) {
+    if (bytes == EVENT_BYTES && !sbx_self_pipe_is_quick(fd)) {
         sbx_wait_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)fd + 1, 0);
     } else {
         sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)fd + 1, 0);

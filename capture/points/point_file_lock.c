@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "client_sockets.h"
+#include "self_pipe.h"
 #include "wide_names.h"
 
 #define LOCKS(type, name, parameters, arguments, op)                                                                 \
@@ -33,17 +34,21 @@ SBX_NOINLINE static int wait_for_lock(int (*original)(int, int, ...), int fd, in
     return result;
 }
 
-/* Whether calls on a client's connection block is known from here (prompt_call.h). Before, so that no call in between is believed to
+/* Whether calls on a client's connection, or on a self-pipe, block is known from here (prompt_call.h, self_pipe.h). Before, so that no call in between is believed to
  * be prompt and waits. */
 SBX_NOINLINE static int set_flags(int (*original)(int, int, ...), int fd, void *argument)
 {
     bool is_prompt = ((uintptr_t)argument & O_NONBLOCK) != 0;
     if (!is_prompt) {
         sbx_prompt_say(fd, false);
+        sbx_self_pipe_say_quick(fd, false);
     }
     int result = original(fd, F_SETFL, argument);
     if (result == 0 && is_prompt && sbx_is_client(fd)) {
         sbx_prompt_say(fd, true);
+    }
+    if (result == 0 && is_prompt) {
+        sbx_self_pipe_say_quick(fd, true);
     }
     return result;
 }

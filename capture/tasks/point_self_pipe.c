@@ -7,6 +7,7 @@
 #include "point.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <linux/close_range.h>
@@ -52,7 +53,7 @@ static bool is_told_by_library(uint64_t pc)
 }
 
 /* Not where nothing is recorded: whether it is polled is not seen then. */
-SBX_NOINLINE static void note_made(int reader, int writer, enum sbx_self_pipe_sort sort, uint64_t pc)
+SBX_NOINLINE static void note_made(int reader, int writer, enum sbx_self_pipe_sort sort, bool is_quick, uint64_t pc)
 {
     int saved_errno = errno;
     if (!sbx_capture_is_ours() || is_told_by_library(pc)) {
@@ -60,6 +61,7 @@ SBX_NOINLINE static void note_made(int reader, int writer, enum sbx_self_pipe_so
         sbx_self_pipe_closes(writer);
     } else {
         sbx_self_pipe_made(reader, writer, sort);
+        sbx_self_pipe_say_quick(reader, is_quick);
     }
     errno = saved_errno;
 }
@@ -71,7 +73,8 @@ static int hook_eventfd(unsigned count, int flags)
 {
     int fd = real_eventfd(count, flags);
     if (fd >= 0) {
-        note_made(fd, fd, (flags & EFD_SEMAPHORE) != 0 ? SBX_SELF_PIPE_PIECES : SBX_SELF_PIPE_COUNTER, CALLER);
+        note_made(fd, fd, (flags & EFD_SEMAPHORE) != 0 ? SBX_SELF_PIPE_PIECES : SBX_SELF_PIPE_COUNTER,
+                  (flags & EFD_NONBLOCK) != 0, CALLER);
     }
     return fd;
 }
@@ -81,7 +84,7 @@ static int hook_pipe(int ends[2])
 {
     int result = real_pipe(ends);
     if (result == 0) {
-        note_made(ends[0], ends[1], SBX_SELF_PIPE_BYTES, CALLER);
+        note_made(ends[0], ends[1], SBX_SELF_PIPE_BYTES, false, CALLER);
     }
     return result;
 }
@@ -91,7 +94,7 @@ static int hook_pipe2(int ends[2], int flags)
 {
     int result = real_pipe2(ends, flags);
     if (result == 0) {
-        note_made(ends[0], ends[1], SBX_SELF_PIPE_BYTES, CALLER);
+        note_made(ends[0], ends[1], SBX_SELF_PIPE_BYTES, (flags & O_NONBLOCK) != 0, CALLER);
     }
     return result;
 }
@@ -104,8 +107,9 @@ static int hook_socketpair(int domain, int type, int protocol, int ends[2])
     if (result == 0) {
         bool is_stream = (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM;
         enum sbx_self_pipe_sort sort = is_stream ? SBX_SELF_PIPE_BYTES : SBX_SELF_PIPE_PIECES;
-        note_made(ends[0], ends[1], sort, CALLER);
-        note_made(ends[1], ends[0], sort, CALLER);
+        bool is_quick = (type & SOCK_NONBLOCK) != 0;
+        note_made(ends[0], ends[1], sort, is_quick, CALLER);
+        note_made(ends[1], ends[0], sort, is_quick, CALLER);
     }
     return result;
 }

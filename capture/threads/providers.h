@@ -95,7 +95,6 @@ struct sbx_logical {
     uint32_t stack;        /* and the id that came of it */
     uint32_t epoch;        /* of both */
     uint64_t noted_ns;     /* begin of the blocking call in which the thread still is since the last walk; 0: none */
-    uint64_t next_note_ns; /* when the next note is due (sbx_take_turn() in calls/task.h) */
     uint32_t wanted;       /* not 0: a safepoint is asked for. Bits 0..7 flags, 8..15 kind, 16..23 op of its record */
     bool not_now;          /* a provider could not tell its stack in this capture */
     bool is_note;          /* this capture is the note of a call that begins */

@@ -51,6 +51,7 @@ void sbx_capture_forget_parent(void)
     sbx_store_relaxed(&capture->map, NULL); /* its modules have other numbers in the new recording */
     capture->quiet_groups = 0;
     capture->signal_changes = 0;
+    capture->seats_are_short = 0;
     capture->resting = SBX_AWAKE;
     capture->wake_ns = capture->rung_ns = 0;
     capture->news = capture->own_tid = capture->has_frames = capture->has_clients = capture->serves = capture->rests =
@@ -75,6 +76,7 @@ static void follow_clients(uint64_t points)
 void sbx_capture_apply(const struct sbx_capture_settings *settings)
 {
     /* relaxed: each is a number of its own; a record made under the old one is as good */
+    uint64_t least_ns = UINT64_MAX;
     sbx_store_relaxed(&sbx_the_capture.interval_ns, (uint64_t)settings->interval_us * 1000u);
     for (uint32_t group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
         const struct sbx_point_limits *limits = &settings->limits[group];
@@ -83,7 +85,9 @@ void sbx_capture_apply(const struct sbx_capture_settings *settings)
         uint32_t threshold_us = limits->threshold_us != 0 ? limits->threshold_us : settings->wait_min_us;
         sbx_store_relaxed(&sbx_the_capture.leaf_interval_ns[group], (uint64_t)interval_us * 1000u);
         sbx_store_relaxed(&sbx_the_capture.threshold_ns[group], (uint64_t)threshold_us * 1000u);
+        least_ns = (uint64_t)threshold_us * 1000u < least_ns ? (uint64_t)threshold_us * 1000u : least_ns;
     }
+    sbx_store_relaxed(&sbx_the_capture.threshold_least_ns, least_ns);
     follow_clients(settings->points);
 }
 

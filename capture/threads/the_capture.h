@@ -9,6 +9,7 @@
 #define SBX_THE_CAPTURE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "callstack_table.h"
@@ -36,6 +37,21 @@ enum sbx_settle {
 };
 
 struct sbx_capture {
+    /* What every hooked call reads: one line. */
+    _Alignas(64) uint32_t
+        *gate; /* [0] 1: record. [1] 1: this is the process we were started in. In a page that fork() wipes: a child
+                       finds zeroes, by whatever call it was made */
+    uint64_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, and not recorded */
+    uint64_t threshold_least_ns;    /* of threshold_ns: most calls are shorter */
+    uint32_t calls_are_safe;        /* 1: signals of timers are made when a thread returns from the kernel, never in a call */
+    uint32_t seats_are_short;       /* 1: so many are taken that who waits gives his back (seat_turns.h). A hint */
+    uint32_t lets_polls_pass;       /* 1: to `late_ask` a poll with no time to wait is no wait for work: a forked child */
+    uint32_t provider_count;        /* see providers.h */
+    uint32_t has_awaits;            /* one of them tells who awaits what a thread runs */
+    uint32_t has_runs;              /* one of them tells which piece of its work a thread runs */
+    const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
+    uint64_t interval_ns;           /* a thread records one leaf sample per this time at most */
+    /* the rest */
     struct sbx_recording_header *header;
     struct sbx_control_page *control;
     struct sbx_module_entry *modules;
@@ -45,16 +61,7 @@ struct sbx_capture {
     struct sbx_queue_entry *queues;
     struct sbx_callstack_table table;
     struct sbx_ring ring;
-    uint64_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, and not recorded */
-    uint32_t provider_count;        /* see providers.h; beside `map`, which a capture reads as well */
-    uint32_t has_awaits;            /* one of them tells who awaits what a thread runs */
-    uint32_t has_runs;              /* one of them tells which piece of its work a thread runs */
-    const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
-    uint32_t
-        *gate; /* [0] 1: record. [1] 1: this is the process we were started in. In a page that fork() wipes: a child
-                       finds zeroes, by whatever call it was made */
     uint64_t agent_begin, agent_end; /* addresses of our own code: its frames are left out of every stack */
-    uint64_t interval_ns;            /* a thread records one leaf sample per this time at most */
     uint64_t leaf_interval_ns[SBX_POINT_GROUPS_MAX]; /* the same of each group, never below interval_ns */
     uint64_t threshold_ns[SBX_POINT_GROUPS_MAX];     /* by group: shorter waits leave no record */
     bool copies_by_file;                             /* process_vm_readv is not to be had here */
@@ -64,12 +71,19 @@ struct sbx_capture {
         unshown_handler; /* that of fatal signals for as long as nobody is shown it either; NULL: everybody may see it */
     uint32_t sample_signal; /* by which running threads are asked (sample_signal.h); 0: none. Pairs with sample_timer */
     uint32_t signal_changes; /* who sets the action of which signals just now (sample_number.h) */
-    uint32_t calls_are_safe; /* 1: signals of timers are made when a thread returns from the kernel, never in a call */
-    uint32_t resting;        /* enum sbx_resting */
+    /* What each message reads: one line. */
+    _Alignas(64) uint32_t resting; /* enum sbx_resting */
+    uint32_t has_frames;           /* 1: some thread has said where its frames begin */
+    uint32_t has_clients; /* 1: some thread without a loop has read what a client wants (messages/client_message.h) */
+    uint32_t serves;      /* 1: threads without a loop accept clients, or have read from them */
+    uint32_t
+        rests; /* 1: the main thread waits for conditions, semaphores or futexes that may be its loop's (messages/rest_place.h) */
+    uint32_t news; /* bumped when a thread has told of something slow: else nobody's block need be looked at */
+    /* Since when all points are in that see a client's question, its answer and waits for work; UINT64_MAX: one is out */
+    uint64_t clients_since_ns;
     uint64_t wake_ns;        /* when it wakes by itself; UINT64_MAX: never */
     uint64_t
         rung_ns; /* when the first of those began who woke it by sbx_capture_ring_for(), since it lay down; 0: nobody did */
-    uint32_t news;       /* bumped when a thread has told of something slow: else nobody's block need be looked at */
     void (*leave)(void); /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */
     uint32_t own_tid;    /* one of our own threads; set before `leave` */
     /* 1: some thread has a filter that can kill. It was judged for what runs below it here; a forked child inherits it whole, and
@@ -77,19 +91,14 @@ struct sbx_capture {
     uint32_t bars_children;
     /* A wait begins in a program whose recorder has not begun yet (agent/late_start.h, agent/forked_child.h); NULL: nobody asks */
     void (*late_ask)(uint8_t group, uint8_t op);
-    uint32_t lets_polls_pass; /* 1: to `late_ask` a poll with no time to wait is no wait for work: a forked child */
     void (*settle)(enum sbx_settle
                        what); /* a start that is under way, or to come, and what the program is about to do; NULL: there
                                              is none */
-    uint32_t has_frames;      /* 1: some thread has said where its frames begin */
-    uint32_t has_clients; /* 1: some thread without a loop has read what a client wants (messages/client_message.h) */
-    uint32_t serves;      /* 1: threads without a loop accept clients, or have read from them */
-    uint32_t
-        rests; /* 1: the main thread waits for conditions, semaphores or futexes that may be its loop's (messages/rest_place.h) */
-    /* Since when all points are in that see a client's question, its answer and waits for work; UINT64_MAX: one is out */
-    uint64_t clients_since_ns;
     uint32_t task_mask, queue_mask; /* how many tasks and queues there are, less one: powers of two; 0: none */
 };
+
+_Static_assert(offsetof(struct sbx_capture, interval_ns) + sizeof(uint64_t) - offsetof(struct sbx_capture, gate) == 64,
+               "what every hooked call reads fills one cache line");
 
 /* Hidden, and known to be: hooks read it at every call, and would ask a table of the loader's first where it is. */
 extern struct sbx_capture sbx_the_capture __attribute__((visibility("hidden")));

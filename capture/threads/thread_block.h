@@ -66,6 +66,19 @@ struct sbx_rest {
 
 /* The messages of a thread: of the main thread those of its loop, of any those it enters (message_loop.h). */
 struct sbx_message_loop {
+    /* What each message of any thread touches: one line, with `has_loop` before it. */
+    uint32_t entered; /* sbx_message_enter() calls not yet left */
+    uint8_t kind;     /* what the application calls the open message; 0: nothing */
+    bool is_entered;  /* the open message was begun by sbx_message_enter(), not by a poll call */
+    uint16_t reserved;
+    uint64_t anr_message; /* last message for which `anr` fired: written by the watch thread */
+    uint64_t maybe_pc;    /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
+    uint64_t question_in; /* last message in which something was read from a client; 0: none */
+    uint64_t key_ns, key_in; /* how long keys were awaited in that message, at a terminal, or connections by accept() */
+    uint64_t
+        seen_key_in; /* last message in which a look met a read from a terminal that is no point at the time: for how long it lasts
+                             nobody knows. The watch thread's */
+    /* the rest */
     bool has_accepted;         /* by a blocking accept(), at any place so far */
     bool serves_many;          /* it is not by a blocking accept() that the loop waits: see messages/prompt_call.h */
     uint64_t site_pc, site_sp; /* return address and stack pointer of its poll call; 0: none seen */
@@ -95,14 +108,8 @@ struct sbx_message_loop {
     uint64_t paused_ns, paused_in; /* how long long ones took, and the last message with one */
     uint32_t paused;               /* messages with a long one */
     bool pauses;                   /* there was one */
-    uint64_t question_in;          /* last message in which something was read from a client; 0: none */
-    uint64_t key_ns, key_in; /* how long keys were awaited in that message, at a terminal, or connections by accept() */
-    uint64_t
-        seen_key_in; /* last message in which a look met a read from a terminal that is no point at the time: for how long it lasts
-                             nobody knows. The watch thread's */
     struct sbx_rest rest;
-    uint64_t maybe_pc,
-        maybe_sp;      /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
+    uint64_t maybe_sp; /* of maybe_pc */
     uint64_t maybe_ns; /* when the newest such call began: read by the watch thread */
     uint32_t hits;     /* passes at this site; judged from the second on. The watch thread counts turns by it */
     uint32_t
@@ -110,12 +117,8 @@ struct sbx_message_loop {
     bool elsewhere_is_inside; /* proven: such polls are waits of handlers */
     struct sbx_record merged; /* short messages not yet recorded; amount 0: none */
     uint64_t idle_ns;         /* end of the last record of idle time */
-    uint64_t anr_message;     /* last message for which `anr` fired: written by the watch thread */
     uint64_t anr_end_ns;      /* when that one ended, written by the loop thread; 0: not yet */
     uint64_t standing;        /* last message that is no longer looked at closely: the watch thread's own */
-    uint32_t entered;         /* sbx_message_enter() calls not yet left */
-    uint8_t kind;             /* what the application calls the open message; 0: nothing */
-    bool is_entered;          /* the open message was begun by sbx_message_enter(), not by a poll call */
     /* a message that ended slow: filled by the loop thread, then `slow_message` with release */
     uint64_t slow_message, slow_begin_ns, slow_end_ns;
     uint8_t slow_kind, doubt_kind;
@@ -174,9 +177,15 @@ struct sbx_open_task {
 
 /* The tasks that a thread runs, one inside another (calls/task.h). */
 struct sbx_thread_tasks {
+    uint64_t follow_ns; /* the next task that it queues is followed from then on */
     uint32_t depth;
+    bool turns; /* one of those that are open may be a turn's */
+    /* of self-pipes (messages/self_pipe.h) */
+    uint32_t looks;
+    uint32_t polled_elsewhere;     /* how often in a row it polled elsewhere */
+    uint64_t polled_pc, polled_sp; /* where a thread without a loop polls for work, as far as it is known */
+    /* the rest */
     struct sbx_open_task open[SBX_TASKS_NESTED];
-    uint64_t follow_ns;   /* the next task that it queues is followed from then on */
     uint64_t lay_ns;      /* the next that lay for long is told from then on */
     uint64_t told_ns;     /* newest task that it told of */
     uint64_t popped;      /* the item that it works at until its next pop; 0: none */
@@ -184,11 +193,6 @@ struct sbx_thread_tasks {
     uint64_t
         source_ended; /* GLib's: the source that was called for the last time, until it is gone (tasks/point_glib.c) */
     uint32_t next_hop, hops_left; /* numbers that it has taken for tasks which it will queue */
-    bool turns;                   /* one of those that are open may be a turn's */
-    /* of self-pipes (messages/self_pipe.h) */
-    uint64_t polled_pc, polled_sp; /* where a thread without a loop polls for work, as far as it is known */
-    uint32_t polled_elsewhere;     /* how often in a row it polled elsewhere */
-    uint32_t looks;
     /* of Qt (tasks/point_qt.c) */
     uint64_t posts;               /* the event that it posts, which is queued already; 0: none */
     uint64_t timer, timer_object; /* key and object of the timer whose event is delivered; 0: none, or it was stopped */
@@ -218,11 +222,12 @@ struct sbx_thread {
     /* Where the hook of the call in progress goes on, for a look from outside that does not get out of libc: it may keep its
      * return address in a register (aarch64) or have no unwind data (musl). Written before entry.call_kind. */
     uint64_t call_pc, call_sp;
-    uint64_t asked_ns;   /* when the clock was last asked whether a sample is due */
-    uint64_t sampled_ns; /* newest sample or record of a wait */
+    uint64_t next_note_ns; /* when the next call is noted that begins on a thread of a runtime (calls/logical_points.h) */
+    uint64_t sampled_ns;   /* newest sample or record of a wait */
     /* the rest */
     struct sbx_open_call calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last (open_calls.h) */
     uint32_t generation, tid;
+    uint64_t asked_ns;      /* when the clock was last asked whether a sample is due */
     int32_t counted_from;   /* where the countdown began that runs now */
     uint64_t usage_ns;      /* the last record that told faults and context switches */
     uint64_t usage_message; /* the message it was in */
@@ -250,13 +255,13 @@ struct sbx_thread {
             begin_ns; /* of a wait that another process ended; 0: none. Pairs with the watch thread, which makes it 0 again */
         uint64_t object, ended_by; /* shared_hands.h */
     } shared_wait;
-    bool has_loop;   /* the main thread */
-    bool keeps_seat; /* others know it by its index: it has opened a watch, or shown signs of life */
-    struct sbx_ring_writer writer;
+    _Alignas(64) bool has_loop; /* the main thread */
+    bool keeps_seat;            /* others know it by its index: it has opened a watch, or shown signs of life */
     struct sbx_message_loop loop;
+    _Alignas(64) struct sbx_client_work work;
+    _Alignas(64) struct sbx_thread_tasks tasks;
+    struct sbx_ring_writer writer;
     struct sbx_frame_pace frame;
-    struct sbx_client_work work;
-    struct sbx_thread_tasks tasks;
     /* the watch thread's notes about this thread */
     uint64_t seen_cpu_ns, seen_call_begin_ns, seen_ns;
     uint64_t counted_ns; /* when the kernel's counts of it were last read (kernel_counts.h) */
@@ -318,6 +323,8 @@ SBX_SIGNAL_SAFE static inline void sbx_sample_take_back(struct sbx_thread *threa
 
 _Static_assert(offsetof(struct sbx_thread, inside) % 64 == 0, "begins a cache line");
 _Static_assert(offsetof(struct sbx_thread, calls) - offsetof(struct sbx_thread, inside) == 64, "and fills it");
+_Static_assert(offsetof(struct sbx_thread, loop.has_accepted) - offsetof(struct sbx_thread, has_loop) == 64,
+               "a message's line, and full");
 
 /* `inside` in one word, because a handler may come between two: the frame's place below, and above it 16 bits of the frame's
  * return address where that lies right below the place. It does not change while the frame is there. */

@@ -8,6 +8,7 @@
 
 #include "process_state.h"
 #include "raw_syscall.h"
+#include "the_capture.h"
 #include "thread_block.h"
 
 enum {
@@ -28,7 +29,7 @@ static uint32_t seats_by_tid[BUCKETS][BUCKET_SEATS] __attribute__((aligned(64)))
 static uint8_t has_overflowed[BUCKETS]; /* for good: somebody of that bucket may sit anywhere */
 static struct sbx_thread_entry seatless[SEATLESS] __attribute__((aligned(64)));
 static uint32_t taken; /* seats, by threads that live */
-uint32_t sbx_seats_are_scarce, sbx_seats_are_short;
+uint32_t sbx_seats_are_scarce;
 SBX_OF_ONE_PROCESS(free_seats);
 SBX_OF_ONE_PROCESS(may_be_free);
 SBX_OF_ONE_PROCESS(hand);
@@ -36,7 +37,6 @@ SBX_OF_ONE_PROCESS(seats_by_tid);
 SBX_OF_ONE_PROCESS(has_overflowed);
 SBX_OF_ONE_PROCESS(taken);
 SBX_OF_ONE_PROCESS(sbx_seats_are_scarce);
-SBX_OF_ONE_PROCESS(sbx_seats_are_short);
 static uint32_t allowed = SBX_THREADS_MAX;
 uint32_t sbx_seats_most = SBX_THREADS_MAX;
 bool sbx_seats_are_few;
@@ -156,8 +156,9 @@ static void count_taken(uint32_t change)
 {
     uint32_t now = sbx_add_relaxed(&taken, change) + change; /* relaxed: what is made of it is a hint */
     uint32_t is_short = now >= sbx_seats_most - sbx_seats_most / 8;
-    if (sbx_load_relaxed(&sbx_seats_are_short) != is_short) { /* a line that every wait reads is seldom written */
-        sbx_store_relaxed(&sbx_seats_are_short,
+    if (sbx_load_relaxed(&sbx_the_capture.seats_are_short) !=
+        is_short) { /* a line that every call reads is seldom written */
+        sbx_store_relaxed(&sbx_the_capture.seats_are_short,
                           is_short); /* relaxed: a late one is put right by the next who comes or goes */
     }
 }

@@ -50,9 +50,7 @@ SBX_HOOK_SAFE void sbx_seat_is_taken(struct sbx_thread *thread, uint32_t life);
 SBX_HOOK_SAFE SBX_MUST_CHECK bool sbx_seat_is_left(struct sbx_thread *thread, uint32_t life);
 
 /* 1: seats are scarce. Kept by sbx_thread_registry_scan(). */
-extern uint32_t sbx_seats_are_scarce;
-/* 1: so many are taken that who waits gives his back (seat_turns.h). A hint. */
-extern uint32_t sbx_seats_are_short;
+extern uint32_t sbx_seats_are_scarce; /* where they are short says the_capture.h: each call that may wait reads it */
 
 /* The recording has so many seats. Before any thread registers. */
 void sbx_seats_begin(uint32_t count);
