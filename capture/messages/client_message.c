@@ -106,7 +106,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, i
         return;
     }
     int saved_errno = errno;
-    uint64_t now_ns = sbx_thread_wall_ns(thread);
+    uint64_t now_ns = sbx_thread_clock_last_ns(&thread->clock); /* of the end above */
     bool has_waited = now_ns - begin_ns >= WAITED_NS;
     bool has_polled_for_it = thread->has_loop && is_without_loop(thread) && thread->loop.maybe_pc != 0;
     if (is_judged && open_ns != 0 && !(has_polled_for_it && result > 0)) {

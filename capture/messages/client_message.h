@@ -81,9 +81,10 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
 /* Return address and stack pointer of a hook's call: the place of a wait. */
 #define SBX_CALLED_FROM (uint64_t) __builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa()
 
-/* The rest of a hook whose call reads from `fd` (`asked`: so many bytes at most), or writes to it: makes the call, ends it, returns. */
-#define SBX_READ_ENDS(type, call, fd, asked, real)                                 \
-    bool is_client = SBX_UNLIKELY(sbx_is_client(fd));                              \
+/* The rest of a hook whose call reads from `fd` (`asked`: so many bytes at most), of which so much is
+ * `known` (known_fds.h), or writes to it: makes the call, ends it, returns. */
+#define SBX_READ_ENDS(type, call, fd, known, asked, real)                          \
+    bool is_client = SBX_UNLIKELY(((known)&SBX_FD_IS_CLIENT) != 0);                \
     if (is_client) {                                                               \
         sbx_client_read_begin(call);                                               \
     }                                                                              \
@@ -91,13 +92,15 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
     if (is_client) {                                                               \
         sbx_client_read_end(call, result, fd);                                     \
     } else {                                                                       \
-        sbx_self_pipe_read(fd, asked, result);                                     \
+        if (SBX_UNLIKELY(((known)&SBX_FD_IS_END) != 0)) {                          \
+            sbx_self_pipe_read(fd, asked, result);                                 \
+        }                                                                          \
         sbx_blocking_end(call, result > 0 ? (uint64_t)result : 0, result < 0, fd); \
     }                                                                              \
     return result
 
 #define SBX_WRITE_ENDS(type, call, fd, real, seen)                             \
-    if (SBX_UNLIKELY(sbx_is_client(fd))) {                                     \
+    if (SBX_UNLIKELY(((known)&SBX_FD_IS_CLIENT) != 0)) {                       \
         sbx_client_answer(call);                                               \
     }                                                                          \
     type result = real;                                                        \

@@ -14,46 +14,35 @@
 #include "known_fds.h"
 #include "marks.h"
 
-enum {
-    SBX_CLIENT_SOCKETS_MOST = SBX_KNOWN_FDS_MOST /* descriptors with higher numbers are no clients */
-};
+/* A load and a test. Any thread. */
+SBX_HOOK_SAFE static inline bool sbx_is_client(int fd)
+{
+    return (sbx_fd_known(fd) & SBX_FD_IS_CLIENT) != 0;
+}
 
 /* One whose calls do not block, as far as calls that passed our hooks tell: prompt_call.h, which does not believe it for good. */
 SBX_HOOK_SAFE static inline bool sbx_is_prompt(int fd)
 {
-    return (unsigned)fd < SBX_CLIENT_SOCKETS_MOST && sbx_fd_is_in(&sbx_known_fds[(unsigned)fd / 64].prompts, fd);
+    return (sbx_fd_known(fd) & SBX_FD_IS_PROMPT) != 0;
 }
 
 /* Calls on `fd`, a client's, do not block from here on, or may do so. */
 SBX_HOOK_SAFE static inline void sbx_prompt_say(int fd, bool is_prompt)
 {
-    if ((unsigned)fd < SBX_CLIENT_SOCKETS_MOST && sbx_is_prompt(fd) != is_prompt) {
-        sbx_fd_put(&sbx_known_fds[(unsigned)fd / 64].prompts, fd, is_prompt);
-    }
-}
-
-/* A load and a test. Any thread. */
-SBX_HOOK_SAFE static inline bool sbx_is_client(int fd)
-{
-    return (unsigned)fd < SBX_CLIENT_SOCKETS_MOST && sbx_fd_is_in(&sbx_known_fds[(unsigned)fd / 64].clients, fd);
+    sbx_fd_say(fd, SBX_FD_IS_PROMPT, is_prompt);
 }
 
 /* accept() has returned `fd`; negative: it failed. */
 SBX_HOOK_SAFE static inline void sbx_client_came(int fd, bool is_prompt)
 {
-    if ((unsigned)fd < SBX_CLIENT_SOCKETS_MOST) {
-        sbx_fd_put(&sbx_known_fds[(unsigned)fd / 64].clients, fd, true);
-        sbx_prompt_say(fd, is_prompt);
-    }
+    sbx_fd_say(fd, SBX_FD_IS_CLIENT, true);
+    sbx_prompt_say(fd, is_prompt);
 }
 
 /* `fd` is about to be closed, or connected to somebody. */
 SBX_HOOK_SAFE static inline void sbx_client_went(int fd)
 {
-    if (SBX_UNLIKELY(sbx_is_client(fd))) {
-        sbx_fd_put(&sbx_known_fds[(unsigned)fd / 64].clients, fd, false);
-        sbx_prompt_say(fd, false);
-    }
+    sbx_fd_say(fd, SBX_FD_IS_CLIENT | SBX_FD_IS_PROMPT, false);
 }
 
 #endif

@@ -2,4 +2,4 @@
 /* known_fds.c - the table. */
 #include "known_fds.h"
 
-struct sbx_known_fds sbx_known_fds[SBX_KNOWN_FDS_MOST / 64];
+uint8_t sbx_known_fds[SBX_KNOWN_FDS_MOST];

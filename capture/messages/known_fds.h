@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* known_fds.h - what reads and writes ask of their descriptor first, a bit each: is it a client's, is it prompt, is it a self-pipe's,
- * may it wait?
+/* known_fds.h - what reads and writes ask of their descriptor first: a byte each, of 64 neighbours in one cache line.
  *
- * The answers on 128 neighbours lie in one cache line, because each read and write has most of these questions, and a line that is
- * not in the cache costs more than the rest of the look. */
+ * Each has several of these questions, and a line that is in no cache costs more than the rest of the look. Bytes and not bits: a
+ * server that makes each connection blocking and not blocking in turns (Java's own http server) would pay an exchange for each. Who changes
+ * the byte of a descriptor has it from the program, and nobody else changes it meanwhile, unless the program races with itself about what
+ * that descriptor is: then what is known may be wrong until its close().
+ *
+ * A forked child has its parent's descriptors, and this table with them: it is never to be cleared. */
 #ifndef SBX_KNOWN_FDS_H
 #define SBX_KNOWN_FDS_H
 
@@ -17,27 +20,30 @@ enum {
     SBX_KNOWN_FDS_MOST = 65536 /* of descriptors with higher numbers nothing is known */
 };
 
-struct sbx_known_fds {
-    uint64_t clients;    /* client_sockets.h */
-    uint64_t prompts;    /* the same */
-    uint64_t self_pipes; /* self_pipe.h: a look there is worth while */
-    uint64_t quick_ends; /* of self-pipes, on which a read does not wait: the same */
+enum sbx_known_fd {
+    SBX_FD_IS_CLIENT = 1, /* client_sockets.h */
+    SBX_FD_IS_PROMPT = 2, /* the same */
+    SBX_FD_IS_END = 4,    /* self_pipe.h: of a self-pipe, or was of one */
+    SBX_FD_IS_QUICK = 8,  /* the same: a read from that end does not wait */
 };
 
-extern struct sbx_known_fds sbx_known_fds[SBX_KNOWN_FDS_MOST / 64] __attribute__((visibility("hidden"), aligned(64)));
+extern uint8_t sbx_known_fds[SBX_KNOWN_FDS_MOST] __attribute__((visibility("hidden"), aligned(64)));
 
-SBX_HOOK_SAFE static inline bool sbx_fd_is_in(const uint64_t *word, int fd)
+/* Some of enum sbx_known_fd. A load; any thread. */
+SBX_HOOK_SAFE static inline uint32_t sbx_fd_known(int fd)
 {
-    return (sbx_load_relaxed(word) >> ((unsigned)fd % 64) & 1) != 0; /* relaxed: what this thread knows, or is told late */
+    return (unsigned)fd < SBX_KNOWN_FDS_MOST ? sbx_load_relaxed(&sbx_known_fds[(unsigned)fd])
+                                             : 0; /* relaxed: see above */
 }
 
-SBX_HOOK_SAFE static inline void sbx_fd_put(uint64_t *word, int fd, bool is_in)
+SBX_HOOK_SAFE static inline void sbx_fd_say(int fd, uint32_t what, bool is_so)
 {
-    uint64_t bit = UINT64_C(1) << ((unsigned)fd % 64);
-    if (is_in) {
-        sbx_or_seq_cst(word, bit);
-    } else {
-        sbx_and_seq_cst(word, ~bit);
+    if ((unsigned)fd < SBX_KNOWN_FDS_MOST) {
+        uint32_t known = sbx_load_relaxed(&sbx_known_fds[(unsigned)fd]);
+        uint32_t now = is_so ? known | what : known & ~what;
+        if (now != known) { /* a line that many read is seldom written */
+            sbx_store_relaxed(&sbx_known_fds[(unsigned)fd], (uint8_t)now);
+        }
     }
 }
 

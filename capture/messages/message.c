@@ -171,7 +171,7 @@ SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns,
         merge_message(thread, begin_ns, now_ns);
     }
     uint8_t kind = loop->kind;
-    sbx_store_relaxed(&loop->kind, 0); /* relaxed: the watch thread reads what it can get */
+    sbx_store_relaxed(&loop->kind, 0);            /* relaxed: the watch thread reads what it can get */
     if (SBX_LIKELY(took_ns < SHORT_MESSAGE_NS)) { /* a limit is a millisecond or more */
         return;
     }

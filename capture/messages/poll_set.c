@@ -152,7 +152,9 @@ SBX_HOOK_SAFE SBX_NOINLINE bool sbx_polled_has_client(const struct sbx_polled *p
         uint64_t words[SET_WORDS];
         uint32_t count = copy_words(polled->first, polled->count, words);
         for (uint32_t i = 0; i < count; i++) {
-            has_one |= (words[i] & sbx_load_relaxed(&sbx_known_fds[i].clients)) != 0;
+            for (uint64_t left = words[i]; left != 0; left &= left - 1) {
+                has_one |= sbx_is_client((int)(i * 64) + __builtin_ctzll(left));
+            }
         }
     } else if (polled->form == SBX_POLLED_POLL) {
         struct pollfd fds[SBX_POLL_SET_MOST];

@@ -26,12 +26,9 @@
 /* A prompt call on `fd` may have waited: forget that it is prompt if it is not, and have a sample taken. Keeps errno. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_was_left(struct sbx_thread *thread, int fd, uint8_t group);
 
-/* Is it one? The calling thread then, else NULL, and the call goes the way of those that may block. */
-SBX_HOOK_SAFE static inline struct sbx_thread *sbx_prompt_begin(int fd)
+/* Is a call one, on a descriptor that is prompt? The calling thread then, else NULL, and the call goes the way of those that may block. */
+SBX_HOOK_SAFE static inline struct sbx_thread *sbx_prompt_begin(void)
 {
-    if (!sbx_is_prompt(fd)) {
-        return NULL;
-    }
     struct sbx_thread *thread = sbx_self;
     if (!sbx_thread_is_registered(thread) || !sbx_capture_is_open() || sbx_thread_is_inside(thread) ||
         thread->call_depth != 0 || !thread->loop.serves_many || thread->clock.rseq_offset == 0 ||
@@ -70,26 +67,26 @@ SBX_HOOK_SAFE static inline void sbx_prompt_write_begin(struct sbx_thread *threa
     }
 }
 
-/* First in a hook whose call reads from `fd`, or writes to it: makes the call and returns when it is a prompt one. */
-#define SBX_PROMPT_READ(type, fd, real, op, group)             \
-    do {                                                       \
-        struct sbx_thread *prompt = sbx_prompt_begin(fd);      \
-        if (prompt != NULL) {                                  \
-            type moved = real;                                 \
-            sbx_prompt_read_end(prompt, fd, moved, op, group); \
-            return moved;                                      \
-        }                                                      \
+/* First in a hook whose call reads from `fd`, of which so much is `known` (known_fds.h), or writes to it: makes the call and returns when it is a prompt one. */
+#define SBX_PROMPT_READ(type, fd, known, real, op, group)                                        \
+    do {                                                                                         \
+        struct sbx_thread *prompt = ((known)&SBX_FD_IS_PROMPT) != 0 ? sbx_prompt_begin() : NULL; \
+        if (prompt != NULL) {                                                                    \
+            type moved = real;                                                                   \
+            sbx_prompt_read_end(prompt, fd, moved, op, group);                                   \
+            return moved;                                                                        \
+        }                                                                                        \
     } while (0)
 
-#define SBX_PROMPT_WRITE(type, fd, real, op, group)       \
-    do {                                                  \
-        struct sbx_thread *prompt = sbx_prompt_begin(fd); \
-        if (prompt != NULL) {                             \
-            sbx_prompt_write_begin(prompt);               \
-            type moved = real;                            \
-            sbx_prompt_end(prompt, fd, op, group);        \
-            return moved;                                 \
-        }                                                 \
+#define SBX_PROMPT_WRITE(type, fd, known, real, op, group)                                       \
+    do {                                                                                         \
+        struct sbx_thread *prompt = ((known)&SBX_FD_IS_PROMPT) != 0 ? sbx_prompt_begin() : NULL; \
+        if (prompt != NULL) {                                                                    \
+            sbx_prompt_write_begin(prompt);                                                      \
+            type moved = real;                                                                   \
+            sbx_prompt_end(prompt, fd, op, group);                                               \
+            return moved;                                                                        \
+        }                                                                                        \
     } while (0)
 
 #endif

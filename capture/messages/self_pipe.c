@@ -53,7 +53,7 @@ static uint64_t take(uint32_t number, uint64_t *writes_out)
 {
     sbx_and_seq_cst(&sbx_self_pipes_filled, ~bit_of(number));
     uint64_t task = sbx_swap_acq_rel(&contents[number].task, NOBODY); /* order: acq_rel contents.task */
-    uint64_t *writes = &contents[number].writes; /* relaxed: who has counted one found the task */
+    uint64_t *writes = &contents[number].writes;                      /* relaxed: who has counted one found the task */
     *writes_out = sbx_load_relaxed(writes) != 0 ? sbx_swap_acq_rel(writes, 0) : 0;
     return task > NOT_FOLLOWED ? task : 0;
 }
@@ -65,15 +65,6 @@ static void throw_away(uint32_t number)
 }
 
 /* ---- which there are ---- */
-
-/* Reads and writes look here from now on. A bit stays when the descriptor is closed: then they look once more than they need, and
- * who makes the next one has less to do. */
-static void note_end(int fd)
-{
-    if (!sbx_may_be_self_pipe(fd)) {
-        sbx_fd_put(&sbx_known_fds[(unsigned)fd / 64].self_pipes, fd, true);
-    }
-}
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_forget(int fd)
 {
@@ -134,8 +125,9 @@ SBX_HOOK_SAFE void sbx_self_pipe_made(int reader, int writer, enum sbx_self_pipe
         sbx_store_relaxed(&pipe->sort, (uint32_t)sort);
         sbx_store_release(&sbx_self_pipe_readers[reader], (uint8_t)(number + 1)); /* order: release self_pipe_readers */
         sbx_store_release(&sbx_self_pipe_writers[writer], (uint8_t)(number + 1)); /* order: release self_pipe_writers */
-        note_end(reader);
-        note_end(writer);
+        sbx_fd_say(reader, SBX_FD_IS_END,
+                   true); /* it stays when they are closed: then reads and writes look once more */
+        sbx_fd_say(writer, SBX_FD_IS_END, true);
     }
     errno = saved_errno;
 }

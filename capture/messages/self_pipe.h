@@ -54,10 +54,10 @@ SBX_HOOK_SAFE void sbx_self_pipe_made(int reader, int writer, enum sbx_self_pipe
 
 /* `fd` is about to be closed, or to become another. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_forget(int fd);
-/* An end of one; for good, or until the descriptor is another's. */
+/* Of one, or was of one: those alone are below SBX_SELF_PIPE_FDS for certain. */
 SBX_HOOK_SAFE static inline bool sbx_may_be_self_pipe(int fd)
 {
-    return (unsigned)fd < SBX_SELF_PIPE_FDS && sbx_fd_is_in(&sbx_known_fds[(unsigned)fd / 64].self_pipes, fd);
+    return (sbx_fd_known(fd) & SBX_FD_IS_END) != 0;
 }
 SBX_HOOK_SAFE static inline bool sbx_is_self_pipe(int fd)
 {
@@ -73,14 +73,10 @@ SBX_HOOK_SAFE static inline void sbx_self_pipe_closes(int fd)
 
 /* Reads from `fd` do not wait for who writes, as far as calls that passed our hooks tell: O_NONBLOCK. A hint: where it is wrong, a wait is told
  * without who ended it. */
-SBX_HOOK_SAFE static inline bool sbx_self_pipe_is_quick(int fd)
-{
-    return (unsigned)fd < SBX_SELF_PIPE_FDS && sbx_fd_is_in(&sbx_known_fds[(unsigned)fd / 64].quick_ends, fd);
-}
 SBX_HOOK_SAFE static inline void sbx_self_pipe_say_quick(int fd, bool is_quick)
 {
-    if (sbx_may_be_self_pipe(fd) && sbx_self_pipe_is_quick(fd) != is_quick) {
-        sbx_fd_put(&sbx_known_fds[(unsigned)fd / 64].quick_ends, fd, is_quick);
+    if (sbx_may_be_self_pipe(fd)) {
+        sbx_fd_say(fd, SBX_FD_IS_QUICK, is_quick);
     }
 }
 

@@ -25,19 +25,23 @@
     static ssize_t(*real_##name) parameters;                                                 \
     static ssize_t hook_##name parameters                                                    \
     {                                                                                        \
-        SBX_PROMPT_READ(ssize_t, fd, real_##name arguments, op, SBX_GROUP_FILE);             \
+        uint32_t known = sbx_fd_known(fd);                                                   \
+        SBX_PROMPT_READ(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_FILE);      \
         struct sbx_blocking call;                                                            \
         SBX_SAVE_FRAME_POINTER();                                                            \
         sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0); \
-        SBX_READ_ENDS(ssize_t, &call, fd, asked, real_##name arguments);                     \
+        SBX_READ_ENDS(ssize_t, &call, fd, known, asked, real_##name arguments);              \
     }
 /* `first` may make it as a prompt call. */
 #define WRITES(name, parameters, arguments, op, first)                                       \
     static ssize_t(*real_##name) parameters;                                                 \
     static ssize_t hook_##name parameters                                                    \
     {                                                                                        \
+        uint32_t known = sbx_fd_known(fd);                                                   \
         first;                                                                               \
-        sbx_self_pipe_write(fd, op);                                                         \
+        if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {                                    \
+            sbx_self_pipe_write(fd, op);                                                     \
+        }                                                                                    \
         struct sbx_blocking call;                                                            \
         SBX_SAVE_FRAME_POINTER();                                                            \
         sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0); \
@@ -52,24 +56,28 @@ enum {
 static ssize_t (*real_read)(int, void *, size_t);
 static ssize_t hook_read(int fd, void *buffer, size_t bytes)
 {
-    SBX_PROMPT_READ(ssize_t, fd, real_read(fd, buffer, bytes), SBX_OP_READ, SBX_GROUP_FILE);
+    uint32_t known = sbx_fd_known(fd);
+    SBX_PROMPT_READ(ssize_t, fd, known, real_read(fd, buffer, bytes), SBX_OP_READ, SBX_GROUP_FILE);
     struct sbx_blocking call;
     SBX_SAVE_FRAME_POINTER();
-    if (bytes == EVENT_BYTES && !sbx_self_pipe_is_quick(fd)) {
+    if (bytes == EVENT_BYTES && (known & SBX_FD_IS_QUICK) == 0) {
         sbx_wait_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)fd + 1, 0);
     } else {
         sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)fd + 1, 0);
     }
-    SBX_READ_ENDS(ssize_t, &call, fd, bytes, real_read(fd, buffer, bytes));
+    SBX_READ_ENDS(ssize_t, &call, fd, known, bytes, real_read(fd, buffer, bytes));
 }
 
 static ssize_t (*real_write)(int, const void *, size_t);
 static ssize_t hook_write(int fd, const void *buffer, size_t bytes)
 {
-    SBX_PROMPT_WRITE(ssize_t, fd, real_write(fd, buffer, bytes), SBX_OP_WRITE, SBX_GROUP_FILE);
+    uint32_t known = sbx_fd_known(fd);
+    SBX_PROMPT_WRITE(ssize_t, fd, known, real_write(fd, buffer, bytes), SBX_OP_WRITE, SBX_GROUP_FILE);
     struct sbx_blocking call;
     SBX_SAVE_FRAME_POINTER();
-    sbx_self_pipe_write(fd, SBX_OP_WRITE);
+    if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {
+        sbx_self_pipe_write(fd, SBX_OP_WRITE);
+    }
     if (bytes == EVENT_BYTES) {
         sbx_wake_check((uint64_t)fd + 1, SBX_OP_EVENTFD_WRITE, SBX_WAKE_ALL);
     }
@@ -89,7 +97,7 @@ MOVES(pwrite, (int fd, const void *buffer, size_t bytes, off_t at), (fd, buffer,
 MOVES(pwrite64, (int fd, const void *buffer, size_t bytes, off64_t at), (fd, buffer, bytes, at), SBX_OP_PWRITE)
 READS(readv, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_READV, SIZE_MAX)
 WRITES(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_WRITEV,
-       SBX_PROMPT_WRITE(ssize_t, fd, real_writev(fd, parts, count), SBX_OP_WRITEV, SBX_GROUP_FILE))
+       SBX_PROMPT_WRITE(ssize_t, fd, known, real_writev(fd, parts, count), SBX_OP_WRITEV, SBX_GROUP_FILE))
 MOVES(preadv, (int fd, const struct iovec *parts, int count, off_t at), (fd, parts, count, at), SBX_OP_PREADV)
 MOVES(preadv64, (int fd, const struct iovec *parts, int count, off64_t at), (fd, parts, count, at), SBX_OP_PREADV)
 MOVES(preadv2, (int fd, const struct iovec *parts, int count, off_t at, int flags), (fd, parts, count, at, flags),

@@ -34,23 +34,16 @@ SBX_NOINLINE static int wait_for_lock(int (*original)(int, int, ...), int fd, in
     return result;
 }
 
-/* Whether calls on a client's connection, or on a self-pipe, block is known from here (prompt_call.h, self_pipe.h). Before, so that no call in between is believed to
- * be prompt and waits. */
-SBX_NOINLINE static int set_flags(int (*original)(int, int, ...), int fd, void *argument)
+/* Whether calls on a client's connection, or on a self-pipe, block is known from here (prompt_call.h, self_pipe.h). Before, so that no call in
+ * between is believed to be prompt and waits; that the flag could not be set is found out by the first call that waits. */
+static inline void note_flags(int fd, const void *flags)
 {
-    bool is_prompt = ((uintptr_t)argument & O_NONBLOCK) != 0;
-    if (!is_prompt) {
-        sbx_prompt_say(fd, false);
-        sbx_self_pipe_say_quick(fd, false);
+    uint32_t known = sbx_fd_known(fd);
+    if (known != 0) {
+        uint32_t what = (known & SBX_FD_IS_CLIENT) != 0 ? SBX_FD_IS_PROMPT : 0;
+        what |= (known & SBX_FD_IS_END) != 0 ? SBX_FD_IS_QUICK : 0;
+        sbx_fd_say(fd, what, ((uintptr_t)flags & O_NONBLOCK) != 0);
     }
-    int result = original(fd, F_SETFL, argument);
-    if (result == 0 && is_prompt && sbx_is_client(fd)) {
-        sbx_prompt_say(fd, true);
-    }
-    if (result == 0 && is_prompt) {
-        sbx_self_pipe_say_quick(fd, true);
-    }
-    return result;
 }
 
 static int hook_fcntl(int fd, int command, void *argument)
@@ -58,8 +51,8 @@ static int hook_fcntl(int fd, int command, void *argument)
     if (SBX_UNLIKELY(command == F_SETLKW || command == F_OFD_SETLKW)) {
         return wait_for_lock(real_fcntl, fd, command, argument);
     }
-    if (SBX_UNLIKELY(command == F_SETFL)) {
-        return set_flags(real_fcntl, fd, argument);
+    if (command == F_SETFL) {
+        note_flags(fd, argument);
     }
     return real_fcntl(fd, command, argument);
 }
@@ -69,8 +62,8 @@ static int hook_fcntl64(int fd, int command, void *argument)
     if (SBX_UNLIKELY(command == F_SETLKW || command == F_OFD_SETLKW)) {
         return wait_for_lock(real_fcntl64, fd, command, argument);
     }
-    if (SBX_UNLIKELY(command == F_SETFL)) {
-        return set_flags(real_fcntl64, fd, argument);
+    if (command == F_SETFL) {
+        note_flags(fd, argument);
     }
     return real_fcntl64(fd, command, argument);
 }

@@ -15,19 +15,25 @@
     static ssize_t(*real_##name) parameters;                                                     \
     static ssize_t hook_##name parameters                                                        \
     {                                                                                            \
-        SBX_PROMPT_READ(ssize_t, fd, real_##name arguments, op, SBX_GROUP_SOCKET);               \
+        uint32_t known = sbx_fd_known(fd);                                                       \
+        SBX_PROMPT_READ(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_SOCKET);        \
         struct sbx_blocking call;                                                                \
         SBX_SAVE_FRAME_POINTER();                                                                \
         sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \
-        SBX_READ_ENDS(ssize_t, &call, fd, asked, real_##name arguments);                         \
+        SBX_READ_ENDS(ssize_t, &call, fd, known, asked, real_##name arguments);                  \
     }
 /* `seen` looks whether it went to the service manager's socket. */
 #define SENDS(name, parameters, arguments, op, seen)                                             \
     static ssize_t(*real_##name) parameters;                                                     \
     static ssize_t hook_##name parameters                                                        \
     {                                                                                            \
-        SBX_PROMPT_WRITE(ssize_t, fd, real_##name arguments, op, SBX_GROUP_SOCKET);              \
-        sbx_self_pipe_write(fd, op);                                                             \
+        uint32_t known = sbx_fd_known(fd);                                                       \
+        SBX_PROMPT_WRITE(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_SOCKET);       \
+        if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {                                        \
+            if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {                                    \
+                sbx_self_pipe_write(fd, op);                                                     \
+            }                                                                                    \
+        }                                                                                        \
         struct sbx_blocking call;                                                                \
         SBX_SAVE_FRAME_POINTER();                                                                \
         sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \

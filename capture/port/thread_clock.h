@@ -137,6 +137,12 @@ SBX_SIGNAL_SAFE static inline uint64_t sbx_thread_clock_wall_ns(struct sbx_threa
     return SBX_LIKELY(sbx_thread_clock_wall_at_once(clock, &wall_ns)) ? wall_ns : sbx_thread_clock_wall_slow(clock);
 }
 
+/* The last wall time that the thread was told: for who has just had it read. */
+SBX_SIGNAL_SAFE static inline uint64_t sbx_thread_clock_last_ns(const struct sbx_thread_clock *clock)
+{
+    return clock->wall_floor;
+}
+
 /* Take the word down if it is ours: the next reading asks the kernel. Call it before a blocking call of ours, so that
  * no habit of a kernel decides whether the sleep is seen (clock_calibration.c: Linux 6.19), and when the library leaves
  * the thread. Another user's word stays. */

@@ -118,8 +118,11 @@ static int hook_socketpair(int domain, int type, int protocol, int ends[2])
 static int (*real_epoll_ctl)(int, int, int, struct epoll_event *);
 static int hook_epoll_ctl(int set, int what, int fd, struct epoll_event *event)
 {
+    if (SBX_LIKELY(!sbx_may_be_self_pipe(fd))) {
+        return real_epoll_ctl(set, what, fd, event);
+    }
     int result = real_epoll_ctl(set, what, fd, event);
-    if (SBX_UNLIKELY(result == 0 && sbx_is_self_pipe(fd))) {
+    if (result == 0 && sbx_is_self_pipe(fd)) {
         bool is_in = what != EPOLL_CTL_DEL && event != NULL;
         sbx_self_pipe_in_set(fd, is_in ? set : -1, is_in ? event->data.u64 : 0);
     }

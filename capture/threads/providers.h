@@ -90,16 +90,16 @@ struct sbx_heap_told {
 
 /* A thread's part: in its block. */
 struct sbx_logical {
-    uint32_t turn;         /* which of `walks` is the last */
-    uint32_t native;       /* callstack id it was put on; 0: there is none */
-    uint32_t stack;        /* and the id that came of it */
-    uint32_t epoch;        /* of both */
-    uint64_t noted_ns;     /* begin of the blocking call in which the thread still is since the last walk; 0: none */
-    uint32_t wanted;       /* not 0: a safepoint is asked for. Bits 0..7 flags, 8..15 kind, 16..23 op of its record */
-    bool not_now;          /* a provider could not tell its stack in this capture */
-    bool is_note;          /* this capture is the note of a call that begins */
-    bool asks_nobody;      /* this one is for the native stack alone */
-    bool drops_native;     /* this capture is a safepoint's: the frames of the provider itself are no news */
+    uint32_t turn;     /* which of `walks` is the last */
+    uint32_t native;   /* callstack id it was put on; 0: there is none */
+    uint32_t stack;    /* and the id that came of it */
+    uint32_t epoch;    /* of both */
+    uint64_t noted_ns; /* begin of the blocking call in which the thread still is since the last walk; 0: none */
+    uint32_t wanted;   /* not 0: a safepoint is asked for. Bits 0..7 flags, 8..15 kind, 16..23 op of its record */
+    bool not_now;      /* a provider could not tell its stack in this capture */
+    bool is_note;      /* this capture is the note of a call that begins */
+    bool asks_nobody;  /* this one is for the native stack alone */
+    bool drops_native; /* this capture is a safepoint's: the frames of the provider itself are no news */
     struct sbx_heap_told heaps[SBX_PROVIDERS_MAX];
     struct sbx_logical_walk walks[2];
 };

@@ -42,13 +42,13 @@ struct sbx_capture {
         *gate; /* [0] 1: record. [1] 1: this is the process we were started in. In a page that fork() wipes: a child
                        finds zeroes, by whatever call it was made */
     uint64_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, and not recorded */
-    uint64_t threshold_least_ns;    /* of threshold_ns: most calls are shorter */
-    uint32_t calls_are_safe;        /* 1: signals of timers are made when a thread returns from the kernel, never in a call */
-    uint32_t seats_are_short;       /* 1: so many are taken that who waits gives his back (seat_turns.h). A hint */
-    uint32_t lets_polls_pass;       /* 1: to `late_ask` a poll with no time to wait is no wait for work: a forked child */
-    uint32_t provider_count;        /* see providers.h */
-    uint32_t has_awaits;            /* one of them tells who awaits what a thread runs */
-    uint32_t has_runs;              /* one of them tells which piece of its work a thread runs */
+    uint64_t threshold_least_ns; /* of threshold_ns: most calls are shorter */
+    uint32_t calls_are_safe;  /* 1: signals of timers are made when a thread returns from the kernel, never in a call */
+    uint32_t seats_are_short; /* 1: so many are taken that who waits gives his back (seat_turns.h). A hint */
+    uint32_t lets_polls_pass; /* 1: to `late_ask` a poll with no time to wait is no wait for work: a forked child */
+    uint32_t provider_count;  /* see providers.h */
+    uint32_t has_awaits;      /* one of them tells who awaits what a thread runs */
+    uint32_t has_runs;        /* one of them tells which piece of its work a thread runs */
     const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
     uint64_t interval_ns;           /* a thread records one leaf sample per this time at most */
     /* the rest */
@@ -81,7 +81,7 @@ struct sbx_capture {
     uint32_t news; /* bumped when a thread has told of something slow: else nobody's block need be looked at */
     /* Since when all points are in that see a client's question, its answer and waits for work; UINT64_MAX: one is out */
     uint64_t clients_since_ns;
-    uint64_t wake_ns;        /* when it wakes by itself; UINT64_MAX: never */
+    uint64_t wake_ns; /* when it wakes by itself; UINT64_MAX: never */
     uint64_t
         rung_ns; /* when the first of those began who woke it by sbx_capture_ring_for(), since it lay down; 0: nobody did */
     void (*leave)(void); /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */

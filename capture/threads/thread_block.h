@@ -72,8 +72,8 @@ struct sbx_message_loop {
     bool is_entered;  /* the open message was begun by sbx_message_enter(), not by a poll call */
     uint16_t reserved;
     uint64_t anr_message; /* last message for which `anr` fired: written by the watch thread */
-    uint64_t maybe_pc;    /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
-    uint64_t question_in; /* last message in which something was read from a client; 0: none */
+    uint64_t maybe_pc; /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
+    uint64_t question_in;    /* last message in which something was read from a client; 0: none */
     uint64_t key_ns, key_in; /* how long keys were awaited in that message, at a terminal, or connections by accept() */
     uint64_t
         seen_key_in; /* last message in which a look met a read from a terminal that is no point at the time: for how long it lasts
@@ -222,8 +222,9 @@ struct sbx_thread {
     /* Where the hook of the call in progress goes on, for a look from outside that does not get out of libc: it may keep its
      * return address in a register (aarch64) or have no unwind data (musl). Written before entry.call_kind. */
     uint64_t call_pc, call_sp;
-    uint64_t next_note_ns; /* when the next call is noted that begins on a thread of a runtime (calls/logical_points.h) */
-    uint64_t sampled_ns;   /* newest sample or record of a wait */
+    uint64_t
+        next_note_ns;    /* when the next call is noted that begins on a thread of a runtime (calls/logical_points.h) */
+    uint64_t sampled_ns; /* newest sample or record of a wait */
     /* the rest */
     struct sbx_open_call calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last (open_calls.h) */
     uint32_t generation, tid;
