@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -431,6 +432,49 @@ static void test_who_reads_an_event_counter_learns_who_wrote_it(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+enum {
+    QUICK_READS = 500
+};
+
+static void read_what_cannot_wait(int fd)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < QUICK_READS; i++) {
+        child_expect(read(fd, &value, sizeof value) == -1 && errno == EAGAIN, "nothing was written");
+    }
+    close(fd);
+}
+
+/* Not to wait is said of one as it is made, of the other by fcntl(), as Java does. */
+static void child_reads_what_cannot_wait(void)
+{
+    child_counts_events();
+    read_what_cannot_wait(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    int fd = eventfd(0, EFD_CLOEXEC);
+    child_expect(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0, "it does not wait from here on");
+    read_what_cannot_wait(fd);
+    child_counts_events();
+}
+
+/* Each wait that another thread may end has a number of its own. */
+static void test_a_read_of_an_event_counter_that_cannot_wait_is_no_wait_that_another_thread_ends(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_reads_what_cannot_wait);
+    uint32_t first = UINT32_MAX, last = 0, count = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        if (record->kind == SBX_RECORD_WAIT && record->op == SBX_OP_EVENTFD_READ) {
+            first = record->wait < first ? record->wait : first;
+            last = record->wait > last ? record->wait : last;
+            count++;
+        }
+    }
+    assert_int_equal(count, 2);
+    assert_true(last - first < QUICK_READS / 2);
+    sbx_snapshot_destroy(snapshot);
+}
+
 /* ---- out of a call by a jump, and calls in calls ---- */
 
 static volatile double sum;
@@ -571,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_a_join_names_the_thread_it_waited_for),
         cmocka_unit_test(test_a_c11_join_is_a_point_as_well),
         cmocka_unit_test(test_who_reads_an_event_counter_learns_who_wrote_it),
+        cmocka_unit_test(test_a_read_of_an_event_counter_that_cannot_wait_is_no_wait_that_another_thread_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
