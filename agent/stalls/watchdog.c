@@ -448,7 +448,9 @@ bool sbx_watchdog_has_news(void)
             return true;
         }
     }
-    for (uint32_t i = 0; i < SBX_WATCHES_MAX; i++) {
+    /* relaxed: one that is just being opened is not late. Where there is none, eight pages need not be touched at an exit. */
+    bool has_watches = sbx_load_relaxed(&sbx_the_capture.header->watch_count) != 0;
+    for (uint32_t i = 0; i < SBX_WATCHES_MAX && has_watches; i++) {
         /* order: acquire watch.word */
         if (sbx_watch_state_of(sbx_load_acquire(&sbx_the_capture.watches[i].word)) == SBX_WATCH_LATE) {
             return true;

@@ -165,7 +165,9 @@ void sbx_thread_registry_forget_parent(void)
         if (thread != NULL && thread != forker) {
             munmap(thread, sizeof *thread);
         }
-        sbx_thread_blocks[i] = NULL;
+        if (thread != NULL) { /* what is clear is not written: its page would be copied */
+            sbx_thread_blocks[i] = NULL;
+        }
     }
 }
 
