@@ -43,7 +43,8 @@ enum {
     EXIT_WAIT_MS = 50
 };
 #define ASK_AGAIN_NS UINT64_C(1000000000) /* a child without a seat */
-#define WORKED_NS    UINT64_C(5000000)    /* of processor time: as good as being old enough */
+#define SECOND_NS    UINT64_C(1000000000)
+#define WORKED_NS    UINT64_C(5000000) /* of processor time: as good as being old enough */
 
 /* Waits, reads and writes of files, and loads of modules: none is called below an allocator's lock. Locks, clocks, mappings and streams may be. */
 #define SIGNS_OF_LIFE                                                                          \
@@ -54,16 +55,20 @@ enum state {
     OFF = 0,
     PENDING = 1,
     STARTING = 2,
-    DONE = 3
+    DONE = 3,
+    PUT_OFF = 4, /* it has a thread of ours, which sleeps until the child is old enough */
+    HURRIED = 5, /* and is to begin now: there is no later */
+    ENDING = 6   /* and goes */
 };
 
 static struct {
     uint32_t state; /* enum state. A futex word */
     uint32_t pid, parent_pid;
     uint32_t parent_is_recorded; /* 1: what follows is of the process that this was forked from; 0: of one before it */
-    uint64_t forked_ns, ask_again_ns;
-    uint64_t handler_at;  /* where the frame of the handler lies in which it was forked; 0: in none */
-    uint64_t allocations; /* what the child had counted then */
+    uint64_t forked_ns, ask_again_ns; /* the second one is of the thread that sleeps, where there is one */
+    uint32_t sleeper_tid;             /* 0: it has not begun */
+    uint64_t handler_at;              /* where the frame of the handler lies in which it was forked; 0: in none */
+    uint64_t allocations;             /* what the child had counted then */
     struct sbx_capture_settings settings;
     enum sbx_consent consent;
     bool is_consent_required;
@@ -206,6 +211,104 @@ static bool begin(uint64_t now_ns, bool is_last_chance)
     return false;
 }
 
+/* ---- later ---- */
+
+SBX_FORK_CODE static inline bool is_still_to_come(uint32_t state)
+{
+    return state == PENDING || state >= PUT_OFF;
+}
+
+/* Until then, or until somebody wants something else. */
+static void sleep_until(uint64_t due_ns)
+{
+    for (;;) {
+        uint64_t now_ns = sbx_now_ns();
+        if (now_ns >= due_ns || sbx_load_acquire(&child.state) != PUT_OFF) { /* order: acquire child.state */
+            return;
+        }
+        const struct timespec pause = {(time_t)((due_ns - now_ns) / SECOND_NS), (long)((due_ns - now_ns) % SECOND_NS)};
+        syscall(SYS_futex, &child.state, FUTEX_WAIT_PRIVATE, PUT_OFF, &pause, NULL, 0);
+    }
+}
+
+/* The thread of a child that is put off, from its first wait on, whatever it waits for: nobody would come by again for one that hangs there. It
+ * takes a seat once there is to be a recorder, and becomes the module thread. */
+static void *start_later(void *unused)
+{
+    sbx_thread_become(SBX_THREAD_GONE);
+    sbx_store_relaxed(&child.sleeper_tid, (uint32_t)syscall(SYS_gettid)); /* relaxed: read behind its end */
+    for (;;) {
+        sleep_until(child.ask_again_ns);
+        uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
+        if (state == OFF || state == ENDING) {
+            pthread_detach(pthread_self()); /* nobody waits for its end, but by its number */
+            return NULL;
+        }
+        if (state == STARTING) { /* who made this thread has not said so yet */
+            syscall(SYS_futex, &child.state, FUTEX_WAIT_PRIVATE, STARTING, NULL, NULL, 0);
+            continue;
+        }
+        if (!sbx_cas_acq_rel(&child.state, &state, STARTING)) { /* order: acq_rel child.state */
+            continue;
+        }
+        uint64_t now_ns = sbx_now_ns();
+        if (sbx_family_take_seat(child.pid, now_ns, sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID), state == HURRIED)) {
+            sbx_family_charge_start(now_ns, sbx_budget_of(&child.settings));
+            return start(unused);
+        }
+        child.ask_again_ns = now_ns + ASK_AGAIN_NS;
+        set_state(PUT_OFF);
+    }
+}
+
+static void begin_later(uint64_t now_ns, uint64_t due_ns)
+{
+    uint32_t expected = PENDING;
+    if (!sbx_cas_acq_rel(&child.state, &expected, STARTING)) { /* order: acq_rel child.state - one starter */
+        return;
+    }
+    pthread_t sleeper;
+    child.ask_again_ns = due_ns;
+    child.sleeper_tid = 0;
+    bool has_sleeper = sbx_own_thread_start(SBX_OWN_MODULES, &sleeper, start_later) == 0;
+    if (has_sleeper) {
+        sbx_attendance_put_off_child();
+    } else {
+        sbx_attendance_unrecorded_child();
+        child.ask_again_ns = now_ns + ASK_AGAIN_NS;
+    }
+    set_state(has_sleeper ? PUT_OFF : PENDING);
+}
+
+/* It begins at once. Returns whether it was put off. */
+static bool hurry(void)
+{
+    uint32_t expected = PUT_OFF;
+    bool was_put_off = sbx_cas_acq_rel(&child.state, &expected, HURRIED); /* order: acq_rel child.state */
+    if (was_put_off) {
+        syscall(SYS_futex, &child.state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    }
+    return was_put_off || expected == HURRIED;
+}
+
+/* There is no thread of ours when this returns. Returns whether there was one. */
+static bool call_off(enum state next)
+{
+    uint32_t expected = PUT_OFF, nobodys_word = 0;
+    const struct timespec pause = {0, 100000};
+    if (!sbx_cas_acq_rel(&child.state, &expected, ENDING)) { /* order: acq_rel child.state */
+        return false;
+    }
+    syscall(SYS_futex, &child.state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    /* relaxed: it is written before the state is looked at */
+    while (sbx_load_relaxed(&child.sleeper_tid) == 0 ||
+           sbx_raw_syscall(SYS_tgkill, child.pid, child.sleeper_tid, 0, 0, 0, 0) == 0) {
+        syscall(SYS_futex, &nobodys_word, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+    }
+    set_state(next);
+    return true;
+}
+
 /* ---- when ---- */
 
 /* A poll that has no time to wait has no name (message_loop.c). One that is ready may be a client's question: what the child does with it matters. */
@@ -270,27 +373,30 @@ static bool is_old_enough(uint64_t now_ns)
            (age_ns >= WORKED_NS && sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= WORKED_NS);
 }
 
-/* A family that makes many children which end soon has used up what it may spend on their starts: this one is to live for a while first. Who waits for
- * connections is no such child. */
-static bool is_put_off(uint64_t now_ns, uint8_t op)
+/* When it is to begin: now, or later where its family makes many children that end soon, and has used up what it may spend on their starts. Who
+ * waits for connections is no such child. */
+static uint64_t due_ns(uint64_t now_ns, uint8_t op)
 {
-    if (op == SBX_OP_ACCEPT || op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND) {
-        return false;
+    bool serves = op == SBX_OP_ACCEPT || op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND;
+    return serves ? now_ns : child.forked_ns + sbx_family_put_off_ns(now_ns, sbx_budget_of(&child.settings));
+}
+
+/* By a thread that sleeps until then; else by the first sign of life behind that. */
+static void put_off(uint64_t now_ns, uint64_t begin_ns)
+{
+    if (sbx_family_lend_sleeper(now_ns) && may_make_thread(now_ns)) {
+        begin_later(now_ns, begin_ns);
+    } else {
+        sbx_attendance_put_off_child();
+        child.ask_again_ns = begin_ns;
     }
-    uint64_t begin_ns = child.forked_ns + sbx_family_put_off_ns(now_ns, sbx_budget_of(&child.settings));
-    if (now_ns >= begin_ns) {
-        return false;
-    }
-    sbx_attendance_put_off_child();
-    child.ask_again_ns = begin_ns;
-    return true;
 }
 
 /* A thread of the program's waits, works with files, or loads a module. */
 SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
 {
     uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
-    if ((SBX_POINT_BIT(group) & SIGNS_OF_LIFE) == 0 || state == STARTING) {
+    if ((SBX_POINT_BIT(group) & SIGNS_OF_LIFE) == 0 || state == STARTING || state >= PUT_OFF) {
         return;
     }
     int saved_errno = errno;
@@ -308,9 +414,13 @@ SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
             sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: once a child, more or less */
             sbx_attendance_unrecorded_child();
         }
-    } else if ((waits_for_work(group, op) || is_old_enough(now_ns)) && !is_put_off(now_ns, op) &&
-               may_make_thread(now_ns) && begin(now_ns, false)) {
-        come_back();
+    } else if (waits_for_work(group, op) || is_old_enough(now_ns)) {
+        uint64_t begin_ns = due_ns(now_ns, op);
+        if (begin_ns > now_ns) {
+            put_off(now_ns, begin_ns);
+        } else if (may_make_thread(now_ns) && begin(now_ns, false)) {
+            come_back();
+        }
     }
     errno = saved_errno;
 }
@@ -320,7 +430,7 @@ static bool wait_for_start(uint32_t timeout_ms)
 {
     for (uint32_t waited_ms = 0;; waited_ms++) {
         uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
-        if (state != STARTING) {
+        if (state != STARTING && state != HURRIED && state != ENDING) {
             return true;
         }
         if (waited_ms >= timeout_ms) {
@@ -331,24 +441,37 @@ static bool wait_for_start(uint32_t timeout_ms)
     }
 }
 
+/* Begin, where there may be no later. Returns whether a start is under way. */
+static bool begin_at_last(uint64_t now_ns)
+{
+    (void)wait_for_start(START_WAIT_MS);                        /* one that was under way may have found no seat */
+    return sbx_load_acquire(&child.state) == DONE || hurry() || /* order: acquire child.state */
+           begin(now_ns, true);
+}
+
 SBX_HOOK_SAFE static void settle(enum sbx_settle what)
 {
     uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
-    if ((state != PENDING && state != STARTING) || !is_callers()) {
+    if (state == OFF || state == DONE || !is_callers()) {
         return;
     }
     int saved_errno = errno;
     uint32_t expected = PENDING;
     if (what == SBX_SETTLE_SANDBOX) {
-        if (sbx_cas_acq_rel(&child.state, &expected, OFF)) { /* order: acq_rel child.state */
+        (void)wait_for_start(START_WAIT_MS);
+        if (sbx_cas_acq_rel(&child.state, &expected, OFF) || call_off(OFF)) { /* order: acq_rel child.state */
             child.is_untouched = NULL;
             sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: not one more call of ours */
             sbx_store_relaxed(&sbx_the_capture.lets_polls_pass, 0);
         }
-    } else if (what == SBX_SETTLE_RIGHTS && may_make_thread(sbx_now_ns()) && begin(sbx_now_ns(), true)) {
+    } else if (what == SBX_SETTLE_RIGHTS && (state != PENDING || may_make_thread(sbx_now_ns())) &&
+               begin_at_last(sbx_now_ns())) {
         come_back();
     }
     (void)wait_for_start(START_WAIT_MS);
+    if (what == SBX_SETTLE_ONE_THREAD) {
+        (void)call_off(PENDING);
+    }
     errno = saved_errno;
 }
 
@@ -364,7 +487,7 @@ int sbx_forked_child_start(void)
     if (state == DONE) {
         return sbx_load_acquire(&sbx_the_agent.is_running) != 0 ? -EALREADY : -ENOTSUP;
     }
-    if (!begin(sbx_now_ns(), true)) {
+    if (!begin_at_last(sbx_now_ns())) {
         return -ENOTSUP;
     }
     come_back();
@@ -374,13 +497,17 @@ int sbx_forked_child_start(void)
 bool sbx_forked_child_is_to_come(void)
 {
     uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
-    return (state == PENDING || state == STARTING) && is_callers();
+    return (is_still_to_come(state) || state == STARTING) && is_callers();
 }
 
+/* One that was put off ends without a recorder: its thread sleeps on, and the end of the process is its end. */
 void sbx_forked_child_settle_at_exit(void)
 {
-    if (sbx_load_relaxed(&child.state) == STARTING && is_callers()) { /* relaxed: looked at again */
+    uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
+    if ((state == STARTING || state >= PUT_OFF) && is_callers()) {
         (void)wait_for_start(EXIT_WAIT_MS);
+        state = PUT_OFF;
+        (void)sbx_cas_acq_rel(&child.state, &state, OFF); /* order: acq_rel child.state */
     }
 }
 
@@ -440,7 +567,7 @@ SBX_FORK_CODE static bool take_over_from_unstarted(void)
 /* In the child, on its one thread, which may be in a handler: no allocation, no lock, nothing that lasts. */
 SBX_FORK_CODE static void begin_pending(void)
 {
-    bool may_begin = child.state == PENDING, has_mapping = sbx_the_agent.recording.header != NULL;
+    bool may_begin = is_still_to_come(child.state), has_mapping = sbx_the_agent.recording.header != NULL;
     child.parent_pid = child.family.parent_pid = child.pid;
     child.pid = (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
     child.forked_ns = sbx_fork_now_ns();
@@ -456,7 +583,8 @@ SBX_FORK_CODE static void begin_pending(void)
         may_begin = take_over_from_unstarted();
     }
     memcpy(child.family.id, sbx_family_id(), sizeof child.family.id);
-    if (child.state != PENDING && has_mapping) { /* one that was pending itself has shut its parent's out already */
+    if (!is_still_to_come(child.state) &&
+        has_mapping) { /* one that was pending itself has shut its parent's out already */
         may_begin = child.state != STARTING && take_over();
         may_begin = shut_out(sbx_the_agent.recording.header, sbx_the_agent.recording.bytes) && may_begin;
     }

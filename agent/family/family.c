@@ -43,6 +43,7 @@ struct holder {
 struct family {
     uint8_t id[16];
     uint64_t starts;       /* second << 16 | starts in it */
+    uint64_t sleepers;     /* the same of those whose thread sleeps first */
     uint64_t snapshots;    /* minute << 16 | snapshots in it */
     uint64_t holders_told; /* the same of holders, when the others had used up the minute */
     uint64_t swept_ns;     /* when it was last looked whose owners have ended */
@@ -289,6 +290,11 @@ uint64_t sbx_family_put_off_ns(uint64_t now_ns, uint32_t budget)
     }
     uint64_t account = sbx_load_relaxed(&family->start_account); /* relaxed: a limit, not a lock */
     return (uint64_t)sbx_start_put_off_ms(account_at(account, now_ns, budget), starts_lent) * 1000000;
+}
+
+bool sbx_family_lend_sleeper(uint64_t now_ns)
+{
+    return family != NULL && count_in(&family->sleepers, now_ns / SECOND_NS, SBX_FAMILY_SLEEPERS_A_SECOND);
 }
 
 void sbx_family_charge_start(uint64_t now_ns, uint32_t budget)

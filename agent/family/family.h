@@ -17,6 +17,7 @@ enum {
     SBX_FAMILY_SEATS = 64,             /* recorded children at a time */
     SBX_FAMILY_SEATLESS = 192,         /* children that have passed their seat on, and may have one again */
     SBX_FAMILY_STARTS_A_SECOND = 20,   /* of children */
+    SBX_FAMILY_SLEEPERS_A_SECOND = 20, /* of those that are put off */
     SBX_FAMILY_SNAPSHOTS_A_MINUTE = 4, /* of all children together: one lock may stop every worker at once */
     SBX_FAMILY_HOLDERS_A_MINUTE = 1,   /* besides, of children that others wait for */
 };
@@ -38,6 +39,10 @@ bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, boo
 /* How old a child has to be to ask for a seat at its first wait; 0: that is all one. `budget`: ten-thousandths of CPU time (start_account.h). Who gives up its
  * rights, or waits for connections, asks all the same. */
 uint64_t sbx_family_put_off_ns(uint64_t now_ns, uint32_t budget);
+
+/* May a child that is put off have a thread that sleeps until it is old enough? It takes a fifth of what a start takes; where more are put off in a second, the others
+ * begin at a call of theirs behind that time. */
+bool sbx_family_lend_sleeper(uint64_t now_ns);
 
 /* A child has begun, which is to be paid for; one has worked for it by itself. */
 void sbx_family_charge_start(uint64_t now_ns, uint32_t budget);

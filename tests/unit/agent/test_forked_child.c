@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <errno.h>
+#include <sched.h>
 #include <fcntl.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -312,28 +314,43 @@ static void test_the_ring_of_a_child_is_short_until_half_of_it_is_used(void **st
 
 /* ---- a family that has spent what it may on starts ---- */
 
+static void start_with_no_start_lent(void)
+{
+    struct stallbox_options options = stalling_options();
+    stalling_expect(setenv("STALLBOX_FAMILY_STARTS", "0", 1) == 0, "no start is lent");
+    stalling_start(&options);
+}
+
 static int live_until_it_is_recorded(double forked_ms)
 {
-    while (count_threads() == 1) {
+    while (find_thread("sbx-watch") == 0) {
         (void)poll(NULL, 0, 1);
     }
     return now_ms() - forked_ms < 100;
 }
 
+static void expect_end(pid_t pid, const char *what)
+{
+    int status = -1;
+    stalling_expect(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, what);
+}
+
+static void stop_with_snapshot(void)
+{
+    stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot");
+    stallbox_stop(5000);
+}
+
 static void child_is_put_off(void)
 {
-    struct stallbox_options options = stalling_options();
-    int status = -1;
-    stalling_expect(setenv("STALLBOX_FAMILY_STARTS", "0", 1) == 0, "no start is lent");
-    stalling_start(&options);
+    start_with_no_start_lent();
     double forked_ms = now_ms();
     pid_t pid = fork();
     if (pid == 0) {
         _exit(live_until_it_is_recorded(forked_ms));
     }
-    stalling_expect(waitpid(pid, &status, 0) == pid && status == 0, "it is recorded when it has lived for a while");
-    stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot");
-    stallbox_stop(5000);
+    expect_end(pid, "it is recorded when it has lived for a while");
+    stop_with_snapshot();
 }
 
 static void test_a_child_of_a_family_that_makes_many_short_ones_is_recorded_when_it_lives_on(void **state)
@@ -343,15 +360,84 @@ static void test_a_child_of_a_family_that_makes_many_short_ones_is_recorded_when
     sbx_snapshot_destroy(stalling_process_snapshot());
 }
 
+/* A wait begins and does not end: nobody comes by again. */
+static void child_hangs_at_once(void)
+{
+    start_with_no_start_lent();
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)poll(NULL, 0, 600000);
+        _exit(1);
+    }
+    int threads = 0;
+    for (double begun_ms = now_ms(); threads < 3 && now_ms() - begun_ms < 20000;) {
+        threads = count_threads_of(pid);
+    }
+    stalling_expect(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid, "the child ends");
+    stalling_expect(threads == 3, "its recorder begins");
+    stop_with_snapshot();
+}
+
+static void test_a_child_that_was_put_off_and_hangs_in_its_first_wait_is_recorded(void **state)
+{
+    (void)state;
+    stalling_process_run(child_hangs_at_once);
+    sbx_snapshot_destroy(stalling_process_snapshot());
+}
+
+static void children_that_were_put_off_end_fork_and_give_up_what_they_may(void)
+{
+    start_with_no_start_lent();
+    pid_t pid = fork();
+    if (pid == 0) { /* soon */
+        (void)poll(NULL, 0, 1);
+        exit(0);
+    }
+    expect_end(pid, "one ends before it is recorded");
+    double forked_ms = now_ms();
+    pid = fork();
+    if (pid == 0) {
+        (void)poll(NULL, 0, 1);
+        pid = fork();
+        if (pid == 0) {
+            _exit(live_until_it_is_recorded(forked_ms));
+        }
+        expect_end(pid, "its child is recorded");
+        _exit(0);
+    }
+    expect_end(pid, "one forks");
+    pid = fork();
+    if (pid == 0) {
+        (void)poll(NULL, 0, 1);
+        stalling_expect(setgid(getgid()) == 0, "rights are given up");
+        _exit(find_thread("sbx-modules") == 0 || find_thread("sbx-watch") == 0);
+    }
+    expect_end(pid, "one is recorded before it gives up rights");
+    pid = fork();
+    if (pid == 0) {
+        (void)poll(NULL, 0, 1);
+        bool was_early = find_thread("sbx-watch") == 0;
+        stalling_expect(unshare(CLONE_NEWUSER) == 0 || errno == EPERM || errno == ENOSPC, "a name space of its own");
+        _exit(was_early && count_threads() != 1);
+    }
+    expect_end(pid, "one goes where no thread of ours may be");
+    stop_with_snapshot();
+}
+
+static void test_a_child_that_was_put_off_ends_forks_and_gives_up_rights_as_others_do(void **state)
+{
+    (void)state;
+    stalling_process_run(children_that_were_put_off_end_fork_and_give_up_what_they_may);
+    sbx_snapshot_destroy(stalling_process_snapshot());
+}
+
 static void child_waits_for_connections(void)
 {
-    struct stallbox_options options = stalling_options();
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int threads = 0, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     stalling_expect(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 5) == 0,
                     "a door");
-    stalling_expect(setenv("STALLBOX_FAMILY_STARTS", "0", 1) == 0, "no start is lent");
-    stalling_start(&options);
+    start_with_no_start_lent();
     pid_t pid = fork();
     if (pid == 0) {
         (void)accept(listener, NULL, NULL);
@@ -566,6 +652,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_a_child_of_a_family_that_makes_many_short_ones_is_recorded_when_it_lives_on, stalling_process_set_up,
             stalling_process_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_child_that_was_put_off_and_hangs_in_its_first_wait_is_recorded,
+                                        stalling_process_set_up, stalling_process_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_child_that_was_put_off_ends_forks_and_gives_up_rights_as_others_do,
+                                        stalling_process_set_up, stalling_process_tear_down),
         cmocka_unit_test_setup_teardown(test_a_child_that_waits_for_connections_is_never_put_off,
                                         stalling_process_set_up, stalling_process_tear_down),
         cmocka_unit_test_setup_teardown(test_a_fork_copies_few_pages_for_the_recorder, stalling_process_set_up,

@@ -54,6 +54,18 @@ static void test_so_many_begin_in_a_second_and_no_more(void **state)
     assert_true(sbx_family_take_seat((uint32_t)getpid(), 8 * SECOND, 0, false));
 }
 
+static void test_so_many_threads_sleep_for_children_that_are_put_off_and_no_more(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < SBX_FAMILY_SLEEPERS_A_SECOND; i++) {
+        assert_true(sbx_family_lend_sleeper(7 * SECOND + i));
+    }
+    assert_false(sbx_family_lend_sleeper(7 * SECOND + 900000000));
+    assert_true(
+        sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, 0, false)); /* a start is another thing */
+    assert_true(sbx_family_lend_sleeper(8 * SECOND));
+}
+
 static void test_who_gives_up_its_rights_takes_nobodys_turn(void **state)
 {
     (void)state;
@@ -396,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_a_family_is_called_by_its_first_process, found),
         cmocka_unit_test_setup(test_so_many_begin_in_a_second_and_no_more, found),
+        cmocka_unit_test_setup(test_so_many_threads_sleep_for_children_that_are_put_off_and_no_more, found),
         cmocka_unit_test_setup(test_who_gives_up_its_rights_takes_nobodys_turn, found),
         cmocka_unit_test_setup(test_seats_of_the_living_stay_taken_and_those_of_the_dead_are_given_on, found),
         cmocka_unit_test_setup(test_a_seat_that_becomes_free_goes_to_who_has_worked_longest, found),
