@@ -30,9 +30,7 @@
         uint32_t known = sbx_fd_known(fd);                                                       \
         SBX_PROMPT_WRITE(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_SOCKET);       \
         if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {                                        \
-            if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {                                    \
-                sbx_self_pipe_write(fd, op);                                                     \
-            }                                                                                    \
+            sbx_self_pipe_write(fd, op);                                                         \
         }                                                                                        \
         struct sbx_blocking call;                                                                \
         SBX_SAVE_FRAME_POINTER();                                                                \
