@@ -183,7 +183,7 @@ static void test_a_forked_child_answers_for_itself(void **state)
     }
     assert_int_equal(result.status, 0);
     assert_non_null(strstr(result.out, "worker"));
-    assert_non_null(strstr(result.out, "ring               512 KiB\n"));
+    assert_non_null(strstr(result.out, "ring               128 KiB\n")); /* short as long as it has little to record */
 }
 
 static void test_a_process_without_the_library_is_told_as_such(void **state)
