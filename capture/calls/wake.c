@@ -19,19 +19,13 @@
 #include "thread_block.h"
 #include "thread_seats.h"
 
-/* tid of who holds what the calling thread is about to wait for; 0: nobody, or nobody knows. Of a condition -1: no runtime has made
- * a lock of it. The holder's side is another thread's memory: nothing is believed that was asked before. */
-static int ask_for_holder(struct sbx_thread *thread, bool is_condition, uint64_t condition)
+/* The holder's side of a lock is another thread's memory: nothing is believed that was asked before. */
+static void forget_pages(void)
 {
-    bool is_known = sbx_thread_is_registered(thread);
-    if (is_known) {
-        thread->probe.asks_each_time = true;
+    struct sbx_thread *thread = sbx_self;
+    if (sbx_thread_is_registered(thread)) {
+        sbx_page_probe_begin(&thread->probe);
     }
-    int holder = is_condition ? sbx_provider_lock_holder(condition) : (int)sbx_provider_holder();
-    if (is_known) {
-        thread->probe.asks_each_time = false;
-    }
-    return holder;
 }
 
 /* Nobody holds what a read waits for. */
@@ -45,13 +39,14 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
 {
     /* A runtime makes its own locks of conditions, and knows who holds them. relaxed: a hint */
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && peer == 0 && may_be_lock(kind)) {
-        int holder = kind == SBX_RECORD_COND ? ask_for_holder(sbx_self, true, object) : -1;
+        forget_pages();
+        int holder = kind == SBX_RECORD_COND ? sbx_provider_lock_holder(object) : -1;
         if (holder >= 0) { /* waited for as a condition, and a lock */
             kind = SBX_RECORD_LOCK;
             op = SBX_OP_RUNTIME_LOCK;
             peer = (uint32_t)holder;
         } else {
-            peer = (uint32_t)ask_for_holder(sbx_self, false, 0);
+            peer = sbx_provider_holder();
         }
     }
     sbx_blocking_begin(call, group, kind, op, object, peer);

@@ -21,7 +21,7 @@ static bool can_read_page(struct sbx_page_probe *probe, uint64_t page)
     if (page == 0 || page >> SBX_USER_ADDRESS_BITS != 0) {
         return false;
     }
-    if (probe == NULL || probe->asks_each_time) {
+    if (probe == NULL) {
         return ask(page);
     }
     /* Mixed: a runtime's pools lie at round distances from each other, and are looked at in turns. */

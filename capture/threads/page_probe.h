@@ -7,8 +7,8 @@
  * is asked: rt_sigprocmask(2) with an operation that does not exist copies its argument first, and says EFAULT
  * where a load would fault, EINVAL where it would not. Some 100 ns a page, so the answer is kept for the walk that asked. For no
  * longer: a thread in a call of its own may be in the middle of a collection, with frames that name memory which it has just given
- * back (V8 reads clocks there). Where it asks for a lock's holder, which is another thread, nothing is kept. What remains is memory
- * that another thread gives back in the microseconds between question and load. */
+ * back (V8 reads clocks there). The question who holds a lock, which is about another thread, is a walk of its own. What remains is
+ * memory that another thread gives back in the microseconds between question and load. */
 #ifndef SBX_PAGE_PROBE_H
 #define SBX_PAGE_PROBE_H
 
@@ -25,7 +25,6 @@ enum {
 
 /* What a thread knows: in its block, zeroed. */
 struct sbx_page_probe {
-    bool asks_each_time;             /* what is read now is another thread's, and nothing known counts */
     uint64_t turn;                   /* 0..4095: what was found in another turn is forgotten */
     uint64_t pages[SBX_PROBE_PAGES]; /* address of the page | turn; 0: none */
 };

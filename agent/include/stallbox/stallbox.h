@@ -455,8 +455,8 @@ STALLBOX_EXPORT int stallbox_provider_tell_name(struct stallbox_provider *provid
                                                 const char *source, size_t source_bytes, const char *name,
                                                 size_t name_bytes);
 
-/* May `bytes` (at most 4096) at `at` be read? 1 or 0. The kernel is asked (100 ns). Its answer is kept for one walk;
- * in holder and lock_holder it is not kept. No handler of faults is touched. For pointers that may be stale or half written. Signal safe. */
+/* May `bytes` (at most 4096) at `at` be read? 1 or 0. The kernel is asked (100 ns). Its answer is kept for one walk, or
+ * one question who holds something. No handler of faults is touched. For pointers that may be stale or half written. Signal safe. */
 STALLBOX_EXPORT int stallbox_provider_can_read(const void *at, size_t bytes);
 
 /* For providers whose runtime has a queue of its own: the calling thread puts work into it now, and its stack says who does. `queue`: whose address is the queue's
