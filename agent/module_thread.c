@@ -175,17 +175,14 @@ void sbx_module_thread_go_on(void)
             is_behind =
                 look_around(&has_changed); /* what is loaded meanwhile is not to wait for the rows of all others */
         }
-        bool is_first = !has_recovered;
-        if (is_first) {
+        if (!has_recovered) {
             has_recovered = true;
             (void)sbx_process_barrier_start(); /* a grace period of the kernel's when there are threads: not before */
             if (!is_worker) {                  /* its parent has, and may have had the right to */
                 sbx_agent_recover_orphans();
             }
         }
-        if (!is_first || !is_worker) { /* a worker has begun with what its parent knows of consent */
-            sbx_agent_follow_consent();
-        }
+        sbx_agent_follow_consent(); /* a worker that was put off has begun with what its parent knew of it then */
         if (is_behind && looks_left == 0) {
             looks_left = SBX_COUNT_OF(look_again_ms);
         }

@@ -22,7 +22,6 @@
 #include "crash_signals.h"
 #include "family.h"
 #include "governor.h"
-#include "handler_above.h"
 #include "handover.h"
 #include "last_thread.h"
 #include "module_thread.h"
@@ -509,15 +508,11 @@ static void tick(uint64_t now_ns)
     look_for_consent(now_ns);
     sbx_attendance_look();
     if (now_ns - watch.last_scan_ns >= SCAN_EVERY_NS) {
-        bool is_first = watch.last_scan_ns == 0, has_children = sbx_family_has_children();
         watch.last_scan_ns = now_ns;
         sbx_thread_registry_scan(sbx_the_agent.watch_tid, sbx_the_agent.module_tid);
         sbx_sample_show_frame();
-        if (has_children) {
+        if (sbx_family_has_children()) {
             sbx_sample_learn_place(now_ns); /* once for all of its workers to come */
-        }
-        if (is_first || has_children) {
-            sbx_handler_look();
         }
     }
     bool is_near = sbx_watchdog_look(&watch.settings, &watch.gaps, now_ns);

@@ -14,8 +14,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "marks.h"
-#include "order.h"
 #include "raw_syscall.h"
 
 enum {
@@ -44,15 +42,6 @@ struct kernel_action {
 };
 
 static uint64_t libc_restorer;
-
-/* What all signals were asked for, by a thread of ours in this process or the one that it was forked from. It only grows, so what a fork copies in the middle
- * of that is true. */
-static struct {
-    uint64_t restorers[8];
-    uint32_t count;
-    uint32_t is_known; /* 1: all were asked at least once */
-    uint32_t is_full;
-} known;
 
 static bool read_action(int number, struct kernel_action *action_out)
 {
@@ -89,18 +78,14 @@ struct search {
 };
 
 #if defined(__x86_64__)
-static bool has(const uint64_t *restorers, unsigned count, uint64_t restorer)
-{
-    bool is_there = restorer == 0;
-    for (unsigned i = 0; i < count && !is_there; i++) {
-        is_there = restorers[i] == restorer;
-    }
-    return is_there;
-}
-
 static void add(struct search *search, uint64_t restorer)
 {
-    if (has(search->restorers, search->count, restorer)) {
+    for (unsigned i = 0; i < search->count; i++) {
+        if (search->restorers[i] == restorer) {
+            return;
+        }
+    }
+    if (restorer == 0) {
         return;
     }
     if (search->count == sizeof search->restorers / sizeof search->restorers[0]) {
@@ -111,55 +96,15 @@ static void add(struct search *search, uint64_t restorer)
 }
 #endif
 
-#if defined(__x86_64__)
-static void ask_all(struct search *search)
+static void find_restorers(struct search *search)
 {
+#if defined(__x86_64__)
     add(search, libc_restorer);
     for (int number = 1; number <= SIGNALS; number++) {
         struct kernel_action action;
         if (read_action(number, &action) && action.handler > 1) {
             add(search, action.restorer);
         }
-    }
-}
-#endif
-
-void sbx_handler_look(void)
-{
-#if defined(__x86_64__)
-    struct search search = {.count = 0};
-    ask_all(&search);
-    for (unsigned i = 0; i < search.count; i++) {
-        uint32_t count = known.count;
-        if (has(known.restorers, count, search.restorers[i])) {
-            continue;
-        }
-        if (count == SBX_COUNT_OF(known.restorers)) {
-            sbx_store_relaxed(&known.is_full, 1); /* relaxed: as is_known */
-            continue;
-        }
-        known.restorers[count] = search.restorers[i];
-        sbx_store_release(&known.count, count + 1); /* order: release known.count - the address is there */
-    }
-    if (search.is_full) {
-        sbx_store_relaxed(&known.is_full, 1);
-    }
-    sbx_store_release(&known.is_known,
-                      known.count != 0); /* order: release known.is_known - all that was found is there */
-#endif
-}
-
-static void find_restorers(struct search *search)
-{
-#if defined(__x86_64__)
-    if (sbx_load_acquire(&known.is_known) == 0) { /* order: acquire known.is_known */
-        ask_all(search);
-        return;
-    }
-    search->is_full = sbx_load_relaxed(&known.is_full) != 0;
-    search->count = sbx_load_acquire(&known.count); /* order: acquire known.count */
-    for (unsigned i = 0; i < search->count; i++) {
-        search->restorers[i] = known.restorers[i];
     }
 #else
     const ElfW(Ehdr) *vdso = (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR);

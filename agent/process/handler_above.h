@@ -15,16 +15,12 @@
 /* Learn the C library's restorer. Before main(): SIGRTMAX is ignored for a moment. */
 void sbx_handler_learn(void);
 
-/* Ask of all signals where their handlers return to, so that a forked child need not: the C library, by which it sets its own, and the handlers of its
- * parent have no other places. A thread of ours, now and then. */
-void sbx_handler_look(void);
-
 #define SBX_HANDLER_NONE    UINT64_C(0)
 #define SBX_HANDLER_PERHAPS UINT64_MAX
 
 /* Where the innermost handler's frame lies on the stack above the caller, NONE, or PERHAPS where that cannot be told. Not searched from
- * address `until` on, where a handler is known to be; 0: to the stack's end. The stack is copied, and where nobody has looked
- * before that is some seventy system calls: not often. */
+ * address `until` on, where a handler is known to be; 0: to the stack's end. Some seventy system calls, and the stack is copied: not
+ * often. */
 SBX_HOOK_SAFE uint64_t sbx_handler_find_above(uint64_t until);
 
 #endif
