@@ -291,7 +291,15 @@ static bool hurry(void)
     return was_put_off || expected == HURRIED;
 }
 
-/* There is no thread of ours when this returns. Returns whether there was one. */
+/* Not before it has begun: then it has a number. */
+static bool sleeper_lives(void)
+{
+    uint32_t tid = sbx_load_relaxed(&child.sleeper_tid); /* relaxed: it is written before the state is looked at */
+    return tid == 0 || sbx_raw_syscall(SYS_tgkill, child.pid, tid, 0, 0, 0, 0) == 0;
+}
+
+/* There is no thread of ours when this returns, unless it got no processor for a second: then it ends when it gets one, and the child is never
+ * recorded, because its stack is in use. Returns whether there was one. */
 static bool call_off(enum state next)
 {
     uint32_t expected = PUT_OFF, nobodys_word = 0;
@@ -300,12 +308,10 @@ static bool call_off(enum state next)
         return false;
     }
     syscall(SYS_futex, &child.state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-    /* relaxed: it is written before the state is looked at */
-    while (sbx_load_relaxed(&child.sleeper_tid) == 0 ||
-           sbx_raw_syscall(SYS_tgkill, child.pid, child.sleeper_tid, 0, 0, 0, 0) == 0) {
+    for (uint32_t waits = 0; waits < 10 * START_WAIT_MS && sleeper_lives(); waits++) {
         syscall(SYS_futex, &nobodys_word, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
     }
-    set_state(next);
+    set_state(sleeper_lives() ? OFF : next);
     return true;
 }
 
