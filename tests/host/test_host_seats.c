@@ -130,11 +130,13 @@ static void host_05_of_more_threads_than_seats_each_is_recorded_in_its_turn(void
     char why[700] = "";
     (void)state;
     sights.function = (void *)work_in_turn;
-    host_run_well(&(struct host_order){.body = "has_threads_that_wait_for_their_turns"});
+    /* Without a budget: what threads that hardly compute may cost is little, so the governor takes points out after some seconds, those that threads sit down at
+     * among them, and how many seats change hands is up to what it takes out when. */
+    host_run_well(&(struct host_order){.body = "has_threads_that_wait_for_their_turns", .has_no_budget = true});
     assert_int_equal(snapshot_folder_visit(host_raw, see_threads, &sights, why, sizeof why), 0);
     print_message("%d of %d threads were seen at work\n", sights.count, MANY);
     assert_in_range(sights.count, 1101,
-                    MANY); /* usually 1,210 to 1,260: what nobody looked at in time is overwritten */
+                    MANY); /* usually 1,230 to 1,280: what nobody looked at in time is overwritten */
 }
 
 /* ---- nobody is harmed ---- */
