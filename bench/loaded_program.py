@@ -84,3 +84,14 @@ def median_interval(values):
     generator = random.Random(1)
     medians = sorted(statistics.median(generator.choices(values, k=len(values))) for _ in range(2000))
     return medians[49], medians[1949]
+
+
+def median_interval_of_groups(groups):
+    """The same where the values of a group are alike: groups are resampled, and then the values of each (a two-stage bootstrap: Davison and Hinkley, Bootstrap Methods
+    and their Application, 1997, section 3.8)."""
+    generator, medians = random.Random(1), []
+    for _ in range(2000):
+        chosen = generator.choices(groups, k=len(groups))
+        medians.append(statistics.median(value for group in chosen for value in generator.choices(group, k=len(group))))
+    medians.sort()
+    return medians[49], medians[1949]
