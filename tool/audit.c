@@ -88,13 +88,13 @@ void sbx_usage_audit(FILE *out)
 {
     fputs("usage: stallbox audit [--format FORMAT] SPOOL\n"
           "\n"
-          "Show which payload was made of each snapshot, which bytes left this machine, the key they are sealed to, "
-          "and the\n"
-          "server's answer: from SPOOL/audit.log, which is written before the first byte of a payload is sent.\n"
+          "Show which payload was made of each snapshot, which bytes left this machine, the key they are sealed to,\n"
+          "and the server's answer. This is read from SPOOL/audit.log, which is written before the first byte of a\n"
+          "payload is sent.\n"
           "\n",
           out);
     sbx_options_print(options, OPTION_COUNT, out);
-    fputs("\nIn json, sha256 is that of the file as it left: of SPOOL/sent/ID.sbx, while it is kept.\n", out);
+    fputs("\nIn json, sha256 is that of the file that was sent: SPOOL/sent/ID.sbx, while it is kept.\n", out);
 }
 
 static struct audited *find(struct audit *audit, const char *id)

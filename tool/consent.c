@@ -31,8 +31,8 @@ enum {
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
-    [OPTION_SERVER] = {"--server", 'u', "URL", "with denied: ask this server now to delete what it has"},
-    [OPTION_TOKEN_FILE] = {"--token-file", 't', "FILE", "its first line is the secret the server wants to hear"},
+    [OPTION_SERVER] = {"--server", 'u', "URL", "with denied: ask this server now to delete its data"},
+    [OPTION_TOKEN_FILE] = {"--token-file", 't', "FILE", "its first line is the secret that the server requires"},
 };
 
 static const char *const words[] = {
@@ -43,23 +43,21 @@ void sbx_usage_consent(FILE *out)
     fputs("usage: stallbox consent SPOOL\n"
           "       stallbox consent [OPTION]... SPOOL granted|denied|unknown\n"
           "\n"
-          "Show, or set, what the user of a spool said.\n"
+          "Show, or set, the answer of the user of a spool.\n"
           "\n"
-          "  unknown  he was not asked: an application that wants his consent keeps nothing and sends nothing until "
-          "then;\n"
-          "           one that does not records and sends\n"
-          "  granted  what is recorded from now on may be kept and sent; nothing older is\n"
-          "  denied   nothing is kept or sent; what waits is deleted here, and the server is asked to delete what came "
-          "from\n"
-          "           here, by the next program that delivers, until it has\n"
+          "  unknown  The user was not asked. An application that demands consent keeps and sends nothing until the\n"
+          "           user has answered. Any other application records and sends.\n"
+          "  granted  Data recorded from now on may be kept and sent. Nothing older is kept or sent.\n"
+          "  denied   Nothing is kept or sent. Waiting payloads are deleted. The next program that delivers asks the\n"
+          "           server to delete what this machine sent, until the server has done it.\n"
           "\n",
           out);
     sbx_options_print(options, OPTION_COUNT, out);
-    fputs("\nApplications that are running, and programs that deliver, take it at once. Applications are looked for "
-          "where\n"
-          "recordings lie ($STALLBOX_RECORDINGS, or the default folder); one that keeps its own elsewhere reads a no\n"
-          "within seconds while it works, and a yes at its next start.\n",
-          out);
+    fputs(
+        "\nRunning applications, and programs that deliver, obey at once. Applications are found by their recordings\n"
+        "($STALLBOX_RECORDINGS, or the default folder). An application that keeps its recording elsewhere reads a no\n"
+        "within seconds while it works, and a yes at its next start.\n",
+        out);
 }
 
 /* One question; what is not done stays in the spool for whoever delivers. */

@@ -42,13 +42,13 @@ void sbx_usage_ctl(FILE *out)
     fputs("usage: stallbox ctl PID status|snapshot\n"
           "       stallbox ctl PID enable|disable [POINT...]\n"
           "\n"
-          "Talk to the recorder in process PID, of the same user; root reaches all.\n"
+          "Talk to the recorder in process PID, which must be of the same user. Root reaches all processes.\n"
           "\n"
-          "  status     what it records, what it lost, what is in force\n"
+          "  status     print what is recorded, what was lost, and the settings in force\n"
           "  snapshot   keep the recent past now (a snapshot of kind manual)\n"
-          "  enable     put all hooks in and record; with POINTs: record, and put in these groups too\n"
-          "  disable    take every hook out and record nothing; the process runs as if untouched;\n"
-          "             with POINTs: take out these groups alone\n"
+          "  enable     record, with all hooks; with POINTs: record, and put in these groups too\n"
+          "  disable    remove every hook and record nothing; the process runs as if the recorder were not there;\n"
+          "             with POINTs: remove these groups only\n"
           "\n"
           "points:",
           out);

@@ -74,7 +74,7 @@ void sbx_usage_deliver(FILE *out)
           "\n",
           out);
     sbx_options_print(options, OPTION_COUNT, out);
-    fputs("\nThe first signal ends it after the attempt at hand, a second one at once. Nothing is lost either way.\n",
+    fputs("\nThe first signal ends it after the current attempt, a second one at once. Nothing is lost either way.\n",
           out);
 }
 

@@ -32,7 +32,7 @@ static const struct sbx_option sign_options[SIGN_COUNT] = {
     [SIGN_KEY] = {"--key", 'k', "FILE", "sign with this secret key; may be repeated (required)"},
     [SIGN_ADD] = {"--add", 'a', NULL, "FIELDS is a signed document: add signatures to those it has"},
     [SIGN_OUT] = {"--output", 'o', "FILE", "where the document goes (default: standard output)"},
-    [SIGN_NOW] = {"--now", 0, "TIME", "what the text's \"now\" means, for builds that must be repeatable"},
+    [SIGN_NOW] = {"--now", 0, "TIME", "what \"now\" means in the text, for builds that must be repeatable"},
 };
 
 enum {
@@ -43,9 +43,8 @@ enum {
 };
 static const struct sbx_option verify_options[VERIFY_COUNT] = {
     [VERIFY_TRUST] = {"--trust", 't', "FILE", "the KEYSET that ships with the application (required)"},
-    [VERIFY_AFTER] = {"--after", 'a', "FILE",
-                      "what machines have already; then FILE must be newer, or they will refuse it"},
-    [VERIFY_NOW] = {"--now", 0, "TIME", "judge as of then"},
+    [VERIFY_AFTER] = {"--after", 'a', "FILE", "the documents that machines have already: an older FILE is refused"},
+    [VERIFY_NOW] = {"--now", 0, "TIME", "judge as of this time"},
 };
 
 void sbx_usage_policy(FILE *out)
@@ -55,15 +54,14 @@ void sbx_usage_policy(FILE *out)
           "       stallbox policy verify --trust KEYSET [OPTION]... FILE...\n"
           "       stallbox policy show FILE...\n"
           "\n"
-          "Signed remote flags: what a fleet records and sends is steered by documents that are signed here and\n"
-          "verified on every machine.\n"
+          "Signed documents steer what a fleet records and sends. They are signed here and verified on every machine.\n"
           "\n"
           "  keygen   make a key pair, NAME.key (secret, 0600) and NAME.pub\n"
-          "  sign     make a document of a text of fields (\"-\": standard input)\n"
-          "  verify   say what a machine would say to these documents, and why\n"
+          "  sign     make a document from a text of fields (\"-\": standard input)\n"
+          "  verify   say whether a machine would accept these documents, and why not\n"
           "  show     print the fields, in the form that sign reads; verifies nothing\n"
           "\n"
-          "A bundle, which is what machines read, is documents one behind the other: cat KEYSETs... POLICY > BUNDLE\n"
+          "Machines read a bundle: documents one after the other. cat KEYSETs... POLICY > BUNDLE\n"
           "\n"
           "sign:\n",
           out);

@@ -104,17 +104,16 @@ struct request {
 
 void sbx_usage_report(FILE *out)
 {
-    fputs(
-        "usage: stallbox report [OPTION]... PATH... [ID]...\n"
-        "\n"
-        "Say what stalled and why. A PATH is a spool folder, a payload (*.sbx) or a raw snapshot (*.raw). Of a spool,\n"
-        "waiting payloads, snapshots not encoded yet and recently sent payloads are reported, each once, oldest "
-        "first.\n"
-        "\n"
-        "Several snapshots as text are a list, newest first; an ID of it, or its first letters, chooses one. One is a\n"
-        "screen: verdict, evidence, culprit, the stack. --all prints everything.\n"
-        "\n",
-        out);
+    fputs("usage: stallbox report [OPTION]... PATH... [ID]...\n"
+          "\n"
+          "Say what stalled and why. A PATH is a spool folder, a payload (*.sbx) or a raw snapshot (*.raw). From a\n"
+          "spool, waiting payloads, snapshots not encoded yet and recently sent payloads are reported, each once,\n"
+          "oldest first.\n"
+          "\n"
+          "Several snapshots as text are a list, newest first. An ID of the list, or its first letters, chooses one.\n"
+          "One snapshot is a screen: verdict, evidence, culprit, the stack. --all prints everything.\n"
+          "\n",
+          out);
     sbx_options_print(options, OPTION_COUNT, out);
     fputs("\n"
           "perfetto, pprof and async-pprof hold one snapshot a file: for several, name a folder with -o (it is made "
@@ -123,8 +122,8 @@ void sbx_usage_report(FILE *out)
           "--symbols,\n"
           "and the usual places of this machine; a file counts only if its build-id is the recorded one.\n"
           "\n"
-          "A PATH that cannot be read is named on standard error; the others are reported all the same, and the exit\n"
-          "status is 1.\n",
+          "A PATH that cannot be read is named on standard error. The others are still reported, and the exit status\n"
+          "is 1.\n",
           out);
 }
 

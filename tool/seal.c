@@ -27,7 +27,7 @@ enum {
     OPEN_COUNT
 };
 static const struct sbx_option open_options[OPEN_COUNT] = {
-    [OPEN_KEY] = {"--unseal-key", 'k', "FILE", "a secret key that it may be sealed to; may be repeated (required)"},
+    [OPEN_KEY] = {"--unseal-key", 'k', "FILE", "a secret key to try; may be repeated (required)"},
     [OPEN_OUT] = {"--output", 'o', "FILE", "where the plain payload goes (default: standard output)"},
 };
 
@@ -38,11 +38,11 @@ void sbx_usage_seal(FILE *out)
           "       stallbox seal open --unseal-key FILE [-o FILE] PAYLOAD\n"
           "\n"
           "Payloads can be sealed on the machine they come from (HPKE, RFC 9180), so that they can be read\n"
-          "with the secret key only: not on the disk, not on the network, and not by the collector.\n"
+          "only with the secret key: not from the disk, not on the network, and not by the collector.\n"
           "\n"
           "  keygen   make a key pair, NAME.key (secret, 0600) and NAME.pub\n"
-          "  id       print the 16 hex digits that a public key, or a sealed payload, names its key by\n"
-          "  open     open a sealed payload, which \"stallbox show\" and \"stallbox report\" then read as any other\n"
+          "  id       print the 16 hex digits that identify the key of a public key file or of a sealed payload\n"
+          "  open     open a sealed payload; \"stallbox show\" and \"stallbox report\" read the result like any other\n"
           "\n"
           "open:\n",
           out);

@@ -59,7 +59,7 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_LISTEN] = {"--listen", 'l', "ADDR:PORT", "default " DEFAULT_LISTEN "; port 0 takes a free one"},
     [OPTION_TOKEN_FILE] =
         {"--token-file", 't', "FILE",
-         "its first line is the secret a sender must know; with it\neverything is allowed. This, or one of the next "
+         "its first line is the secret that a sender must know; it allows\neverything. This, or one of the next "
          "three, is needed\nto listen on anything but loopback"},
     [OPTION_SEND_TOKEN] = {"--send-token-file", 0, "FILE", "a secret for delivering payloads only; may be repeated"},
     [OPTION_SYMBOLS_TOKEN] = {"--symbols-token-file", 0, "FILE", "a secret for sending symbols; may be repeated"},
@@ -71,20 +71,20 @@ static const struct sbx_option options[OPTION_COUNT] = {
                       "where the bytes of payloads go instead of the database: a folder\n(/DIR), or a bucket of an "
                       "S3-compatible store\n(https://HOST/BUCKET[?region=NAME])"},
     [OPTION_BLOBS_KEY] = {"--blobs-key", 0, "FILE",
-                          "the bucket's access key and secret key, a line of this file,\nwith a blank between"},
+                          "the first line of this file is the bucket's access key, a blank,\nand its secret key"},
     [OPTION_TOKENS] = {"--tokens", 0, "FILE",
                        "secrets by application and role, made by `stallbox token add`\n(default tokens, below --data); "
                        "read anew when it changes"},
     [OPTION_TOKEN_RATE] = {"--token-rate", 0, "N",
-                           "take N payloads and symbol files an hour of one token, and a\nsixtieth of it at once "
-                           "(default 3600000); senders try again"},
+                           "take N payloads and symbol files an hour from one token, and a\nsixtieth of it at once "
+                           "(default 3600000); senders try again later"},
     [OPTION_SYMBOL_STORE] = {"--symbol-store", 'S', "DIR|URL",
                              "where parsed symbols are kept and asked for first (default\nsymbols, below --data); or "
-                             "Redis, as symbols add has it"},
+                             "Redis, as in stallbox symbols"},
     [OPTION_SYMBOL_MB] = {"--symbol-mb", 0, "N", "take files of symbols of at most N MiB (default 2048)"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "look for ELF and debug files here; may be repeated"},
     [OPTION_DEBUGINFOD] = {"--debuginfod", 0, "URL",
-                           "ask this debuginfod server for symbols that stalls lack: it learns\ntheir build-ids "
+                           "ask this debuginfod server for missing symbols of stalls; it learns\ntheir build-ids "
                            "(docs/SYMBOLS.md)"},
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
                         "a spool's list of where modules lie (SPOOL/modules);\nmay be repeated, and may appear later"},
@@ -108,10 +108,10 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_TRIAGE_SECONDS] = {"--triage-seconds", 0, "N",
                                "mark a payload as failed that takes more than N s of processor time\n(default 5)"},
     [OPTION_PENDING] = {"--pending", 0, "N",
-                        "take no more payloads while N wait for triage; senders try again\n(default 100000)"},
+                        "take no more payloads while N wait for triage; senders try again\nlater (default 100000)"},
     [OPTION_MACHINE_RATE] =
         {"--machine-rate", 0, "N",
-         "take N payloads an hour of one machine; further ones get 429 and\nRetry-After (default 1000)"},
+         "take N payloads an hour from one machine; further ones get 429 and\nRetry-After (default 1000)"},
     [OPTION_BEHIND_PROXY] = {"--behind-proxy", 0, "ADDR",
                              "requests come through a proxy at this address, so that none\ncounts as local; "
                              "may be repeated"},
@@ -127,12 +127,14 @@ static const struct sbx_option options[OPTION_COUNT] = {
                             "only of this application, by the name on pages; may be repeated"},
     [OPTION_WEBHOOK_SECRET] = {"--webhook-secret-file", 0, "FILE",
                                "sign webhook requests with the secret in this file, which only\nits owner may read"},
-    [OPTION_MIN_MACHINES] = {"--min-machines", 0, "N",
-                             "show no stall, and no build, that fewer than N machines sent\n(default 1: all; see "
-                             "docs/PRIVACY.md)"},
-    [OPTION_LOG_FORMAT] = {"--log-format", 0, "WORD",
-                           "what is said on standard error: text (default), or json: an object\na line, with time, "
-                           "level, part and message"},
+    [OPTION_MIN_MACHINES] =
+        {"--min-machines", 0, "N",
+         "show no stall, and no build, that fewer than N machines sent\n(default 1: everything; see "
+         "docs/PRIVACY.md)"},
+    [OPTION_LOG_FORMAT] =
+        {"--log-format", 0, "WORD",
+         "the form of the log on standard error: text (default), or json: an\nobject a line, with time, "
+         "level, part and message"},
 };
 
 void sbx_usage_serve(FILE *out)

@@ -33,7 +33,7 @@ void sbx_usage_show(FILE *out)
     fputs("usage: stallbox show [--what-leaves] [--unseal-key KEY] FILE\n"
           "\n"
           "Show what a payload (*.sbx) holds, what redaction took out, and whether everything in it may leave. A raw\n"
-          "snapshot (*.raw) is encoded in memory first: so one sees what would leave before anything does.\n"
+          "snapshot (*.raw) is encoded in memory first, so the command shows what would leave before anything does.\n"
           "\n",
           out);
     sbx_options_print(options, OPTION_COUNT, out);

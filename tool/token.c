@@ -31,12 +31,13 @@ enum {
 static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_DATA] = {"--data", 'd', "DIR", "the server's folder; its tokens are in DIR/tokens"},
     [OPTION_BOOK] = {"--tokens", 0, "FILE", "the file itself, where serve --tokens names another one"},
-    [OPTION_ROLE] = {"--role", 'r', "ROLES",
-                     "send, symbols, read, several of them with commas, or admin:\neverything (add; required)"},
+    [OPTION_ROLE] =
+        {"--role", 'r', "ROLES",
+         "send, symbols, read, several of them with commas, or admin,\nwhich is everything (add; required)"},
     [OPTION_APP] = {"--app", 'a', "NAME",
-                    "for this application alone, as run --app calls it, else its\nexecutable's name (add; default: all "
+                    "for this application alone: the name of run --app, else its\nexecutable's name (add; default: all "
                     "applications)"},
-    [OPTION_DAYS] = {"--days", 0, "N", "it ends N days from now (add; default: never)"},
+    [OPTION_DAYS] = {"--days", 0, "N", "the token ends N days from now (add; default: never)"},
     [OPTION_RATE] =
         {"--rate", 0, "N",
          "the token may send N payloads and symbol files an hour (add; default:\nthat of serve --token-rate)"},
@@ -55,15 +56,14 @@ void sbx_usage_token(FILE *out)
           "\n"
           "  add      print a new secret on standard output, once: only its SHA-256 is kept\n"
           "  list     print all tokens, without their secrets\n"
-          "  remove   remove one; sessions of people that logged in with it end too\n"
+          "  remove   remove one; sessions of people who logged in with it end too\n"
           "\n",
           out);
     sbx_options_print(options, OPTION_COUNT, out);
-    fputs(
-        "\n"
-        "As soon as one token is for one application alone, reading always needs a token, even on this machine: then\n"
-        "applications that share a server see nothing of one another.\n",
-        out);
+    fputs("\n"
+          "As soon as one token is for one application alone, reading always needs a token, even on this machine. So\n"
+          "applications that share a server see nothing of one another.\n",
+          out);
 }
 
 struct request {

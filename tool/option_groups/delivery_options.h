@@ -23,20 +23,20 @@ enum sbx_delivery_option {
 };
 
 /* Those rows, as initializers: a table of options is constant. The help of three differs from command to command. */
-#define SBX_DELIVERY_OPTION_ROWS(spool_help, server_help, policy_help)                                                \
-    [SBX_DELIVERY_OPTION_SPOOL] = {"--spool", 's', "DIR", spool_help},                                                \
-    [SBX_DELIVERY_OPTION_SERVER] = {"--server", 'u', "URL", server_help},                                             \
-    [SBX_DELIVERY_OPTION_TOKEN_FILE] = {"--token-file", 't', "FILE",                                                  \
-                                        "its first line is the secret the server wants to hear"},                     \
-    [SBX_DELIVERY_OPTION_CA_FILE] = {"--ca-file", 0, "FILE",                                                          \
-                                     "believe only servers whose certificate an authority in FILE (PEM) has signed"}, \
-    [SBX_DELIVERY_OPTION_POLICY] = {"--policy", 'p', "FILE", policy_help},                                            \
-    [SBX_DELIVERY_OPTION_POLL] = {"--poll-ms", 0, "N",                                                                \
-                                  "ask the server for a policy every N ms, whatever the policy says"},                \
-    [SBX_DELIVERY_OPTION_SEAL_KEY] = {                                                                                \
-        "--seal-key", 'k', "FILE",                                                                                    \
-        "seal payloads to this public key of `stallbox seal keygen`; without it, to those\n"                          \
-        "of the policy's KEYSET, when it names any"}
+#define SBX_DELIVERY_OPTION_ROWS(spool_help, server_help, policy_help)                                              \
+    [SBX_DELIVERY_OPTION_SPOOL] = {"--spool", 's', "DIR", spool_help},                                              \
+    [SBX_DELIVERY_OPTION_SERVER] = {"--server", 'u', "URL", server_help},                                           \
+    [SBX_DELIVERY_OPTION_TOKEN_FILE] = {"--token-file", 't', "FILE",                                                \
+                                        "its first line is the secret that the server requires"},                   \
+    [SBX_DELIVERY_OPTION_CA_FILE] = {"--ca-file", 0, "FILE",                                                        \
+                                     "trust only servers whose certificate an authority in FILE (PEM) has signed"}, \
+    [SBX_DELIVERY_OPTION_POLICY] = {"--policy", 'p', "FILE", policy_help},                                          \
+    [SBX_DELIVERY_OPTION_POLL] = {"--poll-ms", 0, "N",                                                              \
+                                  "ask the server for a policy every N ms; this overrides the policy"},             \
+    [SBX_DELIVERY_OPTION_SEAL_KEY] = {                                                                              \
+        "--seal-key", 'k', "FILE",                                                                                  \
+        "seal payloads to this public key of `stallbox seal keygen`; without it, to the\n"                          \
+        "key of the policy's KEYSET, if it names one"}
 
 /* What the command line says; NULL and 0 where it says nothing. Borrowed from argv. */
 struct sbx_delivery_options {

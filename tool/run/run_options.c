@@ -31,26 +31,26 @@ static const struct sbx_option option_table[OPTION_COUNT] = {
                              "(default $XDG_STATE_HOME/stallbox/spool or ~/.local/state/stallbox/spool)",
                              "deliver payloads there; without it they wait in the spool",
                              "obey the signed policy of the application whose KEYSET FILE begins with:\n"
-                             "the one in FILE, and newer ones of the server's (see docs/POLICY.md)"),
+                             "the policy in FILE, and newer ones from the server (see docs/POLICY.md)"),
     [OPTION_ANR] = {"--anr-ms", 0, "N", "a message open for N ms is a stall of kind anr (default 5000; 0: never)"},
     [OPTION_SLOW_MESSAGE] =
         {"--slow-message-ms", 0, "N",
          "a message that took N ms is a stall of kind slow_message\nwhen it ends (default 1000; 0: never)"},
     [OPTION_SLOW_FRAME] = {"--slow-frame-ms", 0, "N",
                            "a frame that took N ms is a stall of kind slow_frame, and so is a burst of\n"
-                           "dropped ones (default 700; 0: never)"},
+                           "dropped frames (default 700; 0: never)"},
     [OPTION_AFTER] = {"--after-ms", 0, "N", "go on recording for N ms after a stall before it is kept (default 0)"},
     [OPTION_MAX_CPU] = {"--max-cpu-permille", 0, "N",
-                        "record less when it costs more than N thousandths of the program's CPU time\n"
-                        "(1 to 50, default 5; 2.5 is a quarter per cent)"},
+                        "record less when recording costs more than N thousandths of the program's CPU time\n"
+                        "(1 to 50, default 5; 2.5 is a quarter of one per cent)"},
     [OPTION_NO_CRASH] = {"--no-crash", 0, NULL, "leave fatal signals alone: no handler, and no snapshot of a crash"},
     [OPTION_APP] = {"--app", 0, "NAME",
-                    "the application's name, where its executable has another one (python3);\n"
-                    "a payload has a number for it"},
+                    "the application's name, if its executable has another one (python3);\n"
+                    "a payload has a number instead of it"},
     [OPTION_APP_VERSION] = {"--app-version", 0, "V", "its version, up to three numbers: 1.4.2"},
     [OPTION_BESIDE] = {"--beside", 0, NULL,
-                       "COMMAND takes the place of this process, whose number a service manager knows; what\n"
-                       "looks after it goes on beside it (not with --policy)"},
+                       "COMMAND takes the place of this process, whose number a service manager knows;\n"
+                       "its companion goes on beside it (not with --policy)"},
     [OPTION_QUIET] = {"--quiet", 'q', NULL, "at the end, print errors only"},
 };
 
@@ -61,8 +61,8 @@ void sbx_usage_run(FILE *out)
     fputs("usage: stallbox run [OPTION]... -- COMMAND [ARGUMENT]...\n"
           "\n"
           "Run COMMAND with the recorder preloaded, otherwise unchanged: its input, output, signals and exit status\n"
-          "pass through. When its main loop does not answer, the seconds before are kept, also when it is killed then\n"
-          "or crashes (SIGSEGV, abort).\n"
+          "pass through. When its main loop does not answer, the seconds before are kept. They are also kept when it\n"
+          "is killed then, or crashes (SIGSEGV, abort).\n"
           "\n",
           out);
     sbx_options_print(option_table, OPTION_COUNT, out);

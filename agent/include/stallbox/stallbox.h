@@ -7,9 +7,8 @@
  *     int main(void) { stallbox_start(NULL); ... }
  *
  * From then on the call stacks of all threads go into a fixed-size recording. When something does not answer in time, the
- * seconds *before* are kept as a file in SPOOL/raw, from where `stallbox deliver` (or `stallbox run`) encodes, redacts and
- * uploads them. An application that cannot be changed is run as `stallbox run -- ./application`: the same library,
- * preloaded.
+ * seconds *before* are kept as a file in SPOOL/raw. `stallbox deliver` (or `stallbox run`) encodes, redacts and uploads it.
+ * An application that cannot be changed is run as `stallbox run -- ./application`: the same library, preloaded.
  *
  * WHAT IS NOTICED WITHOUT ANOTHER CALL
  *
@@ -17,7 +16,7 @@
  *   slow_message  it came back, after slow_message_ms or more
  *   slow_frame    a thread took slow_frame_ms between two presents (SDL, EGL, GLX, Vulkan), or dropped more than a
  *                 quarter of its last 32 frames
- *   killed        the process died in the middle of such a thing (the next `stallbox run` or `deliver` finds it)
+ *   killed        the process died in the middle of one of these (the next `stallbox run` or `deliver` finds it)
  *
  * WHAT A FEW CALLS ADD
  *
@@ -26,30 +25,31 @@
  *   frames     stallbox_frame_begin(); draw(); stallbox_frame_end();
  *              for a renderer whose presents are not known: slow_frame
  *   deadlines  id = stallbox_deadline_begin("save", 2000); ... stallbox_deadline_end(id);
- *              work that has to be done by a time, by any thread; many may run at once: deadline
+ *              work that has to be done by a certain time, by any thread; many may run at once: deadline
  *   watches    id = stallbox_watch_open("worker", 5000); for (;;) { stallbox_watch_rest(id); job = wait_for_job();
  *              stallbox_watch_beat(id); work(job); }
- *              a thread lives: watchdog
+ *              a thread that has to show that it is alive: watchdog
  *   tasks      id = stallbox_task_queued(); ... stallbox_task_begin(id); work(); stallbox_task_end(id);
  *              work that one thread queues and another runs: a report of slow work names the queuing function
  *   by hand    stallbox_snapshot(1000): manual
  *
- * Everything here may be called from any thread, unless it says otherwise, and is harmless before the start and after the
- * stop: messages, frames, deadlines, watches and tasks then cost one predictable branch. None of these five allocates, takes a
- * lock or waits; when the recorder has gone to rest with the application, the first of them wakes it (one system call).
- * Their tables have a fixed size: entries that do not fit are counted, and not checked.
+ * Every function here may be called from any thread, unless its comment says otherwise. All are harmless before the start
+ * and after the stop: messages, frames, deadlines, watches and tasks then cost one predictable branch. None of these five
+ * allocates, takes a lock or waits. When the recorder rests because the application does, the first of them wakes it (one
+ * system call). Their tables have a fixed size: entries that do not fit are counted, and not checked.
  *
  * The library links nothing but libc, starts two threads, and never calls exit, abort or printf. It takes no part in
- * C++ exceptions: what a longjmp() or an exception leaves open stays open until the next begin or end of that thread
- * ends it, so put the ends where your cleanup is. errno is kept by all but stallbox_start(), stallbox_stop(),
+ * C++ exceptions. What a longjmp() or an exception leaves open stays open until the next begin or end of that thread,
+ * so put the ends where your cleanup is. errno is kept by all functions but stallbox_start(), stallbox_stop(),
  * stallbox_snapshot(), stallbox_snapshot_after() and stallbox_set_consent().
  *
- * NAMES AND NUMBERS THAT YOU GIVE. The name of a deadline or a watch stays on this machine: a payload has 40 bits of its
- * FNV-1a hash instead, and `stallbox report` says the name where it finds it in the spool beside the payload. Message
- * kinds are small numbers, and leave as such; their names stay and are said like those. Make none of anything personal.
+ * NAMES AND NUMBERS THAT YOU GIVE. The name of a deadline or a watch stays on this machine. A payload has 40 bits of its
+ * FNV-1a hash instead. `stallbox report` prints the name if it finds it in the spool beside the payload. Message kinds are
+ * small numbers, which leave the machine as they are; their names stay, and are printed in the same way. Use no personal
+ * data in any of them.
  *
  * VERSIONS. Structs begin with their size, so that they may grow: a program that was compiled against an older or a newer
- * header works. Symbols are versioned (STALLBOX_0.1); numbers of enumerations are fixed, new ones are appended. Usable
+ * header works. Symbols are versioned (STALLBOX_0.1). Numbers of enumerations are fixed; new ones are appended. Usable
  * from C99, C11, C17 and C++. */
 #ifndef STALLBOX_H
 #define STALLBOX_H
@@ -72,16 +72,16 @@ extern "C" {
 
 /* ---- life ---- */
 
-/* What a call came to. Numbers are fixed; new ones are appended. */
+/* The result of a call. Numbers are fixed; new ones are appended. */
 enum stallbox_result {
     STALLBOX_OK = 0,
     STALLBOX_NOT_RUNNING = 1,     /* no recorder is running in this process, or it is switched off */
-    STALLBOX_ALREADY_RUNNING = 2, /* it was started before (by `stallbox run`, perhaps): that one stays */
+    STALLBOX_ALREADY_RUNNING = 2, /* it was started before, perhaps by `stallbox run`; that recorder stays */
     STALLBOX_BAD_ARGUMENT = 3,    /* an option is out of range, or the struct's size is not known */
     STALLBOX_NO_MEMORY = 4,
     STALLBOX_TIMED_OUT = 5,
     STALLBOX_DECLINED = 6,    /* switched off: STALLBOX_DISABLE is set, or the process runs set-user-id */
-    STALLBOX_UNSUPPORTED = 7, /* this kernel or C library lacks something without which nothing works */
+    STALLBOX_UNSUPPORTED = 7, /* this kernel or C library lacks something that the recorder needs */
     STALLBOX_IO_FAILED = 8,   /* the recording or the spool could not be created */
     STALLBOX_NO_CONSENT = 9   /* the user has not agreed: nothing was kept */
 };
@@ -89,51 +89,55 @@ enum stallbox_result {
 /* A limit that is never reached: the trigger is off. */
 #define STALLBOX_OFF UINT32_MAX
 
-/* How to start. Zero the struct, set sizeof_options, then what you want to differ; zero means the default. */
+/* How to start. Zero the struct, set sizeof_options, then set what should differ from the default. Zero means the default. */
 struct stallbox_options {
     size_t sizeof_options;      /* sizeof(struct stallbox_options) */
     const char *spool_path;     /* borrowed until return. Default: $XDG_STATE_HOME/stallbox/spool, else
                                    ~/.local/state/stallbox/spool */
     const char *recording_path; /* folder of the recording file; borrowed until return. Default: /dev/shm/stallbox-UID;
-                                   when that is not ours alone, another place. One that is not ours alone is refused:
-                                   STALLBOX_IO_FAILED */
-    uint32_t anr_ms;            /* a message open for so long fires `anr`; 100..600000, default 5000 */
-    uint32_t slow_message_ms;   /* one that took so long fires `slow_message` when it ends; 10..600000, default 1000 */
-    uint32_t interval_us;       /* a thread records a sample this often at most; 1000..1000000, default 1000 */
-    uint32_t slow_frame_ms;     /* a frame that took so long fires `slow_frame`; 10..60000, default 700, Android's
+                                   if other users can write there, another place. A folder given here that other
+                                   users can write to is refused: STALLBOX_IO_FAILED */
+    uint32_t anr_ms;            /* a message that is open for so long fires `anr`; 100..600000, default 5000 */
+    uint32_t
+        slow_message_ms;  /* a message that took so long fires `slow_message` when it ends; 10..600000, default 1000 */
+    uint32_t interval_us; /* a thread takes at most one sample in this time; 1000..1000000, default 1000 */
+    uint32_t slow_frame_ms;    /* a frame that took so long fires `slow_frame`; 10..60000, default 700, Android's
                                    "frozen frame". Off: bursts are off too */
-    uint32_t after_ms;          /* recording goes on for so long after a trigger before it is kept: at most 10000,
+    uint32_t after_ms;         /* recording goes on for so long after a trigger before it is kept: at most 10000,
                                    default 0. A process that exits meanwhile does not wait for the rest */
-    uint32_t consent_required;  /* 1: nothing is kept before stallbox_set_consent(STALLBOX_CONSENT_GRANTED), in this
+    uint32_t consent_required; /* 1: nothing is kept before stallbox_set_consent(STALLBOX_CONSENT_GRANTED), in this
                                    run or one before with the same spool. 0: you have another basis to record */
-    uint32_t leave_crashes;     /* 1: no handler for fatal signals, and no snapshot of a crash. By default those of
-                                   SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS and SIGTRAP whose action is the
-                                   default one get a handler that records the stack and lets the signal end the process
-                                   as ever; a handler of yours, installed before or after, is never touched */
-    uint32_t max_cpu_permille;  /* recording may cost so many thousandths of the application's CPU time; 1..50, default
-                                   5. Over that, samples are taken less often and capture points are taken out, by the
-                                   recorder itself, until a stall begins (docs/GOVERNOR.md) */
-    uint32_t recording_kib;     /* size of the recording's ring; 1024..65536, default 4096 */
-    uint32_t leave_forks;    /* 1: children of fork() are not recorded. By default a child that calls no exec is, in a
-                                   recording of its own, from its first wait on, or from when it gives up rights */
-    const char *app_name;    /* what the application is called, the same in all its versions: up to 47 bytes without
-                                   control characters; borrowed until return. A payload has a number for it, 40 bits of
-                                   its hash, and the name stays on this machine. Default: the executable's file name.
-                                   What `stallbox run --app` says stays */
-    uint32_t app_version[3]; /* its version: 1.4.2 is {1, 4, 2}; each up to 999999. It leaves the machine. All 0: not
-                                   told, and then a server can tell no version from another */
-    uint32_t max_cpu_tenths; /* tenths of a thousandth besides max_cpu_permille, 0..9, where that is not 0: 2 and 5 are
-                                a quarter of one per cent */
+    uint32_t leave_crashes;    /* 1: no handler for fatal signals, and no snapshot of a crash. By default the recorder
+                                   installs a handler for each of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS and
+                                   SIGTRAP that has the default action. The handler records the stack and lets the
+                                   signal end the process as usual. A handler of yours, installed before or after, is
+                                   never touched */
+    uint32_t max_cpu_permille; /* recording may cost so many thousandths of the application's CPU time; 1..50, default
+                                   5. Above that, the recorder takes samples less often and removes capture points
+                                   (docs/GOVERNOR.md) */
+    uint32_t recording_kib;    /* size of the recording's ring; 1024..65536, default 4096 */
+    uint32_t leave_forks;      /* 1: children of fork() are not recorded. By default a child that calls no exec is
+                                   recorded, in a recording of its own, from its first wait on, or from when it gives
+                                   up rights */
+    const char *app_name;      /* what the application is called, the same in all its versions: up to 47 bytes without
+                                   control characters; borrowed until return. A payload has a number instead, 40 bits of
+                                   its hash; the name stays on this machine. Default: the executable's file name. The
+                                   name that `stallbox run --app` gave is kept */
+    uint32_t app_version[3];   /* its version: 1.4.2 is {1, 4, 2}; each up to 999999. It leaves the machine. All 0: not
+                                   given, and then a server cannot tell versions apart */
+    uint32_t max_cpu_tenths; /* tenths of a thousandth, added to max_cpu_permille if that is not 0; 0..9. 2 and 5 are a
+                                quarter of one per cent */
 };
 
-/* Start recording. `options` is copied and may be NULL for the defaults. The calling thread pays some milliseconds once.
- * Returns STALLBOX_OK, or why not; the application goes on unharmed in every case. A recorder that was stopped cannot be
- * started again in the same process (STALLBOX_UNSUPPORTED). In a forked child of a recorded process it starts the child's recorder now, with its
- * parent's options; STALLBOX_UNSUPPORTED where children are not followed, or too many are recorded. Not from a signal handler. */
+/* Start recording. `options` is copied and may be NULL for the defaults. The call takes some milliseconds.
+ * Returns STALLBOX_OK, or the reason why nothing is recorded; the application goes on unharmed in every case. A recorder
+ * that was stopped cannot be started again in the same process (STALLBOX_UNSUPPORTED). In a forked child of a recorded
+ * process it starts the child's recorder now, with its parent's options; STALLBOX_UNSUPPORTED if children are not
+ * recorded, or too many are. Not from a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_start(const struct stallbox_options *options);
 
-/* Stop: take every hook out, stop our threads and remove the recording. What is in the spool stays. Waits for a snapshot
- * in flight, at most `timeout_ms`; STALLBOX_TIMED_OUT then says that it was left behind. Not from a signal handler. */
+/* Stop: remove every hook, stop the recorder's threads and remove the recording. What is in the spool stays. Waits for a
+ * snapshot that is being written, at most `timeout_ms`; STALLBOX_TIMED_OUT: it was not finished. Not from a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_stop(uint32_t timeout_ms);
 
 /* Say whether a recorder is running in this process. May be called from a signal handler. */
@@ -141,94 +145,100 @@ STALLBOX_EXPORT bool stallbox_is_running(void);
 
 /* ---- by hand ---- */
 
-/* Keep the recent past now, as a snapshot of kind `manual`. Waits until it is durable, at most `timeout_ms`; with 0 it
- * asks and returns at once. Two manual snapshots within a second are one: the second call returns STALLBOX_OK and keeps
+/* Keep the recent past now, as a snapshot of kind `manual`. Waits until it is durable, at most `timeout_ms`. With 0 the
+ * call returns at once, and the snapshot is made later. Two manual snapshots within a second are one: the second call returns STALLBOX_OK and keeps
  * nothing. STALLBOX_IO_FAILED when the spool could not be written. Not from a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_snapshot(uint32_t timeout_ms);
 
-/* The same, but recording goes on for `after_ms` (at most 60000) first: what followed is often what explains. All threads'
- * stacks are taken at once. `timeout_ms` counts from the call on and should be longer. */
+/* The same, but recording goes on for `after_ms` (at most 60000) first, because what followed often explains the stall. The
+ * stacks of all threads are taken at once. `timeout_ms` counts from the call on and should be longer than `after_ms`. */
 STALLBOX_EXPORT enum stallbox_result stallbox_snapshot_after(uint32_t timeout_ms, uint32_t after_ms);
 
 /* ---- messages ---- */
 
-/* The calling thread begins to handle a message, and has handled it. `kind` is a number of your own, 1 to 223, by which
- * messages of a sort are known in a report; 0 or a larger one: none.
+/* The calling thread begins to handle a message, and has handled it. `kind` is a number of your own, 1 to 223, for
+ * messages of one sort; reports show it. 0 or a larger number: none.
  *
- * What is begun inside another message is part of that one, also when the outer one is that of the main thread's poll
+ * A message that is begun inside another one is part of that one, also if the outer one is that of the main thread's poll
  * loop: the outermost counts. An end without its begin does nothing. Not from a signal handler. */
 STALLBOX_EXPORT void stallbox_message_begin(uint32_t kind);
 STALLBOX_EXPORT void stallbox_message_end(void);
 
-/* Say what the messages of a kind (1 to 223) are called. `name` is borrowed until return, is copied as far as 47 bytes go, and
- * stays on this machine (see above). After the start, once a kind: its first name stays, and calls that come too early or
- * too often do nothing. A forked child knows what its parent said before the fork. From any thread; not from a signal handler. */
+/* Give the messages of a kind (1 to 223) a name. `name` is borrowed until return, is copied up to 47 bytes, and stays on
+ * this machine (see above). Call it after the start, once for each kind: the first name is kept, and calls before the start
+ * or for the second time do nothing. A forked child has the names that its parent gave before the fork. From any thread; not
+ * from a signal handler. */
 STALLBOX_EXPORT void stallbox_message_name(uint32_t kind, const char *name);
 
 /* ---- the scene ---- */
 
-/* Say which scene the user is in: the page, dialog or state that the application shows, as a number of its own, 1 to 255; 0 or a
- * larger one: none. It holds until another is said, for the whole process, and a snapshot has the one that holds when its trigger
- * fires. It leaves the machine: give each sort of page a number, and nothing that tells one document or person from another.
- * Before the start it is kept for the start; a forked process begins with its parent's. One store: from any thread and any signal handler. */
+/* Set the scene: the page, dialog or state that the application shows, as a number of its own, 1 to 255. 0 or a larger
+ * number: none. It holds for the whole process until another one is set. A snapshot has the scene at its trigger. It leaves
+ * the machine: number the sorts of pages, and use no number that tells one document or person from another. A scene that is
+ * set before the start is kept for the start. A forked process begins with its parent's. One store: from any thread and any
+ * signal handler. */
 STALLBOX_EXPORT void stallbox_set_scene(uint32_t scene);
 
-/* Say what a scene (1 to 255) is called. As stallbox_message_name(). */
+/* Give a scene (1 to 255) a name, as stallbox_message_name() does. */
 STALLBOX_EXPORT void stallbox_scene_name(uint32_t scene, const char *name);
 
 /* ---- frames ---- */
 
 /* The calling thread begins a frame, and has finished it (after its present). From the first call on, this thread's frames
- * are what lies between these two, and its presents are not looked at. A frame that is open for anr_ms fires before it
- * ends. What is begun inside another frame is part of that one. Not from a signal handler. */
+ * lie between these two calls, and its presents are not looked at. A frame that is open for anr_ms fires before it
+ * ends. A frame that is begun inside another one is part of that one. Not from a signal handler. */
 STALLBOX_EXPORT void stallbox_frame_begin(void);
 STALLBOX_EXPORT void stallbox_frame_end(void);
 
 /* ---- deadlines ---- */
 
-/* Promise that `what` is done within `timeout_ms` (1..86400000). Returns an id to end it with, or 0 when the recorder
- * does not run, the timeout is out of range, or 256 watches and deadlines are open already (counted as dropped); 0 may be
- * ended like any other and nothing happens. `what` may be NULL, is borrowed until return, and stays on this machine (see
- * above). The thread that begins it is the one that is looked at when it is not kept. */
+/* Promise that `what` is done within `timeout_ms` (1..86400000). Returns an id to end it with. Returns 0 if the recorder
+ * does not run, the timeout is out of range, or 256 watches and deadlines are open already (counted as dropped). 0 may be
+ * ended like any other id, and nothing happens. `what` may be NULL, is borrowed until return, and stays on this machine (see
+ * above). If the deadline is missed, the thread that began it is judged. */
 STALLBOX_EXPORT uint64_t stallbox_deadline_begin(const char *what, uint32_t timeout_ms);
 
-/* It is done. From any thread, once: later calls do nothing. A deadline that is ended too late fires all the same; one that is not ended
- * when it fires is told again, with its whole length, once it is. Of those that are never ended, eight are remembered. */
+/* The work is done. From any thread, once: later calls do nothing. A deadline that is ended too late fires too. A deadline
+ * that is still open when it fires is reported again, with its whole length, when it is ended. At most eight missed deadlines
+ * that are never ended are remembered. */
 STALLBOX_EXPORT void stallbox_deadline_end(uint64_t id);
 
 /* ---- watches ---- */
 
-/* Watch the calling thread: from now on it beats at least every `timeout_ms` (1..86400000), or rests. Returns an id, or 0
- * as stallbox_deadline_begin() does. The thread that beats is the watched one, so a watch may be opened for another. */
+/* Watch the calling thread: from now on it has to beat at least every `timeout_ms` (1..86400000), or to rest. Returns an id,
+ * or 0 as stallbox_deadline_begin() does. The thread that beats is the watched one, so a watch may be opened for another
+ * thread. */
 STALLBOX_EXPORT uint64_t stallbox_watch_open(const char *what, uint32_t timeout_ms);
 
-/* The calling thread is alive and at work. Costs about a look at the clock; ends a rest. A silence fires once; the next
- * beat begins anew. */
+/* The calling thread is alive and at work. This costs about as much as reading the clock, and ends a rest. A silence fires
+ * once; the next beat begins anew. */
 STALLBOX_EXPORT void stallbox_watch_beat(uint64_t id);
 
-/* The thread has nothing to do: it is not judged until its next beat. Call it before every wait for work: a watch whose
- * thread waits without having said so is a false alarm of yours. */
+/* The thread has nothing to do: it is not judged until its next beat. Call it before every wait for work. A thread that
+ * waits without this call causes a false alarm. */
 STALLBOX_EXPORT void stallbox_watch_rest(uint64_t id);
 
-/* Watch no longer. A watch whose thread ended is closed by itself. */
+/* End the watch. A watch whose thread has ended is closed automatically. */
 STALLBOX_EXPORT void stallbox_watch_close(uint64_t id);
 
 /* ---- tasks ----
  *
  * Work that changes hands: one thread puts it into a queue, another takes it out and runs it. A report of slow work then
- * names the function that queued it, how long before, and how many tasks lay before it. Queues of GLib, libuv and Qt are known without these
- * calls. */
+ * names the function that queued it, how long before, and how many tasks lay before it. The queues of several libraries
+ * (GLib, Qt, libuv, libevent and others: docs/CAPTURE_POINTS.md) are known without these calls. */
 
-/* The calling thread queues a task: say it just before the task is put into its queue. Keep the id with the task. `queue` is any address
- * that stands for the queue, borrowed for nothing (it is a number; an ordinal of it leaves); NULL: the one queue that has no other name, which is that of
- * stallbox_task_queued() too. Returns 0 when the recorder does not run; a 0 may be begun, ended and cancelled like any other, and
- * nothing happens. At most some 2,000 tasks are followed at a time, and one in 4 us of a thread, with bursts of 64: the others are counted. Any thread; not from a signal handler. */
+/* The calling thread queues a task: call it just before the task is put into its queue. Keep the id with the task. `queue` is
+ * any address that stands for the queue. It is used as a number only; an ordinal of it leaves the machine. NULL: the one
+ * queue without a name, which stallbox_task_queued() uses too. Returns 0 if the recorder does not run. 0 may be begun, ended
+ * and cancelled like any other id, and nothing happens. At most some 2,000 tasks are followed at a time, and one in 4 us of a
+ * thread, with bursts of 64; the others are counted. Any thread; not from a signal handler. */
 STALLBOX_EXPORT uint64_t stallbox_task_queued(void);
 STALLBOX_EXPORT uint64_t stallbox_task_queued_in(const void *queue);
 
-/* The calling thread begins to run the task, and has run it. Tasks may lie one inside another (a nested loop); an end ends what was begun
- * inside of it too, and so does the next begin from the same place of the stack: a task that is left by an exception or by longjmp() ends so. The thread that
- * begins a task ends it; from another thread the end is known, and not told. Not from a signal handler. */
+/* The calling thread begins to run the task, and has run it. Tasks may lie one inside another (a nested loop). An end also
+ * ends the tasks that were begun inside of it. So does the next begin from the same place of the stack, which ends a task that
+ * was left by an exception or by longjmp(). The thread that begins a task should end it: an end from another thread is noted,
+ * but not reported. Not from a signal handler. */
 STALLBOX_EXPORT void stallbox_task_begin(uint64_t id);
 STALLBOX_EXPORT void stallbox_task_end(uint64_t id);
 
@@ -238,39 +248,43 @@ STALLBOX_EXPORT void stallbox_task_cancelled(uint64_t id);
 
 /* ---- consent ---- */
 
-/* What the user said about recording and sending. */
+/* The user's answer about recording and sending. */
 enum stallbox_consent {
     STALLBOX_CONSENT_UNKNOWN = 0, /* not asked yet: recorded in memory only, nothing is written to the spool */
-    STALLBOX_CONSENT_GRANTED = 1, /* what is recorded from now on may be kept and sent; nothing older is */
+    STALLBOX_CONSENT_GRANTED = 1, /* what is recorded from now on may be kept and sent; nothing older may */
     STALLBOX_CONSENT_DENIED =
-        2 /* every hook is taken out, nothing is recorded, what was is overwritten, and what waits in
+        2 /* every hook is removed, nothing is recorded, older records are overwritten, and what waits in
                                      the spool is deleted */
 };
 
-/* Set the user's answer. It is stored in the spool (the file SPOOL/consent), for later runs and for every process that delivers
- * from it: nothing is sent from a spool whose user said no. Data sent before is deleted on the server: the process that
- * delivers from the spool asks for this until it is done (docs/PRIVACY.md). Returns STALLBOX_OK when the answer is in force and durable;
- * STALLBOX_NOT_RUNNING before the start; STALLBOX_IO_FAILED when it could not be stored: it is then in force for this
- * run only. The user may also answer elsewhere (`stallbox consent`): that takes effect here too, and
- * stallbox_read_counts() returns the answer in force. The recorder's thread writes a file, and the call waits for it: not from a signal
- * handler. STALLBOX_TIMED_OUT: it is being done still. */
+/* Set the user's answer. It is stored in the spool (the file SPOOL/consent), for later runs and for every process that
+ * delivers from it: nothing is sent from a spool whose user said no. Data that was sent before is deleted on the server: the
+ * process that delivers from the spool asks for this until it is done (docs/PRIVACY.md). The user may also answer elsewhere
+ * (`stallbox consent`). That takes effect here too, and stallbox_read_counts() returns the answer in force.
+ *
+ * Returns STALLBOX_OK when the answer is in force and durable; STALLBOX_NOT_RUNNING before the start; STALLBOX_IO_FAILED if it
+ * could not be stored, and is in force for this run only; STALLBOX_TIMED_OUT if it is still being stored. The recorder's
+ * thread writes a file, and the call waits for it: not from a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_set_consent(enum stallbox_consent consent);
 
 /* ---- when to send ---- */
 
 /* What a policy may wait for before payloads are sent (docs/POLICY.md, upload_conditions). */
 enum stallbox_condition {
-    STALLBOX_UNMETERED = 1, /* the network costs nothing by the byte */
-    STALLBOX_CHARGING = 2,  /* not running down a battery */
+    STALLBOX_UNMETERED = 1, /* the network is not paid by the byte */
+    STALLBOX_CHARGING = 2,  /* the machine does not run on a battery */
     STALLBOX_IDLE = 4       /* no user works at the machine now */
 };
 
-/* Say which of them hold now, as an or of enum stallbox_condition; those left out do not. Call it again whenever that
- * changes, from the callbacks your platform has for it. While this process lives, its word replaces what the companion knows
- * of itself (STALLBOX_CONDITIONS, the power supplies); of several processes with one spool the last that spoke counts. Returns
- * STALLBOX_NOT_RUNNING before the start, STALLBOX_BAD_ARGUMENT for other bits, STALLBOX_IO_FAILED when it could not be written
- * down, STALLBOX_TIMED_OUT when the recorder's thread was busy for two seconds: it is written as soon as that thread comes to it. A small
- * file, which is not synced; that thread writes it, so a sandbox of yours need not allow that. Any thread, not from a signal handler. */
+/* Set which conditions hold now, as an or of enum stallbox_condition; those left out do not hold. Call it again whenever that
+ * changes, from the callbacks that your platform has for it. While this process lives, its conditions replace what the
+ * companion finds out itself (STALLBOX_CONDITIONS, the power supplies). If several processes share a spool, the last call
+ * counts.
+ *
+ * Returns STALLBOX_NOT_RUNNING before the start; STALLBOX_BAD_ARGUMENT for other bits; STALLBOX_IO_FAILED if it could not be
+ * stored; STALLBOX_TIMED_OUT if the recorder's thread was busy for two seconds, which stores it as soon as it can. It is a
+ * small file, which is not synced. The recorder's thread writes it, so a sandbox of yours need not allow that. Any thread, not
+ * from a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_set_conditions(uint32_t conditions);
 
 /* ---- numbers ---- */
@@ -283,10 +297,10 @@ struct stallbox_counts {
     uint64_t captures_observed; /* samples of blocked threads read from outside */
     uint64_t messages;          /* messages of all living threads */
     uint64_t snapshots;         /* snapshots written */
-    uint64_t dropped;           /* everything lost, of every kind; `stallbox ctl PID status` tells the kinds */
+    uint64_t dropped;           /* everything lost, of every kind; `stallbox ctl PID status` prints the kinds */
     uint64_t frames;            /* frames of all living threads */
     uint64_t watches;           /* watches and deadlines open now */
-    uint64_t watches_dropped;   /* those that found no room */
+    uint64_t watches_dropped;   /* watches and deadlines that found no room */
     uint64_t triggers_dropped;  /* triggers that kept nothing: too soon after another, or without consent */
     uint64_t snapshots_failed;  /* snapshots that could not be written */
     uint64_t consent;           /* enum stallbox_consent */
@@ -297,17 +311,18 @@ STALLBOX_EXPORT enum stallbox_result stallbox_read_counts(struct stallbox_counts
 
 /* ---- logical frames of an embedded runtime ----
  *
- * A runtime that interprets or compiles a language of its own has functions that no native stack shows. Registered here,
- * it is asked for them wherever one of its threads records itself. What is recorded and may leave the machine are numbers:
- * a 64-bit id for each function (stallbox_function_id() makes one of its place in the source) and a line. Names come from
- * a file beside the symbols when a report is made. docs/PROVIDERS.md has the design, examples/lua a provider for Lua. */
+ * A runtime that interprets or compiles a language of its own has functions that no native stack shows. A runtime that is
+ * registered here is asked for them wherever one of its threads records itself. Only numbers are recorded and may leave the
+ * machine: a 64-bit id for each function (stallbox_function_id() makes one from its place in the source) and a line. Names
+ * come from a file beside the symbols when a report is made. docs/PROVIDERS.md has the design, examples/lua a provider for
+ * Lua. */
 
 /* A registered runtime; never freed. */
 struct stallbox_provider;
 
 enum stallbox_provider_flag {
-    /* `walk` may be called in a signal handler, at any instruction of the runtime. Without it `walk` is called in the
-     * middle of the thread's own calls of libc alone (malloc, read, pthread_mutex_lock ...), never below a handler. */
+    /* `walk` may be called in a signal handler, at any instruction of the runtime. Without this flag `walk` is called only
+     * in the middle of the thread's own calls of libc (malloc, read, pthread_mutex_lock ...), never below a handler. */
     STALLBOX_PROVIDER_SIGNAL_SAFE = 1,
     /* The runtime calls stallbox_provider_poll() wherever it can be asked, or soon after `want`. */
     STALLBOX_PROVIDER_SAFEPOINTS = 2
@@ -321,7 +336,7 @@ enum stallbox_provider_flag {
  * native frames in `code` (each of them; of a whole module those that stand together) or in generated code. */
 #define STALLBOX_PROVIDER_BORDER (UINT32_C(1) << 31)
 
-/* Where the calling thread was interrupted by our signal. */
+/* Where the calling thread was interrupted by the recorder's signal. */
 struct stallbox_interrupted {
     uint64_t pc, sp, fp;
     const uint64_t *registers; /* all, as in uc_mcontext (x86-64: gregs, aarch64: regs); borrowed */
@@ -341,7 +356,7 @@ struct stallbox_code_frame {
     uint32_t flags;      /* enum stallbox_code_flag */
 };
 
-/* How work was put off that the runtime will run: the names are asyncio's, and JavaScript's. */
+/* How work was queued that the runtime will run later: the names are asyncio's and JavaScript's. */
 enum stallbox_work {
     STALLBOX_WORK_CALL_SOON = 1,   /* a callback, as soon as the loop comes to it */
     STALLBOX_WORK_CALL_LATER = 2,  /* a callback, when its time has come */
@@ -352,7 +367,7 @@ enum stallbox_work {
     STALLBOX_WORK_SET_INTERVAL = 7 /* the same again and again: the item keeps its number */
 };
 
-/* Pieces of work that a runtime numbers itself: an item has one number in its queue, never 0, and no other one has it later. */
+/* Pieces of work that a runtime numbers itself. An item has one number in its queue, which is never 0 and is not used again. */
 struct stallbox_queued_work {
     uint64_t queue, item;
     uint32_t work; /* enum stallbox_work */
@@ -363,8 +378,8 @@ struct stallbox_running_work {
     uint64_t queued_in; /* the item that ran when this one was queued; 0: none, or it is not known */
 };
 
-/* Zero the struct, set sizeof_options, name and walk or walk_at, then what else applies. What was compiled against an older
- * header has a smaller struct, and goes on working. */
+/* Zero the struct, set sizeof_options, name and walk or walk_at, then what else applies. A provider that was compiled against
+ * an older header has a smaller struct, and goes on working. */
 struct stallbox_provider_options {
     size_t sizeof_options; /* sizeof(struct stallbox_provider_options) */
     const char *name;      /* copied: 1 to 23 of a-z 0-9 - _ . */
@@ -382,16 +397,16 @@ struct stallbox_provider_options {
     const void *code;
     size_t code_bytes;
     uint32_t flags; /* enum stallbox_provider_flag */
-    /* The calling thread's context, NULL when it does not run the runtime: asked at each capture of a thread that said none
-     * by stallbox_provider_enter(). As signal safe as if SIGNAL_SAFE was said. May be NULL. */
+    /* Return the calling thread's context, NULL if it does not run the runtime. Asked at each capture of a thread that gave
+     * none by stallbox_provider_enter(). It must be signal safe, as with SIGNAL_SAFE. May be NULL. */
     void *(*resolve)(void);
     /* Like walk, which may then be NULL; `interrupted` (borrowed) is where a signal met the thread, NULL in the middle of its own
      * calls. Structures that may be half made are looked at by stallbox_provider_can_read() first. */
     size_t (*walk_at)(void *context, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
                       uint32_t *lines, size_t max);
     /* Unwind one frame of code in stallbox_provider_add_code()'s ranges: the native walk goes on at the caller. 0: it cannot
-     * be told, and the frame pointer is taken. Also called by a thread of ours, for another: no thread's own state counts. The
-     * same rules as for walk, in handlers too. May be NULL. */
+     * be known, and the frame pointer is used. Also called by a thread of the recorder, for another thread: use no state of
+     * the calling thread. The same rules as for walk, in handlers too. May be NULL. */
     int (*step)(struct stallbox_code_frame *frame);
     /* The calling thread, whose `context` it is, is about to wait for a condition, a semaphore or a futex: the kernel's number of the
      * thread that holds what it waits for; 0: no thread does, or it is not known. The same rules as for walk. May be NULL. */
@@ -401,33 +416,35 @@ struct stallbox_provider_options {
      * it is not known; -1 for other conditions. Called at every such wait of every thread, so it must be quick; otherwise as
      * resolve. May be NULL. */
     int (*lock_holder)(const void *condition);
-    /* Who awaits what the calling thread, whose `context` it is, runs: functions that are suspended until a task ends which it
-     * runs, from the one that awaits it out, as coroutines do. Written and marked as by walk_at (the border is the outermost function of each
-     * task), `max` at most; returns how many there are. Asked in the middle of long messages, and of calls that may block. The same
-     * rules as for walk_at. May be NULL. */
+    /* Which functions await the task that the calling thread, whose `context` it is, runs: functions that are suspended until
+     * this task ends, as coroutines are, from the one that awaits it outwards. Written and marked as by walk_at (the border is
+     * the outermost function of each task), `max` at most; returns how many there are. Asked in the middle of long messages,
+     * and of calls that may block. The same rules as for walk_at. May be NULL. */
     size_t (*awaited_by)(void *context, const struct stallbox_interrupted *interrupted, uint64_t *functions,
                          uint32_t *lines, size_t max);
-    /* For a runtime that calls nothing of libc's when it queues work but a clock: native code that calls clock_gettime() then, and perhaps at other times.
-     * NULL: there is none. */
+    /* For a runtime that, when it queues work, calls nothing of libc but a clock: the native code that calls clock_gettime()
+     * then, and perhaps at other times. NULL: there is none. */
     const void *queuing_code;
     size_t queuing_code_bytes;
-    /* The calling thread, whose `context` it is, has read the clock there. Does it put work off just now? 1: *work_out says what; 0: no. Asked some
-     * thousand times a second at most, never in a handler; else the same rules as for walk. May be NULL. */
+    /* The calling thread, whose `context` it is, has read the clock in queuing_code. Does it queue work just now? 1: yes, and
+     * *work_out has it; 0: no. Asked some thousand times a second at most, never in a handler; else the same rules as for
+     * walk. May be NULL. */
     int (*queues)(void *context, struct stallbox_queued_work *work_out);
-    /* Which piece of work of its queues does the calling thread run, whose `context` it is? 1: *work_out says; 0: none, or it is not known. Asked at each capture;
-     * the same rules as for walk_at. May be NULL. */
+    /* Which piece of queued work does the calling thread, whose `context` it is, run? 1: *work_out has it; 0: none, or it is
+     * not known. Asked at each capture; the same rules as for walk_at. May be NULL. */
     int (*runs)(void *context, const struct stallbox_interrupted *interrupted, struct stallbox_running_work *work_out);
-    /* How many bytes has the calling thread, whose `context` it is, allocated in the runtime's own heap since it began? They count as the thread's allocations,
-     * beside those of malloc(). 0: not known. Asked at each capture; the same rules as for walk_at. May be NULL. */
+    /* How many bytes has the calling thread, whose `context` it is, allocated in the runtime's own heap since it began? They
+     * count as the thread's allocations, beside those of malloc(). 0: not known. Asked at each capture; the same rules as for
+     * walk_at. May be NULL. */
     uint64_t (*allocated)(void *context);
-    /* How often has the runtime deoptimized since it began: frames of compiled code that it gave up, to go on in its interpreter; and how many
-     * compilations has it begun? Totals of the process that only grow. Asked some times a second while a message is open, by a thread of ours,
-     * never in a handler. May be NULL. */
+    /* How many frames of compiled code has the runtime given up since it began, to go on in its interpreter (deoptimized)?
+     * How many compilations has it begun? Totals of the process that only grow. Asked some times a second while a message is
+     * open, by a thread of the recorder, never in a handler. May be NULL. */
     void (*deoptimized)(uint64_t *frames_out, uint64_t *compilations_out);
 };
 
-/* Register a runtime, before or after stallbox_start(), once a process; for good: the code behind it stays loaded. At most
- * four. `options` is copied, *provider_out is set on success. STALLBOX_BAD_ARGUMENT, or STALLBOX_NO_MEMORY for a fifth. Any
+/* Register a runtime, before or after stallbox_start(), once a process. It stays registered, so its code must stay loaded. At
+ * most four. `options` is copied, *provider_out is set on success. STALLBOX_BAD_ARGUMENT, or STALLBOX_NO_MEMORY for a fifth. Any
  * thread; not in a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_provider_register(const struct stallbox_provider_options *options,
                                                                 struct stallbox_provider **provider_out);
@@ -443,27 +460,34 @@ STALLBOX_EXPORT void stallbox_provider_leave(struct stallbox_provider *provider,
  * costs two loads. Any thread; not in a signal handler. */
 STALLBOX_EXPORT void stallbox_provider_poll(void);
 
-/* Here lies code that the runtime generates, or will: [begin, end), for good. At most eight ranges a process. Any thread, one at a
+/* The runtime generates code in [begin, end), now or later. This cannot be undone. At most eight ranges a process. Any thread, one at a
  * time; not in a signal handler. STALLBOX_BAD_ARGUMENT, or STALLBOX_NO_MEMORY for a ninth. */
 STALLBOX_EXPORT enum stallbox_result stallbox_provider_add_code(struct stallbox_provider *provider, const void *begin,
                                                                 const void *end);
 
-/* Names for the file provider-NAME.map, which a thread of ours writes beside the spool's list of modules: a function's id, the line
- * and file of its definition, and what it is called (UTF-8, copied, cut to 200 and 96 bytes). To be called when an id is made,
- * also by walk. Returns 1, or 0 when there is no room now: the caller tells it again the next time. Signal safe. */
+/* Names for the file provider-NAME.map, which a thread of the recorder writes beside the spool's list of modules: a function's
+ * id, the line and file of its definition, and its name (UTF-8, copied, cut to 200 and 96 bytes). Call it when an id is made,
+ * also from walk. Returns 1, or 0 if there is no room now: then call it again the next time. Signal safe. */
 STALLBOX_EXPORT int stallbox_provider_tell_name(struct stallbox_provider *provider, uint64_t function, uint32_t line,
                                                 const char *source, size_t source_bytes, const char *name,
                                                 size_t name_bytes);
 
-/* May `bytes` (at most 4096) at `at` be read? 1 or 0. The kernel is asked (100 ns). Its answer is kept for one walk, or
- * one question who holds something. No handler of faults is touched. For pointers that may be stale or half written. Signal safe. */
+/* May `bytes` (at most 4096) at `at` be read? 1 or 0. The kernel is asked (100 ns). Its answer is kept for one walk, or for
+ * one question about a holder. No handler of faults is touched. For pointers that may be stale or half written. Signal safe. */
 STALLBOX_EXPORT int stallbox_provider_can_read(const void *at, size_t bytes);
 
-/* For providers whose runtime has a queue of its own: the calling thread puts work into it now, and its stack says who does. `queue`: whose address is the queue's
- * name, in which what lies there is counted; NULL: in none. Returns the id of a task, for
- * stallbox_task_begin(), _end() and _cancelled(); 0: it is not followed. The other one for work that the runtime queues on behalf of whoever queued
- * the task `id`, which the calling thread runs: it was he who queued it, at that time; 0 where it runs no such task. stallbox_provider_work_forgotten(): nobody will
- * tell of it again. It is counted where it lies; stallbox_provider_work_taken_out(): such a one was taken out of its queue, to be run. Any thread; not in a signal handler. */
+/* For providers whose runtime has a queue of its own. Any thread; not in a signal handler.
+ *
+ * stallbox_provider_work_queued(): the calling thread puts work into the queue now, and its stack shows which function does.
+ * `queue` is an address that stands for the queue, in which the work is counted; NULL: none. Returns the id of a task, for
+ * stallbox_task_begin(), _end() and _cancelled(); 0: it is not followed.
+ *
+ * stallbox_provider_work_passed_on(): the runtime queues work for the function that queued the task `id`, which the calling
+ * thread runs. That function, at that time, counts as the one that queued the work. Returns 0 if the thread runs no such task.
+ *
+ * stallbox_provider_work_forgotten(): no call will follow for this task. It stays counted in its queue.
+ *
+ * stallbox_provider_work_taken_out(): a task that was forgotten in this way was taken out of its queue, to be run. */
 STALLBOX_EXPORT uint64_t stallbox_provider_work_queued(enum stallbox_work work, const void *queue);
 STALLBOX_EXPORT uint64_t stallbox_provider_work_passed_on(enum stallbox_work work, uint64_t id);
 STALLBOX_EXPORT void stallbox_provider_work_forgotten(uint64_t id);
