@@ -102,8 +102,11 @@ static void test_a_task_is_told_with_who_queued_it_how_long_it_lay_and_how_many_
 
 /* ---- a thread that is started ---- */
 
+static atomic_bool stays;
+
 static void *stay(void *unused)
 {
+    stays = true;
     child_pause_ms(60000); /* until the process ends */
     return unused;
 }
@@ -119,7 +122,9 @@ static __attribute__((noinline, aligned(512))) void start_here(void)
 static void child_starts_a_thread(void)
 {
     start_here();
-    child_pause_ms(20);
+    while (!stays) {
+        child_pause_ms(1);
+    }
 }
 
 static void test_a_thread_that_lives_is_told_with_who_started_it(void **state)
