@@ -334,18 +334,27 @@ static void host_06_a_signal_ignored_before_the_start_stays_ignored(void **state
 
 /* ---- HOST-7 ---- */
 
-/* Uses its stack down to `left` bytes above the end, and computes there. */
-__attribute__((noinline)) static void use_stack(uintptr_t low, size_t left, int ms)
+enum {
+    ENOUGH_SAMPLES = 6,
+    STACK_USE_MS = 1500,
+    STACK_USE_MOST_MS = 60000 /* a busy machine has little processor time for what wants it */
+};
+
+static _Atomic bool are_enough; /* there are samples; the threads have no stack left to ask for them */
+
+/* Uses its stack down to `left` bytes above the end, and computes there until there are samples. */
+__attribute__((noinline)) static void use_stack(uintptr_t low, size_t left)
 {
     volatile char here[256];
     here[0] = 1;
     if ((uintptr_t)here > low + left + 1024) {
-        use_stack(low, left, ms);
+        use_stack(low, left);
     } else {
-        uint64_t end = host_now_ms() + (uint64_t)ms;
-        while (host_now_ms() < end) {
+        uint64_t begin_ms = host_now_ms(), used_ms = 0;
+        while (used_ms < STACK_USE_MS || (!are_enough && used_ms < STACK_USE_MOST_MS)) {
             for (volatile int i = 0; i < 1000000; i++) {
             }
+            used_ms = host_now_ms() - begin_ms;
         }
     }
     here[1] = here[0];
@@ -359,7 +368,7 @@ static void *compute_near_the_end(void *left)
     host_expect(pthread_getattr_np(pthread_self(), &attributes) == 0, "a thread knows its stack");
     pthread_attr_getstack(&attributes, &low, &bytes);
     pthread_attr_destroy(&attributes);
-    use_stack((uintptr_t)low, (size_t)(uintptr_t)left, 1500);
+    use_stack((uintptr_t)low, (size_t)(uintptr_t)left);
     return NULL;
 }
 
@@ -370,10 +379,14 @@ static void has_small_stacks(void)
     begin_thread(&small, PTHREAD_STACK_MIN, compute_near_the_end, (void *)(uintptr_t)2048);
     begin_thread(&usual, 64 * 1024, compute_near_the_end, (void *)(uintptr_t)(24 * 1024));
     begin_thread(&deep, 1024 * 1024, compute_near_the_end, (void *)(uintptr_t)(24 * 1024));
+    for (int turn = 0; turn < STACK_USE_MOST_MS / 10 && !are_enough; turn++) {
+        host_pause_ms(10);
+        are_enough = host_counts().captures_async >= ENOUGH_SAMPLES;
+    }
+    host_expect(are_enough, "the others were sampled");
     pthread_join(small, NULL);
     pthread_join(usual, NULL);
     pthread_join(deep, NULL);
-    host_expect(host_counts().captures_async > 5, "the others were sampled");
     host_expect_snapshot();
 }
 
