@@ -77,7 +77,7 @@ const char *sbx_fault_text(uint32_t fault)
         [SBX_FAULT_BREAKPOINT] = "a breakpoint without a debugger",
         [SBX_FAULT_SECCOMP] = "a system call that a filter forbids",
         [SBX_FAULT_STACK] = "its stack overflowed",
-        [SBX_FAULT_NO_MEMORY] = "the kernel killed it for want of memory",
+        [SBX_FAULT_NO_MEMORY] = "the kernel killed it for lack of memory",
     };
     return name_at(table, ENTRIES(table), fault);
 }

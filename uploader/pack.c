@@ -180,7 +180,7 @@ static int pack_bytes(struct sbx_spool *spool, const struct sbx_redaction *redac
                     : ask_gate(spool, snapshot, gate, &is_withheld, &sampled);
     *outcome_out = is_withheld ? WITHHELD : is_end ? PACKED_END : PACKED;
     if (result != 0 || is_withheld) {
-        snprintf(why, why_bytes, "what is sent of it cannot be decided: %s", strerror(-result));
+        snprintf(why, why_bytes, "whether it is sent cannot be decided: %s", strerror(-result));
         sbx_snapshot_destroy(snapshot);
         return result;
     }

@@ -176,7 +176,7 @@ static void take_code(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     if (answer->status)
         return;
     if (result == -ENODATA || result == -EFBIG || result == -EBADMSG || result == -ETIME || result == -E2BIG) {
-        sbx_intake_refuse(answer, 422, *answer->why ? answer->why : "what was read of it is no table of symbols");
+        sbx_intake_refuse(answer, 422, *answer->why ? answer->why : "reading it gave no valid table of symbols");
     } else if (result == -ECHILD || result == -ENOMEM) { /* its worker died, or had no memory */
         sbx_intake_refuse(answer, 422, *answer->why ? answer->why : "it takes more memory than there is for it");
     } else if (result == -ENOSPC || result == -EDQUOT) {

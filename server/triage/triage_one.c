@@ -96,7 +96,7 @@ static int store_verdict(struct sbx_triager *triager, const uint8_t id[SBX_ID_BY
     struct sbx_verdict_parts parts;
     int result = sbx_verdict_unpack(body->data ? body->data : "", body->used, &row, &parts);
     if (result < 0) {
-        snprintf(why, why_bytes, result == -EPROTO ? "its process said what is no verdict" : "no memory");
+        snprintf(why, why_bytes, result == -EPROTO ? "its process returned no valid verdict" : "no memory");
         return result == -EPROTO ? IS_BAD : NOT_NOW;
     }
     row.lacks_store = lacks_store;

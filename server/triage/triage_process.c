@@ -209,7 +209,7 @@ static void explain(const struct sbx_triage_process *process, int result, int st
         snprintf(answer->why, sizeof(answer->why), "%s",
                  result == -ETIMEDOUT ? "nothing came of it for two minutes"
                  : result == -ENOMEM  ? "there is no memory for it now"
-                                      : "its process was killed, perhaps for want of memory");
+                                      : "its process was killed, perhaps for lack of memory");
     } else {
         answer->outcome = SBX_PROCESS_DIED;
         snprintf(answer->why, sizeof(answer->why), "its process ended by %s",

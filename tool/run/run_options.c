@@ -204,8 +204,8 @@ int sbx_run_options_read(struct sbx_run_options *options_out, int argc, char **a
     }
     if (options_out->is_beside && options_out->delivery.policy_path != NULL) {
         return sbx_usage_error("run",
-                               "--beside does not go with --policy: nobody would learn how COMMAND ends, by which a "
-                               "policy is judged");
+                               "--beside cannot be used with --policy: a policy is judged by how COMMAND ends, and "
+                               "nobody would know that");
     }
     const char *wrong = sbx_policy_check(&options_out->told);
     if (wrong != NULL) {

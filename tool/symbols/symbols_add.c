@@ -115,7 +115,7 @@ static int add_group(struct adding *adding, const struct sbx_symbol_group *group
     result = sbx_symbol_store_commit(adding->store, &draft, group->build_id, group->build_id_bytes, &outcome, &before);
     if (result != 0) {
         return result == -EBADMSG
-                   ? sbx_failure("symbols", "%s: what was read of it is no table of symbols", adding->path)
+                   ? sbx_failure("symbols", "%s: reading it gave no valid table of symbols", adding->path)
                    : sbx_symbol_store_option_failed("symbols", adding->store, adding->path, result);
     }
     return tell(adding, hex, outcome, before, why);

@@ -447,7 +447,7 @@ static void put_first_screen(FILE *text, const struct sbx_report *report, const 
     int room = SCREEN_LINES - SCREEN_TAIL_LINES - lines;
     size_t frames = room < SCREEN_FRAMES_MIN ? SCREEN_FRAMES_MIN : room > SCREEN_FRAMES ? SCREEN_FRAMES : (size_t)room;
     put_some_frames(text, verdict, locations, count, frames);
-    fputs(FAINT "More: --all tells all evidence, the history, all threads, and what recording cost" PLAIN "\n", text);
+    fputs(FAINT "More: --all prints all evidence, the history, all threads, and what recording cost" PLAIN "\n", text);
 }
 
 static void put_everything(FILE *text, const struct sbx_report *report, const struct sbx_location **locations,

@@ -307,8 +307,8 @@ static void tell_link(struct sbx_report *report, const struct link *link, const 
     }
     if (link->source == SBX_CULPRIT_INFERRED) {
         sbx_evidence_add(verdict, "inferred", (double)link->rivals,
-                         link->rivals > 0 ? "nobody has told so: %s is one of several that worked meanwhile"
-                                          : "nobody has told so: by what the threads did, it is %s",
+                         link->rivals > 0 ? "no record shows it: %s is one of several that worked meanwhile"
+                                          : "no record shows it: by what the threads did, it is %s",
                          thread);
     }
 }

@@ -208,7 +208,7 @@ static void tell_signal(const struct sbx_report *report, const struct sbx_locati
         snprintf(verdict->headline, sizeof verdict->headline,
                  "the kernel killed the process because its control group or the machine had no memory left");
         sbx_evidence_add(verdict, "signal", stall->trigger.signal,
-                         "the process died by %s, and the kernel counted a kill for want of memory meanwhile", signal);
+                         "the process died by %s, and the kernel counted a kill for lack of memory meanwhile", signal);
     } else if (stall->trigger.fault == SBX_FAULT_UNKNOWN) {
         snprintf(verdict->headline, sizeof verdict->headline, "the process died by %s; where is not known", signal);
         sbx_evidence_add(verdict, "signal", stall->trigger.signal,

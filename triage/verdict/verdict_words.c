@@ -214,7 +214,7 @@ static bool tell_left_alone(const struct sbx_stall *stall, struct sbx_verdict *v
             snprintf(version, sizeof version, " %u", stall->runtimes[i].major);
         }
         sbx_evidence_add(
-            verdict, "runtime", state, "functions of its %s%s are not told: %s",
+            verdict, "runtime", state, "functions of its %s%s are not shown: %s",
             sbx_runtime_name(stall->runtimes[i].kind), version,
             state == SBX_RUNTIME_SWITCHED_OFF ? "STALLBOX_RUNTIMES is off"
             : state == SBX_RUNTIME_NO_PROVIDER
@@ -276,7 +276,7 @@ static void tell_known(const struct sbx_report *report, const struct sbx_judgeme
     if (language != NULL && !is_named) {
         sbx_evidence_add(
             verdict, "script", 0,
-            "it runs %s, whose own functions are not told here; docs/RUNTIMES.md says of which runtimes they are",
+            "it runs %s, whose own functions are not shown; docs/RUNTIMES.md lists the runtimes whose functions are",
             language);
     }
 }

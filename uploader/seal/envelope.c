@@ -170,7 +170,7 @@ int sbx_envelope_payload(const struct sbx_envelope *envelope, uint8_t **payload_
     unsigned long long content_bytes = ZSTD_getFrameContentSize(envelope->body, envelope->body_bytes);
     if (content_bytes == ZSTD_CONTENTSIZE_UNKNOWN || content_bytes == ZSTD_CONTENTSIZE_ERROR ||
         content_bytes > SBX_PAYLOAD_BYTES_MAX) {
-        return refuse(why, why_bytes, -EPROTO, "the body's size is not told or too large");
+        return refuse(why, why_bytes, -EPROTO, "the body's size is missing or too large");
     }
     if (ZSTD_findFrameCompressedSize(envelope->body, envelope->body_bytes) != envelope->body_bytes) {
         return refuse(why, why_bytes, -EPROTO, "the body is not one zstd frame");

@@ -306,7 +306,7 @@ static int image_in_memory(const struct sbx_debuginfod *server, int fd, const ui
         result = -EBADMSG;
     }
     if (result != 0) {
-        snprintf(why, why_bytes, "what was read of it is no table of symbols");
+        snprintf(why, why_bytes, "reading it gave no valid table of symbols");
     }
     return result;
 }

@@ -50,7 +50,7 @@ static void test_a_runtime_that_is_switched_off_is_told_as_such(void **state)
     sbx_scene_runtime(scene, SBX_RUNTIME_JAVA, SBX_RUNTIME_SWITCHED_OFF, 0, 0);
     const char *told = sbx_scene_evidence(sbx_scene_report(scene), "runtime");
     assert_non_null(told);
-    assert_non_null(strstr(told, "Java are not told: STALLBOX_RUNTIMES is off"));
+    assert_non_null(strstr(told, "Java are not shown: STALLBOX_RUNTIMES is off"));
 }
 
 static void test_a_runtime_whose_functions_are_named_is_no_evidence(void **state)
