@@ -37,7 +37,7 @@ static void assert_says(const char *path, long status, const char *text)
 static void test_the_overview_is_of_what_is_asked_for(void **state)
 {
     (void)state;
-    assert_says("/overview", 200, "No stall is like that.");
+    assert_says("/overview", 200, "No stall matches.");
     assert_says("/v1/apps", 200, "\"apps\":[]");
     post_some();
     assert_says("/overview", 200, "<h1>All applications</h1>");
@@ -47,8 +47,8 @@ static void test_the_overview_is_of_what_is_asked_for(void **state)
     assert_says("/overview", 200, "href=\"/issues/");
     assert_says("/", 200, "href=\"/overview?app=");
     assert_says("/v1/apps", 200, "\"hits\":3");
-    assert_says("/overview?app=nobody", 200, "No stall is like that.");
-    assert_says("/overview?since=2999-01-01", 200, "No stall is like that.");
+    assert_says("/overview?app=nobody", 200, "No stall matches.");
+    assert_says("/overview?since=2999-01-01", 200, "No stall matches.");
     assert_says("/overview?app=%3Cscript%3E", 200, "<h1>&lt;script&gt;</h1>");
     assert_says("/overview?since=yesterday", 400, "argument");
     assert_says("/overview?colour=red", 400, "argument");
@@ -74,7 +74,7 @@ static void test_a_function_is_shown_across_its_issues(void **state)
 {
     (void)state;
     char name[200], path[300];
-    assert_says("/function?name=nobody", 200, "No stall that is like that is blamed on it.");
+    assert_says("/function?name=nobody", 200, "No matching stall is blamed on it.");
     assert_says("/function", 400, "argument name");
     assert_says("/function?name=", 400, "argument name");
     assert_says("/function?name=a&name=b", 400, "argument");
@@ -89,7 +89,7 @@ static void test_a_function_is_shown_across_its_issues(void **state)
     assert_says(path, 200, "cause-sleep");
     assert_says(path, 200, "It has no time of its own"); /* nothing names it, so in profiles it is its module's */
     snprintf(path, sizeof(path), "/function?name=%s&app=nobody", name);
-    assert_says(path, 200, "No stall that is like that is blamed on it.");
+    assert_says(path, 200, "No matching stall is blamed on it.");
 }
 
 static void test_versions_and_days_are_compared(void **state)
@@ -98,7 +98,7 @@ static void test_versions_and_days_are_compared(void **state)
     assert_says("/compare", 200, "There is nothing to compare it with");
     post_some();
     assert_says("/compare?since=2020-01-01&base_until=2019-12-31", 200, "There is nothing to compare it with");
-    assert_says("/compare?until=2999-01-01&base_since=2020-01-01", 200, "Nothing that is more than chance");
+    assert_says("/compare?until=2999-01-01&base_since=2020-01-01", 200, "No difference that is more than chance");
     assert_says("/compare?until=2999-01-01&base_since=2020-01-01", 200, "As wide as the time of");
     assert_says("/v1/compare?until=2999-01-01&base_since=2020-01-01", 200, "\"machines\":3");
     assert_says("/v1/compare?until=2999-01-01&base_since=2020-01-01", 200, "\"changes\":[]");
@@ -168,12 +168,12 @@ static void test_the_time_of_many_stalls_is_one_picture_in_all_formats(void **st
 {
     (void)state;
     char path[200], id[33] = "";
-    assert_says("/profile", 200, "Of no stall that is like that");
+    assert_says("/profile", 200, "No matching stall has a profile");
     post_some();
     assert_says("/profile", 200, "<svg xmlns");
     assert_says("/profile", 200, "3 stalls");
     assert_says("/profile?find=sleep", 200, "% of the time");
-    assert_says("/profile?app=nobody", 200, "Of no stall that is like that");
+    assert_says("/profile?app=nobody", 200, "No matching stall has a profile");
     assert_says("/profile?at=xyz", 400, "argument at");
     assert_says("/profile?colour=red", 400, "argument");
     assert_says("/v1/profile?at=00", 400, "argument"); /* of the page only */
@@ -236,7 +236,7 @@ static void test_the_scene_is_in_sums_on_the_stalls_page_and_a_filter(void **sta
     assert_says("/v1/sums", 200, "\"scenes\":[{\"name\":\"scene 1\",\"hits\":1");
     assert_says("/overview", 200, "href=\"/issues?scene=scene%202&amp;app=");
     assert_says("/issues?scene=scene+1", 200, "sleep");
-    assert_says("/issues?scene=scene+3", 200, "No issue is like that.");
+    assert_says("/issues?scene=scene+3", 200, "No issue matches.");
     assert_says("/v1/issues?scene=scene+3", 200, "{\"issues\":[]}");
     struct answer answer = get(fixture.port, "/v1/issues?scene=scene+2");
     assert_int_equal(answer.status, 200);

@@ -256,7 +256,7 @@ static void test_people_filter_issues_and_say_what_is_to_become_of_them(void **s
     assert_has(&page, "value=\"sleep\" selected");
     answer_finish(&page);
     page = get(fixture.port, "/issues?cause=lock");
-    assert_has(&page, "No issue is like that");
+    assert_has(&page, "No issue matches");
     answer_finish(&page);
     page = get(fixture.port, "/v1/sums?since=2000-01-01");
     assert_int_equal(page.status, 200);
