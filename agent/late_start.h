@@ -23,9 +23,9 @@
 
 #include "preload.h"
 
-/* Is there a function in the program that could begin it? Where nobody in it calls one, and nobody can load who does, it is
- * not recorded whatever becomes of it, and has nothing to be ready for. Most programs of milliseconds are like that. Before main(),
- * and before anything else is done. */
+/* Does any module of the program call a function that could begin the recorder, or one that could load such a module? If not,
+ * the program is never recorded, and nothing has to be prepared. Most programs of milliseconds are like that. Before main(), and
+ * before anything else is done. */
 bool sbx_late_start_may_come(void);
 
 /* Be ready, before main(): `orders` and both paths are copied. Returns false when that cannot be: there is no recorder. */

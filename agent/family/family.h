@@ -2,9 +2,9 @@
 /* family.h - what the processes that fork from one another share: how many of them are recorded, how many snapshots they make,
  * and which of them stalled at the same time.
  *
- * One shared page, mapped by the first of them before it forks, and handed down by fork(), with that of shared_hands.h behind it. It holds numbers alone. Any member may write
- * anything there, also one that has given up its rights and was taken over: what is read is bounded, and the worst that it can do is to keep
- * others of its family from being recorded.
+ * It is one shared page, with that of shared_hands.h after it. The first process maps it before it forks, and fork() hands it
+ * down. It holds numbers only. Any member may write anything there, also one that has given up its rights and was taken over.
+ * So all that is read is bounded, and the worst that a member can do is to keep others of its family from being recorded.
  *
  * Any thread, without a lock; not in a handler. */
 #ifndef SBX_FAMILY_H
@@ -22,8 +22,9 @@ enum {
     SBX_FAMILY_HOLDERS_A_MINUTE = 1,   /* besides, of children that others wait for */
 };
 
-/* The first process, before it forks: the family is called by its session id. A daemon, whose parent has ended, begins one anew. False:
- * no memory; then no child is recorded. `began`: when this process did (process_life.h); 0: that could not be asked here. */
+/* Called by the first process, before it forks. The family's id is its session id. A daemon, whose parent has ended, begins a
+ * new family. False: no memory; then no child is recorded. `began`: when this process began (process_life.h); 0: that could not
+ * be asked here. */
 bool sbx_family_found(const uint8_t session_id[16], uint32_t began);
 
 /* Has this process founded the family that it is in? */
@@ -32,19 +33,20 @@ bool sbx_family_is_of(uint32_t pid);
 /* The family's id; zeroes when there is none. */
 const uint8_t *sbx_family_id(void);
 
-/* A child wants to be recorded, and is not any more. `worked_ns`: the processor time that it has used. A seat whose owner has ended, which may be
- * a zombie or have left its number to another process, is given to who asks next, but not before one who has worked much longer and has asked in vain in the last seconds. `is_last_chance`: it gives up its rights, and
- * could make no recording later, so neither that nor how many begin in a second matters. */
+/* A child asks for a seat. `worked_ns`: the processor time that it has used. A seat is free if its owner has ended; the owner may
+ * be a zombie, or have left its number to another process. The child that asks next gets it, unless another one that has worked
+ * much longer has asked in vain in the last seconds. `is_last_chance`: the child gives up its rights, and could make no recording
+ * later. Then neither that nor how many begin in a second matters. */
 bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, bool is_last_chance);
-/* How old a child has to be to ask for a seat at its first wait; 0: that is all one. `budget`: ten-thousandths of CPU time (start_account.h). Who gives up its
- * rights, or waits for connections, asks all the same. */
+/* How old a child has to be to ask for a seat at its first wait; 0: any age. `budget`: ten-thousandths of CPU time
+ * (start_account.h). A child that gives up its rights, or waits for connections, asks at any age. */
 uint64_t sbx_family_put_off_ns(uint64_t now_ns, uint32_t budget);
 
-/* May a child that is put off have a thread that sleeps until it is old enough? It takes a fifth of what a start takes; where more are put off in a second, the others
- * begin at a call of theirs behind that time. */
+/* May a child that is put off have a thread that sleeps until the child is old enough? Such a thread takes a fifth of what a start
+ * takes. If more children are put off in a second, the others begin at one of their calls after that time. */
 bool sbx_family_lend_sleeper(uint64_t now_ns);
 
-/* A child has begun, which is to be paid for; one has worked for it by itself. */
+/* A child has begun: its start is charged. A child has worked enough to pay for its start: the charge is taken back. */
 void sbx_family_charge_start(uint64_t now_ns, uint32_t budget);
 void sbx_family_refund_start(void);
 
@@ -57,14 +59,15 @@ void sbx_family_date_seat(uint32_t pid);
 /* It ends, or is not recorded any more. */
 void sbx_family_give_seat(uint32_t pid);
 
-/* Has somebody without a seat asked for one in the last seconds, and has it worked much longer than `worked_ns`, while no seat is free? */
+/* Has a child without a seat, which has worked much longer than `worked_ns`, asked for one in the last seconds, while no seat is
+ * free? */
 bool sbx_family_wants_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns);
 
 /* The seat of `pid` becomes free. Its recorder stays, records nothing, and may ask for a seat again by sbx_family_take_seat(). False: there are
  * too many of those already, and it keeps its seat. */
 bool sbx_family_pass_seat_on(uint32_t pid);
 
-/* Are half of the seats taken, or more? Before that nobody need look whether his is wanted. */
+/* Are half of the seats taken, or more? Before that no child need look whether its seat is wanted. */
 bool sbx_family_is_crowded(void);
 
 /* So many seats and no more. Tests, before the family is founded. */
