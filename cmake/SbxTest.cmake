@@ -39,9 +39,15 @@ function(sbx_find_timed out label sources links)
     endforeach()
 endfunction()
 
-# GNU's linker takes three times as long for a test of the server, which has all of it. Where SBX_LINKS_FAST is set, tests are linked by LLVM's: in folders
-# whose tests walk no stack of their own.
-find_program(SBX_FAST_LINKER ld.lld)
+# A test that has all of the server is linked by LLVM's linker, and others by gold (cmake/SbxWarnings.cmake). Where SBX_LINKS_FAST is not set, tests walk stacks of
+# their own.
+function(sbx_choose_linker target links)
+    if(SBX_LINKS_FAST AND SBX_LLD AND (links MATCHES "sbx_server_(fixture|store)" OR NOT SBX_GOLD))
+        set_target_properties(${target} PROPERTIES SBX_LINKER lld)
+    elseif(SBX_GOLD)
+        set_target_properties(${target} PROPERTIES SBX_LINKER gold)
+    endif()
+endfunction()
 
 # sbx_add_test(NAME n SOURCES ... LINKS ... [TIMEOUT s] [LABEL l]): one cmocka program, one ctest.
 # A test that needs private state links the target that has it; it does not include a .c file.
@@ -52,9 +58,7 @@ function(sbx_add_test)
     endif()
     add_executable(${arg_NAME} ${arg_SOURCES})
     target_link_libraries(${arg_NAME} PRIVATE sbx_flags ${arg_LINKS} cmocka)
-    if(SBX_LINKS_FAST AND SBX_FAST_LINKER)
-        target_link_options(${arg_NAME} PRIVATE -fuse-ld=lld)
-    endif()
+    sbx_choose_linker(${arg_NAME} "${arg_LINKS}")
     if(SBX_LINKS_FAST) # what tests say is compiled in half the time like this; what they test is compiled as it ships
         target_compile_options(${arg_NAME} PRIVATE -O0 -g1 -Wno-format-truncation)
     endif()
@@ -136,6 +140,7 @@ function(sbx_add_fuzz_target)
         add_executable(replay_${arg_NAME} ${folder}/fuzz.c ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.c)
         target_link_libraries(replay_${arg_NAME} PRIVATE sbx_flags ${arg_LINKS})
         target_include_directories(replay_${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz)
+        sbx_choose_linker(replay_${arg_NAME} "${arg_LINKS}")
         add_test(NAME replay_${arg_NAME} COMMAND replay_${arg_NAME} ${folder}/corpus)
         set_tests_properties(replay_${arg_NAME} PROPERTIES TIMEOUT 300 LABELS fuzz-replay)
     endif()
