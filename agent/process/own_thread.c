@@ -13,7 +13,8 @@
 #include "pages.h"
 
 enum {
-    STACK_BYTES = 256 * 1024 /* the deepest path is the snapshot's, some 20 KiB. Without what libc takes of it */
+    STACK_BYTES = 256 * 1024, /* the deepest path is the snapshot's, some 20 KiB. Without what libc takes of it */
+    SPARE_BYTES = 64 * 1024   /* below each, where a guard would be. What is not touched is addresses only */
 };
 
 static size_t libc_bytes; /* of a stack, for the C library */
@@ -67,29 +68,17 @@ static size_t stack_bytes(size_t page_bytes)
 static uint8_t *stacks;                    /* all of them; NULL: not mapped yet */
 static uint32_t taken_by[SBX_OWN_THREADS]; /* which process has made its thread there already */
 
-/* No MADV_GUARD_INSTALL, with which a guard were no mapping of its own: programs go through what /proc/self/maps calls writable, word by word
- * (redis's test of the memory when it crashes, collectors that scan), and would die of it. */
-static uint8_t *map_stacks(size_t place_bytes, size_t page_bytes)
-{
-    uint8_t *pages = sbx_pages_map(SBX_OWN_THREADS * place_bytes);
-    for (size_t i = 0; pages != NULL && i < SBX_OWN_THREADS; i++) {
-        (void)mprotect(pages + i * place_bytes, page_bytes, PROT_NONE);
-    }
-    return pages;
-}
-
 /* Give the thread its place. Once a process: whether the last one that was there has left it to the last instruction only the kernel knows.
  * Else the C library makes a stack, as it does for others. */
 static void choose_stack(enum sbx_own_thread which, pthread_attr_t *attributes)
 {
-    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), bytes = stack_bytes(page_bytes),
-           place_bytes = page_bytes + bytes;
+    size_t bytes = stack_bytes((size_t)sysconf(_SC_PAGESIZE)), place_bytes = SPARE_BYTES + bytes;
     uint32_t pid = (uint32_t)getpid();
     if (stacks == NULL) {
-        stacks = map_stacks(place_bytes, page_bytes);
+        stacks = sbx_pages_map(SBX_OWN_THREADS * place_bytes);
     }
     if (stacks != NULL && taken_by[which] != pid &&
-        pthread_attr_setstack(attributes, stacks + which * place_bytes + page_bytes, bytes) == 0) {
+        pthread_attr_setstack(attributes, stacks + which * place_bytes + SPARE_BYTES, bytes) == 0) {
         taken_by[which] = pid;
     }
 }

@@ -5,7 +5,10 @@
  * a fault and a page of each, and it keeps them. It leaves alone those that it was given. So the stacks of all of our threads lie in one
  * mapping of ours, where a thread of each sort has its place; the threads of a forked child take the same ones.
  *
- *   | guard | starter | guard | modules | guard | watch |
+ *   | spare | starter | spare | modules | spare | watch |
+ *
+ * Each mapping that was written to costs a fork 2 us, and a guard makes two of one and is a third. So in the place of a guard there is room: three times
+ * what the deepest path takes, before a thread would come to another's stack.
  *
  * The C library writes its own things to the top of each, also in a child, where it takes a neighbour out of its list: so they may not be left
  * out of children nor wiped there. */

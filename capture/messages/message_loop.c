@@ -11,6 +11,7 @@
 #include "client_message.h"
 #include "clock.h"
 #include "fd_class.h"
+#include "fork_path.h"
 #include "frame_pace.h"
 #include "left_code.h"
 #include "loop_call.h"
@@ -110,8 +111,8 @@ SBX_NOINLINE static void end_seen_work(struct sbx_thread *thread, uint64_t now_n
     }
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp,
-                                               const struct sbx_polled *polled)
+SBX_FORK_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc,
+                                                             uint64_t sp, const struct sbx_polled *polled)
 {
     uint8_t kind = sbx_polled_has_fds(polled) ? SBX_RECORD_POLL : SBX_RECORD_SLEEP;
     end_turn(pc, sp);
@@ -170,7 +171,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
     errno = saved_errno;
 }
 
-SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const struct sbx_polled *polled, bool failed, int fd)
+SBX_FORK_CODE SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const struct sbx_polled *polled, bool failed,
+                                              int fd)
 {
     struct sbx_thread *thread = call->thread;
     if (thread == NULL || !call->is_loop || SBX_UNLIKELY(sbx_call_entry(call) == NULL)) {

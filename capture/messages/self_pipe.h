@@ -109,6 +109,9 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_look(const struct sbx_blocking *ca
 SBX_HOOK_SAFE static inline void sbx_self_pipe_polled(const struct sbx_blocking *call, const struct sbx_polled *polled,
                                                       int ready, uint64_t pc, uint64_t sp)
 {
+    if (call->thread == NULL) { /* in a forked child, which need not touch the words below for it */
+        return;
+    }
     /* relaxed: a write is noted before it is made (SP1), and the kernel orders it before the poll call's return. What is in an epoll set was met when it
      * was put there; but for a set that a forked child has from its parent. */
     uint64_t wanted = sbx_load_relaxed(&sbx_self_pipes_filled);

@@ -3,6 +3,7 @@
  *
  * A countdown and a tail call. Where a program was linked so that libc chooses the function at load time (an IRELATIVE
  * relocation, in static and some non-PIC programs), its slot names no symbol and is not ours. */
+#include "fork_path.h"
 #include "point.h"
 #include "runtime_queue.h"
 
@@ -50,7 +51,7 @@ SBX_NOINLINE static int read_beside_runtime(clockid_t clock, struct timespec *ou
     return SBX_UNLIKELY(sbx_leaf_is_out()) ? ask_in_clock_gettime(clock, out) : real_clock_gettime(clock, out);
 }
 
-static int hook_clock_gettime(clockid_t clock, struct timespec *out)
+SBX_FORK_CODE static int hook_clock_gettime(clockid_t clock, struct timespec *out)
 {
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_clock_reader.bytes) != 0)) { /* relaxed: looked at again */
         return read_beside_runtime(clock, out, (uint64_t)(uintptr_t)__builtin_return_address(0));

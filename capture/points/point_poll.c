@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 
+#include "fork_path.h"
 #include "message_loop.h"
 #include "self_pipe.h"
 
@@ -77,7 +78,7 @@ static struct timeval *time_left(const struct sbx_blocking *call, struct timeval
  * (sbx_call_was_cut()); epoll_wait() it ends then. */
 #define POLL_HOOK(name, parameters, arguments, op, what, fd, again)                                                 \
     static int(*real_##name) parameters;                                                                            \
-    static int hook_##name parameters                                                                               \
+    SBX_FORK_CODE static int hook_##name parameters                                                                 \
     {                                                                                                               \
         struct sbx_blocking call;                                                                                   \
         const struct sbx_polled polled = what;                                                                      \

@@ -14,6 +14,7 @@
 #include "marks.h"
 #include "raw_syscall.h"
 
+/* The fork handlers, and what a child runs of ours with its first poll: hooks of polls and of the clock lie 200 KiB further on otherwise. */
 #define SBX_FORK_CODE __attribute__((section(".text.hot.sbx_fork")))
 #define SBX_FORK_DATA __attribute__((section("sbx_fork_data"))) /* a section of its own: .data has many pages */
 #define SBX_FORK_DATA_FIRST \

@@ -108,6 +108,18 @@ static void forget_self(void *unused)
     }
 }
 
+/* The block of the thread that registers first, mapped ahead of the stacks of our own threads, next to which the kernel then puts those: a mapping less for
+ * each fork to copy (agent/process/own_thread.h). */
+static struct sbx_thread *first_block;
+SBX_OF_ONE_PROCESS(first_block);
+
+static struct sbx_thread *take_first_block(void)
+{
+    struct sbx_thread *block = sbx_load_relaxed(&first_block);
+    /* order: acq_rel registry.first_block - one taker */
+    return block != NULL && sbx_cas_acq_rel(&first_block, &block, NULL) ? block : NULL;
+}
+
 static const struct sbx_thread *forker
     SBX_FORK_DATA; /* in a forked child: the parent's block of the thread that forked */
 
@@ -178,6 +190,7 @@ int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_th
     the_header = header;
     the_entries = entries;
     sbx_seats_begin(header->threads.count);
+    first_block = sbx_pages_map(sizeof *first_block);
     static bool is_at_fork;
     if (!is_at_fork) {
         is_at_fork = true;
@@ -268,7 +281,8 @@ static struct sbx_thread *claim(uint32_t tid, const struct sbx_former_seat *form
     struct sbx_thread_entry *entry = &the_entries[index];
     struct sbx_thread *thread = sbx_thread_blocks[index];
     if (thread == NULL) {
-        thread = sbx_pages_map(sizeof *thread);
+        thread = take_first_block();
+        thread = thread != NULL ? thread : sbx_pages_map(sizeof *thread);
         if (thread == NULL) {
             sbx_store_release(&the_entries[index].state, SBX_THREAD_DEAD); /* order: release entry.state */
             sbx_seat_is_free((uint32_t)index, true);
