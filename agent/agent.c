@@ -139,6 +139,8 @@ static void hook_what_is_quick(void)
     sbx_loader_visit_end();
     sbx_the_agent.hooks_were_whole = left == 0;
     if (left == 0) {
+        sbx_capture_hooks_are_in(
+            wanted); /* of a forked child whose parent, that serves nobody, was without those of clients */
         sbx_the_agent.applied_points = wanted;
         sbx_the_capture.control->hooked_points = wanted;
     }

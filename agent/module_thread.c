@@ -55,6 +55,7 @@ static uint32_t apply_hooks(void)
     sbx_store_release(&sbx_the_capture.control->hooked_points, points);
     sbx_store_relaxed(&sbx_the_agent.applied_points, points); /* relaxed: this thread alone reads it */
     if (unsettled == 0 && points != 0) {
+        sbx_capture_hooks_are_in(points);
         sbx_store_release(&sbx_the_agent.hooks_were_whole, 1); /* order: release agent.hooks_were_whole */
     }
     return unsettled;

@@ -59,7 +59,7 @@ void sbx_capture_forget_parent(void)
 }
 
 /* Without one of these points a question would never be seen answered. When they come back it takes a while until all hooks
- * are in. */
+ * are in: sbx_capture_hooks_are_in() says when. Where it does not, some module was being loaded all the time. */
 static void follow_clients(uint64_t points)
 {
     enum {
@@ -70,6 +70,14 @@ static void follow_clients(uint64_t points)
         sbx_store_relaxed(since_ns, UINT64_MAX);
     } else if (sbx_load_relaxed(since_ns) == UINT64_MAX) {
         sbx_store_relaxed(since_ns, sbx_now_ns() + HOOKS_ARE_IN_NS);
+    }
+}
+
+void sbx_capture_hooks_are_in(uint64_t points)
+{
+    uint64_t since_ns = sbx_load_relaxed(&sbx_the_capture.clients_since_ns), now_ns = sbx_now_ns();
+    if ((points & SBX_POINTS_OF_CLIENTS) == SBX_POINTS_OF_CLIENTS && since_ns != UINT64_MAX && since_ns > now_ns) {
+        sbx_store_relaxed(&sbx_the_capture.clients_since_ns, now_ns); /* relaxed: late by one look */
     }
 }
 

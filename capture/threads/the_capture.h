@@ -117,6 +117,9 @@ void sbx_capture_forget_parent(void);
 /* Take over the numbers (watch thread, or start-up). */
 void sbx_capture_apply(const struct sbx_capture_settings *settings);
 
+/* The hooks of these groups are in everywhere: what begins from now on is seen whole. By the thread that put them in. */
+void sbx_capture_hooks_are_in(uint64_t points);
+
 SBX_SIGNAL_SAFE static inline bool sbx_capture_is_open(void)
 {
     return sbx_load_relaxed(sbx_the_capture.gate) != 0; /* relaxed: a late look costs one record more or less */
