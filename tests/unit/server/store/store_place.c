@@ -42,7 +42,8 @@ const char *store_place_of(const char *data_dir)
 
 int64_t store_number(const char *data_dir, const char *text)
 {
-    struct sbx_sql *sql = look_at(data_dir, "SET search_path = stallbox");
+    static struct sbx_sql *kept; /* PostgreSQL's: a connection is a process of its own, and one test asks a thousand times */
+    struct sbx_sql *sql = kept ? kept : look_at(data_dir, "SET search_path = stallbox");
     struct sbx_statement *statement;
     if (sbx_sql_prepare(sql, text, &statement) < 0 || sbx_store_step(statement) <= 0) {
         fprintf(stderr, "store_place: %s: %s\n", text, sbx_sql_error(sql));
@@ -50,7 +51,10 @@ int64_t store_number(const char *data_dir, const char *text)
     }
     int64_t number = sbx_column_integer(statement, 0);
     sbx_statement_finalize(statement);
-    sbx_sql_close(sql);
+    if (database())
+        kept = sql;
+    else
+        sbx_sql_close(sql);
     return number;
 }
 
