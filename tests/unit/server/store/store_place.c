@@ -42,7 +42,8 @@ const char *store_place_of(const char *data_dir)
 
 int64_t store_number(const char *data_dir, const char *text)
 {
-    static struct sbx_sql *kept; /* PostgreSQL's: a connection is a process of its own, and one test asks a thousand times */
+    /* PostgreSQL's: a connection is a process of its own, and one test asks a thousand times. */
+    static struct sbx_sql *kept;
     struct sbx_sql *sql = kept ? kept : look_at(data_dir, "SET search_path = stallbox");
     struct sbx_statement *statement;
     if (sbx_sql_prepare(sql, text, &statement) < 0 || sbx_store_step(statement) <= 0) {
