@@ -16,6 +16,7 @@
 #include "former_seat.h"
 #include "left_code.h"
 #include "logical_points.h"
+#include "lone_call.h"
 #include "process_barrier.h"
 #include "registers.h"
 #include "seat_turns.h"
@@ -61,20 +62,10 @@ SBX_FORK_CODE SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread)
     }
 }
 
-static inline uint8_t op_of(uint32_t what)
-{
-    return (uint8_t)(what >> 8);
-}
-
-static inline uint8_t group_of(uint32_t what)
-{
-    return (uint8_t)(what >> 16);
-}
-
 /* A wait begins while seats are short. True: the thread has no seat for it, given back just now or none before, and takes none. */
 SBX_NOINLINE static bool begins_without_seat(struct sbx_blocking *call, uint32_t what, uint64_t object, uint32_t peer)
 {
-    uint8_t group = group_of(what);
+    uint8_t group = sbx_call_group_of(what);
     struct sbx_thread *thread = sbx_self;
     uint64_t now_ns;
     if ((SBX_GROUPS_THAT_WAIT & SBX_POINT_BIT(group)) == 0 || !sbx_capture_is_open() || thread == SBX_THREAD_GONE) {
@@ -96,16 +87,9 @@ SBX_NOINLINE static bool begins_without_seat(struct sbx_blocking *call, uint32_t
                                   .object = object,
                                   .peer = peer,
                                   .kind = (uint8_t)what,
-                                  .op = op_of(what),
+                                  .op = sbx_call_op_of(what),
                                   .group = group};
     return true;
-}
-
-/* What waits for a handler to be called, or makes signals itself while it waits, and cannot be made once more when ours was (sbx_call_was_cut()). */
-static inline uint32_t how_of(uint8_t op)
-{
-    return op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND || op == SBX_OP_IO_URING_WAIT ? SBX_BLOCKING_ALWAYS
-                                                                                       : SBX_BLOCKING_CALL;
 }
 
 /* A call that is not recorded, or by a thread that is not registered yet. Returns the thread when it is by now, else NULL. */
@@ -118,86 +102,20 @@ SBX_NOINLINE static struct sbx_thread *begin_unrecorded(struct sbx_blocking *cal
     }
     if (!sbx_thread_is_registered(thread) || !sbx_capture_is_open()) {
         call->thread = NULL;
-        sbx_capture_ask_late(group_of(what), op_of(what));
+        sbx_capture_ask_late(sbx_call_group_of(what), sbx_call_op_of(what));
         return NULL;
     }
     /* Also when a handler of the host's has interrupted our own code. relaxed: a call that begins meanwhile is recorded once
      * more or less, and shielded either way */
-    if ((sbx_load_relaxed(&sbx_the_capture.quiet_groups) & SBX_POINT_BIT(group_of(what))) != 0 ||
+    if ((sbx_load_relaxed(&sbx_the_capture.quiet_groups) & SBX_POINT_BIT(sbx_call_group_of(what))) != 0 ||
         sbx_thread_is_inside(thread)) {
         call->thread = NULL;
         call->shield = thread;
         sbx_thread_clock_disarm(&thread->clock);
-        keep_signal_away(thread, how_of(op_of(what)));
+        keep_signal_away(thread, sbx_call_how_of(sbx_call_op_of(what)));
         return NULL;
     }
     return thread;
-}
-
-/* The order of the members of struct sbx_blocking that are stored together. */
-static inline void say_what(struct sbx_blocking *call, uint32_t what)
-{
-    _Static_assert(offsetof(struct sbx_blocking, op) == offsetof(struct sbx_blocking, kind) + 1 &&
-                       offsetof(struct sbx_blocking, group) == offsetof(struct sbx_blocking, kind) + 2 &&
-                       offsetof(struct sbx_blocking, depth) == offsetof(struct sbx_blocking, kind) + 3 &&
-                       __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-                   "as SBX_CALL_WHAT() has them");
-    memcpy(&call->kind, &what, sizeof what);
-}
-
-/* The call is the innermost of the thread's list from here on: at `depth`, which has room. */
-static inline void push(struct sbx_thread *thread, struct sbx_blocking *call, uint32_t what, uint32_t depth)
-{
-    struct sbx_open_call *entry = &thread->calls[depth];
-    uint64_t place = (uint64_t)(uintptr_t)call;
-    uint32_t serial = ++thread->call_serial;
-    if (SBX_UNLIKELY(serial == 0)) {
-        serial = ++thread->call_serial;
-    }
-    /* A handler may come between any two of these, take the same entry and give it back: so these are stored once more
-     * when the entry is ours for sure. */
-    call->serial = serial; /* before it is in the list: see is_overwritten() of open_calls.c */
-    entry->place = place;
-    entry->serial = serial;
-    sbx_order_with_handler();
-    thread->call_depth = depth + 1;
-    sbx_order_with_handler();
-    entry->place = place;
-    entry->serial = serial;
-    entry->inner = 0;
-    memcpy(&entry->kind, &what, sizeof what);
-}
-
-/* The call begins, and all can see it. `pc` and `sp` are where its hook goes on. */
-__attribute__((always_inline)) static inline void begin_at(struct sbx_thread *thread, struct sbx_blocking *call,
-                                                           uint32_t what, uint64_t object, uint32_t peer,
-                                                           uint64_t begin_ns, uint32_t depth, uint64_t pc, uint64_t sp)
-{
-    call->thread = thread;
-    call->shield = NULL;
-    call->begin_ns = begin_ns;
-    call->object = object;
-    call->peer = peer;
-    say_what(call, SBX_CALL_WHAT_WITH_DEPTH(what, depth));
-    call->is_loop = false;
-    call->is_nested = false;
-    call->is_rest = false;
-    call->reserved = false;
-    call->wait = 0;
-    push(thread, call, what, depth);
-    sbx_thread_clock_disarm(&thread->clock);
-    sbx_call_is_at(thread, pc, sp);
-}
-
-__attribute__((always_inline)) static inline void show(struct sbx_thread_entry *entry, uint32_t what, uint64_t object,
-                                                       uint32_t peer, uint64_t begin_ns)
-{
-    entry->call_op = op_of(what);
-    entry->call_object = object;
-    entry->call_peer = peer;
-    entry->call_begin_ns = begin_ns;
-    entry->call_wait = 0;
-    sbx_store_release(&entry->call_kind, what & 0xff); /* order: release entry.call - the fields above are whole */
 }
 
 /* A call that begins in any way. */
@@ -218,12 +136,12 @@ SBX_NOINLINE static void enter_otherwise(struct sbx_blocking *call, uint32_t wha
         return;
     }
     uint64_t begin_ns = sbx_thread_wall_ns(thread);
-    begin_at(thread, call, what, object, peer, begin_ns, thread->call_depth, pc, sp);
+    sbx_call_begin_at(thread, call, what, object, peer, begin_ns, thread->call_depth, pc, sp);
     if (SBX_UNLIKELY(sbx_logical_note_is_due(thread, begin_ns))) {
         sbx_logical_note_call(thread, call);
     }
-    show(thread->entry, what, object, peer, begin_ns);
-    keep_signal_away(thread, how_of(op_of(what)));
+    sbx_call_show(thread->entry, what, object, peer, begin_ns);
+    keep_signal_away(thread, sbx_call_how_of(sbx_call_op_of(what)));
 }
 
 /* Most calls begin with none around them on a thread that is registered, and nothing is out of the ordinary: that way calls no
@@ -233,18 +151,12 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, ui
 {
     struct sbx_thread *thread = sbx_self;
     uint64_t pc = (uint64_t)__builtin_return_address(0), sp = (uint64_t)__builtin_dwarf_cfa(), begin_ns;
-    /* relaxed: see begin_unrecorded() and keep_signal_away(); hints */
-    if (SBX_UNLIKELY(
-            sbx_load_relaxed(&sbx_the_capture.seats_are_short) != 0 || !sbx_thread_is_registered(thread) ||
-            !sbx_capture_is_open() || (sbx_load_relaxed(&sbx_the_capture.quiet_groups) >> group_of(what) & 1) != 0 ||
-            sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0 || thread->inside != 0 || thread->call_depth != 0 ||
-            how_of(op_of(what)) == SBX_BLOCKING_ALWAYS || !sbx_thread_clock_wall_at_once(&thread->clock, &begin_ns) ||
-            sbx_logical_note_is_due(thread, begin_ns))) {
+    if (sbx_call_how_of(sbx_call_op_of(what)) != SBX_BLOCKING_ALWAYS &&
+        sbx_lone_call_may_begin(thread, what, &begin_ns)) {
+        sbx_lone_call_begin(thread, call, what, object, peer, begin_ns, pc, sp);
+    } else {
         enter_otherwise(call, what, object, peer, pc, sp);
-        return;
     }
-    begin_at(thread, call, what, object, peer, begin_ns, 0, pc, sp);
-    show(thread->entry, what, object, peer, begin_ns);
 }
 
 /* The main thread paused, or a key or a connection was awaited: what that says of its message loop says message_loop.h. The watch
@@ -387,20 +299,12 @@ SBX_FORK_CODE SBX_NOINLINE static void end_otherwise(struct sbx_blocking *call, 
     }
 }
 
-/* The only call that is open is over. */
-static inline void show_over(struct sbx_thread *thread)
-{
-    thread->call_depth = 0;
-    sbx_store_relaxed(&thread->blocking, 0);                       /* relaxed: a late look only spares us one signal */
-    sbx_store_release(&thread->entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
-}
-
 /* The only call that is open took long enough to be told. */
 SBX_NOINLINE static void end_alone(struct sbx_blocking *call, uint64_t amount, bool failed, int fd, uint64_t end_ns)
 {
     struct sbx_thread *thread = call->thread;
     note_messages(thread, call, end_ns);
-    show_over(thread);
+    sbx_lone_call_end(thread);
     if (sbx_capture_is_open()) {
         record_call(thread, call, amount, failed, fd);
     }
@@ -412,19 +316,12 @@ SBX_FORK_CODE SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uin
 {
     struct sbx_thread *thread = sbx_self;
     uint64_t end_ns;
-    /* The call is the one in the list (K2), and alone there; and no seat among the waiters is to be given back. */
-    if (SBX_UNLIKELY(call->thread != thread || !sbx_thread_is_registered(thread) || !sbx_capture_is_ours() ||
-                     thread->call_depth != 1 || thread->wait_depth != 0 || thread->calls[0].serial != call->serial ||
-                     !sbx_thread_clock_wall_at_once(&thread->clock, &end_ns))) {
+    if (!sbx_lone_call_may_end(call, thread, &end_ns)) {
         end_otherwise(call, amount, failed, fd);
-        return;
-    }
-    uint64_t took_ns = end_ns - call->begin_ns;
-    if (SBX_UNLIKELY(took_ns >= sbx_load_relaxed(&sbx_the_capture.threshold_least_ns)) &&
-        took_ns >= sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group])) {
+    } else if (!sbx_call_was_short(call, end_ns)) {
         end_alone(call, amount, failed, fd, end_ns);
-        return;
+    } else {
+        sbx_lone_call_end(thread);
+        sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
     }
-    show_over(thread);
-    sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
 }

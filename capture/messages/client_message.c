@@ -5,6 +5,8 @@
 #include <errno.h>
 
 #include "blocking_call.h"
+#include "capture_sample.h"
+#include "lone_call.h"
 #include "message.h"
 #include "the_capture.h"
 
@@ -39,15 +41,40 @@ static bool is_ours(const struct sbx_blocking *call)
            (is_without_loop(thread) || serves_one(thread));
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call)
+/* May the thread have a message that a client's read or write begins or ends, and nothing but such? */
+static inline bool follows_clients(const struct sbx_thread *thread)
 {
+    return SBX_LIKELY(!thread->has_loop && thread->loop.entered == 0);
+}
+
+/* A read begins in any way. */
+SBX_NOINLINE static void read_begins_otherwise(struct sbx_blocking *call, uint32_t what, int fd, uint64_t pc,
+                                               uint64_t sp)
+{
+    sbx_blocking_enter(call, what, (uint64_t)fd + 1, 0);
     call->open_ns = 0;
+    if (call->thread != NULL) { /* the hook is our caller's caller */
+        sbx_call_is_at(call->thread, pc, sp);
+    }
     if (is_ours(call)) {
         struct sbx_thread_entry *entry = call->thread->entry;
         call->open_ns = entry->message_begin_ns;
         if (call->open_ns != 0) { /* nobody is to say that it hangs while it waits for the client */
             sbx_store_release(&entry->message_begin_ns, 0); /* order: release entry.message_begin_ns */
         }
+    }
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call, uint32_t what, int fd)
+{
+    struct sbx_thread *thread = sbx_self;
+    uint64_t pc = (uint64_t)__builtin_return_address(0), sp = (uint64_t)__builtin_dwarf_cfa(), begin_ns;
+    if (sbx_lone_call_may_begin(thread, what, &begin_ns) && follows_clients(thread) &&
+        SBX_LIKELY(thread->entry->message_begin_ns == 0)) {
+        call->open_ns = 0;
+        sbx_lone_call_begin(thread, call, what, (uint64_t)fd + 1, 0, begin_ns, pc, sp);
+    } else {
+        read_begins_otherwise(call, what, fd, pc, sp);
     }
 }
 
@@ -60,10 +87,10 @@ static bool is_same(const struct sbx_work_place *a, const struct sbx_work_place 
 static void learn_place(struct sbx_client_work *work)
 {
     struct sbx_work_place last = work->last;
-    work->last = (struct sbx_work_place){.pc = 0};
     if (last.pc == 0) {
         return;
     }
+    work->last.pc = 0;
     for (uint32_t i = 0; i < SBX_WORK_PLACES; i++) {
         if (is_same(&work->places[i], &last)) {
             work->places[i].epoll_fd = last.epoll_fd;
@@ -71,6 +98,20 @@ static void learn_place(struct sbx_client_work *work)
         }
     }
     work->places[work->learned++ % SBX_WORK_PLACES] = last;
+}
+
+/* A thread that is judged has a question of a client's. Keeps errno. */
+__attribute__((always_inline)) static inline void begin_for_client(struct sbx_thread *thread, bool serves,
+                                                                   uint64_t now_ns)
+{
+    learn_place(&thread->work);
+    if (serves) {
+        sbx_serves_clients();
+    }
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.has_clients) == 0)) { /* relaxed: a number for people */
+        sbx_store_relaxed(&sbx_the_capture.has_clients, 1);
+    }
+    sbx_message_open_at(thread, now_ns);
 }
 
 /* The main thread's loop has led to a client, if nothing else was waited for since. Who asks the first question waits as well: a
@@ -95,7 +136,8 @@ static void go_on(struct sbx_thread *thread, uint64_t open_ns)
     sbx_store_release(&thread->entry->message_begin_ns, open_ns); /* order: release entry.message_begin_ns */
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd)
+/* A read ends in any way. */
+SBX_NOINLINE static void read_ends_otherwise(struct sbx_blocking *call, int64_t result, int fd)
 {
     struct sbx_thread *thread = call->thread;
     bool is_here = thread != NULL && thread == sbx_self && sbx_capture_is_ours() && sbx_call_entry(call) != NULL;
@@ -117,19 +159,29 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, i
     }
     if (is_judged && result > 0 && (has_waited || open_ns == 0 || is_without_loop(thread))) {
         sbx_store_relaxed(&thread->loop.maybe_pc, is_without_loop(thread) ? 0 : thread->loop.maybe_pc);
-        learn_place(&thread->work);
-        if (!thread->has_loop || serves_one(thread)) {
-            sbx_serves_clients();
-        }
-        if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.has_clients) == 0)) { /* relaxed: a number for people */
-            sbx_store_relaxed(&sbx_the_capture.has_clients, 1);
-        }
-        sbx_message_open(thread, now_ns);
+        begin_for_client(thread, !thread->has_loop || serves_one(thread), now_ns);
     }
     if (result > 0 && thread->has_loop && thread->loop.entered == 0) {
         sbx_client_asked(thread);
     }
     errno = saved_errno;
+}
+
+/* Most reads end with none around them and put no message aside. Whatever is to be told of the read is told before its message begins. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd)
+{
+    struct sbx_thread *thread = sbx_self;
+    uint64_t end_ns;
+    if (SBX_UNLIKELY(!sbx_lone_call_may_end(call, thread, &end_ns) || !sbx_call_was_short(call, end_ns) ||
+                     call->open_ns != 0 || !follows_clients(thread))) {
+        read_ends_otherwise(call, result, fd);
+        return;
+    }
+    sbx_lone_call_end(thread);
+    sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
+    if (SBX_LIKELY(result > 0 && sbx_capture_is_open())) {
+        begin_for_client(thread, true, end_ns);
+    }
 }
 
 /* The main thread has answered in time: what its message does from here on nobody waits for but who comes next. */
@@ -154,6 +206,39 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *cal
     } else if (thread != NULL && thread->has_loop && thread->entry->message_begin_ns != 0) {
         sbx_client_answered(thread, call->begin_ns);
     }
+}
+
+/* The message, if one is open, is over: most take less than a millisecond, and of those nothing is told. */
+static inline void end_for_client(struct sbx_thread *thread, uint64_t now_ns)
+{
+    struct sbx_thread_entry *entry = thread->entry;
+    uint64_t begin_ns = entry->message_begin_ns;
+    if (begin_ns == 0) {
+        return;
+    }
+    if (SBX_LIKELY(now_ns - begin_ns < SBX_SHORT_MESSAGE_NS)) {
+        sbx_message_close_short(thread, now_ns);
+    } else {
+        int saved_errno = errno;
+        sbx_message_close(thread, now_ns, false);
+        errno = saved_errno;
+    }
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_write_begin(struct sbx_blocking *call, uint32_t what, int fd)
+{
+    struct sbx_thread *thread = sbx_self;
+    uint64_t pc = (uint64_t)__builtin_return_address(0), sp = (uint64_t)__builtin_dwarf_cfa(), begin_ns;
+    if (sbx_lone_call_may_begin(thread, what, &begin_ns) && follows_clients(thread)) {
+        sbx_lone_call_begin(thread, call, what, (uint64_t)fd + 1, 0, begin_ns, pc, sp);
+        end_for_client(thread, begin_ns);
+        return;
+    }
+    sbx_blocking_enter(call, what, (uint64_t)fd + 1, 0);
+    if (call->thread != NULL) {
+        sbx_call_is_at(call->thread, pc, sp);
+    }
+    sbx_client_answer(call);
 }
 
 /* Is an epoll set that the thread polls one that leads to work? Not when it knows one that does, and polls another further in. */

@@ -43,11 +43,15 @@ SBX_HOOK_SAFE static inline void sbx_client_awaited(const struct sbx_blocking *c
     }
 }
 
-/* Around a read from a client, behind sbx_blocking_begin() and in place of sbx_blocking_end(). `result` as read() returns it. */
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call);
+/* Around a read from `fd`, a client, in place of sbx_blocking_begin() and sbx_blocking_end(). `what` is a SBX_CALL_WHAT(); `result` as
+ * read() returns it. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call, uint32_t what, int fd);
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd);
 
-/* A client is about to be written to, or closed: behind sbx_blocking_begin(). */
+/* A client is about to be written to: in place of sbx_blocking_begin(). sbx_blocking_end() ends it. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_write_begin(struct sbx_blocking *call, uint32_t what, int fd);
+
+/* A client is about to be closed: behind sbx_blocking_begin(). */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *call);
 
 /* The thread with the loop has read from a client; it is about to answer one. The first keeps errno. */
@@ -81,33 +85,38 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
 /* Return address and stack pointer of a hook's call: the place of a wait. */
 #define SBX_CALLED_FROM (uint64_t) __builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa()
 
-/* The rest of a hook whose call reads from `fd` (`asked`: so many bytes at most), of which so much is
- * `known` (known_fds.h), or writes to it: makes the call, ends it, returns. */
-#define SBX_READ_ENDS(type, call, fd, known, asked, real)                          \
-    bool is_client = SBX_UNLIKELY(((known)&SBX_FD_IS_CLIENT) != 0);                \
-    if (is_client) {                                                               \
-        sbx_client_read_begin(call);                                               \
-    }                                                                              \
-    type result = real;                                                            \
-    if (is_client) {                                                               \
-        sbx_client_read_end(call, result, fd);                                     \
-    } else {                                                                       \
-        if (SBX_UNLIKELY(((known)&SBX_FD_IS_END) != 0)) {                          \
-            sbx_self_pipe_read(fd, asked, result);                                 \
-        }                                                                          \
-        sbx_blocking_end(call, result > 0 ? (uint64_t)result : 0, result < 0, fd); \
-    }                                                                              \
+/* The rest of a hook whose call reads from `fd` (`asked`: so many bytes at most), of which so much is `known` (known_fds.h), or writes to it:
+ * begins the call by `begin` where it is no client's, makes it, ends it, returns. */
+#define SBX_READ_BODY(type, fd, known, what, begin, asked, real)                \
+    struct sbx_blocking call;                                                   \
+    SBX_SAVE_FRAME_POINTER();                                                   \
+    if (((known)&SBX_FD_IS_CLIENT) != 0) {                                      \
+        sbx_client_read_begin(&call, what, fd);                                 \
+        type moved = real;                                                      \
+        sbx_client_read_end(&call, moved, fd);                                  \
+        return moved;                                                           \
+    }                                                                           \
+    begin;                                                                      \
+    type result = real;                                                         \
+    if (SBX_UNLIKELY(((known)&SBX_FD_IS_END) != 0)) {                           \
+        sbx_self_pipe_read(fd, asked, result);                                  \
+    }                                                                           \
+    sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd); \
     return result
 
-#define SBX_WRITE_ENDS(type, call, fd, real, seen)                             \
-    if (SBX_UNLIKELY(((known)&SBX_FD_IS_CLIENT) != 0)) {                       \
-        sbx_client_answer(call);                                               \
-    }                                                                          \
-    type result = real;                                                        \
-    sbx_blocking_end(call, result > 0 ? (uint64_t)result : 0, result < 0, fd); \
-    if (result > 0) {                                                          \
-        seen;                                                                  \
-    }                                                                          \
+#define SBX_WRITE_BODY(type, fd, known, what, real, seen)                       \
+    struct sbx_blocking call;                                                   \
+    SBX_SAVE_FRAME_POINTER();                                                   \
+    if (((known)&SBX_FD_IS_CLIENT) != 0) {                                      \
+        sbx_client_write_begin(&call, what, fd);                                \
+    } else {                                                                    \
+        sbx_blocking_enter(&call, what, (uint64_t)(fd) + 1, 0);                 \
+    }                                                                           \
+    type result = real;                                                         \
+    sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd); \
+    if (result > 0) {                                                           \
+        seen;                                                                   \
+    }                                                                           \
     return result
 
 #endif

@@ -21,10 +21,11 @@ enum {
 };
 
 enum sbx_known_fd {
-    SBX_FD_IS_CLIENT = 1, /* client_sockets.h */
-    SBX_FD_IS_PROMPT = 2, /* the same */
-    SBX_FD_IS_END = 4,    /* self_pipe.h: of a self-pipe, or was of one */
-    SBX_FD_IS_QUICK = 8,  /* the same: a read from that end does not wait */
+    SBX_FD_IS_CLIENT = 1,   /* client_sockets.h */
+    SBX_FD_IS_PROMPT = 2,   /* the same */
+    SBX_FD_IS_END = 4,      /* self_pipe.h: of a self-pipe, or was of one */
+    SBX_FD_IS_QUICK = 8,    /* the same: a read from that end does not wait */
+    SBX_FD_IS_COUNTER = 16, /* the same: an eventfd, so no write waits that does not fill 64 bits */
 };
 
 extern uint8_t sbx_known_fds[SBX_KNOWN_FDS_MOST] __attribute__((visibility("hidden"), aligned(64)));

@@ -195,12 +195,11 @@ SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns,
 
 SBX_HOOK_SAFE void sbx_message_open(struct sbx_thread *thread, uint64_t now_ns)
 {
-    thread->entry->message++;
     if (now_ns != 0) {
-        /* order: barrier message_begin_ns - Dekker with `resting`: either we see that the watch thread rests, or it
-         * sees the open message and does not */
-        sbx_store_before_look(&thread->entry->message_begin_ns, now_ns);
+        sbx_message_open_at(thread, now_ns);
+        return;
     }
+    thread->entry->message++;
     if (sbx_load_seq_cst(&sbx_the_capture.resting) != 0) {
         sbx_capture_ring_for(now_ns);
     }

@@ -11,6 +11,9 @@
 #include <stdint.h>
 
 #include "marks.h"
+#include "order.h"
+#include "process_barrier.h"
+#include "the_capture.h"
 #include "thread_block.h"
 
 enum {
@@ -20,7 +23,19 @@ enum {
     SBX_MESSAGES_MERGE_NS = 5000000, /* so far at most do merged messages reach, and idle time goes untold */
 };
 
-/* Count a message and, where it is judged, open it: now_ns 0 leaves it closed. */
+/* Count a message and open it. Keeps errno. */
+SBX_HOOK_SAFE static inline void sbx_message_open_at(struct sbx_thread *thread, uint64_t now_ns)
+{
+    thread->entry->message++;
+    /* order: barrier message_begin_ns - Dekker with `resting`: either we see that the watch thread rests, or it
+     * sees the open message and does not */
+    sbx_store_before_look(&thread->entry->message_begin_ns, now_ns);
+    if (sbx_load_seq_cst(&sbx_the_capture.resting) != 0) {
+        sbx_capture_ring_for(now_ns);
+    }
+}
+
+/* The same where it is judged only perhaps: now_ns 0 leaves it closed. */
 SBX_HOOK_SAFE void sbx_message_open(struct sbx_thread *thread, uint64_t now_ns);
 
 /* Close the one that is open, if there is one, record it, and tell it where it was slow. is_in_doubt: whether it was a message is not
@@ -37,6 +52,17 @@ SBX_HOOK_SAFE bool sbx_message_is_unseen(const struct sbx_thread *thread);
 
 /* The message that has just been closed was told while it went on, if it was: its end is news, and at once. */
 SBX_HOOK_SAFE void sbx_message_tell_end(struct sbx_thread *thread, uint64_t end_ns);
+
+/* Close the one that is open, of a thread without a loop that has not entered it, and that took less than SBX_SHORT_MESSAGE_NS. Keeps errno. */
+SBX_HOOK_SAFE static inline void sbx_message_close_short(struct sbx_thread *thread, uint64_t now_ns)
+{
+    struct sbx_thread_entry *entry = thread->entry;
+    sbx_store_release(&entry->message_begin_ns, 0); /* order: release entry.message_begin_ns - as sbx_message_close() */
+    sbx_store_relaxed(&thread->loop.kind, 0);       /* relaxed: the watch thread reads what it can get */
+    if (SBX_UNLIKELY(sbx_load_relaxed(&thread->loop.anr_message) == entry->message)) { /* relaxed: asked again */
+        sbx_message_tell_end(thread, now_ns);
+    }
+}
 
 /* Does the time between two polls of `thread` not count as a message, because it has its pace from pauses (loop_turn.h)? `now_ns`:
  * for the watch thread, of the message that is open and the call that the thread is in; 0 of one that just ended. */

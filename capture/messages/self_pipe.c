@@ -75,6 +75,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_forget(int fd)
         errno = saved_errno;
         return;
     }
+    sbx_fd_say(fd, SBX_FD_IS_COUNTER, false);
     if (writes_to != 0) {
         sbx_store_relaxed(&sbx_self_pipe_writers[fd], 0);
         sbx_store_relaxed(&self_pipes[writes_to - 1].writer, -1); /* what was written before is read still */
@@ -128,6 +129,7 @@ SBX_HOOK_SAFE void sbx_self_pipe_made(int reader, int writer, enum sbx_self_pipe
         sbx_fd_say(reader, SBX_FD_IS_END,
                    true); /* it stays when they are closed: then reads and writes look once more */
         sbx_fd_say(writer, SBX_FD_IS_END, true);
+        sbx_fd_say(reader, SBX_FD_IS_COUNTER, reader == writer);
     }
     errno = saved_errno;
 }

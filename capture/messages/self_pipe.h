@@ -71,6 +71,18 @@ SBX_HOOK_SAFE static inline void sbx_self_pipe_closes(int fd)
     }
 }
 
+/* Does a write of eight bytes to a descriptor of which so much is `known` (known_fds.h) never wait; does a read? Then nobody need look at a clock, or be
+ * shown in it. Where it is wrong (something else was put there by a call that no hook saw), looks from outside tell of a wait, as of any in a call that is no
+ * point. */
+static inline bool sbx_write_is_count(uint32_t known)
+{
+    return (known & SBX_FD_IS_COUNTER) != 0;
+}
+static inline bool sbx_read_is_count(uint32_t known)
+{
+    return (known & (SBX_FD_IS_COUNTER | SBX_FD_IS_QUICK)) == (SBX_FD_IS_COUNTER | SBX_FD_IS_QUICK);
+}
+
 /* Reads from `fd` do not wait for who writes, as far as calls that passed our hooks tell: O_NONBLOCK. A hint: where it is wrong, a wait is told
  * without who ended it. */
 SBX_HOOK_SAFE static inline void sbx_self_pipe_say_quick(int fd, bool is_quick)

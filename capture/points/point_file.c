@@ -21,31 +21,28 @@
     SBX_BLOCKING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \
                       result > 0 ? result : 0, result < 0, fd)
 /* The same of one that may be a client's. */
-#define READS(name, parameters, arguments, op, asked)                                        \
-    static ssize_t(*real_##name) parameters;                                                 \
-    static ssize_t hook_##name parameters                                                    \
-    {                                                                                        \
-        uint32_t known = sbx_fd_known(fd);                                                   \
-        SBX_PROMPT_READ(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_FILE);      \
-        struct sbx_blocking call;                                                            \
-        SBX_SAVE_FRAME_POINTER();                                                            \
-        sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0); \
-        SBX_READ_ENDS(ssize_t, &call, fd, known, asked, real_##name arguments);              \
+#define READS(name, parameters, arguments, op, asked)                                                             \
+    static ssize_t(*real_##name) parameters;                                                                      \
+    static ssize_t hook_##name parameters                                                                         \
+    {                                                                                                             \
+        uint32_t known = sbx_fd_known(fd);                                                                        \
+        SBX_PROMPT_READ(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_FILE);                           \
+        SBX_READ_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_FILE, op, SBX_GROUP_FILE),                     \
+                      sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0), asked, \
+                      real_##name arguments);                                                                     \
     }
 /* `first` may make it as a prompt call. */
-#define WRITES(name, parameters, arguments, op, first)                                       \
-    static ssize_t(*real_##name) parameters;                                                 \
-    static ssize_t hook_##name parameters                                                    \
-    {                                                                                        \
-        uint32_t known = sbx_fd_known(fd);                                                   \
-        first;                                                                               \
-        if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {                                    \
-            sbx_self_pipe_write(fd, op);                                                     \
-        }                                                                                    \
-        struct sbx_blocking call;                                                            \
-        SBX_SAVE_FRAME_POINTER();                                                            \
-        sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0); \
-        SBX_WRITE_ENDS(ssize_t, &call, fd, real_##name arguments, (void)0);                  \
+#define WRITES(name, parameters, arguments, op, first)                                                                \
+    static ssize_t(*real_##name) parameters;                                                                          \
+    static ssize_t hook_##name parameters                                                                             \
+    {                                                                                                                 \
+        uint32_t known = sbx_fd_known(fd);                                                                            \
+        first;                                                                                                        \
+        if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {                                                             \
+            sbx_self_pipe_write(fd, op);                                                                              \
+        }                                                                                                             \
+        SBX_WRITE_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_FILE, op, SBX_GROUP_FILE), real_##name arguments, \
+                       (void)0);                                                                                      \
     }
 
 /* Eight bytes are what an eventfd gives and takes: such a read may be ended by a thread that writes as many. */
@@ -53,19 +50,28 @@ enum {
     EVENT_BYTES = 8
 };
 
+/* A macro: looks from outside go on from where it is called. */
+#define BEGIN_READ(call, fd, bytes, known)                                                             \
+    if ((bytes) == EVENT_BYTES && ((known)&SBX_FD_IS_QUICK) == 0) {                                    \
+        sbx_wait_begin(call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)(fd) + 1, 0);     \
+    } else {                                                                                           \
+        sbx_blocking_begin(call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)(fd) + 1, 0); \
+    }                                                                                                  \
+    (void)0
+
 static ssize_t (*real_read)(int, void *, size_t);
 static ssize_t hook_read(int fd, void *buffer, size_t bytes)
 {
     uint32_t known = sbx_fd_known(fd);
     SBX_PROMPT_READ(ssize_t, fd, known, real_read(fd, buffer, bytes), SBX_OP_READ, SBX_GROUP_FILE);
-    struct sbx_blocking call;
-    SBX_SAVE_FRAME_POINTER();
-    if (bytes == EVENT_BYTES && (known & SBX_FD_IS_QUICK) == 0) {
-        sbx_wait_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)fd + 1, 0);
-    } else {
-        sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)fd + 1, 0);
+    if (SBX_UNLIKELY(sbx_read_is_count(known))) {
+        ssize_t moved = real_read(fd, buffer, bytes);
+        sbx_self_pipe_read(fd, bytes, moved);
+        sbx_leaf_here(SBX_RECORD_LEAF, SBX_OP_READ, SBX_GROUP_FILE);
+        return moved;
     }
-    SBX_READ_ENDS(ssize_t, &call, fd, known, bytes, real_read(fd, buffer, bytes));
+    SBX_READ_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_FILE, SBX_OP_READ, SBX_GROUP_FILE),
+                  BEGIN_READ(&call, fd, bytes, known), bytes, real_read(fd, buffer, bytes));
 }
 
 static ssize_t (*real_write)(int, const void *, size_t);
@@ -73,17 +79,19 @@ static ssize_t hook_write(int fd, const void *buffer, size_t bytes)
 {
     uint32_t known = sbx_fd_known(fd);
     SBX_PROMPT_WRITE(ssize_t, fd, known, real_write(fd, buffer, bytes), SBX_OP_WRITE, SBX_GROUP_FILE);
-    struct sbx_blocking call;
-    SBX_SAVE_FRAME_POINTER();
     if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {
         sbx_self_pipe_write(fd, SBX_OP_WRITE);
     }
     if (bytes == EVENT_BYTES) {
         sbx_wake_check((uint64_t)fd + 1, SBX_OP_EVENTFD_WRITE, SBX_WAKE_ALL);
+        if (sbx_write_is_count(known)) {
+            ssize_t moved = real_write(fd, buffer, bytes);
+            sbx_leaf_here(SBX_RECORD_LEAF, SBX_OP_WRITE, SBX_GROUP_FILE);
+            return moved;
+        }
     }
-    sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_WRITE, (uint64_t)fd + 1, 0);
-    SBX_WRITE_ENDS(ssize_t, &call, fd, real_write(fd, buffer, bytes),
-                   sbx_notify_sent(fd, NULL, 0, buffer, (size_t)result));
+    SBX_WRITE_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_FILE, SBX_OP_WRITE, SBX_GROUP_FILE),
+                   real_write(fd, buffer, bytes), sbx_notify_sent(fd, NULL, 0, buffer, (size_t)result));
 }
 
 READS(read_chk, (int fd, void *buffer, size_t bytes, size_t room), (fd, buffer, bytes, room), SBX_OP_READ, bytes)

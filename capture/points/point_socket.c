@@ -11,31 +11,28 @@
 #include "prompt_call.h"
 
 /* A call on descriptor `fd` that brings, or takes away, so much of what it returns. */
-#define RECEIVES(name, parameters, arguments, op, asked)                                         \
-    static ssize_t(*real_##name) parameters;                                                     \
-    static ssize_t hook_##name parameters                                                        \
-    {                                                                                            \
-        uint32_t known = sbx_fd_known(fd);                                                       \
-        SBX_PROMPT_READ(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_SOCKET);        \
-        struct sbx_blocking call;                                                                \
-        SBX_SAVE_FRAME_POINTER();                                                                \
-        sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \
-        SBX_READ_ENDS(ssize_t, &call, fd, known, asked, real_##name arguments);                  \
+#define RECEIVES(name, parameters, arguments, op, asked)                                                              \
+    static ssize_t(*real_##name) parameters;                                                                          \
+    static ssize_t hook_##name parameters                                                                             \
+    {                                                                                                                 \
+        uint32_t known = sbx_fd_known(fd);                                                                            \
+        SBX_PROMPT_READ(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_SOCKET);                             \
+        SBX_READ_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_SOCKET, op, SBX_GROUP_SOCKET),                     \
+                      sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0), asked, \
+                      real_##name arguments);                                                                         \
     }
 /* `seen` looks whether it went to the service manager's socket. */
-#define SENDS(name, parameters, arguments, op, seen)                                             \
-    static ssize_t(*real_##name) parameters;                                                     \
-    static ssize_t hook_##name parameters                                                        \
-    {                                                                                            \
-        uint32_t known = sbx_fd_known(fd);                                                       \
-        SBX_PROMPT_WRITE(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_SOCKET);       \
-        if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {                                        \
-            sbx_self_pipe_write(fd, op);                                                         \
-        }                                                                                        \
-        struct sbx_blocking call;                                                                \
-        SBX_SAVE_FRAME_POINTER();                                                                \
-        sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \
-        SBX_WRITE_ENDS(ssize_t, &call, fd, real_##name arguments, seen);                         \
+#define SENDS(name, parameters, arguments, op, seen)                                               \
+    static ssize_t(*real_##name) parameters;                                                       \
+    static ssize_t hook_##name parameters                                                          \
+    {                                                                                              \
+        uint32_t known = sbx_fd_known(fd);                                                         \
+        SBX_PROMPT_WRITE(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_SOCKET);         \
+        if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {                                          \
+            sbx_self_pipe_write(fd, op);                                                           \
+        }                                                                                          \
+        SBX_WRITE_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_SOCKET, op, SBX_GROUP_SOCKET), \
+                       real_##name arguments, seen);                                               \
     }
 
 /* What accept() gives is a client's, what was connected is none. */
