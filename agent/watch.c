@@ -331,6 +331,7 @@ static uint64_t doubt_rest(uint64_t now_ns)
 static uint64_t lie_down(void)
 {
     sbx_store_relaxed(&sbx_the_capture.rung_ns, 0); /* relaxed: before `resting`, which they look at first */
+    sbx_sampler_lies_down();
     watch.lay_down_ns = sbx_now_ns();
     return watch.lay_down_ns;
 }
@@ -343,6 +344,7 @@ static void rest(uint32_t bell)
     sbx_crash_signals_learn();
     sbx_store_seq_cst(&sbx_the_capture.resting, SBX_RESTS); /* order: seq_cst resting - Dekker with message_begin_ns */
     bool may_rest = sbx_process_barrier_between();          /* else a message might begin and not see that we rest */
+    sbx_sampler_lay_down();
     if (!may_rest) {
         pause_for_a_tick(bell);
     }
@@ -387,7 +389,9 @@ static void stand_by(uint32_t bell)
     uint64_t lay_down_ns = lie_down();
     /* order: seq_cst resting - Dekker with message_begin_ns */
     sbx_store_seq_cst(&sbx_the_capture.resting, SBX_STANDS_BY);
-    if (!sbx_process_barrier_between() || !sbx_watchdog_stands_by()) {
+    bool may_rest = sbx_process_barrier_between();
+    sbx_sampler_lay_down();
+    if (!may_rest || !sbx_watchdog_stands_by()) {
         sbx_store_seq_cst(&sbx_the_capture.resting, SBX_AWAKE);
         pause_for_a_tick(bell);
         return;
@@ -412,6 +416,9 @@ static void stand_by(uint32_t bell)
 static void sit_out(uint32_t bell)
 {
     uint64_t lay_down_ns = sbx_now_ns(), due_ns = sbx_worker_seat_due_ns();
+    sbx_sampler_lies_down();
+    (void)sbx_process_barrier();
+    sbx_sampler_lay_down();
     sleep_until(bell, due_ns);
     uint64_t now_ns = sbx_now_ns();
     sbx_gaps_look(&watch.gaps, watch.asleep_ns, due_ns, now_ns, true);

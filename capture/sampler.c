@@ -21,6 +21,7 @@
 #include "kernel_counts.h"
 #include "logical_points.h"
 #include "look_turns.h"
+#include "process_barrier.h"
 #include "pages.h"
 #include "sample_run.h"
 #include "sample_signal.h"
@@ -386,12 +387,51 @@ static bool is_long_at_it(const struct sbx_thread *thread, uint64_t now_ns)
     return begin_ns != 0 && now_ns > begin_ns && now_ns - begin_ns >= LONG_NS;
 }
 
+/* The thread is in a call: if it is one that is followed lightly, its end is looked for by the clock from here on. */
+static void end_by_clock(struct sbx_thread *thread)
+{
+    if (sbx_load_relaxed(&thread->ends_by_clock) == 0) { /* relaxed: the line is seldom written from here */
+        sbx_store_relaxed(&thread->ends_by_clock, 1);
+    }
+}
+
+/* May answers to clients be followed lightly, until the next tick looks? */
+static bool may_follow_lightly(const struct sbx_capture_settings *settings)
+{
+    enum {
+        WIDE_US = 32000 /* an interval that the governor alone makes this long, when calls cost too much */
+    };
+    return sbx_budget_of(settings) != 0 && settings->interval_us >= WIDE_US &&
+           sbx_load_relaxed(&sbx_has_process_barrier) != 0; /* relaxed: asked anew before it is relied on */
+}
+
+void sbx_sampler_lies_down(void)
+{
+    sbx_store_seq_cst(&sbx_the_capture.follows_lightly,
+                      0); /* order: seq_cst follows_lightly - Dekker with entry.call */
+}
+
+void sbx_sampler_lay_down(void)
+{
+    uint32_t count = sbx_thread_count();
+    for (uint32_t i = 0; i < count; i++) {
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL &&
+            sbx_load_acquire(&thread->entry->call_kind) != SBX_RECORD_NONE) { /* order: acquire entry.call */
+            end_by_clock(thread);
+        }
+    }
+}
+
 /* Returns the CPU time that it has used since it was looked at last, where that is told. */
 static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_settings *settings, bool is_far,
                             uint64_t now_ns)
 {
     uint32_t call_kind = sbx_load_acquire(&thread->entry->call_kind);             /* order: acquire entry.call */
     bool is_in_message = sbx_load_relaxed(&thread->entry->message_begin_ns) != 0; /* relaxed: wrong by one look */
+    if (call_kind != SBX_RECORD_NONE) {
+        end_by_clock(thread);
+    }
     sbx_sample_review(thread, now_ns);
     if (is_far && (thread->has_loop || is_in_message)) {
         sbx_sample_ask_ahead(thread, now_ns);
@@ -470,6 +510,8 @@ uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t 
     if (!sbx_ring_is_open(&sbx_the_capture.ring)) {
         return 0; /* recording has not begun */
     }
+    sbx_store_relaxed(&sbx_the_capture.follows_lightly,
+                      may_follow_lightly(settings)); /* relaxed: late by a call or two */
     sbx_sample_begin_tick(now_ns, tick_ns);
     if (!asks) {
         sbx_sample_withdraw_ahead();

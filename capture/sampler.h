@@ -21,6 +21,11 @@ int sbx_sampler_start(void);
  * used since they were looked at last: some of them, those that were in no call. */
 uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t tick_ns, uint64_t now_ns);
 
+/* No tick comes for a while: what begins from here on is not followed lightly (calls/lone_call.h). And, once every thread can have seen that
+ * (process_barrier.h): what is followed so now ends by the clock. */
+void sbx_sampler_lies_down(void);
+void sbx_sampler_lay_down(void);
+
 /* Is there a thread that computes, and had no processor since it was seen to run or recorded itself last, as on a busy machine? To be asked before
  * nobody is looked at any more: such a thread passes no point, and would never be looked at again. Some microseconds. */
 bool sbx_sampler_finds_ready(const struct sbx_capture_settings *settings, uint64_t now_ns);

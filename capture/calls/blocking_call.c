@@ -314,7 +314,7 @@ SBX_NOINLINE static void end_alone(struct sbx_blocking *call, uint64_t amount, b
  * call's own; what changes it lies behind the calls that keep it. */
 SBX_FORK_CODE SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
-    struct sbx_thread *thread = sbx_self;
+    struct sbx_thread *thread = sbx_call_thread(call);
     uint64_t end_ns;
     if (!sbx_lone_call_may_end(call, thread, &end_ns)) {
         end_otherwise(call, amount, failed, fd);

@@ -3,7 +3,13 @@
  * nearly every one. Inline, for who has more to do at both (blocking_call.c, client_message.c of messages/): what is written once and
  * lies on few cache lines is cheap.
  *
- * Where it is not that simple, sbx_blocking_enter() and sbx_blocking_end() find out what it is. */
+ * Where it is not that simple, sbx_blocking_enter() and sbx_blocking_end() find out what it is.
+ *
+ * A call that is followed lightly has no look at the clock at its end, if it was over before a tick of the watch thread met the thread in it: the kernel
+ * leaves the caches cold, and what need not be done behind it is cheap. So a wait that is longer than a tick is told as any other, with its begin and its end,
+ * and of shorter ones some. It is for calls that are part of no message, while the governor has nothing else left to give up
+ * (docs/GOVERNOR.md). Who begins one looks once more whether the watch thread ticks, when the call can be seen: so either that is seen to be over,
+ * or the watch thread, which looks at all calls before it lies down, sees the call (Dekker's pattern, as with `resting`). */
 #ifndef SBX_LONE_CALL_H
 #define SBX_LONE_CALL_H
 
@@ -11,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture_sample.h"
 #include "logical_points.h"
 #include "marks.h"
 #include "open_calls.h"
@@ -123,16 +130,26 @@ __attribute__((always_inline)) static inline void sbx_lone_call_begin(struct sbx
                                                                       uint64_t pc, uint64_t sp)
 {
     sbx_call_begin_at(thread, call, what, object, peer, begin_ns, 0, pc, sp);
-    sbx_call_show(thread->entry, what, object, peer, begin_ns);
+    sbx_call_show(sbx_own_entry, what, object, peer, begin_ns); /* it is the thread's, by the same line as sbx_self */
+}
+
+/* The thread that began the call, if it is the calling one. What is loaded from it then waits for the frame's line alone, and not for those that lead to
+ * the thread's own pointer besides: behind a system call none is in a near cache. */
+__attribute__((always_inline)) static inline struct sbx_thread *sbx_call_thread(const struct sbx_blocking *call)
+{
+    struct sbx_thread *thread = call->thread;
+    bool is_callers = thread == sbx_self;
+    __asm__("" : "+r"(thread)); /* the compiler does not know that they are the same */
+    return SBX_LIKELY(is_callers) ? thread : NULL;
 }
 
 /* Is the call one that ends as a lone one: the one in the list (K2), alone there, with no seat among the waiters to be given back? Then it
- * is told when it ended. */
+ * is told when it ended. `thread`: of sbx_call_thread(). */
 __attribute__((always_inline)) static inline bool sbx_lone_call_may_end(const struct sbx_blocking *call,
                                                                         struct sbx_thread *thread, uint64_t *end_ns_out)
 {
-    return SBX_LIKELY(call->thread == thread && sbx_thread_is_registered(thread) && sbx_capture_is_ours() &&
-                      thread->call_depth == 1 && thread->wait_depth == 0 && thread->calls[0].serial == call->serial &&
+    return SBX_LIKELY(sbx_thread_is_registered(thread) && sbx_capture_is_ours() && thread->call_depth == 1 &&
+                      thread->wait_depth == 0 && thread->calls[0].serial == call->serial &&
                       sbx_thread_clock_wall_at_once(&thread->clock, end_ns_out));
 }
 
@@ -149,7 +166,43 @@ __attribute__((always_inline)) static inline void sbx_lone_call_end(struct sbx_t
 {
     thread->call_depth = 0;
     sbx_store_relaxed(&thread->blocking, 0);                       /* relaxed: a late look only spares us one signal */
-    sbx_store_release(&thread->entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
+    sbx_store_release(&sbx_own_entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
+}
+
+/* A lone call is about to begin: may it be followed lightly? Then its sample is taken now, if one is due. */
+__attribute__((always_inline)) static inline bool sbx_light_call_may_begin(struct sbx_thread *thread, uint32_t what)
+{
+    if (sbx_load_relaxed(&sbx_the_capture.follows_lightly) == 0) { /* relaxed: looked at again below */
+        return false;
+    }
+    sbx_leaf(thread, SBX_RECORD_LEAF, sbx_call_op_of(what), sbx_call_group_of(what));
+    sbx_store_relaxed(&thread->ends_by_clock, 0); /* relaxed: before entry.call, which the watch thread acquires */
+    return true;
+}
+
+/* It has begun. */
+__attribute__((always_inline)) static inline void sbx_light_call_began(struct sbx_thread *thread)
+{
+    sbx_order_with_handler();
+    /* order: barrier entry.call - Dekker with follows_lightly: either we see that no tick comes, or who lies down sees the call */
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.follows_lightly) == 0)) {
+        sbx_store_relaxed(&thread->ends_by_clock, 1); /* relaxed: own */
+    }
+}
+
+/* Is the call, which is followed lightly, over with nothing to be told of it? `entry` is its thread's. None has begun in it, and it is in the list (K2). Else
+ * sbx_blocking_end() ends it. */
+__attribute__((always_inline)) static inline bool sbx_light_call_ends(const struct sbx_blocking *call,
+                                                                      struct sbx_thread_entry *entry)
+{
+    struct sbx_thread *thread = sbx_call_thread(call);
+    if (SBX_UNLIKELY(thread == NULL || thread->call_serial != call->serial || thread->call_depth != 1 ||
+                     sbx_load_relaxed(&thread->ends_by_clock) != 0)) { /* relaxed: stored a tick ago, or not at all */
+        return false;
+    }
+    thread->call_depth = 0;
+    sbx_store_release(&entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
+    return true;
 }
 
 #endif

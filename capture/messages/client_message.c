@@ -47,37 +47,6 @@ static inline bool follows_clients(const struct sbx_thread *thread)
     return SBX_LIKELY(!thread->has_loop && thread->loop.entered == 0);
 }
 
-/* A read begins in any way. */
-SBX_NOINLINE static void read_begins_otherwise(struct sbx_blocking *call, uint32_t what, int fd, uint64_t pc,
-                                               uint64_t sp)
-{
-    sbx_blocking_enter(call, what, (uint64_t)fd + 1, 0);
-    call->open_ns = 0;
-    if (call->thread != NULL) { /* the hook is our caller's caller */
-        sbx_call_is_at(call->thread, pc, sp);
-    }
-    if (is_ours(call)) {
-        struct sbx_thread_entry *entry = call->thread->entry;
-        call->open_ns = entry->message_begin_ns;
-        if (call->open_ns != 0) { /* nobody is to say that it hangs while it waits for the client */
-            sbx_store_release(&entry->message_begin_ns, 0); /* order: release entry.message_begin_ns */
-        }
-    }
-}
-
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call, uint32_t what, int fd)
-{
-    struct sbx_thread *thread = sbx_self;
-    uint64_t pc = (uint64_t)__builtin_return_address(0), sp = (uint64_t)__builtin_dwarf_cfa(), begin_ns;
-    if (sbx_lone_call_may_begin(thread, what, &begin_ns) && follows_clients(thread) &&
-        SBX_LIKELY(thread->entry->message_begin_ns == 0)) {
-        call->open_ns = 0;
-        sbx_lone_call_begin(thread, call, what, (uint64_t)fd + 1, 0, begin_ns, pc, sp);
-    } else {
-        read_begins_otherwise(call, what, fd, pc, sp);
-    }
-}
-
 static bool is_same(const struct sbx_work_place *a, const struct sbx_work_place *b)
 {
     return a->pc == b->pc && a->sp == b->sp;
@@ -87,10 +56,6 @@ static bool is_same(const struct sbx_work_place *a, const struct sbx_work_place 
 static void learn_place(struct sbx_client_work *work)
 {
     struct sbx_work_place last = work->last;
-    if (last.pc == 0) {
-        return;
-    }
-    work->last.pc = 0;
     for (uint32_t i = 0; i < SBX_WORK_PLACES; i++) {
         if (is_same(&work->places[i], &last)) {
             work->places[i].epoll_fd = last.epoll_fd;
@@ -104,7 +69,10 @@ static void learn_place(struct sbx_client_work *work)
 __attribute__((always_inline)) static inline void begin_for_client(struct sbx_thread *thread, bool serves,
                                                                    uint64_t now_ns)
 {
-    learn_place(&thread->work);
+    if (thread->loop.has_waited) {
+        thread->loop.has_waited = false;
+        learn_place(&thread->work);
+    }
     if (serves) {
         sbx_serves_clients();
     }
@@ -170,7 +138,7 @@ SBX_NOINLINE static void read_ends_otherwise(struct sbx_blocking *call, int64_t 
 /* Most reads end with none around them and put no message aside. Whatever is to be told of the read is told before its message begins. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd)
 {
-    struct sbx_thread *thread = sbx_self;
+    struct sbx_thread *thread = sbx_call_thread(call);
     uint64_t end_ns;
     if (SBX_UNLIKELY(!sbx_lone_call_may_end(call, thread, &end_ns) || !sbx_call_was_short(call, end_ns) ||
                      call->open_ns != 0 || !follows_clients(thread))) {
@@ -211,8 +179,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *cal
 /* The message, if one is open, is over: most take less than a millisecond, and of those nothing is told. */
 static inline void end_for_client(struct sbx_thread *thread, uint64_t now_ns)
 {
-    struct sbx_thread_entry *entry = thread->entry;
-    uint64_t begin_ns = entry->message_begin_ns;
+    uint64_t begin_ns = sbx_own_entry->message_begin_ns;
     if (begin_ns == 0) {
         return;
     }
@@ -225,20 +192,49 @@ static inline void end_for_client(struct sbx_thread *thread, uint64_t now_ns)
     }
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_write_begin(struct sbx_blocking *call, uint32_t what, int fd)
+/* A call on a client begins in any way. `pc` and `sp` are where its hook goes on. */
+SBX_NOINLINE static void begin_otherwise(struct sbx_blocking *call, uint32_t what, int fd, bool is_answer, uint64_t pc,
+                                         uint64_t sp)
+{
+    sbx_blocking_enter(call, what, (uint64_t)fd + 1, 0);
+    if (call->thread != NULL) { /* the hook is our caller's caller */
+        sbx_call_is_at(call->thread, pc, sp);
+    }
+    call->open_ns = 0;
+    if (is_answer) {
+        sbx_client_answer(call);
+    } else if (is_ours(call)) {
+        struct sbx_thread_entry *entry = call->thread->entry;
+        call->open_ns = entry->message_begin_ns;
+        if (call->open_ns != 0) { /* nobody is to say that it hangs while it waits for the client */
+            sbx_store_release(&entry->message_begin_ns, 0); /* order: release entry.message_begin_ns */
+        }
+    }
+}
+
+/* One function for both: on the way of either, the other's code is in the caches. */
+SBX_HOOK_SAFE SBX_NOINLINE struct sbx_thread_entry *sbx_client_begin(struct sbx_blocking *call, uint32_t what, int fd,
+                                                                     bool is_answer)
 {
     struct sbx_thread *thread = sbx_self;
     uint64_t pc = (uint64_t)__builtin_return_address(0), sp = (uint64_t)__builtin_dwarf_cfa(), begin_ns;
-    if (sbx_lone_call_may_begin(thread, what, &begin_ns) && follows_clients(thread)) {
-        sbx_lone_call_begin(thread, call, what, (uint64_t)fd + 1, 0, begin_ns, pc, sp);
+    bool is_light = false;
+    if (SBX_UNLIKELY(!sbx_lone_call_may_begin(thread, what, &begin_ns) || !follows_clients(thread) ||
+                     (!is_answer && sbx_own_entry->message_begin_ns != 0))) {
+        begin_otherwise(call, what, fd, is_answer, pc, sp);
+        return NULL;
+    }
+    if (is_answer) {
+        is_light = sbx_light_call_may_begin(thread, what);
         end_for_client(thread, begin_ns);
-        return;
     }
-    sbx_blocking_enter(call, what, (uint64_t)fd + 1, 0);
-    if (call->thread != NULL) {
-        sbx_call_is_at(call->thread, pc, sp);
+    call->open_ns = 0;
+    sbx_lone_call_begin(thread, call, what, (uint64_t)fd + 1, 0, begin_ns, pc, sp);
+    if (is_light) {
+        sbx_light_call_began(thread);
+        return sbx_own_entry;
     }
-    sbx_client_answer(call);
+    return NULL;
 }
 
 /* Is an epoll set that the thread polls one that leads to work? Not when it knows one that does, and polls another further in. */
@@ -284,6 +280,7 @@ SBX_HOOK_SAFE void sbx_client_poll(struct sbx_thread *thread, const struct sbx_b
         errno = saved_errno;
     }
     if (is_boundary) {
+        thread->loop.has_waited = true;
         work->last = here;
     }
 }
@@ -303,6 +300,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_wait_at(struct sbx_thread *thread, ui
     if (thread->loop.entered == 0 && is_known(&thread->work, &here)) {
         int saved_errno = errno;
         sbx_message_close(thread, begin_ns, false);
+        thread->loop.has_waited = true;
         thread->work.last = here;
         errno = saved_errno;
     }

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "client_sockets.h"
+#include "lone_call.h"
 #include "open_calls.h"
 #include "poll_set.h"
 #include "self_pipe.h"
@@ -43,13 +44,12 @@ SBX_HOOK_SAFE static inline void sbx_client_awaited(const struct sbx_blocking *c
     }
 }
 
-/* Around a read from `fd`, a client, in place of sbx_blocking_begin() and sbx_blocking_end(). `what` is a SBX_CALL_WHAT(); `result` as
- * read() returns it. */
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call, uint32_t what, int fd);
+/* A call reads from `fd`, a client, or is about to write to it (`is_answer`): in place of sbx_blocking_begin(). `what` is a SBX_CALL_WHAT(). Returns the
+ * thread's entry if the call is followed lightly (lone_call.h), which only an answer is, else NULL. */
+SBX_HOOK_SAFE SBX_NOINLINE struct sbx_thread_entry *sbx_client_begin(struct sbx_blocking *call, uint32_t what, int fd,
+                                                                     bool is_answer);
+/* A read ends, in place of sbx_blocking_end(); `result` as read() returns it. An answer is ended by sbx_light_call_ends(), or by sbx_blocking_end(). */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd);
-
-/* A client is about to be written to: in place of sbx_blocking_begin(). sbx_blocking_end() ends it. */
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_write_begin(struct sbx_blocking *call, uint32_t what, int fd);
 
 /* A client is about to be closed: behind sbx_blocking_begin(). */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *call);
@@ -78,6 +78,7 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
     if (SBX_UNLIKELY(thread->entry->message_begin_ns != 0)) {
         sbx_client_wait_at(thread, call->begin_ns, pc, sp);
     } else {
+        thread->loop.has_waited = true;
         thread->work.last = (struct sbx_work_place){.pc = pc, .sp = sp, .epoll_fd = -1};
     }
 }
@@ -91,7 +92,7 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
     struct sbx_blocking call;                                                   \
     SBX_SAVE_FRAME_POINTER();                                                   \
     if (((known)&SBX_FD_IS_CLIENT) != 0) {                                      \
-        sbx_client_read_begin(&call, what, fd);                                 \
+        (void)sbx_client_begin(&call, what, fd, false);                         \
         type moved = real;                                                      \
         sbx_client_read_end(&call, moved, fd);                                  \
         return moved;                                                           \
@@ -104,19 +105,23 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
     sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd); \
     return result
 
-#define SBX_WRITE_BODY(type, fd, known, what, real, seen)                       \
-    struct sbx_blocking call;                                                   \
-    SBX_SAVE_FRAME_POINTER();                                                   \
-    if (((known)&SBX_FD_IS_CLIENT) != 0) {                                      \
-        sbx_client_write_begin(&call, what, fd);                                \
-    } else {                                                                    \
-        sbx_blocking_enter(&call, what, (uint64_t)(fd) + 1, 0);                 \
-    }                                                                           \
-    type result = real;                                                         \
-    sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd); \
-    if (result > 0) {                                                           \
-        seen;                                                                   \
-    }                                                                           \
+#define SBX_WRITE_BODY(type, fd, known, what, real, seen)                            \
+    struct sbx_blocking call;                                                        \
+    SBX_SAVE_FRAME_POINTER();                                                        \
+    if (((known)&SBX_FD_IS_CLIENT) != 0) {                                           \
+        struct sbx_thread_entry *light = sbx_client_begin(&call, what, fd, true);    \
+        type moved = real;                                                           \
+        if (light == NULL || !sbx_light_call_ends(&call, light)) {                   \
+            sbx_blocking_end(&call, moved > 0 ? (uint64_t)moved : 0, moved < 0, fd); \
+        }                                                                            \
+        return moved;                                                                \
+    }                                                                                \
+    sbx_blocking_enter(&call, what, (uint64_t)(fd) + 1, 0);                          \
+    type result = real;                                                              \
+    sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd);      \
+    if (result > 0) {                                                                \
+        seen;                                                                        \
+    }                                                                                \
     return result
 
 #endif

@@ -26,10 +26,11 @@ enum {
 /* Count a message and open it. Keeps errno. */
 SBX_HOOK_SAFE static inline void sbx_message_open_at(struct sbx_thread *thread, uint64_t now_ns)
 {
-    thread->entry->message++;
+    struct sbx_thread_entry *entry = thread->entry;
+    entry->message++;
     /* order: barrier message_begin_ns - Dekker with `resting`: either we see that the watch thread rests, or it
      * sees the open message and does not */
-    sbx_store_before_look(&thread->entry->message_begin_ns, now_ns);
+    sbx_store_before_look(&entry->message_begin_ns, now_ns);
     if (sbx_load_seq_cst(&sbx_the_capture.resting) != 0) {
         sbx_capture_ring_for(now_ns);
     }

@@ -52,6 +52,7 @@ void sbx_capture_forget_parent(void)
     capture->quiet_groups = 0;
     capture->signal_changes = 0;
     capture->seats_are_short = 0;
+    capture->follows_lightly = 0;
     capture->resting = SBX_AWAKE;
     capture->wake_ns = capture->rung_ns = 0;
     capture->news = capture->own_tid = capture->has_frames = capture->has_clients = capture->serves = capture->rests =

@@ -47,8 +47,10 @@ struct sbx_capture {
     uint32_t seats_are_short; /* 1: so many are taken that who waits gives his back (seat_turns.h). A hint */
     uint32_t lets_polls_pass; /* 1: to `late_ask` a poll with no time to wait is no wait for work: a forked child */
     uint32_t provider_count;  /* see providers.h */
-    uint32_t has_awaits;      /* one of them tells who awaits what a thread runs */
-    uint32_t has_runs;        /* one of them tells which piece of its work a thread runs */
+    uint16_t has_awaits;      /* one of them tells who awaits what a thread runs */
+    uint16_t has_runs;        /* one of them tells which piece of its work a thread runs */
+    /* 1: the watch thread ticks, and recording costs too much: answers to clients are followed lightly (lone_call.h of calls/) */
+    uint32_t follows_lightly;
     const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
     uint64_t interval_ns;           /* a thread records one leaf sample per this time at most */
     /* the rest */

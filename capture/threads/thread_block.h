@@ -70,7 +70,8 @@ struct sbx_message_loop {
     uint32_t entered; /* sbx_message_enter() calls not yet left */
     uint8_t kind;     /* what the application calls the open message; 0: nothing */
     bool is_entered;  /* the open message was begun by sbx_message_enter(), not by a poll call */
-    uint16_t reserved;
+    bool has_waited;  /* a thread without a loop: work.last is the place of a wait (client_message.h) */
+    uint8_t reserved;
     uint64_t anr_message; /* last message for which `anr` fired: written by the watch thread */
     uint64_t maybe_pc; /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
     uint64_t question_in;    /* last message in which something was read from a client; 0: none */
@@ -204,19 +205,16 @@ struct sbx_thread {
      * block is being given to another thread. */
     struct sbx_thread_entry *entry;
     uint32_t index;
-    uint32_t owner;       /* the life whose seat it is; 0: nobody's. Who exchanges it for 0 clears the seat away */
-    uint32_t call_serial; /* of the newest blocking call; goes on counting whoever has the block (K2) */
-    struct sbx_thread_cost cost; /* the same */
+    uint32_t owner; /* the life whose seat it is; 0: nobody's. Who exchanges it for 0 clears the seat away */
+    struct sbx_thread_cost cost; /* goes on counting whoever has the block */
     _Alignas(64) struct sbx_thread_clock clock;
-    /* What every blocking call and every sample touches: one line. */
+    /* What every blocking call and every sample touches: this line, and the next. */
     uint64_t inside;       /* not 0: our own code runs on this thread, in a frame that SBX_INSIDE_PLACE_OF() has (1: not
                                 told); the handler then does nothing. See left_code.h */
     uint32_t blocking;     /* enum sbx_blocking_how. Pairs with sample_timer */
     uint32_t sample_timer; /* number + 1 of the timer that is to ask this thread for a sample, with SBX_TIMER_ANSWERED
                                 once it did; 0: none. Who exchanges it for 0 deletes the timer */
     uint32_t stride;       /* leaf samples (capture_sample.c): the countdown's last length */
-    uint32_t call_depth;   /* blocking calls in progress, one in the other (a signal handler's): see `calls` */
-    uint32_t wait_depth;   /* 1 + the depth of the one that has the thread's seat among the waiters; 0: none */
     uint32_t cut_call;     /* serial of the newest call that our handler cut short, and no handler of the program's; 0:
                                 none. Written by the handler, and by the call's own hook */
     /* Where the hook of the call in progress goes on, for a look from outside that does not get out of libc: it may keep its
@@ -225,10 +223,15 @@ struct sbx_thread {
     uint64_t
         next_note_ns;    /* when the next call is noted that begins on a thread of a runtime (calls/logical_points.h) */
     uint64_t sampled_ns; /* newest sample or record of a wait */
-    /* the rest */
+    uint64_t asked_ns;   /* when the clock was last asked whether a sample is due */
+    uint32_t call_depth; /* blocking calls in progress, one in the other (a signal handler's): see `calls` */
+    uint32_t wait_depth; /* 1 + the depth of the one that has the thread's seat among the waiters; 0: none */
+    uint32_t call_serial; /* of the newest blocking call; goes on counting whoever has the block (K2) */
+    uint32_t
+        ends_by_clock; /* 0: the call that is followed lightly (lone_call.h of calls/) is over without a look at the clock, unless the watch thread met the
+                               thread in it and made this 1 */
     struct sbx_open_call calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last (open_calls.h) */
     uint32_t generation, tid;
-    uint64_t asked_ns;      /* when the clock was last asked whether a sample is due */
     int32_t counted_from;   /* where the countdown began that runs now */
     uint64_t usage_ns;      /* the last record that told faults and context switches */
     uint64_t usage_message; /* the message it was in */
@@ -323,7 +326,7 @@ SBX_SIGNAL_SAFE static inline void sbx_sample_take_back(struct sbx_thread *threa
 }
 
 _Static_assert(offsetof(struct sbx_thread, inside) % 64 == 0, "begins a cache line");
-_Static_assert(offsetof(struct sbx_thread, calls) - offsetof(struct sbx_thread, inside) == 64, "and fills it");
+_Static_assert(offsetof(struct sbx_thread, call_depth) - offsetof(struct sbx_thread, inside) == 64, "and fills it");
 _Static_assert(offsetof(struct sbx_thread, loop.has_accepted) - offsetof(struct sbx_thread, has_loop) == 64,
                "a message's line, and full");
 

@@ -238,9 +238,10 @@ static int claim_entry(void)
 
 /* Zeroes are a block that nobody has used. Not the replay's frames and what follows: the cache is still true and the rest is
  * scratch. Nor the timer: the watch thread may just be announcing one that it had made for the last owner, and whoever exchanges the
- * word for 0 deletes it. */
+ * word for 0 deletes it. The number of the newest call goes on (K2). */
 static void clear_block(struct sbx_thread *thread)
 {
+    const uint32_t serial = thread->call_serial;
     const size_t timer = offsetof(struct sbx_thread, sample_timer), behind = timer + sizeof thread->sample_timer;
     sbx_ring_was_left(
         &thread->writer); /* a thread that gave its seat back left its chunk open, should it find the seat again */
@@ -248,6 +249,7 @@ static void clear_block(struct sbx_thread *thread)
     memset(&thread->clock, 0, timer - offsetof(struct sbx_thread, clock));
     memset((char *)thread + behind, 0, offsetof(struct sbx_thread, replay) - behind);
     thread->replay.depth = 0;
+    thread->call_serial = serial;
 }
 
 /* A life's number: of a thread of this process, wherever it sits. Never 0. */

@@ -342,6 +342,25 @@ void child_set_interval(uint32_t interval_us)
     end_order(control);
 }
 
+void child_follow_lightly(void)
+{
+    enum {
+        WIDE_US = 64000,
+        TICKS_MS = 300, /* some ticks */
+        TRIES = 25,
+    };
+    /* Where signals are made is found out while somebody works; until then every call goes the longer way. */
+    for (int i = 0; i < TRIES && child_header()->signal_place == SBX_SIGNAL_PLACE_UNKNOWN; i++) {
+        child_sleep_ms(1);
+        compute_without_a_call();
+    }
+    struct sbx_control_page *control = begin_order();
+    control->wanted.interval_us = WIDE_US;
+    control->wanted.max_cpu_permille = 50;
+    end_order(control);
+    child_pause_ms(TICKS_MS);
+}
+
 uint64_t child_charged_ns(void)
 {
     if (header == NULL) {

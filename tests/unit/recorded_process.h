@@ -91,6 +91,9 @@ struct sbx_thread_entry *child_entry(void);
 void child_set_gap(uint32_t gap_us);
 /* The same of the time between two samples at points. */
 void child_set_interval(uint32_t interval_us);
+/* As the governor has it of a program that costs too much: samples far apart, and answers to clients followed lightly (calls/lone_call.h). Returns when
+ * ticks have seen that; on a machine where the recorder cannot do so nothing is followed lightly. Undone by any other order. */
+void child_follow_lightly(void);
 /* What captures at points and by signal have been charged with by now: as the governor says when two of its windows have ended since. */
 uint64_t child_charged_ns(void);
 /* Put in the hooks of exactly these groups (and the loader's) as `stallbox ctl` does, and wait until they are. */

@@ -317,16 +317,22 @@ static void test_a_wait_in_a_handler_of_a_threads_loop_is_part_of_its_message(vo
 
 /* ---- a client that is slow itself ---- */
 
-static void *send_much(void *unused)
+__attribute__((noinline)) static void answer_at_length(int client)
 {
     static char much[8 << 20];
+    for (size_t sent = 0; sent < sizeof much;) {
+        ssize_t count = send(client, much + sent, sizeof much - sent, MSG_NOSIGNAL);
+        sent = count > 0 ? sent + (size_t)count : sizeof much;
+    }
+    KEEP_FRAME();
+}
+
+static void *send_much(void *unused)
+{
     int client = accept(listener, NULL, NULL);
     char question;
     if (recv(client, &question, 1, 0) == 1) {
-        for (size_t sent = 0; sent < sizeof much;) {
-            ssize_t count = send(client, much + sent, sizeof much - sent, MSG_NOSIGNAL);
-            sent = count > 0 ? sent + (size_t)count : sizeof much;
-        }
+        answer_at_length(client);
     }
     close(client);
     return unused;
@@ -345,6 +351,148 @@ static void test_a_client_that_does_not_take_its_answer_raises_no_alarm(void **s
     expect_none(child_sends_to_a_client_that_does_not_read);
 }
 
+/* ---- followed lightly ---- */
+
+static void start_lightly(uint32_t anr_ms, uint32_t slow_ms_or_more, void *(*body)(void *))
+{
+    pthread_t thread;
+    child_start_with(anr_ms, slow_ms_or_more);
+    child_wait_for_rows();
+    listener = child_listen();
+    child_follow_lightly();
+    child_expect(pthread_create(&thread, NULL, body, NULL) == 0, "a thread");
+}
+
+static void child_answers_late_and_is_followed_lightly(void)
+{
+    slow_at = 2;
+    slow_ms = 400;
+    start_lightly(60000, 300, serve_connection);
+    child_ask_later(3, 10, 1);
+    finish();
+}
+
+static void test_a_late_answer_of_a_thread_that_is_followed_lightly_is_a_slow_message(void **state)
+{
+    (void)state;
+    expect_one(child_answers_late_and_is_followed_lightly, SBX_TRIGGER_SLOW_MESSAGE, 390000000, (void *)answer);
+}
+
+static void child_does_not_answer_and_is_followed_lightly(void)
+{
+    slow_at = 2;
+    slow_ms = 900;
+    start_lightly(300, 60000, serve_connection);
+    child_ask_later(3, 10, 1);
+    finish();
+}
+
+static void test_a_client_that_gets_no_answer_of_a_thread_that_is_followed_lightly_is_told_while_it_waits(void **state)
+{
+    (void)state;
+    expect_one(child_does_not_answer_and_is_followed_lightly, SBX_TRIGGER_ANR, 300000000, (void *)answer);
+}
+
+/* The longest record of such a call that passes through `function`. */
+static uint64_t longest_of(const struct sbx_snapshot *snapshot, uint8_t kind, uint8_t op, void *function)
+{
+    uint64_t longest_ns = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        uint64_t took_ns = record->end_ns - record->begin_ns;
+        if (record->kind == kind && record->op == op && took_ns > longest_ns &&
+            passes_through(snapshot, record, function)) {
+            longest_ns = took_ns;
+        }
+    }
+    return longest_ns;
+}
+
+static void expect_long(void (*child)(void), uint8_t op, uint64_t least_ns, void *function)
+{
+    assert_int_equal(recorded_process_run(child), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_MANUAL);
+    assert_true(longest_of(snapshot, SBX_RECORD_SOCKET, op, function) >= least_ns);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void child_is_stuck_in_its_answer(void)
+{
+    start_lightly(300, 300, send_much);
+    child_ask_later(1, 1000, 2);
+    child_await_clients();
+    child_pause_ms(50);
+    child_finish();
+}
+
+static void test_an_answer_that_hangs_is_told_with_its_whole_length_though_it_is_followed_lightly(void **state)
+{
+    (void)state;
+    expect_long(child_is_stuck_in_its_answer, SBX_OP_SEND, 400000000, (void *)answer_at_length);
+}
+
+/* Unasked, and after a while in which nobody does anything: no tick comes any more. */
+static void *send_unasked(void *unused)
+{
+    int client = accept(listener, NULL, NULL);
+    child_pause_ms(2000);
+    answer_at_length(client);
+    close(client);
+    return unused;
+}
+
+static void child_is_stuck_while_nobody_looks(void)
+{
+    start_lightly(300, 300, send_unasked);
+    child_ask_later(1, 3500, 2);
+    child_await_clients();
+    child_pause_ms(50);
+    child_finish();
+}
+
+static void test_a_write_that_hangs_while_the_watch_thread_sleeps_is_told_with_its_whole_length(void **state)
+{
+    (void)state;
+    expect_long(child_is_stuck_while_nobody_looks, SBX_OP_SEND, 400000000, (void *)answer_at_length);
+}
+
+__attribute__((noinline)) static void read_the_rest(int client)
+{
+    char rest;
+    child_expect(recv(client, &rest, 1, 0) == 1, "the rest of a question");
+    KEEP_FRAME();
+}
+
+/* A question of two parts, the second of which is late. */
+static void *serve_slow_questions(void *unused)
+{
+    int client = accept(listener, NULL, NULL);
+    char question;
+    while (recv(client, &question, 1, 0) == 1) {
+        read_the_rest(client);
+        answer(client, 0);
+    }
+    close(client);
+    return unused;
+}
+
+static void child_waits_for_the_rest_of_a_question(void)
+{
+    start_lightly(300, 300, serve_slow_questions);
+    child_ask_later(2, 1000, 3);
+    child_await_clients();
+    child_pause_ms(50);
+    child_finish();
+}
+
+static void
+test_a_wait_for_the_rest_of_a_question_is_told_and_is_no_stall_though_its_thread_is_followed_lightly(void **state)
+{
+    (void)state;
+    expect_long(child_waits_for_the_rest_of_a_question, SBX_OP_RECV, 400000000, (void *)read_the_rest);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, recorded_process_set_up, recorded_process_tear_down)
 
 int main(void)
@@ -359,6 +507,11 @@ int main(void)
         CASE(test_a_thread_that_works_for_no_client_is_not_judged),
         CASE(test_a_wait_in_a_handler_of_a_threads_loop_is_part_of_its_message),
         CASE(test_a_client_that_does_not_take_its_answer_raises_no_alarm),
+        CASE(test_a_late_answer_of_a_thread_that_is_followed_lightly_is_a_slow_message),
+        CASE(test_a_client_that_gets_no_answer_of_a_thread_that_is_followed_lightly_is_told_while_it_waits),
+        CASE(test_an_answer_that_hangs_is_told_with_its_whole_length_though_it_is_followed_lightly),
+        CASE(test_a_write_that_hangs_while_the_watch_thread_sleeps_is_told_with_its_whole_length),
+        CASE(test_a_wait_for_the_rest_of_a_question_is_told_and_is_no_stall_though_its_thread_is_followed_lightly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -456,6 +456,26 @@ static void child_reads_what_cannot_wait(void)
     child_counts_events();
 }
 
+static void child_counts_what_does_not_wait(void)
+{
+    uint64_t value = 1;
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), pipe_fds[2];
+    child_expect(child_header() != NULL && pipe(pipe_fds) == 0, "a pipe");
+    child_sleep_ms(1);
+    uint32_t before = child_entry()->call_op;
+    child_expect(write(fd, &value, sizeof value) == sizeof value && read(fd, &value, sizeof value) == sizeof value,
+                 "one event");
+    child_expect(child_entry()->call_op == before, "calls that do not wait are shown to nobody");
+    child_expect(dup2(pipe_fds[1], fd) == fd && write(fd, &value, sizeof value) == sizeof value, "a pipe in its place");
+    child_expect(child_entry()->call_op == SBX_OP_WRITE, "a write to a pipe is shown");
+}
+
+static void test_writes_to_an_event_counter_and_reads_that_cannot_wait_are_shown_to_nobody(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run_recorded(child_counts_what_does_not_wait));
+}
+
 /* Each wait that another thread may end has a number of its own. */
 static void test_a_read_of_an_event_counter_that_cannot_wait_is_no_wait_that_another_thread_ends(void **state)
 {
@@ -616,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_a_c11_join_is_a_point_as_well),
         cmocka_unit_test(test_who_reads_an_event_counter_learns_who_wrote_it),
         cmocka_unit_test(test_a_read_of_an_event_counter_that_cannot_wait_is_no_wait_that_another_thread_ends),
+        cmocka_unit_test(test_writes_to_an_event_counter_and_reads_that_cannot_wait_are_shown_to_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
