@@ -8,7 +8,7 @@
  * (default 0: none; with one the recorder sheds points under the calls). Each thread computes for some
  * hundred microseconds, so that it is worth a signal, and calls; lengths vary, so that signals fall on every instruction of
  * the way into the call. Prints what was called, sampled and interrupted; exits 1 at an interruption, or when there were
- * fewer than 500 samples to prove anything. */
+ * fewer than 200 samples to prove anything. */
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
@@ -39,7 +39,7 @@
 #include "stallbox/stallbox.h"
 
 enum {
-    LEAST_CAPTURES = 500,
+    LEAST_CAPTURES = 200,
     GAP_US = 1000,
     FILL_BYTES =
         1 << 20, /* what a call fills at one go, longer than the pause between its signal's making and its end */
