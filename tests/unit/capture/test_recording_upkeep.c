@@ -53,12 +53,13 @@ static void write_record(struct sbx_thread *thread, uint64_t when_ns, uint64_t a
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_cond_t all_asleep, wake; /* not one for both: each that fell asleep would wake all before it */
     uint32_t asleep, recorded;
     bool awake;
     uint64_t slept_since_ns;
     struct sbx_thread *stuck; /* one of them is in the middle of a record, for all that anybody can see */
-} sleepers = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+} sleepers = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .all_asleep = PTHREAD_COND_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
 static void *sleep_between_two_records(void *unused)
 {
@@ -73,10 +74,11 @@ static void *sleep_between_two_records(void *unused)
         thread->inside = 1;
     }
     sleepers.recorded += thread != NULL;
-    sleepers.asleep++;
-    pthread_cond_broadcast(&sleepers.changed);
+    if (++sleepers.asleep == SLEEPERS) {
+        pthread_cond_signal(&sleepers.all_asleep);
+    }
     while (!sleepers.awake) {
-        pthread_cond_wait(&sleepers.changed, &sleepers.lock);
+        pthread_cond_wait(&sleepers.wake, &sleepers.lock);
     }
     pthread_mutex_unlock(&sleepers.lock);
     if (thread != NULL) {
@@ -114,7 +116,7 @@ static void test_silent_threads_make_room_for_a_busy_one(void **state)
     }
     pthread_mutex_lock(&sleepers.lock);
     while (sleepers.asleep < SLEEPERS) {
-        pthread_cond_wait(&sleepers.changed, &sleepers.lock);
+        pthread_cond_wait(&sleepers.all_asleep, &sleepers.lock);
     }
     pthread_mutex_unlock(&sleepers.lock);
     assert_int_equal(sleepers.recorded, SBX_THREADS_MAX - 1); /* what has no entry cannot hold a chunk either */
@@ -146,7 +148,7 @@ static void test_silent_threads_make_room_for_a_busy_one(void **state)
     sleepers.stuck->inside = 0;
     pthread_mutex_lock(&sleepers.lock);
     sleepers.awake = true;
-    pthread_cond_broadcast(&sleepers.changed);
+    pthread_cond_broadcast(&sleepers.wake);
     pthread_mutex_unlock(&sleepers.lock);
     for (uint32_t i = 0; i < SLEEPERS; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
