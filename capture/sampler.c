@@ -524,6 +524,7 @@ uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t 
             ran_ns += step_thread(thread, settings, is_far, now_ns);
         }
     }
+    sbx_sample_arm();
     sbx_look_turns_end(&look_turns, count);
     return ran_ns;
 }
@@ -571,18 +572,17 @@ void sbx_sampler_capture_all(uint64_t now_ns)
 {
     uint32_t count = sbx_thread_count();
     bool any_asked = false;
-    sbx_sample_begin_step();
-    sbx_sample_withdraw_ahead();
+    sbx_sample_begin_all(); /* what is asked now counts */
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
         if (thread == NULL) {
             continue;
         }
-        sbx_sample_take_back(thread); /* what it is asked now counts, and others have what it held */
         if (!observe(thread, now_ns, SBX_FLAG_AT_TRIGGER)) {
             any_asked |= sbx_sample_ask(thread, now_ns, 0, SBX_FLAG_AT_TRIGGER);
         }
     }
+    sbx_sample_arm();
     for (uint32_t i = 0; i < count; i++) { /* behind the stacks: these do not change as fast */
         struct sbx_thread *thread = sbx_thread_at(i);
         if (thread != NULL) {

@@ -40,6 +40,8 @@ enum {
      * always has a look. At 10 us each (3 of them the kernel's) 0.03 % of what the thread computes. */
     AHEAD_CPU_NS = 30000000,
     AHEAD_SHARE = 4,       /* of the timers at most this part is for questions that stand: others find theirs */
+    KEPT_NS = 1000000000,  /* a timer that was answered is there for its thread's next question for so long */
+    ANNOUNCED_MOST = 8,    /* questions that wait for one barrier: as many as a tick asks (look_turns.h) */
     TEST_SOON_NS = 100000, /* of the clock on the wall: meanwhile the thread may enter a call, or two */
     PROBE_BYTES = 256 * 1024,
     PROBES = 50, /* that come to nothing: a machine that never lets it see a tick is taken for the worse */
@@ -70,6 +72,10 @@ static bool fires_anywhere;      /* a test has asked for signals in the middle o
 static uint32_t timers_most;     /* of this process */
 static uint32_t timers_out;      /* met in this step, and armed in it; without those of questions that stand */
 static uint32_t ahead_out;       /* those */
+static uint32_t kept_out;        /* timers that were answered, and are kept for the next question */
+static uint32_t kept_wanted;     /* so many threads found no room for one in this step */
+static uint32_t kept_owed;       /* and in the one before: as many that are kept are given up */
+static uint32_t out_before;      /* all of them at the end of the step before, and those that were made since */
 static uint32_t ahead_wanted;    /* so many threads found none left of these in this step */
 static uint32_t ahead_owed;      /* and in the one before: as many that have had their turn give theirs up */
 static uint64_t step_due_ns;     /* a tick that comes later than this is late */
@@ -77,8 +83,19 @@ static uint64_t silent_until_ns;
 static bool has_asked; /* somebody: from here on a signal may be shown to a tracer */
 SBX_OF_ONE_PROCESS(timers_out);
 SBX_OF_ONE_PROCESS(ahead_out);
+SBX_OF_ONE_PROCESS(kept_out);
+SBX_OF_ONE_PROCESS(out_before);
 SBX_OF_ONE_PROCESS(silent_until_ns);
 SBX_OF_ONE_PROCESS(has_asked);
+
+/* Questions that were announced, and whose timers are armed behind the next barrier. */
+static struct {
+    struct sbx_thread *thread;
+    uint32_t timer; /* its word in `sample_timer` */
+    uint64_t first_ns, every_ns;
+} announced[ANNOUNCED_MOST];
+static uint32_t announced_count;
+SBX_OF_ONE_PROCESS(announced_count);
 
 void sbx_sample_fire_anywhere(void)
 {
@@ -192,6 +209,7 @@ int sbx_sample_signal_start(void)
 
 /* Is it still ours? A host that takes it has it for good, and we take another. One that passes our hooks has said so
  * (point_signal.c); one that does not is seen here. Asked once a step, and only when there is somebody to ask. */
+static void withdraw_all(void);
 static bool check_number(void)
 {
     if (is_checked) {
@@ -204,6 +222,7 @@ static bool check_number(void)
     }
     if (number != 0) {
         sbx_count_drop(SBX_DROP_SIGNAL_TAKEN);
+        withdraw_all(); /* what is kept would send that number */
     }
     number = sbx_sample_number_choose();
     return number != 0;
@@ -347,7 +366,15 @@ static bool knows_place(uint64_t now_ns)
 void sbx_sample_begin_step(void)
 {
     is_checked = false;
+    out_before = timers_out + ahead_out + kept_out;
     timers_out = 0;
+}
+
+void sbx_sample_begin_all(void)
+{
+    (void)sbx_thread_take_back_all();
+    timers_out = ahead_out = kept_out = 0;
+    sbx_sample_begin_step();
 }
 
 static bool is_asked_ahead(const struct sbx_thread *thread)
@@ -356,15 +383,28 @@ static bool is_asked_ahead(const struct sbx_thread *thread)
            (sbx_load_relaxed(&thread->question) & SBX_QUESTION_AHEAD) != 0;
 }
 
-void sbx_sample_withdraw_ahead(void)
+/* Is there a timer for it that was answered? */
+static bool is_kept(const struct sbx_thread *thread)
 {
-    for (uint32_t i = 0, count = sbx_thread_count(); ahead_out != 0 && i < count; i++) {
+    return (sbx_load_relaxed(&thread->sample_timer) & SBX_TIMER_ANSWERED) != 0;
+}
+
+static void withdraw_all(void)
+{
+    for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
-        if (thread != NULL && is_asked_ahead(thread)) {
+        if (thread != NULL && (is_asked_ahead(thread) || is_kept(thread))) {
             sbx_sample_take_back(thread);
         }
     }
-    ahead_out = 0;
+    ahead_out = kept_out = 0;
+}
+
+void sbx_sample_withdraw_ahead(void)
+{
+    if (ahead_out != 0 || kept_out != 0) {
+        withdraw_all();
+    }
 }
 
 bool sbx_sample_has_asked(void)
@@ -392,8 +432,9 @@ void sbx_sample_begin_tick(uint64_t now_ns, uint64_t tick_ns)
     }
     step_due_ns = now_ns + tick_ns * 5 / 4 + TICK_LATE_NS;
     ahead_owed = ahead_wanted;
-    ahead_wanted = 0;
-    ahead_out = 0;
+    kept_owed = kept_wanted;
+    ahead_wanted = kept_wanted = 0;
+    ahead_out = kept_out = 0;
 }
 
 /* It ran, and did not answer: it blocks the signal without our knowing, or somebody has taken it away. */
@@ -443,6 +484,20 @@ static void review_ahead(struct sbx_thread *thread, uint64_t now_ns)
     }
 }
 
+/* A timer that was answered makes no signal until it is armed again, which is one call where another timer would be three and a barrier. It is
+ * there for the thread's next question, but not for long, and not where others find no room. Where calls take timers back it would be
+ * taken back by the next. */
+static void review_kept(struct sbx_thread *thread, uint64_t now_ns)
+{
+    bool is_wanted = now_ns <= thread->armed_ns || now_ns - thread->armed_ns < KEPT_NS;
+    if (is_wanted && kept_owed == 0 && sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0) {
+        kept_out++;
+        return;
+    }
+    kept_owed -= kept_owed != 0;
+    sbx_sample_take_back(thread);
+}
+
 void sbx_sample_review(struct sbx_thread *thread, uint64_t now_ns)
 {
     uint32_t timer = sbx_load_relaxed(&thread->sample_timer);
@@ -450,8 +505,8 @@ void sbx_sample_review(struct sbx_thread *thread, uint64_t now_ns)
         return;
     }
     if ((timer & SBX_TIMER_ANSWERED) != 0) {
-        sbx_sample_take_back(thread);
         thread->ask_pause_ns = 0;
+        review_kept(thread, now_ns);
         return;
     }
     if (is_asked_ahead(thread)) {
@@ -499,7 +554,26 @@ static bool may_be_asked(struct sbx_thread *thread, uint64_t now_ns)
            sbx_thread_hears(thread, number, now_ns) && knows_place(now_ns);
 }
 
-/* Make a timer that fires when its thread's CPU time is `first_ns` more than `cpu_ns`, the time now, and then each `every_ns` (0: once). */
+void sbx_sample_arm(void)
+{
+    bool may_arm = announced_count != 0 && sbx_process_barrier_between();
+    for (uint32_t i = 0; i < announced_count; i++) {
+        struct sbx_thread *thread = announced[i].thread;
+        uint32_t timer = announced[i].timer;
+        if (sbx_load_relaxed(&thread->sample_timer) != timer) {
+            continue; /* it was taken back, and deleted */
+        }
+        if (!may_arm || !may_still_be_asked(thread) ||
+            sbx_raw_timer_arm(timer - 1, fires_anywhere ? TEST_SOON_NS : (int64_t)announced[i].first_ns,
+                              (int64_t)announced[i].every_ns) != 0) {
+            sbx_sample_take_back(thread);
+        }
+    }
+    announced_count = 0;
+}
+
+/* Make a timer that fires when its thread's CPU time is `first_ns` more than `cpu_ns`, the time now, and then each `every_ns` (0: once): from
+ * sbx_sample_arm() on. */
 static bool put_question(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags, uint64_t first_ns,
                          uint64_t every_ns)
 {
@@ -524,17 +598,52 @@ static bool put_question(struct sbx_thread *thread, uint64_t now_ns, uint64_t cp
     thread->is_hurried = false;
     /* order: seq_cst sample_timer - Dekker with `blocking`, may_be_asked, mask_changes, sample_signal */
     sbx_store_seq_cst(&thread->sample_timer, (uint32_t)timer + 1);
-    if (!sbx_process_barrier_between() || !may_still_be_asked(thread) ||
-        sbx_raw_timer_arm((uint32_t)timer, fires_anywhere ? TEST_SOON_NS : (int64_t)first_ns, (int64_t)every_ns) != 0) {
+    announced[announced_count].thread = thread;
+    announced[announced_count].timer = (uint32_t)timer + 1;
+    announced[announced_count].first_ns = first_ns;
+    announced[announced_count].every_ns = every_ns;
+    announced_count++;
+    out_before++;
+    if (announced_count == ANNOUNCED_MOST) {
+        sbx_sample_arm();
+    }
+    return true;
+}
+
+/* The timer that the thread has answered is armed again. It was announced when it was made, so no barrier: who has said since that the thread must not
+ * be asked has taken it back, and deleted it. */
+static bool put_again(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags)
+{
+    uint32_t answered = sbx_load_relaxed(&thread->sample_timer), timer = answered & ~SBX_TIMER_ANSWERED;
+    sbx_store_relaxed(&thread->signal_flags, flags);
+    thread->armed_ns = now_ns;
+    thread->due_cpu_ns = cpu_ns + SOON_NS;
+    /* order: release sample_timer - the handler that reads it finds the flags */
+    if (answered == timer || !sbx_cas_acq_rel(&thread->sample_timer, &answered, timer)) {
+        return false;
+    }
+    if (sbx_load_seq_cst(&sbx_asking_is_forbidden) != 0 || sbx_raw_timer_arm(timer - 1, SOON_NS, 0) != 0) {
         sbx_sample_take_back(thread);
         return false;
     }
     return true;
 }
 
+/* Is there room for one more? Those of threads that this step comes to later are counted as in the step before. */
+static bool has_room(void)
+{
+    uint32_t out = timers_out + ahead_out + kept_out;
+    return (out > out_before ? out : out_before) < timers_most;
+}
+
 /* The question that stands is to be answered at once. Who has taken it back since has deleted its timer, which fails then. */
 static bool hurry(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns)
 {
+    for (uint32_t i = 0; i < announced_count; i++) {
+        if (announced[i].thread == thread) {
+            sbx_sample_arm(); /* not before the barrier */
+        }
+    }
     uint32_t timer = sbx_load_relaxed(&thread->sample_timer);
     thread->seen_answers = sbx_load_relaxed(&thread->answers);
     if (timer == 0 || sbx_raw_timer_arm(timer - 1, SOON_NS, AHEAD_CPU_NS) != 0) {
@@ -548,22 +657,32 @@ static bool hurry(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns)
 
 bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags)
 {
-    bool is_ahead = is_asked_ahead(thread);
-    bool has_room = is_ahead ? !thread->is_hurried : timers_out + ahead_out < timers_most;
-    if (!has_room || (!is_ahead && sbx_load_relaxed(&thread->sample_timer) != 0) || !may_be_asked(thread, now_ns)) {
+    bool is_ahead = is_asked_ahead(thread), has_one = is_ahead || is_kept(thread);
+    if (!has_one && !has_room()) {
+        kept_wanted++;
+        return false;
+    }
+    if ((is_ahead && thread->is_hurried) || (!has_one && sbx_load_relaxed(&thread->sample_timer) != 0) ||
+        !may_be_asked(thread, now_ns)) {
         return false;
     }
     cpu_ns = cpu_ns != 0 ? cpu_ns : sbx_thread_cpu_ns(thread->tid);
-    if (!(is_ahead ? hurry(thread, now_ns, cpu_ns) : put_question(thread, now_ns, cpu_ns, flags, SOON_NS, 0))) {
+    if (!(is_ahead  ? hurry(thread, now_ns, cpu_ns)
+          : has_one ? put_again(thread, now_ns, cpu_ns, flags)
+                    : put_question(thread, now_ns, cpu_ns, flags, SOON_NS, 0))) {
         return false;
     }
     sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
     timers_out += !is_ahead;
+    kept_out -= !is_ahead && has_one && kept_out != 0;
     return true;
 }
 
 void sbx_sample_ask_ahead(struct sbx_thread *thread, uint64_t now_ns)
 {
+    if (is_kept(thread)) {
+        sbx_sample_take_back(thread); /* ticks are far apart by now */
+    }
     /* relaxed: hints, all */
     if (sbx_load_relaxed(&thread->sample_timer) != 0 || sbx_load_relaxed(&thread->blocking) == SBX_BLOCKING_ALWAYS ||
         timers_most < AHEAD_SHARE || thread->ahead_until_ns == now_ns) {
@@ -573,8 +692,7 @@ void sbx_sample_ask_ahead(struct sbx_thread *thread, uint64_t now_ns)
         ahead_wanted++;
         return;
     }
-    if (timers_out + ahead_out >= timers_most || !may_be_asked(thread, now_ns) ||
-        sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0) {
+    if (!has_room() || !may_be_asked(thread, now_ns) || sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0) {
         return;
     }
     uint64_t cpu_ns = sbx_thread_cpu_ns(thread->tid), sampled_ns = sbx_load_relaxed(&thread->sampled_cpu_ns);

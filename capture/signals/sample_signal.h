@@ -36,6 +36,9 @@ void sbx_sample_show_frame(void);
 /* A step of the watch thread begins. Those that were asked before are counted anew in it: by sbx_sample_review(). */
 void sbx_sample_begin_step(void);
 
+/* Such a step, in which everybody is asked anew: no timer is out from here on. */
+void sbx_sample_begin_all(void);
+
 /* A tick: such a step, and the next comes in some `tick_ns`. Questions that stand are withdrawn where a tracer has come or the signal is
  * not ours any more. */
 void sbx_sample_begin_tick(uint64_t now_ns, uint64_t tick_ns);
@@ -43,16 +46,19 @@ void sbx_sample_begin_tick(uint64_t now_ns, uint64_t tick_ns);
 /* What became of the timer that is out for this thread, if one is: an answer is cleared away, what is too old taken back. */
 void sbx_sample_review(struct sbx_thread *thread, uint64_t now_ns);
 
-/* Ask a running thread, whose CPU time is `cpu_ns`, for its stack: its sample will have `flags`. False: not now, or not at
+/* Ask a running thread, from sbx_sample_arm() on, whose CPU time is `cpu_ns`, for its stack: its sample will have `flags`. False: not now, or not at
  * all (counted). `cpu_ns` 0: to be asked for. Where a question stands that is answered at once, without flags. */
 bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags);
+
+/* Arm the timers of those who were asked, or asked ahead, since the last time: behind one barrier for all of them. Until then nobody is. */
+void sbx_sample_arm(void);
 
 /* Let a thread ask itself from here on, each 30 ms of its CPU time: the question stands until it is taken back. For threads that are judged,
  * while ticks are far apart: what computes for less than that lies between two of them. While it rests that costs nothing. A few have one
  * at a time, and where more want one those without a loop take turns. Not where signals are made in calls: each call would take it back. */
 void sbx_sample_ask_ahead(struct sbx_thread *thread, uint64_t now_ns);
 
-/* Nobody looks for a while: no question stands from here on. So a debugger that comes then, or a program that takes our number, meets none. */
+/* Nobody looks for a while: no question stands from here on, and no timer is kept. So a debugger that comes then, or a program that takes our number, meets none. */
 void sbx_sample_withdraw_ahead(void);
 
 /* The process was stopped, so a debugger may have come: no question is out from here on, nor is one put before it was looked for. Any thread

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -34,6 +35,7 @@ enum {
     PERIOD_MS = 30, /* of CPU time, from sample to sample */
     TICK_MS = 10,   /* of the scheduler, at most */
     STAND = 8,      /* questions at a time */
+    TIMERS = 32,    /* of all kinds */
     MORE = 3,       /* threads than these */
 };
 #define FAR_TICK_NS UINT64_C(160000000)
@@ -139,9 +141,22 @@ static uint64_t begin_tick(void)
     return now_ns;
 }
 
+static void ask_ahead_at(struct sbx_thread *thread, uint64_t now_ns)
+{
+    sbx_sample_ask_ahead(thread, now_ns);
+    sbx_sample_arm();
+}
+
 static void ask_ahead(struct sbx_thread *thread)
 {
-    sbx_sample_ask_ahead(thread, begin_tick());
+    ask_ahead_at(thread, begin_tick());
+}
+
+static bool ask(struct sbx_thread *thread, uint64_t now_ns)
+{
+    bool is_asked = sbx_sample_ask(thread, now_ns, 0, 0);
+    sbx_sample_arm();
+    return is_asked && thread->sample_timer != 0;
 }
 
 #define SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS() \
@@ -256,8 +271,8 @@ static void test_a_question_that_stands_is_hurried_where_a_look_is_wanted_now(vo
     uint32_t timer = self->sample_timer;
     int at_once = 0; /* a thread that gets its processor between two ticks only answers later */
     for (uint64_t look = 1; look <= 3; look++) {
-        assert_true(sbx_sample_ask(self, sbx_now_ns(), 0, 0));
-        assert_false(sbx_sample_ask(self, sbx_now_ns(), 0, 0)); /* it was not seen to answer yet */
+        assert_true(ask(self, sbx_now_ns()));
+        assert_false(ask(self, sbx_now_ns())); /* it was not seen to answer yet */
         compute_ms(2 * TICK_MS);
         at_once += samples() == look;
         for (int i = 0; i < 20 && samples() < look; i++) {
@@ -268,6 +283,129 @@ static void test_a_question_that_stands_is_hurried_where_a_look_is_wanted_now(vo
         assert_int_equal(self->sample_timer, timer);
     }
     assert_true(at_once > 0);
+}
+
+static pthread_barrier_t are_there, may_go;
+
+static void *be_there(void *block_out)
+{
+    static char handlers[STAND + MORE][256 * 1024];
+    static _Atomic unsigned used;
+    if (has_handler_stack(handlers[used++], sizeof handlers[0])) {
+        *(struct sbx_thread **)block_out = sbx_thread_register_self();
+    }
+    pthread_barrier_wait(&are_there);
+    pthread_barrier_wait(&may_go);
+    return NULL;
+}
+
+/* Is there such a timer? */
+static bool is_timer(uint32_t word)
+{
+    return sbx_raw_timer_arm(word - 1, 1, 0) == 0;
+}
+
+/* Ask once, and let it answer. */
+static void ask_and_answer(uint64_t now_ns, uint64_t answers)
+{
+    assert_true(ask(self, now_ns));
+    for (int i = 0; i < 20 && samples() < answers; i++) {
+        compute_ms(TICK_MS);
+    }
+    assert_int_equal(samples(), answers);
+    assert_false(sbx_sample_is_awaited(self));
+}
+
+static void test_a_timer_that_was_answered_is_kept_for_its_threads_next_question(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    uint64_t now_ns = begin_tick();
+    ask_and_answer(now_ns, 1);
+    uint32_t word = self->sample_timer, timer = word & ~SBX_TIMER_ANSWERED;
+    assert_int_not_equal(timer, 0);
+    for (uint64_t answers = 2; answers < 4; answers++) {
+        now_ns += UINT64_C(1000000); /* whatever the clock says by now: a busy machine takes its time for an answer */
+        sbx_sample_begin_tick(now_ns, FAR_TICK_NS);
+        sbx_sample_review(self, now_ns);
+        assert_int_equal(self->sample_timer, word);
+        compute_ms(2 * TICK_MS);
+        assert_int_equal(samples(), answers - 1); /* it makes no signal by itself */
+        ask_and_answer(now_ns, answers);
+        assert_int_equal(self->sample_timer, word);
+    }
+    assert_int_equal(late(), 0);
+}
+
+static void test_a_timer_is_kept_for_a_second_and_not_while_everybody_rests(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    uint64_t now_ns = begin_tick();
+    ask_and_answer(now_ns, 1);
+    uint32_t timer = self->sample_timer & ~SBX_TIMER_ANSWERED;
+    sbx_sample_review(self, now_ns + UINT64_C(900000000));
+    assert_int_equal(self->sample_timer, timer | SBX_TIMER_ANSWERED);
+    sbx_sample_review(self, now_ns + UINT64_C(1100000000));
+    assert_int_equal(self->sample_timer, 0);
+    assert_false(is_timer(timer));
+    now_ns = begin_tick();
+    ask_and_answer(now_ns, 2);
+    timer = self->sample_timer & ~SBX_TIMER_ANSWERED;
+    sbx_sample_review(self, now_ns);
+    sbx_sample_withdraw_ahead();
+    assert_int_equal(self->sample_timer, 0);
+    assert_false(is_timer(timer));
+}
+
+/* A thread that blocks the signal takes back what is kept, too: it must not be armed again. */
+static void test_a_timer_that_is_kept_is_taken_back_as_any_other(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    ask_and_answer(begin_tick(), 1);
+    uint32_t timer = self->sample_timer & ~SBX_TIMER_ANSWERED;
+    sbx_sample_take_back(self);
+    assert_false(is_timer(timer));
+    sbx_sample_review(self, begin_tick());
+    ask_and_answer(sbx_now_ns(), 2);
+    assert_int_not_equal(self->sample_timer & ~SBX_TIMER_ANSWERED, timer);
+}
+
+static void test_whoever_keeps_a_timer_gives_it_up_where_others_find_none(void **state)
+{
+    (void)state;
+    pthread_t ids[STAND + MORE];
+    struct sbx_thread *threads[STAND + MORE] = {NULL};
+    struct rlimit limit;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    if (getrlimit(RLIMIT_SIGPENDING, &limit) != 0 || limit.rlim_cur / 16 < TIMERS) {
+        skip();
+    }
+    pthread_barrier_init(&are_there, NULL, STAND + MORE + 1);
+    pthread_barrier_init(&may_go, NULL, STAND + MORE + 1);
+    for (int i = 0; i < STAND + MORE; i++) {
+        assert_int_equal(pthread_create(&ids[i], NULL, be_there, &threads[i]), 0);
+    }
+    pthread_barrier_wait(&are_there);
+    uint64_t now_ns = begin_tick();
+    ask_and_answer(now_ns, 1);
+    sbx_sample_begin_tick(now_ns, FAR_TICK_NS);
+    sbx_sample_review(self, now_ns);
+    assert_int_not_equal(self->sample_timer, 0);
+    int asked = 0;
+    for (int i = 0; i < TIMERS; i++) { /* those of one thread do: what counts is how many were made */
+        asked += ask(threads[0], now_ns);
+        sbx_sample_take_back(threads[0]);
+    }
+    assert_int_equal(asked, TIMERS - 1);
+    sbx_sample_begin_tick(now_ns, FAR_TICK_NS);
+    sbx_sample_review(self, now_ns);
+    assert_int_equal(self->sample_timer, 0);
+    pthread_barrier_wait(&may_go);
+    for (int i = 0; i < STAND + MORE; i++) {
+        pthread_join(ids[i], NULL);
+    }
 }
 
 static void test_no_question_stands_where_signals_are_made_in_calls(void **state)
@@ -293,20 +431,6 @@ static void test_who_is_in_a_wait_that_no_signal_may_reach_is_not_asked_ahead(vo
     assert_int_equal(self->question, question); /* not even tried: that would take a timer and a barrier each tick */
 }
 
-static pthread_barrier_t are_there, may_go;
-
-static void *be_there(void *block_out)
-{
-    static char handlers[STAND + MORE][256 * 1024];
-    static _Atomic unsigned used;
-    if (has_handler_stack(handlers[used++], sizeof handlers[0])) {
-        *(struct sbx_thread **)block_out = sbx_thread_register_self();
-    }
-    pthread_barrier_wait(&are_there);
-    pthread_barrier_wait(&may_go);
-    return NULL;
-}
-
 /* As the sampler goes round them. */
 static uint32_t look_at_all(struct sbx_thread *const *threads, uint64_t now_ns)
 {
@@ -316,6 +440,7 @@ static uint32_t look_at_all(struct sbx_thread *const *threads, uint64_t now_ns)
         sbx_sample_review(threads[i], now_ns);
         sbx_sample_ask_ahead(threads[i], now_ns);
     }
+    sbx_sample_arm();
     for (int i = 0; i < STAND + MORE; i++) {
         asked |= threads[i]->sample_timer != 0 ? UINT32_C(1) << i : 0;
     }
@@ -339,7 +464,7 @@ static void test_where_more_threads_want_one_those_that_had_their_turn_give_way_
     assert_int_equal(look_at_all(threads, now_ns), 0x0ff);
     assert_int_equal(look_at_all(threads, now_ns + 1), 0x0ff); /* they have only begun */
     assert_int_equal(look_at_all(threads, now_ns + UINT64_C(300000000)), 0x7f1);
-    assert_true(sbx_sample_ask(self, now_ns, 0, 0)); /* who is asked now finds a timer all the same */
+    assert_true(ask(self, now_ns)); /* who is asked now finds a timer all the same */
     sbx_sample_take_back(self);
     sbx_sample_withdraw_ahead();
     pthread_barrier_wait(&may_go);
@@ -347,12 +472,6 @@ static void test_where_more_threads_want_one_those_that_had_their_turn_give_way_
         assert_int_equal(threads[i]->sample_timer, 0);
         pthread_join(ids[i], NULL);
     }
-}
-
-/* Is there such a timer? */
-static bool is_timer(uint32_t word)
-{
-    return sbx_raw_timer_arm(word - 1, 1, 0) == 0;
 }
 
 static void test_what_is_withdrawn_makes_no_signal_any_more(void **state)
@@ -439,14 +558,14 @@ static void test_a_tracer_that_comes_finds_no_question_standing_behind_the_next_
     uint64_t late_ns = sbx_now_ns() + 2 * FAR_TICK_NS;
     sbx_sample_begin_tick(late_ns, FAR_TICK_NS);
     uint32_t timer = self->sample_timer;
-    sbx_sample_ask_ahead(self, late_ns);
+    ask_ahead_at(self, late_ns);
     uint32_t again = self->sample_timer;
     kill(tracer, SIGKILL);
     waitpid(tracer, NULL, 0);
     assert_int_equal(timer, 0);
     assert_int_equal(again, 0);
     sbx_sample_begin_tick(late_ns + UINT64_C(1000000000), FAR_TICK_NS);
-    sbx_sample_ask_ahead(self, late_ns + UINT64_C(1000000000));
+    ask_ahead_at(self, late_ns + UINT64_C(1000000000));
     assert_int_not_equal(self->sample_timer, 0); /* it has gone again */
 }
 
@@ -470,19 +589,19 @@ static void test_behind_a_stop_a_tracer_is_looked_for_before_anybody_is_asked(vo
     (void)state;
     SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
     uint64_t now_ns = begin_tick();
-    assert_true(sbx_sample_ask(self, now_ns, 0, 0));
+    assert_true(ask(self, now_ns));
     sbx_sample_take_back(self);
     pid_t tracer = begin_tracer();
     if (tracer == 0) {
         skip();
     }
     sbx_sample_was_stopped();
-    bool is_asked = sbx_sample_ask(self, now_ns + 1, 0, 0);
+    bool is_asked = ask(self, now_ns + 1);
     kill(tracer, SIGKILL);
     waitpid(tracer, NULL, 0);
     assert_false(is_asked);
     sbx_sample_was_stopped(); /* it lets us go */
-    assert_true(sbx_sample_ask(self, now_ns + 2, 0, 0));
+    assert_true(ask(self, now_ns + 2));
 }
 
 /* This one stops nobody, so nothing is noticed. */
@@ -529,7 +648,7 @@ static void test_a_number_that_is_taken_past_the_hooks_is_seen_by_the_next_tick(
     uint64_t now_ns = begin_tick();
     assert_int_equal(self->sample_timer, 0);
     assert_false(is_timer(timer));
-    sbx_sample_ask_ahead(self, now_ns);
+    ask_ahead_at(self, now_ns);
     compute_ms(PERIOD_MS + 2 * TICK_MS);
     assert_true(samples() > 0); /* by the next number */
 }
@@ -544,6 +663,10 @@ int main(void)
         CASE(test_who_does_not_answer_is_late_when_its_question_was_due_and_not_before),
         CASE(test_who_blocks_the_signal_past_the_hooks_has_its_question_taken_back),
         CASE(test_a_question_that_stands_is_hurried_where_a_look_is_wanted_now),
+        CASE(test_a_timer_that_was_answered_is_kept_for_its_threads_next_question),
+        CASE(test_a_timer_is_kept_for_a_second_and_not_while_everybody_rests),
+        CASE(test_a_timer_that_is_kept_is_taken_back_as_any_other),
+        CASE(test_whoever_keeps_a_timer_gives_it_up_where_others_find_none),
         CASE(test_no_question_stands_where_signals_are_made_in_calls),
         CASE(test_who_is_in_a_wait_that_no_signal_may_reach_is_not_asked_ahead),
         CASE(test_where_more_threads_want_one_those_that_had_their_turn_give_way_and_the_loop_does_not),
