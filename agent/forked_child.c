@@ -40,6 +40,7 @@
 
 enum {
     START_WAIT_MS = 1000, /* how long a program that gives up rights waits for the start; one takes 1 to 3 */
+    FORK_WAIT_MS = 200,   /* how long a fork does, as it does for a visit to the loader */
     EXIT_WAIT_MS = 50
 };
 #define ASK_AGAIN_NS UINT64_C(1000000000) /* a child without a seat */
@@ -73,7 +74,7 @@ static struct {
     enum sbx_consent consent;
     bool is_consent_required;
     /* Of a process whose recorder has not begun, and of its children: the start is not under way. NULL: it has begun, or never will. */
-    bool (*is_untouched)(void);
+    bool (*is_untouched)(uint32_t wait_ms);
     uint8_t unstarted_id[16]; /* of the family that such a process founds */
     struct sbx_family_entry family;
     uint32_t modules;
@@ -553,11 +554,28 @@ SBX_FORK_CODE static bool take_over(void)
            sbx_the_agent.recording.path[0] != 0;                   /* its name is gone already: it is ending */
 }
 
-/* It may be in a handler. In a process whose recorder has not begun the first fork founds the family. */
+/* A child that is forked while the recorder begins is never recorded: what it would inherit is half made. A server that has just begun to wait or to
+ * work with files, and makes its workers at once, would lose all of them where a start takes long. */
+static void wait_for_a_start(void)
+{
+    int saved_errno = errno;
+    if (sbx_load_acquire(&child.state) == STARTING && is_callers()) { /* order: acquire child.state */
+        (void)wait_for_start(FORK_WAIT_MS);
+    }
+    bool (*is_untouched)(uint32_t) = sbx_load_relaxed(&child.is_untouched);
+    if (is_untouched != NULL && child.state == OFF && is_callers()) {
+        (void)is_untouched(FORK_WAIT_MS);
+    }
+    errno = saved_errno;
+}
+
+/* It may be in a handler. In a process whose recorder has not begun the first fork founds the family. This handler comes before that of the loader's
+ * visits, because it was set behind it: a start that visits is not held up. */
 static void before_fork(void)
 {
+    wait_for_a_start();
     hand_down();
-    if (child.state == OFF && child.is_untouched != NULL && child.is_untouched() && !sbx_family_is_of(child.pid)) {
+    if (child.state == OFF && child.is_untouched != NULL && child.is_untouched(0) && !sbx_family_is_of(child.pid)) {
         int saved_errno = errno;
         (void)sbx_family_found(child.unstarted_id, 0); /* a thread of the program's, perhaps below a filter */
         errno = saved_errno;
@@ -567,7 +585,7 @@ static void before_fork(void)
 /* A child of a program whose recorder has not begun. */
 SBX_FORK_CODE static bool take_over_from_unstarted(void)
 {
-    return sbx_loader_was_left() && child.is_untouched();
+    return sbx_loader_was_left() && child.is_untouched(0);
 }
 
 /* In the child, on its one thread, which may be in a handler: no allocation, no lock, nothing that lasts. */
@@ -625,7 +643,7 @@ void sbx_forked_child_look_out(void)
 }
 
 void sbx_forked_child_look_out_unstarted(const char *folder, const char *spool, const struct sbx_preload_orders *orders,
-                                         bool (*is_untouched)(void))
+                                         bool (*is_untouched)(uint32_t wait_ms))
 {
     if (strlen(folder) >= sizeof child_folder || strlen(spool) >= sizeof child_spool) {
         return;

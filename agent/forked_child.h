@@ -29,9 +29,9 @@ void sbx_forked_child_look_out(void);
 
 /* The recorder of this process has not started, and has what it will start with; its children are to be recorded all the same. All is
  * copied. `is_untouched` says in a child whether the start had not begun at the fork: one that had been under way leaves nothing that could be
- * relied on. Before main(). */
+ * relied on. So before a fork it waits for the end of one, for `wait_ms` at most. Before main(). */
 void sbx_forked_child_look_out_unstarted(const char *folder, const char *spool, const struct sbx_preload_orders *orders,
-                                         bool (*is_untouched)(void));
+                                         bool (*is_untouched)(uint32_t wait_ms));
 
 /* Begin now, by the calling thread's wish: stallbox_start() in a child. Returns 0; -ESRCH where this process is no child of a
  * recorded one; -EALREADY; -ENOTSUP where it is not to be recorded, or has no seat; -ETIMEDOUT where it takes its time. */

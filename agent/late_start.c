@@ -175,10 +175,15 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
     errno = saved_errno;
 }
 
-/* In a forked child: was nothing under way at the fork? */
-static bool is_untouched(void)
+/* Before a fork, and in the forked child: is nothing under way? Our thread that sleeps has touched nothing yet. */
+static bool is_untouched(uint32_t wait_ms)
 {
-    return sbx_load_relaxed(&late.state) == ARMED; /* relaxed: a child has one thread */
+    if (wait_ms != 0) {
+        (void)wait_for_start(wait_ms);
+    }
+    uint32_t state =
+        sbx_load_relaxed(&late.state); /* relaxed: a child has one thread; before a fork it is asked again there */
+    return state == ARMED || state == ASLEEP;
 }
 
 /* What is no wait, and may bring one all the same: who loads a module may load one that waits; who looks functions up may call
