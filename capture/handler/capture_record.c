@@ -48,6 +48,7 @@ static void learn_loop(struct sbx_thread *thread)
     uint64_t message = thread->entry->message;
     if (loop->poller_is_gone) {
         sbx_store_relaxed(&loop->poller_gone_in, message); /* relaxed: the watch thread only looks */
+        loop->is_plain = false;                            /* what that says is learned when the loop's place is met */
     } else if (loop->poller_kept_in != message && loop->poller_kept < SBX_POLLER_KEPT_ENOUGH &&
                sbx_thread_wall_ns(thread) - thread->entry->message_begin_ns >= POLLER_RETURNS_NS) {
         loop->poller_kept_in = message;

@@ -146,6 +146,7 @@ static struct sbx_poll_place *new_place(struct sbx_message_loop *loop, uint64_t 
 /* This poll call is the loop's from now on. The stack has just been walked. */
 static void move_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
 {
+    thread->loop.plain_fd = -1;
     thread->loop.site_pc = pc;
     thread->loop.site_sp = sp;
     thread->loop.other_pc = 0;
@@ -369,11 +370,15 @@ SBX_HOOK_SAFE enum sbx_loop_call sbx_loop_call(struct sbx_thread *thread, uint64
 {
     struct sbx_message_loop *loop = &thread->loop;
     enum sbx_loop_call role = SBX_LOOP_CALL_SITE;
+    sbx_loop_count_turns(loop);
+    loop->is_plain = false;
     if (SBX_UNLIKELY(sbx_rest_is_loop(thread))) {
         return SBX_LOOP_CALL_NONE;
     }
     if (loop->site_sp == sp && loop->site_pc == pc) {
         learn_at_site(thread);
+        loop->is_plain = !loop->is_unclear && !loop->has_accepted &&
+                         (polled->form == SBX_POLLED_EPOLL || polled->form == SBX_POLLED_POLL);
     } else if (loop->site_sp == sp && loop->other_pc == pc) {
         role = SBX_LOOP_CALL_AGAIN;
     } else {
@@ -436,6 +441,7 @@ SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct s
 {
     struct sbx_message_loop *loop = &thread->loop;
     struct sbx_poll_place *place = &loop->places[loop->place];
+    loop->plain_fd = -1;
     if (SBX_UNLIKELY(failed)) {
         return;
     }
@@ -454,4 +460,7 @@ SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct s
     loop->serves_many = thread->has_loop && !loop->has_accepted && loop->site_pc != 0 && loop->hits >= 2;
     place->waited_ns += polled->waits && took_ns >= WAIT_NS ? took_ns : 0; /* a look may last, too, on a busy machine */
     place->passes += place->passes != UINT32_MAX;
+    if (loop->hits >= 2 && polled->form == SBX_POLLED_EPOLL && place->always.epoll_fd == (int32_t)polled->count) {
+        loop->plain_fd = place->always.epoll_fd;
+    }
 }

@@ -10,6 +10,8 @@
 #ifndef SBX_LOOP_CALL_H
 #define SBX_LOOP_CALL_H
 
+#include <stddef.h>
+
 #include "poll_set.h"
 #include "thread_block.h"
 
@@ -20,6 +22,27 @@ enum sbx_loop_call {
     SBX_LOOP_CALL_IN_DOUBT, /* the loop's, from another place of its function: or the first of another loop there */
     SBX_LOOP_CALL_NESTED    /* a turn of the loop that a handler makes */
 };
+
+/* A turn is plain where the loop's place is met again and nothing that happened since is to be learned from there: no poll call elsewhere, no
+ * sample that found the poller gone, and no rest. Of the turn's end nothing is to be learned where it polls the epoll set that it always polls.
+ * Nor does the application say what its messages are. Nearly all turns of a server are so: they take a way of their own (message_loop.c), and their passes are counted in one word of the thread's
+ * that is hot, until somebody wants to know. */
+SBX_HOOK_SAFE static inline bool sbx_loop_is_plain(const struct sbx_message_loop *loop)
+{
+    _Static_assert(offsetof(struct sbx_message_loop, is_plain) == offsetof(struct sbx_message_loop, entered) + 7,
+                   "in one word with what the application says of its messages");
+    uint64_t word;
+    __builtin_memcpy(&word, &loop->entered, sizeof word);
+    return word == UINT64_C(1) << 56;
+}
+
+SBX_HOOK_SAFE static inline void sbx_loop_count_turns(struct sbx_message_loop *loop)
+{
+    struct sbx_poll_place *place = &loop->places[loop->place];
+    uint32_t turns = loop->plain_turns;
+    place->passes = turns < UINT32_MAX - place->passes ? place->passes + turns : UINT32_MAX;
+    loop->plain_turns = 0;
+}
 
 /* A poll call is about to be made from return address `pc`, stack pointer `sp`. For the loop thread itself. */
 SBX_HOOK_SAFE enum sbx_loop_call sbx_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp,

@@ -10,7 +10,6 @@
 
 enum {
     SHORT_MESSAGE_NS = SBX_SHORT_MESSAGE_NS,
-    MERGE_NS = SBX_MESSAGES_MERGE_NS,
     CLIENTS_MESSAGE_NS = 10000000,
 };
 
@@ -70,13 +69,23 @@ SBX_HOOK_SAFE bool sbx_message_is_unseen(const struct sbx_thread *thread)
 static void flush_merged(struct sbx_thread *thread)
 {
     struct sbx_message_loop *loop = &thread->loop;
-    if (loop->merged.amount == 0) {
+    const struct sbx_merged_messages *merged = &loop->merged;
+    if (merged->count == 0) {
         return;
     }
+    const struct sbx_record record = {.kind = SBX_RECORD_MESSAGE,
+                                      .op = merged->kind,
+                                      .begin_ns = merged->begin_ns,
+                                      .end_ns = merged->end_ns,
+                                      .thread = thread->index,
+                                      .amount = merged->count,
+                                      .message = merged->message,
+                                      .alloc_count = merged->alloc_count,
+                                      .alloc_bytes = merged->alloc_bytes};
     sbx_thread_enter(thread);
-    sbx_ring_put(&sbx_the_capture.ring, &thread->writer, thread->index, thread->generation, thread->tid, &loop->merged);
+    sbx_ring_put(&sbx_the_capture.ring, &thread->writer, thread->index, thread->generation, thread->tid, &record);
     sbx_thread_leave(thread);
-    loop->merged.amount = 0;
+    loop->merged.count = 0;
 }
 
 static void put_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns)
@@ -92,21 +101,14 @@ static void put_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t e
 
 static void merge_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns)
 {
-    struct sbx_message_loop *loop = &thread->loop;
-    /* Only what follows hot on the heels is merged: idle time between messages is none of theirs. */
-    if (loop->merged.amount != 0 && (loop->merged.op != loop->kind || end_ns - loop->merged.begin_ns >= MERGE_NS ||
-                                     begin_ns - loop->merged.end_ns >= SHORT_MESSAGE_NS)) {
+    struct sbx_merged_messages *merged = &thread->loop.merged;
+    uint8_t kind = thread->loop.kind;
+    if (!sbx_messages_may_merge(merged, kind, begin_ns, end_ns)) {
         flush_merged(thread);
+        merged->begin_ns = begin_ns;
+        merged->kind = kind;
     }
-    if (loop->merged.amount == 0) {
-        loop->merged = (struct sbx_record){
-            .kind = SBX_RECORD_MESSAGE, .op = loop->kind, .begin_ns = begin_ns, .thread = thread->index};
-    }
-    loop->merged.amount++;
-    loop->merged.end_ns = end_ns;
-    loop->merged.message = thread->entry->message;
-    loop->merged.alloc_count = thread->entry->alloc_count;
-    loop->merged.alloc_bytes = thread->entry->alloc_bytes;
+    sbx_messages_merge(merged, thread->entry, end_ns);
 }
 
 /* Leave the numbers of a slow message where the watch thread takes them. */

@@ -23,6 +23,25 @@ enum {
     SBX_MESSAGES_MERGE_NS = 5000000, /* so far at most do merged messages reach, and idle time goes untold */
 };
 
+/* May the message that lasted from `begin_ns` to `end_ns` be put to those that were merged before, of which there is at least one? Only what
+ * follows hot on the heels: idle time between messages is none of theirs. */
+SBX_HOOK_SAFE static inline bool sbx_messages_may_merge(const struct sbx_merged_messages *merged, uint8_t kind,
+                                                        uint64_t begin_ns, uint64_t end_ns)
+{
+    return merged->count != 0 && merged->kind == kind && end_ns - merged->begin_ns < SBX_MESSAGES_MERGE_NS &&
+           begin_ns - merged->end_ns < SBX_SHORT_MESSAGE_NS;
+}
+
+SBX_HOOK_SAFE static inline void sbx_messages_merge(struct sbx_merged_messages *merged,
+                                                    const struct sbx_thread_entry *entry, uint64_t end_ns)
+{
+    merged->count++;
+    merged->end_ns = end_ns;
+    merged->message = entry->message;
+    merged->alloc_count = entry->alloc_count;
+    merged->alloc_bytes = entry->alloc_bytes;
+}
+
 /* Count a message and open it. Keeps errno. */
 SBX_HOOK_SAFE static inline void sbx_message_open_at(struct sbx_thread *thread, uint64_t now_ns)
 {

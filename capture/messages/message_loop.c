@@ -14,6 +14,7 @@
 #include "fork_path.h"
 #include "frame_pace.h"
 #include "left_code.h"
+#include "lone_call.h"
 #include "loop_call.h"
 #include "message.h"
 #include "open_calls.h"
@@ -203,6 +204,49 @@ SBX_FORK_CODE SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const s
         sbx_message_open(thread, thread->loop.hits >= 2 ? now_ns : 0);
     }
     errno = saved_errno;
+}
+
+/* Nearly all calls of a server's loop begin so: the message that is open was short, and is merged with those before it. */
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_turn_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp)
+{
+    struct sbx_thread *thread = sbx_self; /* it is registered, and has such a loop: sbx_turn_begins() */
+    struct sbx_message_loop *loop = &thread->loop;
+    struct sbx_thread_entry *entry = thread->entry;
+    uint64_t message_begin_ns = entry->message_begin_ns, now_ns;
+    uint32_t what = SBX_CALL_WHAT(SBX_RECORD_IDLE, op, SBX_GROUP_POLL);
+    /* relaxed: a hint. order: acquire loop.anr_message - the end of another is not overwritten any more */
+    if (SBX_UNLIKELY(loop->site_pc != pc || loop->site_sp != sp || thread->tasks.turns ||
+                     sbx_load_relaxed(&sbx_the_capture.has_runs) != 0 || message_begin_ns == 0 ||
+                     sbx_load_acquire(&loop->anr_message) == entry->message ||
+                     !sbx_lone_call_may_begin(thread, what, &now_ns) ||
+                     now_ns - message_begin_ns >= SBX_SHORT_MESSAGE_NS ||
+                     !sbx_messages_may_merge(&loop->merged, 0, message_begin_ns, now_ns))) {
+        return false;
+    }
+    sbx_lone_call_begin(thread, call, what, 0, 0, now_ns, (uint64_t)__builtin_return_address(0),
+                        (uint64_t)__builtin_dwarf_cfa());
+    call->is_loop = true;
+    sbx_store_release(&entry->message_begin_ns, 0); /* order: release entry.message_begin_ns */
+    sbx_messages_merge(&loop->merged, entry, now_ns);
+    sbx_store_relaxed(&loop->hits, loop->hits + 1); /* relaxed: a count */
+    return true;
+}
+
+/* The loop has polled the epoll set that it always polls, and did not wait for long: the next message begins. */
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_turn_end(const struct sbx_blocking *call, int epoll_fd)
+{
+    struct sbx_thread *thread = sbx_call_thread(call);
+    uint64_t now_ns;
+    if (SBX_UNLIKELY(!sbx_lone_call_may_end(call, thread, &now_ns) || !sbx_capture_is_open() ||
+                     !sbx_loop_is_plain(&thread->loop) || thread->loop.plain_fd != epoll_fd || epoll_fd < 0 ||
+                     thread->loop.hits < 2 || now_ns - call->begin_ns >= SBX_SHORT_MESSAGE_NS ||
+                     now_ns - thread->loop.idle_ns >= SBX_MESSAGES_MERGE_NS)) {
+        return false;
+    }
+    thread->loop.plain_turns++;
+    sbx_lone_call_end(thread);
+    sbx_message_open_at(thread, now_ns);
+    return true;
 }
 
 SBX_HOOK_SAFE bool sbx_accept_waits(int fd)

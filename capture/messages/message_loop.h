@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "loop_call.h"
 #include "open_calls.h"
 #include "poll_set.h"
 #include "thread_block.h"
@@ -18,6 +19,19 @@
  * sbx_blocking_begin(). Without descriptors and away from the loop it is recorded as a sleep. */
 SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp,
                                   const struct sbx_polled *polled);
+
+/* The same first, where the loop may do what it does in nearly all of its turns (sbx_loop_is_plain()). False: it was not that, and the call has not
+ * begun. */
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_turn_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp);
+SBX_HOOK_SAFE static inline bool sbx_turn_begins(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp)
+{
+    const struct sbx_thread *thread = sbx_self;
+    return sbx_thread_is_registered(thread) && sbx_loop_is_plain(&thread->loop) && sbx_turn_begin(call, op, pc, sp);
+}
+
+/* A call that began so has returned, and did not fail. False: it was no such turn in the end, and has not ended yet. `epoll_fd`: the set that was polled;
+ * -1: none. */
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_turn_end(const struct sbx_blocking *call, int epoll_fd);
 
 /* It returned. Like sbx_blocking_end(). `fd`: one of the descriptors, away from the loop; -1 not known. */
 SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const struct sbx_polled *polled, bool failed, int fd);

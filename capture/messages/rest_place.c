@@ -59,6 +59,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_rest_wait_begin(struct sbx_blocking *call)
     struct sbx_message_loop *loop = &thread->loop;
     struct sbx_rest *rest = &loop->rest;
     uint64_t key;
+    sbx_loop_count_turns(loop);
     if (loop->is_entered || (rest->loop == NULL && rests_by_polling(loop))) {
         return;
     }
@@ -91,6 +92,7 @@ static void learn(struct sbx_thread *thread, uint64_t took_ns)
         return;
     }
     loop->rest.loop = here;
+    loop->is_plain = false;
     sbx_store_relaxed(&loop->hits, 1);
     loop->paused = 0;
     loop->paused_ns = 0;

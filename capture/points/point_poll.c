@@ -76,22 +76,30 @@ static struct timeval *time_left(const struct sbx_blocking *call, struct timeval
 /* Return address and frame of the call name the place of the loop. Without a descriptor it is a sleep. `again` is the call
  * for the time that is left, where the kernel goes on with it after an interruption that no handler was called for
  * (sbx_call_was_cut()); epoll_wait() it ends then. */
-#define POLL_HOOK(name, parameters, arguments, op, what, fd, again)                                                 \
-    static int(*real_##name) parameters;                                                                            \
-    SBX_FORK_CODE static int hook_##name parameters                                                                 \
-    {                                                                                                               \
-        struct sbx_blocking call;                                                                                   \
-        const struct sbx_polled polled = what;                                                                      \
-        SBX_SAVE_FRAME_POINTER();                                                                                   \
-        sbx_poll_begin(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa(), &polled); \
-        int result = real_##name arguments;                                                                         \
-        while (SBX_UNLIKELY(result < 0) && errno == EINTR && sbx_call_was_cut(&call)) {                             \
-            again                                                                                                   \
-        }                                                                                                           \
-        sbx_poll_end(&call, &polled, result < 0, result < 0 || call.is_loop ? -1 : (fd));                           \
-        sbx_self_pipe_polled(&call, &polled, result, (uint64_t)__builtin_return_address(0),                         \
-                             (uint64_t)__builtin_dwarf_cfa());                                                      \
-        return result;                                                                                              \
+#define POLL_HOOK(name, parameters, arguments, op, what, fd, again)                                             \
+    static int(*real_##name) parameters;                                                                        \
+    SBX_FORK_CODE static int hook_##name parameters                                                             \
+    {                                                                                                           \
+        struct sbx_blocking call;                                                                               \
+        const struct sbx_polled polled = what;                                                                  \
+        SBX_SAVE_FRAME_POINTER();                                                                               \
+        bool is_turn =                                                                                          \
+            sbx_turn_begins(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa()); \
+        if (!is_turn) {                                                                                         \
+            sbx_poll_begin(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa(),   \
+                           &polled);                                                                            \
+        }                                                                                                       \
+        int result = real_##name arguments;                                                                     \
+        while (SBX_UNLIKELY(result < 0) && errno == EINTR && sbx_call_was_cut(&call)) {                         \
+            again                                                                                               \
+        }                                                                                                       \
+        if (!is_turn || result < 0 ||                                                                           \
+            !sbx_turn_end(&call, polled.form == SBX_POLLED_EPOLL ? (int)polled.count : -1)) {                   \
+            sbx_poll_end(&call, &polled, result < 0, result < 0 || call.is_loop ? -1 : (fd));                   \
+        }                                                                                                       \
+        sbx_self_pipe_polled(&call, &polled, result, (uint64_t)__builtin_return_address(0),                     \
+                             (uint64_t)__builtin_dwarf_cfa());                                                  \
+        return result;                                                                                          \
     }
 
 POLL_HOOK(poll, (struct pollfd * fds, nfds_t count, int timeout_ms), (fds, count, timeout_ms), SBX_OP_POLL,

@@ -64,14 +64,23 @@ struct sbx_rest {
     uint32_t polls;              /* since the last such wait */
 };
 
+/* Short messages that were not recorded yet, one behind the other. */
+struct sbx_merged_messages {
+    uint64_t begin_ns, end_ns; /* of the first, and of the last */
+    uint32_t count;            /* 0: none */
+    uint8_t kind;              /* of all */
+    uint64_t message;          /* the last's number, and the thread's counters when it ended */
+    uint64_t alloc_count, alloc_bytes;
+};
+
 /* The messages of a thread: of the main thread those of its loop, of any those it enters (message_loop.h). */
 struct sbx_message_loop {
     /* What each message of any thread touches: one line, with `has_loop` before it. */
-    uint32_t entered; /* sbx_message_enter() calls not yet left */
-    uint8_t kind;     /* what the application calls the open message; 0: nothing */
-    bool is_entered;  /* the open message was begun by sbx_message_enter(), not by a poll call */
-    bool has_waited;  /* a thread without a loop: work.last is the place of a wait (client_message.h) */
-    uint8_t reserved;
+    uint32_t entered;     /* sbx_message_enter() calls not yet left */
+    uint8_t kind;         /* what the application calls the open message; 0: nothing */
+    bool is_entered;      /* the open message was begun by sbx_message_enter(), not by a poll call */
+    bool has_waited;      /* a thread without a loop: work.last is the place of a wait (client_message.h) */
+    bool is_plain;        /* nothing is to be learned when the loop's place is met again (messages/loop_call.h) */
     uint64_t anr_message; /* last message for which `anr` fired: written by the watch thread */
     uint64_t maybe_pc; /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
     uint64_t question_in;    /* last message in which something was read from a client; 0: none */
@@ -79,11 +88,18 @@ struct sbx_message_loop {
     uint64_t
         seen_key_in; /* last message in which a look met a read from a terminal that is no point at the time: for how long it lasts
                              nobody knows. The watch thread's */
-    /* the rest */
-    bool has_accepted;         /* by a blocking accept(), at any place so far */
-    bool serves_many;          /* it is not by a blocking accept() that the loop waits: see messages/prompt_call.h */
+    /* What each turn of a loop touches besides: two lines. */
     uint64_t site_pc, site_sp; /* return address and stack pointer of its poll call; 0: none seen */
-    uint64_t other_pc;         /* another place in the same activation from which it polls; 0: none seen */
+    uint32_t hits;             /* passes at this site; judged from the second on. The watch thread counts turns by it */
+    uint32_t place;            /* the loop's own among `places` */
+    uint32_t plain_turns;      /* passes that `places` do not count yet: sbx_loop_count_turns() */
+    int32_t plain_fd;  /* the epoll set that the loop polls, and nothing is to be learned of it; -1: not known */
+    bool has_accepted; /* by a blocking accept(), at any place so far */
+    bool serves_many;  /* it is not by a blocking accept() that the loop waits: see messages/prompt_call.h */
+    uint64_t idle_ns;  /* end of the last record of idle time */
+    struct sbx_merged_messages merged;
+    /* the rest */
+    uint64_t other_pc; /* another place in the same activation from which it polls; 0: none seen */
     uint64_t doubt_begin_ns, doubt_end_ns, doubt_message; /* a slow message that ended there; see message_loop.c */
     uint64_t slots[3], callers[3]; /* return-address slots of the innermost frames at that call, and what they held */
     uint32_t slot_count;
@@ -102,7 +118,6 @@ struct sbx_message_loop {
     struct sbx_poll_place
         places[SBX_POLL_PLACES]; /* from where the thread polls, outside of what is known to lie in the
                                                       loop */
-    uint32_t place;              /* the loop's own among them */
     uint32_t moves;              /* between them so far */
     uint32_t inner_run;          /* calls at inner places since the loop's last */
     /* Pauses: sleeps and waits for children (sbx_is_pause()), of messages since the loop was adopted */
@@ -112,12 +127,9 @@ struct sbx_message_loop {
     struct sbx_rest rest;
     uint64_t maybe_sp; /* of maybe_pc */
     uint64_t maybe_ns; /* when the newest such call began: read by the watch thread */
-    uint32_t hits;     /* passes at this site; judged from the second on. The watch thread counts turns by it */
     uint32_t
         elsewhere_run; /* polls of another epoll set since the last pass, by the function that polls for the loop */
     bool elsewhere_is_inside; /* proven: such polls are waits of handlers */
-    struct sbx_record merged; /* short messages not yet recorded; amount 0: none */
-    uint64_t idle_ns;         /* end of the last record of idle time */
     uint64_t anr_end_ns;      /* when that one ended, written by the loop thread; 0: not yet */
     uint64_t standing;        /* last message that is no longer looked at closely: the watch thread's own */
     /* a message that ended slow: filled by the loop thread, then `slow_message` with release */
@@ -327,7 +339,7 @@ SBX_SIGNAL_SAFE static inline void sbx_sample_take_back(struct sbx_thread *threa
 
 _Static_assert(offsetof(struct sbx_thread, inside) % 64 == 0, "begins a cache line");
 _Static_assert(offsetof(struct sbx_thread, call_depth) - offsetof(struct sbx_thread, inside) == 64, "and fills it");
-_Static_assert(offsetof(struct sbx_thread, loop.has_accepted) - offsetof(struct sbx_thread, has_loop) == 64,
+_Static_assert(offsetof(struct sbx_thread, loop.site_pc) - offsetof(struct sbx_thread, has_loop) == 64,
                "a message's line, and full");
 
 /* `inside` in one word, because a handler may come between two: the frame's place below, and above it 16 bits of the frame's

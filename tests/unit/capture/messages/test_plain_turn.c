@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_plain_turn.c - a turn in which nothing is to be learned leaves behind what any other does. The test is a loop's thread; its poll calls
+ * are made up. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "attached_recording.h"
+#include "loop_call.h"
+#include "message_loop.h"
+#include "the_capture.h"
+#include "thread_clock.h"
+#include "thread_end.h"
+
+enum {
+    TURNS = 300,
+    SET = 7,
+};
+#define SITE_PC UINT64_C(0x1000)
+#define SITE_SP UINT64_C(0x7000)
+
+static struct sbx_thread *self;
+
+static int attach(void **state)
+{
+    (void)state;
+    sbx_the_capture.calls_are_safe = 1; /* signals of timers are made outside of calls, as far as this is concerned */
+    sbx_clock_start();
+    for (int i = 0; i < 1000 && sbx_clock_calibrate() == SBX_CLOCK_KERNEL; i++) {
+        const struct timespec moment = {0, 1000000};
+        nanosleep(&moment, NULL);
+    }
+    if (attached_recording_begin_here(&sbx_thread_end, &self) != 0) {
+        return -1;
+    }
+    self->has_loop = true;
+    return 0;
+}
+
+/* As a hook of epoll_wait() does. Returns whether it went both ways as a plain one. */
+static bool poll_once(int set, uint64_t pc)
+{
+    struct sbx_blocking call;
+    const struct sbx_polled polled = {.count = (uint32_t)set, .form = SBX_POLLED_EPOLL, .waits = true};
+    bool is_turn = sbx_turn_begins(&call, SBX_OP_EPOLL_WAIT, pc, SITE_SP);
+    if (!is_turn) {
+        sbx_poll_begin(&call, SBX_OP_EPOLL_WAIT, pc, SITE_SP, &polled);
+    }
+    assert_int_equal(self->entry->call_kind, SBX_RECORD_IDLE);
+    assert_int_equal(self->entry->call_op, SBX_OP_EPOLL_WAIT);
+    assert_int_equal(self->entry->message_begin_ns, 0);
+    assert_int_equal(self->call_depth, 1);
+    bool has_ended = is_turn && sbx_turn_end(&call, set);
+    if (!has_ended) {
+        sbx_poll_end(&call, &polled, false, -1);
+    }
+    assert_int_equal(self->entry->call_kind, SBX_RECORD_NONE);
+    assert_int_equal(self->call_depth, 0);
+    self->loop.is_unclear = false; /* there is no code here that could be walked */
+    return has_ended;
+}
+
+static int begin_anew(void **state)
+{
+    (void)state;
+    if (sbx_clock_source() == SBX_CLOCK_KERNEL) {
+        return 0;
+    }
+    for (int i = 0; i < 5; i++) {
+        poll_once(SET, SITE_PC);
+    }
+    return 0;
+}
+
+#define SKIP_WITHOUT_A_COUNTER()                           \
+    do {                                                   \
+        if (sbx_clock_source() == SBX_CLOCK_KERNEL) {      \
+            skip(); /* then no clock is read in passing */ \
+        }                                                  \
+    } while (0)
+
+static uint32_t passes(void)
+{
+    sbx_loop_count_turns(&self->loop);
+    return self->loop.places[self->loop.place].passes;
+}
+
+static void test_each_turn_is_a_message_a_pass_and_part_of_what_is_merged(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_A_COUNTER();
+    uint64_t messages = self->entry->message;
+    uint32_t hits = self->loop.hits, before = passes(), plain = 0;
+    for (int i = 0; i < TURNS; i++) {
+        uint32_t merged = self->loop.merged.count;
+        uint64_t begun_ns = self->entry->message_begin_ns;
+        if (poll_once(SET, SITE_PC)) {
+            plain++;
+            assert_int_equal(self->loop.merged.count, merged + 1);
+            assert_int_equal(self->loop.merged.message, self->entry->message - 1);
+            assert_true(self->loop.merged.end_ns >= begun_ns);
+        }
+        assert_true(self->entry->message_begin_ns >= begun_ns && begun_ns != 0);
+    }
+    assert_true(plain > TURNS / 2); /* but for those that fall into a pause of ours */
+    assert_int_equal(self->entry->message - messages, TURNS);
+    assert_int_equal(self->loop.hits - hits, TURNS);
+    assert_int_equal(passes() - before, TURNS);
+}
+
+static void test_a_poll_of_another_set_is_no_plain_turn_in_the_end(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_A_COUNTER();
+    uint64_t messages = self->entry->message;
+    assert_false(poll_once(SET + 1, SITE_PC));
+    assert_int_equal(self->entry->message - messages, 1);
+    assert_int_equal(self->loop.places[self->loop.place].always.epoll_fd, -1); /* it has polled two by now */
+}
+
+static void test_what_a_sample_or_a_rest_found_is_learned_when_the_place_is_met(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_A_COUNTER();
+    self->loop.poller_gone_in = self->entry->message;
+    self->loop.is_plain = false; /* as who finds that does */
+    assert_false(poll_once(SET, SITE_PC));
+    assert_true(self->loop.poller_returns);
+    self->loop.poller_gone_in = 0;
+    self->loop.poller_returns = false;
+}
+
+static void test_a_message_that_has_a_name_is_not_plain(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_A_COUNTER();
+    sbx_message_enter(3);
+    assert_false(sbx_loop_is_plain(&self->loop));
+    sbx_message_leave();
+    self->loop.kind = 0;
+}
+
+static void test_while_something_is_out_of_the_ordinary_no_turn_is_plain(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_A_COUNTER();
+    sbx_the_capture.seats_are_short = 1;
+    bool is_plain = poll_once(SET, SITE_PC);
+    sbx_the_capture.seats_are_short = 0;
+    assert_false(is_plain);
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup(test, begin_anew)
+    const struct CMUnitTest tests[] = {
+        CASE(test_each_turn_is_a_message_a_pass_and_part_of_what_is_merged),
+        CASE(test_what_a_sample_or_a_rest_found_is_learned_when_the_place_is_met),
+        CASE(test_a_message_that_has_a_name_is_not_plain),
+        CASE(test_while_something_is_out_of_the_ordinary_no_turn_is_plain),
+        CASE(test_a_poll_of_another_set_is_no_plain_turn_in_the_end),
+    };
+    return cmocka_run_group_tests(tests, attach, attached_recording_end);
+}
