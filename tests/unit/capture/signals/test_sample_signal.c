@@ -291,7 +291,7 @@ static void *be_there(void *block_out)
 {
     static char handlers[STAND + MORE][256 * 1024];
     static _Atomic unsigned used;
-    if (has_handler_stack(handlers[used++], sizeof handlers[0])) {
+    if (has_handler_stack(handlers[used++ % (STAND + MORE)], sizeof handlers[0])) {
         *(struct sbx_thread **)block_out = sbx_thread_register_self();
     }
     pthread_barrier_wait(&are_there);
