@@ -40,7 +40,6 @@
 
 enum {
     START_WAIT_MS = 1000, /* how long a program that gives up rights waits for the start; one takes 1 to 3 */
-    FORK_WAIT_MS = 200,   /* how long a fork does, as it does for a visit to the loader */
     EXIT_WAIT_MS = 50
 };
 #define ASK_AGAIN_NS UINT64_C(1000000000) /* a child without a seat */
@@ -558,13 +557,17 @@ SBX_FORK_CODE static bool take_over(void)
  * work with files, and makes its workers at once, would lose all of them where a start takes long. */
 static void wait_for_a_start(void)
 {
-    int saved_errno = errno;
-    if (sbx_load_acquire(&child.state) == STARTING && is_callers()) { /* order: acquire child.state */
-        (void)wait_for_start(FORK_WAIT_MS);
-    }
     bool (*is_untouched)(uint32_t) = sbx_load_relaxed(&child.is_untouched);
-    if (is_untouched != NULL && child.state == OFF && is_callers()) {
-        (void)is_untouched(FORK_WAIT_MS);
+    uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
+    if ((state != STARTING && (state != OFF || is_untouched == NULL)) || !is_callers()) {
+        return;
+    }
+    int saved_errno = errno;
+    uint32_t wait_ms = sbx_fork_is_real_time() ? SBX_FORK_REAL_TIME_WAIT_MS : SBX_FORK_WAIT_MS;
+    if (state == STARTING) {
+        (void)wait_for_start(wait_ms);
+    } else {
+        (void)is_untouched(wait_ms);
     }
     errno = saved_errno;
 }

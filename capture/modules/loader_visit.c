@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -22,8 +21,6 @@
 #include "the_capture.h"
 
 enum {
-    FORK_WAIT_MS = 200,
-    REAL_TIME_WAIT_MS = 5,
     FORK_LOOK_MS = 50,        /* between two looks at what the visitor does */
     FORK_WAIT_MOST_MS = 10000 /* for one that has had no processor to finish with */
 };
@@ -115,17 +112,11 @@ static void count_if_it_is_inside(void)
     }
 }
 
-static bool is_real_time(void)
-{
-    long policy = sbx_raw_syscall(SYS_sched_getscheduler, 0, 0, 0, 0, 0, 0);
-    return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6; /* SCHED_DEADLINE */
-}
-
 /* A machine with many times more threads than processors may give the visitor a few milliseconds a second. It has the loader's
  * lock, which the child would find held for ever. */
 static bool wait_while_it_works(void)
 {
-    for (uint32_t waited_ms = FORK_WAIT_MS; waited_ms < FORK_WAIT_MOST_MS; waited_ms += FORK_LOOK_MS) {
+    for (uint32_t waited_ms = SBX_FORK_WAIT_MS; waited_ms < FORK_WAIT_MOST_MS; waited_ms += FORK_LOOK_MS) {
         if (sbx_load_relaxed(&is_inside) == 0) { /* relaxed: it waits for that lock itself */
             return false;
         }
@@ -141,8 +132,9 @@ static bool wait_while_it_works(void)
  * real-time thread does not wait for it. */
 static void before_fork(void)
 {
-    has_visit_lock = pthread_mutex_trylock(&visit_lock) == 0 || lock_within(REAL_TIME_WAIT_MS) == 0 ||
-                     (!is_real_time() && (lock_within(FORK_WAIT_MS - REAL_TIME_WAIT_MS) == 0 || wait_while_it_works()));
+    has_visit_lock = pthread_mutex_trylock(&visit_lock) == 0 || lock_within(SBX_FORK_REAL_TIME_WAIT_MS) == 0 ||
+                     (!sbx_fork_is_real_time() &&
+                      (lock_within(SBX_FORK_WAIT_MS - SBX_FORK_REAL_TIME_WAIT_MS) == 0 || wait_while_it_works()));
     count_if_it_is_inside();
 }
 

@@ -8,6 +8,8 @@
 #ifndef SBX_FORK_PATH_H
 #define SBX_FORK_PATH_H
 
+#include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -20,12 +22,25 @@
 #define SBX_FORK_DATA_FIRST \
     __attribute__((section("sbx_fork_data"), aligned(4096))) /* what is linked first: all of it fits a page */
 
+enum {
+    SBX_FORK_WAIT_MS = 200,        /* how long a fork waits for a thread of ours that is in the middle of something */
+    SBX_FORK_REAL_TIME_WAIT_MS = 5 /* and a real-time thread's */
+};
+
 /* sbx_now_ns(), without libc's code and the vdso. About 150 ns. */
 SBX_SIGNAL_SAFE static inline uint64_t sbx_fork_now_ns(void)
 {
     struct timespec now = {0, 0};
     (void)sbx_raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)(uintptr_t)&now, 0, 0, 0, 0);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Is the calling thread a real-time one? Who waits for a thread of ours before a fork asks: ours may get no processor beside it, and its deadline does not
+ * wait. */
+SBX_SIGNAL_SAFE static inline bool sbx_fork_is_real_time(void)
+{
+    long policy = sbx_raw_syscall(SYS_sched_getscheduler, 0, 0, 0, 0, 0, 0);
+    return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6; /* SCHED_DEADLINE */
 }
 
 /* memcpy() of whole words, which the compiler does not make a call of it. */
