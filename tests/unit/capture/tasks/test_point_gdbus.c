@@ -232,6 +232,9 @@ static gpointer make_proxy(gpointer unused)
         g_dbus_connection_get_unique_name(service), "/store", "org.example.Store", NULL, NULL);
     g_main_context_pop_thread_default(context);
     g_main_context_unref(context);
+    while (!g_main_loop_is_running(loop)) { /* to be told to quit before it runs would be lost on it */
+        child_pause_ms(1);
+    }
     g_main_loop_quit(loop);
     return NULL;
 }
