@@ -106,7 +106,7 @@ void sbx_agent_look_at_environment(void)
     is_declined = sbx_agent_is_declined();
     sbx_service_pings_look_at_environment();
     sbx_runtime_modules_look_at_environment();
-    sbx_own_thread_prepare();
+    sbx_own_thread_prepare(&sbx_the_capture.own_threads);
     if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {
         sbx_the_agent.rows_folder[0] = 0; /* a daemon without a home builds its rows at each start */
     }

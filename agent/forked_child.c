@@ -621,6 +621,7 @@ SBX_FORK_CODE static void begin_pending(void)
     child.is_untouched = may_begin ? child.is_untouched : NULL;
     sbx_store_relaxed(&child.state, may_begin ? PENDING : OFF); /* relaxed: a child has one thread */
     sbx_store_relaxed(&sbx_the_capture.leave, NULL);
+    sbx_store_relaxed(&sbx_the_capture.own_threads, 0);
     sbx_the_capture.settle = may_begin ? settle : NULL;
     sbx_store_relaxed(&sbx_the_capture.lets_polls_pass, may_begin);
     sbx_store_relaxed(&sbx_the_capture.late_ask, ask);

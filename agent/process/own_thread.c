@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "order.h"
 #include "pages.h"
 
 enum {
@@ -18,6 +19,7 @@ enum {
 };
 
 static size_t libc_bytes; /* of a stack, for the C library */
+static uint32_t *alive;   /* how many of ours live, for others to read */
 
 /* ---- how much the C library takes ---- */
 
@@ -37,8 +39,9 @@ static int add_tls(struct dl_phdr_info *info, size_t bytes, void *sum)
     return 0;
 }
 
-void sbx_own_thread_prepare(void)
+void sbx_own_thread_prepare(uint32_t *alive_out)
 {
+    alive = alive_out;
     size_t (*get_minstack)(const pthread_attr_t *) =
         (size_t(*)(const pthread_attr_t *))dlsym(RTLD_DEFAULT, "__pthread_get_minstack");
     size_t bytes = 0;
@@ -91,6 +94,15 @@ static void choose_stack(enum sbx_own_thread which, pthread_attr_t *attributes)
 }
 #endif
 
+static void *(*bodies[SBX_OWN_THREADS])(void *);
+
+static void *run(void *body)
+{
+    void *result = (*(void *(**)(void *))body)(NULL);
+    sbx_add_relaxed(alive, (uint32_t)-1); /* relaxed: a count */
+    return result;
+}
+
 /* Our threads take no signal of the host's: its handlers must run where the host expects them. */
 int sbx_own_thread_start(enum sbx_own_thread which, pthread_t *thread, void *(*body)(void *))
 {
@@ -104,7 +116,12 @@ int sbx_own_thread_start(enum sbx_own_thread which, pthread_t *thread, void *(*b
     choose_stack(which, &attributes);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(thread, &attributes, body, NULL);
+    bodies[which] = body;
+    sbx_add_relaxed(alive, 1); /* relaxed: a count */
+    error = pthread_create(thread, &attributes, run, &bodies[which]);
+    if (error != 0) {
+        sbx_add_relaxed(alive, (uint32_t)-1); /* relaxed: a count */
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return -error;

@@ -16,6 +16,7 @@
 #define SBX_OWN_THREAD_H
 
 #include <pthread.h>
+#include <stdint.h>
 
 /* At most one of each lives at a time. */
 enum sbx_own_thread {
@@ -25,8 +26,9 @@ enum sbx_own_thread {
     SBX_OWN_THREADS
 };
 
-/* Find out how much of a stack the C library takes. Once, before the first thread; may ask the loader. */
-void sbx_own_thread_prepare(void);
+/* Find out how much of a stack the C library takes. Once, before the first thread; may ask the loader. From then on *alive_out is how many of ours
+ * live, or are about to: added to before a thread is made, and subtracted from by its last instructions. A forked child's fork handler clears it. */
+void sbx_own_thread_prepare(uint32_t *alive_out);
 
 /* Make a thread of ours: all signals blocked, room on its stack. Returns 0 or -errno. Allocates, as pthread_create() does. Starts follow each
  * other: no two at a time. */

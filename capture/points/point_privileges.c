@@ -17,25 +17,22 @@
 #include <linux/capability.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "process_threads.h"
 #include "raw_syscall.h"
 
 enum {
-    OWN_THREADS = 2,
     OF_ONE_THREAD = CLONE_NEWUSER | CLONE_VM | CLONE_SIGHAND | CLONE_THREAD,
     OF_ANY_PROCESS = CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP | CLONE_NEWPID, /* for setns() */
 };
 
-/* Has the program one thread? A folder of /proc has a link for each folder in it, and two of its own (proc(5)). */
+/* Has the program one thread? */
 static bool is_of_one_thread(void)
 {
-    struct stat status;
-    long result = sbx_raw_syscall(SYS_newfstatat, -100 /* AT_FDCWD */, (long)(uintptr_t) "/proc/self/task",
-                                  (long)(uintptr_t)&status, 0, 0, 0);
-    return result != 0 || status.st_nlink <= 2 + OWN_THREADS + 1; /* without /proc nobody can tell: leave */
+    uint32_t threads = sbx_raw_thread_count();
+    return threads <= SBX_OWN_THREAD_COUNT + 1; /* 0, no /proc: nobody can tell, so leave */
 }
 
 /* May the calling thread do other things than ours? */

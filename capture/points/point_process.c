@@ -3,6 +3,7 @@
  *
  * fork() returns twice, in a copy of the hook's frame: the parent records how long it took (a large process spends
  * milliseconds copying page tables); in the child the recording is its parent's and sbx_blocking_end() does nothing.
+ * The hook of fork() is in for as long as any hook is, because it holds signals back (hold_signals()).
  * vfork() is no point: its child runs on this very stack and returns through it first, so the hook's frame would be
  * gone when the parent returns. What a vfork child calls before exec is recorded as the parent's, which is asleep. */
 #include "point.h"
@@ -15,12 +16,61 @@
 #include <unistd.h>
 
 #include "fork_path.h"
+#include "libc_symbols.h"
+#include "process_threads.h"
+#include "thread_timer.h"
 
 #define MAKES(type, name, parameters, arguments, op, failed) \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_PROCESS, SBX_RECORD_PROCESS, op, 0, 0, failed, -1)
 
+static pid_t (*real_fork)(void);
+
+/* A program of one thread may call fork() in a signal handler that has interrupted fork(). The C library then leaves its locks out (glibc 2.36
+ * sysdeps/nptl/fork.c, multiple_threads; musl 1.2 src/process/fork.c, need_locks). With our threads beside the program's it takes them, and the
+ * second fork() would wait for the first one for ever. So no handler runs meanwhile. A program with threads of its own has these locks without us as
+ * well; and its handlers of pthread_atfork() may wait for another thread, which waits until this one has answered its signal: nothing is held back there. */
+static bool hold_signals(uint64_t *mask_out)
+{
+    if (sbx_libc_saw_one_thread()) { /* before the recorder has begun */
+        return false;
+    }
+    uint32_t own = sbx_load_relaxed(&sbx_the_capture.own_threads); /* relaxed: one that ends just now counts or not */
+    uint32_t all = sbx_raw_thread_count();
+    bool is_of_one_thread = all != 0 && all <= own + 1;
+    if (is_of_one_thread) {
+        *mask_out = sbx_raw_block_signals();
+    }
+    return is_of_one_thread;
+}
+
+/* The records are wanted with the group, and the first call may begin the recorder. */
+static bool is_wanted(void)
+{
+    return !sbx_capture_is_open() ||
+           (sbx_load_relaxed(&sbx_the_capture.control->in_force.points) & SBX_POINT_BIT(SBX_GROUP_PROCESS)) != 0;
+}
+
 static pid_t hook_fork(void) SBX_FORK_CODE;
-MAKES(pid_t, fork, (void), (), SBX_OP_FORK, result < 0)
+static pid_t hook_fork(void)
+{
+    struct sbx_blocking call;
+    uint64_t mask = 0;
+    SBX_SAVE_FRAME_POINTER();
+    bool is_timed = is_wanted();
+    if (is_timed) {
+        sbx_blocking_begin(&call, SBX_GROUP_PROCESS, SBX_RECORD_PROCESS, SBX_OP_FORK, 0, 0);
+    }
+    bool holds = hold_signals(&mask);
+    pid_t result = real_fork();
+    if (holds) {
+        sbx_raw_set_signals(mask);
+    }
+    if (is_timed) {
+        sbx_blocking_end(&call, 0, result < 0, -1);
+    }
+    return result;
+}
+
 MAKES(int, posix_spawn,
       (pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
        char *const arguments[], char *const environment[]),
@@ -43,7 +93,16 @@ MAKES(int, pclose, (FILE * stream), (stream), SBX_OP_PCLOSE, result == -1)
 
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_PROCESS)
 static const struct sbx_point points[] = {
-    POINT(fork),  POINT(posix_spawn), POINT(posix_spawnp), POINT(wait),  POINT(waitpid), POINT(wait3),
-    POINT(wait4), POINT(waitid),      POINT(system),       POINT(popen), POINT(pclose),
+    SBX_POINT("fork", hook_fork, real_fork, SBX_GROUP_LOADER),
+    POINT(posix_spawn),
+    POINT(posix_spawnp),
+    POINT(wait),
+    POINT(waitpid),
+    POINT(wait3),
+    POINT(wait4),
+    POINT(waitid),
+    POINT(system),
+    POINT(popen),
+    POINT(pclose),
 };
 const struct sbx_point_list sbx_points_process = SBX_POINT_LIST(points);

@@ -86,8 +86,9 @@ struct sbx_capture {
     uint64_t wake_ns; /* when it wakes by itself; UINT64_MAX: never */
     uint64_t
         rung_ns; /* when the first of those began who woke it by sbx_capture_ring_for(), since it lay down; 0: nobody did */
-    void (*leave)(void); /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */
-    uint32_t own_tid;    /* one of our own threads; set before `leave` */
+    void (*leave)(void);  /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */
+    uint32_t own_tid;     /* one of our own threads; set before `leave` */
+    uint32_t own_threads; /* how many of ours live, or are about to; 0 again in a forked child */
     /* 1: some thread has a filter that can kill. It was judged for what runs below it here; a forked child inherits it whole, and
      * what a start calls is in no list: no recorder begins there */
     uint32_t bars_children;

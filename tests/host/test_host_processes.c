@@ -372,6 +372,117 @@ static void host_01_a_child_is_recorded_from_its_first_milliseconds_of_work(void
     host_run_well(&(struct host_order){.body = "works_for_milliseconds_in_a_child"});
 }
 
+/* A handler that forks, in a program of one thread that forks: glibc takes no lock there, unless somebody makes threads beside it. So do the children
+ * of such a program, which have threads of ours beside theirs once they wait. */
+static volatile sig_atomic_t handled;
+
+static void fork_and_wait(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(0);
+    }
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
+static void on_alarm(int number)
+{
+    int saved_errno = errno;
+    (void)number;
+    fork_and_wait();
+    handled++;
+    errno = saved_errno;
+}
+
+static void fork_under_alarms(void)
+{
+    const struct itimerval often = {{0, 3000}, {0, 3000}}, never = {{0, 0}, {0, 0}};
+    handled = 0;
+    signal(SIGALRM, on_alarm);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < host_size(5000, 400); i++) {
+        fork_and_wait();
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    host_expect(handled > 0, "handlers ran meanwhile");
+}
+
+static void forks_in_handlers_that_interrupt_forks(void)
+{
+    host_loop(20, NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        host_loop(1, NULL);
+        fork_under_alarms();
+        _exit(6);
+    }
+    fork_under_alarms();
+    expect_status(pid, 6 << 8, "a child that forks so as well ends");
+    sigset_t blocked;
+    sigprocmask(SIG_SETMASK, NULL, &blocked);
+    host_expect(sigismember(&blocked, SIGALRM) == 0 && sigismember(&blocked, SIGUSR1) == 0, "no signal stays blocked");
+    host_expect_snapshot();
+}
+
+static void host_01_a_handler_that_forks_while_fork_runs_does_not_hang(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "forks_in_handlers_that_interrupt_forks"});
+}
+
+/* With threads of the program's own nothing is held back: a handler of pthread_atfork() may wait for a thread that waits for this one's
+ * answer to a signal, as collectors of garbage do that stop the world. */
+static volatile sig_atomic_t answered;
+
+static void answer(int number)
+{
+    (void)number;
+    answered = 1;
+}
+
+static pthread_t first_thread;
+
+static void *stop_the_first(void *unused)
+{
+    pthread_kill(first_thread, SIGUSR2);
+    while (answered == 0) {
+        sched_yield();
+    }
+    return unused;
+}
+
+static pthread_t stopper;
+
+static void wait_for_the_stopper(void)
+{
+    answered = 0;
+    pthread_create(&stopper, NULL, stop_the_first, NULL);
+    pthread_join(stopper, NULL);
+}
+
+static void forks_where_another_thread_wants_an_answer(void)
+{
+    pthread_t other;
+    host_loop(20, NULL);
+    first_thread = pthread_self();
+    signal(SIGUSR2, answer);
+    pthread_create(&other, NULL, compute, NULL);
+    pthread_atfork(wait_for_the_stopper, NULL, NULL);
+    for (int i = 0; i < 20; i++) {
+        fork_and_wait();
+    }
+    goes_on = false;
+    pthread_join(other, NULL);
+    host_expect_snapshot();
+}
+
+static void host_01_a_fork_handler_may_wait_for_a_thread_that_wants_an_answer_by_signal(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "forks_where_another_thread_wants_an_answer"});
+}
+
 /* ---- HOST-2 ---- */
 
 /* What a spawned program sees: nothing open but what everybody has, and the signals as they were given. */
@@ -704,6 +815,8 @@ int main(int argc, char **argv)
         HOST_BODY(forks_in_another_thread),
         HOST_BODY(computes_in_children),
         HOST_BODY(works_for_milliseconds_in_a_child),
+        HOST_BODY(forks_in_handlers_that_interrupt_forks),
+        HOST_BODY(forks_where_another_thread_wants_an_answer),
         HOST_BODY(spawned),
         HOST_BODY(spawns_all_the_time),
         HOST_BODY(execs_again_and_again),
@@ -718,6 +831,8 @@ int main(int argc, char **argv)
         HOST_TEST(host_01_children_that_call_exec_or_end_at_once_leave_nothing),
         HOST_TEST(host_01_a_child_cannot_reach_its_parents_recording),
         HOST_TEST(host_01_a_child_is_recorded_from_its_first_milliseconds_of_work),
+        HOST_TEST(host_01_a_handler_that_forks_while_fork_runs_does_not_hang),
+        HOST_TEST(host_01_a_fork_handler_may_wait_for_a_thread_that_wants_an_answer_by_signal),
         HOST_TEST(host_01_children_that_compute_are_recorded_at_what_they_do_besides),
         HOST_TEST(host_01_workers_forked_beside_busy_threads_live),
         HOST_TEST(host_01_a_worker_forked_by_another_thread_is_recorded_with_its_stack),

@@ -38,10 +38,12 @@ static void *wait_until_let_go(void *unused)
     return NULL;
 }
 
+static uint32_t alive;
+
 static pthread_t start(enum sbx_own_thread which)
 {
     pthread_t thread;
-    sbx_own_thread_prepare();
+    sbx_own_thread_prepare(&alive);
     assert_int_equal(sbx_own_thread_start(which, &thread, wait_until_let_go), 0);
     return thread;
 }
@@ -76,12 +78,14 @@ static void three_live(void)
         threads[i] = start((enum sbx_own_thread)i);
         low[i] = low_of(threads[i]);
     }
+    expect(alive == SBX_OWN_THREADS);
     expect(low[1] > low[0] && low[2] - low[1] == low[1] - low[0]);
     expect((size_t)(low[1] - low[0]) < 2 * 256 * 1024 + 4096 * 1024);
     pthread_mutex_unlock(&held);
     for (int i = 0; i < SBX_OWN_THREADS; i++) {
         expect(pthread_join(threads[i], NULL) == 0);
     }
+    expect(alive == 0);
 }
 
 /* A fork then has one mapping of them to copy, and glibc goes through none. */

@@ -117,7 +117,7 @@ static const struct {
     {SBX_GROUP_STDIO, {"fopen", "fread", "fprintf"}},
     {SBX_GROUP_SOCKET, {"connect", "recv", "sendmmsg"}},
     {SBX_GROUP_LOOKUP, {"getaddrinfo", "gethostbyname"}},
-    {SBX_GROUP_PROCESS, {"fork", "waitpid", "posix_spawn"}},
+    {SBX_GROUP_PROCESS, {"system", "waitpid", "posix_spawn"}},
     {SBX_GROUP_CLOCK, {"clock_gettime", "gettimeofday", "time"}},
 };
 
@@ -125,9 +125,10 @@ static const struct {
 static bool is_loader_name(const char *name)
 {
     static const char *const names[] = {
-        "dlopen",      "dlclose",        "dlmopen",     "prctl",        "longjmp",       "_longjmp",
-        "siglongjmp",  "__longjmp_chk",  "sigaction",   "signal",       "sigprocmask",   "pthread_sigmask",
-        "sigaltstack", "pthread_create", "thrd_create", "siginterrupt", "__sysv_signal", "sigset",
+        "dlopen",       "dlclose",         "dlmopen",       "prctl",          "longjmp",
+        "_longjmp",     "siglongjmp",      "__longjmp_chk", "sigaction",      "signal",
+        "sigprocmask",  "pthread_sigmask", "sigaltstack",   "pthread_create", "thrd_create",
+        "siginterrupt", "__sysv_signal",   "sigset",        "fork",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(name, names[i]) == 0) {
