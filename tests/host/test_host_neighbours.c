@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -304,6 +305,17 @@ static void loc_04_a_recorder_without_a_folder_says_so_once_and_the_program_runs
 
 /* ---- another pid namespace ---- */
 
+/* Between its creation and its lock a file may be swept: its writer makes another one then. */
+static bool is_locked(const char *name)
+{
+    int file = open(name, O_RDONLY | O_CLOEXEC);
+    bool is = file >= 0 && flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (file >= 0) {
+        close(file);
+    }
+    return is;
+}
+
 /* A writer of the spool that was stopped in the middle: the temporary file it has in `folder` is `name_out`. */
 static pid_t stop_in_the_middle(const char *folder, char *name_out, size_t bytes)
 {
@@ -336,7 +348,7 @@ static pid_t stop_in_the_middle(const char *folder, char *name_out, size_t bytes
                 int status;
                 assert_int_equal(kill(pid, SIGSTOP), 0);
                 assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
-                if (WIFSTOPPED(status) && access(found, F_OK) == 0) {
+                if (WIFSTOPPED(status) && is_locked(found)) {
                     return pid;
                 }
                 break;

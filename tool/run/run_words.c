@@ -143,10 +143,11 @@ static void tell_delivery(const struct sbx_run_told *told, const struct sbx_snap
 }
 
 /* What a look at the recording would not show: that there was nothing to be judged, and who was not recorded. */
-static void tell_gaps(const struct sbx_run_told *told, const struct sbx_roster *roster)
+static void tell_gaps(const struct sbx_run_told *told, const struct sbx_snapshot_fates *fates,
+                      const struct sbx_roster *roster)
 {
     struct sbx_roster_process process = sbx_roster_process(roster, told->pid);
-    bool could_stall = told->judged_ms != 0 && told->lived_ms >= told->judged_ms;
+    bool could_stall = told->judged_ms != 0 && told->lived_ms >= told->judged_ms && fates->made == 0;
     if (process.state == SBX_ROSTER_RECORDS && process.has_loop == 0 && roster->has_worker_loop == 0 && could_stall) {
         fprintf(stderr,
                 "stallbox run: no message loop was found in the main thread of %s, and no thread that answers clients: "
@@ -190,7 +191,7 @@ void sbx_run_tell_end(const struct sbx_run_told *told, const struct sbx_roster *
     }
     tell_delivery(told, fates);
     if (!told->is_quiet) {
-        tell_gaps(told, roster);
+        tell_gaps(told, fates, roster);
     }
 }
 

@@ -183,7 +183,8 @@ async def main():
         if i % 10 == 0:
             await asyncio.sleep(0)
     kept.clear()
-    await asyncio.sleep(0.2)
+    for _ in range(60):  # until the recorder has found the interpreter: it asks twice a second, and the main thread answers when it runs
+        await asyncio.sleep(0.05)
     for ask in asks:
         done.clear()
         ask(loop)
