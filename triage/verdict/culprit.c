@@ -313,14 +313,29 @@ static void tell_link(struct sbx_report *report, const struct link *link, const 
     }
 }
 
+/* The newest stack that a thread had before a wait for it was over: later it did other things, and may have ended. 0: none is known. */
+static uint32_t stack_by_then(const struct sbx_stall *stall, uint32_t thread_index, int64_t end_ns)
+{
+    const struct sbx_stall_thread *thread = &stall->threads[thread_index];
+    bool is_last_later = end_ns < 0 && thread->call_kind != 0 && -thread->call_ns > end_ns;
+    for (size_t i = thread->record_count; end_ns < 0 && i-- > 0;) {
+        const struct sbx_stall_record *record = &stall->records[thread->record_begin + i];
+        if (record->stack != 0 && record->begin_ns <= end_ns) {
+            return is_last_later ? record->stack : thread->last_stack;
+        }
+        is_last_later = is_last_later || record->stack != 0;
+    }
+    return is_last_later ? 0 : thread->last_stack;
+}
+
 static const struct sbx_location *place_of(const struct sbx_report *report, const struct link *link,
-                                           const struct sbx_judgement *holder, bool is_lock)
+                                           const struct sbx_judgement *holder, int64_t end_ns, bool is_lock)
 {
     const struct sbx_location *location = holder->location;
     if (location == NULL && !is_lock) {
         location = link->woke;
     }
-    return location != NULL ? location : sbx_blame_leaf(report, report->stall->threads[link->thread].last_stack);
+    return location != NULL ? location : sbx_blame_leaf(report, stack_by_then(report->stall, link->thread, end_ns));
 }
 
 /* Where a thread that takes turns with others usually lets go of what they wait for: the one wake-up that ended the wait
@@ -354,6 +369,17 @@ static const struct sbx_location *usual_place(const struct sbx_report *report, c
         usual = ++places[k].count > places[usual].count ? k : usual;
     }
     return place_count > 0 ? places[usual].location : NULL;
+}
+
+/* Where a thread had what it takes turns for. An interpreter's lock it has where it then waits to get it back; NULL: not known. */
+static const struct sbx_location *place_in_turns(const struct sbx_report *report, const struct link *link,
+                                                 const struct sbx_judgement *holder, const struct sbx_wait *wait)
+{
+    if (wait->op == SBX_OP_RUNTIME_LOCK && holder->location != NULL) {
+        return holder->location;
+    }
+    const struct sbx_location *usual = usual_place(report, link, wait->object);
+    return usual != NULL ? usual : link->waker == link->thread ? link->woke : NULL;
 }
 
 /* The open wait for a lock of a thread, as the threads of the stall tell it: only these make a cycle. */
@@ -425,6 +451,12 @@ static const char *runtime_lock_of(const struct sbx_judgement *judgement)
     return is_lock ? sbx_interpreter_lock_of(judgement->location->function) : NULL;
 }
 
+/* A runtime that tells of such waits has one lock for all its threads. Objects, which would say so, mostly do not leave the machine. */
+static bool is_interpreter_lock_of_both(const struct sbx_wait *one, const struct sbx_wait *other)
+{
+    return one->op == SBX_OP_RUNTIME_LOCK && other->op == SBX_OP_RUNTIME_LOCK;
+}
+
 /* A wait that is older than what was kept of it is measured in full, but what another thread did is known as far as the
  * records reach: judged over the whole of it he would mostly have done nothing that is known. */
 static struct sbx_interval recorded_part(const struct sbx_stall *stall, struct sbx_interval waited)
@@ -480,12 +512,12 @@ int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *j
          * is no link to somebody else. */
         bool takes_turns =
             is_wait_for_thread(&holder) && ((holder.wait.object != 0 && holder.wait.object == wait.object) ||
+                                            is_interpreter_lock_of_both(&wait, &holder.wait) ||
                                             (runtime != NULL && runtime_lock_of(&holder) == runtime));
-        const struct sbx_location *usual = takes_turns ? usual_place(report, &link, wait.object) : NULL;
-        const struct sbx_location *location = usual != NULL ? usual
-                                              : takes_turns && link.woke != NULL
-                                                  ? link.woke
-                                                  : place_of(report, &link, &holder, wanted == WANTS_LOCK);
+        const struct sbx_location *location = takes_turns ? place_in_turns(report, &link, &holder, &wait) : NULL;
+        if (location == NULL) {
+            location = place_of(report, &link, &holder, waited.end_ns, wanted == WANTS_LOCK);
+        }
         sbx_culprit_name(verdict, link.thread, location);
         first_source = length == 0 ? (int)link.source : first_source;
         bool is_hunch = link.source == SBX_CULPRIT_INFERRED && !link.has_hint;

@@ -534,6 +534,52 @@ static void test_who_takes_turns_had_it_where_he_usually_lets_it_go(void **state
     assert_string_equal(report->verdict.culprit_function, "drop_gil");
 }
 
+/* As in CPython with six threads that compute, while objects stay on the machine: each waits for the one that had the lock before it. */
+static void test_threads_that_take_turns_for_an_interpreters_lock_are_no_chain(void **state)
+{
+    (void)state;
+    const char *wait_of_main = "handle#app.py:11 < _PyEval_EvalFrameDefault < main";
+    const char *turn = "grind#app.py:7 < _PyEval_EvalFrameDefault < run";
+    put(0, SBX_RECORD_LOCK, SBX_OP_RUNTIME_LOCK, MS(-950), MS(-500), wait_of_main, 2, 0);
+    put(0, SBX_RECORD_LOCK, SBX_OP_RUNTIME_LOCK, MS(-500), MS(-60), wait_of_main, 2, 7);
+    put(1, SBX_RECORD_LOCK, SBX_OP_RUNTIME_LOCK, MS(-940), MS(-300), turn, 3, 8);
+    put(1, SBX_RECORD_LOCK, SBX_OP_RUNTIME_LOCK, MS(-200), MS(-100), turn, 4, 9);
+    put(2, SBX_RECORD_LOCK, SBX_OP_RUNTIME_LOCK, MS(-930), MS(-500), turn, 4, 10);
+    put(2, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, MS(-300), MS(-300), turn, 2, 8);
+    /* Of the third nothing is known but its end, when the lock was free, and that it let main go then. */
+    put(3, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, MS(-60), MS(-60), "_PyThreadState_DeleteCurrent < run", 1, 7);
+    put(3, SBX_RECORD_COND, SBX_OP_COND_WAIT, MS(-59), MS(-58), "_PyThreadState_DeleteCurrent < run", 0, 11);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_string_equal(report->verdict.headline, "main thread waited 890 ms for the interpreter lock of CPython in "
+                                                  "handle (app.py:11); held by thread 1 (worker) in grind (app.py:7)");
+    assert_int_equal(report->verdict.culprit_thread, 1);
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "they take turns"));
+}
+
+/* Nothing is known of the holder but what it did when the wait was over. */
+static void test_what_a_holder_did_later_is_not_where_it_had_the_lock(void **state)
+{
+    (void)state;
+    put(0, SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, MS(-950), MS(-60), "open_session < main", 3, 0);
+    put(2, SBX_RECORD_ALLOC, 0, MS(-10), MS(-10), "end_of_thread < run", 0, 0);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_LOCK);
+    assert_int_equal(report->verdict.culprit_thread, 2);
+    assert_string_equal(report->verdict.culprit_function, "");
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "what it was doing is not known"));
+}
+
+static void test_a_holder_that_did_other_things_later_was_last_seen_before(void **state)
+{
+    (void)state;
+    put(2, SBX_RECORD_ALLOC, 0, MS(-960), MS(-960), "take_lock < run", 0, 0);
+    put(0, SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, MS(-950), MS(-60), "open_session < main", 3, 0);
+    put(2, SBX_RECORD_ALLOC, 0, MS(-10), MS(-10), "end_of_thread < run", 0, 0);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.culprit_thread, 2);
+    assert_string_equal(report->verdict.culprit_function, "take_lock");
+}
+
 /* Every wait of a thread that runs a script has the interpreter's loop further out. */
 static void test_a_wait_below_the_interpreter_is_not_for_its_lock(void **state)
 {
@@ -555,6 +601,9 @@ int main(void)
         TEST(test_the_holder_of_a_lock_is_named_with_its_file_and_line),
         TEST(test_who_takes_turns_with_others_is_the_holder_and_no_link),
         TEST(test_who_takes_turns_had_it_where_he_usually_lets_it_go),
+        TEST(test_threads_that_take_turns_for_an_interpreters_lock_are_no_chain),
+        TEST(test_what_a_holder_did_later_is_not_where_it_had_the_lock),
+        TEST(test_a_holder_that_did_other_things_later_was_last_seen_before),
         TEST(test_a_wait_below_the_interpreter_is_not_for_its_lock),
         TEST(test_the_holder_in_another_process_is_named_with_what_it_did),
         TEST(test_a_sleep_in_another_process_that_nobody_saw_is_not_told_by_the_stack_before_it),
