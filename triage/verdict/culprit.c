@@ -394,6 +394,18 @@ static bool waits_for_lock(const struct sbx_stall *stall, uint32_t thread)
     return is_lock && it->call_peer >= 0 && !is_sign;
 }
 
+/* Does one of the cycle wait for an interpreter's lock, and the thread that it notes as the holder, too? Then that thread has given the lock up since. */
+static bool has_given_up(const struct sbx_stall *stall, const uint32_t *cycle, size_t count)
+{
+    for (size_t i = 0; i < count && count > 1; i++) {
+        if (stall->threads[cycle[i]].call_op == SBX_OP_RUNTIME_LOCK &&
+            stall->threads[cycle[(i + 1) % count]].call_op == SBX_OP_RUNTIME_LOCK) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether the judged thread's open wait for a lock leads back to a thread that was passed already: the threads of the
  * cycle, in order, in cycle_out. Returns how many, 0 for none. */
 static size_t find_cycle(const struct sbx_stall *stall, uint32_t cycle_out[CHAIN_MAX])
@@ -406,7 +418,7 @@ static size_t find_cycle(const struct sbx_stall *stall, uint32_t cycle_out[CHAIN
                 for (size_t j = i; j < length; j++) {
                     cycle_out[j - i] = way[j];
                 }
-                return length - i;
+                return !has_given_up(stall, cycle_out, length - i) ? length - i : 0;
             }
         }
         way[length++] = at;
