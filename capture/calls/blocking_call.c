@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocking_call.c - what happens around a call that may block: seen from outside while it lasts, recorded when it lasted.
+/* blocking_call.c - around a call that may block: other threads can see the call while it lasts, and it is recorded
+ * when it lasted long.
  *
  * Nothing here allocates or locks. */
 #include "blocking_call.h"
@@ -25,14 +26,19 @@
 #include "thread_seats.h"
 #include "thread_stack.h"
 
-/* A call begins that a signal could interrupt. Where signals of timers are made in calls, ours is not asked for from here on,
- * and a timer that is out is taken back: its signal has either come or never will, because the kernel delivers what it made
- * before it goes back to us. The sender stores sample_timer before it looks at `blocking` once more (Dekker's pattern), so
- * either it sees us and does not arm it, or we see it here. Where they are made outside of calls the timer stays: taken back at
- * each wait, it would hardly ever meet a thread that waits often. What is cut short then nevertheless is made once more. */
+/* A call begins that a signal could interrupt.
+ *
+ * Where the kernel makes timer signals inside calls, the watch thread does not arm a sample timer for this thread from
+ * here on, and a timer that is already armed is taken back. After that the signal has either arrived or never will,
+ * because the kernel delivers the signals it made before it returns to user code. The sender stores sample_timer before
+ * it looks at `blocking` once more (Dekker's pattern). So either the sender sees this call and does not arm the timer,
+ * or this thread sees the timer here.
+ *
+ * Where the kernel makes timer signals outside of calls, the timer stays armed: if each wait took it back, it would
+ * hardly ever reach a thread that waits often. A call that is cut short nevertheless is made once more. */
 static inline void keep_signal_away(struct sbx_thread *thread, uint32_t how)
 {
-    /* relaxed: 1 once it is known, for good */
+    /* relaxed: once it is 1 it stays 1 */
     if (SBX_LIKELY(how != SBX_BLOCKING_ALWAYS && sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0)) {
         return;
     }
@@ -56,13 +62,14 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(bool always)
 
 SBX_FORK_CODE SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread)
 {
-    if (thread != NULL && thread == sbx_self && sbx_capture_is_ours()) { /* not another's, where a coroutine moved */
+    if (thread != NULL && thread == sbx_self && sbx_capture_is_ours()) { /* not after a coroutine moved */
         /* relaxed: a late look only spares us one signal */
         sbx_store_relaxed(&thread->blocking, thread->call_depth != 0 ? SBX_BLOCKING_CALL : SBX_BLOCKING_NOT);
     }
 }
 
-/* A wait begins while seats are short. True: the thread has no seat for it, given back just now or none before, and takes none. */
+/* A wait begins while seats are short. Returns true when the thread waits without a seat: it gave its seat back just
+ * now, or it had none and takes none. */
 SBX_NOINLINE static bool begins_without_seat(struct sbx_blocking *call, uint32_t what, uint64_t object, uint32_t peer)
 {
     uint8_t group = sbx_call_group_of(what);
@@ -92,7 +99,8 @@ SBX_NOINLINE static bool begins_without_seat(struct sbx_blocking *call, uint32_t
     return true;
 }
 
-/* A call that is not recorded, or by a thread that is not registered yet. Returns the thread when it is by now, else NULL. */
+/* A call that is not recorded, or the first call of a thread that is not registered yet. Returns the thread if it is
+ * registered by now and the call is to be recorded, else NULL. */
 SBX_NOINLINE static struct sbx_thread *begin_unrecorded(struct sbx_blocking *call, uint32_t what)
 {
     struct sbx_thread *thread = sbx_self;
@@ -105,8 +113,8 @@ SBX_NOINLINE static struct sbx_thread *begin_unrecorded(struct sbx_blocking *cal
         sbx_capture_ask_late(sbx_call_group_of(what), sbx_call_op_of(what));
         return NULL;
     }
-    /* Also when a handler of the host's has interrupted our own code. relaxed: a call that begins meanwhile is recorded once
-     * more or less, and shielded either way */
+    /* The call is not recorded either when a signal handler of the program has interrupted the agent's own code.
+     * relaxed: a call that begins while the setting changes may be recorded or not, and is shielded either way */
     if ((sbx_load_relaxed(&sbx_the_capture.quiet_groups) & SBX_POINT_BIT(sbx_call_group_of(what))) != 0 ||
         sbx_thread_is_inside(thread)) {
         call->thread = NULL;
@@ -118,7 +126,7 @@ SBX_NOINLINE static struct sbx_thread *begin_unrecorded(struct sbx_blocking *cal
     return thread;
 }
 
-/* A call that begins in any way. */
+/* A call that is not a simple lone call (lone_call.h). */
 SBX_NOINLINE static void enter_otherwise(struct sbx_blocking *call, uint32_t what, uint64_t object, uint32_t peer,
                                          uint64_t pc, uint64_t sp)
 {
@@ -144,7 +152,7 @@ SBX_NOINLINE static void enter_otherwise(struct sbx_blocking *call, uint32_t wha
     keep_signal_away(thread, sbx_call_how_of(sbx_call_op_of(what)));
 }
 
-/* Most calls begin with none around them on a thread that is registered, and nothing is out of the ordinary: that way calls no
+/* Most calls begin with no other call around them, on a registered thread with nothing unusual. That path calls no
  * function, so it saves no register. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, uint32_t what, uint64_t object,
                                                    uint32_t peer)
@@ -159,13 +167,15 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, ui
     }
 }
 
-/* The main thread paused, or a key or a connection was awaited: what that says of its message loop says message_loop.h. The watch
- * thread reads it, and may be wrong by one look. It is there before the call is seen to be over: between the two the message would be
- * judged, and nobody knew of its pause. */
+/* The main thread paused, or waited for a key or a connection. message_loop.h explains what that says about the
+ * thread's message loop.
+ *
+ * The watch thread reads these words and may be wrong by one look. They are stored before the call is shown as over:
+ * otherwise the watch thread could judge the message in between, without knowing of the pause. */
 static void note_pause(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t end_ns)
 {
     enum {
-        LONG_PAUSE_NS = 100000000 /* a handler may nap in each message, and one that sleeps for seconds hangs */
+        LONG_PAUSE_NS = 100000000 /* a message handler may nap each time; one that sleeps for seconds hangs */
     };
     struct sbx_message_loop *loop = &thread->loop;
     uint64_t took_ns = end_ns - call->begin_ns, message = thread->entry->message;
@@ -185,7 +195,7 @@ static void note_pause(struct sbx_thread *thread, const struct sbx_blocking *cal
     }
 }
 
-/* The call took long enough to be told: what it says of the thread's messages. */
+/* The call took long enough to be recorded: note what it says about the thread's messages. */
 static void note_messages(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t end_ns)
 {
     if (thread->has_loop && sbx_capture_is_open()) {
@@ -197,7 +207,7 @@ static void note_messages(struct sbx_thread *thread, const struct sbx_blocking *
     }
 }
 
-/* Record a call that took long enough to be told. */
+/* Record a call that took long enough. */
 SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t amount,
                                      bool failed, int fd)
 {
@@ -221,7 +231,7 @@ SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx
     sbx_capture_read_usage(&record);
     sbx_capture_put(thread, &record);
     sbx_leaf_charge(thread, call->group);
-    thread->entry->countdown = thread->counted_from = 0; /* what follows a wait is asked about at once */
+    thread->entry->countdown = thread->counted_from = 0; /* after a wait, the next leaf call asks the clock */
     sbx_store_relaxed(&thread->cost.group[call->group].captures, thread->cost.group[call->group].captures + 1);
     if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_CALL))) {
         sbx_cost_timed(&thread->cost, SBX_COST_CALL, sbx_thread_times(thread).cpu_ns - now.cpu_ns);
@@ -233,8 +243,8 @@ SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx
     errno = saved_errno;
 }
 
-/* The call was left behind and came back, or came to another thread: how long the thread waited nobody knows. That it is here
- * now is true, and that the calls which are in the list and do not lie around this place are over. */
+/* The hook's frame was left and resumed later, or it moved to another thread. So the length of the wait is not known.
+ * Two facts are known: the thread is here now, and the calls in the list that do not lie around this place are over. */
 SBX_NOINLINE static void end_moved(struct sbx_thread *thread, const struct sbx_blocking *call)
 {
     sbx_count_drop(SBX_DROP_CALL_MOVED);
@@ -246,7 +256,8 @@ SBX_NOINLINE static void end_moved(struct sbx_thread *thread, const struct sbx_b
     }
 }
 
-/* A call that began without a seat. If it lasted, and there is one now, it is told as any other; in between nobody saw it. */
+/* A call that began without a seat. If it lasted long enough and the thread has a seat now, the call is recorded like
+ * any other. No other thread saw it while it lasted. */
 SBX_NOINLINE static void end_without_seat(const struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
     struct sbx_thread *thread = sbx_self;
@@ -267,7 +278,7 @@ SBX_NOINLINE static void end_without_seat(const struct sbx_blocking *call, uint6
     }
 }
 
-/* A call that was not recorded, or lies in another, or waited for another thread, or was left and came back. */
+/* A call that was not recorded, lies inside another call, waited for another thread, or was left and resumed later. */
 SBX_FORK_CODE SBX_NOINLINE static void end_otherwise(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
     if (call->thread == NULL || SBX_UNLIKELY(!sbx_capture_is_ours())) { /* a child that was forked in the call */
@@ -299,7 +310,7 @@ SBX_FORK_CODE SBX_NOINLINE static void end_otherwise(struct sbx_blocking *call, 
     }
 }
 
-/* The only call that is open took long enough to be told. */
+/* The only open call took long enough to be recorded. */
 SBX_NOINLINE static void end_alone(struct sbx_blocking *call, uint64_t amount, bool failed, int fd, uint64_t end_ns)
 {
     struct sbx_thread *thread = call->thread;
@@ -310,8 +321,8 @@ SBX_NOINLINE static void end_alone(struct sbx_blocking *call, uint64_t amount, b
     }
 }
 
-/* Most calls do not block for as long as their group's threshold: those cost two clocks and a few stores. errno is the
- * call's own; what changes it lies behind the calls that keep it. */
+/* Most calls are shorter than their group's threshold. Those cost two clock reads and a few stores. errno stays as the
+ * call left it: all code here that may change errno is in functions that save and restore it. */
 SBX_FORK_CODE SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
     struct sbx_thread *thread = sbx_call_thread(call);

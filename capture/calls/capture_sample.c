@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_sample.c - what a leaf point does when its count is out: a sample, when one is due.
+/* capture_sample.c - what a leaf point does when its count runs out: it takes a sample if one is due.
  *
- * How a record is made lies in handler/, because the sample handler takes the same way. Nothing here allocates or
+ * The code that makes a record is in handler/, because the sample handler uses it too. Nothing here allocates or
  * locks. */
 #include "capture_sample.h"
 
@@ -24,7 +24,8 @@ enum {
     STRIDE_CLOSED = 1000, /* while nothing is recorded */
 };
 
-/* The next count: twice or half the last, towards ASKS_AN_INTERVAL looks an interval. No division on this way. */
+/* The next count is twice or half the last, so that the clock is asked about ASKS_AN_INTERVAL times an interval. This
+ * path has no division. */
 static void count_anew(struct sbx_thread *thread, uint64_t now_ns, uint64_t interval_ns)
 {
     uint64_t elapsed_ns = now_ns - thread->asked_ns;
@@ -54,7 +55,7 @@ static bool take_sample(struct sbx_thread *thread, uint8_t kind, uint8_t op, con
     record.stack = sbx_capture_stack(thread, &here);
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && /* relaxed: a hint */
         sbx_provider_is_entered() && thread->logical.not_now && sbx_logical_defer(thread, kind, op, 0)) {
-        thread->sampled_ns = now->wall_ns; /* it comes in a moment */
+        thread->sampled_ns = now->wall_ns; /* the sample comes in a moment, at the safepoint */
     } else {
         sbx_capture_put(thread, &record);
     }
@@ -65,7 +66,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t 
 {
     if (sbx_thread_is_inside(thread) || !sbx_capture_is_open()) {
         if (SBX_UNLIKELY(!sbx_capture_is_ours())) {
-            sbx_thread_become(SBX_THREAD_GONE); /* a child that no fork() made: the entry is its parent's */
+            sbx_thread_become(SBX_THREAD_GONE); /* a child made without fork(): the entry belongs to its parent */
             return;
         }
         thread->entry->countdown = thread->counted_from = STRIDE_CLOSED;
@@ -74,7 +75,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t 
     int saved_errno = errno;
     bool was_resting = false;
     if (SBX_UNLIKELY(thread->call_depth != 0)) {
-        sbx_calls_forget(thread, (uint64_t)__builtin_dwarf_cfa()); /* we are in none that does not lie around us */
+        sbx_calls_forget(thread, (uint64_t)__builtin_dwarf_cfa()); /* calls not around this place are over */
     }
     sbx_thread_enter(thread);
     sbx_leaf_charge(thread, group);

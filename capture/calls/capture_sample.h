@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_sample.h - leaf points: what runs often carries the sampling.
+/* capture_sample.h - leaf points: functions that the program calls often carry the sampling.
  *
- * A leaf point counts down a word of its thread, which costs less than a look at any clock. When the count is out the
- * clock is asked whether a sample is due, and the next count is chosen so that it is asked some eight times an interval:
- * no thread of ours has to tick for it, and an application at rest has none running. */
+ * A leaf point counts down a word of its thread, which costs less than reading a clock. When the count runs out, the
+ * leaf point asks the clock whether a sample is due. It chooses the next count so that the clock is asked about eight
+ * times an interval. So the agent needs no ticking thread for this, and none runs while the application is idle. */
 #ifndef SBX_CAPTURE_SAMPLE_H
 #define SBX_CAPTURE_SAMPLE_H
 
@@ -22,10 +22,10 @@ SBX_HOOK_SAFE static inline void sbx_leaf(struct sbx_thread *thread, uint8_t kin
     }
 }
 
-/* The same for a point that does nothing else and asks nobody who its thread is (sbx_own_entry). */
+/* The same for a point that does nothing else and does not look up its thread (sbx_own_entry). */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, uint8_t group);
 
-/* Count one call down; true: the count is out, and sbx_leaf_of_anybody() is to be called. */
+/* Count one call down. True: the count has run out, and the caller must call sbx_leaf_of_anybody(). */
 SBX_HOOK_SAFE static inline bool sbx_leaf_is_out(void)
 {
     return --sbx_own_entry->countdown < 0;
@@ -38,7 +38,7 @@ SBX_HOOK_SAFE static inline void sbx_leaf_here(uint8_t kind, uint8_t op, uint8_t
     }
 }
 
-/* The count is out, or taken back: so many calls went by since it was set. They are charged to `group`. */
+/* The count has run out or was taken back. Charge the calls since it was set to `group`. */
 SBX_HOOK_SAFE static inline void sbx_leaf_charge(struct sbx_thread *thread, uint8_t group)
 {
     sbx_cost_passes(&thread->cost, group, thread->counted_from - thread->entry->countdown);

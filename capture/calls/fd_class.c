@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fd_class.c - descriptors told apart by fstat(2), and sockets by their domain. */
+/* fd_class.c - descriptors classified by fstat(2), and sockets by their domain. */
 #include "fd_class.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ SBX_HOOK_SAFE uint8_t sbx_class_of_mode(uint32_t mode)
     case S_IFSOCK:
         return SBX_FD_SOCKET;
     case S_IFCHR:
-        return SBX_FD_TTY; /* terminals are what blocks among them; devices of other kinds rarely do */
+        return SBX_FD_TTY; /* of these devices only terminals usually block */
     case S_IFBLK:
         return SBX_FD_DEVICE;
     default:
@@ -77,7 +77,7 @@ SBX_HOOK_SAFE bool sbx_is_terminal(int fd)
     return fd >= 0 && fstat(fd, &status) == 0 && is_terminal(&status);
 }
 
-/* The watch thread has descriptors of its own. */
+/* The watch thread has its own descriptor table. */
 bool sbx_is_terminal_of(uint32_t tid, int fd)
 {
     char path[48];

@@ -8,19 +8,20 @@
 
 #include "marks.h"
 
-/* Of descriptor `fd`; UNKNOWN for none. One system call, two for a socket. Sets errno. */
+/* The class of descriptor `fd`; UNKNOWN if there is none. One system call, two for a socket. May change errno. */
 SBX_HOOK_SAFE uint8_t sbx_classify_fd(int fd);
 
-/* The same of what stat(2) says; a socket of either kind is SOCKET. */
+/* The same from the result of stat(2). A socket of any kind is SOCKET. */
 SBX_HOOK_SAFE uint8_t sbx_class_of_mode(uint32_t mode);
 
-/* Can a call on the socket or pipe `fd` wait: has it no O_NONBLOCK, or is that not known? One system call. Leaves errno alone. */
+/* Can a call on the socket or pipe `fd` wait? Yes if it has no O_NONBLOCK, or if that is not known. One system call.
+ * Leaves errno alone. */
 SBX_HOOK_SAFE bool sbx_fd_can_wait(int fd);
 
-/* Is it a terminal that somebody types at? Not a serial line. One system call. */
+/* Is `fd` a terminal that a person types at? A serial line is not. One system call. */
 SBX_HOOK_SAFE bool sbx_is_terminal(int fd);
 
-/* The same of a descriptor of thread `tid`, for the watch thread. Two system calls. */
+/* The same for a descriptor of thread `tid`, for the watch thread. One system call. */
 bool sbx_is_terminal_of(uint32_t tid, int fd);
 
 #endif

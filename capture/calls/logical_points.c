@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* logical_points.c - embedded runtimes, asked where a call begins and at their safepoints.
+/* logical_points.c - asks embedded runtimes for their stacks when a call begins and at safepoints.
  *
- * Apart from handler/logical_stack.c because none of this runs in a handler. */
+ * This is apart from handler/logical_stack.c because none of it runs in a signal handler. */
 #include "logical_points.h"
 
 #include <errno.h>
@@ -17,9 +17,9 @@
 #include "the_capture.h"
 #include "thread_stack.h"
 
-/* ---- sleepers, seen from outside ---- */
+/* ---- sleeping threads, seen by the watch thread ---- */
 
-/* A socket or a pipe with O_NONBLOCK keeps nobody waiting. A file does, whatever it says: few say so. */
+/* A call on a socket or a pipe with O_NONBLOCK does not wait. A call on a file may wait even with O_NONBLOCK. */
 static bool can_wait(const struct sbx_blocking *call)
 {
     bool is_stream = (call->kind == SBX_RECORD_SOCKET && call->op != SBX_OP_SENDFILE) ||
@@ -28,10 +28,12 @@ static bool can_wait(const struct sbx_blocking *call)
     return !is_stream || call->object == 0 || sbx_fd_can_wait((int)(call->object - 1));
 }
 
-/* Is the call to be noted? The runtime of a thread that sleeps cannot be asked by another: it may wake. So it is asked as the call begins. That
- * costs a walk and what the provider takes, in each call that may block: those that come thick are not noted. They are paid for
- * as samples are, one an interval, which is the governor's to make longer; a look whether there is a runtime, and whether the call can wait,
- * costs a part of that. */
+/* Is the logical stack of this call to be noted?
+ *
+ * Another thread cannot ask the runtime of a sleeping thread, because that thread may wake meanwhile. So the runtime is
+ * asked when the call begins. That costs a walk and the provider's time in each call that may block, so calls that come
+ * in quick succession are not all noted. Notes are limited like samples: one an interval, and the governor may make the
+ * interval longer. A look whether there is a runtime and whether the call can wait costs only a part of a note. */
 static bool take_turn(struct sbx_thread *thread, const struct sbx_blocking *call)
 {
     uint64_t note_ns = sbx_load_relaxed(&sbx_the_capture.leaf_interval_ns[call->group]);
@@ -70,13 +72,13 @@ uint32_t sbx_logical_append_noted(const struct sbx_thread *thread, uint64_t call
                                   uint32_t native)
 {
     const struct sbx_logical *logical = &thread->logical;
-    static struct sbx_logical_walk copy; /* the watch thread's alone, and too large for its stack */
+    static struct sbx_logical_walk copy; /* only the watch thread uses it; too large for that thread's stack */
     /* order: acquire logical.noted_ns - the walk is whole */
     if (call_begin_ns == 0 || native == SBX_STACK_NONE || native == SBX_STACK_OVERFLOW ||
         sbx_load_acquire(&logical->noted_ns) != call_begin_ns) {
         return native;
     }
-    const struct sbx_logical_walk *walk = &logical->walks[sbx_load_relaxed(&logical->turn) & 1]; /* judged below */
+    const struct sbx_logical_walk *walk = &logical->walks[sbx_load_relaxed(&logical->turn) & 1]; /* checked below */
     copy.count = sbx_load_relaxed(&walk->count);
     for (uint32_t i = 0; i < copy.count && i < SBX_COUNT_OF(copy.tags); i++) {
         copy.tags[i] = sbx_load_relaxed(&walk->tags[i]);
@@ -84,7 +86,7 @@ uint32_t sbx_logical_append_noted(const struct sbx_thread *thread, uint64_t call
     }
     sbx_fence_acquire(); /* order: acquire logical.noted_ns - the second look comes after the copy */
     if (sbx_load_relaxed(&logical->noted_ns) != call_begin_ns || copy.count > SBX_COUNT_OF(copy.tags)) {
-        return native; /* it has woken */
+        return native; /* the thread has woken */
     }
     return sbx_logical_intern(&copy, epoch, native);
 }
@@ -92,7 +94,7 @@ uint32_t sbx_logical_append_noted(const struct sbx_thread *thread, uint64_t call
 bool sbx_awaits_tell_noted(struct sbx_thread *thread, uint64_t call_begin_ns, uint64_t now_ns,
                            struct sbx_record *record_out)
 {
-    /* order: acquire logical.noted_ns - what awaits it was noted with the stack */
+    /* order: acquire logical.noted_ns - the await list was noted with the stack */
     if (call_begin_ns == 0 || sbx_load_acquire(&thread->logical.noted_ns) != call_begin_ns ||
         !sbx_awaits_tell(&thread->awaits, now_ns, record_out)) {
         return false;
@@ -135,7 +137,7 @@ SBX_HOOK_SAFE void sbx_logical_safepoint(void)
         if (record.kind == SBX_RECORD_ASYNC) {
             sbx_add_relaxed(&sbx_the_capture.header->captures_async, 1); /* relaxed: statistics */
         }
-        was_resting = sbx_load_relaxed(&sbx_the_capture.resting) == SBX_RESTS; /* relaxed: late by a sample */
+        was_resting = sbx_load_relaxed(&sbx_the_capture.resting) == SBX_RESTS; /* relaxed: may be late by one sample */
     }
     sbx_thread_leave(thread);
     if (was_resting) {

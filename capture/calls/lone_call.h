@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lone_call.h - begin and end of a call that may block with no other around it, on a thread of which nothing is out of the ordinary:
- * nearly every one. Inline, for who has more to do at both (blocking_call.c, client_message.c of messages/): what is written once and
- * lies on few cache lines is cheap.
+/* lone_call.h - begin and end of a call that may block, with no other call around it, on a thread with nothing unusual.
+ * Nearly every call is of this kind. The functions are inline, because their callers have more to do at both ends
+ * (blocking_call.c, client_message.c of messages/). They are cheap because they store each word once, in few cache
+ * lines.
  *
- * Where it is not that simple, sbx_blocking_enter() and sbx_blocking_end() find out what it is.
+ * For all other calls, sbx_blocking_enter() and sbx_blocking_end() find out which case it is.
  *
- * A call that is followed lightly has no look at the clock at its end, if it was over before a tick of the watch thread met the thread in it: the kernel
- * leaves the caches cold, and what need not be done behind it is cheap. So a wait that is longer than a tick is told as any other, with its begin and its end,
- * and of shorter ones some. It is for calls that are part of no message, while the governor has nothing else left to give up
- * (docs/GOVERNOR.md). Who begins one looks once more whether the watch thread ticks, when the call can be seen: so either that is seen to be over,
- * or the watch thread, which looks at all calls before it lies down, sees the call (Dekker's pattern, as with `resting`). */
+ * A call that is followed lightly does not read the clock at its end if the call was over before a tick of the watch
+ * thread met the thread in it. The kernel leaves the caches cold, so less work after the call is a real gain. A wait
+ * that is longer than a tick is recorded like any other, with its begin and its end; of shorter waits some are
+ * recorded. Calls are followed lightly when they are part of no message and the governor has nothing else left to give
+ * up (docs/GOVERNOR.md).
+ *
+ * After such a call has become visible, its thread looks once more whether the watch thread ticks. The watch thread
+ * looks at all calls before it stops ticking. So either this thread sees that the watch thread has stopped, or the
+ * watch thread sees the call (Dekker's pattern, as with `resting`). */
 #ifndef SBX_LONE_CALL_H
 #define SBX_LONE_CALL_H
 
@@ -35,14 +40,16 @@ static inline uint8_t sbx_call_group_of(uint32_t what)
     return (uint8_t)(what >> 16);
 }
 
-/* What waits for a handler to be called, or makes signals itself while it waits, and cannot be made once more when ours was (sbx_call_was_cut()). */
+/* SBX_BLOCKING_ALWAYS is for a call that waits for a signal handler, or that makes signals itself while it waits, and
+ * that cannot be made once more after the sample signal has cut it short (sbx_call_was_cut()). */
 static inline uint32_t sbx_call_how_of(uint8_t op)
 {
     return op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND || op == SBX_OP_IO_URING_WAIT ? SBX_BLOCKING_ALWAYS
                                                                                        : SBX_BLOCKING_CALL;
 }
 
-/* Is the calling thread, `thread`, as a lone call wants it that SBX_BLOCKING_CALL is enough for? Then it is told when the call begins. */
+/* May a call of the calling thread `thread` begin as a lone call, if SBX_BLOCKING_CALL is enough for it? If so,
+ * *begin_ns_out is set to the time when the call begins. */
 __attribute__((always_inline)) static inline bool sbx_lone_call_may_begin(struct sbx_thread *thread, uint32_t what,
                                                                           uint64_t *begin_ns_out)
 {
@@ -55,7 +62,7 @@ __attribute__((always_inline)) static inline bool sbx_lone_call_may_begin(struct
                       !sbx_logical_note_is_due(thread, *begin_ns_out));
 }
 
-/* The order of the members of struct sbx_blocking that are stored together. */
+/* The assertion checks the order of those members of struct sbx_blocking that are stored together. */
 static inline void sbx_call_say_what(struct sbx_blocking *call, uint32_t what)
 {
     _Static_assert(offsetof(struct sbx_blocking, op) == offsetof(struct sbx_blocking, kind) + 1 &&
@@ -66,7 +73,8 @@ static inline void sbx_call_say_what(struct sbx_blocking *call, uint32_t what)
     __builtin_memcpy(&call->kind, &what, sizeof what);
 }
 
-/* The call is the innermost of the thread's list from here on: at `depth`, which has room. */
+/* From here on the call is the innermost of the thread's list, at `depth`. The caller has checked that there is
+ * room. */
 __attribute__((always_inline)) static inline void sbx_call_push(struct sbx_thread *thread, struct sbx_blocking *call,
                                                                 uint32_t what, uint32_t depth)
 {
@@ -76,8 +84,8 @@ __attribute__((always_inline)) static inline void sbx_call_push(struct sbx_threa
     if (SBX_UNLIKELY(serial == 0)) {
         serial = ++thread->call_serial;
     }
-    /* A handler may come between any two of these, take the same entry and give it back: so these are stored once more
-     * when the entry is ours for sure. */
+    /* A signal handler may run between any two of these stores, take the same entry and give it back. So they are
+     * stored once more when the entry is certainly this call's. */
     call->serial = serial; /* before it is in the list: see is_overwritten() of open_calls.c */
     entry->place = place;
     entry->serial = serial;
@@ -90,7 +98,7 @@ __attribute__((always_inline)) static inline void sbx_call_push(struct sbx_threa
     __builtin_memcpy(&entry->kind, &what, sizeof what);
 }
 
-/* The call begins. `pc` and `sp` are where its hook goes on. */
+/* The call begins. `pc` and `sp` are those at which its hook continues. */
 __attribute__((always_inline)) static inline void sbx_call_begin_at(struct sbx_thread *thread,
                                                                     struct sbx_blocking *call, uint32_t what,
                                                                     uint64_t object, uint32_t peer, uint64_t begin_ns,
@@ -112,7 +120,7 @@ __attribute__((always_inline)) static inline void sbx_call_begin_at(struct sbx_t
     sbx_call_is_at(thread, pc, sp);
 }
 
-/* And all can see it. */
+/* Make the call visible to other threads. */
 __attribute__((always_inline)) static inline void sbx_call_show(struct sbx_thread_entry *entry, uint32_t what,
                                                                 uint64_t object, uint32_t peer, uint64_t begin_ns)
 {
@@ -130,21 +138,22 @@ __attribute__((always_inline)) static inline void sbx_lone_call_begin(struct sbx
                                                                       uint64_t pc, uint64_t sp)
 {
     sbx_call_begin_at(thread, call, what, object, peer, begin_ns, 0, pc, sp);
-    sbx_call_show(sbx_own_entry, what, object, peer, begin_ns); /* it is the thread's, by the same line as sbx_self */
+    sbx_call_show(sbx_own_entry, what, object, peer, begin_ns); /* its own: on sbx_self's cache line */
 }
 
-/* The thread that began the call, if it is the calling one. What is loaded from it then waits for the frame's line alone, and not for those that lead to
- * the thread's own pointer besides: behind a system call none is in a near cache. */
+/* Returns the thread that began the call, if it is the calling thread. What the caller loads through the result then
+ * depends only on the cache line of the frame, and not on the lines that lead to sbx_self. After a system call none of
+ * these lines is in a near cache. */
 __attribute__((always_inline)) static inline struct sbx_thread *sbx_call_thread(const struct sbx_blocking *call)
 {
     struct sbx_thread *thread = call->thread;
     bool is_callers = thread == sbx_self;
-    __asm__("" : "+r"(thread)); /* the compiler does not know that they are the same */
+    __asm__("" : "+r"(thread)); /* keep the compiler from seeing that both pointers are equal */
     return SBX_LIKELY(is_callers) ? thread : NULL;
 }
 
-/* Is the call one that ends as a lone one: the one in the list (K2), alone there, with no seat among the waiters to be given back? Then it
- * is told when it ended. `thread`: of sbx_call_thread(). */
+/* Does the call end as a lone one: it is the only call in the list (K2), and it has no seat among the waiters to give
+ * back? If so, *end_ns_out is set to the time when it ended. `thread` is the result of sbx_call_thread(). */
 __attribute__((always_inline)) static inline bool sbx_lone_call_may_end(const struct sbx_blocking *call,
                                                                         struct sbx_thread *thread, uint64_t *end_ns_out)
 {
@@ -153,7 +162,7 @@ __attribute__((always_inline)) static inline bool sbx_lone_call_may_end(const st
                       sbx_thread_clock_wall_at_once(&thread->clock, end_ns_out));
 }
 
-/* Was it too short to be told? */
+/* Was the call too short to be recorded? */
 __attribute__((always_inline)) static inline bool sbx_call_was_short(const struct sbx_blocking *call, uint64_t end_ns)
 {
     uint64_t took_ns = end_ns - call->begin_ns;
@@ -161,7 +170,7 @@ __attribute__((always_inline)) static inline bool sbx_call_was_short(const struc
            took_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group]);
 }
 
-/* The only call that is open is over. */
+/* The only open call is over. */
 __attribute__((always_inline)) static inline void sbx_lone_call_end(struct sbx_thread *thread)
 {
     thread->call_depth = 0;
@@ -169,29 +178,30 @@ __attribute__((always_inline)) static inline void sbx_lone_call_end(struct sbx_t
     sbx_store_release(&sbx_own_entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
 }
 
-/* A lone call is about to begin: may it be followed lightly? Then its sample is taken now, if one is due. */
+/* A lone call is about to begin: may it be followed lightly? If so, its sample is taken now, if one is due. */
 __attribute__((always_inline)) static inline bool sbx_light_call_may_begin(struct sbx_thread *thread, uint32_t what)
 {
-    if (sbx_load_relaxed(&sbx_the_capture.follows_lightly) == 0) { /* relaxed: looked at again below */
+    if (sbx_load_relaxed(&sbx_the_capture.follows_lightly) == 0) { /* relaxed: checked again below */
         return false;
     }
     sbx_leaf(thread, SBX_RECORD_LEAF, sbx_call_op_of(what), sbx_call_group_of(what));
-    sbx_store_relaxed(&thread->ends_by_clock, 0); /* relaxed: before entry.call, which the watch thread acquires */
+    sbx_store_relaxed(&thread->ends_by_clock, 0); /* relaxed: the release of entry.call follows */
     return true;
 }
 
-/* It has begun. */
+/* The call that is followed lightly has begun. */
 __attribute__((always_inline)) static inline void sbx_light_call_began(struct sbx_thread *thread)
 {
     sbx_order_with_handler();
-    /* order: barrier entry.call - Dekker with follows_lightly: either we see that no tick comes, or who lies down sees the call */
+    /* order: barrier entry.call - Dekker with follows_lightly: either this thread sees that no tick comes, or the watch
+     * thread sees the call */
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.follows_lightly) == 0)) {
-        sbx_store_relaxed(&thread->ends_by_clock, 1); /* relaxed: own */
+        sbx_store_relaxed(&thread->ends_by_clock, 1); /* relaxed: this thread's own */
     }
 }
 
-/* Is the call, which is followed lightly, over with nothing to be told of it? `entry` is its thread's. None has begun in it, and it is in the list (K2). Else
- * sbx_blocking_end() ends it. */
+/* Is the call, which is followed lightly, over with nothing to record? `entry` is that of its thread. True only when no
+ * other call has begun inside it and it is in the list (K2). Otherwise sbx_blocking_end() must end it. */
 __attribute__((always_inline)) static inline bool sbx_light_call_ends(const struct sbx_blocking *call,
                                                                       struct sbx_thread_entry *entry)
 {

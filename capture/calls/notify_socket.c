@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* notify_socket.c - an address that is remembered, and lines that are looked for. */
+/* notify_socket.c - remembers the address of the service manager's socket, and searches the text that is sent to it. */
 #include "notify_socket.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ SBX_HOOK_SAFE int sbx_notify_socket_is(const void *address, size_t bytes)
     return 1;
 }
 
-/* The text at `at` begins with `word`: what is behind it, else NULL. */
+/* If the text at `at` begins with `word`, returns the text behind it, else NULL. */
 SBX_HOOK_SAFE static const char *behind(const char *at, const char *end, const char *word)
 {
     for (; *word != '\0'; word++, at++) {

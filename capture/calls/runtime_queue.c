@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime_queue.c - ask the runtime, walk, note. */
+/* runtime_queue.c - asks the runtime, walks the stack and makes a note. */
 #include "runtime_queue.h"
 
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include "thread_stack.h"
 #include "work_notes.h"
 
-/* A note costs ten thousand instructions, some 3 us: its stack has the frames of a script. */
+/* A note costs ten thousand instructions, some 3 us, because its stack contains the frames of a script. */
 #define LOOK_EVERY_NS UINT64_C(100000)
 enum {
     BURST = 64
 };
 
-/* enum stallbox_work has these numbers; SBX_OP_NONE: no work of a sort that is known. */
+/* The numbers are those of enum stallbox_work. SBX_OP_NONE: the kind of work is not known. */
 static uint8_t op_of(uint32_t work)
 {
     enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seat_turns.c - seats given back for the time of a wait.
+/* seat_turns.c - gives seats back for the time of a wait.
  *
- * All of it is done by the thread itself. How it comes by a seat again is in former_seat.c, which the registry asks. */
+ * The thread itself does all of it. former_seat.c describes how the thread gets a seat again; the registry calls it. */
 #include "seat_turns.h"
 
 #include "capture_record.h"
@@ -33,7 +33,7 @@ static bool is_paid(struct sbx_former_seat *former, uint64_t now_ns)
     return true;
 }
 
-/* What others know of the thread by its index. */
+/* Is the thread known to others by its seat's index? */
 static bool is_known_by_its_seat(const struct sbx_thread *thread)
 {
     return thread->has_loop || thread->keeps_seat || (thread->entry->flags & (uint32_t)SBX_THREAD_FLAG_LOOP) != 0 ||
@@ -48,11 +48,11 @@ static bool leave_seat(struct sbx_thread *thread, uint64_t now_ns)
     struct sbx_thread_entry *entry = thread->entry;
     uint32_t index = thread->index, tid = thread->tid;
     sbx_thread_become(SBX_THREAD_GONE);
-    if (!sbx_thread_give_back_signal_stack(thread)) { /* not the thread itself, or the kernel does not let it go */
+    if (!sbx_thread_give_back_signal_stack(thread)) { /* not the caller, or the kernel keeps the stack */
         sbx_thread_become(thread);
         return false;
     }
-    if (!sbx_seat_is_left(thread, thread->generation)) { /* taken for one that had ended */
+    if (!sbx_seat_is_left(thread, thread->generation)) { /* others believed the thread had ended */
         former->place = 0;
         sbx_thread_become(NULL);
         return true;
@@ -80,12 +80,12 @@ static bool leave_seat(struct sbx_thread *thread, uint64_t now_ns)
     sbx_add_relaxed(&sbx_the_capture.header->captures_sync, entry->captures); /* relaxed: statistics */
     entry->captures = 0;
     entry->call_kind = SBX_RECORD_NONE;
-    sbx_store_relaxed(&thread->blocking, 0); /* relaxed: nobody asks it any more */
+    sbx_store_relaxed(&thread->blocking, 0); /* relaxed: nobody reads it any more */
     entry->away_ns = now_ns;
     sbx_seat_unnote(tid, index);
     sbx_store_release(&entry->state, SBX_THREAD_DEAD); /* order: release entry.state - the entry may be taken again */
     sbx_seat_is_free(index, true);
-    sbx_thread_become(NULL); /* its next allocation asks whether it may sit down again */
+    sbx_thread_become(NULL); /* the thread's next allocation asks for a seat again */
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared_wait.c - a name in the family's page, and a word in the thread's block. */
+/* shared_wait.c - stores a name in the family's page, and a message for the watch thread in the thread's block. */
 #include "shared_wait.h"
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "thread_block.h"
 #include "thread_clock.h"
 
-/* The name of the calling thread; 0: it has none, or nothing is recorded. */
+/* The name of the calling thread; 0: the thread has none, or nothing is recorded. */
 static uint64_t own_name(void)
 {
     const struct sbx_thread *thread = sbx_self;

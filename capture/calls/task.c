@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* task.c - work that changes hands: the side that queues it and the side that runs it. */
+/* task.c - work that passes from one thread to another: the side that queues it and the side that runs it. */
 #include "task.h"
 
 #include <errno.h>
@@ -15,26 +15,27 @@
 #include "thread_stack.h"
 #include "waiter_table.h"
 
-#define RAN_LONG_NS UINT64_C(1000000)  /* always told */
-#define LAY_LONG_NS UINT64_C(10000000) /* told once an interval, and in bursts: behind a slow task all lie for long */
+#define RAN_LONG_NS UINT64_C(1000000)  /* always recorded */
+#define LAY_LONG_NS UINT64_C(10000000) /* recorded once an interval, and in bursts: behind a slow task all lie long */
 
 enum {
-    SHORT_EVERY = 10, /* intervals: a sample of the tasks that were neither */
+    SHORT_EVERY = 10, /* intervals; one task that neither ran nor lay long is recorded in that time */
     BURST = 64,
     HOPS_AT_ONCE = 64,
 };
 
-/* How many tasks of a thread are followed, of those that come thick. As samples are, they are paid for by the interval of their group, which is the
- * governor's to make longer: so many an interval, and no more of them where it is shorter than the default. */
+/* How many tasks of a thread are followed when tasks come in quick succession. The limit is per interval of their
+ * group, as for samples, and the governor may make the interval longer. Where the interval is shorter than the default,
+ * the number per unit of time does not grow. */
 enum {
     FOLLOWED_AN_INTERVAL = 250, /* a walk and an entry are 0.1 to 0.2 us: 3 to 5 % of a thread that does nothing else */
     FOLLOW_EVERY_NS = 4000,
-    SCRIPTS_AN_INTERVAL =
-        10, /* with the frames of a script it is ten thousand instructions, some 3 us (bench_asyncio) */
+    SCRIPTS_AN_INTERVAL = 10, /* a script's frames cost ten thousand instructions, some 3 us (bench_asyncio) */
     FOLLOW_SCRIPTS_EVERY_NS = 100000,
 };
 
-/* An id of a task that is counted and not followed has no hop (bits 16 to 47), but the index of its queue's entry, and whose turn that was. */
+/* The id of a task that is counted but not followed has no hop (bits 16 to 47). It contains the index of its queue's
+ * entry and the turn of that entry. */
 #define ID_COUNTED    (UINT64_C(1) << 63)
 #define ID_TURN_SHIFT 48
 #define ID_TURN_MASK  UINT64_C(0x7fff)
@@ -46,7 +47,7 @@ static bool is_wanted(uint8_t group)
                                      SBX_POINT_BIT(group)) != 0; /* relaxed: a hint */
 }
 
-/* The calling thread, when it may record; NULL: it may not, or our own code runs on it. */
+/* The calling thread if it may record; NULL: it may not, or the agent's own code runs on it. */
 static struct sbx_thread *find_self(void)
 {
     struct sbx_thread *thread = sbx_self;
@@ -62,7 +63,7 @@ static uint64_t counted_id(const struct sbx_queue_entry *queue)
            (uint64_t)(queue - sbx_the_capture.queues);
 }
 
-/* NULL: its queue has ended, or the id is none. */
+/* The queue of a counted id. NULL: the queue has ended, or `id` has no valid queue. */
 static struct sbx_queue_entry *queue_of_counted(uint64_t id)
 {
     uint64_t index = id & ID_INDEX_MASK;
@@ -74,7 +75,7 @@ static struct sbx_queue_entry *queue_of_counted(uint64_t id)
     return sbx_queue_is_one(number) && counted_id(queue) == id ? queue : NULL;
 }
 
-/* The queue that the task lies in; NULL: in none that is counted, or one that has ended. */
+/* The queue in which the task lies. NULL: the task lies in no counted queue, or the queue has ended. */
 static struct sbx_queue_entry *queue_of(const struct sbx_task_entry *entry)
 {
     return sbx_queue_at(entry->queue_at, entry->queue);
@@ -85,7 +86,7 @@ static uint8_t place_of_queue(const struct sbx_queue_entry *counts)
     return counts != NULL ? (uint8_t)(counts - sbx_the_capture.queues) : 0;
 }
 
-/* For who may have no seat. */
+/* `thread` may be NULL, because a thread may have no seat. */
 static uint64_t now_for(struct sbx_thread *thread)
 {
     return thread != NULL ? sbx_thread_wall_ns(thread) : sbx_now_ns();
@@ -96,8 +97,8 @@ static bool take_turn(uint64_t *next_ns, uint64_t now_ns, uint64_t every_ns)
     return sbx_take_turn(next_ns, now_ns, every_ns, BURST);
 }
 
-/* How long after one task the next one is followed. A runtime's loop that is woken by a byte in a pipe is woken for each thing that it is to look
- * at: of these one an interval is enough. */
+/* How long after one task the next one is followed. When bytes in a pipe wake a runtime's loop, one byte comes for each
+ * thing that the loop has to look at. Of these, one an interval is enough. */
 static uint64_t follow_every_ns(uint8_t group)
 {
     /* relaxed: numbers of their own; hints */
@@ -111,7 +112,7 @@ static uint64_t follow_every_ns(uint8_t group)
     return every_ns > least_ns ? every_ns : least_ns;
 }
 
-/* What an entry says, word by word: the watch thread may carry its stack over meanwhile. */
+/* Reads an entry word by word, because the watch thread may carry its stack over at the same time. */
 static struct sbx_task_entry read_entry(const struct sbx_task_entry *entry)
 {
     return (struct sbx_task_entry){.queue = sbx_load_relaxed(&entry->queue),
@@ -129,8 +130,9 @@ static struct sbx_task_entry read_entry(const struct sbx_task_entry *entry)
 
 /* ---- the side that queues ---- */
 
-/* One sort of number for waits and hops: nothing of one is taken for the other. A thread takes some at a time, because all threads take them from
- * one place. Inside: no handler may take the same one. */
+/* Waits and hops take their numbers from the same source, so a hop is never taken for a wait. A thread takes several
+ * numbers at a time, because all threads take them from one shared word. Call it inside, so that no signal handler
+ * takes the same number. */
 static uint32_t new_hop(struct sbx_thread *thread)
 {
     uint32_t hop;
@@ -145,14 +147,14 @@ static uint32_t new_hop(struct sbx_thread *thread)
     return hop;
 }
 
-/* What was queued, to be filled in. */
+/* The task that was queued, for follow(). */
 struct queued {
     uint64_t key, match, queue, now_ns;
-    struct sbx_queue_entry *counts; /* NULL: it lies in none that is counted */
+    struct sbx_queue_entry *counts; /* NULL: the task lies in no counted queue */
     uint8_t group, op;
 };
 
-/* The walk goes first: meanwhile the lines come that others have written. */
+/* The walk comes first: meanwhile the cache lines arrive that other threads have written. */
 static uint64_t follow(struct sbx_thread *thread, const struct queued *what)
 {
     sbx_thread_enter(thread);
@@ -186,7 +188,7 @@ static uint64_t follow(struct sbx_thread *thread, const struct queued *what)
     entry->queue_at = place_of_queue(what->counts);
     sbx_store_relaxed(&entry->flags, 0);
     uint64_t id = sbx_task_publish(entry, hop);
-    if (what->key == 0) { /* those lie one after another: the next one's line has time to come */
+    if (what->key == 0) { /* such tasks have entries one after another: prefetch the next one's line */
         sbx_task_expect(0, hop + 1);
     }
     sbx_store_relaxed(&thread->cost.group[what->group].captures, thread->cost.group[what->group].captures + 1);
@@ -209,7 +211,7 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, u
     struct sbx_queue_entry *counts = queue != 0 ? sbx_queue_of(queue, op, now_ns) : NULL;
     if (SBX_UNLIKELY(queue != 0 && counts == NULL)) {
         sbx_count_drop(SBX_DROP_NO_QUEUE);
-        queue = 0; /* it is counted out of none either */
+        queue = 0; /* so it will not be counted as leaving either */
     }
     if (counts != NULL) {
         sbx_line_to_write(&counts->queued);
@@ -285,8 +287,7 @@ SBX_HOOK_SAFE void sbx_task_merged(uint64_t id)
     struct sbx_task_entry *entry = (id & ID_COUNTED) == 0 && sbx_capture_is_ours() ? sbx_task_entry_of(id) : NULL;
     if (entry != NULL && sbx_load_acquire(&entry->word) == /* order: acquire task.word - it is that task */
                              sbx_task_word(sbx_task_hop_of_id(id), SBX_TASK_QUEUED)) {
-        sbx_store_relaxed(&entry->flags,
-                          SBX_FLAG_MERGED); /* relaxed: told with the task, or one more merge is missed */
+        sbx_store_relaxed(&entry->flags, SBX_FLAG_MERGED); /* relaxed: recorded with the task, or one merge is missed */
     }
 }
 
@@ -295,15 +296,16 @@ SBX_HOOK_SAFE void sbx_task_merged_by(uint64_t id, uint64_t times)
     struct sbx_task_entry *entry = (id & ID_COUNTED) == 0 && sbx_capture_is_ours() ? sbx_task_entry_of(id) : NULL;
     if (times != 0 && entry != NULL &&
         sbx_load_acquire(&entry->word) == sbx_task_word(sbx_task_hop_of_id(id), SBX_TASK_QUEUED)) {
-        /* order: acquire task.word - it is that task. relaxed: as above; who takes it out counts last */
+        /* order: acquire task.word - it is that task. relaxed: as above; the thread that takes the task out counts
+         * last */
         sbx_store_relaxed(&entry->before, times < UINT32_MAX ? (uint32_t)times : UINT32_MAX);
         sbx_store_relaxed(&entry->flags, SBX_FLAG_MERGED);
     }
 }
 
-/* ---- what is told ---- */
+/* ---- what is recorded ---- */
 
-/* Is this one told? `thread` is the caller. */
+/* Is this task recorded? `thread` is the caller. */
 static bool is_told(struct sbx_thread *thread, uint64_t lay_ns, uint64_t ran_ns, uint64_t now_ns)
 {
     uint64_t interval_ns = sbx_load_relaxed(&sbx_the_capture.interval_ns);
@@ -316,11 +318,11 @@ static bool is_told(struct sbx_thread *thread, uint64_t lay_ns, uint64_t ran_ns,
     return true;
 }
 
-/* Put what is to be said of a task that has left the table. `end_ns` 0: it never ran. */
+/* Put the records of a task that has left the table. `end_ns` 0: the task never ran. */
 static void tell(struct sbx_thread *thread, const struct sbx_task_entry *task, uint32_t hop, uint64_t end_ns)
 {
     bool has_run = end_ns != 0;
-    int saved_errno = errno; /* elsewhere nothing touches it but a walk */
+    int saved_errno = errno; /* elsewhere only a walk may change errno */
     sbx_thread_enter(thread);
     struct sbx_times now = sbx_thread_times(thread);
     struct sbx_record lay = {.kind = SBX_RECORD_HOP,
@@ -339,7 +341,7 @@ static void tell(struct sbx_thread *thread, const struct sbx_task_entry *task, u
                              .begin_ns = task->begun_ns,
                              .end_ns = end_ns,
                              .cpu_ns = now.cpu_ns,
-                             .stack = task->stack, /* here, because its id is judged by when this record was made */
+                             .stack = task->stack, /* here too: the id is judged by the time of this record */
                              .message = thread->entry->message,
                              .object = task->queue,
                              .wait = hop};
@@ -360,7 +362,8 @@ static void tell(struct sbx_thread *thread, const struct sbx_task_entry *task, u
 
 /* ---- the side that runs ---- */
 
-/* Is the end of a task told that still stands in the table? Most are not, and of these nothing is read but the times. */
+/* Is the end of a task recorded, whose entry is still in the table? Most are not, and of those only the times are
+ * read. */
 static bool is_end_told(struct sbx_thread *thread, const struct sbx_task_entry *entry, uint64_t end_ns)
 {
     uint64_t begun_ns = sbx_load_relaxed(&entry->begun_ns), queued_ns = sbx_load_relaxed(&entry->queued_ns);
@@ -368,14 +371,14 @@ static bool is_end_told(struct sbx_thread *thread, const struct sbx_task_entry *
                                             end_ns > begun_ns ? end_ns - begun_ns : 0, end_ns);
 }
 
-/* Tell of a task that has left the table, or begins anew in it. */
+/* Record the end of a task that has left the table, or whose entry is used anew. */
 static void tell_end(struct sbx_thread *thread, struct sbx_task_entry *copy, uint32_t hop, uint64_t end_ns)
 {
     copy->queued_ns = copy->queued_ns < copy->begun_ns ? copy->queued_ns : copy->begun_ns;
     tell(thread, copy, hop, end_ns > copy->begun_ns ? end_ns : copy->begun_ns);
 }
 
-/* The task is over. `thread` NULL: nothing is told of it. */
+/* The task is over. `thread` NULL: it is not recorded. */
 static void finish(struct sbx_thread *thread, uint64_t id)
 {
     struct sbx_task_entry *entry = sbx_task_entry_of(id), copy;
@@ -393,18 +396,19 @@ static void finish(struct sbx_thread *thread, uint64_t id)
     }
 }
 
-/* Tasks that did not begin further out than `here` were left behind. On another stack (a coroutine's) nothing is known. */
+/* Tasks that did not begin further out on the stack than `here` were left without an end. For another stack (a
+ * coroutine's) this is not known. */
 static void forget_left(struct sbx_thread *thread, uint64_t here)
 {
     struct sbx_thread_tasks *tasks = &thread->tasks;
-    while (tasks->depth != 0 && !tasks->open[tasks->depth - 1].is_turn && /* its loop may poll by a helper's frame */
+    while (tasks->depth != 0 && !tasks->open[tasks->depth - 1].is_turn && /* the loop may poll from a helper's frame */
            tasks->open[tasks->depth - 1].place <= here && sbx_thread_is_on_own_stack(thread, here) &&
            sbx_thread_is_on_own_stack(thread, tasks->open[tasks->depth - 1].place)) {
         finish(thread, tasks->open[--tasks->depth].id);
     }
 }
 
-/* `here`: the place of the stack that the task has begun at. */
+/* `here`: the stack address at which the task has begun. */
 static void begin(uint64_t id, uint64_t here, bool is_turn)
 {
     if (id == 0 || !sbx_capture_is_ours() || sbx_the_capture.tasks == NULL) {
@@ -479,11 +483,11 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_tasks_end_turn(struct sbx_thread *thread, ui
             }
             break;
         }
-        tasks->turns = true; /* it lies around that one */
+        tasks->turns = true; /* this turn lies around the one that ended */
     }
 }
 
-/* Where the thread's list has the task, + 1; 0: it does not run it. What began inside of it is over. */
+/* The task's index in the thread's list, + 1; 0: the thread does not run it. Tasks that began inside it are over. */
 static uint32_t uncover(struct sbx_thread *thread, uint64_t id)
 {
     uint32_t depth = thread != NULL ? thread->tasks.depth : 0;
@@ -506,7 +510,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_end(uint64_t id)
         thread->tasks.depth--;
         finish(thread, id);
     } else {
-        finish(NULL, id); /* another thread began it: how long it ran there is not known */
+        finish(NULL, id); /* another thread began it, so it is not known how long it ran there */
     }
 }
 
@@ -529,7 +533,7 @@ static uint64_t end_and_queue(uint64_t id, bool stays_counted)
         copy = read_entry(entry);
     }
     uint64_t queue = stays_counted ? sbx_load_relaxed(&entry->queue) : 0;
-    /* order: acq_rel task.word - nobody else moves it until it is whole again */
+    /* order: acq_rel task.word - no other thread moves it until it is whole again */
     if (!sbx_cas_acq_rel(&entry->word, &word, sbx_task_word(next_hop, SBX_TASK_FILLING))) {
         return 0;
     }
@@ -651,7 +655,7 @@ SBX_HOOK_SAFE void sbx_task_forget(uint64_t id)
     }
 }
 
-/* Those that lie there, of that queue, or with that match; 0: of any. */
+/* Cancel the queued tasks with that operation, queue and match. SBX_OP_NONE or 0 means any. */
 static void cancel_all(uint8_t op, uint64_t queue, uint64_t match)
 {
     uint32_t count = sbx_capture_is_ours() && sbx_the_capture.tasks != NULL ? sbx_the_capture.header->tasks.count : 0;
@@ -660,7 +664,7 @@ static void cancel_all(uint8_t op, uint64_t queue, uint64_t match)
         uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire task.word - its fields are whole */
         if (sbx_task_state_of(word) == SBX_TASK_QUEUED && (queue == 0 || sbx_load_relaxed(&entry->queue) == queue) &&
             (match == 0 || sbx_task_match(entry) == match) && (op == SBX_OP_NONE || entry->op == op)) {
-            sbx_task_cancelled((uint64_t)sbx_task_hop_of(word) << 16 | i); /* nothing, if it is another by now */
+            sbx_task_cancelled((uint64_t)sbx_task_hop_of(word) << 16 | i); /* no effect if it is another by now */
         }
     }
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_end.h - what is recorded when a thread ends: whoever joins it is let go, and its last run of samples is told.
+/* thread_end.h - what is recorded when a thread ends: threads that join it are released, and its last run of samples is
+ * recorded.
  *
- * The registry finds out that a thread has ended and knows nothing of records, so it is handed these two at its start. */
+ * The registry finds out that a thread has ended but knows nothing of records. So it gets these two functions when it
+ * starts. */
 #ifndef SBX_THREAD_END_H
 #define SBX_THREAD_END_H
 

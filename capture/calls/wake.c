@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wake.c - the two sides of a wait, joined by its id.
+/* wake.c - the two sides of a wait, joined by the wait's id.
  *
- * Runs inside the program's own locks and unlocks: what is done here while a lock is still held delays who waits for
- * it, so it is done only for who has waited much longer already. */
+ * This code runs inside the program's own locks and unlocks. Work that is done here while a lock is still held delays
+ * the waiters of that lock. So it is done only for waiters that have already waited much longer than it takes. */
 #include "wake.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "thread_block.h"
 #include "thread_seats.h"
 
-/* The holder's side of a lock is another thread's memory: nothing is believed that was asked before. */
+/* The holder of a lock is read from another thread's memory, so earlier answers about its pages are dropped. */
 static void forget_pages(void)
 {
     struct sbx_thread *thread = sbx_self;
@@ -28,7 +28,7 @@ static void forget_pages(void)
     }
 }
 
-/* Nobody holds what a read waits for. */
+/* A read has no holder to wait for. */
 static bool may_be_lock(uint8_t kind)
 {
     return kind != SBX_RECORD_FILE;
@@ -37,11 +37,11 @@ static bool may_be_lock(uint8_t kind)
 SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op, uint64_t object,
                                   uint32_t peer)
 {
-    /* A runtime makes its own locks of conditions, and knows who holds them. relaxed: a hint */
+    /* A runtime builds its own locks from conditions and knows which thread holds them. relaxed: a hint */
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && peer == 0 && may_be_lock(kind)) {
         forget_pages();
         int holder = kind == SBX_RECORD_COND ? sbx_provider_lock_holder(object) : -1;
-        if (holder >= 0) { /* waited for as a condition, and a lock */
+        if (holder >= 0) { /* it is a lock, although the thread waits on a condition */
             kind = SBX_RECORD_LOCK;
             op = SBX_OP_RUNTIME_LOCK;
             peer = (uint32_t)holder;
@@ -55,15 +55,15 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
         return;
     }
     if (SBX_UNLIKELY(sbx_waiter_is_in(thread->index))) {
-        /* A signal handler waits inside a wait, or jumped out of one and the program waits again further in; from here
-         * the two look alike. The newer one gets the seat: so the second case heals, and in the first the outer wait
-         * will not know its waker. */
+        /* Either a signal handler waits inside a wait, or a handler jumped out of a wait and the program waits again
+         * further in. From here the two look alike. The newer wait gets the seat. This is right in the second case; in
+         * the first case the outer wait will not know which thread ended it. */
         sbx_waiter_leave(thread->index);
         sbx_count_drop(SBX_DROP_NO_WAITER_SEAT);
     }
     call->wait = sbx_waiter_new_id();
     thread->wait_depth = call->depth + 1u;
-    sbx_store_relaxed(&thread->entry->call_wait, call->wait); /* relaxed: 0 or right, for who looks meanwhile */
+    sbx_store_relaxed(&thread->entry->call_wait, call->wait); /* relaxed: other threads see 0 or the id */
     struct sbx_waiter waiter = {.object = object,
                                 .begin_ns = call->begin_ns,
                                 .seat = thread->index,
@@ -73,8 +73,8 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
     sbx_waiter_enter(&waiter);
 }
 
-/* The block of the calling thread; NULL: none, or our own code is running. A thread the watch thread has adopted and no
- * signal has reached yet does not know its block: it is found by its tid. */
+/* The block of the calling thread. NULL: it has none, or the agent's own code is running. A thread that the watch
+ * thread has adopted and that no signal has reached yet does not know its block, so the block is found by its tid. */
 static struct sbx_thread *find_self(uint32_t *tid_out)
 {
     struct sbx_thread *thread = sbx_self;
@@ -101,7 +101,8 @@ static bool is_wanted(void)
     return (sbx_load_relaxed(&settings->points) & SBX_POINT_BIT(SBX_GROUP_WAKE)) != 0; /* relaxed: a hint */
 }
 
-/* How long a wait must have lasted for its end to be told: its own group's threshold, and that of the releases. */
+/* How long a wait must have lasted for its end to be recorded: the longer of its own group's threshold and that of the
+ * releases. */
 static uint64_t threshold_ns(const struct sbx_waiter *waiter)
 {
     uint64_t own = sbx_load_relaxed(&sbx_the_capture.threshold_ns[waiter->group]);
@@ -109,8 +110,9 @@ static uint64_t threshold_ns(const struct sbx_waiter *waiter)
     return own > wake ? own : wake;
 }
 
-/* The same wait was told of by this thread a moment ago: a lock that is let go and taken again in a loop while another
- * starves. And where releases have an interval longer than everybody's, a thread tells of one in that time. */
+/* True when this release need not be recorded. This is so when the thread recorded the end of the same wait a moment
+ * ago: a lock is released and taken again in a loop while another thread starves. When the interval of releases is
+ * longer than that of all groups, a thread records one release in that time. */
 static bool is_told(struct sbx_thread *thread, uint32_t wait, uint64_t now_ns)
 {
     uint64_t everybodys = sbx_load_relaxed(&sbx_the_capture.interval_ns);
@@ -125,7 +127,8 @@ static void put_wakes(struct sbx_thread *thread, const struct sbx_waiter *waiter
     struct sbx_times now = sbx_thread_times(thread);
     struct sbx_walk_registers here;
     sbx_registers_here(&here);
-    /* One stack for all: bounds that nobody has asked for yet are not asked for here (that allocates). */
+    /* One stack for all records. If the bounds of the thread's stack are not known yet, they are not looked up here,
+     * because that allocates. */
     uint32_t stack = sbx_capture_stack(thread, &here);
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_record record = {.kind = SBX_RECORD_WAKE,
@@ -152,7 +155,7 @@ static void put_wakes(struct sbx_thread *thread, const struct sbx_waiter *waiter
     }
 }
 
-/* Those that have waited long enough come first: how many of them? */
+/* The waiters that have waited long enough come first. How many are there? */
 static uint32_t count_long(const struct sbx_waiter *waiters, uint32_t count, uint64_t now_ns)
 {
     uint32_t longs = 0;
@@ -168,7 +171,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_wake_look(uint64_t object, uint8_t op, enum 
     struct sbx_waiter waiters[SBX_WAKE_RECORDS_MOST];
     uint32_t seen, count = sbx_waiter_find(object, waiters, SBX_WAKE_RECORDS_MOST, &seen);
     if (count == 0) {
-        return; /* somebody waits for another object of this bucket */
+        return; /* a thread waits for another object of this bucket */
     }
     int saved_errno = errno;
     uint32_t tid;
@@ -182,7 +185,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_wake_look(uint64_t object, uint8_t op, enum 
         sbx_waiter_stamp_all(object, tid, now_ns - threshold_ns(&waiters[0]));
     }
     if (longs != 0 && thread != NULL && !is_told(thread, waiters[0].wait, now_ns)) {
-        /* One is let go: the longest, as the kernel's queue is in order. The stack is the same for any of them. */
+        /* SBX_WAKE_ONE releases one waiter: the one that waited longest, because the kernel's queue is in order. The
+         * stack is the same for any of them. */
         put_wakes(thread, waiters, width == SBX_WAKE_ALL ? longs : 1, seen, op);
     }
     errno = saved_errno;
