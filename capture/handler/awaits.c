@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* awaits.c - ask, compare with what was told last, intern. */
+/* awaits.c - asks the providers, compares the answer with the last one, and interns it. */
 #include "awaits.h"
 
 #include "frame_walker.h"
@@ -7,7 +7,7 @@
 #include "providers.h"
 #include "the_capture.h"
 
-/* All that the providers tell, into `walk`. Returns a hash of it; 0: nothing. */
+/* Collects the await lists of all providers in `walk`. Returns a hash of it; 0: there is none. */
 static uint64_t ask_all(const struct sbx_walk_registers *start, struct sbx_logical_walk *walk)
 {
     const struct sbx_interrupted interrupted = {start->pc, start->sp, start->fp, start->context};
@@ -35,8 +35,7 @@ static uint64_t ask_all(const struct sbx_walk_registers *start, struct sbx_logic
 
 SBX_SIGNAL_SAFE bool sbx_awaits_tell(struct sbx_awaits *awaits, uint64_t now_ns, struct sbx_record *record_out)
 {
-    uint64_t since_ns =
-        sbx_load_relaxed(&awaits->since_ns); /* relaxed, as all here: the caller knows that they belong together */
+    uint64_t since_ns = sbx_load_relaxed(&awaits->since_ns); /* relaxed, like all here: the caller checks the pair */
     uint32_t stack = sbx_load_relaxed(&awaits->stack);
     if (stack == SBX_STACK_NONE || stack == SBX_STACK_OVERFLOW || now_ns < since_ns ||
         !sbx_awaits_are_due(now_ns - since_ns, sbx_load_relaxed(&awaits->told_ns))) {
@@ -57,14 +56,14 @@ SBX_SIGNAL_SAFE bool sbx_awaits_ask(struct sbx_thread *thread, const struct sbx_
     struct sbx_awaits *awaits = &thread->awaits;
     struct sbx_logical *logical = &thread->logical;
     uint64_t begin_ns = thread->entry->message_begin_ns;
-    if (begin_ns == 0 || sbx_load_relaxed(&sbx_the_capture.has_awaits) == 0) { /* relaxed: for good, once it is set */
+    if (begin_ns == 0 || sbx_load_relaxed(&sbx_the_capture.has_awaits) == 0) { /* relaxed: once set, it stays set */
         return false;
     }
     uint64_t now_ns = sbx_thread_wall_ns(thread);
     if (!notes && now_ns - begin_ns < SBX_AWAITS_SHORTEST_NS) {
         return false;
     }
-    /* The list that is not the last stack's: what is noted of that stays as it is. */
+    /* Use the walk that does not hold the last stack: a note of that stack must not change. */
     struct sbx_logical_walk *walk = &logical->walks[logical->turn ^ 1];
     uint64_t hash = ask_all(start, walk);
     uint32_t epoch = sbx_callstack_epoch(&sbx_the_capture.table);

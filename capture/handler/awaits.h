@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* awaits.h - who awaits what a thread runs: functions of an embedded runtime that are suspended until its task ends.
+/* awaits.h - which functions of an embedded runtime await the task that a thread runs: functions that are suspended
+ * until the task ends.
  *
- * They are no callers: nothing goes back to them by a return address, and the thread's time is not theirs. So they are no part of
- * the sample's stack, by which samples are merged, functions blamed and stalls grouped, but records of their own (SBX_RECORD_AWAITED): from when to
- * when whom this thread's task was awaited by. A provider (providers.h) is asked in the middle of a message that has lasted for a
- * while, and as a call begins that may block, for the watch thread that looks at the sleeper. */
+ * They are not callers: no return address leads back to them, and the thread does not spend its time in them. So they
+ * are not part of the sample's stack, which is used to merge samples, blame functions and group stalls. They get
+ * records of their own (SBX_RECORD_AWAITED), which say from when to when which functions awaited this thread's task. A
+ * provider (providers.h) is asked in the middle of a message that has lasted for a while. It is also asked when a call
+ * begins that may block, for the watch thread that looks at the sleeping thread. */
 #ifndef SBX_AWAITS_H
 #define SBX_AWAITS_H
 
@@ -18,12 +20,14 @@
 
 struct sbx_walk_registers;
 
-/* The calling thread was just walked from `start`. With `notes` a call begins that may block: it is asked however short the
- * message is. True: *record_out is to be put. The caller holds `inside`. */
+/* The calling thread's stack was just walked from `start`. `notes` says that a call begins that may block; then the
+ * providers are asked even if the message is short. True: the caller has to put *record_out. The caller holds
+ * `inside`. */
 SBX_SIGNAL_SAFE bool sbx_awaits_ask(struct sbx_thread *thread, const struct sbx_walk_registers *start, bool notes,
                                     struct sbx_record *record_out);
 
-/* What is to be told of the thread at `now_ns`, if it still runs what was asked about then. false: nothing. */
+/* The record, at `now_ns`, of what awaits the thread's task, if the thread still runs what was asked about last. false:
+ * there is nothing to record. */
 SBX_SIGNAL_SAFE bool sbx_awaits_tell(struct sbx_awaits *awaits, uint64_t now_ns, struct sbx_record *record_out);
 
 #endif

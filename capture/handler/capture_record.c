@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_record.c - a record of the calling thread: find readable stack, walk, intern, put.
+/* capture_record.c - a record of the calling thread: find the readable stack, walk it, intern it, put the record.
  *
- * In the handler's house because the sample handler does exactly this; the points do it too. Nothing allocates, locks
- * or waits; tests/lint compares the symbols this folder needs with the list of docs/SIGNAL_SAFETY.md. */
+ * This is in handler/ because the sample handler does exactly this; the points use it too. Nothing allocates, locks or
+ * waits. tests/lint compares the symbols this folder needs with the list of docs/SIGNAL_SAFETY.md. */
 #include "capture_record.h"
 
 #include "awaits.h"
@@ -16,16 +16,17 @@
 #include "the_capture.h"
 #include "thread_block.h"
 
-/* One sample in 64 tells faults and context switches, the first of a message, and the one at a trigger; and no more than
- * one in 64 ms: where samples come thick the system call (some 250 ns) would cost more than all the rest, and where they
- * are few its numbers would double their size. Waits and messages tell them besides. The first and the last are what a
- * stall in progress is told by: a thread that touches pages is met at one instruction again and again, which is one run. */
+/* One sample in 64 has the counts of faults and context switches, and so have the first sample of a message and the one
+ * at a trigger, but no more than one sample in 64 ms. Where samples come in quick succession, the system call (some 250
+ * ns) would cost more than all the rest; where they are few, its numbers would double their size. Waits and messages
+ * have these counts too. A stall in progress is described by its first and its last sample: a thread that touches pages
+ * is found at one instruction again and again, which is one run. */
 #define USAGE_EVERY_NS UINT64_C(64000000)
 enum {
     USAGE_EVERY = 64
 };
 
-/* A helper that polls has returned long before: uv__io_poll() reads the clock once more, and goes. */
+/* A helper that polls returns sooner than this: uv__io_poll() reads the clock once more and returns. */
 #define POLLER_RETURNS_NS UINT64_C(500000)
 
 /* After a walk on the loop thread: was the function that polls still on the stack? (messages/message_loop.c) */
@@ -48,7 +49,7 @@ static void learn_loop(struct sbx_thread *thread)
     uint64_t message = thread->entry->message;
     if (loop->poller_is_gone) {
         sbx_store_relaxed(&loop->poller_gone_in, message); /* relaxed: the watch thread only looks */
-        loop->is_plain = false;                            /* what that says is learned when the loop's place is met */
+        loop->is_plain = false;                            /* learned again when the loop polls again */
     } else if (loop->poller_kept_in != message && loop->poller_kept < SBX_POLLER_KEPT_ENOUGH &&
                sbx_thread_wall_ns(thread) - thread->entry->message_begin_ns >= POLLER_RETURNS_NS) {
         loop->poller_kept_in = message;
@@ -56,7 +57,8 @@ static void learn_loop(struct sbx_thread *thread)
     }
 }
 
-/* A stack that cannot be read in place: copied, walked, interned; the replay stays that of the thread's own stack. */
+/* A stack that cannot be read in place is copied, walked and interned. The replay remains that of the thread's own
+ * stack. */
 SBX_NOINLINE static uint32_t capture_copy(struct sbx_thread *thread, const struct sbx_code_map *map,
                                           const struct sbx_walk_registers *start)
 {
@@ -89,9 +91,10 @@ SBX_SIGNAL_SAFE void sbx_capture_end_seen_work(struct sbx_thread *thread, uint64
     put_seen(thread, &told);
 }
 
-/* The memory a walk may read begins a red zone below sp: in an epilogue the rows still name the slot a frame pointer
- * was just popped from. A stack we know is read in place. Another one (alternate signal stack, coroutine, a thread whose
- * bounds nobody has asked for yet) is copied first: one system call, which fails where a load would fault. */
+/* The memory that a walk may read begins a red zone below sp, because in an epilogue the unwind rows still name the
+ * slot from which a frame pointer was just popped. A stack with known bounds is read in place. Any other stack
+ * (alternate signal stack, coroutine, a thread whose bounds were not looked up yet) is copied first. That costs one
+ * system call, which fails where a load would fault. */
 SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start)
 {
     /* order: acquire code_map - pairs with sbx_module_map_publish() */
@@ -175,7 +178,7 @@ SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_recor
     record->alloc_count = entry->alloc_count;
     record->alloc_bytes = entry->alloc_bytes;
     record->message = entry->message;
-    if (record->stack != SBX_STACK_NONE) { /* boundaries of messages have none: they are no sample */
+    if (record->stack != SBX_STACK_NONE) { /* message boundaries have no stack and are no samples */
         sbx_store_release(&entry->last_stack,
                           record->stack); /* order: release entry.last_stack - its nodes are there */
         entry->last_record_ns = record->end_ns;
@@ -189,7 +192,7 @@ SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_recor
         }
         struct sbx_record told;
         if (SBX_UNLIKELY(sbx_run_tell(&entry->own, thread->index, &told))) {
-            put(thread, &told); /* the run stays open until the next begins: readers know one told twice */
+            put(thread, &told); /* the run stays open; readers handle a run that is recorded twice */
         }
         bool is_wanted = ++thread->samples >= USAGE_EVERY || record->message != thread->usage_message;
         if (SBX_UNLIKELY((is_wanted && record->end_ns - thread->usage_ns >= USAGE_EVERY_NS) ||

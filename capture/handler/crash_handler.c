@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crash_handler.c - the last stack of a thread that dies of a signal.
+/* crash_handler.c - records the last stack of a thread that dies of a signal.
  *
- * In the handler's house: what it may call is checked by tests/lint. It may be called in three ways:
- *   1. by the kernel, because our handler is the installed one: write, restore the default action, send the signal to
- *      this thread once more and return; it arrives with the return, and the default action takes it;
- *   2. by a handler of the host's that had found ours and calls it, as a chain: write and return, because what comes next
- *      is the host's matter (it may have a report to write); when the signal comes back that way, end it as in 1;
- *   3. in a child of fork(): as 1 without writing, because the recording is the parent's. */
+ * This is in handler/, so tests/lint checks what it calls. It may be called in three ways:
+ *   1. by the kernel, because this handler is the installed one: write, restore the default action, send the signal to
+ *      this thread once more and return. The signal arrives with the return, and the default action takes it;
+ *   2. by a handler of the program that found this one installed before it and calls it, as a chain: write and return.
+ *      The program decides what comes next (it may have a report to write). When the signal comes back that way, end as
+ *      in 1;
+ *   3. in a child of fork(): as 1 without writing, because the recording belongs to the parent. */
 #include "crash_handler.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@
 #include "thread_timer.h"
 
 enum {
-    OVERFLOW_PAGES = 64 /* how large a frame may be that ran over the stack's end: 256 KiB, one system call a page */
+    OVERFLOW_PAGES = 64 /* largest frame that may run over the stack's end: 256 KiB, one system call a page */
 };
 
 SBX_SIGNAL_SAFE static bool is_installed(int number)
@@ -39,13 +40,14 @@ SBX_SIGNAL_SAFE void sbx_send_again(int number, siginfo_t *info)
 {
     long pid = sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), tid = sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
     if (sbx_raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, number, (long)(uintptr_t)info, 0, 0) != 0) {
-        sbx_raw_syscall(SYS_tgkill, pid, tid, number, 0, 0, 0); /* a filter forbids the first: the number at least */
+        sbx_raw_syscall(SYS_tgkill, pid, tid, number, 0, 0, 0); /* a filter forbids the first: send the number */
     }
 }
 
-/* The default action takes the signal: the same one, from the same sender or fault (Crashpad's
- * RestoreHandlerAndReraiseSignalOnReturn does this for signals that were sent). For faults as well: to return and fault
- * anew would miss a breakpoint, and a fault that another thread has mended meanwhile, which would have been deadly. */
+/* Let the default action take the signal: the same signal, from the same sender or fault (Crashpad's
+ * RestoreHandlerAndReraiseSignalOnReturn does this for signals that were sent). This is done for faults as well. To
+ * return and fault again would miss a breakpoint, and also a deadly fault that another thread has repaired
+ * meanwhile. */
 SBX_SIGNAL_SAFE void sbx_end_by_default(int number, siginfo_t *info)
 {
     const struct sbx_kernel_sigaction by_default = {.handler = NULL}; /* SIG_DFL */
@@ -56,7 +58,7 @@ SBX_SIGNAL_SAFE void sbx_end_by_default(int number, siginfo_t *info)
 SBX_SIGNAL_SAFE static uint32_t fault_of(int number, const siginfo_t *info)
 {
     int code = info->si_code;
-    if (code <= 0) { /* a process sent it: abort() and raise() are this one */
+    if (code <= 0) { /* a process sent it; abort() and raise() send from this process */
         return (uint32_t)info->si_pid == sbx_the_capture.header->pid ? SBX_FAULT_ABORT : SBX_FAULT_SENT;
     }
     switch (number) {
@@ -79,7 +81,8 @@ SBX_SIGNAL_SAFE static uint32_t fault_of(int number, const siginfo_t *info)
     }
 }
 
-/* The calling thread's block. One that has never passed a point may have been prepared by the watch thread. */
+/* The calling thread's block. For a thread that has never passed a point, the watch thread may have prepared a
+ * block. */
 SBX_SIGNAL_SAFE static struct sbx_thread *find_self(void)
 {
     struct sbx_thread *thread = sbx_self;
@@ -99,13 +102,13 @@ SBX_SIGNAL_SAFE static struct sbx_thread *find_self(void)
 
 SBX_SIGNAL_SAFE static bool is_code(uint64_t address)
 {
-    /* order: acquire code_map - pairs with replace_map() in module_map.c */
+    /* order: acquire code_map - pairs with sbx_module_map_publish() */
     const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map);
     return map != NULL && sbx_code_map_find(map, address) != NULL;
 }
 
-/* A call through a null or wild pointer leaves the program counter where no code is, and everything else as the call
- * made it: the walk begins in the caller. */
+/* A call through a null or wild pointer leaves the program counter at an address without code. Everything else is as
+ * the call made it, so the walk begins in the caller. */
 SBX_SIGNAL_SAFE static void step_out_of_nowhere(struct sbx_thread *thread, struct sbx_walk_registers *registers)
 {
     uint64_t caller = 0;
@@ -126,8 +129,8 @@ SBX_SIGNAL_SAFE static void step_out_of_nowhere(struct sbx_thread *thread, struc
     }
 }
 
-/* The lowest page at or above the stack pointer that can be read: that of a stack that overflowed is a frame further up.
- * 0: none near. */
+/* The lowest page at or above the stack pointer that can be read. When a stack has overflowed, that page is one frame
+ * further up. 0: there is none near. */
 SBX_SIGNAL_SAFE static uint64_t find_memory(struct sbx_thread *thread, uint64_t sp)
 {
     uint64_t at = sp - SBX_RED_ZONE_BYTES;
@@ -140,11 +143,11 @@ SBX_SIGNAL_SAFE static uint64_t find_memory(struct sbx_thread *thread, uint64_t 
     return 0;
 }
 
-/* A stack whose end was run over: what is mapped of it is read in place, from the first such page to its known end. */
+/* A stack that overflowed: its mapped part is read in place, from the first readable page to its known end. */
 SBX_SIGNAL_SAFE static uint32_t capture_overflowed(struct sbx_thread *thread, const struct sbx_walk_registers *start,
                                                    uint64_t low)
 {
-    /* order: acquire code_map - pairs with replace_map() in module_map.c */
+    /* order: acquire code_map - pairs with sbx_module_map_publish() */
     const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map);
     bool is_its_stack = low < thread->stack_high && low + OVERFLOW_PAGES * UINT64_C(4096) >= thread->stack_low;
     if (map == NULL || !is_its_stack) {
@@ -156,8 +159,8 @@ SBX_SIGNAL_SAFE static uint32_t capture_overflowed(struct sbx_thread *thread, co
     return sbx_walk_intern(&thread->walk, &sbx_the_capture.table, epoch);
 }
 
-/* Whether the fault is that of a stack whose end was run over: the address is near the stack pointer, and between that and the
- * first memory there is. */
+/* Is the fault that of a stack overflow? It is when the address is near the stack pointer and below the first readable
+ * memory. */
 SBX_SIGNAL_SAFE static bool is_overflow(const siginfo_t *info, uint64_t sp, uint64_t low)
 {
     uint64_t address = (uint64_t)(uintptr_t)info->si_addr, reach = OVERFLOW_PAGES * UINT64_C(4096);
@@ -177,10 +180,11 @@ SBX_SIGNAL_SAFE static void record_stack(struct sbx_thread *thread, int number, 
                                 .begin_ns = now.wall_ns,
                                 .end_ns = now.wall_ns,
                                 .cpu_ns = now.cpu_ns};
-    /* A stack pointer is not to be trusted now, but what reads at it reads up to the stack's end. */
+    /* The stack pointer cannot be trusted now, and a walk in place reads from it up to the stack's end. So find out
+     * first what is readable. */
     uint64_t low = find_memory(thread, registers.sp);
     if ((number == SIGSEGV || number == SIGBUS) && is_overflow(info, registers.sp, low)) {
-        sbx_store_relaxed(&sbx_the_capture.header->crash.fault, SBX_FAULT_STACK); /* relaxed: read when we are dead */
+        sbx_store_relaxed(&sbx_the_capture.header->crash.fault, SBX_FAULT_STACK); /* relaxed: read after death */
     }
     if (low == registers.sp - SBX_RED_ZONE_BYTES && sbx_copy_stack(registers.sp, 8, thread->stack_copy) == 8) {
         record.stack = sbx_capture_stack(thread, &registers);
@@ -191,7 +195,8 @@ SBX_SIGNAL_SAFE static void record_stack(struct sbx_thread *thread, int number, 
     sbx_capture_put(thread, &record);
 }
 
-/* Leave word: first that and how, then, if our own code was not what was interrupted, where. True for the first only. */
+/* Write down which signal came and how, and then where, unless it interrupted the agent's own code. True only for the
+ * first thread that does so. */
 SBX_SIGNAL_SAFE static bool write_down(int number, const siginfo_t *info, const ucontext_t *interrupted)
 {
     struct sbx_crash *crash = &sbx_the_capture.header->crash;
@@ -216,8 +221,8 @@ SBX_SIGNAL_SAFE static bool write_down(int number, const siginfo_t *info, const 
     return true;
 }
 
-/* May run at any instruction of any thread, in the middle of anything that went wrong: on the alternate stack if the
- * thread has one. A fault of our own in here is met by the kernel, which ends the process by the default action of SIGSEGV. */
+/* May run at any instruction of any thread, after anything went wrong, and on the alternate stack if the thread has
+ * one. If this code itself faults, the kernel ends the process by the default action of SIGSEGV. */
 SBX_SIGNAL_SAFE SBX_CALLED_BY_KERNEL void sbx_on_fatal_signal(int number, siginfo_t *info, void *context)
 {
     int saved_errno = errno;

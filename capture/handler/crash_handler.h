@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crash_handler.h - the process is dying of a signal: leave word and a last stack in the recording, and stand aside.
+/* crash_handler.h - the process is dying of a signal: write the signal and a last stack into the recording, and change
+ * nothing else.
  *
- * Everything else about the death stays what it would have been without us: the same signal ends the process, with the
- * siginfo and the registers it came with, so that core dumps, exit status and a debugger's view are unchanged. docs/DEATH.md
- * says who else may want these signals and what becomes of them then. */
+ * Apart from that the process dies as it would without the agent: the same signal ends it, with the siginfo and the
+ * registers it came with, so that core dumps, exit status and a debugger's view are unchanged. docs/DEATH.md says which
+ * other code may want these signals and what happens to them then. */
 #ifndef SBX_CRASH_HANDLER_H
 #define SBX_CRASH_HANDLER_H
 
@@ -13,10 +14,10 @@
 
 SBX_SIGNAL_SAFE void sbx_on_fatal_signal(int number, siginfo_t *info, void *context);
 
-/* From a handler: the default action takes this signal once the handler has returned. */
+/* Called in a signal handler: the default action takes this signal when the handler has returned. */
 SBX_SIGNAL_SAFE void sbx_end_by_default(int number, siginfo_t *info);
 
-/* The same signal once more to this thread, which is in its handler: it comes when that returns. */
+/* Send the same signal once more to this thread, which is in its handler. It arrives when the handler returns. */
 SBX_SIGNAL_SAFE void sbx_send_again(int number, siginfo_t *info);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* logical_stack.c - the stacks of embedded runtimes, put on top of the native stack at each capture.
+/* logical_stack.c - appends the stacks of embedded runtimes to the native stack at each capture.
  *
- * In the handler's house because a capture in a handler comes through here too. Nothing allocates, locks or waits; what
- * `walk` and `want` do is the provider's promise (stallbox.h). */
+ * This is in handler/ because a capture in a signal handler uses it too. Nothing here allocates, locks or waits. For
+ * `walk` and `want` the provider promises the same (stallbox.h). */
 #include "logical_stack.h"
 
 #include "id_table.h"
@@ -10,15 +10,15 @@
 #include "the_capture.h"
 #include "thread_block.h"
 
-/* In struct sbx_logical_walk.tags, above the line. */
+/* In struct sbx_logical_walk.tags, in the bits above the line. */
 enum sbx_logical_tag {
     TAG_PROVIDER_SHIFT = 24, /* bits 24..27: index of the provider */
     TAG_ROOT = 1 << 28,      /* the outermost frame of its provider, in a sample made at a safepoint */
-    TAG_CUT = 1 << 29,       /* no frame: here some are left out */
-    TAG_BORDER = 1 << 30,    /* the outermost of a native entry */
+    TAG_CUT = 1 << 29,       /* not a frame: some frames are left out here */
+    TAG_BORDER = 1 << 30,    /* the outermost frame of a native entry */
 };
 
-/* A line as a provider tells it, as a tag. */
+/* Makes a tag from a line number as the provider gives it. */
 static uint32_t tag_of(uint32_t provider, uint32_t told)
 {
     uint32_t line = told & ~SBX_LINE_BORDER, border = (told & SBX_LINE_BORDER) != 0 ? TAG_BORDER : 0;
@@ -34,16 +34,16 @@ SBX_SIGNAL_SAFE void sbx_logical_tag(struct sbx_logical_walk *walk, uint32_t fro
 
 /* ---- asking ---- */
 
-/* May a signal handler, ours or the host's, have interrupted the runtime? The walk knows: the frame that was interrupted
- * has an exact pc and is not the one the walk began at. A walk that did not get to the root cannot tell, and one whose
- * middle is left out cannot either. */
+/* May a signal handler, of the agent or of the program, have interrupted the runtime? The walk shows it: the
+ * interrupted frame has an exact pc and is not the frame where the walk began. A walk that did not reach the root
+ * cannot show it, and neither can one whose middle is left out. */
 static bool may_be_interrupted(const struct sbx_thread *thread, const struct sbx_walk_registers *start)
 {
     const struct sbx_replay *replay = &thread->replay;
     if (start->context != NULL || replay->depth == 0 || replay->end != SBX_WALK_COMPLETE) {
         return true;
     }
-    for (uint32_t i = replay->opaque_at; i + 1 < replay->depth; i++) { /* such a frame is opaque */
+    for (uint32_t i = replay->opaque_at; i + 1 < replay->depth; i++) { /* an interrupted frame is opaque */
         if ((replay->frames[i].sp_flags & SBX_FRAME_IS_EXACT) != 0) {
             return true;
         }
@@ -58,11 +58,11 @@ static size_t ask_from(const struct sbx_provider *provider, void *context, const
                                      : provider->walk(context, first, functions, lines, max);
 }
 
-/* Put the frames of one provider behind those in `walk`: all of them, or both ends. */
+/* Append the frames of one provider to those in `walk`: all of them, or both ends. */
 static void ask(const struct sbx_provider *provider, void *context, const struct sbx_interrupted *interrupted,
                 bool is_safepoint, bool *not_now, struct sbx_logical_walk *walk)
 {
-    uint32_t room = SBX_LOGICAL_MAX + provider->index - walk->count; /* each provider before it may have left a mark */
+    uint32_t room = SBX_LOGICAL_MAX + provider->index - walk->count; /* each provider before may have added a mark */
     uint32_t tag = provider->index << TAG_PROVIDER_SHIFT;
     if (walk->count >= SBX_LOGICAL_MAX + provider->index || room < 2 * SBX_LOGICAL_ROOT) {
         sbx_count_drop(SBX_DROP_CUT);
@@ -77,7 +77,7 @@ static void ask(const struct sbx_provider *provider, void *context, const struct
     }
     uint32_t count = depth < room ? (uint32_t)depth : room;
     uint32_t mark = UINT32_MAX;
-    if (SBX_UNLIKELY(depth > room)) { /* the outermost in the place of the last that had room, behind a mark */
+    if (SBX_UNLIKELY(depth > room)) { /* put a mark at the end of the room, and behind it the outermost frames */
         mark = room - SBX_LOGICAL_ROOT;
         ask_from(provider, context, interrupted, depth - SBX_LOGICAL_ROOT, functions + mark + 1, tags + mark + 1,
                  SBX_LOGICAL_ROOT);
@@ -97,11 +97,11 @@ static void ask(const struct sbx_provider *provider, void *context, const struct
     walk->count += count;
 }
 
-/* What the runtime's heap gave the thread since it was asked last counts as what malloc() gave it. */
+/* Memory that the runtime's heap gave the thread since the last question is counted like memory from malloc(). */
 static void count_heap(struct sbx_thread *thread, const struct sbx_provider *provider, void *context)
 {
     enum {
-        BEHIND_MOST = 1 << 26 /* a number may be this much too large while the runtime adds up */
+        BEHIND_MOST = 1 << 26 /* while the runtime adds up, a number may be too large by this much */
     };
     struct sbx_heap_told *told = &thread->logical.heaps[provider->index];
     uint64_t bytes = provider->allocated(context);
@@ -165,7 +165,7 @@ SBX_SIGNAL_SAFE uint32_t sbx_logical_append(struct sbx_thread *thread, const str
         return native;
     }
     sbx_store_relaxed(&logical->noted_ns, 0); /* relaxed: the fence keeps it before what follows */
-    /* order: release logical.noted_ns - nobody takes what is written now for the note */
+    /* order: release logical.noted_ns - no reader takes what is written now for the note */
     sbx_fence_release();
     struct sbx_logical_walk *walk = &logical->walks[logical->turn ^ 1];
     bool only_safe = may_be_interrupted(thread, start);
@@ -191,7 +191,7 @@ SBX_SIGNAL_SAFE uint32_t sbx_logical_append(struct sbx_thread *thread, const str
     if (walk->count == 0) {
         return native;
     }
-    /* The native stack was interned in the epoch of its id, which may have been left since. */
+    /* The native stack was interned in the epoch that its id contains. The table may be in a later epoch now. */
     uint32_t now = sbx_callstack_epoch(&sbx_the_capture.table);
     uint32_t epoch = now - ((now - (native >> 24)) & 0xff);
     if (logical->native == native && logical->epoch == epoch && is_same(&logical->walks[logical->turn], walk)) {
@@ -230,5 +230,5 @@ SBX_SIGNAL_SAFE bool sbx_logical_defer(struct sbx_thread *thread, uint8_t kind, 
     }
     /* relaxed: this thread's own. No kind is 0 */
     sbx_store_relaxed(&thread->logical.wanted, (uint32_t)op << 16 | (uint32_t)kind << 8 | flags);
-    return (flags & SBX_FLAG_AT_TRIGGER) == 0; /* a snapshot waits for nobody: taken now, and once more there */
+    return (flags & SBX_FLAG_AT_TRIGGER) == 0; /* a snapshot does not wait: sample now, and again at the safepoint */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sample_handler.c - the signal's entry: the interrupted thread records itself.
  *
- * This folder is the handler's house: it includes itself, the recording, the unwinder and port/, and what it may call
- * is listed in docs/SIGNAL_SAFETY.md and checked by tests/lint. */
+ * Files of this folder include only this folder, the recording, the unwinder and port/. What they may call is listed in
+ * docs/SIGNAL_SAFETY.md and checked by tests/lint. */
 #include "sample_handler.h"
 
 #include <errno.h>
@@ -20,27 +20,30 @@
 #include "thread_block.h"
 #include "thread_timer.h"
 
-/* Where the kernel makes handlers return to; told by none of the rows there (unwind_aarch64.h). The next code map has it. */
+/* Learns the address to which the kernel makes handlers return. No unwind row there describes it (unwind_aarch64.h).
+ * The next code map contains it. */
 SBX_SIGNAL_SAFE static void learn_signal_return(const void *place)
 {
     if (sbx_is_signal_return(place)) {
-        /* relaxed: one word, and always the same */
+        /* relaxed: one word, and always the same value */
         sbx_store_relaxed(&sbx_the_capture.signal_return, (uint64_t)(uintptr_t)place);
     }
 }
 
 uint32_t sbx_sample_probe_hit;
 
-/* Has this kernel's frame the words by which handlers of the host's are found (handler_frames.h)? */
+/* Does this kernel's signal frame contain the words by which frames of the program's handlers are found
+ * (handler_frames.h)? */
 SBX_SIGNAL_SAFE static void learn_frame(const ucontext_t *interrupted)
 {
     uint64_t low = (uint64_t)(uintptr_t)interrupted;
     if (sbx_is_in_frame(sbx_frame_words(interrupted), low, low + sizeof *interrupted)) {
-        sbx_store_relaxed(&sbx_signal_frames_are_known, 1); /* relaxed: for good */
+        sbx_store_relaxed(&sbx_signal_frames_are_known, 1); /* relaxed: once set, it stays set */
     }
 }
 
-/* Is what was interrupted right behind a system call? The code is read by the kernel: it may be there to be run only. */
+/* Did the signal interrupt the thread right behind a system call? The kernel copies the code, because the program may
+ * have mapped it without read access. */
 SBX_SIGNAL_SAFE static bool is_behind_call(const ucontext_t *interrupted)
 {
     static const uint8_t call[] = SBX_CALL_INSTRUCTION;
@@ -51,18 +54,21 @@ SBX_SIGNAL_SAFE static bool is_behind_call(const ucontext_t *interrupted)
            __builtin_memcmp(found, call, sizeof found) == 0;
 }
 
-/* By the kernel, and not by a handler of the host's that found ours there: only ours has every signal blocked, the C library's
- * own as well (sample_number.c). But for the last two, which qemu-user does not know, and those that nobody blocks. */
+/* Was this handler called by the kernel, and not by a handler of the program that found it installed before? Only when
+ * the kernel calls it are all signals blocked, including the C library's own (sample_number.c). Four signals are left
+ * out: the last two, which qemu-user does not know, and the two that cannot be blocked. */
 SBX_SIGNAL_SAFE static bool is_called_by_kernel(void)
 {
     const uint64_t others = UINT64_C(3) << 62 | UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1);
     return (sbx_raw_signal_mask() | others) == UINT64_MAX;
 }
 
-/* A signal of this number that is none of ours, sent by somebody who meant the program: it fares as it would alone. Where
- * ours is the installed handler nobody of the host's wants the signal, and alone it would end the process. Where the host has
- * set its own since the kernel called ours, or had set it when ours was put there (sample_number.h), it is sent to this
- * thread once more, and comes when this handler returns. A handler of the host's that calls ours does what it does. */
+/* A signal of this number that another sender meant for the program. It is handled as it would be without the agent.
+ *
+ * If this handler is the installed one, the program has no handler for the signal, and without the agent the signal
+ * would end the process. If the program has set its own handler since the kernel called this one, or had set it when
+ * the agent's was installed (sample_number.h), the signal is sent to this thread once more and arrives when this
+ * handler returns. If a handler of the program calls this one, nothing more is done. */
 SBX_SIGNAL_SAFE static void pass_on(int number, siginfo_t *info)
 {
     bool is_settled = !sbx_capture_is_ours() || sbx_signal_changes_await(number, SBX_SIGNAL_TAKING);
@@ -73,9 +79,11 @@ SBX_SIGNAL_SAFE static void pass_on(int number, siginfo_t *info)
     }
 }
 
-/* The thread's own answer: false when the question is none that is out for it. The number of a question is written before its
- * timer: the one read second belongs to the timer read first, or to a newer one, and then the exchange fails. A question that stands
- * stays out: one that is taken back just now is answered once more, which harms nobody. */
+/* The thread answers its question. False when `question` is not one that this thread has been asked.
+ *
+ * The sender writes the number of a question before its timer. So the number that is read second belongs to the timer
+ * that was read first, or to a newer timer; in the second case the exchange fails. A question marked SBX_QUESTION_AHEAD
+ * stays valid after its answer. If it is taken back at this moment, it is answered once more, which does no harm. */
 SBX_SIGNAL_SAFE static bool answer(struct sbx_thread *thread, uint16_t question)
 {
     uint32_t timer = sbx_load_acquire(&thread->sample_timer); /* order: acquire sample_timer - the question it asks */
@@ -89,7 +97,8 @@ SBX_SIGNAL_SAFE static bool answer(struct sbx_thread *thread, uint16_t question)
     return sbx_cas_acq_rel(&thread->sample_timer, &timer, timer | SBX_TIMER_ANSWERED);
 }
 
-/* Do we run on the stack that we believe the thread has for handlers? If not the host has changed it past our hook. */
+/* Does this code run on the stack that the agent believes to be the thread's signal stack? If not, the program has
+ * changed that stack without calling the hook. */
 SBX_SIGNAL_SAFE static bool is_on_known_stack(const struct sbx_thread *thread)
 {
     uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
@@ -104,8 +113,8 @@ SBX_SIGNAL_SAFE static void record_sample(struct sbx_thread *thread, const ucont
     struct sbx_times now = sbx_thread_times(thread);
     record.begin_ns = record.end_ns = now.wall_ns;
     record.cpu_ns = now.cpu_ns;
-    /* amount is 0: a timer waits for the tick and for its thread, and nobody can tell one from the other. What the thread
-     * waited for a processor is the kernel's count (kernel_counts.h). */
+    /* amount is 0: the delay of a timer is the wait for the tick plus the wait for its thread, and the two cannot be
+     * separated. The kernel counts how long the thread waited for a processor (kernel_counts.h). */
     record.stack = sbx_capture_stack(thread, &registers);
     sbx_capture_put(thread, &record);
     sbx_store_relaxed(&thread->sampled_cpu_ns, now.cpu_ns); /* relaxed, both: hints */
@@ -129,7 +138,7 @@ SBX_SIGNAL_SAFE static uint64_t stack_pointer_of(const ucontext_t *interrupted)
 SBX_SIGNAL_SAFE static void sample(struct sbx_thread *thread, const ucontext_t *interrupted)
 {
     if (!is_on_known_stack(thread)) {
-        sbx_store_relaxed(&thread->may_be_asked, 0); /* until it shows its stack to our hook */
+        sbx_store_relaxed(&thread->may_be_asked, 0); /* until the thread shows its stack to the hook */
     } else if (thread->inside != 0 && !sbx_code_is_found_left(thread, stack_pointer_of(interrupted))) {
         sbx_count_drop(SBX_DROP_NESTED);
     } else {
@@ -143,13 +152,15 @@ SBX_SIGNAL_SAFE static void sample(struct sbx_thread *thread, const ucontext_t *
     }
 }
 
-/* Will a handler of the program's run here when ours returns? A signal that waits for the whole process is taken by any thread: so
- * one is taken, and sent to this thread alone. Not a real-time signal: there may be more of its number, and they have an order.
- * Where it cannot be known it is taken for granted. */
+/* Will a handler of the program run here when this one returns?
+ *
+ * Any thread may take a signal that is pending for the whole process. So one such signal is taken here and sent to this
+ * thread alone. This is not done with a real-time signal, because several of one number may be pending, and they have
+ * an order. Where the answer cannot be found out, it is yes. */
 SBX_SIGNAL_SAFE static bool handles_next(const ucontext_t *interrupted)
 {
     enum {
-        LOOKS = 4, /* another thread may be faster so often */
+        LOOKS = 4, /* another thread may be faster this many times */
         KERNEL_SIGRTMIN = 32,
     };
     const struct {
@@ -180,16 +191,18 @@ SBX_SIGNAL_SAFE static bool handles_next(const ucontext_t *interrupted)
     return true;
 }
 
-/* Has our coming cut a call short? The kernel goes on with some calls after an interruption that no handler is called for, and
- * ends them with EINTR for any handler: poll(), nanosleep(), sem_timedwait(). Where signals are made on the way out of calls,
- * ours ends one that a stop, a tracer, or a signal which another thread took has interrupted. The hook of such a call makes
- * it once more, if nothing of the program's is about to be handled; else it is counted. Last in the handler, so that hardly
- * anything comes between this look and the hook's. */
+/* Has the sample signal cut a call short?
+ *
+ * After an interruption for which no handler runs, the kernel continues some calls: poll(), nanosleep(),
+ * sem_timedwait(). When any handler runs, it ends them with EINTR. Where the kernel makes timer signals on the way out
+ * of calls, the sample signal ends such a call after a stop, a tracer, or a signal that another thread took has
+ * interrupted it. The hook makes the call once more if no signal handler of the program is about to run. Otherwise the
+ * cut call is counted. This check is the last one in the handler, so that hardly anything can happen between it and the
+ * hook's own check. */
 SBX_SIGNAL_SAFE static void tell_cut_call(struct sbx_thread *thread, const ucontext_t *interrupted)
 {
     enum {
-        CALL_BYTES =
-            1024 /* libc's frames between a hook and its call take less, a handler's frame on top of one more */
+        CALL_BYTES = 1024 /* libc's frames between hook and call take less; one more handler takes more */
     };
     if (SBX_LIKELY(!sbx_was_call_cut(interrupted)) || !is_behind_call(interrupted) || handles_next(interrupted)) {
         return;
@@ -206,9 +219,9 @@ SBX_SIGNAL_SAFE static void tell_cut_call(struct sbx_thread *thread, const ucont
     }
 }
 
-/* May run at any instruction of any thread. Allowed: loads and stores in memory mapped before, clock_gettime, the walk,
- * the ring. Forbidden: everything else (docs/SIGNAL_SAFETY.md). If what you want to add is not on that list, count it
- * and do it in the watch thread. */
+/* May run at any instruction of any thread. Allowed: loads and stores in memory that was mapped before, clock_gettime,
+ * the walk, the ring. Forbidden: everything else (docs/SIGNAL_SAFETY.md). If what you want to add is not on that list,
+ * count it here and do it in the watch thread. */
 SBX_SIGNAL_SAFE SBX_CALLED_BY_KERNEL void sbx_on_sample_signal(int number, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
@@ -220,7 +233,7 @@ SBX_SIGNAL_SAFE SBX_CALLED_BY_KERNEL void sbx_on_sample_signal(int number, sigin
     }
     uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
     uint32_t index = (uint32_t)(value & 0xffff);
-    bool has_value = info->si_code == SI_TIMER || info->si_code == SI_QUEUE; /* with other codes the word is anything */
+    bool has_value = info->si_code == SI_TIMER || info->si_code == SI_QUEUE; /* else the value is undefined */
     bool is_marked = has_value && (value & ~UINT64_C(0xffffffff)) == SBX_SAMPLE_COOKIE;
     struct sbx_thread *thread = sbx_self;
     if (!is_marked || (info->si_code != SI_TIMER && index != SBX_SAMPLE_NOBODY)) {

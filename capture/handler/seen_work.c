@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seen_work.c - ask, compare with what was seen last, and make a task of it. */
+/* seen_work.c - asks which piece of work runs, compares it with the last one seen, and makes it a task. */
 #include "seen_work.h"
 
 #include "frame_walker.h"
@@ -9,13 +9,14 @@
 #include "waiter_table.h"
 #include "work_notes.h"
 
-#define RAN_LONG_NS UINT64_C(1000000) /* what ran for a shorter time is not told */
+#define RAN_LONG_NS UINT64_C(1000000) /* work that ran for a shorter time is not recorded */
 
 enum {
-    MESSAGES_APART = 1 /* between a run, and what was queued in it */
+    MESSAGES_APART = 1 /* between a run and the run of work that it queued */
 };
 
-/* The key of what the calling thread runs; 0: it is not known. `start` NULL: it is in a call of its own. */
+/* The key of the work that the calling thread runs; 0: it is not known. `start` NULL: the thread is in a call of its
+ * own. */
 static uint64_t ask_all(const struct sbx_walk_registers *start, struct sbx_running_work *work_out)
 {
     uint32_t count = sbx_load_acquire(&sbx_the_capture.provider_count); /* order: acquire providers */
@@ -38,7 +39,7 @@ static uint64_t ask_all(const struct sbx_walk_registers *start, struct sbx_runni
 
 /* ---- begin ---- */
 
-/* Who queued it, as far as it is noted; false: nobody knows. */
+/* Which thread queued the work, if a note says so. false: it is not known. */
 static bool find_submitter(const struct sbx_thread *thread, const struct sbx_running_work *work, uint64_t key,
                            struct sbx_work_note *note_out)
 {
@@ -50,7 +51,7 @@ static bool find_submitter(const struct sbx_thread *thread, const struct sbx_run
            note_out->tid == thread->tid && message - note_out->message <= MESSAGES_APART;
 }
 
-/* `inside` keeps a handler from taking the same number (calls/task.c). */
+/* `inside` keeps a signal handler from taking the same number (calls/task.c). */
 static uint32_t new_hop(void)
 {
     uint32_t hop;
@@ -60,7 +61,8 @@ static uint32_t new_hop(void)
     return hop;
 }
 
-/* When it can have begun at the earliest: most of a long run's first gap is its own. */
+/* The earliest time when the work can have begun. When it runs for long, most of the gap before its first sample
+ * belongs to it. */
 static uint64_t earliest_ns(const struct sbx_thread *thread, uint64_t queued_ns, uint64_t now_ns)
 {
     const struct sbx_seen_work *seen = &thread->seen_work;
@@ -72,7 +74,7 @@ static uint64_t earliest_ns(const struct sbx_thread *thread, uint64_t queued_ns,
     return ns < now_ns ? ns : now_ns;
 }
 
-/* The task that it is from now on; 0: none. */
+/* Makes the work a task and returns the task's id; 0: there is none. */
 static uint64_t begin(const struct sbx_thread *thread, const struct sbx_work_note *note, uint64_t now_ns)
 {
     uint32_t hop = new_hop();
@@ -117,7 +119,7 @@ static void tell(const struct sbx_thread *thread, const struct sbx_task_entry *t
                                            .begin_ns = task->begun_ns,
                                            .end_ns = end_ns,
                                            .cpu_ns = thread->entry->last_cpu_ns,
-                                           .stack = task->stack, /* its id is judged by when this record was made */
+                                           .stack = task->stack, /* the id is judged by the time of this record */
                                            .message = thread->entry->message,
                                            .wait = hop};
     told->count = 2;
@@ -146,19 +148,19 @@ SBX_SIGNAL_SAFE void sbx_seen_work_end(struct sbx_thread *thread, uint64_t end_n
     }
 }
 
-/* ---- what is seen ---- */
+/* ---- which work is seen ---- */
 
 SBX_SIGNAL_SAFE void sbx_seen_work_ask(struct sbx_thread *thread, const struct sbx_walk_registers *start,
                                        uint32_t stack, struct sbx_seen_records *told)
 {
     struct sbx_running_work work;
     told->count = 0;
-    if (sbx_load_relaxed(&sbx_the_capture.has_runs) == 0) { /* relaxed: for good, once it is set */
+    if (sbx_load_relaxed(&sbx_the_capture.has_runs) == 0) { /* relaxed: once set, it stays set */
         return;
     }
     uint64_t key = ask_all(start, &work), now_ns = sbx_thread_wall_ns(thread);
     struct sbx_seen_work *seen = &thread->seen_work;
-    if (key == 0) { /* what ran last may go on: a wait tells */
+    if (key == 0) { /* the last work may go on; it is over at a wait */
         seen->none_ns = now_ns;
         return;
     }

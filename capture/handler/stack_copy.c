@@ -11,8 +11,9 @@
 #include "the_capture.h"
 #include "thread_block.h"
 
-/* Without process_vm_readv, which seccomp forbids in some containers and qemu-user does not have: a file that fails where
- * a load would fault, too. Opened each time, because a host that closes all its files would leave us somebody else's. */
+/* Used without process_vm_readv, which seccomp forbids in some containers and which qemu-user does not have. Reading
+ * this file also fails where a load would fault. The file is opened each time: if the program closed all its files, a
+ * kept descriptor might later name a file of the program. */
 SBX_SIGNAL_SAFE static size_t copy_by_file(uint64_t from, size_t bytes, uint8_t *to)
 {
     long file = sbx_raw_open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -38,7 +39,7 @@ SBX_SIGNAL_SAFE size_t sbx_copy_stack(uint64_t from, size_t bytes, uint8_t *to)
     if (SBX_UNLIKELY(sbx_the_capture.copies_by_file)) {
         return copy_by_file(from, bytes < SBX_STACK_COPY_BYTES ? bytes : SBX_STACK_COPY_BYTES, to);
     }
-    /* Page by page: the copy ends at the first page that is not there, and what came before counts. */
+    /* One element per page: the copy ends at the first unmapped page, and the bytes before it count. */
     struct iovec pages[2 + SBX_STACK_COPY_BYTES / 4096];
     unsigned count = 0;
     uint64_t at = from, end = from + (bytes < SBX_STACK_COPY_BYTES ? bytes : SBX_STACK_COPY_BYTES);

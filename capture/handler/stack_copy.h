@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stack_copy.h - memory of this process copied by the kernel: what is not there is a shorter copy, and not a fault. */
+/* stack_copy.h - memory of this process copied by the kernel: where memory is missing, the copy is shorter and nothing
+ * faults. */
 #ifndef SBX_STACK_COPY_H
 #define SBX_STACK_COPY_H
 
@@ -8,11 +9,11 @@
 
 #include "marks.h"
 
-/* Find out how memory can be copied here. Single-threaded start-up. */
+/* Find out how memory can be copied on this system. Called at start-up, while there is one thread. */
 void sbx_copy_stack_start(void);
 
-/* Copy at most SBX_STACK_COPY_BYTES of this process's memory from `from` on into `to`, which has that room. Returns how
- * many bytes there were. One system call; memory that is not there ends the copy where a load would fault. */
+/* Copy at most SBX_STACK_COPY_BYTES of this process's memory from `from` on into `to`, which has room for them. Returns
+ * how many bytes were copied. One system call. The copy ends where a load would fault. */
 SBX_SIGNAL_SAFE size_t sbx_copy_stack(uint64_t from, size_t bytes, uint8_t *to);
 
 #endif

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* work_notes.c - two tables: of what was queued, and of what was seen to run. */
+/* work_notes.c - two tables: work that was queued, and work that was seen to run. */
 #include "work_notes.h"
 
 #include "order.h"
 #include "the_capture.h"
 
 enum {
-    QUEUED_PLACES =
-        2048, /* at one item in 100 us: those of the last 200 ms of a thread that queues without a pause, and of others their last 2,048 */
-    RUN_PLACES = 64, /* what is queued while one runs is run soon after: see seen_work.c */
+    QUEUED_PLACES = 2048, /* at one item in 100 us, 200 ms of a thread that queues without a pause */
+    RUN_PLACES = 64,      /* work that a run queues runs soon after: see seen_work.c */
     WORK_PROBES = 4,
-    BUSY = 1 /* no key */
+    BUSY = 1 /* not a key */
 };
 
 struct place {
-    uint64_t key; /* 0: free; BUSY: somebody is at it */
+    uint64_t key; /* 0: free; BUSY: a thread is writing it */
     struct sbx_work_note note;
 };
 
@@ -31,9 +30,9 @@ SBX_SIGNAL_SAFE uint64_t sbx_work_key(uint64_t queue, uint64_t item)
 
 SBX_SIGNAL_SAFE static void write_note(struct place *place, uint64_t key, const struct sbx_work_note *note)
 {
-    /* order: acquire work_place.key - what was stored before is stored over */
+    /* order: acquire work_place.key - the stores below come after those of the last note */
     if (sbx_swap_acq_rel(&place->key, BUSY) == BUSY) {
-        return; /* WN3: whoever is at it releases it */
+        return; /* WN3: the thread that writes it releases it */
     }
     sbx_store_relaxed(&place->note.at_ns, note->at_ns);
     sbx_store_relaxed(&place->note.message, note->message);
@@ -70,7 +69,7 @@ SBX_SIGNAL_SAFE void sbx_work_note_queued(uint64_t key, const struct sbx_work_no
     uint64_t oldest_ns = UINT64_MAX;
     for (uint32_t i = 0; i < WORK_PROBES; i++) {
         struct place *at = place_of(key, i);
-        uint64_t has = sbx_load_relaxed(&at->key); /* relaxed, as the time: about the oldest */
+        uint64_t has = sbx_load_relaxed(&at->key); /* relaxed, like the time: any old one will do */
         uint64_t at_ns = has == 0 ? 0 : sbx_load_relaxed(&at->note.at_ns);
         if (has == key) {
             place = at;
@@ -113,7 +112,8 @@ static void carry(struct place *place, uint32_t epoch)
     }
     uint32_t seen = sbx_load_acquire(&place->note.stack); /* order: acquire work_place.stack - its nodes are there */
     uint32_t carried = sbx_callstack_carry(&sbx_the_capture.table, epoch - 1, epoch, seen);
-    /* order: release work_place.stack - the new nodes. When it is another note by now, that one's stands. */
+    /* order: release work_place.stack - the new nodes. If the place has another note by now, that note's stack
+     * stays. */
     (void)(carried == seen || sbx_cas_acq_rel(&place->note.stack, &seen, carried));
 }
 
