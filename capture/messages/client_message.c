@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client_message.c - what a thread does for a client, from its question to the answer. */
+/* client_message.c - what a thread does for a client, from the client's question to the answer. */
 #include "client_message.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@ enum {
     WAITED_NS = 1000000
 };
 
-/* Does the main thread serve one client at a time? It comes back to accept(), from where it is or from where it polls for a
- * request. */
+/* Does the main thread serve one client at a time? It does if its loop comes back to accept(), either at its place or
+ * at another place where it polls for a request. */
 static bool serves_one(const struct sbx_thread *thread)
 {
     const struct sbx_message_loop *loop = &thread->loop;
@@ -27,13 +27,13 @@ static bool serves_one(const struct sbx_thread *thread)
     return accepts;
 }
 
-/* Has the thread no loop that is known? A forked worker may read its first question before it polls. */
+/* Is no loop of the thread known? A forked worker may read its first question before it polls. */
 static bool is_without_loop(const struct sbx_thread *thread)
 {
     return !thread->has_loop || thread->loop.site_pc == 0;
 }
 
-/* Is it for us to say what a message of this thread is, in this call? */
+/* Do reads and writes of clients decide what a message of this thread is, during this call? */
 static bool is_ours(const struct sbx_blocking *call)
 {
     const struct sbx_thread *thread = call->thread;
@@ -41,7 +41,7 @@ static bool is_ours(const struct sbx_blocking *call)
            (is_without_loop(thread) || serves_one(thread));
 }
 
-/* May the thread have a message that a client's read or write begins or ends, and nothing but such? */
+/* Can only a client's reads and writes begin or end a message of the thread? */
 static inline bool follows_clients(const struct sbx_thread *thread)
 {
     return SBX_LIKELY(!thread->has_loop && thread->loop.entered == 0);
@@ -52,7 +52,7 @@ static bool is_same(const struct sbx_work_place *a, const struct sbx_work_place 
     return a->pc == b->pc && a->sp == b->sp;
 }
 
-/* The thread has read from a client: where it waited before is where it waits for work. */
+/* The thread has read from a client, so the place where it waited before is a place where it waits for work. */
 static void learn_place(struct sbx_client_work *work)
 {
     struct sbx_work_place last = work->last;
@@ -65,7 +65,7 @@ static void learn_place(struct sbx_client_work *work)
     work->places[work->learned++ % SBX_WORK_PLACES] = last;
 }
 
-/* A thread that is judged has a question of a client's. Keeps errno. */
+/* A client has asked a question of a thread whose messages are judged. Keeps errno. */
 __attribute__((always_inline)) static inline void begin_for_client(struct sbx_thread *thread, bool serves,
                                                                    uint64_t now_ns)
 {
@@ -76,14 +76,14 @@ __attribute__((always_inline)) static inline void begin_for_client(struct sbx_th
     if (serves) {
         sbx_serves_clients();
     }
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.has_clients) == 0)) { /* relaxed: a number for people */
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.has_clients) == 0)) { /* relaxed: this is only shown to users */
         sbx_store_relaxed(&sbx_the_capture.has_clients, 1);
     }
     sbx_message_open_at(thread, now_ns);
 }
 
-/* The main thread's loop has led to a client, if nothing else was waited for since. Who asks the first question waits as well: a
- * loop that was met but once is judged from there on. */
+/* The main thread's loop has led to a client, if the thread waited for nothing else since. The client with the first
+ * question waits as well, so a loop that was met only once is judged from here on. */
 SBX_HOOK_SAFE void sbx_client_asked(struct sbx_thread *thread)
 {
     struct sbx_message_loop *loop = &thread->loop;
@@ -98,13 +98,13 @@ SBX_HOOK_SAFE void sbx_client_asked(struct sbx_thread *thread)
     sbx_store_relaxed(&loop->question_in, thread->entry->message); /* relaxed: the watch thread only looks */
 }
 
-/* A message that was open when the read began. */
+/* Open again the message that was open when the read began. */
 static void go_on(struct sbx_thread *thread, uint64_t open_ns)
 {
     sbx_store_release(&thread->entry->message_begin_ns, open_ns); /* order: release entry.message_begin_ns */
 }
 
-/* A read ends in any way. */
+/* A read ends that is not the usual case of sbx_client_read_end(). */
 SBX_NOINLINE static void read_ends_otherwise(struct sbx_blocking *call, int64_t result, int fd)
 {
     struct sbx_thread *thread = call->thread;
@@ -116,7 +116,7 @@ SBX_NOINLINE static void read_ends_otherwise(struct sbx_blocking *call, int64_t 
         return;
     }
     int saved_errno = errno;
-    uint64_t now_ns = sbx_thread_clock_last_ns(&thread->clock); /* of the end above */
+    uint64_t now_ns = sbx_thread_clock_last_ns(&thread->clock); /* the time of the end above */
     bool has_waited = now_ns - begin_ns >= WAITED_NS;
     bool has_polled_for_it = thread->has_loop && is_without_loop(thread) && thread->loop.maybe_pc != 0;
     if (is_judged && open_ns != 0 && !(has_polled_for_it && result > 0)) {
@@ -135,7 +135,8 @@ SBX_NOINLINE static void read_ends_otherwise(struct sbx_blocking *call, int64_t 
     errno = saved_errno;
 }
 
-/* Most reads end with none around them and put no message aside. Whatever is to be told of the read is told before its message begins. */
+/* Most reads end with no other call around them and have no message to open again. The read is recorded before its
+ * message begins. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd)
 {
     struct sbx_thread *thread = sbx_call_thread(call);
@@ -152,7 +153,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, i
     }
 }
 
-/* The main thread has answered in time: what its message does from here on nobody waits for but who comes next. */
+/* The main thread has answered in time. For what it does in the rest of its message, only the next client waits. */
 SBX_HOOK_SAFE void sbx_client_answered(struct sbx_thread *thread, uint64_t now_ns)
 {
     struct sbx_message_loop *loop = &thread->loop;
@@ -169,14 +170,14 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *cal
     if (is_ours(call) && is_without_loop(thread)) {
         int saved_errno = errno;
         sbx_message_close(thread, call->begin_ns, false);
-        sbx_store_relaxed(&thread->loop.maybe_pc, 0); /* what was polled meanwhile was no question */
+        sbx_store_relaxed(&thread->loop.maybe_pc, 0); /* what was polled meanwhile was not a question */
         errno = saved_errno;
     } else if (thread != NULL && thread->has_loop && thread->entry->message_begin_ns != 0) {
         sbx_client_answered(thread, call->begin_ns);
     }
 }
 
-/* The message, if one is open, is over: most take less than a millisecond, and of those nothing is told. */
+/* The message, if one is open, is over. Most messages take less than a millisecond; those are not recorded. */
 static inline void end_for_client(struct sbx_thread *thread, uint64_t now_ns)
 {
     uint64_t begin_ns = sbx_own_entry->message_begin_ns;
@@ -192,12 +193,13 @@ static inline void end_for_client(struct sbx_thread *thread, uint64_t now_ns)
     }
 }
 
-/* A call on a client begins in any way. `pc` and `sp` are where its hook goes on. */
+/* A call on a client begins that is not the usual case of sbx_client_begin(). `pc` and `sp` are those at which its hook
+ * continues. */
 SBX_NOINLINE static void begin_otherwise(struct sbx_blocking *call, uint32_t what, int fd, bool is_answer, uint64_t pc,
                                          uint64_t sp)
 {
     sbx_blocking_enter(call, what, (uint64_t)fd + 1, 0);
-    if (call->thread != NULL) { /* the hook is our caller's caller */
+    if (call->thread != NULL) { /* the hook is the caller of the caller */
         sbx_call_is_at(call->thread, pc, sp);
     }
     call->open_ns = 0;
@@ -206,13 +208,13 @@ SBX_NOINLINE static void begin_otherwise(struct sbx_blocking *call, uint32_t wha
     } else if (is_ours(call)) {
         struct sbx_thread_entry *entry = call->thread->entry;
         call->open_ns = entry->message_begin_ns;
-        if (call->open_ns != 0) { /* nobody is to say that it hangs while it waits for the client */
+        if (call->open_ns != 0) { /* the thread must not look hung while it waits for the client */
             sbx_store_release(&entry->message_begin_ns, 0); /* order: release entry.message_begin_ns */
         }
     }
 }
 
-/* One function for both: on the way of either, the other's code is in the caches. */
+/* One function for reads and writes, so that after either of them the code of both is in the caches. */
 SBX_HOOK_SAFE SBX_NOINLINE struct sbx_thread_entry *sbx_client_begin(struct sbx_blocking *call, uint32_t what, int fd,
                                                                      bool is_answer)
 {
@@ -237,7 +239,8 @@ SBX_HOOK_SAFE SBX_NOINLINE struct sbx_thread_entry *sbx_client_begin(struct sbx_
     return NULL;
 }
 
-/* Is an epoll set that the thread polls one that leads to work? Not when it knows one that does, and polls another further in. */
+/* Does the epoll set that the thread polls lead to work? Not if the thread knows a set that does, and polls another set
+ * further in. */
 static bool leads_to_work(const struct sbx_client_work *work, const struct sbx_work_place *here)
 {
     bool knows_one = false;

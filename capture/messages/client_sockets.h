@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client_sockets.h - which descriptors of this process are connections that somebody else opened: who is at the other end
- * waits for an answer.
+/* client_sockets.h - which descriptors of this process are connections that a client opened: the client at the other
+ * end waits for an answer.
  *
- * A descriptor is one from the accept() that gave it until its close(), or until it is connect()ed. Descriptors that a program
- * was given otherwise (by exec, over a socket, by dup()) are not known, and are none. A forked child has its parent's
- * descriptors, and this table with them: it is never to be cleared. */
+ * A descriptor belongs to a client from the accept() that returned it until its close(), or until it is connect()ed.
+ * Descriptors that the program received in another way (by exec, over a socket, by dup()) are not known and do not
+ * count. A forked child has its parent's descriptors and this table with them, so the table must never be cleared. */
 #ifndef SBX_CLIENT_SOCKETS_H
 #define SBX_CLIENT_SOCKETS_H
 
@@ -14,32 +14,33 @@
 #include "known_fds.h"
 #include "marks.h"
 
-/* A load and a test. Any thread. */
+/* Is `fd` a client's connection? A load and a test. Any thread. */
 SBX_HOOK_SAFE static inline bool sbx_is_client(int fd)
 {
     return (sbx_fd_known(fd) & SBX_FD_IS_CLIENT) != 0;
 }
 
-/* One whose calls do not block, as far as calls that passed our hooks tell: prompt_call.h, which does not believe it for good. */
+/* Is `fd` a connection whose calls do not block, as far as the hooked calls show? prompt_call.h uses this as a hint and
+ * checks it. */
 SBX_HOOK_SAFE static inline bool sbx_is_prompt(int fd)
 {
     return (sbx_fd_known(fd) & SBX_FD_IS_PROMPT) != 0;
 }
 
-/* Calls on `fd`, a client's, do not block from here on, or may do so. */
+/* From here on, calls on the client `fd` do not block, or may block again. */
 SBX_HOOK_SAFE static inline void sbx_prompt_say(int fd, bool is_prompt)
 {
     sbx_fd_say(fd, SBX_FD_IS_PROMPT, is_prompt);
 }
 
-/* accept() has returned `fd`; negative: it failed. */
+/* accept() has returned `fd`. It may be negative: accept() failed. */
 SBX_HOOK_SAFE static inline void sbx_client_came(int fd, bool is_prompt)
 {
     sbx_fd_say(fd, SBX_FD_IS_CLIENT, true);
     sbx_prompt_say(fd, is_prompt);
 }
 
-/* `fd` is about to be closed, or connected to somebody. */
+/* `fd` is about to be closed or connected. */
 SBX_HOOK_SAFE static inline void sbx_client_went(int fd)
 {
     sbx_fd_say(fd, SBX_FD_IS_CLIENT | SBX_FD_IS_PROMPT, false);

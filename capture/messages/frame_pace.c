@@ -15,9 +15,9 @@
 #include "thread_registry.h"
 
 enum {
-    /* Frames shorter than this are merged into one record: what keeps 60 a second explains no stall. */
+    /* Frames shorter than this are merged into one record: frames at 60 a second explain no stall. */
     SHORT_FRAME_NS = 20000000,
-    MERGE_NS = 100000000, /* so far at most do merged frames reach */
+    MERGE_NS = 100000000, /* merged frames cover at most this time */
 };
 
 static void put_frame(struct sbx_thread *thread, struct sbx_record *record)
@@ -28,7 +28,7 @@ static void put_frame(struct sbx_thread *thread, struct sbx_record *record)
     sbx_thread_leave(thread);
 }
 
-/* Put the short frames merged so far. They ended a while ago: the CPU time of then was not asked for. */
+/* Put the short frames merged so far. They ended a while ago, and their CPU time was not read then. */
 static void flush_merged(struct sbx_thread *thread)
 {
     struct sbx_record *merged = &thread->frame.merged;
@@ -58,8 +58,8 @@ static void merge_frame(struct sbx_thread *thread, uint8_t op, uint64_t begin_ns
     merged->alloc_bytes = thread->entry->alloc_bytes;
 }
 
-/* Leave the numbers of a slow frame, or of a burst of dropped ones, where the watch thread takes them, as message_loop.c
- * does with slow messages. One at a time: until it took the last, the next is recorded but not told. */
+/* Leave the numbers of a slow frame, or of a burst of dropped ones, for the watch thread, as message.c does with slow
+ * messages. There is room for one: until the watch thread has taken it, the next one is recorded but not reported. */
 static void tell_slow(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns, uint32_t burst)
 {
     struct sbx_frame_pace *pace = &thread->frame;
@@ -72,7 +72,7 @@ static void tell_slow(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end
     pace->slow_begin_ns = begin_ns;
     pace->slow_end_ns = end_ns;
     pace->slow_dropped = 0;
-    if (!is_slow) { /* it reaches back to the first of them */
+    if (!is_slow) { /* the report reaches back to the first dropped frame */
         uint32_t oldest = 31 - (uint32_t)__builtin_clz(pace->dropped);
         pace->slow_begin_ns = pace->begins_ns[(pace->count - oldest) % SBX_BURST_FRAMES];
         pace->slow_dropped = burst;
@@ -84,7 +84,7 @@ static void tell_slow(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end
     sbx_capture_ring_bell();
 }
 
-/* A present of `thread` ended, maybe in the middle of a message. */
+/* A present of `thread` ended, possibly in the middle of a message. */
 static void count_shown(struct sbx_thread *thread, uint64_t now_ns)
 {
     struct sbx_frame_pace *pace = &thread->frame;
@@ -162,7 +162,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_frame_enter(void)
     int saved_errno = errno;
     struct sbx_frame_pace *pace = &thread->frame;
     if (!pace->is_told) {
-        flush_merged(thread); /* what presents told so far */
+        flush_merged(thread); /* frames seen from presents so far */
         pace->is_told = true;
         sbx_store_seq_cst(&sbx_the_capture.has_frames, 1); /* order: seq_cst has_frames - before the first entered_ns */
         pace->begin_ns = 0;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame_pace.h - frames, understood from presents alone, or as the application says.
+/* frame_pace.h - frames, recognised from presents alone, or as the application reports them.
  *
- * A frame is the time from the end of one present of a thread to the end of its next: what was drawn, and the wait for
- * the display in it. The first present of a thread only begins. Where the thread's outermost loop waited for work in
- * between, the frame begins when that wait ended: an application that has nothing to draw is not slow. A thread that
- * once said itself where a frame begins is asked no more: its presents are parts of its frames.
+ * A frame is the time from the end of one present of a thread to the end of its next one: the drawing, including the
+ * wait for the display. The first present of a thread only begins a frame. If the thread's outermost loop waited for
+ * work in between, the frame begins when that wait ended, because an application that has nothing to draw is not slow.
+ * Once a thread has reported itself where a frame begins, its presents are only parts of its frames.
  *
- * A message that shows frame after frame (a fade between two scenes; a game that looks for events without a poll call) has not hung:
- * from its SBX_FRAME_ANIMATION-th present on, each present is a turn of a loop, and what follows it a message of its own.
+ * A message that shows frame after frame (a fade between two scenes; a game that looks for events without a poll call)
+ * has not hung. From its SBX_FRAME_ANIMATION-th present on, each present counts as a turn of a loop, and what follows
+ * it is a message of its own.
  *
  * A burst of dropped frames is more than a quarter of the last SBX_BURST_FRAMES. A frame is dropped when it took 50 ms
- * or more and twice what this thread's frames usually take. The quarter and the 50 ms are those of Android vitals' "slow
- * session" (a frame shown 50 ms or more after the one before is slow, a session with more than 25 % of them is), the
- * factor 2 is that of AndroidX JankStats (jankHeuristicMultiplier): what always draws ten frames a second is not
- * stalling. */
+ * or more and also twice what this thread's frames usually take. The quarter and the 50 ms come from the "slow session"
+ * of Android vitals: there a frame that is shown 50 ms or more after the one before is slow, and a session with more
+ * than 25 % of them is slow. The factor 2 comes from AndroidX JankStats (jankHeuristicMultiplier): a program that
+ * always draws ten frames a second does not stall. */
 #ifndef SBX_FRAME_PACE_H
 #define SBX_FRAME_PACE_H
 
@@ -23,13 +24,13 @@
 #include "open_calls.h"
 #include "thread_block.h"
 
-/* Around a present: like sbx_blocking_begin() and sbx_blocking_end(), and a frame ends. A present inside another (a
- * toolkit's, which calls the driver's) is part of it. */
+/* Called around a present. They do the same as sbx_blocking_begin() and sbx_blocking_end(), and a frame ends. A present
+ * inside another one (a toolkit's present that calls the driver's) is part of it. */
 SBX_HOOK_SAFE void sbx_present_begin(struct sbx_blocking *call, uint8_t op);
 SBX_HOOK_SAFE void sbx_present_end(struct sbx_blocking *call, bool failed);
 
-/* The calling thread begins a frame, and has finished it. A frame inside another is part of it; a leave without its
- * enter does nothing. For any thread; takes no lock; errno is kept. */
+/* The calling thread begins a frame, or has finished it. A frame inside another is part of the outer one. A leave
+ * without its enter does nothing. Any thread may call them; they take no lock and keep errno. */
 SBX_HOOK_SAFE void sbx_frame_enter(void);
 SBX_HOOK_SAFE void sbx_frame_leave(void);
 
@@ -44,12 +45,13 @@ SBX_HOOK_SAFE static inline void sbx_frame_rested(struct sbx_thread *thread, uin
 enum {
     SBX_FRAME_DROPPED_NS = 50000000,
     SBX_FRAME_DROPPED_FACTOR = 2,
-    SBX_FRAME_WARM_UP = 64, /* frames until what is usual is known; until then no burst is told */
+    SBX_FRAME_WARM_UP = 64, /* frames until the usual time is known; no burst is reported before that */
     SBX_FRAME_USUAL_MAX_NS = 1000000000,
-    SBX_FRAME_ANIMATION = 8, /* presents in one message: fewer are what a handler draws once or twice while it works */
+    SBX_FRAME_ANIMATION = 8, /* presents in one message; a handler that draws once or twice makes fewer */
 };
 
-/* Pure: the moving mean of what frames take, after frame number `count` (from 1 on). A single long one moves it little. */
+/* Pure: the moving mean of the time that frames take, after frame number `count` (from 1 on). A single long frame
+ * changes it little. */
 static inline uint64_t sbx_frame_usual_ns(uint64_t usual_ns, uint64_t count, uint64_t took_ns)
 {
     int64_t weight = count < SBX_FRAME_WARM_UP ? (int64_t)count : SBX_FRAME_WARM_UP;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop_call.c - the loop recognised, and its turns. */
+/* loop_call.c - recognises the loop and its turns. */
 #include "loop_call.h"
 
 #include "capture_record.h"
@@ -11,21 +11,23 @@
 #include "thread_stack.h"
 
 enum {
-    WALK_AGAIN_NS = 10000000, /* a loop whose activations are not known yet is walked so often */
-    /* After so many passes at one place a loop is taken for one that goes on; what connects at start-up polls less. */
+    WALK_AGAIN_NS = 10000000, /* a loop whose activations are not known yet is walked once in this time */
+    /* After this many passes at one place a loop is taken to be lasting. Code that connects at start-up polls fewer
+     * times. */
     LOOP_PASSES = 4,
-    WAIT_NS = 1000000, /* a call that takes less has only looked */
-    KEY_FRAMES = 3,    /* functions that name a place: a helper that polls is called for this and for that */
-    REST_FRAMES = 2,   /* and a place that is not polled from: whoever calls that may be a dialog as well */
-    /* The sets of select() must be copied before the call: in the first passes, and then in one of so many. */
+    WAIT_NS = 1000000, /* a shorter call has only looked */
+    KEY_FRAMES = 3,    /* functions that name a place: a polling helper has several callers */
+    REST_FRAMES = 2,   /* the same for a wait that is no poll: further out, a dialog may be the caller */
+    /* The sets of select() must be copied before the call. This is done in the first passes, and then in one of this
+     * many. */
     SETS_PASSES = 4,
     SETS_EVERY = 64,
-    /* A handler waited so often in a row, and the loop was never met: then it is the loop by now. Many, because a handler
-     * may wait by calls of some milliseconds each. */
+    /* After this many waits in a row at a place that was taken for a handler's, without the loop being met, that place
+     * is the loop's. The number is large because a handler may wait by calls of some milliseconds each. */
     INNER_MOST = 4096,
-    /* The same of polls of another epoll set, while nothing is known of the loop but that it was met before. */
+    /* The same for polls of another epoll set, while the agent knows of the loop only that it was met before. */
     ELSEWHERE_MOST = 64,
-    QUESTIONS_MOST = 8, /* and of polls that may be for the rest of a question, before there is a loop */
+    QUESTIONS_MOST = 8, /* the same for polls before there is a loop: perhaps for the rest of a question */
 };
 
 /* Walk the caller's stack into thread->replay. */
@@ -44,7 +46,7 @@ static bool is_our_code(uint64_t pc)
     return pc - sbx_the_capture.agent_begin < sbx_the_capture.agent_end - sbx_the_capture.agent_begin;
 }
 
-/* How many frames there are outside of our own code. */
+/* The number of frames outside the agent's own code. */
 static uint32_t inmost_of(const struct sbx_replay *replay)
 {
     uint32_t inmost = replay->depth;
@@ -54,35 +56,36 @@ static uint32_t inmost_of(const struct sbx_replay *replay)
     return inmost;
 }
 
-/* Remember the innermost activations at the loop's poll call. An activation is named by the stack slot of
- * its return address and what that slot holds. `main` and what called it do not count unless the loop is in main
- * itself: they are alive whatever the program does.
+/* Remember the innermost activations at the loop's poll call. An activation is named by the stack slot of its return
+ * address and the content of that slot. `main` and its callers do not count, unless the loop is in main itself: they
+ * are on the stack whatever the program does.
  *
- * Whether a poll call from elsewhere is nested hangs on the function that polls: is it still on the stack? Where the
- * loop itself polls (redis, libuv) that is the whole answer. Where a helper polls and returns before the message is
- * handled (GLib), its callers are asked instead, but only once that habit is proven: a sample in a message found the
- * helper gone, and the helper polled again after it. Otherwise connect_to_server() of a start-up, which polls and
- * returns for good, would make every later loop of its caller look like a handler of it.
+ * To find out whether a poll call from elsewhere is nested in the loop, the agent asks whether the function that polls
+ * is still on the stack. If the loop itself polls (redis, libuv), that is the whole answer. If a helper polls and
+ * returns before the message is handled (GLib), the callers of the helper are asked instead, but only once that habit
+ * is proven: a sample in a message did not find the helper, and the helper polled again after it. Without this proof, a
+ * connect_to_server() at start-up, which polls once and returns, would make every later loop of its caller look like a
+ * handler of it.
  *
- * A loop whose messages are too short for any sample never proves it. There a poll call from elsewhere is taken for a
- * handler's when the loop has gone on for some passes and a function that led to the poller is still active: for one
- * call. Is the loop's own place met next, that was right, and the habit is proven; is the new place met again, it is the
- * loop. */
+ * If the loop's messages are too short for any sample, the habit is never proven in this way. Then a poll call from
+ * elsewhere is taken for a handler's, for one call, when the loop has gone on for some passes and a function that led
+ * to the poller is still active. If the loop's own place is met next, that was right, and the habit is proven. If the
+ * new place is met again, it is the loop's. */
 static void name_activations(struct sbx_thread *thread)
 {
     struct sbx_message_loop *loop = &thread->loop;
     const struct sbx_replay *replay = &thread->replay;
     loop->slot_count = 0;
     loop->walked_ns = sbx_thread_wall_ns(thread);
-    loop->is_unclear = replay->end == SBX_WALK_ROWS_PENDING || replay->depth == 0; /* no modules yet */
+    loop->is_unclear = replay->end == SBX_WALK_ROWS_PENDING || replay->depth == 0; /* no modules are known yet */
     loop->poller_gone_in = 0;
     loop->poller_asked = false;
     loop->poller_returns = false;
     sbx_store_relaxed(&loop->poller_kept, 0); /* relaxed: the watch thread only looks */
     loop->poller_kept_in = 0;
-    /* Frames are root first. A complete walk of the first thread begins _start, __libc_start_main,
-     * __libc_start_call_main, main: the slot of main's own return address is where main's caller was read. With musl it
-     * begins with the marker of code without rows, libc's, main. */
+    /* Frames are root first. A complete walk of the first thread begins with _start, __libc_start_main,
+     * __libc_start_call_main, main. The slot of main's own return address is where main's caller was read. With musl a
+     * walk begins with the marker of code without rows, a function of libc, main. */
     uint32_t inmost = inmost_of(replay);
     uint32_t main_at = replay->end == SBX_WALK_COMPLETE && inmost >= 4 ? 3 : 0;
     if (replay->end == SBX_WALK_NO_ROW && inmost >= 3) {
@@ -94,14 +97,14 @@ static void name_activations(struct sbx_thread *thread)
         if (i > 0 && frame <= main_at) {
             break;
         }
-        uint32_t check = frame >= 2 ? replay->frames[frame - 2].checks : 0; /* the first is of the return address */
+        uint32_t check = frame >= 2 ? replay->frames[frame - 2].checks : 0; /* the first is the return address */
         loop->slots[i] = replay->checks[check].address;
         loop->callers[i] = replay->frames[frame - 1].pc;
         loop->slot_count++;
     }
 }
 
-/* Names a place by the functions that lead to it; never 0. For the stack just walked. */
+/* Names a place by the functions that lead to it, from the stack just walked. Never 0. */
 static uint64_t key_of(const struct sbx_thread *thread, uint64_t pc, uint64_t sp)
 {
     const struct sbx_replay *replay = &thread->replay;
@@ -123,14 +126,14 @@ static struct sbx_poll_place *find_place(struct sbx_message_loop *loop, uint64_t
     return NULL;
 }
 
-/* Has the thread polled there before, and then where the loop is now? */
+/* Has the thread polled at that place before, and then at the loop's present place? */
 static bool takes_turns(struct sbx_thread *thread, uint64_t key)
 {
     const struct sbx_poll_place *place = find_place(&thread->loop, key);
     return place != NULL && place != &thread->loop.places[thread->loop.place];
 }
 
-/* A place that has not been met: in the seat of the one that was left first, but not of the loop's. */
+/* A place that was not met before. It takes the seat of the place that was left first, but not the loop's. */
 static struct sbx_poll_place *new_place(struct sbx_message_loop *loop, uint64_t key)
 {
     struct sbx_poll_place *place = &loop->places[loop->place == 0];
@@ -143,7 +146,7 @@ static struct sbx_poll_place *new_place(struct sbx_message_loop *loop, uint64_t 
     return place;
 }
 
-/* This poll call is the loop's from now on. The stack has just been walked. */
+/* From now on this poll call is the loop's. The stack has just been walked. */
 static void move_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
 {
     thread->loop.plain_fd = -1;
@@ -158,7 +161,7 @@ static void move_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
     name_activations(thread);
 }
 
-/* The same, and it is another loop. */
+/* The same for another loop. */
 static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp, struct sbx_poll_place *place)
 {
     move_site(thread, pc, sp);
@@ -170,8 +173,8 @@ static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp, stru
     thread->loop.place = (uint32_t)(place - thread->loop.places);
 }
 
-/* Is one of the loop's innermost activations on the stack just walked: the poller, or with `callers` one of those that
- * led to it? */
+/* Is one of the loop's innermost activations on the stack just walked: the poller, or, with `callers`, one of the
+ * functions that led to it? */
 static bool loop_is_alive(const struct sbx_thread *thread, bool callers)
 {
     const struct sbx_message_loop *loop = &thread->loop;
@@ -183,10 +186,11 @@ static bool loop_is_alive(const struct sbx_thread *thread, bool callers)
     return false;
 }
 
-/* Was the call that is being made reached through the same functions as the loop's, called in the same places? Those count
- * that return before a message is handled: inside of the function that calls the handlers it is one and the same, and who
- * called that does not matter (gtk_main() or gtk_dialog_run()). How many they are tells the stack that was just walked,
- * where the loop's own activations are still there. */
+/* Was this call reached through the same functions as the loop's poll call, called in the same places?
+ *
+ * Only functions that return before a message is handled are compared. The function that calls the handlers is the same
+ * for both, and its callers do not matter (gtk_main() or gtk_dialog_run()). The stack just walked shows how many
+ * functions to compare: those of the loop's activations that are not on it any more. */
 static bool is_same_machinery(const struct sbx_thread *thread, uint64_t pc)
 {
     const struct sbx_message_loop *loop = &thread->loop;
@@ -206,16 +210,16 @@ static bool is_same_machinery(const struct sbx_thread *thread, uint64_t pc)
     return true;
 }
 
-/* What tells the set of a call from that of another one made at the same place: GLib and Qt keep an array for each of their
- * contexts, and an epoll descriptor is its own name. */
+/* Tells the set of a call from the set of another call made at the same place: GLib and Qt keep an array for each of
+ * their contexts, and an epoll set is named by its descriptor. */
 static uint64_t what_of(const struct sbx_polled *polled)
 {
     bool is_one = polled->form == SBX_POLLED_EPOLL || polled->form == SBX_POLLED_ACCEPT;
     return is_one ? polled->count : (uint64_t)(uintptr_t)polled->first;
 }
 
-/* Nothing on the stack tells: a loop that begins, or a handler's wait in a loop whose function has main for a caller. Places
- * that take turns tell by how long they wait. */
+/* The stack does not show whether this call begins a loop, or is a handler's wait in a loop whose function main has
+ * called. If two places take turns, the time that each of them waits decides. */
 static enum sbx_loop_call judge_place(struct sbx_thread *thread, uint64_t pc, uint64_t sp,
                                       const struct sbx_polled *polled)
 {
@@ -224,7 +228,7 @@ static enum sbx_loop_call judge_place(struct sbx_thread *thread, uint64_t pc, ui
     struct sbx_poll_place *place = find_place(loop, key), *current = &loop->places[loop->place];
     current->met = ++loop->moves;
     if (place == NULL || place == current || loop->hits == 0) {
-        sbx_store_release(&thread->entry->message_begin_ns, 0); /* what was open belonged to a loop that is no more */
+        sbx_store_release(&thread->entry->message_begin_ns, 0); /* the open message belonged to a loop that has ended */
         adopt_site(thread, pc, sp, place != NULL ? place : new_place(loop, key));
         return SBX_LOOP_CALL_SITE;
     }
@@ -251,11 +255,13 @@ static enum sbx_poll_role role_of(const struct sbx_thread *thread, uint64_t pc, 
     return sbx_poll_role(&facts);
 }
 
-/* A server may poll for everything by one function, which returns before anything is handled: for its client, and inside of a
- * statement for a lock or a latch (PostgreSQL's WaitEventSetWait()). Return address and callers are the same then or further away than
- * is remembered. What tells the two apart is the epoll set. A set other than the loop's, polled further in by the function that polls
- * for the loop, is a wait of a handler, and no loop that has taken its place: that is certain when the loop leads to a client, or was
- * met again after such a poll. Until then the message is not judged while it is open. */
+/* A server may poll for everything by one function that returns before anything is handled: for its client, and inside
+ * a statement for a lock or a latch (PostgreSQL's WaitEventSetWait()). Then the return address and the callers are the
+ * same, or they differ only further out than is remembered. The epoll set tells the two apart.
+ *
+ * If the function that polls for the loop polls another set further in, that is a wait of a handler, and not a new
+ * loop. This is certain when the loop leads to a client, or when the loop was met again after such a poll. Until then
+ * the open message is not judged. */
 static bool waits_elsewhere(struct sbx_thread *thread, uint64_t pc, uint64_t sp, const struct sbx_polled *polled)
 {
     struct sbx_message_loop *loop = &thread->loop;
@@ -276,8 +282,9 @@ static bool waits_elsewhere(struct sbx_thread *thread, uint64_t pc, uint64_t sp,
     return true;
 }
 
-/* The thread has read a question, has not answered it, and polls an epoll set for the first time: for something that it needs, or for
- * the rest of the question. What comes next tells, an answer or a read from the client (client_message.c). */
+/* The thread has read a question, has not answered it, and polls an epoll set for the first time: either for something
+ * that it needs, or for the rest of the question. The next event decides: an answer, or a read from the client
+ * (client_message.c). */
 static bool asks_before_it_loops(struct sbx_thread *thread, uint64_t pc, const struct sbx_polled *polled)
 {
     struct sbx_message_loop *loop = &thread->loop;
@@ -291,9 +298,10 @@ static bool asks_before_it_loops(struct sbx_thread *thread, uint64_t pc, const s
 
 /* A call that is not at the loop's place.
  *
- * A loop may poll from several places of its function: a compiler that sees a rare turn makes two loops of one. So a
- * call from another place of the same activation is the loop's as well. But it may also be the first of the function's
- * next loop, and what lay between the two then was no message: a slow one is told when the first place is met again. */
+ * A loop may poll from several places of its function, because a compiler may make two loops of one that has a rare
+ * turn. So a call from another place of the same activation is the loop's as well. But it may also be the first call of
+ * the function's next loop, and then the time between the two was not a message. So a slow message is reported only
+ * when the first place is met again. */
 static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp,
                                        const struct sbx_polled *polled)
 {
@@ -310,11 +318,12 @@ static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, u
     if (loop->site_pc == 0 || loop->hits == 0) {
         return judge_place(thread, pc, sp, polled);
     }
-    /* The stack pointer does not tell: a helper that polls may have had a larger frame than the handler has. That a caller of
-     * the helper is there says the less: two places below it that take turns lie in each other's message, by that. */
+    /* The stack pointer does not show whether the call lies inside the loop: a helper that polls may have had a larger
+     * frame than the handler has. A caller of the helper on the stack shows even less. If that were the rule, two
+     * places further in that take turns would each count as inside the other's message. */
     bool is_known = !loop_is_alive(thread, false) && takes_turns(thread, key_of(thread, pc, sp));
     bool has_begun =
-        loop->hits >= 2 || !loop->places[loop->place].accepts; /* not by one accept(), which made a connection */
+        loop->hits >= 2 || !loop->places[loop->place].accepts; /* one accept() that made a connection is not enough */
     bool is_inside = !is_known && has_begun && loop_is_alive(thread, loop->poller_returns);
     enum sbx_poll_role role = role_of(thread, pc, polled, is_inside);
     if (role == SBX_POLL_IS_TURN) {
@@ -324,7 +333,7 @@ static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, u
             loop->turn_what = what_of(polled);
             return SBX_LOOP_CALL_NESTED;
         }
-        move_site(thread, pc, sp); /* the same loop, run from elsewhere */
+        move_site(thread, pc, sp); /* the same loop, called from elsewhere */
         return SBX_LOOP_CALL_SITE;
     }
     if (role == SBX_POLL_IS_WAIT) {
@@ -334,7 +343,7 @@ static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, u
         return SBX_LOOP_CALL_NONE;
     }
     if (is_known ||
-        polled->form == SBX_POLLED_ACCEPT) { /* no handler waits for the next client, as far as it can be seen */
+        polled->form == SBX_POLLED_ACCEPT) { /* a handler does not wait for the next client, as far as is known */
         return judge_place(thread, pc, sp, polled);
     }
     bool may_be_inside = loop->hits >= LOOP_PASSES && (loop->maybe_pc != pc || loop->maybe_sp != sp) &&
@@ -344,12 +353,12 @@ static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, u
     return may_be_inside ? SBX_LOOP_CALL_NONE : judge_place(thread, pc, sp, polled);
 }
 
-/* The loop's place was met again: what that tells of the calls since. */
+/* The loop's place was met again: learn what that says about the calls since. */
 static void learn_at_site(struct sbx_thread *thread)
 {
     struct sbx_message_loop *loop = &thread->loop;
-    /* A loop that begins as soon as the program does is met before there are rows to walk it with: once more then,
-     * or else no poll call from a handler could be told from the loop's. */
+    /* A loop that begins right at the program's start is met before there are unwind rows for a walk. So it is walked
+     * once more later. Otherwise a handler's poll call could not be told from the loop's. */
     if (SBX_UNLIKELY(loop->is_unclear) && sbx_thread_wall_ns(thread) - loop->walked_ns >= WALK_AGAIN_NS) {
         sbx_thread_enter(thread);
         walk_here(thread);
@@ -357,7 +366,7 @@ static void learn_at_site(struct sbx_thread *thread)
         sbx_thread_leave(thread);
     }
     loop->poller_returns |= loop->poller_gone_in != 0 && loop->poller_gone_in == thread->entry->message;
-    loop->poller_returns |= loop->maybe_pc != 0; /* what polled elsewhere meanwhile was a handler */
+    loop->poller_returns |= loop->maybe_pc != 0; /* a handler made the polls elsewhere meanwhile */
     loop->elsewhere_is_inside |= loop->elsewhere_run != 0;
     loop->elsewhere_run = 0;
     loop->maybe_pc = 0;
@@ -424,7 +433,7 @@ SBX_HOOK_SAFE bool sbx_loop_is_away(struct sbx_thread *thread, uint64_t *key_out
     return is_away;
 }
 
-/* A turn from now on is compared with what all turns had in common. */
+/* Compare this turn with what all turns so far had in common. */
 static void narrow(struct sbx_poll_place *place, const struct sbx_poll_set *set)
 {
     if (place->passes == 0) {
@@ -458,7 +467,7 @@ SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct s
     place->accepts = polled->form == SBX_POLLED_ACCEPT;
     loop->has_accepted |= place->accepts;
     loop->serves_many = thread->has_loop && !loop->has_accepted && loop->site_pc != 0 && loop->hits >= 2;
-    place->waited_ns += polled->waits && took_ns >= WAIT_NS ? took_ns : 0; /* a look may last, too, on a busy machine */
+    place->waited_ns += polled->waits && took_ns >= WAIT_NS ? took_ns : 0; /* a look may last on a busy machine */
     place->passes += place->passes != UINT32_MAX;
     if (loop->hits >= 2 && polled->form == SBX_POLLED_EPOLL && place->always.epoll_fd == (int32_t)polled->count) {
         loop->plain_fd = place->always.epoll_fd;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop_turn.c - turns and waits told apart; no clock, no thread, no state. */
+/* loop_turn.c - tells turns from waits; it uses no clock, no thread and no state. */
 #include "loop_turn.h"
 
 enum {
-    PLACE_PASSES = 4,   /* before so many calls at either place nothing is said of the two */
-    IDLE_SHARE = 3,     /* the loop's place has waited so many times longer */
-    FEW_MESSAGES = 1,   /* a thread that has polled so seldom and pauses has shown no loop */
-    WAITS_NS = 5000000, /* nor has one that has waited for less than that in all its polls: it only looks */
+    PLACE_PASSES = 4,   /* two places are not compared before each has had this many calls */
+    IDLE_SHARE = 3,     /* how many times longer the loop's place must have waited */
+    FEW_MESSAGES = 1,   /* a thread that pauses and has polled no more than this has shown no loop */
+    WAITS_NS = 5000000, /* a thread whose polls waited less in all has shown no loop: it only looks */
 };
 
 static bool is_epoll(const struct sbx_poll_set *set)
@@ -14,7 +14,7 @@ static bool is_epoll(const struct sbx_poll_set *set)
     return set->epoll_fd >= 0;
 }
 
-/* All that the loop always looks at, or all of it that is not being handled right now. */
+/* Does the call look at everything that the loop always looks at, or at all of it that is not being handled now? */
 static bool has_the_loops(const struct sbx_poll_facts *facts)
 {
     const struct sbx_poll_set *polled = &facts->polled, *always = &facts->always;
@@ -26,7 +26,8 @@ static bool has_the_loops(const struct sbx_poll_facts *facts)
     return required != 0 && (polled->fds & required) == required;
 }
 
-/* One descriptor may be the one that a reply comes from. A poll call for a reply does not look at the others as well. */
+/* Is the set enough to recognise the loop? A single descriptor may be the one from which a reply comes. A poll call for
+ * a reply does not look at the other descriptors as well. */
 static bool is_telling(const struct sbx_poll_set *always)
 {
     return is_epoll(always) || (always->fds & (always->fds - 1)) != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* message.c - a message begins and ends. */
+/* message.c - where a message begins and ends. */
 #include "message.h"
 
 #include "blocking_call.h"
@@ -13,7 +13,7 @@ enum {
     CLIENTS_MESSAGE_NS = 10000000,
 };
 
-/* For how long the thread has waited for work. A loop may poll from two places, one of which only looks whether there is something (vim). */
+/* How long the thread has waited for work. A loop may poll from two places, one of which only looks for input (vim). */
 static uint64_t waited_ns(const struct sbx_message_loop *loop)
 {
     uint64_t sum_ns = loop->rest.loop != NULL ? loop->rest.loop->waited_ns : 0;
@@ -27,10 +27,11 @@ SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_
 {
     const struct sbx_message_loop *loop = &thread->loop;
     const struct sbx_thread_entry *entry = thread->entry;
-    if (!thread->has_loop || loop->is_entered) { /* who says what a message is knows it */
+    if (!thread->has_loop || loop->is_entered) { /* the application reports its messages itself */
         return false;
     }
-    /* And a client waits, whatever the thread does meanwhile: without a loop a message is a client's. */
+    /* Not while a client waits, whatever the thread does meanwhile. The message of a thread without a loop is always a
+     * client's. */
     if (loop->site_pc == 0 || sbx_load_relaxed(&loop->question_in) == entry->message) {
         return false;
     }
@@ -64,8 +65,8 @@ SBX_HOOK_SAFE bool sbx_message_is_unseen(const struct sbx_thread *thread)
     return is_clients;
 }
 
-/* Put the short messages merged so far. They ended a while ago: the counters are those of then, and the CPU time of
- * then was not asked for. */
+/* Put the short messages merged so far. They ended a while ago: the counters are those of that time, and the CPU time
+ * was not read then. */
 static void flush_merged(struct sbx_thread *thread)
 {
     struct sbx_message_loop *loop = &thread->loop;
@@ -111,7 +112,7 @@ static void merge_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t
     sbx_messages_merge(merged, thread->entry, end_ns);
 }
 
-/* Leave the numbers of a slow message where the watch thread takes them. */
+/* Leave the numbers of a slow message for the watch thread. */
 static void tell_slow(struct sbx_message_loop *loop, uint64_t message, uint8_t kind, uint64_t begin_ns, uint64_t end_ns)
 {
     if (sbx_load_acquire(&loop->slow_message) !=
@@ -127,18 +128,18 @@ static void tell_slow(struct sbx_message_loop *loop, uint64_t message, uint8_t k
     sbx_capture_ring_bell();
 }
 
-/* It was a message: its loop polls from two places. */
+/* The message in doubt was a real one: its loop polls from two places. */
 SBX_HOOK_SAFE void sbx_message_tell_doubted(struct sbx_message_loop *loop)
 {
     tell_slow(loop, loop->doubt_message, loop->doubt_kind, loop->doubt_begin_ns, loop->doubt_end_ns);
     loop->doubt_message = 0;
 }
 
-/* The message that has just been closed was told while it went on: its end is news, and at once. */
+/* If the message that was just closed was reported while it went on, report its end at once. */
 SBX_HOOK_SAFE void sbx_message_tell_end(struct sbx_thread *thread, uint64_t end_ns)
 {
     struct sbx_message_loop *loop = &thread->loop;
-    /* order: acquire loop.anr_message - the end of another is not overwritten any more */
+    /* order: acquire loop.anr_message - the end of another message is not overwritten any more */
     if (SBX_LIKELY(sbx_load_acquire(&loop->anr_message) != thread->entry->message)) {
         return;
     }
@@ -162,7 +163,7 @@ SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns,
     if (SBX_UNLIKELY(is_unseen)) {
         return;
     }
-    if (!thread->has_loop && !loop->is_entered) { /* threads that answer clients are many: what is short is not told */
+    if (!thread->has_loop && !loop->is_entered) { /* many threads answer clients: short messages are not recorded */
         if (took_ns >= CLIENTS_MESSAGE_NS) {
             put_message(thread, begin_ns, now_ns);
         }
@@ -173,7 +174,7 @@ SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns,
         merge_message(thread, begin_ns, now_ns);
     }
     uint8_t kind = loop->kind;
-    sbx_store_relaxed(&loop->kind, 0);            /* relaxed: the watch thread reads what it can get */
+    sbx_store_relaxed(&loop->kind, 0);            /* relaxed: the watch thread may see it late */
     if (SBX_LIKELY(took_ns < SHORT_MESSAGE_NS)) { /* a limit is a millisecond or more */
         return;
     }
@@ -212,5 +213,5 @@ SBX_HOOK_SAFE void sbx_message_turn(struct sbx_thread *thread, uint64_t now_ns)
     uint8_t kind = thread->loop.kind;
     sbx_message_close(thread, now_ns, false);
     sbx_message_open(thread, now_ns);
-    sbx_store_relaxed(&thread->loop.kind, kind); /* relaxed: the watch thread reads what it can get */
+    sbx_store_relaxed(&thread->loop.kind, kind); /* relaxed: the watch thread may see it late */
 }

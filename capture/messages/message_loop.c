@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* message_loop.c - where a message of the loop begins and ends, and of who says it. */
+/* message_loop.c - where a message of the loop begins and ends, and where one begins and ends that a thread reports
+ * itself. */
 #include "message_loop.h"
 
 #include <errno.h>
@@ -30,10 +31,11 @@
 #include "thread_registry.h"
 #include "thread_stack.h"
 
-/* While the thread is in a call that may be the first of another loop, nobody knows whether the message goes on.
+/* While the thread is in a call that may be the first of another loop, it is not known whether the message goes on.
  *
- * Else the stack is not walked for it: the watch thread asks, and the place of the return address tells. It has been left when
- * it lies beyond the stack pointer of the call that the thread is in, or holds something else. */
+ * Otherwise the watch thread asks, and it does not walk the stack. It looks at the stack slot of the return address.
+ * The function with the loop has been left when that slot lies beyond the stack pointer of the thread's present call,
+ * or holds another value. */
 SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread)
 {
     const struct sbx_message_loop *loop = &thread->loop;
@@ -58,7 +60,8 @@ SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread)
                          sbx_plain_address(word) != loop->callers[0]);
 }
 
-/* Between two such calls a look would take the turn of another loop for a hang: a turn is shorter than the limit. */
+/* Between two such calls a look could take the turn of another loop for a hang, because a turn is shorter than the
+ * limit. */
 SBX_HOOK_SAFE bool sbx_message_may_have_turned(const struct sbx_thread *thread, uint64_t now_ns, uint64_t limit_ns)
 {
     const struct sbx_message_loop *loop = &thread->loop;
@@ -72,7 +75,7 @@ SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, u
     uint64_t sum_ns = sbx_load_relaxed(&loop->key_in) == entry->message ? sbx_load_relaxed(&loop->key_ns) : 0;
     uint64_t message_ns = sbx_load_relaxed(&entry->message_begin_ns);
     if (sum_ns == 0 && loop->seen_key_in == entry->message && now_ns > message_ns) {
-        return now_ns - message_ns; /* a key was awaited, and for how long is not known */
+        return now_ns - message_ns; /* the thread waited for a key, and it is not known for how long */
     }
     sum_ns += sbx_rest_awaited_ns(thread, now_ns);
     /* order: acquire entry.call - the fields of that call or of a later one */
@@ -80,7 +83,7 @@ SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, u
     bool is_read = kind == SBX_RECORD_FILE && entry->call_op == SBX_OP_READ;
     uint64_t begin_ns = entry->call_begin_ns;
     if (kind == SBX_RECORD_SOCKET && entry->call_op == SBX_OP_ACCEPT && now_ns > begin_ns) {
-        sum_ns += now_ns - begin_ns; /* it waits for somebody to come, and nobody waits for it */
+        sum_ns += now_ns - begin_ns; /* it waits for a client to connect, and no client waits for it */
     }
     if (is_read && now_ns > begin_ns && entry->call_object != 0 &&
         sbx_is_terminal_of(thread->tid, (int)(entry->call_object - 1))) {
@@ -89,7 +92,8 @@ SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, u
     return sum_ns;
 }
 
-/* A thread without a known loop is back where it polls for work: the task that it had from there is over, before it may give its seat back. */
+/* A thread without a known loop is back where it polls for work. The task that it got there is over, and it must be
+ * ended before the thread may give its seat back. */
 static void end_turn(uint64_t pc, uint64_t sp)
 {
     struct sbx_thread *thread = sbx_self;
@@ -100,7 +104,8 @@ static void end_turn(uint64_t pc, uint64_t sp)
     }
 }
 
-/* A runtime's work that the thread was seen to run is over when it polls, unless that polls itself. */
+/* The piece of a runtime's work that the thread was seen to run is over when the thread polls, unless that piece itself
+ * polls. */
 SBX_NOINLINE static void end_seen_work(struct sbx_thread *thread, uint64_t now_ns)
 {
     if (!sbx_thread_is_inside(thread) && sbx_capture_is_ours()) {
@@ -117,7 +122,7 @@ SBX_FORK_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking
 {
     uint8_t kind = sbx_polled_has_fds(polled) ? SBX_RECORD_POLL : SBX_RECORD_SLEEP;
     end_turn(pc, sp);
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.lets_polls_pass) != 0) && /* relaxed: its own thread's */
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.lets_polls_pass) != 0) && /* relaxed: this thread's own */
         !sbx_capture_is_ours() && !polled->waits) {
         *call = (struct sbx_blocking){.thread = NULL};
         sbx_capture_ask_late(SBX_GROUP_POLL, SBX_OP_NONE);
@@ -133,7 +138,7 @@ SBX_FORK_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking
         thread->seen_work.key != 0) {
         end_seen_work(thread, call->begin_ns);
     }
-    if (thread != NULL) { /* the hook is our caller, not that of the function above */
+    if (thread != NULL) { /* the hook is the direct caller here */
         sbx_call_is_at(thread, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
     }
     if (thread == NULL || call->depth != 0 || thread->loop.is_entered) {
@@ -147,7 +152,7 @@ SBX_FORK_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking
     bool was_open = thread->entry->message_begin_ns != 0;
     enum sbx_loop_call role = sbx_loop_call(thread, pc, sp, polled);
     if (was_open && thread->entry->message_begin_ns == 0) {
-        sbx_message_tell_end(thread, call->begin_ns); /* it belonged to a loop that is no more */
+        sbx_message_tell_end(thread, call->begin_ns); /* the message belonged to a loop that has ended */
     }
     if (role != SBX_LOOP_CALL_NONE) {
         if (SBX_UNLIKELY(thread->tasks.turns)) {
@@ -183,7 +188,7 @@ SBX_FORK_CODE SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const s
     int saved_errno = errno;
     uint64_t now_ns = sbx_thread_wall_ns(thread);
     if (now_ns - thread->loop.idle_ns >= SBX_MESSAGES_MERGE_NS || now_ns - call->begin_ns >= SBX_SHORT_MESSAGE_NS) {
-        /* Idle time is no stall, and needs no stack; its record tells the CPU time at which the message began. */
+        /* Idle time is not a stall and needs no stack. Its record gives the CPU time at which the message began. */
         thread->loop.idle_ns = now_ns;
         sbx_thread_enter(thread);
         struct sbx_record record = {.kind = SBX_RECORD_IDLE,
@@ -196,7 +201,7 @@ SBX_FORK_CODE SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const s
     }
     sbx_loop_call_ended(thread, call, polled, now_ns - call->begin_ns, failed);
     sbx_calls_pop(thread, call);                           /* the record was made here, not by sbx_blocking_end() */
-    if (now_ns - call->begin_ns >= SBX_SHORT_MESSAGE_NS) { /* a loop that only looks, as games do, has not rested */
+    if (now_ns - call->begin_ns >= SBX_SHORT_MESSAGE_NS) { /* a loop that only looks, as games do, did not rest */
         sbx_frame_rested(thread, now_ns);
     }
     if (sbx_capture_is_open()) {
@@ -206,15 +211,15 @@ SBX_FORK_CODE SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const s
     errno = saved_errno;
 }
 
-/* Nearly all calls of a server's loop begin so: the message that is open was short, and is merged with those before it. */
+/* Nearly all calls of a server's loop begin here: the open message was short, and it is merged with those before it. */
 SBX_HOOK_SAFE SBX_NOINLINE bool sbx_turn_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp)
 {
-    struct sbx_thread *thread = sbx_self; /* it is registered, and has such a loop: sbx_turn_begins() */
+    struct sbx_thread *thread = sbx_self; /* registered and with a plain loop: sbx_turn_begins() */
     struct sbx_message_loop *loop = &thread->loop;
     struct sbx_thread_entry *entry = thread->entry;
     uint64_t message_begin_ns = entry->message_begin_ns, now_ns;
     uint32_t what = SBX_CALL_WHAT(SBX_RECORD_IDLE, op, SBX_GROUP_POLL);
-    /* relaxed: a hint. order: acquire loop.anr_message - the end of another is not overwritten any more */
+    /* relaxed: a hint. order: acquire loop.anr_message - the end of another message is not overwritten any more */
     if (SBX_UNLIKELY(loop->site_pc != pc || loop->site_sp != sp || thread->tasks.turns ||
                      sbx_load_relaxed(&sbx_the_capture.has_runs) != 0 || message_begin_ns == 0 ||
                      sbx_load_acquire(&loop->anr_message) == entry->message ||
@@ -232,7 +237,7 @@ SBX_HOOK_SAFE SBX_NOINLINE bool sbx_turn_begin(struct sbx_blocking *call, uint8_
     return true;
 }
 
-/* The loop has polled the epoll set that it always polls, and did not wait for long: the next message begins. */
+/* The loop has polled the epoll set that it always polls, and did not wait for long. The next message begins. */
 SBX_HOOK_SAFE SBX_NOINLINE bool sbx_turn_end(const struct sbx_blocking *call, int epoll_fd)
 {
     struct sbx_thread *thread = sbx_call_thread(call);
@@ -297,7 +302,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_message_enter(uint32_t kind)
     uint8_t known_kind = kind <= SBX_MESSAGE_KIND_MAX ? (uint8_t)kind : 0;
     if (sbx_load_relaxed(&thread->entry->message_begin_ns) != 0) {
         if (loop->kind == 0) {
-            sbx_store_relaxed(&loop->kind, known_kind); /* part of what a poll call began: that has a name now */
+            sbx_store_relaxed(&loop->kind, known_kind); /* inside the message that a poll call began: name it */
         }
         return;
     }
@@ -332,7 +337,8 @@ SBX_HOOK_SAFE void sbx_message_exit(void)
         return;
     }
     if (sbx_load_relaxed(&thread->loop.question_in) == thread->entry->message) {
-        /* A client waits for an answer: that took as long as any other that is slow. gunicorn's workers leave so when their master ends them. */
+        /* A client waits for an answer, so this message is judged like any other that ends. gunicorn's workers exit in
+         * this way when their master ends them. */
         sbx_message_close(thread, sbx_thread_wall_ns(thread), false);
     } else if (sbx_load_relaxed(&thread->loop.anr_message) == thread->entry->message) {
         sbx_store_release(&thread->entry->message_begin_ns, 0); /* order: release entry.message_begin_ns */

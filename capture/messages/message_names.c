@@ -7,7 +7,7 @@
 #include "the_capture.h"
 
 enum {
-    NAMES = SBX_MESSAGE_KINDS + SBX_SCENES /* the first scene stands behind the last kind */
+    NAMES = SBX_MESSAGE_KINDS + SBX_SCENES /* the first scene follows the last kind */
 };
 static struct sbx_kind_entry kind_names[NAMES];
 
@@ -40,7 +40,7 @@ static SBX_HOOK_SAFE void keep(uint32_t place, const char *name)
     if (!set(&kind_names[place], name)) {
         return;
     }
-    sbx_fence_seq_cst(); /* either we see that there is a recording, or who begins it sees the name */
+    sbx_fence_seq_cst(); /* either this thread sees the recording, or the thread that begins it sees the name */
     if (sbx_capture_is_ours()) {
         publish(place);
     }

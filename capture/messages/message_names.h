@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* message_names.h - what an application calls the kinds of its messages, and its scenes.
+/* message_names.h - the application's names for the kinds of its messages and for its scenes.
  *
- * A name stands twice: here, where a forked child finds it, and in the recording, which is the parent's alone. */
+ * Each name is stored twice: here, where a forked child finds it, and in the recording, which belongs to the parent
+ * alone. */
 #ifndef SBX_MESSAGE_NAMES_H
 #define SBX_MESSAGE_NAMES_H
 
@@ -9,12 +10,12 @@
 
 #include "marks.h"
 
-/* Keep the first name of a kind, 1 to SBX_MESSAGE_KINDS - 1. `name` is borrowed until return. Any thread; in a forked child also before it has a
- * recording. No allocation, no lock. */
+/* Keep the first name that is given to a kind, from 1 to SBX_MESSAGE_KINDS - 1. `name` is only read during the call.
+ * Any thread may call it; a forked child may do so before it has a recording. No allocation, no lock. */
 SBX_HOOK_SAFE void sbx_message_set_name(uint32_t kind, const char *name);
-SBX_HOOK_SAFE void sbx_scene_set_name(uint32_t scene, const char *name); /* likewise of a scene, 1 to SBX_SCENES - 1 */
+SBX_HOOK_SAFE void sbx_scene_set_name(uint32_t scene, const char *name); /* the same for a scene, 1 to SBX_SCENES - 1 */
 
-/* Write all of them to the recording, which has just become this process's. */
+/* Write all names to the recording that has just become this process's. */
 void sbx_message_names_publish(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* poll_set.c - what a poll call looks at. */
+/* poll_set.c - which descriptors a poll call looks at. */
 #include "poll_set.h"
 
 #include <poll.h>
@@ -11,7 +11,7 @@
 
 enum {
     SET_WORDS = FD_SETSIZE / 64,
-    KEYS_ASKED = 4, /* descriptors of which the kernel is asked whether they are terminals */
+    KEYS_ASKED = 4, /* the kernel is asked about this many descriptors whether they are terminals */
 };
 
 static uint64_t bit_of(int fd)
@@ -19,7 +19,7 @@ static uint64_t bit_of(int fd)
     return UINT64_C(1) << ((unsigned)fd % 64);
 }
 
-/* Words that a set of select() has for so many descriptors. */
+/* The number of words that a set of select() has for this many descriptors. */
 static uint32_t words_of(uint32_t count)
 {
     uint32_t words = (count + 63) / 64;
@@ -37,13 +37,13 @@ static struct sbx_poll_set set_of_epoll(const struct sbx_polled *polled)
     return (struct sbx_poll_set){.fds = fd < 0 ? 0 : bit_of(fd), .epoll_fd = fd};
 }
 
-/* accept() waits for one descriptor, as a poll call may. */
+/* accept() waits for one descriptor, as a poll call can. */
 static struct sbx_poll_set set_of_accept(const struct sbx_polled *polled)
 {
     return (struct sbx_poll_set){.fds = bit_of((int)polled->count), .epoll_fd = -1};
 }
 
-/* Copies `most` of them at most; returns how many there are in `fds`. */
+/* Copies at most `most` pollfds. Returns how many `fds` contains. */
 static uint32_t copy_pollfds(const struct sbx_polled *polled, struct pollfd *fds, uint32_t most)
 {
     uint32_t count = pollfds_of(polled->count);
@@ -52,7 +52,7 @@ static uint32_t copy_pollfds(const struct sbx_polled *polled, struct pollfd *fds
                       sizeof *fds);
 }
 
-/* The input set of select() comes first. Returns how many words there are in `words`. */
+/* The input set of select() comes first. Returns how many words `words` contains. */
 static uint32_t copy_words(const void *from, uint32_t count, uint64_t *words)
 {
     uint32_t wanted = from == NULL ? 0 : words_of(count);

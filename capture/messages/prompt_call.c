@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prompt_call.c - what is rare about prompt calls. */
+/* prompt_call.c - the rare cases of prompt calls. */
 #include "prompt_call.h"
 
 #include "client_message.h"
@@ -11,7 +11,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_was_left(struct sbx_thread *thread, i
         sbx_prompt_say(fd, false);
     }
     sbx_leaf_charge(thread, group);
-    thread->entry->countdown = thread->counted_from = 0; /* what follows a wait is asked about at once */
+    thread->entry->countdown = thread->counted_from = 0; /* after a wait, the next leaf call asks the clock */
 }
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_question(struct sbx_thread *thread)

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prompt_call.h - reads and writes that cannot wait: of a client's connection with O_NONBLOCK, by the thread whose loop serves it.
+/* prompt_call.h - prompt calls: reads and writes that cannot wait. They are calls on a client's connection with
+ * O_NONBLOCK, by the thread whose loop serves it.
  *
- * A server makes two or three of these for each request, and nothing is ever waited for in them: so there is no clock around them, no
- * call is shown to looks from outside, and they are leaf points. What they are for the message is noted as of any other
- * (client_message.h).
+ * A server makes two or three of these calls for each request, and they never wait. So no clock is read around them,
+ * other threads do not see them, and they are leaf points. What they mean for the message is noted as for any other
+ * call (client_message.h).
  *
- * That a connection has O_NONBLOCK is what accept4() and fcntl() said in our hooks. It may be wrong by now: dup2() has put something else
- * there, or another process that shares the connection has taken the flag back. So nobody relies on it. Around the call the thread's
- * rseq word is armed (thread_clock.h), and when it is gone afterwards the thread has been switched out: then the kernel is asked for
- * the flag, and a sample is due at once, whose time and CPU time tell what was before it. A wait in such a call is therefore never lost:
- * it ends in a sample of its stack, and the next one on that descriptor is measured. Where the kernel's habit does not allow that, or
- * a signal of ours could cut a call short, no call is taken for prompt. */
+ * accept4() and fcntl() have told the hooks that a connection has O_NONBLOCK. This may be wrong by now: dup2() may have
+ * put another file there, or another process that shares the connection may have cleared the flag. So the flag is not
+ * trusted. Around the call the thread's rseq word is armed (thread_clock.h). If the word is not armed any more
+ * afterwards, the thread was switched out. Then the kernel is asked for the flag, and a sample is due at once; its time
+ * and CPU time describe what was before it. So a wait in such a call is never lost: it ends in a sample of its stack,
+ * and the next call on that descriptor is measured.
+ *
+ * Where the kernel does not support this, or where the sample signal could cut a call short, no call is taken for
+ * prompt. */
 #ifndef SBX_PROMPT_CALL_H
 #define SBX_PROMPT_CALL_H
 
@@ -23,17 +27,18 @@
 #include "the_capture.h"
 #include "thread_block.h"
 
-/* A prompt call on `fd` may have waited: forget that it is prompt if it is not, and have a sample taken. Keeps errno. */
+/* A prompt call on `fd` may have waited. If `fd` is not prompt, forget that it was. Make a sample due. Keeps errno. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_was_left(struct sbx_thread *thread, int fd, uint8_t group);
 
-/* Is a call one, on a descriptor that is prompt? The calling thread then, else NULL, and the call goes the way of those that may block. */
+/* May the call, on a descriptor that is prompt, be made as a prompt call? Returns the calling thread if so. NULL: the
+ * call must be made like one that may block. */
 SBX_HOOK_SAFE static inline struct sbx_thread *sbx_prompt_begin(void)
 {
     struct sbx_thread *thread = sbx_self;
     if (!sbx_thread_is_registered(thread) || !sbx_capture_is_open() || sbx_thread_is_inside(thread) ||
         thread->call_depth != 0 || !thread->loop.serves_many || thread->clock.rseq_offset == 0 ||
-        sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0 || /* relaxed: 1 once it is known, for good */
-        sbx_load_relaxed(&sbx_the_capture.quiet_groups) != 0) {   /* relaxed: a call more or less */
+        sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0 || /* relaxed: once it is 1 it stays 1 */
+        sbx_load_relaxed(&sbx_the_capture.quiet_groups) != 0) {   /* relaxed: it may be one call late */
         return NULL;
     }
     return sbx_thread_clock_watch(&thread->clock) ? thread : NULL;
@@ -47,7 +52,8 @@ SBX_HOOK_SAFE static inline void sbx_prompt_end(struct sbx_thread *thread, int f
     sbx_leaf(thread, SBX_RECORD_LEAF, op, group);
 }
 
-/* Something was read from a client, for the first time in this message; a client is about to be answered. */
+/* For the first time in this message, data was read from a client (question). A client is about to be answered
+ * (answer). */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_question(struct sbx_thread *thread);
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_answer(struct sbx_thread *thread);
 
@@ -67,7 +73,8 @@ SBX_HOOK_SAFE static inline void sbx_prompt_write_begin(struct sbx_thread *threa
     }
 }
 
-/* First in a hook whose call reads from `fd`, of which so much is `known` (known_fds.h), or writes to it: makes the call and returns when it is a prompt one. */
+/* First in a hook whose call reads from `fd` or writes to it. `known` is what known_fds.h says about `fd`. If the call
+ * is prompt, it is made here and the hook returns. */
 #define SBX_PROMPT_READ(type, fd, known, real, op, group)                                        \
     do {                                                                                         \
         struct sbx_thread *prompt = ((known)&SBX_FD_IS_PROMPT) != 0 ? sbx_prompt_begin() : NULL; \

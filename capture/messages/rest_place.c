@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rest_place.c - waits for work that are no polls: learned, and left again. */
+/* rest_place.c - waits for work that are not polls: learns their place, and forgets it again. */
 #include "rest_place.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 #include "the_capture.h"
 
 enum {
-    LASTED_NS = 20000000, /* a wait for work lasts, if not always; one that a frame or a request makes is shorter */
-    SHORT_MOST = 16,      /* so many short waits and none that lasted: a handler's */
-    /* What a poll call of the loop's waits in the mean, and in all, when it waits for work. Replies of a near X server take less than
-     * the first, those of a far one are not so many. */
+    LASTED_NS = 20000000, /* a wait for work lasts, though not always; a wait for a frame or a request is shorter */
+    SHORT_MOST = 16,      /* after this many short waits and no long one, the place is a handler's */
+    /* The mean and the total time that the loop's poll calls wait when they wait for work. The replies of a near X
+     * server take less than the mean, and those of a far one are not so many. */
     POLL_MEAN_NS = 10000000,
 };
 static const uint64_t POLLS_RESTED_NS = UINT64_C(5000000000);
@@ -25,8 +25,8 @@ static bool rests_by_polling(const struct sbx_message_loop *loop)
            (place->passes >= 4 && place->waited_ns / place->passes >= POLL_MEAN_NS);
 }
 
-/* The place that `key` names, if a wait there may be the loop's; NULL: it is a handler's. A new place takes that of the other one that
- * has shown less. */
+/* The place that `key` names, if a wait there may be the loop's. NULL: the wait is a handler's. A new place replaces
+ * the other place that has had fewer long waits. */
 static struct sbx_rest_place *candidate(struct sbx_rest *rest, uint64_t key)
 {
     struct sbx_rest_place *least = &rest->places[0];
@@ -78,7 +78,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_rest_wait_begin(struct sbx_blocking *call)
     errno = saved_errno;
 }
 
-/* A wait that may have been for work is over: it was no part of the message that is open, and R3 may hold by now. */
+/* A wait that may have been for work is over. It was not part of the open message, and R3 may hold by now. */
 static void learn(struct sbx_thread *thread, uint64_t took_ns)
 {
     struct sbx_message_loop *loop = &thread->loop;
@@ -98,7 +98,7 @@ static void learn(struct sbx_thread *thread, uint64_t took_ns)
     loop->paused_ns = 0;
     loop->pauses = false;
     thread->entry->flags |= SBX_THREAD_FLAG_LOOP;
-    sbx_store_release(&thread->entry->message_begin_ns, 0); /* what a poll call began was no message */
+    sbx_store_release(&thread->entry->message_begin_ns, 0); /* the message that a poll call began was not one */
     sbx_message_tell_end(thread, sbx_thread_wall_ns(thread));
 }
 
@@ -106,11 +106,11 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_rest_wait_end(const struct sbx_blocking *cal
 {
     struct sbx_thread *thread = call->thread;
     if (thread != sbx_self || !sbx_capture_is_ours()) {
-        return; /* a coroutine that came back elsewhere, or a child of fork() */
+        return; /* a coroutine that came back on another thread, or a child of fork() */
     }
     struct sbx_rest *rest = &thread->loop.rest;
     if (rest->here == NULL || rest->begin_ns != call->begin_ns) {
-        return; /* a jump out of it, or a handler of a signal that waited */
+        return; /* a jump out of the wait, or a signal handler that waited */
     }
     int saved_errno = errno;
     uint64_t now_ns = sbx_thread_wall_ns(thread);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* self_pipe.c - the self-pipes of this process, and what was written to them. */
+/* self_pipe.c - the self-pipes of this process, and the writes to them. */
 #include "self_pipe.h"
 
 #include <errno.h>
@@ -16,30 +16,30 @@
 
 enum {
     NOBODY = 0,
-    ABOUT_TO_BE_QUEUED = 1, /* `task`: a writer has not got its id yet */
-    NOT_FOLLOWED = 2,       /* something was written, and nothing is told of it */
-    ELSEWHERE_MOST = 16,    /* so often in a row a thread without a loop polled further in: then its loop is there */
-    LOOKS_AT_ONCE = 64,     /* poll calls that are looked at for self-pipes that none has met; after them one in: */
+    ABOUT_TO_BE_QUEUED = 1, /* `task`: a writer does not have the task's id yet */
+    NOT_FOLLOWED = 2,       /* there was a write, but it is not recorded */
+    ELSEWHERE_MOST = 16,    /* after this many polls elsewhere in a row, a thread's loop is there */
+    LOOKS_AT_ONCE = 64,     /* poll calls that are searched for new self-pipes; then one in LOOKS_EVERY: */
     LOOKS_EVERY = 16,
 };
 
 uint8_t sbx_self_pipe_writers[SBX_SELF_PIPE_FDS], sbx_self_pipe_readers[SBX_SELF_PIPE_FDS];
 uint64_t sbx_self_pipes_used, sbx_self_pipes_met, sbx_self_pipes_filled;
-/* A forked child has its parent's descriptors, and polls them or does not. */
+/* A forked child has its parent's descriptors, but it may or may not poll them. */
 SBX_OF_ONE_PROCESS(sbx_self_pipes_met);
 SBX_OF_ONE_PROCESS(sbx_self_pipes_filled);
 
 static struct self_pipe {
     int32_t reader, writer; /* -1: closed */
-    int32_t set;            /* the epoll set it was last put into; -1: none */
+    int32_t set;            /* the epoll set into which it was put last; -1: none */
     uint32_t sort;          /* enum sbx_self_pipe_sort */
-    uint64_t data;          /* that it has there */
+    uint64_t data;          /* its data in that set */
 } self_pipes[SBX_SELF_PIPES];
 
-/* What lies in them: written by every writer, so apart. */
+/* The content of each self-pipe. It is apart, because every writer writes it. */
 static struct contents {
-    _Alignas(64) uint64_t task; /* the first write that nobody has read; or one of those above */
-    uint64_t writes;            /* that came after it */
+    _Alignas(64) uint64_t task; /* of the first unread write; or one of the values above */
+    uint64_t writes;            /* number of later writes */
 } contents[SBX_SELF_PIPES];
 SBX_OF_ONE_PROCESS(contents);
 
@@ -48,12 +48,12 @@ static uint64_t bit_of(uint32_t number)
     return UINT64_C(1) << number;
 }
 
-/* Takes out what lies there. */
+/* Takes out the content. */
 static uint64_t take(uint32_t number, uint64_t *writes_out)
 {
     sbx_and_seq_cst(&sbx_self_pipes_filled, ~bit_of(number));
     uint64_t task = sbx_swap_acq_rel(&contents[number].task, NOBODY); /* order: acq_rel contents.task */
-    uint64_t *writes = &contents[number].writes;                      /* relaxed: who has counted one found the task */
+    uint64_t *writes = &contents[number].writes;                      /* relaxed: a counting writer saw the task */
     *writes_out = sbx_load_relaxed(writes) != 0 ? sbx_swap_acq_rel(writes, 0) : 0;
     return task > NOT_FOLLOWED ? task : 0;
 }
@@ -64,21 +64,21 @@ static void throw_away(uint32_t number)
     sbx_task_cancelled(task);
 }
 
-/* ---- which there are ---- */
+/* ---- which self-pipes there are ---- */
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_forget(int fd)
 {
-    uint32_t writes_to = sbx_load_relaxed(&sbx_self_pipe_writers[fd]); /* relaxed: of this thread, as in self_pipe.h */
+    uint32_t writes_to = sbx_load_relaxed(&sbx_self_pipe_writers[fd]); /* relaxed: own thread, as in self_pipe.h */
     uint32_t reads_from = sbx_load_relaxed(&sbx_self_pipe_readers[fd]);
     int saved_errno = errno;
-    if (sbx_capture_is_ours() && !sbx_capture_is_callers()) { /* a child of vfork(), whose descriptors are its own */
+    if (sbx_capture_is_ours() && !sbx_capture_is_callers()) { /* a child of vfork() has its own descriptors */
         errno = saved_errno;
         return;
     }
     sbx_fd_say(fd, SBX_FD_IS_COUNTER, false);
     if (writes_to != 0) {
         sbx_store_relaxed(&sbx_self_pipe_writers[fd], 0);
-        sbx_store_relaxed(&self_pipes[writes_to - 1].writer, -1); /* what was written before is read still */
+        sbx_store_relaxed(&self_pipes[writes_to - 1].writer, -1); /* data that was written before can still be read */
     }
     if (reads_from != 0) {
         uint32_t number = reads_from - 1;
@@ -94,7 +94,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_forget(int fd)
     errno = saved_errno;
 }
 
-/* A number that nobody has; SBX_SELF_PIPES: there is none. */
+/* Takes a free number. SBX_SELF_PIPES: there is none. */
 static uint32_t take_number(void)
 {
     uint64_t used = sbx_load_relaxed(&sbx_self_pipes_used); /* relaxed: the exchange looks again */
@@ -113,7 +113,7 @@ SBX_HOOK_SAFE void sbx_self_pipe_made(int reader, int writer, enum sbx_self_pipe
         return;
     }
     int saved_errno = errno;
-    /* What had this number before was closed without our hook. */
+    /* The descriptor that had this number before was closed without the hook. */
     if (sbx_load_relaxed(&sbx_self_pipe_readers[reader]) != 0) {
         sbx_self_pipe_forget(reader);
     }
@@ -127,7 +127,7 @@ SBX_HOOK_SAFE void sbx_self_pipe_made(int reader, int writer, enum sbx_self_pipe
         sbx_store_release(&sbx_self_pipe_readers[reader], (uint8_t)(number + 1)); /* order: release self_pipe_readers */
         sbx_store_release(&sbx_self_pipe_writers[writer], (uint8_t)(number + 1)); /* order: release self_pipe_writers */
         sbx_fd_say(reader, SBX_FD_IS_END,
-                   true); /* it stays when they are closed: then reads and writes look once more */
+                   true); /* it stays set after the close: reads and writes then look once more */
         sbx_fd_say(writer, SBX_FD_IS_END, true);
         sbx_fd_say(reader, SBX_FD_IS_COUNTER, reader == writer);
     }
@@ -141,7 +141,7 @@ SBX_HOOK_SAFE void sbx_self_pipe_in_set(int fd, int set, uint64_t data)
         sbx_store_relaxed(&self_pipes[number - 1].data, data);
         sbx_store_relaxed(&self_pipes[number - 1].set, set);
         if (set >= 0 && sbx_capture_is_ours()) {
-            sbx_or_seq_cst(&sbx_self_pipes_met, bit_of(number - 1)); /* whoever puts it there will wait for it */
+            sbx_or_seq_cst(&sbx_self_pipes_met, bit_of(number - 1)); /* this process will wait for it */
         }
     }
 }
@@ -156,7 +156,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_fill(int fd, uint8_t op)
     }
     struct contents *here = &contents[number];
     int saved_errno = errno;
-    if (sbx_load_relaxed(&here->task) == NOT_FOLLOWED) { /* relaxed: taken just now, this one is lost (SP2) */
+    if (sbx_load_relaxed(&here->task) == NOT_FOLLOWED) { /* relaxed: if just taken, this write is lost (SP2) */
         return;
     }
     bool is_due = sbx_task_is_due();
@@ -169,7 +169,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_fill(int fd, uint8_t op)
         errno = saved_errno;
         return;
     }
-    if (!is_due) { /* most are not where a loop is woken often: they cost two exchanges here, and two where it is taken */
+    if (!is_due) { /* most are not, if a loop is woken often: two exchanges here, two when taken */
         sbx_or_seq_cst(&sbx_self_pipes_filled, bit_of(number));
         errno = saved_errno;
         return;
@@ -178,7 +178,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_fill(int fd, uint8_t op)
     if (sbx_cas_acq_rel(&here->task, &mark, task != 0 ? task : NOT_FOLLOWED)) { /* order: acq_rel contents.task */
         sbx_or_seq_cst(&sbx_self_pipes_filled, bit_of(number));
     } else {
-        sbx_task_cancelled(task); /* it was thrown away meanwhile */
+        sbx_task_cancelled(task); /* the content was thrown away meanwhile */
     }
     errno = saved_errno;
 }
@@ -209,11 +209,11 @@ static uint32_t number_of(int fd)
     return number - 1u; /* order: acquire self_pipe_readers */
 }
 
-/* Those of the self-pipes in an epoll set that its events name. */
+/* The self-pipes in an epoll set that are named by the events. */
 static uint64_t ready_in_set(const struct sbx_polled *polled, uint32_t ready)
 {
     const struct epoll_event *events = (const struct epoll_event *)polled->first;
-    uint64_t left = sbx_load_relaxed(&sbx_self_pipes_used), found = 0; /* relaxed: a hint, as all of it */
+    uint64_t left = sbx_load_relaxed(&sbx_self_pipes_used), found = 0; /* relaxed: a hint, like all loads here */
     for (; left != 0; left &= left - 1) {
         const struct self_pipe *pipe = &self_pipes[__builtin_ctzll(left)];
         if (sbx_load_relaxed(&pipe->set) != (int32_t)polled->count) {
@@ -229,7 +229,8 @@ static uint64_t ready_in_set(const struct sbx_polled *polled, uint32_t ready)
     return found;
 }
 
-/* Which self-pipes a poll call that returned well found ready. `met_out`: those it looked at, as far as that can be told. */
+/* Which self-pipes a poll call that returned without an error found ready. `met_out`: those that it looked at, as far
+ * as this is known. */
 static uint64_t ready_of(const struct sbx_polled *polled, uint32_t ready, uint64_t *met_out)
 {
     uint64_t found = 0, met = 0;
@@ -256,8 +257,8 @@ static uint64_t ready_of(const struct sbx_polled *polled, uint32_t ready, uint64
     return found;
 }
 
-/* Is it where the thread comes back to for work? The main thread's loop is known; of another thread it is the place where it polls, until it has
- * polled so often without coming back there. */
+/* Does the thread come back to this place for work? For the main thread the loop is known. For another thread it is the
+ * place where it polls, until it has polled elsewhere ELSEWHERE_MOST times without coming back. */
 static bool is_for_work(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t pc, uint64_t sp)
 {
     struct sbx_thread_tasks *tasks = &thread->tasks;

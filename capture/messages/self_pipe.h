@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* self_pipe.h - descriptors by which one thread of the process wakes another that polls: an eventfd, a pipe, a pair of sockets.
+/* self_pipe.h - self-pipes: descriptors by which one thread of the process wakes another that polls. They are an
+ * eventfd, a pipe, or a pair of sockets.
  *
- * A loop with a queue of its own is woken so: whoever puts an item in writes some bytes, and the loop's poll call returns. The thread that writes
- * is then the one that hands over the work, and its first write that nobody has read yet is a task (calls/task.h): queued when it was written, begun
- * when the loop's poll call returns and that descriptor is all that is ready, over when the loop polls again. Further writes before that are the same
- * task, merged, and counted. Where other descriptors are ready, too, nobody knows which of them the message is about: then the task is taken out
- * of its queue, and has run for no time.
+ * A loop with its own queue is woken in this way: the thread that queues an item writes some bytes, and the loop's poll
+ * call returns. So the thread that writes is the one that hands over the work, and its first unread write is a task
+ * (calls/task.h). The task is queued when the bytes are written. It begins when the loop's poll call returns and that
+ * descriptor is the only one that is ready. It is over when the loop polls again. Further writes before that belong to
+ * the same task; they are merged and counted. If other descriptors are ready too, it is not known which of them the
+ * message is about. Then the task is taken out of its queue and has run for no time.
  *
  *   SP1  A write is noted before it is made, so no poll call returns for a write that is not noted.
- *   SP2  What was noted is taken once: by the poll call that returns, or by the read that empties the descriptor. So no later message is
- *        said to be about it. What is noted while it is taken may be lost, and is never told of the wrong message.
- *   SP3  Descriptors are known from the call that made them to their close(). What a program makes otherwise (by dup(), over a socket, before
- *        the recorder began) is not followed, and neither is what GLib, libuv, libevent or Qt make for their own loops while their points are in: those
- *        tell better who queued the work.
+ *   SP2  A note is taken once: by the poll call that returns, or by the read that empties the descriptor. So no later
+ *        message is said to be about it. A write that is noted while the note is taken may be lost, but it is never
+ *        recorded for the wrong message.
+ *   SP3  Descriptors are known from the call that made them to their close(). Descriptors that a program gets in
+ *        another way (by dup(), over a socket, before the recorder began) are not followed. Neither are those that
+ *        GLib, libuv, libevent or Qt make for their own loops while the points of these libraries are in use, because
+ *        those points know better which thread queued the work.
  *
- * A write to any other descriptor costs a load and a test; so does one to a self-pipe that no loop has polled so far. */
+ * A write to any other descriptor costs a load and a test. So does a write to a self-pipe that no loop has polled so
+ * far. */
 #ifndef SBX_SELF_PIPE_H
 #define SBX_SELF_PIPE_H
 
@@ -30,31 +35,33 @@
 #include "thread_block.h"
 
 enum {
-    SBX_SELF_PIPES = 64,     /* at a time */
-    SBX_SELF_PIPE_FDS = 4096 /* descriptors with higher numbers are none */
+    SBX_SELF_PIPES = 64,     /* at one time */
+    SBX_SELF_PIPE_FDS = 4096 /* descriptors with higher numbers are not followed */
 };
 
-/* By descriptor: 1 + the self-pipe that a write to it fills, that a read from it empties; 0: none. */
+/* For each descriptor: the number + 1 of the self-pipe that a write to it fills (writers) or that a read from it
+ * empties (readers); 0: none. */
 extern uint8_t sbx_self_pipe_writers[SBX_SELF_PIPE_FDS] __attribute__((visibility("hidden")));
 extern uint8_t sbx_self_pipe_readers[SBX_SELF_PIPE_FDS] __attribute__((visibility("hidden")));
 
-/* A bit each: those there are; those that this process has put into an epoll set, or a poll call of it has met; those in which something was written that nobody has taken. */
+/* One bit for each self-pipe: used: it exists. met: this process has put it into an epoll set, or one of its poll calls
+ * has looked at it. filled: it has a write that no thread has taken. */
 extern uint64_t sbx_self_pipes_used __attribute__((visibility("hidden")));
 extern uint64_t sbx_self_pipes_met __attribute__((visibility("hidden")));
 extern uint64_t sbx_self_pipes_filled __attribute__((visibility("hidden")));
 
 enum sbx_self_pipe_sort {
-    SBX_SELF_PIPE_COUNTER, /* an eventfd: a read takes all */
-    SBX_SELF_PIPE_BYTES,   /* a pipe, or a stream: a read that gets less than it asked for has taken all */
-    SBX_SELF_PIPE_PIECES   /* messages, or an eventfd of which a read takes one: a read that finds nothing tells */
+    SBX_SELF_PIPE_COUNTER, /* an eventfd: a read takes everything */
+    SBX_SELF_PIPE_BYTES,   /* a pipe or a stream: a read that gets less than it asked for has taken everything */
+    SBX_SELF_PIPE_PIECES   /* messages, or an eventfd where a read takes one: only a read that finds nothing shows it */
 };
 
-/* The program has made it. */
+/* The program has made a self-pipe. */
 SBX_HOOK_SAFE void sbx_self_pipe_made(int reader, int writer, enum sbx_self_pipe_sort sort);
 
-/* `fd` is about to be closed, or to become another. */
+/* `fd` is about to be closed, or to become another file. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_forget(int fd);
-/* Of one, or was of one: those alone are below SBX_SELF_PIPE_FDS for certain. */
+/* Is `fd` an end of a self-pipe, now or earlier? Only such descriptors are certain to be below SBX_SELF_PIPE_FDS. */
 SBX_HOOK_SAFE static inline bool sbx_may_be_self_pipe(int fd)
 {
     return (sbx_fd_known(fd) & SBX_FD_IS_END) != 0;
@@ -71,9 +78,9 @@ SBX_HOOK_SAFE static inline void sbx_self_pipe_closes(int fd)
     }
 }
 
-/* Does a write of eight bytes to a descriptor of which so much is `known` (known_fds.h) never wait; does a read? Then nobody need look at a clock, or be
- * shown in it. Where it is wrong (something else was put there by a call that no hook saw), looks from outside tell of a wait, as of any in a call that is no
- * point. */
+/* Does a write of eight bytes to a descriptor with this `known` (known_fds.h) never wait; does a read never wait? Then
+ * no clock is read and the call is not shown to other threads. If that is wrong, because a call without a hook put
+ * another file there, the watch thread still sees the wait, like any wait in a call that is not a point. */
 static inline bool sbx_write_is_count(uint32_t known)
 {
     return (known & SBX_FD_IS_COUNTER) != 0;
@@ -83,8 +90,8 @@ static inline bool sbx_read_is_count(uint32_t known)
     return (known & (SBX_FD_IS_COUNTER | SBX_FD_IS_QUICK)) == (SBX_FD_IS_COUNTER | SBX_FD_IS_QUICK);
 }
 
-/* Reads from `fd` do not wait for who writes, as far as calls that passed our hooks tell: O_NONBLOCK. A hint: where it is wrong, a wait is told
- * without who ended it. */
+/* Reads from `fd` do not wait for a writer (O_NONBLOCK), as far as the hooked calls show. This is a hint: where it is
+ * wrong, a wait is recorded without the thread that ended it. */
 SBX_HOOK_SAFE static inline void sbx_self_pipe_say_quick(int fd, bool is_quick)
 {
     if (sbx_may_be_self_pipe(fd)) {
@@ -92,15 +99,16 @@ SBX_HOOK_SAFE static inline void sbx_self_pipe_say_quick(int fd, bool is_quick)
     }
 }
 
-/* It is in the epoll set `set` with that data from now on; -1: in none. */
+/* From now on `fd` is in the epoll set `set` with that data. -1: it is in no set. */
 SBX_HOOK_SAFE void sbx_self_pipe_in_set(int fd, int set, uint64_t data);
 
-/* The calling thread is about to write to `fd`, by the function `op`; has asked it for so many bytes, and got so many. Keep errno. */
+/* The calling thread is about to write to `fd` with the function `op` (fill), or has asked `fd` for `asked` bytes and
+ * got `result` (take). Both keep errno. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_fill(int fd, uint8_t op);
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_take(int fd, size_t asked, int64_t result);
 SBX_HOOK_SAFE static inline void sbx_self_pipe_write(int fd, uint8_t op)
 {
-    /* relaxed: who made it has handed it to this thread */
+    /* relaxed: the thread that made it has handed it to this thread */
     uint32_t number = SBX_UNLIKELY(sbx_may_be_self_pipe(fd)) ? sbx_load_relaxed(&sbx_self_pipe_writers[fd]) : 0;
     if (SBX_UNLIKELY(number != 0) && (sbx_load_relaxed(&sbx_self_pipes_met) >> (number - 1) & 1) != 0) {
         sbx_self_pipe_fill(fd, op);
@@ -115,17 +123,19 @@ SBX_HOOK_SAFE static inline void sbx_self_pipe_read(int fd, size_t asked, int64_
     }
 }
 
-/* A poll call of the calling thread, made from return address `pc`, stack pointer `sp`, has returned `ready` descriptors. Behind sbx_poll_end(). Keeps errno. */
+/* A poll call of the calling thread, made from return address `pc` and stack pointer `sp`, has returned `ready`
+ * descriptors. Called after sbx_poll_end(). Keeps errno. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_look(const struct sbx_blocking *call, const struct sbx_polled *polled,
                                                    uint32_t ready, uint64_t pc, uint64_t sp);
 SBX_HOOK_SAFE static inline void sbx_self_pipe_polled(const struct sbx_blocking *call, const struct sbx_polled *polled,
                                                       int ready, uint64_t pc, uint64_t sp)
 {
-    if (call->thread == NULL) { /* in a forked child, which need not touch the words below for it */
+    if (call->thread == NULL) { /* in a forked child, to keep it from touching the words below */
         return;
     }
-    /* relaxed: a write is noted before it is made (SP1), and the kernel orders it before the poll call's return. What is in an epoll set was met when it
-     * was put there; but for a set that a forked child has from its parent. */
+    /* relaxed: a write is noted before it is made (SP1), and the kernel orders it before the poll call's return. A
+     * self-pipe in an epoll set was met when it was put there, except in a set that a forked child has from its
+     * parent. */
     uint64_t wanted = sbx_load_relaxed(&sbx_self_pipes_filled);
     if (polled->form != SBX_POLLED_EPOLL) {
         wanted |= sbx_load_relaxed(&sbx_self_pipes_used) ^ sbx_load_relaxed(&sbx_self_pipes_met);
