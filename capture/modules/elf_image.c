@@ -10,7 +10,7 @@ enum {
     VERSION_MASK = 0x7fff,
 };
 
-/* strcmp() == 0, and no call: this also runs before our own slots are bound (own_bindings.c). */
+/* strcmp() == 0 without a call, because this also runs before the library's own slots are bound (own_bindings.c). */
 static bool is_same_text(const char *one, const char *other)
 {
     while (*one != 0 && *one == *other) {
@@ -20,7 +20,7 @@ static bool is_same_text(const char *one, const char *other)
     return *one == *other;
 }
 
-/* Zeroes, without the memset() that a compiler makes of an assignment. */
+/* Sets the image to zeroes, without the memset() that a compiler makes of an assignment. */
 static void clear(struct sbx_elf_image *image)
 {
     uint64_t *words = (uint64_t *)(void *)image;
@@ -33,7 +33,8 @@ static void clear(struct sbx_elf_image *image)
 
 static uint64_t dynamic_address(const struct sbx_elf_image *image, uint64_t value)
 {
-    /* glibc relocates these in place for most modules, not for the vdso: a value below the bias is relative. */
+    /* glibc relocates these values in place for most modules, but not for the vdso. A value below the bias is
+     * relative. */
     return value < image->bias ? value + image->bias : value;
 }
 
@@ -185,7 +186,7 @@ static bool is_the_one(const struct sbx_elf_image *image, uint32_t symbol, const
     }
     uint32_t index = image->versions[symbol];
     if (index <= VER_NDX_GLOBAL) {
-        return index == VER_NDX_GLOBAL; /* defined without a version: the loader gives it to whoever asks */
+        return index == VER_NDX_GLOBAL; /* defined without a version: the loader uses it for any version */
     }
     return version == NULL ? (index & VERSION_HIDDEN) == 0 : is_version(image, index & VERSION_MASK, version);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf_image.h - a loaded module as the dynamic linker sees it: its relocations, its symbols, their versions.
  *
- * Apart from got_hook.c because nothing here changes anything: it reads tables that the loader maps and trusts as well,
- * in the process itself, so a module whose tables lie would have crashed before us. Reading is done inside
- * dl_iterate_phdr, where no module can be unmapped. Allocates nothing, takes no lock, and calls nothing at all, also nothing
- * that a compiler makes a call of by itself: it serves before the library's own slots are bound (own_bindings.h). */
+ * It is apart from got_hook.c because nothing here changes anything. It reads tables in the process itself that the
+ * loader maps and trusts as well, so a module with wrong tables would have crashed before. Reading is done inside
+ * dl_iterate_phdr, where no module can be unmapped. The code allocates nothing, takes no lock, and calls nothing at
+ * all, including functions that a compiler calls by itself, because it runs before the library's own slots are bound
+ * (own_bindings.h). */
 #ifndef SBX_ELF_IMAGE_H
 #define SBX_ELF_IMAGE_H
 
@@ -14,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The two kinds of relocation that put a function's address into a slot, and the one that puts it into any word, as one of a C++ vtable. */
+/* The two kinds of relocation that put a function's address into a slot, and the one that puts it into any word, such
+ * as a word of a C++ vtable. */
 enum {
 #if defined(__x86_64__)
     SBX_RELOCATION_JUMP = R_X86_64_JUMP_SLOT,
@@ -34,42 +36,43 @@ struct sbx_elf_image {
     const char *strings;
     const ElfW(Rela) * jump_relocations, *relocations;
     size_t jump_bytes, relocation_bytes;
-    size_t relative_count; /* the first so many of `relocations` name no symbol */
-    uint64_t relro_begin,
-        relro_end; /* what the loader makes read-only, as far as it is whole pages (sbx_relro_pages()) */
-    uint64_t code_begin, code_end; /* executable range: an unresolved lazy slot points into it */
-    const uint32_t *gnu_hash;      /* NULL: none */
-    const ElfW(Versym) * versions; /* by symbol; NULL: the module has none */
+    size_t relative_count;           /* this many relocations at the begin of `relocations` name no symbol */
+    uint64_t relro_begin, relro_end; /* the loader makes the whole pages between them read-only (sbx_relro_pages()) */
+    uint64_t code_begin, code_end;   /* executable range: an unresolved lazy slot points into it */
+    const uint32_t *gnu_hash;        /* NULL: none */
+    const ElfW(Versym) * versions;   /* by symbol; NULL: the module has none */
     const ElfW(Verneed) * needed;
     const ElfW(Verdef) * defined;
     size_t needed_count, defined_count;
     const ElfW(Dyn) * dynamic;
     const char *soname; /* NULL: it has none */
     bool has_rpath;     /* DT_RPATH */
-    bool is_symbolic;   /* what it defines itself comes before everybody else's definitions */
+    bool is_symbolic;   /* its own definitions come before those of all other modules */
 };
 
 /* Fill *image. Returns false when the module has nothing to patch or look up: no dynamic section, no symbols. */
 bool sbx_elf_image_read(struct sbx_elf_image *image, const struct dl_phdr_info *info);
 
-/* The same of a shared library whose first segment begins with its file's header, as all that linkers make do. */
+/* The same for a shared library whose first segment begins with its file's header. All linkers make libraries like
+ * that. */
 bool sbx_elf_image_read_mapped(struct sbx_elf_image *image, const struct link_map *map);
 
-/* Name of the version that the module wants of its symbol number `symbol`; NULL: any. */
+/* Name of the version in which the module wants its symbol number `symbol`; NULL: any version. */
 const char *sbx_elf_image_wanted_version(const struct sbx_elf_image *image, uint32_t symbol);
 
-/* The function `name` as this module defines it; NULL when it does not. As sbx_elf_image_find(). */
+/* The symbol of the function `name` that this module defines; NULL: it defines none. The parameters are those of
+ * sbx_elf_image_find(). */
 const ElfW(Sym) *
     sbx_elf_image_symbol(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version);
 
-/* Address of the function `name` as this module defines it, 0 when it does not; of an indirect function, that of its
- * resolver. `version` NULL: the default one. `hash` is sbx_gnu_hash(name). */
+/* Address of the function `name` that this module defines, 0 when it defines none. For an indirect function it is the
+ * address of the resolver. `version` NULL: the default version. `hash` is sbx_gnu_hash(name). */
 uint64_t sbx_elf_image_find(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version);
 
-/* The same of a variable, in whatever version is the default. */
+/* The same for a variable in its default version. */
 uint64_t sbx_elf_image_find_variable(const struct sbx_elf_image *image, const char *name, uint32_t hash);
 
-/* The same, and how many bytes it has. */
+/* The same, and the variable's size in bytes. */
 uint64_t sbx_elf_image_find_table(const struct sbx_elf_image *image, const char *name, uint32_t hash,
                                   uint64_t *bytes_out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loaded_object.c - the module that holds an address, asked of the loader without its lock. */
+/* loaded_object.c - asks the loader, without its lock, which module contains an address. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

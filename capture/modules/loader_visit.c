@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader_visit.c - one lock, held around visits to the loader, and around fork.
+/* loader_visit.c - one lock, held around visits to the loader and around fork.
  *
- * With priority inheritance: a real-time thread that forks lends its priority to ours that is inside the loader, which then
- * is out within microseconds. Without it, ours would not run while real-time threads fill the processor, and each such fork
- * would wait to the end. */
+ * The lock has priority inheritance: a real-time thread that forks lends its priority to the agent's thread inside the
+ * loader, which then leaves within microseconds. Without it, the agent's thread would not run while real-time threads
+ * fill the processor, and each such fork would wait for the whole time limit. */
 #include "loader_visit.h"
 
 #include <errno.h>
@@ -21,14 +21,14 @@
 #include "the_capture.h"
 
 enum {
-    FORK_LOOK_MS = 50,        /* between two looks at what the visitor does */
-    FORK_WAIT_MOST_MS = 10000 /* for one that has had no processor to finish with */
+    FORK_LOOK_MS = 50,        /* time between two checks of the visitor's progress */
+    FORK_WAIT_MOST_MS = 10000 /* for a visitor that gets too little processor time to finish */
 };
 
 static pthread_mutex_t visit_lock SBX_FORK_DATA = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t untouched_lock; /* as visit_lock was when it was made; never locked */
+static pthread_mutex_t untouched_lock; /* a copy of visit_lock as it was made; never locked */
 static __thread bool has_visit_lock;
-static uint32_t is_inside SBX_FORK_DATA; /* 1: a visitor of ours has the loader's own lock */
+static uint32_t is_inside SBX_FORK_DATA; /* 1: a visitor of the agent has the loader's own lock */
 
 static void make_lock(void)
 {
@@ -69,12 +69,12 @@ int sbx_loader_visit_each(int (*call)(struct dl_phdr_info *info, size_t bytes, v
     struct each each = {call, context};
     uint32_t was_inside = sbx_load_relaxed(&is_inside);
     int result = dl_iterate_phdr(call_inside, &each);
-    sbx_store_relaxed(&is_inside, was_inside); /* relaxed: the visit's end, behind it, lets a fork go on */
+    sbx_store_relaxed(&is_inside, was_inside); /* relaxed: the end of the visit, which follows, lets a fork continue */
     return result;
 }
 
-/* musl has no pthread_mutex_clocklock, and the thread sanitizer of GCC 12 does not know it: there a clock set back makes one fork
- * wait longer. */
+/* musl has no pthread_mutex_clocklock, and the thread sanitizer of GCC 12 does not know it. There, if the clock is set
+ * back, one fork waits longer. */
 #if defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
 #define HAS_CLOCKLOCK   1
 #define FORK_WAIT_CLOCK CLOCK_MONOTONIC
@@ -92,7 +92,7 @@ static int lock_within(uint32_t ms)
     until.tv_nsec %= 1000000000;
 #if HAS_CLOCKLOCK
     int error = pthread_mutex_clocklock(&visit_lock, FORK_WAIT_CLOCK, &until);
-    if (error == EINVAL) { /* before Linux 5.14 a lock with inheritance knows one clock only */
+    if (error == EINVAL) { /* before Linux 5.14 such a lock knows only one clock */
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec += (until.tv_nsec + ms * 1000000L) / 1000000000;
         until.tv_nsec = (until.tv_nsec + ms * 1000000L) % 1000000000;
@@ -104,20 +104,21 @@ static int lock_within(uint32_t ms)
 #endif
 }
 
-/* It did not end in time, and the child's copy of the loader's lock is held for good. */
+/* Count it when the visit did not end in time, because the child's copy of the loader's lock then stays held for
+ * ever. */
 static void count_if_it_is_inside(void)
 {
     if (!has_visit_lock && sbx_load_relaxed(&is_inside) != 0 && sbx_the_capture.header != NULL) {
-        sbx_count_drop(SBX_DROP_LOADER_HELD); /* relaxed: its end in this very moment is counted as well */
+        sbx_count_drop(SBX_DROP_LOADER_HELD); /* relaxed: a visit that ends in this moment is counted too */
     }
 }
 
-/* A machine with many times more threads than processors may give the visitor a few milliseconds a second. It has the loader's
- * lock, which the child would find held for ever. */
+/* On a machine with many times more threads than processors, the visitor may get only a few milliseconds a second. It
+ * holds the loader's lock, which the child would find held for ever. So wait on while the visitor works. */
 static bool wait_while_it_works(void)
 {
     for (uint32_t waited_ms = SBX_FORK_WAIT_MS; waited_ms < FORK_WAIT_MOST_MS; waited_ms += FORK_LOOK_MS) {
-        if (sbx_load_relaxed(&is_inside) == 0) { /* relaxed: it waits for that lock itself */
+        if (sbx_load_relaxed(&is_inside) == 0) { /* relaxed: the visitor itself waits for the loader's lock */
             return false;
         }
         if (lock_within(FORK_LOOK_MS) == 0) {
@@ -127,9 +128,9 @@ static bool wait_while_it_works(void)
     return false;
 }
 
-/* The visitor that is inside, and has the priority of the thread that forks now, is out within microseconds. Else it is not
- * inside but waits for the loader, which a thread of the program's holds: a fork would meet that one there without us as well. A
- * real-time thread does not wait for it. */
+/* A visitor that is inside the loader gets the priority of the forking thread and leaves within microseconds. If it
+ * does not leave, it is not inside, but waits for the loader's lock, which a thread of the program holds. A fork would
+ * meet that thread inside the loader without the agent as well. A real-time thread does not wait for this. */
 static void before_fork(void)
 {
     has_visit_lock = pthread_mutex_trylock(&visit_lock) == 0 || lock_within(SBX_FORK_REAL_TIME_WAIT_MS) == 0 ||
@@ -145,7 +146,7 @@ static void after_fork_in_parent(void)
     }
 }
 
-/* Nobody visits the loader here any more: the child's own forks need not wait. */
+/* No thread visits the loader in the child, so the child's own forks need not wait. */
 SBX_FORK_CODE static void after_fork_in_child(void)
 {
     sbx_store_relaxed(&is_inside, 0);

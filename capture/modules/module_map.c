@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module_map.c - from the loader's list to what the recording and the walker know of it. Whose rows come next and from
- * where is module_rows.c. */
+/* module_map.c - takes what the recording and the walker need from the loader's list. module_rows.c decides which
+ * module gets its rows next, and from where. */
 #include "module_map.h"
 
 #include <elf.h>
@@ -17,8 +17,8 @@
 #include "the_capture.h"
 
 enum {
-    PUBLISH_EVERY_NS = 5000000,    /* a new map makes every thread's walk cache stale, so not one for each module */
-    DEPARTED_ROWS_BYTES = 4 << 20, /* M4: some ten plugins as large as libpython */
+    PUBLISH_EVERY_NS = 5000000,    /* a new map makes all walk caches stale, so not one map for each module */
+    DEPARTED_ROWS_BYTES = 4 << 20, /* M4: about ten plugins as large as libpython */
 };
 
 struct sbx_module sbx_modules[SBX_MODULES_MAX];
@@ -27,8 +27,8 @@ static bool looked_before, has_loader_counts;
 static uint32_t map_generation, departures;
 static uint64_t published_ns;
 static bool has_unpublished_rows;
-static bool has_untold_change;               /* found by the way: the next sbx_module_map_refresh() tells it */
-static const struct sbx_code_map *inherited; /* of a forked child: the map that its parent had; NULL: there is none */
+static bool has_untold_change;               /* found in passing; the next sbx_module_map_refresh() reports it */
+static const struct sbx_code_map *inherited; /* in a forked child: the map of its parent; NULL: none */
 SBX_OF_ONE_PROCESS(sbx_modules);
 SBX_OF_ONE_PROCESS(seen_adds);
 SBX_OF_ONE_PROCESS(seen_subs);
@@ -73,7 +73,7 @@ static void copy_path(struct sbx_module_entry *entry, const char *path)
     entry->path[length] = 0;
 }
 
-/* The vdso, where it can be read: in its code lies where signal handlers return to. */
+/* Searches the vdso, where it can be read, for the code to which signal handlers return. */
 static void find_signal_return(uint64_t text_begin, uint64_t text_end)
 {
     for (uint64_t at = text_begin; SBX_HAS_LINK_REGISTER && at + 8 <= text_end; at += 4) {
@@ -91,7 +91,8 @@ static bool is_libc(const char *path)
     return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "ld-musl-", 8) == 0;
 }
 
-/* A runtime's provider is ours as well, and stands between the program's frames where the runtime calls by it (agent/providers/runtime_modules.h). */
+/* A runtime's provider belongs to the agent as well. It is between the program's frames when the runtime makes calls
+ * through it (agent/providers/runtime_modules.h). */
 static bool is_provider(const char *path)
 {
     static const char ours[] = "/stallbox/libstallbox-";
@@ -106,7 +107,7 @@ static bool has_code(const struct sbx_module *module)
     return module->place.text_begin < module->place.text_end;
 }
 
-/* Fill entry and module from the loader's words. */
+/* Fill entry and module from the loader's data. */
 static void describe(struct sbx_module_entry *entry, struct sbx_module *module, const struct dl_phdr_info *info,
                      bool first)
 {
@@ -175,8 +176,8 @@ static void describe(struct sbx_module_entry *entry, struct sbx_module *module, 
                                                            : SBX_RANK_OTHER;
 }
 
-/* In a forked child: the rows that the parent had of the same code at the same place. A map is immutable (M1), so what the child
- * finds of it is whole, whatever the parent's threads were doing at the fork. */
+/* In a forked child: take over the rows that the parent had for the same code at the same place. A map is immutable
+ * (M1), so the child finds it whole, whatever the parent's threads were doing at the fork. */
 static void inherit_rows(struct sbx_module_entry *entry, struct sbx_module *module)
 {
     for (uint32_t i = 0; inherited != NULL && i < inherited->count; i++) {
@@ -198,20 +199,21 @@ static void inherit_rows(struct sbx_module_entry *entry, struct sbx_module *modu
 static bool is_same(const struct sbx_module_entry *entry, const struct sbx_module *module,
                     const struct dl_phdr_info *info)
 {
-    /* Another library may lie where one was unloaded: the name tells them apart. The executable's is ours, not the
-     * loader's. */
+    /* Another library may be loaded where one was unloaded, and its name shows that. The executable's path was set by
+     * the agent and not by the loader. */
     return module->alive && entry->bias == info->dlpi_addr && module->headers == info->dlpi_phdr &&
            ((entry->flags & SBX_MODULE_MAIN) != 0 || info->dlpi_name == NULL ||
             strncmp(entry->path, info->dlpi_name, SBX_PATH_MAX - 1) == 0);
 }
 
-/* A module that was here before and went: it gets its entry again, wherever it lies now, because frames name it by
- * offset, and its rows are still true. So a plugin that comes and goes does not fill the table. */
+/* A module that was unloaded and came back gets its old entry, wherever it lies now, because frames name it by offset.
+ * Its rows are still right. So a plugin that is loaded and unloaded again and again does not fill the table. */
 static bool revive(const struct sbx_module_entry *entry, const struct sbx_module *module)
 {
     for (uint32_t i = 0; i < sbx_the_capture.header->module_count; i++) {
         struct sbx_module_entry *old = &sbx_the_capture.modules[i];
-        /* The loader appends: what has not been met when a newcomer is, is gone, and we look only now. */
+        /* The loader appends new modules. So a module that has not been met before a new one was unloaded, and this is
+         * only noticed now. */
         if ((sbx_modules[i].alive && sbx_modules[i].seen) || entry->build_id_bytes == 0 ||
             old->build_id_bytes != entry->build_id_bytes ||
             memcmp(old->build_id, entry->build_id, entry->build_id_bytes) != 0 ||
@@ -219,7 +221,7 @@ static bool revive(const struct sbx_module_entry *entry, const struct sbx_module
             continue;
         }
         if (memcmp(&sbx_modules[i].place, &module->place, sizeof module->place) != 0) {
-            continue; /* moved about by a tool that kept the build-id: frames would mean something else */
+            continue; /* a tool moved its parts and kept the build-id: frames would mean other code */
         }
         struct sbx_unwind_rows rows = sbx_modules[i].rows;
         uint8_t rows_state = sbx_modules[i].rows_state;
@@ -230,7 +232,7 @@ static bool revive(const struct sbx_module_entry *entry, const struct sbx_module
         sbx_modules[i] = *module; /* no walk reads it: M1 */
         sbx_modules[i].rows = rows;
         sbx_modules[i].is_unsaved = is_unsaved;
-        /* None yet because it went before they were built is not none at all. */
+        /* If the module was unloaded before its rows were built, that does not mean that it has none. */
         sbx_modules[i].rows_state =
             rows_state == SBX_ROWS_NONE && (kept_flags & SBX_MODULE_NO_ROWS) == 0 ? SBX_ROWS_WANTED : rows_state;
         return true;
@@ -238,7 +240,8 @@ static bool revive(const struct sbx_module_entry *entry, const struct sbx_module
     return false;
 }
 
-/* Was it unloaded, built anew and loaded again at its old address, between two looks? */
+/* Is the module still the same build? It may have been unloaded, built anew and loaded again at its old address between
+ * two looks. */
 static bool is_same_build(const struct sbx_module_entry *entry, const struct dl_phdr_info *info)
 {
     struct sbx_module_entry now = {.build_id_bytes = 0};
@@ -254,7 +257,7 @@ static bool is_same_build(const struct sbx_module_entry *entry, const struct dl_
 
 struct look {
     bool first, changed, stopped;
-    bool has_unloads; /* something went since the last look */
+    bool has_unloads; /* a module was unloaded since the last look */
 };
 
 /* dl_iterate_phdr callback: one module. */
@@ -267,7 +270,7 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
     if (first && bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs) {
         if (looked_before && info->dlpi_adds == seen_adds && info->dlpi_subs == seen_subs) {
             look->stopped = true;
-            return 1; /* nothing came, nothing went: some 30 ns */
+            return 1; /* no module came or went: some 30 ns */
         }
         look->has_unloads = info->dlpi_subs != seen_subs;
         seen_adds = info->dlpi_adds;
@@ -310,7 +313,8 @@ static bool are_rows_pending(const struct sbx_module *module)
     return module->rows_state != SBX_ROWS_READY && module->rows_state != SBX_ROWS_NONE;
 }
 
-/* Readers of the recording are told what holds of the map in force, and in one store: of rows that are pending nothing else is said in between. */
+/* Tell readers of the recording which modules of the map in force have rows. Each module gets one store, so that no
+ * reader sees another state of pending rows in between. */
 static void say_which_rows_are_there(uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -327,7 +331,7 @@ static void say_which_rows_are_there(uint32_t count)
 bool sbx_module_map_publish(void)
 {
     uint32_t count = sbx_the_capture.header->module_count;
-    if (!sbx_parked_pages_have_room()) { /* the one in force stays, until nobody can hold the others any more */
+    if (!sbx_parked_pages_have_room()) { /* keep the map in force until walks have let go of older maps */
         has_unpublished_rows = true;
         sbx_count_drop(SBX_DROP_NO_MODULE);
         return false;
@@ -357,7 +361,7 @@ bool sbx_module_map_publish(void)
             range.flags |= SBX_CODE_SKIP;
         }
         uint32_t at = map->count++;
-        while (at > 0 && map->ranges[at - 1].start > range.start) { /* few modules, rarely: insertion sort */
+        while (at > 0 && map->ranges[at - 1].start > range.start) { /* there are few modules, so insertion sort */
             map->ranges[at] = map->ranges[at - 1];
             at--;
         }
@@ -367,10 +371,10 @@ bool sbx_module_map_publish(void)
     map->signal_return = sbx_load_relaxed(&sbx_the_capture.signal_return);
     map->generation = ++map_generation;
     struct sbx_code_map *old =
-        (struct sbx_code_map *)sbx_load_relaxed(&sbx_the_capture.map); /* only this thread stores */
+        (struct sbx_code_map *)sbx_load_relaxed(&sbx_the_capture.map); /* only this thread stores it */
     sbx_store_release(&sbx_the_capture.map, map);                      /* order: release code_map - the map is whole */
     if (old != NULL) {
-        (void)sbx_parked_pages_put(old, map_bytes(old->capacity)); /* no room: it is left for good */
+        (void)sbx_parked_pages_put(old, map_bytes(old->capacity)); /* no room: it is never unmapped */
     }
     say_which_rows_are_there(count);
     published_ns = sbx_now_ns();
@@ -378,7 +382,8 @@ bool sbx_module_map_publish(void)
     return true;
 }
 
-/* The module with rows that went first, or UINT32_MAX; *bytes_out: rows of all that went. */
+/* Of the unloaded modules with rows, the one that was unloaded first, or UINT32_MAX. *bytes_out: the rows of all
+ * unloaded modules. */
 static uint32_t first_departed(size_t *bytes_out)
 {
     uint32_t count = sbx_the_capture.header->module_count, first = UINT32_MAX;
@@ -395,7 +400,8 @@ static uint32_t first_departed(size_t *bytes_out)
     return first;
 }
 
-/* Drop rows of modules that went, those gone longest first; keeps M2, since the map in force has none of them. */
+/* Drop rows of unloaded modules, beginning with the module that was unloaded first. This keeps M2, because the map in
+ * force has none of these rows. */
 static void drop_departed_rows(void)
 {
     size_t bytes;
@@ -406,7 +412,7 @@ static void drop_departed_rows(void)
         sbx_modules[i].is_unsaved = false;
         sbx_the_capture.modules[i].flags &= ~(uint32_t)SBX_MODULE_ROWS_CACHED;
         if (!sbx_parked_pages_put(rows.pages, rows.pages_bytes)) {
-            return; /* left for good: somebody may be reading them, and nobody knows when he ends */
+            return; /* never unmapped: a walk may be reading them, and it is not known when it ends */
         }
     }
 }
@@ -418,7 +424,7 @@ uint64_t sbx_module_map_loads(void)
 
 void sbx_module_map_inherit(void)
 {
-    inherited = sbx_load_relaxed(&sbx_the_capture.map); /* relaxed: a child has one thread when it looks */
+    inherited = sbx_load_relaxed(&sbx_the_capture.map); /* relaxed: a child has only one thread at this moment */
 }
 
 static bool refresh(void)
@@ -438,14 +444,14 @@ static bool refresh(void)
             sbx_modules[i].alive = false;
             sbx_modules[i].departed = ++departures;
             sbx_the_capture.modules[i].flags |= SBX_MODULE_UNLOADED;
-            look.changed = true; /* its rows stay for now: they are our memory, and a walk may be in them */
+            look.changed = true; /* its rows stay: they are the agent's memory, and a walk may use them */
         }
     }
     if (look.changed && sbx_module_map_publish()) {
         drop_departed_rows();
     }
-    /* Also when all is as it was: a module that went and came back to its place between two looks has slots that nobody
-     * has hooked. */
+    /* True also when nothing differs: a module that was unloaded and came back to its place between two looks has new
+     * slots without hooks. */
     return look.changed || has_loader_counts;
 }
 
@@ -465,7 +471,7 @@ void sbx_module_map_look_again(void)
 
 static int read_subs(struct dl_phdr_info *info, size_t bytes, void *context)
 {
-    (void)bytes; /* was long enough when has_loader_counts was set */
+    (void)bytes; /* its size was checked when has_loader_counts was set */
     *(unsigned long long *)context = info->dlpi_subs;
     return 1;
 }
@@ -482,7 +488,7 @@ bool sbx_module_map_is_current(void)
     return subs == seen_subs;
 }
 
-/* A module that is to be visited. */
+/* The module to visit. */
 struct visit {
     uint32_t index;
     void (*visitor)(uint32_t index, void *context);
@@ -514,7 +520,7 @@ void sbx_module_map_have_rows(bool is_urgent)
 {
     has_unpublished_rows = true;
     if (is_urgent || sbx_now_ns() - published_ns >= PUBLISH_EVERY_NS) {
-        (void)sbx_module_map_publish(); /* no memory: the next may find some */
+        (void)sbx_module_map_publish(); /* without memory the next call tries again */
     }
 }
 

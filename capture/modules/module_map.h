@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* module_map.h - the modules of the process: entries in the recording, ranges for the walker.
  *
- * Changed by one thread at a time: the starting thread first, the module thread ever after.
+ * Only one thread at a time changes them: first the starting thread, later always the module thread.
  *
- * What happens where. The loader's own list is read under its lock, which holds up every dlopen, dlclose and C++ throw
- * of older runtimes meanwhile; so a visit only describes what is new, from headers and notes. Rows come from the cache
- * on disk, which needs nothing of the loader, or are compiled from a copy of the module's .eh_frame, taken without the
- * lock: process_vm_readv fails where a load would fault, and afterwards the loader's count of unloaded modules tells
- * whether the module was there all the while. Only where that call is forbidden is the copy made inside the loader.
+ * Where the work is done: the loader's list is read under the loader's lock, which delays every dlopen, every dlclose
+ * and, with older runtimes, every C++ throw. So a visit only describes what is new, from headers and notes. Rows come
+ * from the cache on disk, which does not need the loader, or they are compiled from a copy of the module's .eh_frame
+ * that is taken without the lock: process_vm_readv fails where a load would fault, and afterwards the loader's count of
+ * unloaded modules shows whether the module was there all the time. The copy is made inside the loader only where that
+ * system call is forbidden.
  *
  * The protocol of maps and rows:
  *
- *   M1  a published map is immutable, with its own copy of each module's row descriptor. New rows, new modules and gone
- *       modules all make a new map, with a new generation; caches filled under another generation are stale.
- *   M2  pages that a map leads to (rows) are unmapped only after a map without them was published, and then only as
- *       parked_pages.h says: when no walk can hold the old map.
- *   M3  an entry in the recording is never given to another module: frames name it for ever. A module that comes again
- *       (same build-id and path) gets its entry and its rows again, wherever it lies now.
- *   M4  rows of modules that went are kept for their return, up to DEPARTED_ROWS_BYTES; those gone longest are dropped
- *       first, and found again in the cache.
+ *   M1  A published map is immutable and has its own copy of each module's row descriptor. New rows, new modules and
+ *       unloaded modules all make a new map with a new generation. Caches that were filled under another generation are
+ *       stale.
+ *   M2  Pages to which a map leads (rows) are unmapped only after a map without them was published, and then only when
+ *       no walk can hold the old map, as parked_pages.h says.
+ *   M3  An entry in the recording is never given to another module, because frames name it for ever. A module that
+ *       comes back (same build-id, path and layout) gets its entry and its rows again, wherever it lies now.
+ *   M4  The rows of unloaded modules are kept for their return, up to DEPARTED_ROWS_BYTES. The rows of modules unloaded
+ *       first are dropped first. They can be found again in the cache.
  *
- * Between an unmapping and our next look (the dlclose hook leaves word first, then 1 ms or less, unless the loader is
- * busy for longer) the map is stale. A walk through code that was loaded meanwhile at the same address then finds the
- * rows of the module that went: its frame gets the wrong module and offset, and the step to its caller may go wrong, so
- * that the frames behind it are wrong as well, or missing. It cannot crash: rows are our memory, and every word of the
- * stack is read through the window. */
+ * The map is stale between an unmapping and the next look (the dlclose hook first asks for a look, which then comes
+ * within 1 ms, unless the loader is busy for longer). If other code was loaded at the same address meanwhile, a walk
+ * through it finds the rows of the unloaded module. Its frame gets the wrong module and offset, and the step to its
+ * caller may go wrong, so that the frames further out are wrong as well, or missing. The walk cannot crash, because the
+ * rows are in the agent's memory and every word of the stack is read through the window. */
 #ifndef SBX_MODULE_MAP_H
 #define SBX_MODULE_MAP_H
 
@@ -37,26 +39,26 @@
 #include "recording_format.h"
 #include "unwind_rows.h"
 
-/* Look at the loader's list; when it changed (or on the first call) update entries, publish a new map. New modules are
- * without rows until sbx_module_rows_get_next(). Returns true when something came or went since, even if it came back to where
- * it was: its slots are new. May wait for the loader's lock.
- * Inside a visit (loader_visit.h) of the caller's. */
+/* Look at the loader's list. If it changed, or on the first call, update the entries and publish a new map. New modules
+ * have no rows until sbx_module_rows_get_next(). Returns true when a module came or went since the last call, even if
+ * it came back to its old place, because its slots are new. May wait for the loader's lock. The caller must be inside a
+ * visit (loader_visit.h). */
 bool sbx_module_map_refresh(void);
 
-/* In a forked child, before its first look: modules that lie where they lay in the parent have the rows that it had for them.
- * Before sbx_capture_forget_parent(). */
+/* In a forked child, before its first look and before sbx_capture_forget_parent(): modules that lie where they lay in
+ * the parent take over the rows that the parent had for them. */
 void sbx_module_map_inherit(void);
 
 /* ---- for module_rows.c ---- */
 
 enum sbx_rows_state {
     SBX_ROWS_WANTED = 0, /* the cache was not asked yet */
-    SBX_ROWS_MISSING,    /* the cache does not have them: to be built */
+    SBX_ROWS_MISSING,    /* the cache does not have them; they must be built */
     SBX_ROWS_READY,
     SBX_ROWS_NONE
 };
 
-/* Whose rows come first: walks begin in our own code, pass libc, and end in the executable. */
+/* The order in which modules get rows. Walks begin in the agent's own code, pass libc, and end in the executable. */
 enum sbx_module_rank {
     SBX_RANK_AGENT = 0,
     SBX_RANK_EXECUTABLE,
@@ -64,39 +66,43 @@ enum sbx_module_rank {
     SBX_RANK_OTHER
 };
 
-/* What nobody else needs to know of a module; its entry in the recording has the same index. No walk reads it: M1. */
+/* The private data of a module. Its entry in the recording has the same index. No walk reads it: M1. */
 struct sbx_module {
     struct sbx_unwind_rows rows;
-    struct sbx_eh_frame_place place; /* of its unwind data; eh_frame_hdr_bytes 0: it has none */
+    struct sbx_eh_frame_place place; /* where its unwind data is; eh_frame_hdr_bytes 0: it has none */
     const ElfW(Phdr) * headers;
-    uint32_t departed;  /* order in which modules went */
+    uint32_t departed;  /* order in which modules were unloaded */
     uint8_t rows_state; /* enum sbx_rows_state */
     uint8_t rank;       /* enum sbx_module_rank */
     bool alive, seen;
-    bool is_unsaved; /* its rows were built and not given to the cache yet */
+    bool is_unsaved; /* its rows were built and are not in the cache yet */
 };
 extern struct sbx_module sbx_modules[SBX_MODULES_MAX];
 
-/* Make and publish a new code map of the modules alive; keeps M1. Returns false when there is no memory: the old one
- * stays, and new modules end walks as unknown, counted. */
+/* Make and publish a new code map of the loaded modules; keeps M1. Returns false when there is no memory for it, or no
+ * room to park the old one. Then the old map stays, and walks end at new modules as unknown, which is counted. */
 bool sbx_module_map_publish(void);
 
-/* Rows came: publish them, now when it is urgent, else when the last map has been in force for some milliseconds. */
+/* There are new rows. Publish them now if that is urgent; otherwise only if the last map has been in force for some
+ * milliseconds. */
 void sbx_module_map_have_rows(bool is_urgent);
 
-/* Publish what was put off. */
+/* Publish rows that were not published yet. */
 void sbx_module_map_publish_rest(void);
 
-/* How many modules the loader has loaded ever, as of the last refresh; 0: it does not count. The module thread's. */
+/* How many modules the loader has loaded so far, as of the last refresh; 0: it does not count. For the module
+ * thread. */
 uint64_t sbx_module_map_loads(void);
 
-/* Has nothing been unmapped since the last look? False also where the loader does not count. A visit of its own. */
+/* Has no module been unloaded since the last look? False also where the loader does not count. Makes a visit of its
+ * own. */
 bool sbx_module_map_is_current(void);
 
-/* Look at the loader's list in a visit of its own; the next sbx_module_map_refresh() tells what changed. */
+/* Look at the loader's list in a visit of its own. The next sbx_module_map_refresh() reports what changed. */
 void sbx_module_map_look_again(void);
 
-/* Call `visitor` inside the loader, where module `index` cannot go. Returns false when it went already. */
+/* Call `visitor` inside the loader, where module `index` cannot be unloaded. Returns false when it was unloaded
+ * before. */
 bool sbx_module_map_visit(uint32_t index, void (*visitor)(uint32_t index, void *context), void *context);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module_rows.c - unwind rows of the process's modules: whose come next, and from where. */
+/* module_rows.c - unwind rows of the process's modules: which module is next, and where its rows come from. */
 #include "module_rows.h"
 
 #include <assert.h>
@@ -16,8 +16,8 @@
 #include "rows_cache.h"
 
 enum {
-    COPY_ATTEMPTS = 3, /* beside a program that unloads all the time, before we ask it to wait */
-    SAVE_BATCH = 16    /* files written before we look round again */
+    COPY_ATTEMPTS = 3, /* while a program unloads all the time, before the copy is made inside the loader */
+    SAVE_BATCH = 16    /* files written in one call */
 };
 
 static struct sbx_rows_cache rows_cache;
@@ -26,7 +26,7 @@ static bool has_trimmed;
 
 void sbx_module_rows_open_cache(const char *folder)
 {
-    (void)sbx_rows_cache_open(&rows_cache, folder); /* refused: there is no cache, and the modules' flags show it */
+    (void)sbx_rows_cache_open(&rows_cache, folder); /* on failure there is no cache, and the modules' flags show it */
     for (uint32_t i = 0; i < sbx_the_capture.header->module_count; i++) {
         if (sbx_modules[i].rows_state == SBX_ROWS_MISSING) {
             sbx_modules[i].rows_state = SBX_ROWS_WANTED;
@@ -34,13 +34,13 @@ void sbx_module_rows_open_cache(const char *folder)
     }
 }
 
-/* sbx_module_read without a lock: where the module went, the kernel says so. */
+/* sbx_module_read without a lock: if the module was unloaded, the kernel returns an error. */
 static int read_through_kernel(void *context, uint64_t address, void *to, size_t bytes)
 {
     const struct sbx_module_entry *entry = context;
     uint64_t from = entry->bias + address;
     while (bytes > 0) {
-        size_t part = bytes < (size_t)1 << 30 ? bytes : (size_t)1 << 30; /* one call gives 2 GiB at most */
+        size_t part = bytes < (size_t)1 << 30 ? bytes : (size_t)1 << 30; /* one call copies at most 2 GiB */
         struct iovec local = {to, part}, remote = {(void *)(uintptr_t)from, part};
         long got = syscall(SYS_process_vm_readv, (long)getpid(), &local, 1UL, &remote, 1UL, 0UL);
         if (got <= 0) {
@@ -53,7 +53,7 @@ static int read_through_kernel(void *context, uint64_t address, void *to, size_t
     return 0;
 }
 
-/* sbx_module_read inside the loader, where the module cannot go. */
+/* sbx_module_read inside the loader, where the module cannot be unloaded. */
 static int read_in_place(void *context, uint64_t address, void *to, size_t bytes)
 {
     const struct sbx_module_entry *entry = context;
@@ -73,7 +73,7 @@ static void copy_in_place(uint32_t index, void *context)
                                              &sbx_the_capture.modules[index]);
 }
 
-/* Copy a module's unwind data. -ESRCH: it went meanwhile. */
+/* Copy a module's unwind data. -ESRCH: the module was unloaded meanwhile. */
 static int copy_eh_frame(uint32_t index, struct sbx_eh_frame_copy *copy_out)
 {
     const struct sbx_module *module = &sbx_modules[index];
@@ -81,7 +81,7 @@ static int copy_eh_frame(uint32_t index, struct sbx_eh_frame_copy *copy_out)
         int result =
             sbx_eh_frame_copy_take(copy_out, &module->place, read_through_kernel, &sbx_the_capture.modules[index]);
         if (result == -EPERM || result == -ENOSYS || result == -EACCES) {
-            break; /* forbidden: by seccomp, mostly */
+            break; /* forbidden, usually by seccomp */
         }
         if (sbx_module_map_is_current()) {
             return result;
@@ -120,7 +120,7 @@ static void compile_rows(uint32_t index)
     int result = module->place.eh_frame_hdr_bytes == 0 ? -ENOENT : copy_eh_frame(index, &copy);
     if (result == -ESRCH) {
         if (module->alive) {
-            module->rows_state = SBX_ROWS_NONE; /* the loader does not know it any more; the next refresh will say so */
+            module->rows_state = SBX_ROWS_NONE; /* the loader has it no more; the next refresh will see that */
         }
         return;
     }
@@ -137,8 +137,8 @@ static void compile_rows(uint32_t index)
     module->is_unsaved = true;
 }
 
-/* Give rows that were built to the cache, some at a time. When all rows are there, because a disk may take its time. Returns
- * false when there are none. */
+/* Put some of the rows that were built into the cache. This is done when all rows are there, because a disk may be
+ * slow. Returns false when there was nothing to put. */
 static bool save_some_rows(void)
 {
     uint32_t count = sbx_the_capture.header->module_count, saved = 0;
@@ -150,7 +150,8 @@ static bool save_some_rows(void)
         const struct sbx_rows_key key = key_of(i);
         sbx_modules[i].is_unsaved = false;
         saved++;
-        /* Ours were built before there was a cache to ask, and another process may have been quicker with others. */
+        /* The agent's own rows were built before the cache was open, and another process may have put other rows there
+         * first. */
         bool is_kept = sbx_rows_cache_get(&rows_cache, &key, &there) == 0;
         if (is_kept) {
             sbx_unwind_rows_release(&there);
@@ -164,8 +165,8 @@ static bool save_some_rows(void)
     return saved > 0;
 }
 
-/* The most wanted module without rows. By rank; where that says nothing, those the cache was not asked for, because
- * that is quick, then those with the fewest functions. */
+/* The module without rows that needs them most. The rank decides. Within a rank, modules come first for which the cache
+ * was not asked yet, because that is quick, and then those with the fewest functions. */
 static uint32_t next_wanted(void)
 {
     uint32_t count = sbx_the_capture.header->module_count, wanted = UINT32_MAX;
@@ -209,7 +210,7 @@ bool sbx_module_rows_get_next(void)
         module->rows_state = SBX_ROWS_READY;
         sbx_the_capture.modules[wanted].flags |= SBX_MODULE_ROWS_CACHED;
     } else if (module->rows_state == SBX_ROWS_WANTED && module->rank == SBX_RANK_OTHER && rows_cache.folder[0] != 0) {
-        module->rows_state = SBX_ROWS_MISSING; /* its turn comes when the cache was asked for all others */
+        module->rows_state = SBX_ROWS_MISSING; /* it comes after the cache was asked for all others */
         return true;
     } else {
         compile_rows(wanted);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_bindings.c - our own slots, bound anew at load (own_bindings.h). */
+/* own_bindings.c - binds the library's own slots anew at load (own_bindings.h). */
 #include "own_bindings.h"
 
 #include <elf.h>
@@ -28,7 +28,7 @@ enum {
     LIBRARIES_MAX = 6, /* libc and the loader; libpthread, libdl and librt before glibc 2.34 */
 };
 
-/* Every sanitizer's run-time has it (sanitizer/common_interface_defs.h). Only its presence is asked. */
+/* Every sanitizer's run-time defines it (sanitizer/common_interface_defs.h). Only its presence is checked. */
 extern void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
@@ -72,7 +72,8 @@ static bool is_same_name(const char *one, const char *other)
     return begins_with(one, other) && begins_with(other, one);
 }
 
-/* Is this a part of the C library? Its files have the names that programs ask for. musl is one file, which is the loader. */
+/* Is this module a part of the C library? Its files have the names that programs ask for. musl is one file, which is
+ * also the loader. */
 static bool is_part_of_c_library(const struct link_map *map)
 {
 #ifdef __GLIBC__
@@ -101,14 +102,14 @@ static bool has_us(const struct link_map *list)
     return list != NULL;
 }
 
-/* The loader's list of the modules among which we are: there may be others beside it (dlmopen(3)). Our constructor
- * holds the loader's lock, or runs before there is a second thread, so nothing comes or goes meanwhile. Where debuggers
- * look for the list: dl_iterate_phdr() may be somebody else's. */
+/* The loader's list that contains this library. There may be other lists (dlmopen(3)). The constructor holds the
+ * loader's lock, or runs before there is a second thread, so no module comes or goes meanwhile. The list is read where
+ * debuggers look for it, because dl_iterate_phdr() may be replaced by another library. */
 static const struct link_map *our_list(void)
 {
     const struct r_debug *space = sbx_loader_debug();
     while (space != NULL && !has_us(space->r_map)) {
-#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc from 2.35 on has the next one behind it */
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* from glibc 2.35 on, the next list follows */
         space =
             space->r_version >= 2 ? (const void *)((const struct r_debug_extended *)(const void *)space)->r_next : NULL;
 #else
@@ -122,7 +123,7 @@ static const struct link_map *our_list(void)
 
 typedef uint64_t auxiliary_function(unsigned long kind);
 
-/* A function of which the C library has several and chooses at load time. */
+/* An indirect function: the C library has several versions of it and chooses one at load time. */
 static uint64_t choose(uint64_t resolver, auxiliary_function *auxiliary)
 {
 #if defined( \
@@ -153,11 +154,12 @@ static uint64_t find(const char *name, const char *version, auxiliary_function *
     return 0;
 }
 
-/* ---- what stays as the program has it ---- */
+/* ---- what stays as the program has bound it ---- */
 
-/* A sanitizer's run-time keeps a block for each thread, which its allocator looks for when the C library allocates inside of
- * what we call; so our threads must be made, and joined, the way that it knows. Whoever else stands before
- * pthread_create() counts or prepares threads that are to run the program's code, which ours do not. */
+/* A sanitizer's run-time keeps a block for each thread. Its allocator looks for that block when the C library allocates
+ * inside a call of the agent. So the agent's threads must be made and joined in the way that the sanitizer knows. Other
+ * libraries that replace pthread_create() count or prepare threads that are to run the program's code, which the
+ * agent's threads do not do. */
 static bool stays(const char *name)
 {
     static const char *const of_threads[] = {"pthread_create", "pthread_join", "pthread_detach"};
@@ -176,7 +178,7 @@ struct rebinding {
     auxiliary_function *auxiliary;
     uint64_t page_bytes;
     bool has_sanitizer; /* a sanitizer's run-time is in the process */
-    bool is_open;       /* our RELRO pages can be written to */
+    bool is_open;       /* this library's RELRO pages are writable now */
 };
 
 static bool store(struct rebinding *work, uint64_t slot, uint64_t value)
@@ -215,7 +217,7 @@ static void rebind(struct rebinding *work, const ElfW(Rela) * table, size_t coun
     }
 }
 
-/* Before every other constructor of ours. */
+/* Runs before every other constructor of this library. */
 __attribute__((constructor(101))) static void bind_to_c_library(void)
 {
     const struct link_map *list = sbx_libc_is_ours() ? our_list() : NULL;

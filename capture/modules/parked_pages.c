@@ -11,8 +11,8 @@
 
 enum {
     PARKED_MAX = 256,
-    ROOM = 16,             /* a map, and the rows that one change may leave to nobody */
-    BATCH_COUNT = 16,      /* a look at all threads for this many maps, or */
+    ROOM = 16,             /* for a map, and the rows that one change may leave unused */
+    BATCH_COUNT = 16,      /* check all threads once for this many maps, or */
     BATCH_BYTES = 1 << 20, /* for this much memory */
 };
 
@@ -26,12 +26,12 @@ SBX_OF_ONE_PROCESS(parked);
 SBX_OF_ONE_PROCESS(parked_count);
 SBX_OF_ONE_PROCESS(parked_bytes);
 
-/* Unmap what is parked, if nobody can hold it any more. */
+/* Unmap the parked pages if no walk can hold them any more. */
 static void reclaim(void)
 {
     if ((parked_count < BATCH_COUNT && parked_bytes < BATCH_BYTES) || !sbx_process_barrier_start() ||
         !sbx_process_barrier() || !sbx_thread_registry_is_quiet()) {
-        return; /* the next put asks again */
+        return; /* the next put tries again */
     }
     for (uint32_t i = 0; i < parked_count; i++) {
         munmap(parked[i].pages, parked[i].bytes);

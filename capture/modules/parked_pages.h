@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parked_pages.h - memory that was replaced and that a walk may still be reading: unmapped when none can be.
+/* parked_pages.h - memory that was replaced and that a walk may still be reading: it is unmapped when no walk can be
+ * reading it.
  *
- * Walks load the code map while their thread's `inside` is set, so once every thread has been seen with `inside` clear
- * after the replacement, what only the old map led to is nobody's. The two loads need an order that would cost each walk
- * a fence; membarrier(2) puts the cost here instead (the scheme of userspace RCU's sys_membarrier flavour). Where the
- * kernel has no membarrier, nothing is ever given back.
+ * A walk loads the code map while its thread's `inside` is set. So when every thread has been seen with `inside` clear
+ * after the replacement, no walk can use the memory to which only the old map led. The two loads must be ordered, and a
+ * fence in each walk would cost time. membarrier(2) moves that cost to this code (the scheme of userspace RCU's
+ * sys_membarrier flavour). Where the kernel has no membarrier, this memory is never unmapped.
  *
- * One thread at a time: the module thread, and before it the one that starts. */
+ * For one thread at a time: the starting thread first, the module thread later. */
 #ifndef SBX_PARKED_PAGES_H
 #define SBX_PARKED_PAGES_H
 
@@ -15,13 +16,13 @@
 
 #include "marks.h"
 
-/* Park what the code map in force no longer leads to. taken on success; false: there is no room, because no moment
- * without a walk was met for very long. Gives back what was parked before, when enough has come together and no thread
- * is inside. */
+/* Park memory to which the code map in force does not lead any more. True: the memory was taken. False: there is no
+ * room, because for a very long time no moment without a walk was met. Also unmaps what was parked before, when there
+ * is enough of it and no thread is inside. */
 bool sbx_parked_pages_put(void *pages, size_t bytes);
 
-/* Is there room for some more? Whoever would replace what only a walk can hold asks before, so that what waits is bounded also
- * where a thread seems to be inside for ever. Gives back what it can. */
+/* Is there room for more? Callers ask before they replace memory that only walks can hold. So the parked memory is
+ * bounded even if a thread seems to be inside for ever. Unmaps what it can. */
 bool sbx_parked_pages_have_room(void);
 
 #endif

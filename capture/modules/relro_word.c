@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* relro_word.c - single words of pages that the loader makes read-only after relocation. */
+/* relro_word.c - stores to single words in pages that the loader makes read-only after relocation. */
 #include "relro_word.h"
 
 #include <linux/futex.h>
@@ -16,12 +16,12 @@
 
 enum {
     WAIT_NS = 100000,
-    WAITS = 10000, /* a second */
+    WAITS = 10000, /* one second */
 };
 
 static uint64_t relro_page_bytes;
 static uint32_t is_taken;
-SBX_OF_ONE_PROCESS(is_taken); /* somebody in the parent may be at it */
+SBX_OF_ONE_PROCESS(is_taken); /* a thread of the parent may be storing */
 
 SBX_HOOK_SAFE bool sbx_word_is_writable(const void *word)
 {
@@ -60,7 +60,7 @@ void sbx_relro_end(void)
     sbx_store_release(&is_taken, 0); /* order: release relro.is_taken */
 }
 
-/* Is it in the pages of its module that the loader made read-only, and nobody executes? */
+/* Is the word in the pages of its module that the loader made read-only? */
 static bool is_in_relro(const uintptr_t *word)
 {
     uint64_t begin, end, address = (uint64_t)(uintptr_t)word;
@@ -71,7 +71,8 @@ static bool is_in_relro(const uintptr_t *word)
            address < (image.relro_end & ~(relro_page_bytes - 1));
 }
 
-/* By the kernel directly: the hook of mprotect() counts what the program does. A filter was judged by other calls on threads of the program. */
+/* This calls the kernel directly, because the hook of mprotect() counts the program's calls. On a thread with a seccomp
+ * filter it does nothing, because filters are not checked for this system call on threads of the program. */
 static bool protect(uintptr_t page, int protection)
 {
     return sbx_raw_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) == 0 &&
@@ -86,7 +87,7 @@ SBX_HOOK_SAFE bool sbx_relro_store(uintptr_t *word, uintptr_t value)
         return false;
     }
     if (sbx_word_is_writable(word)) {
-        sbx_store_release(word, value); /* released: callers on other threads load it as code does */
+        sbx_store_release(word, value); /* release: callers on other threads load it as a code address */
         is_stored = true;
     } else if (is_in_relro(word) && protect(page, PROT_READ | PROT_WRITE)) {
         sbx_store_release(word, value); /* as above */

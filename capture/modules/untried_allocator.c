@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* untried_allocator.c - where malloc() is defined, and who was there before us. A lookup that fails would allocate its error: only malloc is
- * looked up, which is always there. */
+/* untried_allocator.c - finds the module that defines malloc(), and code that used it before the agent. Only malloc is
+ * looked up, because it always exists: a lookup that fails would allocate memory for its error. */
 #include "untried_allocator.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 struct view {
     uintptr_t allocator;
-    bool is_first_seen; /* the executable comes first */
+    bool is_first_seen; /* the first module is the executable */
     bool is_in_program, is_tried;
 };
 
