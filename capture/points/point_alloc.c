@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_alloc.c - the allocation family: exact counts and bytes a thread, and the leaf probe of synchronous samples.
+/* point_alloc.c - the allocation family: exact counts and bytes for each thread, and the leaf probe of synchronous
+ * samples.
  *
- * What runs on every allocation is one thread-local load, three words moved on one cache line and a branch; then the
- * original, by a tail call. The words belong to sbx_own_entry, which is never NULL: who the thread is is asked only
- * where a count is out, which a thread without a block finds at its first call. free() moves one word and asks only
- * whether the thread is a stranger, because a thread may do nothing but free what others made.
+ * On every allocation the hook does one thread-local load, changes three words in one cache line, and takes a branch.
+ * Then it calls the original as a tail call. The words belong to sbx_own_entry, which is never NULL. The thread is
+ * looked up only when the count runs out; a thread without a block meets this at its first call. free() changes one
+ * word. It only checks whether the thread has no block yet, because a thread may do nothing but free memory of other
+ * threads.
  *
  * strdup, getline, reallocarray, operator new and delete call these functions through slots of libc and libstdc++, as
- * any program does, because a program may bring its own allocator: they are counted there, once, and are no points. */
+ * any program does, because a program may bring its own allocator. They are counted there, once, and are not points. */
 #include "point.h"
 
 #include <stdlib.h>
@@ -22,13 +24,13 @@ static void *(*real_valloc)(size_t);
 static void *(*real_pvalloc)(size_t);
 static void (*real_free)(void *);
 
-/* A count is out: a sample is due to be asked about, or the thread has no block yet and this is what makes it one. */
+/* The count has run out: either a sample may be due, or the thread has no block yet and gets one here. */
 SBX_HOOK_SAFE SBX_NOINLINE static void count_is_out(size_t bytes, uint8_t op)
 {
     bool is_stranger = sbx_self == NULL;
     sbx_leaf_of_anybody(SBX_RECORD_ALLOC, op, SBX_GROUP_ALLOC);
     if (is_stranger) {
-        sbx_own_entry->alloc_count++; /* what the caller counted went to nobody */
+        sbx_own_entry->alloc_count++; /* the caller counted in the entry of strangers */
         sbx_own_entry->alloc_bytes += bytes;
     }
 }
@@ -43,7 +45,7 @@ SBX_HOOK_SAFE static inline void count(size_t bytes, uint8_t op)
     }
 }
 
-/* Apart, so that the way of everybody else saves no register. */
+/* This is a separate function so that the usual path saves no register. */
 SBX_HOOK_SAFE SBX_NOINLINE static void free_of_stranger(void *memory)
 {
     if (sbx_capture_is_open()) {
@@ -72,7 +74,7 @@ static void *hook_malloc(size_t bytes)
 
 static void *hook_calloc(size_t elements, size_t bytes)
 {
-    count(elements * bytes, SBX_OP_CALLOC); /* a product that overflows fails in the original; the count is off by it */
+    count(elements * bytes, SBX_OP_CALLOC); /* if the product overflows, the original fails and the count is wrong */
     return real_calloc(elements, bytes);
 }
 

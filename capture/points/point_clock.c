@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_clock.c - clock reads as leaf probes: frame loops, time-outs and log lines read a clock wherever they go.
+/* point_clock.c - clock reads as leaf probes: frame loops, time-outs and log lines read a clock in most programs.
  *
- * A countdown and a tail call. Where a program was linked so that libc chooses the function at load time (an IRELATIVE
- * relocation, in static and some non-PIC programs), its slot names no symbol and is not ours. */
+ * The hook counts down and calls the original as a tail call. If a program was linked so that libc chooses the function
+ * at load time (an IRELATIVE relocation, in static and some non-PIC programs), its slot names no symbol and is not
+ * hooked. */
 #include "fork_path.h"
 #include "point.h"
 #include "runtime_queue.h"
@@ -14,7 +15,7 @@ static int (*real_clock_gettime)(clockid_t, struct timespec *);
 static int (*real_gettimeofday)(struct timeval *, void *);
 static time_t (*real_time)(time_t *);
 
-/* What else a runtime's clock tells (calls/runtime_queue.h). */
+/* A runtime's clock read may also show queued work (calls/runtime_queue.h). */
 SBX_NOINLINE static int read_by_runtime(clockid_t clock, struct timespec *out)
 {
     if (sbx_leaf_is_out()) {
@@ -24,7 +25,7 @@ SBX_NOINLINE static int read_by_runtime(clockid_t clock, struct timespec *out)
     return real_clock_gettime(clock, out);
 }
 
-/* What runs when a count is out stands apart, so that the way of everybody else saves no register. */
+/* The code for a count that has run out is a separate function, so that the usual path saves no register. */
 #define CLOCK_HOOK(type, name, parameters, arguments, op)                                         \
     SBX_NOINLINE static type ask_in_##name parameters                                             \
     {                                                                                             \
@@ -42,7 +43,7 @@ SBX_NOINLINE static int ask_in_clock_gettime(clockid_t clock, struct timespec *o
     return real_clock_gettime(clock, out);
 }
 
-/* In a program that has such a runtime. `site`: where the call returns to. */
+/* For a program that has such a runtime. `site` is the call's return address. */
 SBX_NOINLINE static int read_beside_runtime(clockid_t clock, struct timespec *out, uint64_t site)
 {
     if (sbx_clock_reader_is_at(site)) {
@@ -53,7 +54,7 @@ SBX_NOINLINE static int read_beside_runtime(clockid_t clock, struct timespec *ou
 
 SBX_FORK_CODE static int hook_clock_gettime(clockid_t clock, struct timespec *out)
 {
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_clock_reader.bytes) != 0)) { /* relaxed: looked at again */
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_clock_reader.bytes) != 0)) { /* relaxed: checked again later */
         return read_beside_runtime(clock, out, (uint64_t)(uintptr_t)__builtin_return_address(0));
     }
     return SBX_UNLIKELY(sbx_leaf_is_out()) ? ask_in_clock_gettime(clock, out) : real_clock_gettime(clock, out);

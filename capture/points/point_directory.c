@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_directory.c - names in directories: made, moved, taken away, listed.
+/* point_directory.c - names in directories: created, renamed, removed, listed.
  *
- * readdir() answers from a buffer of some hundred entries and asks the kernel when that is empty; which of the two a
- * call does cannot be seen from outside, so each is timed. */
+ * readdir() answers from a buffer of some hundred entries and asks the kernel when the buffer is empty. A hook cannot
+ * see which of the two a call does, so each call is timed. */
 #include "point.h"
 
 #include <dirent.h>
@@ -43,7 +43,7 @@ LISTS(struct dirent64 *, readdir64, (DIR * folder), (folder), SBX_OP_READDIR, fa
 #ifdef __GLIBC__
 typedef ssize_t listed_bytes;
 #else
-typedef int listed_bytes; /* musl's: the upper half of the register is anything, and an error would look like 4 GiB */
+typedef int listed_bytes; /* musl: the upper half of the register is undefined, and an error would look like 4 GiB */
 #endif
 SBX_BLOCKING_HOOK(listed_bytes, getdents64, (int fd, void *out, size_t bytes), (fd, out, bytes), SBX_GROUP_DIRECTORY,
                   SBX_RECORD_FILE, SBX_OP_GETDENTS, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)

@@ -2,8 +2,8 @@
 /* point_file.c - data moved through descriptors: the read and write families, truncation, copies between descriptors.
  *
  * The 64-bit names, the fortified names (__read_chk) and the plain ones are different symbols of libc, and a program
- * calls whichever its compiler chose: each is a point. What a descriptor is (file, pipe, socket) is asked only of calls
- * that were slow. */
+ * calls the one that its compiler chose. So each is a point. What kind of descriptor it is (file, pipe, socket) is only
+ * asked for slow calls. */
 #include "point.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #define MOVES(name, parameters, arguments, op)                                                                     \
     SBX_BLOCKING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \
                       result > 0 ? result : 0, result < 0, fd)
-/* The same of one that may be a client's. */
+/* The same for a descriptor that may be a client's. */
 #define READS(name, parameters, arguments, op, asked)                                                             \
     static ssize_t(*real_##name) parameters;                                                                      \
     static ssize_t hook_##name parameters                                                                         \
@@ -31,7 +31,7 @@
                       sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0), asked, \
                       real_##name arguments);                                                                     \
     }
-/* `first` may make it as a prompt call. */
+/* The same for writes. `first` may make the call as a prompt call. */
 #define WRITES(name, parameters, arguments, op, first)                                                                \
     static ssize_t(*real_##name) parameters;                                                                          \
     static ssize_t hook_##name parameters                                                                             \
@@ -45,12 +45,12 @@
                        (void)0);                                                                                      \
     }
 
-/* Eight bytes are what an eventfd gives and takes: such a read may be ended by a thread that writes as many. */
+/* An eventfd reads and writes eight bytes, so a thread that writes eight bytes may end such a read. */
 enum {
     EVENT_BYTES = 8
 };
 
-/* A macro: looks from outside go on from where it is called. */
+/* This is a macro because other threads see the place of the call, which must be the hook. */
 #define BEGIN_READ(call, fd, bytes, known)                                                             \
     if ((bytes) == EVENT_BYTES && ((known)&SBX_FD_IS_QUICK) == 0) {                                    \
         sbx_wait_begin(call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)(fd) + 1, 0);     \
@@ -118,7 +118,7 @@ MOVES(pwritev2, (int fd, const struct iovec *parts, int count, off_t at, int fla
       SBX_OP_PWRITEV)
 MOVES(pwritev64v2, (int fd, const struct iovec *parts, int count, off64_t at, int flags), (fd, parts, count, at, flags),
       SBX_OP_PWRITEV)
-/* Of two descriptors, the one written to is named: it is what fills up. */
+/* Of the two descriptors, the record names the one that is written to, because that is the one that fills up. */
 WRITES(sendfile, (int fd, int from, off_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE, (void)0)
 WRITES(sendfile64, (int fd, int from, off64_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE, (void)0)
 MOVES(copy_file_range, (int from, off64_t *from_at, int fd, off64_t *at, size_t bytes, unsigned flags),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_file_lock.c - locks on files, held by other processes or by other descriptors.
  *
- * fcntl() has dozens of commands with arguments of any type. Only the two that wait for a lock are measured, and F_SETFL is looked at; every
- * other goes to the original by a tail call, with the one register in which an argument would be. */
+ * fcntl() has dozens of commands with arguments of any type. Only the two that wait for a lock are measured, and
+ * F_SETFL is looked at. For all other commands the original is called as a tail call, with the one register that may
+ * contain an argument. */
 #include "point.h"
 
 #include <fcntl.h>
@@ -34,8 +35,9 @@ SBX_NOINLINE static int wait_for_lock(int (*original)(int, int, ...), int fd, in
     return result;
 }
 
-/* Whether calls on a client's connection, or on a self-pipe, block is known from here (prompt_call.h, self_pipe.h). Before, so that no call in
- * between is believed to be prompt and waits; that the flag could not be set is found out by the first call that waits. */
+/* This call says whether calls on a client's connection or on a self-pipe may block (prompt_call.h, self_pipe.h). It is
+ * noted before the original is called, so that no call in between is taken for prompt and then waits. If the flag could
+ * not be set, the first call that waits shows it. */
 static inline void note_flags(int fd, const void *flags)
 {
     uint32_t known = sbx_fd_known(fd);

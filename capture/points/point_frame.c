@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_frame.c - presents: where a frame ends (frame_pace.h).
  *
- * The libraries may be loaded late; the installer looks for them again and again. Their handles are pointers and
- * integers that are only handed on, so no header of theirs is needed. Presents that a program fetches by name
- * (vkGetDeviceProcAddr, eglGetProcAddress, SDL_GL_GetProcAddress, dlsym) pass no slot and are not seen: handing out our
- * function in place of what was asked for would be ours for as long as the program keeps the pointer, and could not be
- * taken out again. */
+ * The libraries may be loaded late, so the installer looks for them repeatedly. Their handles are pointers and integers
+ * that are only passed on, so none of their headers is needed. A program may also fetch a present function by name
+ * (vkGetDeviceProcAddr, eglGetProcAddress, SDL_GL_GetProcAddress, dlsym). Those calls use no slot and are not seen. To
+ * return the hook instead of the requested function is no solution: the program would keep the pointer, and the hook
+ * could never be removed. */
 #include "frame_pace.h"
 #include "point.h"
 
@@ -21,7 +21,7 @@
         return result;                                          \
     }
 
-/* SDL2's return nothing, SDL3's a bool: whatever the register holds is handed back. */
+/* SDL2's functions return nothing, SDL3's a bool: the register is passed back as it is. */
 PRESENTS(long, SDL_RenderPresent, (void *renderer), (renderer), SBX_OP_SDL_RENDER_PRESENT, false)
 PRESENTS(long, SDL_GL_SwapWindow, (void *window), (window), SBX_OP_SDL_SWAP_WINDOW, false)
 PRESENTS(long, glXSwapBuffers, (void *display, unsigned long drawable), (display, drawable), SBX_OP_GLX_SWAP_BUFFERS,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_futex.c - futex(2) called through syscall(), as GLib, libstdc++ and Rust's standard library lock and wait.
+/* point_futex.c - futex(2) called through syscall(): GLib, libstdc++ and Rust's standard library lock and wait in this
+ * way.
  *
- * The C library's own locks call the kernel inside it, past every hook. The word's address is the wait object; it is
- * compared, never read: what the program gave may be no address at all. */
+ * The C library's own locks call the kernel directly, so no hook sees them. The word's address is the wait object. It
+ * is only compared and never read, because the program's value may not be a valid address. */
 #include "point.h"
 
 #include <linux/futex.h>
@@ -16,9 +17,10 @@
 #include "raw_syscall.h"
 #include "syscall_gate.h"
 
-/* The calls that syscall() hands to us: futex; those that the kernel does not restart after a handler (signal(7)) or that end
- * with a part done, which our signal is kept away from (point_shield.c and point_file.c have the same by name); and those that
- * begin a sandbox. An architecture has not all of them. */
+/* The system calls that are taken from syscall(). They are: futex; calls that the kernel does not restart after a
+ * handler (signal(7)), or that end with a part done, from which the sample signal is held back (point_shield.c and
+ * point_file.c do the same for the named functions); and calls that begin a sandbox. Not every architecture has all of
+ * them. */
 #ifdef SYS_poll
 #define OLD_CALLS(X) X(SYS_poll) X(SYS_select) X(SYS_epoll_wait) X(SYS_pause)
 #else
@@ -36,7 +38,7 @@
     X(IO_PGETEVENTS) X(IO_URING_ENTER) X(EPOLL_PWAIT2) X(FUTEX_WAITV)
 /* clang-format on */
 
-enum { /* younger than some headers we are built with; from 424 on numbers are the same everywhere */
+enum { /* newer than some headers; from 424 on the numbers are the same on all architectures */
 #ifdef __x86_64__
     IO_PGETEVENTS = 333,
 #else
@@ -63,10 +65,10 @@ __attribute__((visibility("hidden"))) const uint64_t sbx_gated_calls[8] = {
     0 GATED_CALLS(IN_4), 0 GATED_CALLS(IN_5), 0 GATED_CALLS(IN_6), 0 GATED_CALLS(IN_7),
 };
 
-/* Seven words in the registers and on the stack, as a variadic call of integers passes them on both architectures. */
+/* Seven words in registers and on the stack, as both architectures pass them in a variadic call with integers. */
 typedef long syscall_function(long number, long a, long b, long c, long d, long e, long f);
 
-/* Seen by the gate, so not static; hidden like everything here. */
+/* Not static, because the gate uses them; hidden like everything here. */
 extern syscall_function *sbx_real_syscall;
 extern syscall_function sbx_hook_gated_call, sbx_hook_syscall;
 
@@ -74,21 +76,22 @@ syscall_function *sbx_real_syscall __attribute__((visibility("hidden")));
 
 SBX_SYSCALL_GATE(sbx_hook_syscall, sbx_gated_calls, sbx_hook_gated_call, sbx_real_syscall);
 
-/* What a lock without an owner holds while somebody waits for it: 0 free, 1 held, 2 held and waited for. From Drepper,
- * "Futexes Are Tricky", mutexes 2 and 3, and so in GLib, in Rust's standard library, in libc itself and in most locks
- * that programs make for themselves. */
+/* The value of a lock without an owner while a thread waits for it: 0 free, 1 held, 2 held and waited for. This is from
+ * Drepper, "Futexes Are Tricky", mutexes 2 and 3. GLib, Rust's standard library, libc itself and most locks that
+ * programs write themselves use the same values. */
 enum {
     CONTENDED = 2
 };
 
-/* What kind of thing a futex is. */
+/* The kinds of futex. */
 enum use {
-    USE_WAIT,  /* somebody will change the word: a condition, a counter, a flag */
-    USE_LOCK,  /* a lock by the way it uses its word; a counter may stand at 2 as well */
-    USE_OWNED, /* a lock that the kernel keeps, with its owner in the word */
+    USE_WAIT,  /* another thread will change the word: a condition, a counter, a flag */
+    USE_LOCK,  /* a lock, judged by its word; but a counter may also be 2 */
+    USE_OWNED, /* a lock of the kernel, with its owner in the word */
 };
 
-/* The word, copied by the kernel because the address is the program's; 0 when it cannot be. */
+/* The value of the word. The kernel copies it, because the address comes from the program. 0 when it cannot be
+ * copied. */
 static uint32_t value_of(uint64_t word)
 {
     uint32_t value = 0;
@@ -111,14 +114,15 @@ SBX_NOINLINE static long wait_in_futex(long a, long b, long c, long d, long e, l
     }
     long result = sbx_real_syscall(SYS_futex, a, b, c, d, e, f);
     if (use == USE_LOCK && call.thread != NULL && value_of((uint64_t)a) > CONTENDED) {
-        call.kind = SBX_RECORD_WAIT; /* it goes on counting: no lock */
+        call.kind = SBX_RECORD_WAIT; /* the word counts further, so it is no lock */
     }
     sbx_blocking_end(&call, 0, result != 0, -1);
     sbx_rest_end(&call);
     return result;
 }
 
-/* Is it one that makes signals itself while it waits, or that any handler ends and the kernel would have gone on with? */
+/* Is it a call that makes signals itself while it waits, or that any handler ends although the kernel would have
+ * continued it? */
 static bool is_always_shielded(long number)
 {
     static const short numbers[] = {

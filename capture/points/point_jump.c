@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_jump.c - the program goes on elsewhere: by longjmp() out of a call that blocks or out of a hook, as a signal handler does
- * to end a lookup (alarm()), or on another stack, by swapcontext() in a stream's own write function. Nothing is recorded. The
- * hook's frame of that call does not return, or not soon: what it told of the thread would stay, and a thread that computes
- * would be shown asleep, and never be sampled by signal, until its next call that blocks (open_calls.h); and our own code
- * would seem to run for ever (left_code.h).
+/* point_jump.c - the program continues elsewhere. It may leave a blocking call or a hook by longjmp(), as a signal
+ * handler does to end a lookup (alarm()). Or it may switch to another stack, by swapcontext() in a stream's own write
+ * function. Nothing is recorded.
  *
- * Where a jump leads is in the program's jmp_buf, in a place the C library does not tell: with glibc the stack pointer lies in
- * the seventh word on x86-64, mangled with the word at fs:0x30 (sysdeps/unix/sysv/linux/x86_64/pointer_guard.h), with
- * musl in the same word as it is (src/setjmp/x86_64/setjmp.s). Elsewhere nothing is looked for, and the thread's next call
- * finds out. A ucontext_t says it in the open. In the loader's group: hooked for as long as anything is. */
+ * The hook's frame of such a call does not return, or not soon. Without this code, what the hook has noted for the
+ * thread would stay: a thread that computes would be shown asleep and would never be sampled by signal until its next
+ * blocking call (open_calls.h), and the agent's code would seem to run for ever (left_code.h).
+ *
+ * The target of a jump is in the program's jmp_buf, at a place that the C library does not document. With glibc on
+ * x86-64 the stack pointer is the seventh word, mangled with the word at fs:0x30
+ * (sysdeps/unix/sysv/linux/x86_64/pointer_guard.h). With musl it is the same word, not mangled
+ * (src/setjmp/x86_64/setjmp.s). On other systems nothing is looked for, and the thread's next call finds out. A
+ * ucontext_t contains the stack pointer openly. These points are in the loader's group: they are hooked as long as
+ * anything is. */
 #include "point.h"
 
 #include <errno.h>
@@ -26,7 +30,7 @@ static bool is_on_own_stack(const struct sbx_thread *thread, uint64_t sp)
     return sp % 8 == 0 && sp >= thread->stack_low && sp <= thread->stack_high;
 }
 
-/* The stack pointer that a jump by `environment` will have; 0: not known. */
+/* The stack pointer after a jump with `environment`; 0: not known. */
 static uint64_t target_of(const struct sbx_thread *thread, const void *environment)
 {
     const uint64_t lowest = 65536, highest = UINT64_C(1) << 47;
@@ -40,7 +44,7 @@ static uint64_t target_of(const struct sbx_thread *thread, const void *environme
     word = (word >> 17 | word << 47) ^ guard;
 #endif
     return word % 8 == 0 && word >= lowest && word < highest ? word
-                                                             : 0; /* another stack is a coroutine's, or a handler's */
+                                                             : 0; /* another stack is a coroutine's or a handler's */
 }
 #else
 static uint64_t target_of(const struct sbx_thread *thread, const void *environment)
@@ -51,7 +55,7 @@ static uint64_t target_of(const struct sbx_thread *thread, const void *environme
 }
 #endif
 
-/* Only who is in a blocking call, or in the middle of our code, has anything to leave behind. */
+/* Only a thread in a blocking call or in the agent's code has something to leave behind. */
 static inline struct sbx_thread *with_something_open(void)
 {
     struct sbx_thread *thread = sbx_self;
@@ -69,14 +73,14 @@ SBX_NOINLINE static void leave_for(struct sbx_thread *thread, uint64_t sp)
     if (inside != 0) {
         if (inside < SBX_INSIDE_PLACE || sbx_place_may_be_around(thread, SBX_INSIDE_PLACE_OF(inside), sp)) {
             errno = saved_errno;
-            return; /* it goes on within: what we are in the middle of may call what jumps by itself */
+            return; /* the jump stays inside: code that the agent's code calls may jump by itself */
         }
         sbx_code_was_left(thread);
     }
     if (thread->call_depth != 0) {
         sbx_calls_forget(thread, sp);
     } else {
-        sbx_store_relaxed(&thread->blocking, 0); /* a shield alone: relaxed, a late look only spares us one signal */
+        sbx_store_relaxed(&thread->blocking, 0); /* only a shield: relaxed, a late look only spares us one signal */
     }
     errno = saved_errno;
 }
@@ -101,7 +105,7 @@ static inline void leave_calls(const void *environment)
 JUMPS(longjmp)
 JUMPS(_longjmp)
 JUMPS(siglongjmp)
-JUMPS(__longjmp_chk) /* what a fortified program calls */
+JUMPS(__longjmp_chk) /* called by fortified programs */
 
 #ifdef __GLIBC__
 static uint64_t stack_pointer_of(const ucontext_t *context)
@@ -121,7 +125,7 @@ static inline void leave_calls_for(const ucontext_t *context)
     }
 }
 
-/* Tail calls: the context that is saved is then the caller's own, and may be gone on from more than once. */
+/* These are tail calls: then the saved context is the caller's own, and it may be resumed more than once. */
 static int (*real_setcontext)(const ucontext_t *);
 static int hook_setcontext(const ucontext_t *to)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_loader.c - the dynamic loader: notices that modules came or went, and times it.
+/* point_loader.c - the dynamic loader: notices that modules came or went, and times the calls.
  *
- * The hooks leave word before the call: the module thread does the looking, because it may wait for the loader's lock
- * and the calling thread, which may hold it in a constructor, must not wait for us.
+ * The hooks set a flag before the call, and the module thread looks at the modules. It may wait for the loader's lock.
+ * The calling thread must not wait for the agent, because it may hold that lock in a constructor.
  *
- * dlopen() learns who calls it from its return address, and takes from that module the DT_RUNPATH and DT_RPATH in which
- * it searches, the meaning of $ORIGIN, and the namespace. A hook that calls it and comes back is another caller: tools
- * that do so break programs with plugins beside them. So the call is timed only where the caller cannot matter, and is
- * a tail call elsewhere, whose inside the sampler sees as any code:
- *   - glibc (elf/dl-load.c, _dl_map_object) asks for the caller's DT_RUNPATH only for a name without a slash: then the
+ * dlopen() learns its caller from its return address. From the caller's module it takes the DT_RUNPATH and DT_RPATH in
+ * which it searches, the meaning of $ORIGIN, and the namespace. A hook that calls dlopen() and returns is another
+ * caller; tools that do so break programs that have plugins beside them. So the call is timed only where the caller
+ * does not matter. Elsewhere it is a tail call, and the sampler sees its inside like any code:
+ *   - glibc (elf/dl-load.c, _dl_map_object) uses the caller's DT_RUNPATH only for a name without a slash: then the
  *     caller must have none;
- *   - it asks for DT_RPATH of the caller, of who loaded the caller, and so on: no module of the process may have one
- *     (the installer sees each before it can call us);
- *   - it expands $ only in names that have one;
- *   - both callers are in the namespace of the program, because no other is hooked.
- * musl (ldso/dynlink.c of 1.2, dlopen) asks nothing of the caller: it searches for the program, whoever calls. */
+ *   - it uses the DT_RPATH of the caller, of the module that loaded the caller, and so on: no module of the process may
+ *     have one (the installer sees each module before the module can call a hook);
+ *   - it expands $ only in names that contain one;
+ *   - the hook and the real caller are both in the namespace of the program, because no other namespace is hooked.
+ * musl (ldso/dynlink.c of 1.2, dlopen) does not use the caller: it always searches for the program. */
 #include "point.h"
 
 #include <dlfcn.h>
@@ -23,7 +23,7 @@
 #include <string.h>
 
 #ifndef __GLIBC__
-typedef long Lmid_t; /* the hook of a function that is not there is never called */
+typedef long Lmid_t; /* the hook of a missing function is never called */
 #endif
 
 uint32_t sbx_modules_dirty;
@@ -43,7 +43,8 @@ static void leave_word(void)
     }
 }
 
-/* The hooks are in whenever any is, for the sake of the word they leave; the records are wanted with the group. */
+/* These hooks are installed as long as any hook is, because of the flag that they set. Records are made only while the
+ * group is on. */
 static bool is_timed(void)
 {
     return sbx_capture_is_open() && /* before the start there is no control page */
@@ -83,7 +84,7 @@ static bool has_no_runpath(void *code)
 
 static bool is_caller_without_matter(const char *name, void *caller)
 {
-    if (sbx_load_relaxed(&sbx_loader_rpath_seen) != 0) { /* relaxed: set before who it concerns can call us */
+    if (sbx_load_relaxed(&sbx_loader_rpath_seen) != 0) { /* relaxed: set before such a module can call the hook */
         return false;
     }
     if (name == NULL) {
@@ -103,7 +104,7 @@ SBX_NOINLINE static void *timed_dlopen(const char *name, int flags)
     sbx_blocking_begin(&call, SBX_GROUP_LOADER, SBX_RECORD_LOADER, SBX_OP_DLOPEN, 0, 0);
     void *result = real_dlopen(name, flags);
     sbx_blocking_end(&call, 0, result == NULL, -1);
-    leave_word(); /* now it is there: no need to look again and again */
+    leave_word(); /* now the module is there: one look is enough */
     return result;
 }
 
@@ -122,7 +123,7 @@ static void *hook_dlmopen(Lmid_t space, const char *name, int flags)
     return real_dlmopen(space, name, flags);
 }
 
-/* Who closes does not matter. */
+/* For dlclose() the caller does not matter. */
 static int hook_dlclose(void *handle)
 {
     leave_word();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_lock.c - mutexes and condition variables, POSIX and C11.
  *
- * Only a lock that is held is measured. glibc's mutexes tell whether they are free, and their owner while held, in
- * words of a public struct; the owner is read when the wait begins. Where that is not known every lock is tried first.
- * Trying comes to the same as locking whenever it does not say EBUSY: a recursive mutex of one's own counts on, a
- * robust one reports EOWNERDEAD or ENOTRECOVERABLE and so does its lock, and what is wrong with a mutex both report.
- * With EBUSY the real lock is asked, which also knows EDEADLK. libc's own C11 functions call its POSIX ones inside,
- * where no hook is, so they are points of their own. */
+ * Only a lock that is held is measured. glibc's mutexes show in words of a public struct whether they are free, and who
+ * owns them while they are held. The owner is read when the wait begins. Where these words are not known, every lock is
+ * tried first. A try that does not return EBUSY has the same result as a lock: a recursive mutex of the caller counts
+ * on; a robust one returns EOWNERDEAD or ENOTRECOVERABLE in both cases; and both return the same errors for an invalid
+ * mutex. After EBUSY the real lock is called, which can also return EDEADLK. libc's own C11 functions call its POSIX
+ * functions internally, where there is no hook, so they are points of their own. */
 #include "point.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static uint32_t owner_of(const void *mutex)
 #endif
 }
 
-/* 0 is free for every kind of mutex but those with a priority ceiling, which are then tried. */
+/* 0 means free for every kind of mutex except those with a priority ceiling. Those are always tried. */
 static inline bool is_free(const void *mutex)
 {
 #ifdef __GLIBC__
@@ -50,7 +50,7 @@ SBX_LOCK_HOOK(int, mutex_lock, (pthread_mutex_t * mutex), (mutex), is_free(mutex
 SBX_LOCK_HOOK(int, mutex_timedlock, (pthread_mutex_t * mutex, const struct timespec *until), (mutex, until),
               is_free(mutex), pthread_mutex_trylock(mutex), EBUSY, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK,
               (uint64_t)mutex, owner_of(mutex))
-/* The clock is checked before the lock: a bad one is EINVAL also when the mutex is free (glibc). */
+/* The clock is checked before the lock: glibc returns EINVAL for an invalid clock even when the mutex is free. */
 SBX_LOCK_HOOK(int, mutex_clocklock, (pthread_mutex_t * mutex, clockid_t clock, const struct timespec *until),
               (mutex, clock, until), is_free(mutex) || !is_known(clock), pthread_mutex_trylock(mutex), EBUSY,
               SBX_GROUP_LOCK, SBX_OP_MUTEX_CLOCKLOCK, (uint64_t)mutex, owner_of(mutex))
@@ -59,23 +59,24 @@ SBX_LOCK_HOOK(int, mtx_lock, (mtx_t * mutex), (mutex), is_free(mutex), mtx_trylo
 SBX_LOCK_HOOK(int, mtx_timedlock, (mtx_t * mutex, const struct timespec *until), (mutex, until), is_free(mutex),
               mtx_trylock(mutex), thrd_busy, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK, (uint64_t)mutex, owner_of(mutex))
 
-/* Will this unlock wake nobody, for certain? 1 is held with nobody asleep, 2 with sleepers (Drepper, Futexes are tricky; a tid in
- * the kinds that the kernel knows). A word that the unlock needs as well, where the table of waiters is a line of its own. A thread that was
- * woken and has not run yet still has its seat there: a lock that is let go and taken again meanwhile does not pay the look each time. */
+/* Is it certain that this unlock wakes no thread? 1 means held without sleepers, 2 held with sleepers (Drepper, Futexes
+ * are tricky); in the kinds that the kernel knows the word is a tid. The unlock needs this word anyway, but the table
+ * of waiters is another cache line. A thread that was woken and has not run yet still has its seat in that table. So a
+ * lock that is released and taken again meanwhile does not cost a look each time. */
 static inline bool wakes_no_sleeper(const void *mutex)
 {
 #ifdef __GLIBC__
-    return sbx_load_relaxed(&((const pthread_mutex_t *)mutex)->__data.__lock) == 1; /* relaxed: we hold it */
+    return sbx_load_relaxed(&((const pthread_mutex_t *)mutex)->__data.__lock) == 1; /* relaxed: this thread holds it */
 #else
     return !sbx_waiter_is_likely((uint64_t)mutex);
 #endif
 }
 
-/* Is it a recursive mutex that stays held? */
+/* Is it a recursive mutex that stays held after this unlock? */
 static bool stays_held(const void *mutex)
 {
 #ifdef __GLIBC__
-    return sbx_load_relaxed(&((const pthread_mutex_t *)mutex)->__data.__count) > 1; /* relaxed: we hold it */
+    return sbx_load_relaxed(&((const pthread_mutex_t *)mutex)->__data.__count) > 1; /* relaxed: this thread holds it */
 #else
     (void)mutex;
     return false;
@@ -99,8 +100,8 @@ static bool stays_held(const void *mutex)
 UNLOCK_HOOK(mutex_unlock, pthread_mutex_t)
 UNLOCK_HOOK(mtx_unlock, mtx_t)
 
-/* May another process wait for it? glibc's own bit (nptl/pthread_cond_common.c, __PTHREAD_COND_SHARED_MASK). A C11 condition is a POSIX one
- * inside, and never shared. */
+/* May another process wait for the condition? This is glibc's own bit (nptl/pthread_cond_common.c,
+ * __PTHREAD_COND_SHARED_MASK). A C11 condition is a POSIX one inside, and is never shared. */
 static inline bool is_between_processes(const void *condition)
 {
 #ifdef __GLIBC__
@@ -112,15 +113,16 @@ static inline bool is_between_processes(const void *condition)
 #endif
 }
 
-/* Does nobody wait for it, in this process or another, for certain? glibc counts waiters from the fourth bit of that word on, and its own signal returns at
- * once where there are none. The first bit is above, the second the clock's (nptl/pthread_cond_common.c). */
+/* Is it certain that no thread waits for the condition, in this process or another? glibc counts waiters from the
+ * fourth bit of that word on, and its own signal returns at once when there are none. The first bit is the one above,
+ * the second is the clock's (nptl/pthread_cond_common.c). */
 static inline bool wakes_nobody(const void *condition)
 {
 #ifdef __GLIBC__
     enum {
         CLOCK_BIT = 2
     };
-    /* relaxed: one that comes just now has not waited */
+    /* relaxed: a waiter that comes just now has not waited */
     return (sbx_load_relaxed(&((const pthread_cond_t *)condition)->__data.__wrefs) & ~(unsigned)CLOCK_BIT) == 0;
 #else
     return !sbx_waiter_is_likely((uint64_t)condition);
@@ -132,7 +134,7 @@ SBX_RELEASE_HOOK(cnd_signal, cnd_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
 SBX_RELEASE_HOOK(cond_broadcast, pthread_cond_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
 SBX_RELEASE_HOOK(cnd_broadcast, cnd_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
 
-/* Waiting for a condition lets go of the mutex as well. */
+/* A wait for a condition releases the mutex as well. */
 #define COND_HOOK(name, parameters, arguments, op)                                            \
     static int(*real_##name) parameters;                                                      \
     static int hook_##name parameters                                                         \

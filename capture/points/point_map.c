@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_map.c - memory mapped and given back: exact counts and bytes a thread, and the calls that took long, which are
- * those that find, fill or free many pages, or wait for another thread's hold on the address space.
+/* point_map.c - memory mapped and unmapped: exact counts and bytes for each thread, and the calls that took long. Those
+ * are calls that find, fill or free many pages, or that wait for another thread's hold on the address space.
  *
- * libc maps for itself (malloc's heaps, thread stacks) inside the library: that is not the program's call, and not
- * counted here. */
+ * libc maps memory for itself (malloc's heaps, thread stacks) inside the library. That is not a call of the program and
+ * is not counted here. */
 #include "point.h"
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ static void count_map(uint64_t bytes)
     }
 }
 
-/* The call is counted whether it is recorded or not. */
+/* The call is counted even if it is not recorded. */
 #define MAPS(type, name, original_parameters, parameters, arguments, op, failed, mapped) \
     static type(*real_##name) original_parameters;                                       \
     static type hook_##name parameters                                                   \
@@ -41,7 +41,7 @@ MAPS(void *, mmap64, (void *, size_t, int, int, int, off64_t),
      (void *at, size_t bytes, int protection, int flags, int fd, off64_t from),
      (at, bytes, protection, flags, fd, from), SBX_OP_MMAP, result == MAP_FAILED, bytes)
 MAPS(int, munmap, (void *, size_t), (void *memory, size_t bytes), (memory, bytes), SBX_OP_MUNMAP, result != 0, 0)
-/* The fifth argument is there only with MREMAP_FIXED; handed on as in point_open.c. */
+/* The fifth argument exists only with MREMAP_FIXED; it is passed on as in point_open.c. */
 MAPS(void *, mremap, (void *, size_t, size_t, int, ...),
      (void *memory, size_t old_bytes, size_t bytes, int flags, void *at), (memory, old_bytes, bytes, flags, at),
      SBX_OP_MREMAP, result == MAP_FAILED, bytes > old_bytes ? bytes - old_bytes : 0)

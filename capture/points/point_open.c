@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_open.c - the open and close families.
  *
- * open() reads its mode only when it may create something. The hooks are no variadic functions: they hand on the
- * register in which a mode would be, whatever it holds, as the original would have found it. They call the original
- * through its variadic type, because the calling convention tells such a function how many vector registers are used.
- */
+ * open() reads its mode only when it may create something. The hooks are not variadic functions: they pass on the
+ * register that may contain a mode, whatever its value, so the original finds what it would have found. They call the
+ * original through its variadic type, because the calling convention passes the number of vector registers to such a
+ * function. */
 #include "point.h"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ OPENS(openat, (int, const char *, int, ...), (int folder, const char *path, int 
       (folder, path, flags, mode))
 OPENS(openat64, (int, const char *, int, ...), (int folder, const char *path, int flags, mode_t mode),
       (folder, path, flags, mode))
-/* What fortified programs call when they give no mode. */
+/* Called by fortified programs that give no mode. */
 OPENS(open_2, (const char *, int), (const char *path, int flags), (path, flags))
 OPENS(open64_2, (const char *, int), (const char *path, int flags), (path, flags))
 OPENS(openat_2, (int, const char *, int), (int folder, const char *path, int flags), (folder, path, flags))
@@ -39,8 +39,8 @@ OPENS(openat64_2, (int, const char *, int), (int folder, const char *path, int f
 OPENS(creat, (const char *, mode_t), (const char *path, mode_t mode), (path, mode))
 OPENS(creat64, (const char *, mode_t), (const char *path, mode_t mode), (path, mode))
 
-/* The descriptor is gone when the record is made: its class is not asked for. Its number may be another's before close()
- * returns, so what is known of it is forgotten first. */
+/* The descriptor does not exist any more when the record is made, so its class is not asked. Another thread may get its
+ * number before close() returns, so what is known of it is forgotten first. */
 static int (*real_close)(int);
 static int hook_close(int fd)
 {

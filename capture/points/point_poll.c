@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_poll.c - the poll family: message boundary on the main thread's loop, a wait elsewhere (message_loop.h).
+/* point_poll.c - the poll family: a message boundary in the main thread's loop, a wait elsewhere (message_loop.h).
  *
- * The fortified names are what Debian's programs really call. */
+ * Debian's programs really call the fortified names. */
 #include "point.h"
 
 #include <errno.h>
@@ -15,7 +15,8 @@
 #include "message_loop.h"
 #include "self_pipe.h"
 
-/* A descriptor to tell the kind of the wait by. The call has returned well, so what it was given can be read. */
+/* A descriptor that shows the kind of the wait. The call has returned without an error, so its arguments can be
+ * read. */
 static int first_polled(const struct pollfd *fds, nfds_t count)
 {
     return count > 0 ? fds[0].fd : -1;
@@ -37,7 +38,7 @@ static int ms_left(const struct sbx_blocking *call, int timeout_ms)
     return timeout_ms <= 0 ? timeout_ms : (int)((left_ns + 999999) / 1000000);
 }
 
-/* glibc, or the kernel for it, has left the rest in `timeout`; musl leaves that alone. */
+/* glibc, or the kernel, has stored the remaining time in `timeout`; musl leaves it unchanged. */
 static struct timeval *time_left(const struct sbx_blocking *call, struct timeval *timeout, struct timeval *left_out)
 {
 #ifdef __GLIBC__
@@ -56,7 +57,7 @@ static struct timeval *time_left(const struct sbx_blocking *call, struct timeval
 #endif
 }
 
-/* What is polled, from the parameters of each kind of call. A time-out that lies in the program's memory is not read. */
+/* What is polled, from the parameters of each kind of call. A time-out in the program's memory is not read. */
 #define POLLED_FDS(is_timed)                                                                                      \
     (struct sbx_polled)                                                                                           \
     {                                                                                                             \
@@ -73,9 +74,9 @@ static struct timeval *time_left(const struct sbx_blocking *call, struct timeval
         .first = events, .count = (uint32_t)fd, .form = SBX_POLLED_EPOLL, .waits = is_timed \
     }
 
-/* Return address and frame of the call name the place of the loop. Without a descriptor it is a sleep. `again` is the call
- * for the time that is left, where the kernel goes on with it after an interruption that no handler was called for
- * (sbx_call_was_cut()); epoll_wait() it ends then. */
+/* The return address and the frame of the call name the place of the loop. A call without a descriptor is a sleep.
+ * `again` makes the call for the remaining time, for calls that the kernel continues after an interruption for which no
+ * handler was called (sbx_call_was_cut()). epoll_wait() ends then, so it is not made again. */
 #define POLL_HOOK(name, parameters, arguments, op, what, fd, again)                                             \
     static int(*real_##name) parameters;                                                                        \
     SBX_FORK_CODE static int hook_##name parameters                                                             \

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_privileges.c - the program asks for what only a process of one thread gets, or for what all threads must get alike.
- * Nothing is recorded. Alone the program had one thread; with our two beside it
+/* point_privileges.c - the program asks for something that only a process of one thread gets, or that all threads must
+ * get alike. Nothing is recorded. Without the agent such a program has one thread. With the agent's two threads beside
+ * it
  *
- *   - unshare() of a user namespace, of memory or of signal handlers fails with EINVAL, and so may setns() (unshare(2),
- *     setns(2)); landlock_restrict_self() would leave our threads outside of what the program shuts itself in;
- *   - setuid() and its family are made by libc for each thread, because to the kernel these are of a thread, and a libc whose
- *     threads get different answers ends the process (glibc nptl/nptl_setxid.c, __nptl_setxid_error; musl
- *     src/unistd/setxid.c). They do when the program has changed what it may do by itself, by capset() or a secure bit:
- *     then our threads may still do what it may not, or the other way round.
+ *   - unshare() of a user namespace, of memory or of signal handlers fails with EINVAL, and setns() may fail too
+ *     (unshare(2), setns(2)). landlock_restrict_self() would leave the agent's threads outside of the program's
+ *     restrictions;
+ *   - libc makes setuid() and its family for each thread, because in the kernel these ids belong to a thread. If the
+ *     threads get different answers, libc ends the process (glibc nptl/nptl_setxid.c, __nptl_setxid_error; musl
+ *     src/unistd/setxid.c). The answers differ when the program has changed its own rights, by capset() or a secure
+ *     bit: then the agent's threads have rights that the program does not have, or the other way round.
  *
- * The recorder ends before such a call. A program that has threads of its own gets the kernel's answer as without us. Our
- * group is the loader's, which is hooked for as long as anything is. */
+ * The recorder ends before such a call. A program that has several threads of its own gets the kernel's answer as
+ * without the agent. These points are in the loader's group: they are hooked as long as anything is. */
 #include "point.h"
 
 #include <grp.h>
@@ -35,7 +37,7 @@ static bool is_of_one_thread(void)
     return threads <= SBX_OWN_THREAD_COUNT + 1; /* 0, no /proc: nobody can tell, so leave */
 }
 
-/* May the calling thread do other things than ours? */
+/* Has the calling thread other rights than the agent's threads? */
 static bool is_otherwise_privileged(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -48,10 +50,10 @@ static bool is_otherwise_privileged(void)
     return result != 0 || memcmp(theirs, ours, sizeof theirs) != 0;
 }
 
-/* Leave when `cannot_stay` says so. A forked child that is not recorded has no recorder. */
+/* End the recorder when `cannot_stay` says so. A forked child that is not recorded has no recorder. */
 static void leave_if(bool (*cannot_stay)(void), enum sbx_settle what)
 {
-    if (SBX_UNLIKELY(sbx_the_capture.settle != NULL)) { /* one that has not begun has no thread */
+    if (SBX_UNLIKELY(sbx_the_capture.settle != NULL)) { /* a recorder that has not begun has no thread */
         sbx_the_capture.settle(what);
     }
     void (*leave)(void) = sbx_load_acquire(&sbx_the_capture.leave); /* order: acquire capture.leave */
@@ -77,7 +79,8 @@ void sbx_unshare_begins(uint64_t flags)
     }
 }
 
-/* `type` is 0 for whatever the descriptor is of. Into a mount namespace goes who shares its folder with nobody. */
+/* `type` is 0 when any kind of namespace is allowed. Only a process that shares its working folder with no other may
+ * enter a mount namespace. */
 void sbx_setns_begins(uint64_t type)
 {
     if (type == 0 || (type & ~(uint64_t)OF_ANY_PROCESS) != 0) {
@@ -115,7 +118,7 @@ static bool stays(void)
 
 static int (*real_chroot)(const char *);
 
-/* Behind it no path of ours leads to a recording. */
+/* After chroot() no path of the agent leads to a recording. */
 static int hook_chroot(const char *path)
 {
     leave_if(stays, SBX_SETTLE_RIGHTS);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_rwlock.c - read-write locks.
  *
- * As mutexes (point_lock.c), measured only when held by another: a lock that looks free is left to the original. glibc
- * names the writer that holds one; who reads is not written down anywhere, so a writer that waits for readers has no
- * holder, and learns who let it go. Of one between processes the family's page says who took it last (shared_wait.h). */
+ * Like mutexes (point_lock.c) they are measured only when another thread holds them: a lock that looks free is left to
+ * the original. glibc names the writer that holds a lock. Readers are not named anywhere. So a writer that waits for
+ * readers knows no holder, and only learns which thread released the lock. For a lock between processes, the family's
+ * page says which thread took it last (shared_wait.h). */
 #include "point.h"
 
 #include <errno.h>
@@ -22,8 +23,8 @@ static uint32_t writer_of(const pthread_rwlock_t *lock)
 #endif
 }
 
-/* What is wrong with a clock or a time-out is reported before the lock is tried, also when it is free (glibc): such a
- * call is left to the original. */
+/* Errors of a clock or a time-out are reported before the lock is tried, even when it is free (glibc). So such a call
+ * is left to the original. */
 static bool is_sound(const struct timespec *until)
 {
     return until != NULL && until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
@@ -34,9 +35,9 @@ static bool is_known(clockid_t clock)
     return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME;
 }
 
-/* Does it look free? glibc's own reading of its word (nptl/pthread_rwlock_common.c): bit 0 the write phase, bit 1 a
- * writer has it or is next, bit 2 readers wait for the phase to end, above them the count of readers. A wrong guess
- * costs a try or leaves one wait unmeasured. */
+/* Does the lock look free? The bits are those of glibc (nptl/pthread_rwlock_common.c): bit 0 is the write phase; bit 1:
+ * a writer has the lock or is next; bit 2: readers wait for the phase to end; above them is the count of readers. A
+ * wrong guess costs a try or leaves one wait unmeasured. */
 static bool is_readable(const pthread_rwlock_t *lock)
 {
 #ifdef __GLIBC__
@@ -57,7 +58,7 @@ static bool is_writable(const pthread_rwlock_t *lock)
 #endif
 }
 
-/* May another process want it? */
+/* May another process wait for the lock? */
 static bool is_between_processes(const pthread_rwlock_t *lock)
 {
 #ifdef __GLIBC__

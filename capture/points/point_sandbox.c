@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_sandbox.c - the program is about to forbid itself system calls: seccomp by prctl(), or by seccomp(2) through
- * syscall() (point_futex.c), which libseccomp calls. Or the time stamp counter, by prctl(). Nothing is recorded.
+ * syscall() (point_futex.c), which libseccomp uses. Or it forbids itself the time stamp counter, by prctl(). Nothing is
+ * recorded.
  *
- * A filter that kills or traps whoever calls what the program itself does not would end the program for what we do. It is
- * judged before it is in force (sandbox_filter.h), and when it would, the recorder ends first. One that refuses with an
- * error costs what it refuses, and no more. Our group is the loader's, which is hooked for as long as anything is. */
+ * A filter may kill or trap callers of system calls that the program itself does not make. It would end the program
+ * because of the agent's system calls. So the filter is judged before it is in force (sandbox_filter.h), and if it
+ * would do so, the recorder ends first. A filter that refuses with an error only costs the agent what it refuses. These
+ * points are in the loader's group: they are hooked as long as anything is. */
 #include "point.h"
 
 #include <linux/seccomp.h>
@@ -17,7 +19,7 @@
 #include "sandbox_filter.h"
 #include "signal_stack.h"
 
-/* The program's memory, copied by the kernel because the address is the program's. */
+/* Copies the program's memory. The kernel copies it, because the address comes from the program. */
 static bool copy_from(uint64_t address, void *to, size_t bytes)
 {
     struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
@@ -30,8 +32,8 @@ struct judgement {
     struct sbx_filter_step steps[SBX_FILTER_LENGTH_MAX];
 };
 
-/* Would the filter at `address`, a struct sock_fprog, harm us? What cannot be read cannot be judged. One that harms only the
- * samples of running threads ends these. */
+/* Would the filter at `address`, a struct sock_fprog, harm the agent? A filter that cannot be read counts as harmful.
+ * If a filter harms only the samples of running threads, these samples end. */
 static bool harms(uint64_t address, bool for_all_threads)
 {
     struct sock_fprog program;
@@ -42,7 +44,7 @@ static bool harms(uint64_t address, bool for_all_threads)
         is_harmful = sbx_filter_harms_us(judgement->code, program.len, for_all_threads, sbx_the_capture.copies_by_file,
                                          judgement->steps);
         if (sbx_filter_can_harm(judgement->code, program.len)) {
-            sbx_store_relaxed(&sbx_the_capture.bars_children, 1); /* relaxed: read behind a fork of this thread */
+            sbx_store_relaxed(&sbx_the_capture.bars_children, 1); /* relaxed: read after a fork of this thread */
         }
         if (!is_harmful && sbx_filter_harms_asking(judgement->code, program.len, judgement->steps)) {
             sbx_thread_forbid_asking();
@@ -56,7 +58,7 @@ static bool harms(uint64_t address, bool for_all_threads)
 
 void sbx_sandbox_begins(uint64_t mode, uint64_t flags, uint64_t program)
 {
-    if (SBX_UNLIKELY(sbx_the_capture.settle != NULL)) { /* one that has not begun stays out of a sandbox */
+    if (SBX_UNLIKELY(sbx_the_capture.settle != NULL)) { /* a recorder that has not begun does not begin in a sandbox */
         sbx_the_capture.settle(SBX_SETTLE_SANDBOX);
     }
     /* order: acquire capture.leave - set once the recorder runs */
@@ -72,7 +74,8 @@ void sbx_sandbox_begins(uint64_t mode, uint64_t flags, uint64_t program)
     errno = saved_errno;
 }
 
-/* A thread that has the time stamp counter forbidden to itself dies of the next look at a clock, the vdso's as well. */
+/* A thread that has forbidden itself the time stamp counter dies at its next clock read, including a read in the
+ * vdso. */
 void sbx_counter_forbidden(uint64_t mode)
 {
     if (mode != PR_TSC_SIGSEGV) {
@@ -91,8 +94,8 @@ void sbx_counter_forbidden(uint64_t mode)
 
 static int (*real_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 
-/* prctl() takes a number of arguments nobody tells, all of them words; those that were not given are passed on as they
- * are, and nobody looks at them. */
+/* It is not known how many arguments prctl() takes; all of them are words. Arguments that were not given are passed on
+ * as they are, and nothing reads them. */
 static int hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
     if (SBX_UNLIKELY(option == PR_SET_SECCOMP)) {

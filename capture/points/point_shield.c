@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_shield.c - calls that a handler cuts short (signal(7); docs/SIGNAL_SAFETY.md has the list), and of which no record
- * is made: they are met only to keep our sampling signal away, which would be an EINTR, or less than was asked for, that
- * nobody expects. They come and go with the group of the sampler. A
- * thread that is blocked in one is told of by looks from outside, with the number of the call. */
+/* point_shield.c - calls that a signal handler cuts short (signal(7); docs/SIGNAL_SAFETY.md has the list) and that are
+ * not recorded. They are hooked only to hold the sample signal back. It would cause an EINTR, or a shorter result, that
+ * the program does not expect. These hooks come and go with the group of the sampler. The watch thread records a thread
+ * that is blocked in such a call, with the number of the system call. */
 #include "point.h"
 
 #include <aio.h>
@@ -13,13 +13,13 @@
 #include <sys/sem.h>
 #include <termios.h>
 
-struct io_event; /* libaio's; it asks the kernel by itself, past syscall() */
+struct io_event; /* of libaio, which calls the kernel itself and not through syscall() */
 typedef struct io_context *io_context_of_libaio;
 
-/* `always`: on every kernel, because any handler ends the call, which the kernel would have gone on with after an interruption
- * that none was called for (docs/SIGNAL_SAFETY.md). _IN_CALLS: only where the
- * kernel makes it in calls; the kernel goes on with them behind ours as well, or ends them
- * at such an interruption alone, too. */
+/* `always`: shielded on every kernel, because any handler ends the call, although the kernel would have continued it
+ * after an interruption for which no handler was called (docs/SIGNAL_SAFETY.md). _IN_CALLS: shielded only where the
+ * kernel makes timer signals inside calls. These calls either continue after the sample signal too, or end at such an
+ * interruption even without it. */
 #define SHIELDED(type, name, parameters, arguments) SHIELD(type, real_##name, hook_##name, parameters, arguments, true)
 #define SHIELDED_IN_CALLS(type, name, parameters, arguments) \
     SHIELD(type, real_##name, hook_##name, parameters, arguments, false)
@@ -58,7 +58,7 @@ SHIELDED(int, io_pgetevents,
           void *mask),
          (context, least, most, events, timeout, mask))
 
-/* These wait in the C library on a word that our handler would make it look at, and go. */
+/* These wait in the C library on a word. The handler would make them look at the word and return. */
 SHIELDED(int, aio_suspend, (const struct aiocb *const list[], int count, const struct timespec *timeout),
          (list, count, timeout))
 SHIELDED(int, aio_suspend64, (const struct aiocb *const list[], int count, const struct timespec *timeout),
@@ -67,11 +67,11 @@ SHIELDED(int, lio_listio, (int mode, struct aiocb *const list[restrict], int cou
          (mode, list, count, event))
 SHIELDED(int, lio_listio64, (int mode, struct aiocb *const list[restrict], int count, struct sigevent *restrict event),
          (mode, list, count, event))
-struct gaicb; /* glibc's */
+struct gaicb; /* of glibc */
 SHIELDED(int, gai_suspend, (const struct gaicb *const list[], int count, const struct timespec *timeout),
          (list, count, timeout))
 
-/* Cut after its first 256 bytes (random(7)); of files that fill pages or wait for a device. */
+/* getrandom() is cut after its first 256 bytes (random(7)). The others wait for a device. */
 SHIELDED_IN_CALLS(ssize_t, getrandom, (void *out, size_t bytes, unsigned flags), (out, bytes, flags))
 SHIELDED_IN_CALLS(int, getentropy, (void *out, size_t bytes), (out, bytes))
 SHIELDED_IN_CALLS(int, tcdrain, (int fd), (fd))

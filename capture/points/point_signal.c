@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_signal.c - the program's handlers, masks and alternate stacks: it must not find our signal in any of them. Nothing
- * is recorded.
+/* point_signal.c - the program's signal handlers, masks and alternate stacks: the program must not find the agent's
+ * signal in any of them. Nothing is recorded.
  *
- *   - Who asks for the handler of our signal is told what he would be told alone: the default action. Who wants the signal
- *     gets it: all timers that are out are taken back first, and the sampler takes another.
- *   - The handler for fatal signals is not shown while the program starts: what it puts in then it puts in as if it were alone.
- *   - Who is about to block our signal has his timer taken back before, so that none becomes pending that his sigwait() or
- *     his signalfd() would be told of.
- *   - A thread without an alternate stack has one of ours (signal_stack.c), which it is not shown. One it brings takes
- *     the place of ours, and where it takes that away again ours comes back.
+ *   - A program that asks for the handler of the sample signal gets the answer that it would get without the agent: the
+ *     default action. If the program wants the signal, it gets it: first all armed timers are taken back, and the
+ *     sampler takes another signal.
+ *   - The handler for fatal signals is not shown while the program starts. So the program installs its own handlers as
+ *     it would without the agent.
+ *   - Before a thread blocks the sample signal, its timer is taken back. So no such signal becomes pending that the
+ *     thread's sigwait() or signalfd() would report.
+ *   - A thread without an alternate stack has one of the agent's (signal_stack.c), which it is not shown. A stack that
+ *     the thread sets replaces it. When the thread removes its own stack, the agent's comes back.
  *
- * What goes past us (system calls of its own, siglongjmp(), setcontext()) the watch thread asks the kernel about
- * (sample_signal.c). In the loader's group: hooked for as long as anything is. */
+ * For changes that do not pass these hooks (direct system calls, siglongjmp(), setcontext()) the watch thread asks the
+ * kernel (sample_signal.c). These points are in the loader's group: they are hooked as long as anything is. */
 #include "point.h"
 
 #include <errno.h>
@@ -38,8 +40,9 @@ static bool is_ours(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) != 0 && is_our_handler(action->sa_handler); /* a union with sa_sigaction */
 }
 
-/* Ours, and not to be shown: that of our signal never, that of fatal signals not while the program puts in its own
- * (crash_signals.c). Also where our own code has no right to say whose it is: in a child. */
+/* Is it a handler of the agent that must not be shown? That of the sample signal never is. That of fatal signals is
+ * hidden while the program installs its own (crash_signals.c). Also in a child, where the agent has no right to say
+ * whose the handler is. */
 static bool is_hidden(handler_function *handler)
 {
     void *unshown = sbx_load_relaxed(&sbx_the_capture.unshown_handler); /* relaxed: set before the kernel has it */
@@ -52,20 +55,22 @@ static bool is_our_number(int number)
            sbx_capture_is_ours();
 }
 
-/* The program's own, not that of a child of vfork(), which has our memory and handlers of its own. */
+/* Is this the recorded process, and not a child of vfork(), which shares the memory but has its own signal handlers? */
 static bool is_own_process(void)
 {
     return (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == sbx_the_capture.header->pid;
 }
 
-/* Has the program set no handler for our signal? Asked of the kernel: it may have done so past our hooks. */
+/* Has the program set no handler for the sample signal? The kernel is asked, because the program may have set one
+ * without a hook. */
 static bool is_ours_still(int number)
 {
     return SBX_UNLIKELY(is_our_number(number)) && is_own_process() &&
            sbx_raw_handler_of(number) == sbx_the_capture.sample_handler;
 }
 
-/* The action of that signal is about to be set: from here on it is the program's (sample_number.h). */
+/* The program is about to set the action of that signal. From here on the signal belongs to the program
+ * (sample_number.h). */
 static bool begin_set(int number, bool is_kept)
 {
     return sbx_capture_is_ours() && number >= SBX_SIGNAL_LAST && number <= SBX_SIGNAL_FIRST && is_own_process() &&
@@ -79,8 +84,8 @@ static void end_set(int number, bool has_begun)
     }
 }
 
-/* What is set already need not be set: so no signal that is just being delivered meets the default action, and with it the
- * end of the program. */
+/* An action that is set already need not be set again. So a sample signal that is just being delivered never meets the
+ * default action, which would end the program. */
 static bool is_default(const struct sigaction *action)
 {
     return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
@@ -94,7 +99,7 @@ static bool is_default(const struct sigaction *action)
             if (was_out == NULL) {                                                                \
                 return 0;                                                                         \
             }                                                                                     \
-            wanted = NULL; /* it has what it wants, and is only to look */                        \
+            wanted = NULL; /* the action is already set, so only read it */                       \
         }                                                                                         \
         bool has_begun = wanted != NULL && begin_set(number, false);                              \
         int result = real_##name(number, wanted, was_out);                                        \
@@ -110,7 +115,7 @@ static bool is_default(const struct sigaction *action)
 SETS_ACTION(sigaction)
 SETS_ACTION(__sigaction)
 
-/* The old ways to say so: their result is the handler of before. */
+/* The older functions. Their result is the previous handler. */
 #define SETS_HANDLER(name)                                                     \
     static handler_function *(*real_##name)(int, handler_function *);          \
     static handler_function *hook_##name(int number, handler_function *wanted) \
@@ -142,8 +147,8 @@ static int hook_sigignore(int number)
 
 static int (*real_siginterrupt)(int, int);
 
-/* It sets the handler that is there, ours, once more, with other flags: then ours has to be set again. The program's own
- * that comes later is set with the flags it asked for. */
+/* siginterrupt() sets the present handler once more, with other flags. If that is the agent's, it must be set again. A
+ * handler that the program sets later has the flags that the program gave. */
 static int hook_siginterrupt(int number, int is_wanted)
 {
     struct sigaction ours;
@@ -165,11 +170,11 @@ static int hook_siginterrupt(int number, int is_wanted)
 static uint64_t word_of(const sigset_t *set)
 {
     uint64_t word;
-    memcpy(&word, set, sizeof word); /* signal n in bit n - 1, in glibc and musl as in the kernel */
+    memcpy(&word, set, sizeof word); /* signal n is bit n - 1, in glibc, in musl and in the kernel */
     return word;
 }
 
-/* The thread's mask is about to be changed in this way: what it will block it is taken to block from here on. */
+/* The thread's mask is about to change. From here on, signals that it will block count as blocked. */
 static struct sbx_thread *begin_mask(uint64_t added)
 {
     struct sbx_thread *thread = sbx_self;
@@ -186,8 +191,8 @@ static struct sbx_thread *begin_mask(uint64_t added)
     return thread;
 }
 
-/* A handler of the host's may have been called meanwhile: by a sanitizer's run-time even without a frame of the kernel's, so that it
- * was free to give the seat back (seat_turns.h). */
+/* A signal handler of the program may have run meanwhile and given the seat back (seat_turns.h). A sanitizer's run-time
+ * calls handlers even without a signal frame of the kernel. */
 static bool is_still_ours(const struct sbx_thread *thread)
 {
     return thread != NULL && thread == sbx_self;
@@ -200,7 +205,7 @@ static void end_mask(struct sbx_thread *thread, uint64_t mask)
     }
 }
 
-/* Around a call with `how` and `set` of sigprocmask(). */
+/* Called around a call with `how` and `set` of sigprocmask(). */
 static struct sbx_thread *begin_change(int how, const sigset_t *set)
 {
     return set == NULL ? NULL : begin_mask(how == SIG_UNBLOCK ? 0 : word_of(set));
@@ -234,7 +239,7 @@ static void end_change(struct sbx_thread *thread, int how, uint64_t word, bool i
 CHANGES_MASK(pthread_sigmask)
 CHANGES_MASK(sigprocmask)
 
-/* One signal, or those of the first word of a mask as BSD had it: what comes of it is asked of the kernel. */
+/* One signal, or those of the first word of a mask as in BSD. Afterwards the kernel is asked for the mask. */
 static void end_unknown(struct sbx_thread *thread)
 {
     if (thread != NULL) {
@@ -259,10 +264,10 @@ CHANGES_MASK_SOMEHOW(sigrelse, int)
 
 static handler_function *(*real_sigset)(int, handler_function *);
 
-/* Blocks the signal (SIG_HOLD), or sets a handler and unblocks it. */
+/* Blocks the signal (SIG_HOLD), or sets a handler and unblocks the signal. */
 static handler_function *hook_sigset(int number, handler_function *wanted)
 {
-    const uintptr_t hold = 2; /* SIG_HOLD of the libraries that have it */
+    const uintptr_t hold = 2; /* SIG_HOLD of libraries that have it */
     bool is_hold = (uintptr_t)wanted == hold;
     bool is_default_already = wanted == SIG_DFL && is_ours_still(number);
     bool has_begun = !is_hold && !is_default_already && begin_set(number, false);
@@ -285,7 +290,7 @@ static handler_function *hook_sigset(int number, handler_function *wanted)
 
 static int (*real_sigaltstack)(const stack_t *, stack_t *);
 
-/* While it is exchanged nobody asks this thread. */
+/* While the stack is exchanged, this thread is not asked for a sample. */
 static struct sbx_thread *begin_stack(void)
 {
     struct sbx_thread *thread = sbx_self;
@@ -303,7 +308,7 @@ static int hook_sigaltstack(const stack_t *wanted, stack_t *was_out)
     struct sbx_thread *thread = wanted != NULL ? begin_stack() : NULL;
     int result = real_sigaltstack(wanted, &was);
     if (is_still_ours(
-            thread)) { /* set or refused: what there is now is ours, the program's, or none, and then ours again */
+            thread)) { /* set or refused: the stack now is the agent's, the program's, or none, and then the agent's */
         int saved_errno = errno;
         sbx_thread_take_signal_stack(thread);
         errno = saved_errno;

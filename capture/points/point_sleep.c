@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_sleep.c - the sleep family, and waits for signals, which are sleeps with another alarm clock. glibc's usleep
- * and sleep call nanosleep inside the library, past any GOT, so each is a point of its own.
+ * and sleep call nanosleep inside the library without a GOT slot, so each is a point of its own.
  *
- * pause() and its like end at any signal: that they are points also keeps our own sampling signal away from them. */
+ * Any signal ends pause() and similar calls. That they are points also keeps the sample signal away from them. */
 #include "point.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
     SBX_BLOCKING_HOOK_AGAIN(type, name, parameters, arguments, SBX_GROUP_SLEEP, SBX_RECORD_SLEEP, op, 0, 0, \
                             result != 0, -1, is_cut, again)
 
-/* The kernel tells the rest to whoever asks for it; `time` may lie in the same place. */
+/* The kernel stores the remaining time if the caller asks for it; that may be the same memory as `time`. */
 SLEEPS(int, nanosleep, (const struct timespec *time, struct timespec *rest), (time, rest), SBX_OP_NANOSLEEP,
        result != 0 && errno == EINTR, struct timespec left;
        result = real_nanosleep(rest != NULL ? rest : sbx_call_left(&call, time, &left), rest);)
@@ -34,7 +34,7 @@ SLEEPS(int, thrd_sleep, (const struct timespec *time, struct timespec *rest), (t
        result == -1, struct timespec left;
        result = real_thrd_sleep(rest != NULL ? rest : sbx_call_left(&call, time, &left), rest);)
 
-/* What it returns are whole seconds: 0 when it was cut short in the last one. */
+/* Returns whole seconds: 0 when the sleep was cut short in its last second. */
 static unsigned sleep_on(const struct sbx_blocking *call, unsigned seconds)
 {
     struct timespec left = {.tv_sec = 0}, whole = {.tv_sec = (time_t)seconds};
@@ -44,8 +44,9 @@ static unsigned sleep_on(const struct sbx_blocking *call, unsigned seconds)
 
 SLEEPS(unsigned, sleep, (unsigned seconds), (seconds), SBX_OP_SLEEP, true, result = sleep_on(&call, seconds);)
 
-/* These end with any handler, and a handler of the program's that ran between two of them would be waited for again: they
- * are not made once more, and our signal is kept away from the first two on every kernel (sbx_blocking_begin()). */
+/* Any handler ends these calls. They are not made once more: if a handler of the program ran in between, the second
+ * call would wait for another one. The sample signal is held back from the first two on every kernel
+ * (sbx_blocking_begin()). */
 #define AWAITS_SIGNAL(name, parameters, arguments, op, failed, begin) \
     static int(*real_##name) parameters;                              \
     static int hook_##name parameters                                 \

@@ -10,7 +10,7 @@
 #include "notify_socket.h"
 #include "prompt_call.h"
 
-/* A call on descriptor `fd` that brings, or takes away, so much of what it returns. */
+/* A call on descriptor `fd` that receives `result` bytes. */
 #define RECEIVES(name, parameters, arguments, op, asked)                                                              \
     static ssize_t(*real_##name) parameters;                                                                          \
     static ssize_t hook_##name parameters                                                                             \
@@ -21,7 +21,7 @@
                       sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0), asked, \
                       real_##name arguments);                                                                         \
     }
-/* `seen` looks whether it went to the service manager's socket. */
+/* A call that sends. `seen` checks whether it went to the service manager's socket. */
 #define SENDS(name, parameters, arguments, op, seen)                                               \
     static ssize_t(*real_##name) parameters;                                                       \
     static ssize_t hook_##name parameters                                                          \
@@ -35,7 +35,7 @@
                        real_##name arguments, seen);                                               \
     }
 
-/* What accept() gives is a client's, what was connected is none. */
+/* The descriptor that accept() returns is a client's. A connected one is not. */
 #define ACCEPTS(name, parameters, arguments, is_prompt)                                                         \
     static int(*real_##name) parameters;                                                                        \
     static int hook_##name parameters                                                                           \
@@ -107,13 +107,13 @@ RECEIVES(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, fla
 #define MOVES(type, name, parameters, arguments, op)                                                                \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, \
                       result > 0 ? result : 0, result < 0, fd)
-/* These two return messages, not bytes: so is the amount. */
+/* These two return a number of messages, not bytes, and so does the amount. */
 MOVES(int, sendmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags), (fd, messages, count, flags),
       SBX_OP_SENDMMSG)
 MOVES(int, recvmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout),
       (fd, messages, count, flags, timeout), SBX_OP_RECVMMSG)
 
-/* Name lookups: files, a cache daemon, a name server that does not answer for five seconds. */
+/* Name lookups: they read files, or ask a cache daemon, or ask a name server that may not answer for five seconds. */
 #define LOOKS_UP(type, name, parameters, arguments, op, failed) \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_LOOKUP, SBX_RECORD_SOCKET, op, 0, 0, failed, -1)
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_spin.c - spin locks.
  *
- * Held for nanoseconds as a rule, so a few tries of our own come before anything is measured: the two clock reads of a
- * measured wait would otherwise cost more than the wait. What is worth a record is the spin lock whose holder was taken
- * off its CPU, and that lasts for milliseconds. Nobody's name is in a spin lock. A wrapper of somebody's is locked by, and not
- * tried (point.h): then a lock that looks held is measured at once. */
+ * A spin lock is usually held for nanoseconds. So the hook tries a few times before it measures anything: the two clock
+ * reads of a measured wait would otherwise cost more than the wait. The case worth a record is a spin lock whose holder
+ * was taken off its CPU, which lasts for milliseconds. A spin lock does not contain its holder's name. If the original
+ * is a wrapper of another library, it is called to lock, and the lock is not tried (point.h). Then a lock that looks
+ * held is measured at once. */
 #include "point.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 
 enum {
     TRIES = 100
-}; /* some microseconds, as the real one would spend */
+}; /* some microseconds, as the real function would spend */
 
 static int (*real_spin_lock)(pthread_spinlock_t *);
 
@@ -50,8 +51,7 @@ SBX_NOINLINE static int wait_in_spin_lock(pthread_spinlock_t *lock)
 {
     for (int i = 0; i < TRIES; i++) {
         pause_cpu();
-        if (pthread_spin_trylock(lock) ==
-            0) { /* what a free one looks like differs from libc to libc: so no look first */
+        if (pthread_spin_trylock(lock) == 0) { /* no look first: a free one differs from libc to libc */
             return 0;
         }
     }
@@ -60,7 +60,7 @@ SBX_NOINLINE static int wait_in_spin_lock(pthread_spinlock_t *lock)
 
 static int hook_spin_lock(pthread_spinlock_t *lock)
 {
-    if (SBX_UNLIKELY(real_spin_lock != pthread_spin_lock)) { /* as our own binding has it: somebody's wrapper is next */
+    if (SBX_UNLIKELY(real_spin_lock != pthread_spin_lock)) { /* the library's own binding; a wrapper comes next */
         return is_free(lock) ? real_spin_lock(lock) : measure_spin_lock(lock);
     }
     int result = pthread_spin_trylock(lock);

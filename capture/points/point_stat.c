@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_stat.c - questions about files: the stat family, access, readlink, realpath, statfs.
+/* point_stat.c - queries about files: the stat family, access, readlink, realpath, statfs.
  *
- * Quick on a local disk with a warm cache, and seconds on a network file system whose server is gone. The __xstat forms
- * are what programs built against a glibc before 2.33 call. */
+ * They are quick on a local disk with a warm cache, but take seconds on a network file system whose server is down.
+ * Programs built against a glibc before 2.33 call the __xstat forms. */
 #include "point.h"
 
 #include <limits.h>
@@ -14,7 +14,7 @@
 
 #include "wide_names.h"
 
-/* The functions that take a path name no descriptor. */
+/* Functions that take a path do not name a descriptor. */
 #define ASKS(type, name, parameters, arguments, op, failed) \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_STAT, SBX_RECORD_FILE, op, 0, 0, failed, -1)
 #define ASKS_FD(name, parameters, arguments, op)                                                                  \
@@ -54,7 +54,7 @@ ASKS(ssize_t, readlinkat, (int folder, const char *path, char *out, size_t bytes
      SBX_OP_READLINK, result < 0)
 ASKS(ssize_t, readlinkat_chk, (int folder, const char *path, char *out, size_t bytes, size_t room),
      (folder, path, out, bytes, room), SBX_OP_READLINK, result < 0)
-/* One readlink a component, inside libc. */
+/* libc makes one readlink call for each component. */
 ASKS(char *, realpath, (const char *path, char *out), (path, out), SBX_OP_READLINK, result == NULL)
 ASKS(char *, realpath_chk, (const char *path, char *out, size_t room), (path, out, room), SBX_OP_READLINK,
      result == NULL)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_stdio.c - stdio's entry points. libc's own reads and writes below them pass no GOT: without these points a wait
- * in fgets() would be nobody's.
+/* point_stdio.c - stdio's entry points. libc's own reads and writes below them use no GOT slot: without these points, a
+ * wait in fgets() would not be recorded by any point.
  *
- * Most calls only copy between the program and the stream's buffer, in ten nanoseconds, and two looks at a clock would
- * cost several times that. So the stream is asked first: where the buffer has what is wanted, or room for what comes,
- * the call is a leaf and a tail call; where it will go to the descriptor, it is timed. The stream's pointers are read
- * without its lock: a wrong guess times a copy or misses a wait, nothing else. Of a line or a formatted text nobody
- * knows the length before: it is taken to be shorter than LINE_BYTES. */
+ * Most calls only copy between the program and the stream's buffer, in ten nanoseconds, and two clock reads would cost
+ * several times that. So the stream is asked first. If the buffer contains the wanted data, or has room for the new
+ * data, the call is a leaf and a tail call. If the call will use the descriptor, it is timed. The stream's pointers are
+ * read without its lock: a wrong guess times a copy or misses a wait, and has no other effect. The length of a line or
+ * of a formatted text is not known before; it is taken to be less than LINE_BYTES. */
 #include "point.h"
 
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static inline bool has_bytes(FILE *stream, size_t bytes)
 }
 static inline bool has_room(FILE *stream, size_t bytes)
 {
-    /* Before the first write, and after a read, both are equal. */
+    /* Before the first write, and after a read, both pointers are equal. */
     return stream->_IO_write_end - stream->_IO_write_ptr > (ptrdiff_t)bytes && (ptrdiff_t)bytes >= 0 &&
            (stream->_flags & (STREAM_UNBUFFERED | STREAM_LINE_BUFFERED)) == 0;
 }
@@ -56,7 +56,7 @@ static inline int fd_of(FILE *stream)
 }
 #endif
 
-/* size times count, or more than any buffer has. */
+/* `size` times `count`; on overflow a number larger than any buffer. */
 static inline size_t product(size_t size, size_t count)
 {
     size_t bytes;
@@ -94,7 +94,7 @@ OPENS(freopen, (const char *path, const char *mode, FILE *stream), (path, mode, 
 OPENS(freopen64, (const char *path, const char *mode, FILE *stream), (path, mode, stream))
 SBX_BLOCKING_HOOK(int, fclose, (FILE * stream), (stream), SBX_GROUP_STDIO, SBX_RECORD_FILE, SBX_OP_FCLOSE, 0, 0,
                   result != 0, -1)
-/* NULL: every stream there is. */
+/* NULL means all streams. */
 SBX_BLOCKING_HOOK(int, fflush, (FILE * stream), (stream), SBX_GROUP_STDIO, SBX_RECORD_FILE, SBX_OP_FFLUSH, 0, 0,
                   result != 0, stream != NULL ? fd_of(stream) : -1)
 SBX_BLOCKING_HOOK(int, fflush_unlocked, (FILE * stream), (stream), SBX_GROUP_STDIO, SBX_RECORD_FILE, SBX_OP_FFLUSH, 0,
@@ -167,10 +167,11 @@ SBX_BLOCKING_HOOK(int, vdprintf_chk, (int fd, int flag, const char *format, va_l
                   SBX_GROUP_STDIO, SBX_RECORD_FILE, SBX_OP_FPRINTF, (uint64_t)fd + 1, result > 0 ? result : 0,
                   result < 0, fd)
 
-/* Variadic functions cannot be handed on by a function in C. Each is its v-form, which is how libc itself has them; so where
- * libc's own would be called, libc's own v-form is, by our own binding (own_bindings.h). Where somebody's wrapper would be,
- * there is no hook: the wrapper is called as if we were not there, and what it calls in turn passes slots of its own. The
- * names are not libc's, for no fortified header is to change them. */
+/* A function in C cannot pass on variadic arguments. Each of these functions has a v-form, and libc itself implements
+ * it in that way. So if the original is libc's own, the hook calls libc's v-form, through the library's own binding
+ * (own_bindings.h). If the original is a wrapper of another library, there is no hook: the wrapper is called as without
+ * the agent, and its own calls use slots of their own. The names differ from libc's, so that no fortified header
+ * changes them. */
 #define V_FORM(name, parameters) extern int libcs_##name parameters __asm__(#name) __attribute__((weak))
 V_FORM(vfprintf, (FILE * stream, const char *format, va_list rest));
 V_FORM(vprintf, (const char *format, va_list rest));

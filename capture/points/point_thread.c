@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_thread.c - where a thread begins: it registers itself before its own function is called, and notes who started it.
+/* point_thread.c - where a thread begins: the thread registers itself before its own function is called, and the thread
+ * that started it is noted.
  *
- * A thread that only computes passes no other point, and only a thread itself can say which stack its handlers run on and
- * what it blocks: without this it could not be sampled by signal. The function that the C library calls is ours then; it
- * finds the program's in a seat, gives the seat back, and goes on to the program's by a jump. So nothing of us is on the
- * thread's stack from there on: what the function returns, a cancellation, pthread_exit() and an exception find what they
- * would have found. Whoever finds no seat free is begun as without us.
+ * A thread that only computes passes no other point. Only the thread itself can say which stack its signal handlers run
+ * on and which signals it blocks. So without this point it could not be sampled by signal. The C library calls a
+ * function of the agent, which finds the program's function in a seat, gives the seat back, and continues with the
+ * program's function by a jump. So the agent has no frame on the thread's stack from there on: a return from the
+ * function, a cancellation, pthread_exit() and an exception find what they would find without the agent. A thread for
+ * which no seat is free begins as without the agent.
  *
- * In the loader's group: hooked for as long as anything is. */
+ * These points are in the loader's group: they are hooked as long as anything is. */
 #include "point.h"
 #include "task.h"
 
@@ -27,7 +29,7 @@ typedef void *pthread_body(void *argument);
 typedef int thrd_body(void *argument);
 typedef void any_body(void);
 
-/* What the program wants called: two words, which a function returns in registers. */
+/* The function and the argument of the program: two words, which a function returns in registers. */
 struct beginning {
     any_body *body;
     void *argument;
@@ -35,7 +37,7 @@ struct beginning {
 
 static struct seat {
     uint32_t state;
-    uint32_t starter_stack, starter_tid; /* of who starts it */
+    uint32_t starter_stack, starter_tid; /* of the thread that starts it */
     struct beginning beginning;
 } seats[SEATS];
 static uint32_t next_seat; /* where the search begins: a hint */
@@ -59,7 +61,7 @@ static void give_back(struct seat *seat)
     sbx_store_release(&seat->state, SEAT_FREE); /* order: release seat.state - what was in it has been read */
 }
 
-/* Apart from the functions below, so that nothing of it is on the stack any more when they go on. */
+/* This is a separate function, so that its frame is gone when the functions below continue. */
 SBX_NOINLINE static struct beginning begin(struct seat *seat)
 {
     struct beginning beginning = seat->beginning;
@@ -68,7 +70,7 @@ SBX_NOINLINE static struct beginning begin(struct seat *seat)
     if (sbx_self == NULL && sbx_capture_is_open()) {
         struct sbx_thread *thread = sbx_thread_register_self();
         if (thread != NULL) {
-            sbx_store_relaxed(&thread->entry->starter_tid, starter_tid); /* relaxed: told only with a stack */
+            sbx_store_relaxed(&thread->entry->starter_tid, starter_tid); /* relaxed: recorded only with a stack */
             /* order: release entry.last_stack - its nodes are there */
             sbx_store_release(&thread->entry->starter_stack, starter_stack);
         }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_wait.c - semaphores, barriers, the end of a thread, event counters.
  *
- * What they have in common: nobody holds the thing waited for, so there is no holder to name, only who ended the wait.
- * Of a thread that is joined it is known beforehand who that will be. */
+ * No thread holds any of these objects. So there is no holder to name, only the thread that ended the wait. For a join
+ * that thread is known beforehand. */
 #include "point.h"
 
 #include <errno.h>
@@ -20,10 +20,10 @@
 
 /* ---- semaphores ---- */
 
-/* Is there something to take? The count lies in the low bits of the first word, in glibc (from 2.21, on machines with
- * 64-bit atomics) and in musl alike; in musl before 1.2.4 all bits are set while somebody waits. It is a hint: wrong, and
- * one wait is unmeasured, or a call that does not wait is measured. Not a sem_trywait(): that is no cancellation point, and
- * a wait is one also when it need not sleep. */
+/* Can the semaphore be taken without a wait? The count is in the low bits of the first word, in glibc (from 2.21, on
+ * machines with 64-bit atomics) and in musl. In musl before 1.2.4 all bits are set while a thread waits. This is only a
+ * hint: if it is wrong, one wait is not measured, or a call that does not wait is measured. sem_trywait() is not used,
+ * because it is no cancellation point, and a wait is one even when it need not sleep. */
 static bool has_count(const sem_t *semaphore)
 {
     static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the count is in the first bytes");
@@ -31,7 +31,7 @@ static bool has_count(const sem_t *semaphore)
     return (word & INT32_MAX) != 0 && word != UINT32_MAX;
 }
 
-/* May another process wait for it? musl does not show it in the same way, and is left out. */
+/* May another process wait for the semaphore? musl does not show this in the same way and is left out. */
 static bool is_between_processes(const sem_t *semaphore)
 {
 #ifdef __GLIBC__
@@ -97,8 +97,9 @@ SBX_RELEASE_HOOK(sem_post, sem_t, SBX_OP_SEM_POST, SBX_WAKE_ONE)
 
 static int (*real_barrier_wait)(pthread_barrier_t *);
 
-/* Was this call the one that let the others go? glibc gives the special value to the last that came
- * (nptl/pthread_barrier_wait.c); elsewhere anybody may get it, and who hardly waited is taken for the last. */
+/* Was this call the one that released the others? glibc returns the special value to the last thread that came
+ * (nptl/pthread_barrier_wait.c). In other libraries any thread may get it, so a thread that hardly waited is taken for
+ * the last. */
 static bool came_last(int result, const struct sbx_blocking *call, uint64_t now_ns)
 {
 #ifdef __GLIBC__
@@ -118,7 +119,7 @@ static int hook_barrier_wait(pthread_barrier_t *barrier)
     uint32_t seen = 0, count = 0;
     SBX_SAVE_FRAME_POINTER();
     if (SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)barrier))) {
-        count = sbx_wake_prepare((uint64_t)barrier, waiters, &seen); /* before we are among them ourselves */
+        count = sbx_wake_prepare((uint64_t)barrier, waiters, &seen); /* before this thread is a waiter itself */
     }
     sbx_wait_begin(&call, SBX_GROUP_BARRIER, SBX_RECORD_WAIT, SBX_OP_BARRIER_WAIT, (uint64_t)barrier, 0);
     int result = real_barrier_wait(barrier);
@@ -133,7 +134,7 @@ static int hook_barrier_wait(pthread_barrier_t *barrier)
 
 /* ---- the end of a thread ---- */
 
-/* tid of the live thread with this handle, as far as it has registered; 0: not known. */
+/* The tid of the live thread with this handle, if it has registered; 0: not known. */
 static uint32_t tid_of(uint64_t handle)
 {
     uint32_t count = sbx_capture_is_open() ? sbx_thread_count() : 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wide_names.h - the names that end in 64, where libc makes them macros; included after every header of libc.
+/* wide_names.h - the names that end in 64, where libc makes them macros. It must be included after every header of
+ * libc.
  *
- * musl's file offsets have 64 bits whatever the name. Up to 1.2.3 its headers turn `pread64` into `pread` before a point
- * of that name could be declared; its library has both symbols all the same, for programs built against glibc. From
- * 1.2.4 on neither are there. A point whose symbol is not there is not found, and costs nothing. */
+ * musl's file offsets have 64 bits whatever the name is. Up to 1.2.3, musl's headers turn `pread64` into `pread` before
+ * a point of that name could be declared. Its library still has both symbols, for programs built against glibc. From
+ * 1.2.4 on there are neither macros nor symbols. A point whose symbol does not exist is not found and costs nothing. */
 #ifndef SBX_WIDE_NAMES_H
 #define SBX_WIDE_NAMES_H
 
@@ -36,7 +37,7 @@
 #undef statvfs64
 #undef truncate64
 
-/* Only pointers to these are passed on. */
+/* Only pointers to these types are passed on. */
 struct dirent64;
 struct stat64;
 struct statfs64;
