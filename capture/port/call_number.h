@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_number.h - the number of a system call as recordings and payloads have it: x86-64's, whatever it is here, so that a
- * reader needs one table (sbx_syscall_name()). */
+/* call_number.h - the number of a system call in recordings and payloads. It is the number of x86-64 on every
+ * architecture, so that a reader needs only one table (sbx_syscall_name()). */
 #ifndef SBX_CALL_NUMBER_H
 #define SBX_CALL_NUMBER_H
 
 #include <stdint.h>
 
-/* Set in a number that is this architecture's own, because the call has no name there. */
+/* Set in a number that is this architecture's own, because the call has no number in that table. */
 #define SBX_CALL_UNNAMED UINT64_C(0x10000)
 
 /* Each architecture's file defines sbx_recorded_call_number(number) and nothing else. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_number_aarch64.h - include/uapi/asm-generic/unistd.h against arch/x86/entry/syscalls/syscall_64.tbl. Included by
- * call_number.h only. */
+/* call_number_aarch64.h - maps the numbers of include/uapi/asm-generic/unistd.h to those of
+ * arch/x86/entry/syscalls/syscall_64.tbl. Included by call_number.h only. */
 #ifndef SBX_CALL_NUMBER_AARCH64_H
 #define SBX_CALL_NUMBER_AARCH64_H
 
 static inline uint64_t sbx_recorded_call_number(uint64_t number)
 {
-    /* Those that have a name in proto/names.c. */
+    /* The calls that have a name in proto/names.c. */
     static const struct {
         uint16_t here, recorded;
     } calls[] = {

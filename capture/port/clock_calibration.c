@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_calibration.c - may the cycle counter stand in for the kernel's clocks, at what rate, and does rseq tell
- * switches?
+/* clock_calibration.c - may the cycle counter replace the kernel's clocks, at what rate, and does the rseq word show
+ * thread switches?
  *
- * The counter is believed when the kernel itself keeps its time with it (it has then tested it, across processors too),
- * the processor says that it neither stops nor changes its rate, and the thread may read it. Its rate is measured, not
- * taken from the processor: pairs of counter and clocks at the ends of a window that grows from 20 ms to between one
- * and two seconds and then slides, so that the rate follows what NTP does to CLOCK_MONOTONIC.
+ * The counter is trusted when three conditions hold: the kernel itself keeps its time with it (then it has tested it,
+ * also across processors), the processor says that the counter neither stops nor changes its rate, and the thread may
+ * read it. Its rate is measured and not taken from the processor. Pairs of counter and clocks are taken at the ends of
+ * a window. The window grows from 20 ms to between one and two seconds and then slides, so that the rate follows what
+ * NTP does to CLOCK_MONOTONIC.
  *
- * It is demoted to the kernel's clocks
- *   - for good when the kernel keeps time with something else, or the rate against CLOCK_MONOTONIC_RAW, which nobody
- *     slews, is no longer what it was (UNSTEADY_PPM);
- *   - while CLOCK_MONOTONIC is slewed by more than the kernel's own limit (SLEWED_PPM): chrony can ask for 10 %, and a
- *     line of 10 ms would then be a millisecond off.
- * A suspended machine is neither: the counter may have gone on where the clocks stood still. The window begins anew. */
+ * The kernel's clocks are used instead
+ *   - for ever, when the kernel keeps time with another clock source, or when the rate against CLOCK_MONOTONIC_RAW,
+ *     which is never slewed, has changed (UNSTEADY_PPM);
+ *   - for as long as CLOCK_MONOTONIC is slewed by more than the kernel's own limit (SLEWED_PPM): chrony can ask for
+ *     10 %, and a line of 10 ms would then be a millisecond off.
+ * A suspend of the machine is neither case. The counter may have gone on while the clocks stood still, so the window
+ * begins anew. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -24,33 +26,34 @@
 #include "thread_clock.h"
 
 enum {
-    SHORTEST_WINDOW_NS = 20 * 1000 * 1000, /* 5 ppm by pairs of 100 ns, the usual; below 50 ppm is asked for */
-    SLIDE_WINDOW_NS = 1000 * 1000 * 1000,  /* how soon a pair may become the window's beginning */
-    LOOK_AGAIN_NS = 1000 * 1000 * 1000,    /* between looks at the clocksource: an open, a read, a close */
-    PAIR_TRIES = 8,                        /* the narrowest counts: one without interrupt or cache miss is enough */
-    PAIR_PPM = 50,                         /* a window whose pairs are wider than this fraction of it waits */
-    UNSTEADY_PPM = 200,                    /* four times what two windows may differ by measurement */
-    SLEWED_PPM = 700,                      /* MAX_TICKADJ and MAXFREQ of the kernel: 500 ppm, and our own error */
-    SUSPENDED_NS = 1000 * 1000,            /* CLOCK_BOOTTIME gained this on CLOCK_MONOTONIC: it slept */
-    SLOWEST_COUNTER_NS = 100,              /* a counter that traps into a hypervisor is no gain */
+    SHORTEST_WINDOW_NS = 20 * 1000 * 1000, /* 5 ppm with pairs of 100 ns, the usual width; less than 50 ppm is needed */
+    SLIDE_WINDOW_NS = 1000 * 1000 * 1000,  /* after this time a pair may become the window's begin */
+    LOOK_AGAIN_NS = 1000 * 1000 * 1000,    /* between checks of the clocksource: an open, a read, a close */
+    PAIR_TRIES = 8,                        /* the narrowest counts: one try without interrupt or cache miss is enough */
+    PAIR_PPM = 50,                         /* a window waits while its pairs are wider than this fraction of it */
+    UNSTEADY_PPM = 200,                    /* four times the possible difference of two measured windows */
+    SLEWED_PPM = 700,                      /* MAX_TICKADJ and MAXFREQ of the kernel (500 ppm) plus measurement error */
+    SUSPENDED_NS = 1000 * 1000,            /* CLOCK_BOOTTIME gained this on CLOCK_MONOTONIC: a suspend */
+    SLOWEST_COUNTER_NS = 100,              /* a slower counter, which traps into a hypervisor, is no gain */
     SLEEP_ROUNDS = 8,                      /* see rseq_tells_sleep() */
     SLEEPS_WANTED = 3,
     SLEEP_NS = 50 * 1000,
-    SLEEP_TESTS = 16 /* calls in which an open answer is looked for again */
+    SLEEP_TESTS = 16 /* the number of calls that repeat the test while its answer is open */
 };
 
-/* glibc 2.35 and later. Weak: on an older one, and on musl, they have no address and there is no rseq for us. */
+/* glibc 2.35 and later. The symbols are weak: with an older glibc and with musl they have no address, and rseq is not
+ * used. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-/* One moment, by all clocks. */
+/* One moment, read from all clocks. */
 struct pair {
     uint64_t wall_cycles; /* the count in the middle of the reading of wall_ns */
     uint64_t wall_ns;     /* CLOCK_MONOTONIC */
     uint64_t raw_cycles;
     uint64_t raw_ns;       /* CLOCK_MONOTONIC_RAW */
     uint64_t suspended_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
-    uint64_t width;        /* counts that the readings took: either may be off by half of it */
+    uint64_t width;        /* counts that the readings took: each may be off by half of this */
 };
 
 enum rseq_answer {
@@ -61,7 +64,7 @@ enum rseq_answer {
 
 static struct {
     bool started;
-    bool refused; /* the counter is not to be believed in this process */
+    bool refused; /* the counter must not be used in this process */
     struct pair older, newer;
     uint64_t raw_multiplier; /* of the first window; 0: none yet */
     uint64_t looked_ns;
@@ -82,7 +85,7 @@ static bool kernel_keeps_time_with_counter(void)
     return wanted != 0 && length == (ssize_t)wanted + 1 && memcmp(name, SBX_CYCLE_CLOCKSOURCE "\n", wanted + 1) == 0;
 }
 
-/* A sandbox may have forbidden the instruction to this thread: it would die of it. */
+/* A sandbox may have forbidden the instruction to this thread; then the read would kill the thread. */
 static bool thread_may_read_counter(void)
 {
 #if defined(PR_GET_TSC) && defined(PR_TSC_ENABLE)
@@ -116,7 +119,7 @@ static struct pair take_pair(void)
     return narrowest;
 }
 
-/* ns / cycles, 32.32. Both are halved until the shift fits: a relative error below 2^-31. */
+/* ns / cycles as 32.32. Both are halved until the shift fits, with a relative error below 2^-31. */
 static uint64_t rate(uint64_t ns, uint64_t cycles)
 {
     while (ns > UINT32_MAX) {
@@ -146,7 +149,8 @@ static bool counter_is_fast(uint64_t multiplier)
 
 static int32_t rseq_offset_of_libc(void)
 {
-    /* 16 bytes: through rseq_cs. glibc says 0 when it did not register: the tunable, a kernel without it, a filter. */
+    /* The area must have 16 bytes, up to rseq_cs. glibc's size is 0 when it did not register: because of its tunable, a
+     * kernel without rseq, or a filter. */
     if (SBX_RSEQ_SIGNATURE == 0 || &__rseq_size == NULL || &__rseq_offset == NULL || __rseq_size < 16 ||
         __rseq_offset < INT32_MIN || __rseq_offset > INT32_MAX) {
         return 0;
@@ -154,15 +158,16 @@ static int32_t rseq_offset_of_libc(void)
     return (int32_t)__rseq_offset;
 }
 
-/* Does the kernel take the word down when a thread slept in a system call and woke on the same processor? All did until
- * 6.18, for any switch. From 6.19 ("rseq: Optimize event setting") the kernel may look at the word only if the thread
- * was interrupted in user code or its cpu_id or mm_cid changed. Then sleeps in calls that we do not see would be
- * charged as CPU time; our own blocking calls disarm, but those are not all, so RSEQ is not used there at all: CYCLES
- * is.
+/* Does the kernel clear the word when a thread slept in a system call and woke on the same processor?
  *
- * Rounds that came back elsewhere prove nothing. One round in which the word outlived the sleep proves the new
- * behaviour. This arms the word without drawing a line, which is sound only because no thread has a CPU line before the
- * answer. */
+ * Up to Linux 6.18 it does so after any switch. From 6.19 on ("rseq: Optimize event setting") the kernel may look at
+ * the word only if the thread was interrupted in user code, or if its cpu_id or mm_cid changed. Then a sleep in a call
+ * without a hook would be counted as CPU time. The hooked blocking calls disarm the word, but these are not all calls.
+ * So RSEQ is not used on such a kernel; CYCLES is.
+ *
+ * A round in which the thread woke elsewhere proves nothing. One round in which the word was still armed after the
+ * sleep proves the new behaviour. The test arms the word without drawing a line. That is safe only because no thread
+ * has a CPU line before the answer is known. */
 static enum rseq_answer rseq_tells_sleep(int32_t offset)
 {
     const struct sbx_rseq_area *area = sbx_rseq_area(offset);
@@ -228,7 +233,7 @@ void sbx_clock_start(void)
     errno = saved_errno;
 }
 
-/* The window's verdict, once it is long and its ends are sharp enough. */
+/* Judge the window, once it is long enough and its ends are exact enough. */
 static void judge_window(const struct pair *from, const struct pair *to)
 {
     uint64_t cycles = to->wall_cycles - from->wall_cycles;
@@ -249,7 +254,7 @@ static void judge_window(const struct pair *from, const struct pair *to)
         return;
     }
     ask_rseq();
-    sbx_store_relaxed(&sbx_the_clock_scale.multiplier, multiplier); /* a thread's lines keep their own */
+    sbx_store_relaxed(&sbx_the_clock_scale.multiplier, multiplier); /* each thread's lines keep their own multiplier */
     if (differ(multiplier, raw_multiplier, SLEWED_PPM)) {
         publish(SBX_CLOCK_KERNEL);
     } else {
@@ -262,7 +267,7 @@ enum sbx_clock_source sbx_clock_calibrate(void)
     if (!calibration.started || calibration.refused) {
         return sbx_clock_source();
     }
-    if (calibration.raw_multiplier == 0 && !thread_may_read_counter()) { /* another thread than the one that started */
+    if (calibration.raw_multiplier == 0 && !thread_may_read_counter()) { /* not the thread that started */
         refuse_counter();
         return sbx_clock_source();
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_price.c - looks at a clock that nobody else reads, timed. */
+/* clock_price.c - measures the time of clock reads, on a clock that nothing else uses. */
 #include "clock_price.h"
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 enum {
     TURNS = 4,
-    LOOKS = 4 /* in each */
+    LOOKS = 4 /* in each turn */
 };
 
 static void look_at_wall(struct sbx_thread_clock *clock)
@@ -24,7 +24,7 @@ static void look_anew(struct sbx_thread_clock *clock)
 static uint32_t price_ps(void (*look)(struct sbx_thread_clock *clock), struct sbx_thread_clock *clock)
 {
     uint64_t least_ns = UINT32_MAX / 1000;
-    look(clock); /* what draws a line, or loads what is cold */
+    look(clock); /* this first read draws a line and loads cold memory */
     for (int turn = 0; turn < TURNS; turn++) {
         uint64_t begin_ns = sbx_now_ns();
         for (int i = 0; i < LOOKS; i++) {

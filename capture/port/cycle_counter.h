@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cycle_counter.h - the counter a processor keeps of its own time: one instruction, no memory, no kernel.
+/* cycle_counter.h - the processor's own time counter: one instruction reads it, without memory access or the kernel.
  *
  * Each architecture's file defines
  *
@@ -7,9 +7,9 @@
  *     sbx_cycle_counter()              the count now
  *     sbx_cycle_counter_is_invariant() the processor says that it neither stops nor changes its rate
  *
- * A count means nothing until clock_calibration.c has compared it with the kernel's clocks, and the instruction may be
- * forbidden to a thread (prctl PR_SET_TSC, SIGSEGV): nobody reads it before sbx_clock_source() says CYCLES or better.
- */
+ * A count has no meaning until clock_calibration.c has compared it with the kernel's clocks. The instruction may be
+ * forbidden to a thread (prctl PR_SET_TSC, SIGSEGV). So readers must not use the counter before sbx_clock_source() says
+ * CYCLES or better. */
 #ifndef SBX_CYCLE_COUNTER_H
 #define SBX_CYCLE_COUNTER_H
 
@@ -23,7 +23,7 @@
 #elif defined(__aarch64__)
 #include "cycle_counter_aarch64.h"
 #else
-/* An architecture whose counter is not known: the clock asks the kernel, always. */
+/* An architecture with an unknown counter: the clock always asks the kernel. */
 #define SBX_CYCLE_CLOCKSOURCE ""
 SBX_SIGNAL_SAFE static inline uint64_t sbx_cycle_counter(void)
 {
@@ -35,8 +35,8 @@ static inline bool sbx_cycle_counter_is_invariant(void)
 }
 #endif
 
-/* Counts are multiplied by a 32.32 fixed point number of nanoseconds a count. The product needs more than 64 bits: an
- * hour of a 3 GHz counter is 2^43 counts, and 24 MHz counters have 2^37 in the multiplier. */
+/* Counts are multiplied by the nanoseconds a count, a 32.32 fixed point number. The product needs more than 64 bits: an
+ * hour of a 3 GHz counter is 2^43 counts, and the multiplier of a 24 MHz counter has 37 bits. */
 enum {
     SBX_CYCLE_FRACTION_BITS = 32
 };

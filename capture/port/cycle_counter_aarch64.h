@@ -10,8 +10,8 @@
 
 #define SBX_CYCLE_CLOCKSOURCE "arch_sys_counter"
 
-/* Without the isb that the kernel's vdso has before it: the count may be taken some instructions early. Between 1 ns
- * and 54 ns a count (1 GHz to 18.5 MHz). */
+/* The kernel's vdso has an isb before this instruction; here there is none, so the count may be taken some instructions
+ * early. One count is between 1 ns and 54 ns (1 GHz to 18.5 MHz). */
 SBX_SIGNAL_SAFE static inline uint64_t sbx_cycle_counter(void)
 {
     uint64_t count;
@@ -19,7 +19,7 @@ SBX_SIGNAL_SAFE static inline uint64_t sbx_cycle_counter(void)
     return count;
 }
 
-/* By definition (Arm ARM D11.1.2: the system counter has a fixed rate and runs in every power state). */
+/* True by definition (Arm ARM D11.1.2: the system counter has a fixed rate and runs in every power state). */
 static inline bool sbx_cycle_counter_is_invariant(void)
 {
     return true;

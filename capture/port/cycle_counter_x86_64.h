@@ -11,9 +11,9 @@
 
 #define SBX_CYCLE_CLOCKSOURCE "tsc"
 
-/* Without lfence (5 ns more): the processor may take the count some tens of instructions early, which a thread sees as
- * noise of nanoseconds. The clobber keeps the compiler from moving loads and stores across: thread_clock.h needs the
- * count between two looks at memory. */
+/* There is no lfence, which would cost 5 ns more. So the processor may read the counter some tens of instructions
+ * early, which a thread sees as noise of nanoseconds. The clobber keeps the compiler from moving loads and stores
+ * across, because thread_clock.h needs the count between two looks at memory. */
 SBX_SIGNAL_SAFE static inline uint64_t sbx_cycle_counter(void)
 {
     uint32_t low;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_bytes.h - bytes of a regular file at a place: read(2) and write(2) may do less than was asked for, and be interrupted. */
+/* file_bytes.h - reads and writes at a place of a regular file. read(2) and write(2) may move fewer bytes than asked
+ * for, and may be interrupted. */
 #ifndef SBX_FILE_BYTES_H
 #define SBX_FILE_BYTES_H
 
@@ -10,7 +11,7 @@
 
 #include "raw_syscall.h"
 
-/* Read `bytes` bytes of a file from `at` on, or as many as it has there. Returns the count or -errno. */
+/* Read `bytes` bytes of a file from `at` on, or as many as the file has there. Returns the count or -errno. */
 static inline ssize_t sbx_file_bytes(int file, off_t at, void *to, size_t bytes)
 {
     size_t have = 0;
@@ -30,7 +31,8 @@ static inline ssize_t sbx_file_bytes(int file, off_t at, void *to, size_t bytes)
     return (ssize_t)have;
 }
 
-/* Write all of it at `at`, by system calls of our own: for threads of the agent. Returns 0 or -errno; errno is left alone. */
+/* Write all bytes at `at`, by direct system calls, for threads of the agent. Returns 0 or -errno; errno is left
+ * alone. */
 static inline int sbx_file_write(int file, uint64_t at, const void *bytes, size_t count)
 {
     const uint8_t *from = (const uint8_t *)bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* folder_list.h - what getdents64(2) says of a folder, read without opendir(): that would call the host's malloc, whose lock
- * may be what the host hangs on. */
+/* folder_list.h - walks the result of getdents64(2) for a folder. It replaces opendir(), which would call the program's
+ * malloc, whose lock may be held by the thread that hangs. */
 #ifndef SBX_FOLDER_LIST_H
 #define SBX_FOLDER_LIST_H
 
@@ -14,8 +14,8 @@ struct sbx_folder_entry { /* struct linux_dirent64 */
     char name[];
 };
 
-/* The name whose entry lies `*at_inout` bytes into the listing, 8 bytes aligned. Moves on to the next entry. Any thread; no
- * allocation, no lock. */
+/* The name in the entry at `*at_inout` bytes into the listing, which is aligned to 8 bytes. Moves on to the next entry.
+ * Any thread; no allocation, no lock. */
 static inline const char *sbx_folder_list_next(const void *listing, long *at_inout)
 {
     const struct sbx_folder_entry *entry =

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libc_symbols.h - what glibc has and musl has not, referred to weakly.
+/* libc_symbols.h - weak references to symbols that glibc has and musl does not have.
  *
- * LD_PRELOAD is handed down to every program that a recorded one starts, and where two C libraries live on one machine some
- * of them use the other. musl's loader takes glibc's name for its own and loads the library; a symbol that it then cannot
- * find ends the program before main (musl ldso/dynlink.c, do_relocs), unless it is weak. So these are, and nothing of the
- * library runs there (sbx_libc_is_ours()). Built with musl there is none of them. */
+ * Every program that a recorded one starts inherits LD_PRELOAD. On a machine with two C libraries, some of these
+ * programs use the other one. musl's loader takes glibc's name for its own and loads this library. A symbol that it
+ * then cannot find ends the program before main (musl ldso/dynlink.c, do_relocs), unless the symbol is weak. So these
+ * symbols are weak, and none of the library's code runs there (sbx_libc_is_ours()). A build for musl has none of these
+ * references. */
 #ifndef SBX_LIBC_SYMBOLS_H
 #define SBX_LIBC_SYMBOLS_H
 
@@ -22,25 +23,25 @@
 #pragma weak dlvsym
 #pragma weak _r_debug
 
-/* What pthread_atfork() is in glibc's libc_nonshared.a, which refers to it strongly. */
+/* pthread_atfork() in glibc's libc_nonshared.a is this function with a strong reference. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso_handle)
     __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
-/* Is the process's C library the one that this was built with? */
+/* Is the process's C library the one for which this library was built? */
 static inline bool sbx_libc_is_ours(void)
 {
     return gnu_get_libc_version != NULL;
 }
 
-/* Does libc take the process for one that never had a second thread (sys/single_threaded.h)? Then fork() takes no locks. */
+/* Does libc believe that the process never had a second thread (sys/single_threaded.h)? Then fork() takes no locks. */
 extern char __libc_single_threaded __attribute__((weak)); /* from 2.32 on */
 static inline bool sbx_libc_saw_one_thread(void)
 {
     return &__libc_single_threaded != NULL && __libc_single_threaded != 0;
 }
 
-/* Where the loader tells debuggers of its modules; NULL: nowhere. */
+/* The structure by which the loader tells debuggers about its modules; NULL: there is none. */
 static inline const struct r_debug *sbx_loader_debug(void)
 {
     return &_r_debug;
@@ -54,10 +55,10 @@ static inline int sbx_at_fork(void (*prepare)(void), void (*parent)(void), void 
 #else
 static inline bool sbx_libc_is_ours(void)
 {
-    return true; /* glibc's loader does not load what was built with musl */
+    return true; /* glibc's loader does not load a library built with musl */
 }
 
-/* musl does not tell. */
+/* musl does not show this. */
 static inline bool sbx_libc_saw_one_thread(void)
 {
     return false;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 uint32_t sbx_has_process_barrier;
-static uint32_t is_lost; /* 1: there was one, and hot sides may have relied on it since */
+static uint32_t is_lost; /* 1: a barrier existed, and hot sides may have relied on it after it was lost */
 
 static bool call(int command)
 {
@@ -21,7 +21,7 @@ bool sbx_process_barrier_start(void)
     }
     bool has_it = sbx_load_seq_cst(&is_lost) == 0 && call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
                   call(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-    sbx_store_relaxed(&sbx_has_process_barrier, has_it); /* relaxed: until it is seen the hot sides have fences */
+    sbx_store_relaxed(&sbx_has_process_barrier, has_it); /* relaxed: hot sides that do not see it yet use fences */
     return has_it;
 }
 

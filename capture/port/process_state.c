@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_state.c - the list that the linker makes of all that was named. */
+/* process_state.c - clears the variables in the list that the linker makes of all named ones. */
 #include "process_state.h"
 
 #include <stdint.h>
@@ -8,14 +8,15 @@
 #include <unistd.h>
 
 enum {
-    LARGE_PAGES = 4 /* from so many on the kernel gives fresh ones: a child does not copy what it forgets */
+    LARGE_PAGES = 4 /* from this size on the kernel replaces the pages, so the child does not copy them */
 };
 
-/* A section whose name is one of C has these two (the linker's manual, "Input Section Example"). Weak: a test may link none. */
+/* The linker defines these two symbols for a section whose name is a C identifier (the linker's manual, "Input Section
+ * Example"). They are weak, because a test may have no such section. */
 extern const struct sbx_process_state __start_sbx_process_state[] __attribute__((weak, visibility("hidden")));
 extern const struct sbx_process_state __stop_sbx_process_state[] __attribute__((weak, visibility("hidden")));
 
-/* What is clear is not written: its page would be copied. */
+/* A variable that is already zero is not written, because that would copy its page. */
 static void clear_small(void *variable, size_t bytes)
 {
     const uint8_t *at = variable;

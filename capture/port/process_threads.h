@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_threads.h - how many threads the process has, by the kernel's account. */
+/* process_threads.h - how many threads the process has, according to the kernel. */
 #ifndef SBX_PROCESS_THREADS_H
 #define SBX_PROCESS_THREADS_H
 
@@ -10,11 +10,11 @@
 #include "raw_syscall.h"
 
 enum {
-    SBX_OWN_THREAD_COUNT = 2 /* ours, once the recorder has begun */
+    SBX_OWN_THREAD_COUNT = 2 /* the agent's, once the recorder has begun */
 };
 
-/* Threads of the calling process, ours among them; 0: not known, because /proc is not there. A folder of /proc has a link for each folder in it,
- * and two of its own (proc(5)). About 1.5 us. */
+/* The number of threads of the calling process, including the agent's; 0: it is not known, because there is no /proc. A
+ * folder of /proc has one link for each folder in it, and two of its own (proc(5)). About 1.5 us. */
 SBX_SIGNAL_SAFE static inline uint32_t sbx_raw_thread_count(void)
 {
     struct stat status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw_syscall.h - the kernel asked directly, for code that runs inside the application.
+/* raw_syscall.h - system calls without libc, for code that runs inside the application.
  *
- * Not through libc, because its wrappers are cancellation points, set errno, and may be the very functions the capture
- * points are hooked into. Every call here returns a count or 0, or a negative errno, and leaves errno alone. */
+ * libc's wrappers are not used, because they are cancellation points, set errno, and may be the very functions that the
+ * capture points hook. Every call here returns a count or 0, or a negative errno, and leaves errno alone. */
 #ifndef SBX_RAW_SYSCALL_H
 #define SBX_RAW_SYSCALL_H
 
@@ -46,13 +46,13 @@ SBX_SIGNAL_SAFE SBX_MUST_CHECK static inline long sbx_raw_pread(int fd, void *by
     return sbx_raw_syscall(SYS_pread64, fd, (long)(uintptr_t)bytes, (long)count, (long)at, 0, 0);
 }
 
-/* Set a file's length; what is added reads as zeroes and takes no room. */
+/* Set a file's length. Added bytes read as zeroes and take no room. */
 SBX_SIGNAL_SAFE SBX_MUST_CHECK static inline long sbx_raw_ftruncate(int fd, uint64_t bytes)
 {
     return sbx_raw_syscall(SYS_ftruncate, fd, (long)bytes, 0, 0, 0, 0);
 }
 
-/* What the calling thread has used. */
+/* The resources that the calling thread has used. */
 SBX_SIGNAL_SAFE SBX_MUST_CHECK static inline long sbx_raw_getrusage_thread(struct rusage *usage_out)
 {
     return sbx_raw_syscall(SYS_getrusage, 1 /* RUSAGE_THREAD */, (long)(uintptr_t)usage_out, 0, 0, 0, 0);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* registers.h - where a walk starts: the registers of one's own frame, or those that a signal interrupted.
+/* registers.h - where a walk starts: the registers of the function's own frame, or those that a signal interrupted.
  *
- * Each architecture's file defines two macros over a pointer to what has the fields of struct sbx_walk_registers:
+ * Each architecture's file defines two macros over a pointer to a structure with the fields of struct
+ * sbx_walk_registers:
  *
- *   sbx_registers_here(registers)                        of the function the macro stands in
- *   sbx_registers_interrupted(registers, ucontext)       of the context a handler was given, which is borrowed */
+ *   sbx_registers_here(registers)                        of the function that contains the macro
+ *   sbx_registers_interrupted(registers, ucontext)       of the context that a handler was given, which is borrowed */
 #ifndef SBX_REGISTERS_H
 #define SBX_REGISTERS_H
 

@@ -3,7 +3,8 @@
 #ifndef SBX_REGISTERS_AARCH64_H
 #define SBX_REGISTERS_AARCH64_H
 
-/* x30 is the compiler's to use here; the function calls others, so its return address is saved and its rows say where. */
+/* The compiler may use x30 here. The function calls others, so its return address is saved, and its unwind rows say
+ * where. */
 #define sbx_registers_here(registers)                                                                                \
     do {                                                                                                             \
         uint64_t here_pc_, here_sp_, here_fp_;                                                                       \
@@ -18,7 +19,7 @@
         (registers)->context = NULL;                                                                                 \
     } while (0)
 
-/* The kernel keeps sp and pc right behind x0 .. x30 (struct sigcontext), so that the context is one array. */
+/* The kernel stores sp and pc right behind x0 .. x30 (struct sigcontext), so the context is one array. */
 #define sbx_registers_interrupted(registers, ucontext)                             \
     do {                                                                           \
         (registers)->pc = (uint64_t)(ucontext)->uc_mcontext.pc;                    \

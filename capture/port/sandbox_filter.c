@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox_filter.c - one pass through a filter with the call's number and architecture known and nothing else.
+/* sandbox_filter.c - one pass through a filter in which only the call's number and the architecture are known.
  *
- * Jumps of classic BPF go forward only, so each instruction is met after all that lead to it: what is known of the
- * accumulator on every way to it is joined, and no way is walked twice. The index register and the scratch words are taken
- * for unknown; libseccomp and the filters of browsers, container runtimes and systemd use neither. */
+ * Jumps of classic BPF only go forward, so each instruction is met after all instructions that lead to it. The
+ * knowledge about the accumulator is joined over all paths to an instruction, so no path is walked twice. The index
+ * register and the scratch words are taken as unknown. libseccomp and the filters of browsers, container runtimes and
+ * systemd do not use them. */
 #include "sandbox_filter.h"
 
 #include <linux/audit.h>
@@ -23,9 +24,10 @@ enum {
 };
 #endif
 
-/* docs/SANDBOXES.md has both lists (tests/lint/sandbox_calls.sh); which call is made on whose thread: tests/lint/call_threads.txt. */
+/* docs/SANDBOXES.md has both lists (tests/lint/sandbox_calls.sh). tests/lint/call_threads.txt says which threads make
+ * each call. */
 const uint16_t sbx_calls_on_their_threads[] = {
-    SYS_process_vm_readv, /* stacks, locks' words */
+    SYS_process_vm_readv, /* stacks, words of locks */
     SYS_getrusage,        /* faults and switches of a wait */
     SYS_clock_gettime,    /* CPU time, and where the vdso has no clock */
     SYS_gettid,
@@ -33,28 +35,29 @@ const uint16_t sbx_calls_on_their_threads[] = {
     SYS_futex, /* the bell */
     SYS_rt_sigprocmask,
     SYS_rt_sigaction,
-    SYS_rt_tgsigqueueinfo, /* a fatal signal goes on to whom it is for */
+    SYS_rt_tgsigqueueinfo, /* sends a fatal signal on to its receiver */
     SYS_tgkill,
-    SYS_sigaltstack, /* is it a handler that calls? */
+    SYS_sigaltstack, /* does a signal handler make the call? */
     SYS_prctl,       /* a new thread's name */
     SYS_prlimit64,
     SYS_sched_getaffinity,  /* pthread_getattr_np() */
-    SYS_sched_getscheduler, /* a fork that would wait for us */
+    SYS_sched_getscheduler, /* a fork that waits for the agent */
     SYS_mmap,
     SYS_munmap,
     SYS_madvise,
     SYS_fstat, /* what a descriptor is */
     SYS_fcntl, /* does a call on it wait? */
     SYS_getsockopt,
-    SYS_capget,     /* before setuid() and its like */
-    SYS_newfstatat, /* before unshare() and its like */
+    SYS_capget,     /* before setuid() and similar calls */
+    SYS_newfstatat, /* before unshare() and similar calls */
 #if defined(SYS_stat) && !(defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33))
-    SYS_stat, /* the same of other C libraries */
+    SYS_stat, /* the same in other C libraries */
 #endif
 };
 const size_t sbx_calls_on_their_threads_count = SBX_COUNT_OF(sbx_calls_on_their_threads);
 
-/* The same where process_vm_readv was refused at the start: stacks are read in /proc/self/mem (handler/stack_copy.c). */
+/* The same where process_vm_readv was refused at the start: stacks are read from /proc/self/mem
+ * (handler/stack_copy.c). */
 static const uint16_t calls_by_file[] = {SYS_openat, SYS_pread64, SYS_close};
 
 /* clang-format off */
@@ -64,7 +67,7 @@ const uint16_t sbx_calls_on_our_threads[] = {
     SYS_statx,            SYS_fstatfs,           SYS_getdents64,   SYS_readlinkat, SYS_mkdirat,   SYS_unlinkat,
     SYS_renameat,         SYS_renameat2,         SYS_utimensat,    SYS_ftruncate,         SYS_fallocate,    SYS_fsync,      SYS_flock,     SYS_fchmod,
     SYS_getrandom,        SYS_mprotect,          SYS_unshare,      SYS_geteuid,    SYS_kill, SYS_exit,
-#ifdef SYS_open /* libc's choice where there are both */
+#ifdef SYS_open /* libc uses these where both exist */
     SYS_stat,             SYS_readlink,          SYS_mkdir,        SYS_unlink,     SYS_rename,    SYS_access,
 #ifndef __GLIBC__
     SYS_open,             SYS_nanosleep,
@@ -74,11 +77,11 @@ const uint16_t sbx_calls_on_our_threads[] = {
 /* clang-format on */
 const size_t sbx_calls_on_our_threads_count = SBX_COUNT_OF(sbx_calls_on_our_threads);
 
-/* For samples of running threads only: a filter that harms these alone ends them, and not the recorder. On the program's
- * threads, and on ours. */
+/* Calls for samples of running threads only, on threads of the program and of the agent. If a filter harms only these,
+ * such samples end, but the recorder does not. */
 const uint16_t sbx_calls_for_asking[] = {
     SYS_timer_create, SYS_timer_settime, SYS_timer_delete,    SYS_sigaltstack,
-    SYS_rt_sigreturn, SYS_rt_sigpending, SYS_rt_sigtimedwait, /* of a call that was cut short: by us alone? */
+    SYS_rt_sigreturn, SYS_rt_sigpending, SYS_rt_sigtimedwait, /* did only the sample signal cut the call short? */
 #ifdef SYS_arch_prctl
     SYS_arch_prctl, /* how large a signal's frame may be */
 #endif
@@ -100,7 +103,7 @@ static bool is_harmless(uint32_t action)
     return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_ERRNO || action == SECCOMP_RET_LOG;
 }
 
-/* The accumulator after a load; false: not known. */
+/* The accumulator after a load; false: its value is not known. */
 static bool load(const struct sock_filter *code, uint32_t call, uint32_t *value_out)
 {
     if (code->code == (BPF_LD | BPF_IMM)) {
@@ -141,7 +144,7 @@ static bool compute(const struct sock_filter *code, uint32_t *value)
     }
 }
 
-/* One of the four conditions there are (kernel/seccomp.c takes no other), on a number or on the index register. */
+/* One of the four conditions that exist (kernel/seccomp.c accepts no other), on a number or on the index register. */
 static bool is_condition(uint16_t code)
 {
     uint16_t operation = code & (uint16_t)~BPF_X;
@@ -149,7 +152,7 @@ static bool is_condition(uint16_t code)
            operation == (BPF_JMP | BPF_JSET);
 }
 
-/* Whether a conditional jump is taken; false: it may go either way. */
+/* Decides whether a conditional jump is taken; false: both ways are possible. */
 static bool decide(const struct sock_filter *code, uint32_t value, bool *taken_out)
 {
     switch (code->code) {
@@ -170,7 +173,8 @@ static bool decide(const struct sock_filter *code, uint32_t value, bool *taken_o
     }
 }
 
-/* Go on from instruction `at` to `at` + 1 + `distance`. False: out of the program, which no kernel takes. */
+/* Continue from instruction `at` with `at` + 1 + `distance`. False: that is outside of the program; the kernel accepts
+ * no such filter. */
 static bool go(struct sbx_filter_step *steps, size_t length, size_t at, uint32_t distance, bool is_known,
                uint32_t value)
 {
@@ -221,10 +225,10 @@ bool sbx_filter_harms_call(const struct sock_filter *code, size_t length, uint32
             is_known = is_known && compute(&code[i], &value);
             goes_on = go(steps, length, i, 0, is_known, value);
             break;
-        case BPF_MISC: /* TXA brings what the index register holds */
+        case BPF_MISC: /* TXA loads the value of the index register */
             goes_on = go(steps, length, i, 0, is_known && BPF_MISCOP(code[i].code) == BPF_TAX, value);
             break;
-        default: /* LDX, ST, STX leave the accumulator alone */
+        default: /* LDX, ST, STX do not change the accumulator */
             goes_on = go(steps, length, i, 0, is_known, value);
             break;
         }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signal_frame.h - how much the kernel puts on a stack to call a handler, and what it interrupted.
+/* signal_frame.h - how much the kernel puts on a stack to call a signal handler, and what the signal interrupted.
  *
  * Each architecture's file defines
- *   sbx_signal_frame_bytes()   what it may put there now, of this process
- *   sbx_was_call_cut()         did the system call in front of what was interrupted say EINTR
- *   sbx_is_in_frame()          does a place of a stack look like that in every frame
- *   sbx_frame_words()          where a frame has them
+ *   sbx_signal_frame_bytes()   how much the kernel may put there now, for this process
+ *   sbx_was_call_cut()         did the system call before the interrupted instruction return EINTR
+ *   sbx_is_in_frame()          does a place of a stack have the words that every frame has
+ *   sbx_frame_words()          where a frame has these words
  *   SBX_CALL_INSTRUCTION       the bytes of a system call instruction, SBX_CALL_BYTES of them */
 #ifndef SBX_SIGNAL_FRAME_H
 #define SBX_SIGNAL_FRAME_H
@@ -21,7 +21,8 @@
 #include "marks.h"
 #include "raw_syscall.h"
 
-/* The most that it ever puts there on this machine (AT_MINSIGSTKSZ, Linux 5.14; before, what was enough for all then). */
+/* The most that the kernel ever puts there on this machine (AT_MINSIGSTKSZ, Linux 5.14). For older kernels it is a size
+ * that was enough for all machines then. */
 static inline uint64_t sbx_signal_frame_most(void)
 {
     enum {

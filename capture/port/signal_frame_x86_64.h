@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* signal_frame_x86_64.h - included by signal_frame.h only.
  *
- * What AT_MINSIGSTKSZ counts includes the eight KiB of AMX's tiles, which a frame has only once the process has asked for
- * leave to use them (arch_prctl(2), ARCH_REQ_XCOMP_PERM; Documentation/arch/x86/xstate.rst). */
+ * AT_MINSIGSTKSZ includes the eight KiB of AMX's tiles. A frame contains them only after the process has asked for
+ * permission to use them (arch_prctl(2), ARCH_REQ_XCOMP_PERM; Documentation/arch/x86/xstate.rst). */
 #ifndef SBX_SIGNAL_FRAME_X86_64_H
 #define SBX_SIGNAL_FRAME_X86_64_H
 
@@ -19,21 +19,22 @@ static inline uint64_t sbx_signal_frame_bytes(void)
     return !has_tiles && most > TILE_BYTES + 2048 ? most - TILE_BYTES : most;
 }
 
-/* Behind a system call that ended with EINTR, by what a handler was given. */
+/* Did the signal arrive behind a system call that ended with EINTR, according to the handler's context? */
 SBX_SIGNAL_SAFE static inline bool sbx_was_call_cut(const ucontext_t *interrupted)
 {
     return interrupted->uc_mcontext.gregs[REG_RAX] == -EINTR;
 }
 
-/* Do the words at `word` lie in a frame that is whole, between `low` and `high`? The flags, and behind them the segments: cs of user
- * code (0x33, under Xen also 0xe033), 0 for gs and fs, ss (0 before Linux 4.3). Before them the head of the frame's ucontext, with
- * few flags, no link and the flags of an alternate stack; behind them the place of the registers that do not fit, which lies
- * above. No handler changes these. What is left of an older frame is hardly ever whole. */
+/* Are the words at `word` part of a whole frame between `low` and `high`? They must be the flags, and behind them the
+ * segments: cs of user code (0x33, under Xen also 0xe033), 0 for gs and fs, ss (0 before Linux 4.3). Before them must
+ * be the head of the frame's ucontext, with few flags, no link and the flags of an alternate stack. Behind them must be
+ * the address of the registers that do not fit, which lies above. No handler changes these words. The remains of an
+ * older frame are hardly ever whole. */
 SBX_SIGNAL_SAFE SBX_READS_FOREIGN_STACKS static inline bool sbx_is_in_frame(const uint64_t *word, uint64_t low,
                                                                             uint64_t high)
 {
     enum {
-        ALWAYS_SET = 0x202, /* interrupts on, and the bit that is always 1 */
+        ALWAYS_SET = 0x202, /* interrupts are on, and the bit that is always 1 */
         FLAGS_END = 1 << 22,
         UC_FLAGS_END = 64,
         LINK_AT = offsetof(ucontext_t, uc_link) / 8,

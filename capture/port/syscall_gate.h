@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* syscall_gate.h - the hook of syscall(): everything but a few calls goes on to the original as if the hook were not
- * there.
+/* syscall_gate.h - the hook of syscall(): all but a few system calls go to the original as if there were no hook.
  *
- * In assembly because it must be a jump, with every register and the stack as the caller left them: syscall() takes a
- * number of arguments nobody tells, and a program may call clone, vfork or rt_sigreturn through it, of which the first
- * two return twice on one stack. Defined in one file of points/, as SBX_SYSCALL_GATE(hook, table, inner_hook,
- * original). The table has a bit for each call number below 512 that is to go to the inner hook; of these, each returns
- * once. */
+ * It is in assembly because it must be a jump that leaves every register and the stack as the caller left them. The
+ * number of arguments of syscall() is not known, and a program may call clone, vfork or rt_sigreturn through it. The
+ * first two of these return twice on one stack. The hook is defined in one file of points/, as SBX_SYSCALL_GATE(hook,
+ * table, inner_hook, original). The table has a bit for each call number below 512 that goes to the inner hook. Each of
+ * these calls returns once. */
 #ifndef SBX_SYSCALL_GATE_H
 #define SBX_SYSCALL_GATE_H
 
 #if defined(__x86_64__)
-/* Such a call goes on as a call, not as a jump, with a copy of the seventh word: the stack slot of an argument
- * belongs to who is called, and a compiler uses it as it likes; but a caller that gave fewer arguments keeps something
- * else there. endbr64 is a no-op where indirect branches are not checked. */
+/* A call to the inner hook is a call, not a jump, with a copy of the seventh word. The stack slot of an argument
+ * belongs to the called function, and a compiler may use it in any way. But a caller that gave fewer arguments keeps
+ * something else there. endbr64 is a no-op where indirect branches are not checked. */
 #define SBX_SYSCALL_GATE(hook, table, inner_hook, original)                                                      \
     __asm__(".text\n\t.p2align 4\n\t.hidden " #hook "\n\t.globl " #hook "\n\t.type " #hook ", @function\n" #hook \
             ":\n\t.cfi_startproc\n\tendbr64\n\t"                                                                 \
@@ -25,7 +24,8 @@
             "addq $8, %rsp\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t"                                              \
             ".cfi_endproc\n\t.size " #hook ", .-" #hook "\n")
 #elif defined(__aarch64__)
-/* All seven words are in registers. hint 34 is `bti c`; x16 and x17 are the registers a call may change on its way (AAPCS64). */
+/* All seven words are in registers, so this is a jump. hint 34 is `bti c`. A call may change x16 and x17 on its way
+ * (AAPCS64). */
 #define SBX_SYSCALL_GATE(hook, table, inner_hook, original)                                                      \
     __asm__(".text\n\t.p2align 4\n\t.hidden " #hook "\n\t.globl " #hook "\n\t.type " #hook ", %function\n" #hook \
             ":\n\t.cfi_startproc\n\thint #34\n\t"                                                                \

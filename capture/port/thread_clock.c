@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_clock.c - the slow readings of a thread's clock: the kernel is asked, and new lines are drawn.
+/* thread_clock.c - the slow readings of a thread's clock: they ask the kernel and draw new lines.
  *
- * Apart from clock_calibration.c because this runs in signal handlers (docs/SIGNAL_SAFETY.md) and that does not. */
+ * This is apart from clock_calibration.c because it runs in signal handlers (docs/SIGNAL_SAFETY.md), and that file does
+ * not. */
 #include "thread_clock.h"
 
 enum {
     /* A line is drawn through the middle of two counts around the kernel's answer, so it is wrong by at most half their
-     * distance: an interrupt, a steal or a switch in between would be kept for 10 ms. A drawing that took longer than
-     * this is used for its one reading and not kept. Five times what a warm reading takes; cold ones pass too. */
+     * distance. An interrupt, stolen time or a switch between the counts would stay in the line for 10 ms. So if a
+     * drawing takes longer than this, it is used for its one reading and not kept. The limits are five times what a
+     * warm reading takes; cold readings pass too. */
     WIDEST_WALL_NS = 1000,
     WIDEST_CPU_NS = 5000,
-    /* A wall reading wider than this had cache misses, which come before the kernel's page is read and not after: its
-     * middle is off. The second one is warm, and cheap beside the misses. */
+    /* A wall reading wider than this had cache misses. These come before the kernel's page is read and not after, so
+     * the middle is wrong. A second reading is warm, and cheap beside the misses. */
     WARM_WALL_NS = 100
 };
 
-/* Nothing runs in this range (it is data), so the kernel never jumps to the abort address; it still checks that the
- * signature stands before it, and kills the process if not. Static, and the library is linked -z nodelete: the kernel
- * reads both at a thread's next switch, whenever that is. */
+/* No code runs in this range (it is data), so the kernel never jumps to the abort address. It still checks that the
+ * signature stands before it, and kills the process if not. Both are static, and the library is linked -z nodelete,
+ * because the kernel reads them at a thread's next switch, whenever that is. */
 static const uint32_t never_run[2] = {SBX_RSEQ_SIGNATURE, 0};
 const struct sbx_rseq_cs sbx_clock_rseq_cs = {
     .start_ip = (uintptr_t)&sbx_clock_rseq_cs,
@@ -32,7 +34,7 @@ enum sbx_clock_source sbx_clock_source(void)
 {
     /* order: acquire clock.best - the multiplier and the offset that go with it */
     uint32_t best = sbx_load_acquire(&sbx_the_clock_scale.best);
-    uint32_t limit = sbx_load_relaxed(&sbx_the_clock_scale.limit); /* a number by itself */
+    uint32_t limit = sbx_load_relaxed(&sbx_the_clock_scale.limit); /* only this number */
     return (enum sbx_clock_source)(best < limit ? best : limit);
 }
 
@@ -54,7 +56,7 @@ SBX_SIGNAL_SAFE static struct line draw_line(uint64_t before, uint64_t after, ui
     return (struct line){scaled, value_ns - scaled};
 }
 
-/* Reads CLOCK_MONOTONIC, once or twice, and draws its line. `after_out`: the count after the last reading. */
+/* Reads CLOCK_MONOTONIC, once or twice, and draws its line. `after_out` is the count after the last reading. */
 SBX_SIGNAL_SAFE static struct line draw_wall_line(uint64_t multiplier, uint64_t *wall_ns_out, uint64_t *after_out)
 {
     for (int second = 0;; second++) {
@@ -69,7 +71,8 @@ SBX_SIGNAL_SAFE static struct line draw_wall_line(uint64_t multiplier, uint64_t 
     }
 }
 
-/* A value that is not told backwards. `writable`: the clock is not being written by whom we interrupted (I1). */
+/* Returns a value that never goes backwards. `writable`: this code did not interrupt a thread that was writing the
+ * clock (I1). */
 SBX_SIGNAL_SAFE static uint64_t hold(uint64_t *floor, uint64_t value, bool writable)
 {
     uint64_t lowest = sbx_load_relaxed(floor);
@@ -82,8 +85,8 @@ SBX_SIGNAL_SAFE static uint64_t hold(uint64_t *floor, uint64_t value, bool writa
     return value;
 }
 
-/* The highest wall time the present line can have told: what it says now, or at the end of its life. The floor alone is
- * not enough: an interrupted reading may have lowered it. */
+/* The highest wall time that the present line can have returned: its value now, or at the end of its life. The floor
+ * alone is not enough, because an interrupted reading may have lowered it. */
 SBX_SIGNAL_SAFE static uint64_t most_told(const struct sbx_thread_clock *clock, uint64_t cycles)
 {
     if (clock->wall_base == 0) {
@@ -95,11 +98,12 @@ SBX_SIGNAL_SAFE static uint64_t most_told(const struct sbx_thread_clock *clock, 
     return told > clock->wall_floor ? told : clock->wall_floor;
 }
 
-/* Begin to write the lines, if nobody has since `sequence` (I3). A locked instruction, because between a look and a
- * store a handler could draw lines of its own, and ours, older than its arming, would be believed. */
+/* Begin to write the lines, if they were not written since `sequence` (I3). This is one locked instruction. Otherwise a
+ * signal handler could draw lines of its own between the look and the store, and then this thread's lines, which are
+ * older than the handler's arming, would be trusted. */
 SBX_SIGNAL_SAFE static bool begin_lines(struct sbx_thread_clock *clock, uint32_t sequence)
 {
-    /* order: none between threads - the clock is the thread's own; a handler of it is kept out by I1 */
+    /* order: none between threads - the clock is the thread's own, and I1 keeps its signal handlers out */
     return sbx_cas_acq_rel(&clock->sequence, &sequence, sequence + 1);
 }
 
@@ -122,7 +126,7 @@ bool sbx_clock_arm(int32_t rseq_offset)
 {
     struct sbx_rseq_area *area = sbx_rseq_area(rseq_offset);
     if (sbx_load_relaxed(&area->cpu_id) < 0) {
-        return false; /* this thread is not registered: the kernel would never take the word down */
+        return false; /* not registered: the kernel would never clear the word */
     }
     uint64_t word = sbx_load_relaxed(&area->rseq_cs);
     uint64_t ours = (uint64_t)(uintptr_t)&sbx_clock_rseq_cs;
@@ -150,13 +154,13 @@ struct sbx_times sbx_thread_clock_read_slow(struct sbx_thread_clock *clock)
     }
     if (source == SBX_CLOCK_CYCLES) {
         if (clock->cpu_base != 0) {
-            drop_lines(clock, sequence); /* it was RSEQ before */
+            drop_lines(clock, sequence); /* the source was RSEQ before */
         }
         uint64_t wall_ns = sbx_thread_clock_wall_ns(clock);
         return (struct sbx_times){wall_ns, hold(&clock->cpu_floor, sbx_own_cpu_ns(), true)};
     }
 
-    /* I3. Added with one instruction, so that no handler's turn is lost. */
+    /* I3. Added with one instruction, so that no handler's change is lost. */
     sequence = sbx_add_relaxed(&clock->sequence, 2) + 2;
     sbx_order_with_handler();
     int32_t rseq_offset = sbx_the_clock_scale.rseq_offset;
@@ -199,7 +203,7 @@ uint64_t sbx_thread_clock_wall_slow(struct sbx_thread_clock *clock)
     if (wall.base != 0 && begin_lines(clock, sequence)) {
         clock->wall_floor = most_told(clock, after);
         if (clock->multiplier != multiplier) {
-            clock->cpu_base = 0; /* the CPU line was drawn with the other one */
+            clock->cpu_base = 0; /* the CPU line was drawn with the old multiplier */
             clock->multiplier = multiplier;
         }
         clock->wall_offset = wall.offset;

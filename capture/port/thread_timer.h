@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_timer.h - timers that run with one thread's CPU time, and alternate signal stacks, asked of the kernel directly.
+/* thread_timer.h - timers that run with one thread's CPU time, alternate signal stacks and signal masks, by direct
+ * system calls.
  *
- * Such a timer fires only while its thread runs, at the next tick of the scheduler's clock. Its number is never given
- * again while the process lives, but after two thousand million others (posix_timer_add() in kernel/time/posix-timers.c):
- * so whoever deletes one has cancelled it for good, and a timer_settime() that comes later fails and harms nobody. */
+ * Such a timer fires only while its thread runs, at the next tick of the scheduler's clock. Its number is not used
+ * again while the process lives, or only after two thousand million other timers (posix_timer_add() in
+ * kernel/time/posix-timers.c). So a deleted timer is cancelled for good, and a later timer_settime() fails and does no
+ * harm. */
 #ifndef SBX_THREAD_TIMER_H
 #define SBX_THREAD_TIMER_H
 
@@ -45,7 +47,8 @@ static inline uint32_t sbx_thread_clock_of(uint32_t tid)
     return ~tid << 3 | THREAD_CLOCK;
 }
 
-/* A timer by `clock` that sends thread `tid` `signal` with `value`; not armed. Its number, or a negative errno. */
+/* Makes a timer on `clock` that sends `signal` with `value` to thread `tid`; it is not armed. Returns its number, or a
+ * negative errno. */
 static inline long sbx_raw_thread_timer(uint32_t tid, uint32_t clock, int signal, uint64_t value)
 {
     enum {
@@ -63,15 +66,16 @@ static inline long sbx_raw_thread_timer(uint32_t tid, uint32_t clock, int signal
     return result < 0 ? result : timer;
 }
 
-/* Fire after `ns` (not 0, less than a second) of its clock, and then each `every_ns`; 0: once. One of CPU time fires at a tick that
- * meets its thread running. No second signal is made while the first one waits to be handled. */
+/* Fire after `ns` (not 0, less than a second) of the timer's clock, and then each `every_ns`; 0: once. A timer of CPU
+ * time fires at a tick that finds its thread running. While the first signal waits to be handled, no second one is
+ * made. */
 static inline long sbx_raw_timer_arm(uint32_t timer, int64_t ns, int64_t every_ns)
 {
     const struct sbx_kernel_itimerspec soon = {.interval = {0, every_ns}, .value = {0, ns}};
     return sbx_raw_syscall(SYS_timer_settime, (long)timer, 0, (long)(uintptr_t)&soon, 0, 0, 0);
 }
 
-/* 0, or a negative errno: -EINVAL where the process, as a child of vfork(), has no timer of that number. */
+/* Returns 0, or a negative errno: -EINVAL where the process, as a child of vfork(), has no timer of that number. */
 SBX_SIGNAL_SAFE static inline long sbx_raw_timer_delete(uint32_t timer)
 {
     return sbx_raw_syscall(SYS_timer_delete, (long)timer, 0, 0, 0, 0, 0);
@@ -82,7 +86,7 @@ SBX_SIGNAL_SAFE static inline long sbx_raw_sigaltstack(const stack_t *wanted, st
     return sbx_raw_syscall(SYS_sigaltstack, (long)(uintptr_t)wanted, (long)(uintptr_t)was_out, 0, 0, 0, 0);
 }
 
-/* The handler of a signal as the kernel has it; NULL: none, or the kernel does not tell. */
+/* The handler of a signal according to the kernel; NULL: there is none, or the kernel does not say. */
 SBX_SIGNAL_SAFE static inline void *sbx_raw_handler_of(int signal)
 {
     struct sbx_kernel_sigaction now = {.handler = NULL};
@@ -90,7 +94,7 @@ SBX_SIGNAL_SAFE static inline void *sbx_raw_handler_of(int signal)
     return result == 0 ? now.handler : NULL;
 }
 
-/* The calling thread's signal mask, signal n in bit n - 1; all blocked when the kernel does not tell. */
+/* The calling thread's signal mask, signal n in bit n - 1. All bits are set when the kernel does not say. */
 SBX_SIGNAL_SAFE static inline uint64_t sbx_raw_signal_mask(void)
 {
     uint64_t mask = 0;
@@ -98,7 +102,7 @@ SBX_SIGNAL_SAFE static inline uint64_t sbx_raw_signal_mask(void)
     return result == 0 ? mask : UINT64_MAX;
 }
 
-/* Block all signals of the calling thread but those of faults: its mask until now. */
+/* Block all signals of the calling thread except those of faults. Returns the mask from before. */
 SBX_SIGNAL_SAFE static inline uint64_t sbx_raw_block_signals(void)
 {
     const uint64_t faults = UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1) | UINT64_C(1) << (SIGILL - 1) |

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracer.c - TracerPid of /proc/self/status, read without allocating: the host may hang in its allocator. */
+/* tracer.c - reads TracerPid of /proc/self/status without allocating, because the program may hang in its allocator. */
 #include "tracer.h"
 
 #include <fcntl.h>
