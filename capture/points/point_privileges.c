@@ -34,7 +34,7 @@ enum {
 static bool is_of_one_thread(void)
 {
     uint32_t threads = sbx_raw_thread_count();
-    return threads <= SBX_OWN_THREAD_COUNT + 1; /* 0, no /proc: nobody can tell, so leave */
+    return threads <= SBX_OWN_THREAD_COUNT + 1; /* 0: no /proc and not known, so leave */
 }
 
 /* Has the calling thread other rights than the agent's threads? */

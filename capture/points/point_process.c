@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_process.c - processes made and waited for.
  *
- * fork() returns twice, in a copy of the hook's frame: the parent records how long it took (a large process spends
- * milliseconds copying page tables); in the child the recording is its parent's and sbx_blocking_end() does nothing.
- * The hook of fork() is in for as long as any hook is, because it holds signals back (hold_signals()).
- * vfork() is no point: its child runs on this very stack and returns through it first, so the hook's frame would be
- * gone when the parent returns. What a vfork child calls before exec is recorded as the parent's, which is asleep. */
+ * fork() returns twice, the second time in a copy of the hook's frame. The parent records how long it took; a large
+ * process spends milliseconds copying page tables. In the child the recording is still the parent's, and
+ * sbx_blocking_end() does nothing. The hook of fork() is installed as long as any hook is, because it holds signals
+ * back (hold_signals()).
+ *
+ * vfork() is not a point. Its child runs on the same stack and returns through it first, so the hook's frame would be
+ * gone when the parent returns. Calls of a vfork child before exec are recorded as the parent's, which is asleep. */
 #include "point.h"
 
 #include <spawn.h>
@@ -25,10 +27,14 @@
 
 static pid_t (*real_fork)(void);
 
-/* A program of one thread may call fork() in a signal handler that has interrupted fork(). The C library then leaves its locks out (glibc 2.36
- * sysdeps/nptl/fork.c, multiple_threads; musl 1.2 src/process/fork.c, need_locks). With our threads beside the program's it takes them, and the
- * second fork() would wait for the first one for ever. So no handler runs meanwhile. A program with threads of its own has these locks without us as
- * well; and its handlers of pthread_atfork() may wait for another thread, which waits until this one has answered its signal: nothing is held back there. */
+/* A program of one thread may call fork() in a signal handler that has interrupted fork(). Without the agent the C
+ * library does not take its locks then (glibc 2.36 sysdeps/nptl/fork.c, multiple_threads; musl 1.2 src/process/fork.c,
+ * need_locks). With the agent's threads beside the program's it takes them, and the second fork() would wait for the
+ * first one for ever. So no signal handler runs meanwhile.
+ *
+ * In a program with several threads of its own, the C library takes these locks without the agent as well. There the
+ * program's handlers of pthread_atfork() may wait for another thread, which waits until this thread has handled its
+ * signal. So nothing is held back there. */
 static bool hold_signals(uint64_t *mask_out)
 {
     if (sbx_libc_saw_one_thread()) { /* before the recorder has begun */
@@ -43,7 +49,7 @@ static bool hold_signals(uint64_t *mask_out)
     return is_of_one_thread;
 }
 
-/* The records are wanted with the group, and the first call may begin the recorder. */
+/* Records are made only while the group is on. The first call may begin the recorder. */
 static bool is_wanted(void)
 {
     return !sbx_capture_is_open() ||
