@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_gdbus.c - calls over D-Bus by GIO: from who made the call to the callback that runs with its reply.
+/* point_gdbus.c - calls over D-Bus by GIO: from the thread that made the call to the callback that runs with its reply.
  *
- * GIO calls that callback once, in the context that the call was made in, also where the call was cancelled, timed out or failed. So one of a fixed number of
- * functions of ours is given in its place: each serves one call at a time, finds the program's function by its own number and passes on what it was
- * given, `user_data` as well, which g_async_result_get_user_data() tells. Calls beyond that number pass unchanged, and are not followed; so are
- * those without a callback. GIO tells nobody what the callback is. */
+ * GIO calls that callback once, in the context in which the call was made, also when the call was cancelled, timed out
+ * or failed. So a function of the agent is given to GIO in place of the callback. There is a fixed number of such
+ * functions, and each serves one call at a time. It finds the program's callback by its own number and passes on all
+ * its arguments, including `user_data`, which g_async_result_get_user_data() returns. Calls beyond that number are
+ * passed on unchanged and are not followed, and neither are calls without a callback. GIO never shows the callback to
+ * the program. */
 #include "point.h"
 #include "task.h"
 
@@ -17,7 +19,7 @@ typedef void ready_function(void *source, void *result, void *user_data);
 static struct dbus_call {
     ready_function *callback; /* NULL: free */
     uint64_t task;
-} dbus_calls[CALLS]; /* a forked child keeps it: its copies of the calls call back through it */
+} dbus_calls[CALLS]; /* a forked child keeps it: its copies of the calls use these functions */
 
 static void answer(uint32_t number, void *source, void *result, void *user_data)
 {
@@ -25,7 +27,7 @@ static void answer(uint32_t number, void *source, void *result, void *user_data)
     ready_function *callback =
         sbx_load_acquire(&call->callback); /* order: acquire dbus_call.callback - its task is there */
     uint64_t task = sbx_load_relaxed(&call->task);
-    sbx_store_release(&call->callback, NULL); /* order: release dbus_call.callback - what follows may call again */
+    sbx_store_release(&call->callback, NULL); /* order: release dbus_call.callback - the callback may call again */
     sbx_task_begin(task);
     callback(source, result, user_data);
     sbx_task_end(task);
@@ -48,7 +50,7 @@ SERVERS(SERVER)
 static ready_function *const answers[] = {SERVERS(SERVER_NAME)};
 static_assert(SBX_COUNT_OF(answers) == CALLS, "a function for each call");
 
-/* The function to make the call with in place of the program's. */
+/* The function to give to GIO in place of the program's. */
 SBX_NOINLINE static ready_function *answer_for(ready_function *callback)
 {
     if (callback == NULL || !sbx_capture_is_open()) {
@@ -56,10 +58,11 @@ SBX_NOINLINE static ready_function *answer_for(ready_function *callback)
     }
     for (uint32_t i = 0; i < CALLS; i++) {
         ready_function *nobody = NULL;
-        /* order: acq_rel dbus_call.callback - who had it is done with it; nobody knows our function before the call is made */
+        /* order: acq_rel dbus_call.callback - the last user is done with it; nothing calls the agent's function before
+         * the call is made */
         if (sbx_load_relaxed(&dbus_calls[i].callback) == NULL &&
             sbx_cas_acq_rel(&dbus_calls[i].callback, &nobody, callback)) {
-            /* Also where it is not followed, lest the one before is told again. */
+            /* Also when the call is not followed, so that the task of the call before is not used again. */
             sbx_store_relaxed(&dbus_calls[i].task, sbx_task_queued(SBX_GROUP_GLIB, SBX_OP_G_DBUS_CALL, 0, 0, 0));
             return answers[i];
         }

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_glib.c - GLib's main contexts: who added an idle or timed source, and its callback being called.
+/* point_glib.c - GLib's main contexts: which thread added an idle or timed source, and the call of its callback.
  *
- * A source's callback is never replaced: what the program gave to g_idle_add() is what GLib has, compares, calls and destroys, and
- * g_source_remove(), g_source_remove_by_funcs_user_data() and destroy notifiers are not touched. What is seen instead is the dispatch: each
- * idle source is dispatched by g_idle_funcs.dispatch, each timed one by g_timeout_funcs.dispatch, two variables that GLib makes public. They are made to
- * lead to a function of ours that calls what was there, with what it was given; and so does `finalize`, which tells that a source was removed. The
- * structs stay where they are, so a source's funcs compare as ever. Both words are put back when the group is taken out.
+ * A source's callback is never replaced. GLib stores, compares, calls and destroys what the program gave to
+ * g_idle_add(), and g_source_remove(), g_source_remove_by_funcs_user_data() and destroy notifiers work as before. The
+ * agent watches the dispatch instead. Each idle source is dispatched by g_idle_funcs.dispatch and each timed one by
+ * g_timeout_funcs.dispatch, two variables that GLib makes public. They are made to lead to a function of the agent,
+ * which calls the original with the same arguments. The same is done with `finalize`, which shows that a source was
+ * removed. The structs stay where they are, so comparisons of a source's funcs still work. Both words are put back when
+ * the group is taken out.
  *
- * Both sides know a source by its number and context. The dispatch may come before g_idle_add() has returned the number, on another thread: until then the
- * task is known by function and data. g_main_context_invoke() never tells a number.
+ * Both sides know a source by its number and context. Another thread may dispatch the source before g_idle_add() has
+ * returned the number. Until then the task is known by function and data. g_main_context_invoke() never returns a
+ * number.
  *
- * GLib may be loaded late: its functions are looked for again and again, as presents are (point_frame.c). No header of it is used. */
+ * GLib may be loaded late, so its functions are looked for repeatedly, like presents (point_frame.c). None of its
+ * headers is used. */
 #include "point_glib.h"
 
 #include "point.h"
@@ -23,7 +27,7 @@
 typedef int source_function(void *data);
 typedef void destroy_function(void *data);
 
-/* The beginning of a GSource, whose layout is part of GLib 2's binary interface (gmain.h). */
+/* The first fields of a GSource. Their layout is part of GLib 2's binary interface (gmain.h). */
 struct source {
     void *callback_data, *callback_funcs;
     const struct source_funcs *funcs;
@@ -41,7 +45,7 @@ struct source_funcs {
 
 enum {
     ANY_NUMBER = 0,
-    NUMBER_TO_COME = 1, /* `match` of a source whose number nobody has told yet */
+    NUMBER_TO_COME = 1, /* `match` of a source whose number is not known yet */
     CONTEXTS = 64,
     SETS = 512, /* sources are known by number, in one of the places of a set */
     WAYS = 8,
@@ -51,11 +55,12 @@ enum {
 static struct source_funcs *idle_funcs, *timeout_funcs;
 static void *(*real_g_main_context_default)(void);
 
-/* Of a source that is followed, and of any that the program may keep beyond its end: its task. The others leave the counts of their queue, and that is all. */
+/* For a source that is followed, and for any source that the program may keep after its end: its task. Other sources
+ * are only subtracted from the counts of their queue. */
 static struct numbered {
     uint64_t match;
-    uint64_t task;    /* HAS_LEFT: none any more; it was dispatched for the last time */
-    uint64_t is_kept; /* until it is gone */
+    uint64_t task;    /* HAS_LEFT: no task any more; it was dispatched for the last time */
+    uint64_t is_kept; /* until the source is gone */
 } numbered[SETS][WAYS];
 SBX_OF_ONE_PROCESS(numbered);
 
@@ -66,7 +71,7 @@ static uint64_t key_of_call(source_function *function, const void *data)
 
 static uint64_t key_of_source(const struct source *source)
 {
-    return (uint64_t)(uintptr_t)source & ~UINT64_C(1); /* never the key of a call */
+    return (uint64_t)(uintptr_t)source & ~UINT64_C(1); /* never equal to the key of a call */
 }
 
 /* Sources of a context are numbered from 1 on. */
@@ -103,7 +108,7 @@ static struct numbered *find_number(uint64_t match)
     return NULL;
 }
 
-/* Does anybody need to find it still? */
+/* Does the place still have a task that must be found? */
 static bool is_needed(const struct numbered *place)
 {
     uint64_t match = sbx_load_relaxed(&place->match), task = sbx_load_relaxed(&place->task); /* relaxed: a hint */
@@ -119,20 +124,20 @@ SBX_NOINLINE static void note_number(uint64_t task, const void *context, uint32_
         return;
     }
     int saved_errno = errno;
-    const void *known = context != NULL ? context : real_g_main_context_default(); /* which there is by now */
+    const void *known = context != NULL ? context : real_g_main_context_default(); /* by now it exists */
     uint64_t match = match_of(known, number);
     struct numbered *set = set_of(match), *place = &set[0];
     for (int i = 1; i < WAYS && is_needed(place); i++) {
         place = &set[i];
     }
     if (SBX_UNLIKELY(is_needed(place))) {
-        sbx_task_forget(task); /* nobody could tell that it was removed */
+        sbx_task_forget(task); /* its removal could not be noticed */
         errno = saved_errno;
         return;
     }
     sbx_store_relaxed(&place->match, 0);
     sbx_store_relaxed(&place->task,
-                      task); /* relaxed: two that take one place at once: who follows it asks the task's entry */
+                      task); /* relaxed: two threads may take one place; readers also check the task's entry */
     sbx_store_relaxed(&place->is_kept, is_kept);
     sbx_store_release(&place->match, match); /* order: release numbered.match - its task is there */
     sbx_task_set_match(task, match);
@@ -162,7 +167,7 @@ ADDS(g_idle_add, (source_function * function, void *data), (function, data), SBX
 ADDS(g_idle_add_once, (source_function * function, void *data), (function, data), SBX_OP_G_IDLE_ADD, default_queue())
 ADDS(g_idle_add_full, (int priority, source_function *function, void *data, destroy_function *notify),
      (priority, function, data, notify), SBX_OP_G_IDLE_ADD, default_queue())
-/* What waits for its time lies in no queue. */
+/* A source that waits for its time lies in no queue. */
 ADDS(g_timeout_add, (unsigned interval, source_function *function, void *data), (interval, function, data),
      SBX_OP_G_TIMEOUT_ADD, 0)
 ADDS(g_timeout_add_once, (unsigned interval, source_function *function, void *data), (interval, function, data),
@@ -176,7 +181,8 @@ ADDS(g_timeout_add_seconds_full,
      (int priority, unsigned interval, source_function *function, void *data, destroy_function *notify),
      (priority, interval, function, data, notify), SBX_OP_G_TIMEOUT_ADD, 0)
 
-/* A context that had its address is no more. Its end is seen nowhere else: GLib's own functions keep contexts, too, and let go of them. */
+/* If an older context had this address, it has ended. Its end is seen nowhere else, because GLib's own functions also
+ * keep references to contexts and release them. */
 #define MAKES_CONTEXT(name, parameters, arguments)     \
     static void *(*real_##name)parameters;             \
     static void *hook_##name parameters                \
@@ -188,7 +194,7 @@ ADDS(g_timeout_add_seconds_full,
 MAKES_CONTEXT(g_main_context_new, (void), ())
 MAKES_CONTEXT(g_main_context_new_with_flags, (int flags), (flags))
 
-/* Only sources of the two sorts whose dispatch is seen. */
+/* Only sources of the two kinds whose dispatch is seen are followed. */
 static unsigned (*real_g_source_attach)(struct source *, void *);
 static unsigned hook_g_source_attach(struct source *source, void *context)
 {
@@ -207,11 +213,12 @@ static unsigned hook_g_source_attach(struct source *source, void *context)
     return real_g_source_attach(source, context);
 }
 
-/* Where the caller owns the context, or nobody does, the function is called at once, and nothing changes hands. Who owns a context GLib tells
- * nobody; whoever dispatches from it does. So followed is what goes to a context that another thread was seen to dispatch from. */
+/* If the caller owns the context, or no thread does, the function is called at once, and no work passes to another
+ * thread. GLib does not say which thread owns a context, but a thread that dispatches from it does. So a call is
+ * followed if another thread was seen to dispatch from that context. */
 static struct owner {
     uint64_t context;
-    uint64_t thread; /* the block of the thread that dispatched from it last: compared, not followed */
+    uint64_t thread; /* the block of the last thread that dispatched from it: only compared */
 } owners[CONTEXTS];
 SBX_OF_ONE_PROCESS(owners);
 
@@ -224,7 +231,7 @@ static void note_owner(const void *context)
 {
     struct owner *owner = owner_of(context);
     uint64_t thread = (uint64_t)(uintptr_t)sbx_self;
-    if (SBX_UNLIKELY(sbx_load_relaxed(&owner->thread) != thread || /* relaxed: a hint, as all of it */
+    if (SBX_UNLIKELY(sbx_load_relaxed(&owner->thread) != thread || /* relaxed: a hint, like all of these */
                      sbx_load_relaxed(&owner->context) != (uint64_t)(uintptr_t)context)) {
         sbx_store_relaxed(&owner->context, (uint64_t)(uintptr_t)context);
         sbx_store_relaxed(&owner->thread, thread);
@@ -267,7 +274,7 @@ struct dispatched {
     void (*finalize)(struct source *);
 };
 static struct dispatched idle_dispatch,
-    timeout_dispatch; /* what was there; never taken back, for who is about to call it */
+    timeout_dispatch; /* the originals; never cleared, because a thread may be about to call them */
 
 static uint64_t task_of(const struct source *source, source_function *function, const void *data)
 {
@@ -275,15 +282,17 @@ static uint64_t task_of(const struct source *source, source_function *function, 
         return 0;
     }
     note_owner(source->context);
-    /* Another thread may be telling its number, and then make the same call again. So what waits for its number is looked at first, and
-     * what has the number counts: else the next call's task could be taken for this one's. */
+    /* Another thread may be storing the number, and then make the same call again. So the task that waits for its
+     * number is looked up first, and a task that has the number is preferred. Otherwise the next call's task could be
+     * taken for this one's. */
     uint64_t key = key_of_call(function, data), to_come = sbx_task_find(key, NUMBER_TO_COME);
     uint64_t task = sbx_task_find(key, match_of(source->context, source->number));
     task = task != 0 ? task : sbx_task_find(key_of_source(source), ANY_NUMBER);
     return task != 0 ? task : to_come;
 }
 
-/* It was dispatched for the last time, and is gone right after, on this thread, unless the program keeps it. */
+/* The source was dispatched for the last time. It ends right after this, on this thread, unless the program keeps
+ * it. */
 static void note_last(const struct source *source)
 {
     struct sbx_thread *thread = sbx_self;
@@ -319,7 +328,7 @@ static int dispatch(const struct dispatched *what, struct source *source, source
         note_last(source);
         return goes_on;
     }
-    uint64_t again = sbx_task_end_and_queue(task); /* it stays, and will be called once more */
+    uint64_t again = sbx_task_end_and_queue(task); /* the source stays and will be called again */
     struct numbered *place = again != 0 ? find_number(match_of(source->context, source->number)) : NULL;
     if (place != NULL) {
         sbx_store_relaxed(&place->task, again);
@@ -327,7 +336,7 @@ static int dispatch(const struct dispatched *what, struct source *source, source
     return goes_on;
 }
 
-/* The source is gone. If its task has not run for the last time, it never will. */
+/* The source is gone. If its task has not run for the last time, it will never run. */
 static void note_gone(const struct dispatched *what, const struct source *source)
 {
     struct sbx_thread *thread = sbx_self;
@@ -343,7 +352,7 @@ static void note_gone(const struct dispatched *what, const struct source *source
     }
     task = task != 0 ? task : sbx_task_find(key_of_source(source), ANY_NUMBER);
     if (task != 0) {
-        sbx_task_cancelled(task); /* nothing, if it has run, or is HAS_LEFT */
+        sbx_task_cancelled(task); /* no effect if it has run, or is HAS_LEFT */
     } else if (what == &idle_dispatch) {
         sbx_task_cancelled_uncounted(number_of_queue(source->context));
     }
@@ -381,8 +390,9 @@ static void finalize_timeout(struct source *source)
 
 /* ---- the two variables ---- */
 
-/* What is there the first time is what our functions call for good. Who has put a function of their own there since may call ours from it:
- * to call theirs from ours would never end. So theirs stays. */
+/* The functions found there first are the ones that the agent's functions always call. If another library puts its own
+ * functions there later, these may call the agent's. If the agent's functions called them in turn, the calls would
+ * never end. So the other library's functions stay. */
 static void put_in(struct dispatched *what, struct source_funcs *funcs,
                    int (*ours)(struct source *, source_function *, void *), void (*our_finalize)(struct source *))
 {
@@ -397,7 +407,8 @@ static void put_in(struct dispatched *what, struct source_funcs *funcs,
         return;
     }
     what->funcs = funcs;
-    /* Released, and GLib loads it as code does: whoever is led to our function finds the one it calls. */
+    /* Release, and GLib loads the word as a code address: a thread that reaches the agent's function finds the original
+     * to call. */
     sbx_store_release(&funcs->dispatch, ours);
     if (sbx_load_relaxed(&funcs->finalize) == what->finalize) {
         sbx_store_release(&funcs->finalize, our_finalize);
@@ -434,7 +445,7 @@ void sbx_glib_follow_sources(bool is_wanted)
 #define POINT(name)  SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_GLIB)
 #define WANTED(name) SBX_POINT(#name, NULL, real_##name, SBX_GROUP_GLIB)
 static const struct sbx_point points[] = {
-    POINT(g_idle_add), /* first: where it is not, there is no GLib */
+    POINT(g_idle_add), /* first: without it there is no GLib */
     POINT(g_idle_add_once),
     POINT(g_idle_add_full),
     POINT(g_timeout_add),

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_glib_pool.c - GLib's thread pools and asynchronous queues: who pushed what a worker works at.
+/* point_glib_pool.c - GLib's thread pools and asynchronous queues: which thread pushed the item on which a worker
+ * works.
  *
- * A pool's workers call the function that the pool was made with, from inside of GLib, where no slot is passed. So a pool that is
- * made while the points are in gets one of a fixed number of functions of ours, which calls the program's with what it was given. A function of ours serves one
- * pool until that is freed by who waits for its tasks, and else for good, because workers of a pool that was freed may still be on their way; pools beyond that
- * number are not followed. What the program
- * can see of it is the field `func` of the GThreadPool (docs/LIMITS.md). A queue's items are known by their address, and what a worker does
- * from one pop to the next is the item's task. Where the main thread pops, nobody knows when it is done: the item is told as taken.
+ * A pool's workers call the pool's function from inside GLib, without a slot. So a pool that is made while the points
+ * are in use gets a function of the agent in place of the program's. There is a fixed number of such functions, and
+ * each calls the program's function with the same arguments. It serves one pool until a thread frees that pool and
+ * waits for its tasks. Otherwise it serves that pool for ever, because workers of a freed pool may still be running.
+ * Pools beyond that number are not followed. The program can only see the change in the field `func` of the GThreadPool
+ * (docs/LIMITS.md).
  *
- * What a queue has when it goes never runs: neither do items of a pool that is freed at once. GLib tells nobody that a queue is gone, so its references are
- * counted here, from g_async_queue_new() on; a queue that was made before the points were in is not known to be gone until another has its address. */
+ * A queue's items are known by their address. What a worker does from one pop to the next is the item's task. If the
+ * main thread pops an item, it is not known when it has finished with it, so the item is recorded as taken.
+ *
+ * Items that are in a queue when it ends never run, and neither do items of a pool that is freed immediately. GLib does
+ * not report the end of a queue. So its references are counted here, from g_async_queue_new() on. The end of a queue
+ * that was made before the points were in use is only noticed when another queue has its address. */
 #include "point.h"
 #include "point_glib.h"
 #include "task.h"
@@ -29,9 +34,9 @@ struct pool {
     void *user_data;
 };
 
-static pool_function *served[POOLS]; /* by number of our function */
-static uint64_t served_numbers;      /* that are taken: a bit each */
-static uint64_t pools[POOLS];        /* the pool that each serves, once something was pushed */
+static pool_function *served[POOLS]; /* by number of the agent's function */
+static uint64_t served_numbers;      /* the numbers in use, one bit each */
+static uint64_t pools[POOLS];        /* the pool that each function serves, known after the first push */
 
 /* ---- pools ---- */
 
@@ -79,7 +84,7 @@ SERVERS(SERVER)
 static pool_function *const servers[] = {SERVERS(SERVER_NAME)};
 static_assert(SBX_COUNT_OF(servers) == POOLS, "a function for each pool");
 
-/* The function to make a pool with in place of the program's. */
+/* The function to give to a new pool in place of the program's. */
 static pool_function *server_for(pool_function *function)
 {
     if (function == NULL || !sbx_capture_is_open()) {
@@ -92,13 +97,13 @@ static pool_function *server_for(pool_function *function)
             return function;
         }
         number = (uint32_t)__builtin_ctzll(~taken);
-        /* order: acq_rel served_numbers - one a pool, and nobody calls by it any more */
+        /* order: acq_rel served_numbers - one for each pool; the last pool's workers do not call it any more */
     } while (!sbx_cas_acq_rel(&served_numbers, &taken, taken | UINT64_C(1) << number));
     sbx_store_release(&served[number], function); /* order: release served - before any worker is there */
     return servers[number];
 }
 
-/* The number of our function; POOLS: it is none of ours. */
+/* The number of the agent's function; POOLS: it is another function. */
 static uint32_t number_of(pool_function *function)
 {
     uint32_t number = 0;
@@ -108,7 +113,7 @@ static uint32_t number_of(pool_function *function)
     return number;
 }
 
-/* A pool that had its address, and whose end was not seen, is no more. */
+/* If an older pool had this address and its end was not seen, it has ended. */
 static void *note_pool(void *made)
 {
     sbx_task_queue_ends((uint64_t)(uintptr_t)made);
@@ -146,17 +151,17 @@ static int hook_g_thread_pool_push(struct pool *pool, void *data, void **error)
 static void (*real_g_thread_pool_free)(struct pool *, int, int);
 static void hook_g_thread_pool_free(struct pool *pool, int immediate, int wait)
 {
-    if (immediate && pool != NULL) { /* else all of it runs */
+    if (immediate && pool != NULL) { /* otherwise all its items run */
         sbx_task_queue_ends((uint64_t)(uintptr_t)pool);
     }
     uint32_t number = pool != NULL && wait ? number_of(pool->function) : POOLS;
     real_g_thread_pool_free(pool, immediate, wait);
-    if (number < POOLS) { /* its last task is over, and our function has returned */
+    if (number < POOLS) { /* its last task is over, and the agent's function has returned */
         sbx_and_seq_cst(&served_numbers, ~(UINT64_C(1) << number));
     }
 }
 
-/* ---- how many have an asynchronous queue ---- */
+/* ---- reference counts of asynchronous queues ---- */
 
 enum {
     QUEUES = 128,
@@ -180,7 +185,7 @@ static struct references *references_of(uint64_t queue, uint64_t wanted)
     for (uint32_t i = 0; i < PROBES; i++) {
         struct references *place = &references[((queue * UINT64_C(0x9e3779b97f4a7c15) >> 40) + i) % QUEUES];
         uint64_t nobody = 0;
-        if (sbx_load_relaxed(&place->queue) == wanted && /* relaxed: who has the queue has it from who made it */
+        if (sbx_load_relaxed(&place->queue) == wanted && /* relaxed: passed on by the thread that made it */
             (wanted != 0 || sbx_cas_acq_rel(&place->queue, &nobody, queue))) { /* order: acq_rel references.queue */
             return place;
         }
@@ -192,7 +197,7 @@ static void *note_new(void *made)
 {
     uint64_t queue = (uint64_t)(uintptr_t)made;
     if (queue != 0 && sbx_capture_is_open()) {
-        sbx_task_queue_ends(queue); /* one that had its address, and whose end was not seen */
+        sbx_task_queue_ends(queue); /* of an older queue at this address whose end was not seen */
         struct references *place = references_of(queue, queue);
         place = place != NULL ? place : references_of(queue, 0);
         if (place != NULL) {
@@ -290,7 +295,7 @@ PUSHES(g_async_queue_push_sorted_unlocked, (void *queue, void *data, compare_fun
     {                                                                                                        \
         uint64_t task = sbx_capture_is_open() ? sbx_task_find(key_in_queue(queue, data), 0) : 0;             \
         int is_removed = real_##name(queue, data);                                                           \
-        if (is_removed) { /* by now the address may have come in again: that one came after this */          \
+        if (is_removed) { /* the address may be queued again by now; that item is another task */            \
             task != 0 ? sbx_task_cancelled(task) : sbx_task_cancelled_uncounted((uint64_t)(uintptr_t)queue); \
         }                                                                                                    \
         return is_removed;                                                                                   \

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_libevent.c - libevent: who added a timer or made an event active, and its callback being called.
+/* point_libevent.c - libevent: which thread added a timer or made an event active, and the call of its callback.
  *
- * libevent calls callbacks from inside, where no slot is passed, and hands them nothing that tells of which event. So an event that is assigned while the
- * points are in gets a function of ours in place of its callback, which stands for that callback for good (stand_ins.h). No memory of the program is written to, nothing has to be
- * put back, and an event may be copied, assigned anew or freed at any time. Functions beyond their number are not followed. event_get_callback() and event_get_assignment() give what the program
- * set; their points stay in while any does, because events keep our functions when the group goes.
+ * libevent calls callbacks from inside, without a slot, and with no argument that says which event it is. So an event
+ * that is assigned while the points are in use gets a function of the agent in place of its callback. That function
+ * stands for the callback for ever (stand_ins.h). No memory of the program is written to, nothing has to be put back,
+ * and an event may be copied, assigned anew or freed at any time. Callbacks beyond the number of such functions are not
+ * followed. event_get_callback() and event_get_assignment() return what the program set. Their points stay as long as
+ * any point does, because events keep the agent's functions after the group was taken out.
  *
- * Followed are timers (event_add() with a time-out and without a descriptor or signal, event_base_once() of that sort) and events of any sort that are made
- * active. What a descriptor or a signal makes active nobody of this process has queued. The callback's descriptor and argument, with the number of our function, are the key; the
- * event is the match, which tells two of one key apart for event_del(). Where two such are due, they begin in the order in which they were added.
+ * Two kinds of events are followed: timers (event_add() with a time-out and without a descriptor or signal, and
+ * event_base_once() of that kind), and events of any kind that the program makes active. An event that a descriptor or
+ * a signal makes active was not queued by a thread of this process. The key consists of the callback's descriptor and
+ * argument and the number of the agent's function. The event is the match, by which event_del() tells two events with
+ * the same key apart. If two such events are due, they begin in the order in which they were added.
  *
- * Of struct event it is known what 2.1 keeps as it is: programs have it in their own structs (event_struct.h). Of another version nothing is
- * replaced. No header of libevent is used. */
+ * The code knows the part of struct event that stays the same in 2.1, because programs have that struct inside their
+ * own (event_struct.h). With another version nothing is replaced. None of libevent's headers is used. */
 #include "loaded_object.h"
 #include "point.h"
 #include "stand_ins.h"
@@ -19,7 +23,7 @@
 
 typedef void event_callback(int descriptor, short what, void *argument);
 
-/* The beginning of a struct event of libevent 2.1. */
+/* The first fields of a struct event of libevent 2.1. */
 struct event {
     void *next, *previous;
     short flags;
@@ -35,7 +39,7 @@ struct event {
 
 enum {
     VERSION_KNOWN = 0x0201,
-    FLAG_INTERNAL = 0x10, /* ev_flags: libevent's own */
+    FLAG_INTERNAL = 0x10, /* ev_flags: an event of libevent itself */
     FLAG_INIT = 0x80,     /* it was assigned */
     TIMEOUT = 0x01,       /* events */
     OF_A_DESCRIPTOR_OR_SIGNAL = 0x02 | 0x04 | 0x08 | 0x80,
@@ -47,7 +51,7 @@ enum {
 static unsigned (*real_event_get_version_number)(void);
 static int (*real_event_assign)(struct event *, void *, int, short, event_callback *, void *);
 
-/* ---- functions of ours in place of the program's ---- */
+/* ---- functions of the agent in place of the program's ---- */
 
 static void serve(uint32_t number, int descriptor, short what, void *argument);
 
@@ -61,12 +65,12 @@ SBX_STAND_IN_NUMBERS(SERVER)
 static const void *const servers[] = {SBX_STAND_IN_NUMBERS(SERVER_NAME)};
 static_assert(SBX_COUNT_OF(servers) == SBX_STAND_INS, "a function for each number");
 static struct sbx_stand_ins stand_ins = {.ours = servers};
-static uint32_t has_tasks[SBX_STAND_INS]; /* 1: something was queued for it once. Else nobody looks for a task */
+static uint32_t has_tasks[SBX_STAND_INS]; /* 1: a task was queued for it once. Otherwise no task is looked up */
 
 static bool is_version_known(void)
 {
     static uint32_t version_answer;                     /* 0: not asked yet; 1: no; 2: yes */
-    uint32_t known = sbx_load_relaxed(&version_answer); /* relaxed: of constants */
+    uint32_t known = sbx_load_relaxed(&version_answer); /* relaxed: the answer never changes */
     if (SBX_UNLIKELY(known == 0)) {
         if (real_event_get_version_number == NULL) {
             return false;
@@ -77,14 +81,15 @@ static bool is_version_known(void)
     return known == 2;
 }
 
-/* Its own callbacks: of bufferevents, signals, its wake-up. It takes their events out by ways that nobody sees. */
+/* Is it a callback of libevent itself, for bufferevents, signals or its wake-up? libevent removes their events in ways
+ * that no hook sees. */
 static bool is_libevents(event_callback *callback)
 {
     uint64_t begin, end, place = (uint64_t)(uintptr_t)callback;
     return sbx_loaded_object((const void *)real_event_assign, &begin, &end) != NULL && place >= begin && place < end;
 }
 
-/* What libevent is to be given for it. */
+/* The function to give to libevent for it. */
 static event_callback *server_for(event_callback *callback)
 {
     if (callback == NULL || !sbx_capture_is_open() || !is_version_known() || is_libevents(callback)) {
@@ -94,7 +99,7 @@ static event_callback *server_for(event_callback *callback)
     return number < SBX_STAND_INS ? (event_callback *)servers[number] : callback;
 }
 
-/* The number of ours; SBX_STAND_INS: it is none of ours. */
+/* The number of the agent's function; SBX_STAND_INS: it is another function. */
 static uint32_t number_of(event_callback *callback)
 {
     return sbx_stand_in_number(&stand_ins, (const void *)callback);
@@ -105,7 +110,7 @@ static event_callback *served(uint32_t number)
     return (event_callback *)sbx_stand_in_served(&stand_ins, number);
 }
 
-/* What the program set. */
+/* The callback that the program set. */
 static event_callback *set_by_program(event_callback *callback)
 {
     uint32_t number = number_of(callback);
@@ -160,7 +165,7 @@ static uint64_t key_of(uint32_t number, int descriptor, const void *argument)
            1;
 }
 
-/* False: tasks of this event are not seen to begin, or it is one of libevent's own. */
+/* False: the begin of this event's tasks would not be seen, or the event is one of libevent's own. */
 static bool is_followed(const struct event *event, struct followed *out)
 {
     if (!sbx_capture_is_open() || event == NULL || !is_version_known() ||
@@ -185,7 +190,8 @@ static void cancel(uint64_t key, uint64_t match)
     }
 }
 
-/* Its time is no longer that which it was given. If it is called just now, it does not go on. */
+/* The timer does not fire at its old time any more. If its callback is running now, the timer does not go on after
+ * it. */
 static void forget_timer(const struct followed *event)
 {
     struct sbx_thread *thread = sbx_self;
@@ -198,8 +204,8 @@ static void forget_timer(const struct followed *event)
 
 static uint64_t queue(const struct followed *event, uint8_t op, uint64_t match)
 {
-    sbx_store_relaxed(&has_tasks[event->number], 1); /* relaxed: libevent has locks where two threads meet */
-    return sbx_task_queued(SBX_GROUP_LIBEVENT, op, 0, event->key, match); /* what waits for its time lies in no queue */
+    sbx_store_relaxed(&has_tasks[event->number], 1); /* relaxed: libevent uses locks between threads */
+    return sbx_task_queued(SBX_GROUP_LIBEVENT, op, 0, event->key, match); /* a pending timer lies in no queue */
 }
 
 static int (*real_event_add)(struct event *, const void *);
@@ -218,8 +224,8 @@ static int hook_event_add(struct event *event, const void *timeout)
     return result;
 }
 
-/* However often it is made active before the loop comes to it, it is called once; and a timer is not called for its time as well, but for one that persists,
- * whose time begins anew. */
+/* However often an event is made active before the loop comes to it, it is called once. A timer that was made active is
+ * not called at its time as well, except a persistent one, whose time begins anew. */
 static void note_active(const struct event *event)
 {
     struct followed active;
@@ -242,7 +248,7 @@ static void hook_event_active(struct event *event, int what, short calls)
     real_event_active(event, what, calls);
 }
 
-/* libevent keeps the callback in an event of its own, which nobody can take back. */
+/* libevent keeps the callback in an event of its own, which cannot be taken back. */
 static int (*real_event_base_once)(void *, int, short, event_callback *, void *, const void *);
 static int hook_event_base_once(void *base, int descriptor, short events, event_callback *callback, void *argument,
                                 const void *timeout)
@@ -271,7 +277,8 @@ static void forget(const struct followed *event)
     }
 }
 
-/* A persistent one may be called on another thread meanwhile, which queues it once more before the call comes back. */
+/* A persistent event may be called on another thread at the same time, which queues it once more before this call
+ * returns. */
 #define DELETES(name)                             \
     static int (*real_##name)(struct event *);    \
     static int hook_##name(struct event *event)   \
@@ -347,10 +354,10 @@ SBX_NOINLINE static void run(event_callback *callback, int descriptor, short wha
         thread->tasks.timer_object = match;
     }
     sbx_task_begin(task);
-    callback(descriptor, what, argument); /* which may free the event */
+    callback(descriptor, what, argument); /* the callback may free the event */
     thread = thread == sbx_self ? thread : NULL;
     if (thread != NULL && (match & (MATCH_PERSISTS | MATCH_ACTIVE)) == MATCH_PERSISTS && thread->tasks.timer == key) {
-        (void)sbx_task_end_and_queue(task); /* it goes on */
+        (void)sbx_task_end_and_queue(task); /* it stays */
     } else {
         sbx_task_end(task);
     }
@@ -375,7 +382,7 @@ static void serve(uint32_t number, int descriptor, short what, void *argument)
 
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_LIBEVENT)
 static const struct sbx_point points[] = {
-    POINT(event_assign), /* first: where it is not, there is no libevent */
+    POINT(event_assign), /* first: without it there is no libevent */
     POINT(event_new),
     POINT(event_set),
     POINT(event_add),

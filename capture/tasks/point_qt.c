@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_qt.c - Qt's event queues: who posted an event, by himself or by a queued signal or call, and its delivery; timers.
+/* point_qt.c - Qt's event queues: which thread posted an event, directly or by a queued signal or call, and the
+ * delivery of the event; timers.
  *
- * Qt (5 and 6) binds its own calls within its libraries, so most of what is posted passes no slot. What can be seen of it is virtual: words of C++ vtables lead to
- * ours as slots do (point.h), and ours call what was there. No object of the program's is touched, and no header of Qt is used.
+ * Qt (5 and 6) binds its own calls within its libraries, so most posts use no slot. The agent can only see virtual
+ * functions: words of C++ vtables are made to lead to the agent's functions, like slots (point.h), and these call the
+ * originals. No object of the program is changed, and no header of Qt is used.
  *
- *   posted   postEvent() calls wakeUp() of the receiver's queue last, and its frame holds receiver and event, side by side: the QPostEvent that it has put
- *            into the queue. Where in the frame is found out (struct sample): some frames are kept, and events that are delivered are looked for in
- *            them. Until then, and where the queue has nobody to wake yet, what calls postEvent() by a slot is followed. What is taken from a frame is an address to
- *            compare, and never followed.
- *   run      notify(), of the application's class or of any between, delivers. The event is known by its address and its receiver. Its destructor
- *            tells that it was removed.
+ *   posted   The last thing that postEvent() does is to call wakeUp() of the receiver's queue. Its frame then contains
+ *            receiver and event, side by side: they belong to the QPostEvent that it has put into the queue. Their
+ *            place in the frame is found out (struct sample): some frames are kept and searched for events that are
+ *            delivered. Until the place is known, and while the queue has no thread to wake yet, only calls of
+ *            postEvent() through a slot are followed. An address taken from a frame is only compared and never
+ *            followed.
+ *   run      notify(), of the application's class or of a class between, delivers the event. The event is known by its
+ *            address and its receiver. Its destructor shows that it was removed.
  *   timers   registerTimer() and unregisterTimer() of the queue; notify() with a QTimerEvent.
  *
- * Of Qt's classes it is known what a major version keeps as it is: where a QEvent has its type, and a QTimerEvent its number. Where a
- * function or vtable is not found under its name, that part is not followed. */
+ * The code uses only the layout that a major version of Qt keeps: where a QEvent has its type, and where a QTimerEvent
+ * has its number. If a function or a vtable is not found by its name, that part is not followed. */
 #include "point.h"
 #include "process_state.h"
 #include "qt_unfollowed.h"
@@ -24,11 +28,11 @@
 enum {
     TIMER_EVENT = 1, /* QEvent::Timer */
     SAMPLES = 8,
-    SAMPLE_WORDS = 40, /* more than the frame of postEvent() */
+    SAMPLE_WORDS = 40, /* more words than the frame of postEvent() has */
     VOTES = 3,
 };
 
-/* Of a QEvent, by major version. */
+/* Offsets in a QEvent, by major version. */
 static const struct layout {
     uint16_t type_at, timer_at;
 } qt5 = {16, 20}, qt6 = {8, 16};
@@ -36,11 +40,11 @@ static const struct layout {
 static const char *(*real_qVersion)(void);
 static void *(*real_thread)(const void *);
 
-/* NULL: a version that is not known. */
+/* NULL: the version is not known. */
 static const struct layout *layout(void)
 {
     static const struct layout *layout_known;
-    const struct layout *found = sbx_load_relaxed(&layout_known); /* relaxed: of constants */
+    const struct layout *found = sbx_load_relaxed(&layout_known); /* relaxed: it points to constants */
     if (SBX_UNLIKELY(found == NULL) && real_qVersion != NULL) {
         const char *version = real_qVersion();
         bool is_major = version != NULL && version[0] != '\0' && version[1] == '.';
@@ -56,7 +60,7 @@ static struct sbx_thread *self(void)
     return sbx_thread_is_registered(thread) ? thread : NULL;
 }
 
-/* Keys of different sorts never meet: one sort has each product. */
+/* Each kind of key has its own multiplier, so that keys of different kinds differ. */
 static uint64_t key_of_event(const void *event)
 {
     return ((uint64_t)(uintptr_t)event * UINT64_C(0x9fb21c651e98df25)) | 1;
@@ -67,7 +71,7 @@ static uint64_t key_of_timer(int number)
     return ((uint64_t)(uint32_t)number * UINT64_C(0xe7037ed1a0b428db)) | 1;
 }
 
-/* The number of the queue of an object's thread: that thread's object. */
+/* The number of the queue of an object's thread. It is the address of that thread's object. */
 static uint64_t queue_of(const void *object)
 {
     return object != NULL && real_thread != NULL ? (uint64_t)(uintptr_t)real_thread(object) : 0;
@@ -89,23 +93,24 @@ static void cancel_event(const void *event)
 
 /* ---- where postEvent() has its event ---- */
 
-/* The frame of who woke a queue, kept until an event is delivered that it holds. */
+/* A frame of a caller that woke a queue. It is kept until an event that it contains is delivered. */
 static struct sample {
-    uint64_t turn;       /* odd: being filled in; 0: there is nothing */
+    uint64_t turn;       /* odd: being filled in; 0: empty */
     uint64_t returns_to; /* the place in the caller's code */
     uint64_t words[SAMPLE_WORDS];
 } samples[SAMPLES];
-static uint64_t next_sample; /* which is taken next: a hint */
+static uint64_t next_sample; /* the one to take next: a hint */
 SBX_OF_ONE_PROCESS(samples);
 SBX_OF_ONE_PROCESS(next_sample);
 
-/* Receiver and event were found in so many frames of that caller, so many words up; `caller` is stored last. */
+/* The place of receiver and event in the frames of `caller`: `word` words up. `votes` counts the frames that showed it.
+ * `caller` is stored last. */
 static struct {
     uint32_t is_busy;
     uint64_t caller, candidate;
     uint32_t word, candidate_word, votes;
 } place;
-SBX_OF_ONE_PROCESS(place); /* somebody in the parent may be at it */
+SBX_OF_ONE_PROCESS(place); /* a thread of the parent may be using it */
 
 static void keep_sample(const uint64_t *frame, uint64_t returns_to)
 {
@@ -139,7 +144,7 @@ static void vote(uint64_t caller, uint32_t word)
     sbx_store_release(&place.is_busy, 0); /* order: release place.is_busy */
 }
 
-/* This event is being delivered: which of the frames held it? */
+/* This event is being delivered. Which of the kept frames contains it? */
 SBX_NOINLINE static void look_for(const void *receiver, const void *event)
 {
     for (int i = 0; i < SAMPLES; i++) {
@@ -162,7 +167,7 @@ SBX_NOINLINE static void look_for(const void *receiver, const void *event)
 
 static void note_posted(const void *receiver, const void *event, const void *of_queue)
 {
-    cancel_event(event); /* one that had its address, and whose end was not seen */
+    cancel_event(event); /* an older event at this address whose end was not seen */
     uint64_t task = sbx_task_queued(SBX_GROUP_QT, SBX_OP_QT_POST_EVENT, queue_of(of_queue), key_of_event(event),
                                     (uint64_t)(uintptr_t)receiver);
     if (SBX_UNLIKELY(task != 0 && sbx_task_hop_of_id(task) == 0)) {
@@ -187,7 +192,7 @@ static void hook_postEvent(void *receiver, void *event, int priority)
     }
 }
 
-/* Who calls wakeUp() has its frame from `frame` on. */
+/* The frame of the caller of wakeUp() begins at `frame`. */
 static void note_wake_up(const void *dispatcher, const uint64_t *frame, uint64_t returns_to)
 {
     struct sbx_thread *thread = self();
@@ -196,7 +201,7 @@ static void note_wake_up(const void *dispatcher, const uint64_t *frame, uint64_t
         return;
     }
     if (SBX_UNLIKELY(caller == 0)) {
-        /* A frame at the top of a coroutine's stack may have nothing above it. */
+        /* A frame at the top of a coroutine's stack may have no memory above it. */
         if ((uint64_t)(uintptr_t)frame >= thread->stack_low &&
             (uint64_t)(uintptr_t)(frame + SAMPLE_WORDS) <= thread->stack_high) {
             keep_sample(frame, returns_to);
@@ -238,7 +243,7 @@ SBX_NOINLINE static bool deliver_timer(deliver *notify, void *application, void 
     bool result = notify(application, receiver, event);
     thread = thread == sbx_self ? thread : NULL;
     if (thread != NULL && thread->tasks.timer == key) {
-        (void)sbx_task_end_and_queue(task); /* it goes on */
+        (void)sbx_task_end_and_queue(task); /* the timer goes on */
     } else {
         sbx_task_end(task);
     }
@@ -297,23 +302,23 @@ typedef void destroy(void *);
         }                                        \
         real_destroy_##of(event);                \
     }
-DESTROYS_EVENT(base)          /* D2: of classes derived from it */
+DESTROYS_EVENT(base)          /* D2: of derived classes */
 DESTROYS_EVENT(complete)      /* D1 */
-DESTROYS_EVENT(deleting)      /* D0: what `delete` calls */
-DESTROYS_EVENT(call_complete) /* the same of a QMetaCallEvent */
+DESTROYS_EVENT(deleting)      /* D0: called by `delete` */
+DESTROYS_EVENT(call_complete) /* the same for a QMetaCallEvent */
 DESTROYS_EVENT(call_deleting)
 
 /* ---- timers ---- */
 
 typedef void register_timer(void *, int, uint64_t, int,
-                            void *); /* the interval is an int before Qt 6: handed on as it came */
+                            void *); /* the interval is an int before Qt 6; it is passed on unchanged */
 #define REGISTERS(of)                                                                                       \
     static register_timer *real_register_##of;                                                              \
     static void hook_register_##of(void *dispatcher, int number, uint64_t interval, int type, void *object) \
     {                                                                                                       \
         if (SBX_LIKELY(sbx_capture_is_open())) {                                                            \
             cancel(key_of_timer(number), 0);                                                                \
-            /* What waits for its time lies in no queue. */                                                 \
+            /* A timer that waits for its time lies in no queue. */                                         \
             (void)sbx_task_queued(SBX_GROUP_QT, SBX_OP_QT_TIMER, 0, key_of_timer(number),                   \
                                   (uint64_t)(uintptr_t)object);                                             \
         }                                                                                                   \
@@ -370,7 +375,7 @@ UNREGISTERS(unix)
 #define GLIB "_ZTV20QEventDispatcherGlib"
 #define UNIX "_ZTV20QEventDispatcherUNIX"
 static const struct sbx_point points[] = {
-    POINT("_ZN16QCoreApplication9postEventEP7QObjectP6QEventi", postEvent), /* first: where it is not, there is no Qt */
+    POINT("_ZN16QCoreApplication9postEventEP7QObjectP6QEventi", postEvent), /* first: without it there is no Qt */
     WANTED("qVersion", qVersion),
     WANTED("_ZNK7QObject6threadEv", thread),
     TABLE_POINT("_ZN16QCoreApplication6notifyEP7QObjectP6QEvent", notify_core, "_ZTV16QCoreApplication"),

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_qt_pool.c - Qt's thread pools: who started the work that a thread of a pool runs, how long it lay, what was taken back.
+/* point_qt_pool.c - Qt's thread pools: which thread started the work that a pool's thread runs, how long the work lay,
+ * and which work was taken back.
  *
- * QThreadPool::start() passes a slot, also what QtConcurrent::run() and the engines of QtConcurrent start. Which thread takes it when passes none: Qt binds its own
- * calls, and run() is virtual in a class of the program's. So the word of that class's vtable that leads to its run() is made to lead to a function of ours that
- * stands for it (stand_ins.h), when the first object of the class is started, by the thread that starts it: else the first work of each class would be lost, and often there
- * is no other. Such words stay; ours calls what was there with what it was given. No object of the program is touched, so what is compared, taken back, stolen by
- * a thread that waits for it (it runs run() too), reference-counted or deleted by Qt is what the program gave.
+ * QThreadPool::start() uses a slot, and so do QtConcurrent::run() and the engines of QtConcurrent. When a pool's thread
+ * takes the work, no slot is used: Qt binds its own calls, and run() is a virtual function of a class of the program.
+ * So the word of that class's vtable that leads to run() is made to lead to a function of the agent that stands for it
+ * (stand_ins.h). The thread that starts the first object of a class does this at once; otherwise the first work of each
+ * class would be missed, and often there is no other. Such words stay. The agent's function calls the original with the
+ * same argument. No object of the program is changed. So Qt compares, takes back, counts and deletes the program's own
+ * objects. A thread that waits for work may also steal it; it calls run() too.
  *
- * A std::function is moved into an object of Qt's own that nobody sees. But it is ours to hand on, by value: of GNU's (two words of state, what manages them,
- * what calls it) the last is replaced in the same way. Moves copy the state word by word, and it is the key: equal ones begin in the order in which they were
- * started. The manager, by which a program would ask for type or target, is untouched.
+ * A std::function is moved into an object of Qt that the agent does not see. But it is passed by value, so the agent
+ * can change it before. A function of GNU's library has two words of state, a manager and a caller; the caller is
+ * replaced in the same way. Moves copy the state word by word, so the state is the key. Functions with the same state
+ * begin in the order in which they were started. The manager, which a program uses to ask for type or target, is not
+ * changed.
  *
- * A pool is one queue. It belongs to the group of Qt's events: one library, and whoever wants to know who posted wants to know who started. Of Qt's classes it is known that
- * a QRunnable has its vtable first, and run() first in that, in Qt 5 and 6. */
+ * A pool is one queue. It belongs to the group of Qt's events, because it is the same library, and users want to know
+ * about posted events and started work together. The code only uses that, in Qt 5 and 6, a QRunnable has its vtable
+ * first, and that the vtable has run() first. */
 #include "point.h"
 #include "qt_unfollowed.h"
 #include "relro_word.h"
@@ -25,7 +31,7 @@ typedef void call_function(const uint64_t *state);
 /* GNU's std::function<void()> (libstdc++, bits/std_function.h). */
 struct function {
     uint64_t state[2];
-    const void *manager; /* NULL: it is empty */
+    const void *manager; /* NULL: the function is empty */
     call_function *call;
 };
 
@@ -67,7 +73,7 @@ static_assert(SBX_COUNT_OF(runs) == SBX_STAND_INS && SBX_COUNT_OF(calls_of_funct
 static struct sbx_stand_ins run_stand_ins = {.ours = runs}, call_stand_ins = {.ours = calls_of_functions};
 
 static uint64_t
-    pools[SBX_STAND_INS]; /* that a function was started in last: the queue of what is counted and not followed */
+    pools[SBX_STAND_INS]; /* the last pool of each function: the queue of work that is counted but not followed */
 
 static void serve_runnable(uint32_t number, void *runnable)
 {
@@ -79,7 +85,7 @@ static void serve_runnable(uint32_t number, void *runnable)
         return;
     }
     sbx_task_begin(task);
-    run(runnable); /* which may delete it */
+    run(runnable); /* run() may delete it */
     sbx_task_end(task);
 }
 
@@ -99,11 +105,11 @@ static void serve_function(uint32_t number, const uint64_t *state)
 
 /* ---- the side that starts ---- */
 
-/* Will it be seen to begin? */
+/* Will the begin of this work be seen? */
 static bool is_led(void *const *runnable)
 {
     uintptr_t *word = *(uintptr_t *const *)(const void *)runnable;
-    const void *function = (const void *)sbx_load_relaxed(word); /* relaxed: functions are where they were */
+    const void *function = (const void *)sbx_load_relaxed(word); /* relaxed: functions do not move */
     if (SBX_LIKELY(sbx_stand_in_number(&run_stand_ins, function) < SBX_STAND_INS)) {
         return true;
     }
@@ -192,7 +198,7 @@ static void hook_startOnReserved_function(void *pool, struct function *function)
     real_startOnReserved_function(pool, function);
 }
 
-/* ---- what is taken back ---- */
+/* ---- work that is taken back ---- */
 
 static bool (*real_tryTake)(void *, void *);
 static bool hook_tryTake(void *pool, void *runnable)
@@ -205,7 +211,8 @@ static bool hook_tryTake(void *pool, void *runnable)
     return is_taken;
 }
 
-/* Qt 5 says not whether it lay there; what has begun is in the table as such. It may be deleted. */
+/* Qt 5 does not say whether the work was still in the queue. Work that has begun is marked so in the table. The object
+ * may be deleted by this call. */
 static void (*real_cancel)(void *, void *);
 static void hook_cancel(void *pool, void *runnable)
 {
@@ -214,7 +221,7 @@ static void hook_cancel(void *pool, void *runnable)
     sbx_task_cancelled(task != 0 ? task : sbx_qt_take_unfollowed(key));
 }
 
-/* All that lies there goes; its counts begin anew. */
+/* All work in the queue is removed. Its counts begin anew. */
 static void (*real_clear)(void *);
 static void hook_clear(void *pool)
 {
@@ -222,7 +229,7 @@ static void hook_clear(void *pool)
     real_clear(pool);
 }
 
-/* A pool that had its address is no more. */
+/* If an older pool had this address, it has ended. */
 typedef void construct(void *, void *);
 #define CONSTRUCTS(of)                                        \
     static construct *real_construct_##of;                    \
@@ -234,7 +241,7 @@ typedef void construct(void *, void *);
 CONSTRUCTS(complete)
 CONSTRUCTS(base)
 
-/* Work that was counted and not followed, and is deleted before it began. */
+/* Work that was counted but not followed, and that is deleted before it began. */
 static void (*real_destroy_runnable)(void *);
 static void hook_destroy_runnable(void *runnable)
 {

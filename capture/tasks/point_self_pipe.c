@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_self_pipe.c - the calls that make and end self-pipes (self_pipe.h), and put them into an epoll set.
+/* point_self_pipe.c - the calls that make and end self-pipes (self_pipe.h), and that put them into an epoll set.
  *
- * What is written to them and read from them pass the hooks of point_file.c, point_socket.c and point_wait.c, poll calls those of point_poll.c. A
- * library whose own points tell who queued the work makes such a descriptor for its loop, too: that is told once, by its points. Whose a descriptor is
- * says the code that makes it. */
+ * Writes to them and reads from them use the hooks of point_file.c, point_socket.c and point_wait.c. Poll calls use
+ * those of point_poll.c.
+ *
+ * A library whose own points show which thread queued the work makes such a descriptor for its loop, too. Its work is
+ * recorded only once, by the points of that library. The code that calls eventfd() or pipe() shows to which library a
+ * descriptor belongs. */
 #include "point.h"
 
 #include <errno.h>
@@ -28,7 +31,7 @@ static const struct {
                            {&qt_function, SBX_GROUP_QT},
                            {&libevent_function, SBX_GROUP_LIBEVENT}};
 
-/* Does the caller at `pc` belong to a library whose points are in? */
+/* Does the caller at `pc` belong to a library whose points are in use? */
 static bool is_told_by_library(uint64_t pc)
 {
     struct sbx_thread *thread = sbx_self;
@@ -52,7 +55,7 @@ static bool is_told_by_library(uint64_t pc)
     return is_told;
 }
 
-/* Not where nothing is recorded: whether it is polled is not seen then. */
+/* Nothing is noted while nothing is recorded, because then it is not seen whether the descriptor is polled. */
 SBX_NOINLINE static void note_made(int reader, int writer, enum sbx_self_pipe_sort sort, bool is_quick, uint64_t pc)
 {
     int saved_errno = errno;
@@ -114,7 +117,7 @@ static int hook_socketpair(int domain, int type, int protocol, int ends[2])
     return result;
 }
 
-/* The set's event has no descriptor in it, but what the program gave. */
+/* An event of the set does not contain the descriptor, only the data that the program gave. */
 static int (*real_epoll_ctl)(int, int, int, struct epoll_event *);
 static int hook_epoll_ctl(int set, int what, int fd, struct epoll_event *event)
 {
@@ -129,7 +132,7 @@ static int hook_epoll_ctl(int set, int what, int fd, struct epoll_event *event)
     return result;
 }
 
-/* ---- descriptors that become others ---- */
+/* ---- descriptors that become other files ---- */
 
 static int (*real_dup2)(int, int);
 static int hook_dup2(int from, int to)

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_uring.c - io_uring, where liburing is a library of its own: who submitted a request, and the wait for its completion.
+/* point_uring.c - io_uring, where liburing is a shared library: which thread submitted a request, and the wait for its
+ * completion.
  *
- * Of liburing only a part passes a slot: submissions, and the waits that really wait. A request is prepared, and a completion that is there already is taken, by code of the
- * header inside of the program. But both rings are mapped: a submission finds what was prepared since the last one, and any call finds what was taken since
- * the last one. Both sides have the request's user_data, which with the ring is the key of its task; two requests of one user_data are taken in the order of their
- * submission. A ring is one queue: of what was taken all is counted, also where the kernel has written over the completion since, and nobody can say which it was.
+ * Only some calls of liburing use a slot: submissions, and waits that really wait. Code of the header, inside the
+ * program, prepares requests and takes completions that are already there. But both rings are mapped. So a submission
+ * finds the requests that were prepared since the last one, and any call finds the completions that were taken since
+ * the last one. Both sides have the request's user_data, which is the key of its task together with the ring. Two
+ * requests with the same user_data are taken in the order of their submission. A ring is one queue. All taken
+ * completions are counted, even when the kernel has written over a completion since and it is not known which one it
+ * was.
  *
- * A completion that a wait hands over is worked at until the thread calls for this ring again; a thread that has a message loop has it taken, no more. What
- * was taken in between was over when it was found.
+ * The task of a completion that a wait returned lasts until the thread makes another call for this ring. In a thread
+ * with a message loop it is only recorded as taken. Completions that were taken in between were over when they were
+ * found.
  *
- * Of liburing's structs it is known what version 2 keeps as it is (liburing.h), of io_uring what the kernel does (linux/io_uring.h). No
- * header of either is used. */
+ * The code uses only those parts of liburing's structs that version 2 keeps (liburing.h), and of io_uring what the
+ * kernel keeps (linux/io_uring.h). None of their headers is used. */
 #include "point.h"
 #include "process_state.h"
 #include "task.h"
@@ -21,7 +26,7 @@ struct ring {
     struct {
         const uint32_t *kernel_head, *kernel_tail, *mask, *entries, *flags, *dropped, *array;
         const struct request *requests;
-        uint32_t head, tail; /* prepared: from head to tail */
+        uint32_t head, tail; /* prepared requests: from head to tail */
         size_t bytes;
         void *memory;
         uint32_t reserved[4];
@@ -61,23 +66,24 @@ enum {
     MORE_FOLLOW = 2,             /* completion flags: IORING_CQE_F_MORE */
     RINGS = 64,
     PROBES = 8,
-    MOST = 65536, /* no ring has as many: what is read is not one */
+    MOST = 65536, /* no ring has so many: the memory is not a ring */
 };
-#define OF_LIBURING UINT64_MAX /* user_data of its own time-outs */
+#define OF_LIBURING UINT64_MAX /* user_data of liburing's own time-outs */
 
-static const void *real_io_uring_mlock_size; /* which 2.1 on has: never called */
+static const void *real_io_uring_mlock_size; /* exists from 2.1 on; never called */
 
-/* What is known of a ring. Programs see to it that one thread at a time submits and one takes; these may be two. */
+/* What is known of a ring. Programs must let only one thread at a time submit and only one take; these may be two
+ * different threads. */
 static struct known {
     uint64_t ring; /* 0: free */
     uint32_t is_busy;
-    uint32_t taken; /* completions that were noticed, as the ring counts */
-    uint32_t begun; /* one of these that began before it was taken, + 1; where `has_begun` */
+    uint32_t taken; /* completions that were noticed, counted like the ring's */
+    uint32_t begun; /* number of the one that began before it was taken; only with `has_begun` */
     uint32_t has_begun;
     uint8_t kind; /* of a wait for the last request: enum sbx_record_kind */
     int32_t descriptor;
 } rings[RINGS];
-SBX_OF_ONE_PROCESS(rings); /* the tasks are the parent's */
+SBX_OF_ONE_PROCESS(rings); /* the tasks belong to the parent */
 
 static uint64_t key_of(const struct ring *ring, uint64_t user_data)
 {
@@ -101,7 +107,7 @@ static struct known *find_known(const struct ring *ring)
     return NULL;
 }
 
-/* The same, or a new one; NULL: there is no room. */
+/* The same, or a new entry. NULL: there is no room. */
 static struct known *find(const struct ring *ring)
 {
     struct known *found = find_known(ring);
@@ -109,7 +115,7 @@ static struct known *find(const struct ring *ring)
         struct known *known = place_of(ring, i);
         uint64_t nobody = 0;
         if (sbx_load_relaxed(&known->ring) == 0 &&       /* relaxed: the exchange looks again */
-            sbx_cas_acq_rel(&known->ring, &nobody, 1)) { /* order: acq_rel rings.ring - one takes it */
+            sbx_cas_acq_rel(&known->ring, &nobody, 1)) { /* order: acq_rel rings.ring - one thread takes it */
             known->taken = sbx_load_relaxed(ring->completed.head);
             known->has_begun = 0;
             known->kind = SBX_RECORD_FILE;
@@ -147,11 +153,10 @@ static const struct completion *completion_at(const struct ring *ring, uint32_t 
     return &ring->completed.completions[(size_t)(number & *ring->completed.mask) << shift];
 }
 
-/* It begins; returns its task where that is followed and the request is over with it. */
+/* The task of a completion begins. Returns the task if it is followed and this completion is the request's last one. */
 static uint64_t begin(const struct ring *ring, const struct completion *completion)
 {
-    uint64_t user_data =
-        sbx_load_relaxed(&completion->user_data); /* relaxed: the kernel may write over what was taken */
+    uint64_t user_data = sbx_load_relaxed(&completion->user_data); /* relaxed: the kernel may write over a taken one */
     uint32_t flags = sbx_load_relaxed(&completion->flags);
     if (user_data == OF_LIBURING) {
         return 0;
@@ -175,7 +180,7 @@ static uint64_t begin(const struct ring *ring, const struct completion *completi
     return task;
 }
 
-/* What was taken since the last look is over. */
+/* The completions that were taken since the last look are over. */
 static void note_taken(struct known *known, const struct ring *ring)
 {
     uint32_t head = sbx_load_acquire(ring->completed.head); /* order: acquire ring.head */
@@ -191,7 +196,7 @@ static void note_taken(struct known *known, const struct ring *ring)
     known->taken = head;
 }
 
-/* A wait has handed this one over. */
+/* A wait has returned this completion. */
 static void note_handed_over(const struct ring *ring, const struct completion *completion)
 {
     struct known *known = is_known_layout(ring) && completion != NULL ? find_known(ring) : NULL;
@@ -199,7 +204,7 @@ static void note_handed_over(const struct ring *ring, const struct completion *c
     if (known == NULL || !sbx_cas_acq_rel(&known->is_busy, &nobody, 1)) { /* order: acq_rel rings.is_busy */
         return;
     }
-    uint32_t number = sbx_load_relaxed(ring->completed.head); /* relaxed: of this thread */
+    uint32_t number = sbx_load_relaxed(ring->completed.head); /* relaxed: this thread's own */
     if (completion == completion_at(ring, number) && !(known->has_begun && known->begun == number)) {
         struct sbx_thread *thread = sbx_self;
         uint64_t task = begin(ring, completion);
@@ -215,7 +220,7 @@ static void note_handed_over(const struct ring *ring, const struct completion *c
     sbx_store_release(&known->is_busy, 0); /* order: release rings.is_busy */
 }
 
-/* ---- what is submitted ---- */
+/* ---- requests that are submitted ---- */
 
 static uint8_t kind_of(uint8_t operation)
 {
@@ -255,7 +260,7 @@ static void note_submitted(struct known *known, const struct ring *ring)
     }
 }
 
-/* Any call for this ring begins. */
+/* A call for this ring begins. */
 static struct known *note_call(const struct ring *ring, bool submits)
 {
     if (!is_known_layout(ring)) {
@@ -287,7 +292,7 @@ static struct known *note_call(const struct ring *ring, bool submits)
 SUBMITS(io_uring_submit)
 SUBMITS(io_uring_submit_and_get_events)
 
-/* One that may wait: `count` completions are wanted, the first is told at `first`. */
+/* A call that may wait for `count` completions. The first one is returned at `first`. */
 #define WAITS(name, parameters, arguments, submits, count, first)                                                    \
     static int(*real_##name) parameters;                                                                             \
     static int hook_##name parameters                                                                                \
@@ -326,7 +331,7 @@ static unsigned hook_io_uring_peek_batch_cqe(struct ring *ring, struct completio
     return real_io_uring_peek_batch_cqe(ring, completions, count);
 }
 
-/* It is no more, or another is made in its place: what was under way is nobody's. */
+/* The ring has ended, or another is made in its place. Its pending tasks will never run. */
 static void forget(const struct ring *ring)
 {
     end_begun(ring);
@@ -340,7 +345,7 @@ static void forget(const struct ring *ring)
 static void (*real_io_uring_queue_exit)(struct ring *);
 static void hook_io_uring_queue_exit(struct ring *ring)
 {
-    (void)note_call(ring, false); /* what was taken is over */
+    (void)note_call(ring, false); /* taken completions are over */
     forget(ring);
     real_io_uring_queue_exit(ring);
 }
@@ -361,7 +366,7 @@ static int hook_io_uring_queue_init_params(unsigned entries, struct ring *ring, 
 
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_URING)
 static const struct sbx_point points[] = {
-    POINT(io_uring_submit), /* first: where it is not, there is no liburing */
+    POINT(io_uring_submit), /* first: without it there is no liburing */
     POINT(io_uring_submit_and_get_events),
     POINT(io_uring_submit_and_wait),
     POINT(io_uring_submit_and_wait_timeout),

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_uv.c - libuv's pool: who queued the work that runs in it, and what follows on the loop.
+/* point_uv.c - libuv's pool: which thread queued the work that runs in it, and what follows on the loop.
  *
- * uv_queue_work() takes two functions, which libuv keeps in the request. Ours are given in their place (uv_calls.h); the second is always called, once, on the
- * loop's thread, also when the request was cancelled. Before the program's own are called the request's fields lead to them again: so a
- * request is queued once more by what its fields say. */
+ * uv_queue_work() takes two functions, which libuv keeps in the request. Functions of the agent are given in their
+ * place (uv_calls.h). The second one is always called once, on the loop's thread, also when the request was cancelled.
+ * Before the program's functions are called, the request's fields are set back to them. So a request can be queued once
+ * more with what its fields contain. */
 #include "point.h"
 #include "task.h"
 #include "uv_calls.h"
@@ -11,7 +12,7 @@
 typedef void work_function(void *request);
 typedef void after_function(void *request, int status);
 
-/* The beginning of a uv_work_t, whose layout is part of libuv 1's binary interface (uv.h). */
+/* The first fields of a uv_work_t. Their layout is part of libuv 1's binary interface (uv.h). */
 struct work {
     void *data;
     int type;
@@ -39,12 +40,12 @@ static void run_work(void *request)
     }
     struct sbx_uv_call *call = sbx_uv_call_find(request);
     if (call == NULL) {
-        return; /* never: a request has its entry until it is over */
+        return; /* cannot happen: a request has its entry until it is over */
     }
     sbx_task_begin(call->task);
     call->work(request);
     call->task = sbx_task_end_and_follow(
-        call->task); /* what follows was queued by who queued this, and lies not in the pool's queue */
+        call->task); /* what follows was queued by the same thread, and is not in the pool's queue */
 }
 
 static void run_after(void *request, int status)
@@ -56,7 +57,7 @@ static void run_after(void *request, int status)
     after_function *after = call->after;
     uint64_t task = call->task;
     put_back(request, call);
-    sbx_uv_call_let_go(call); /* what follows may queue the request again */
+    sbx_uv_call_let_go(call); /* the code below may queue the request again */
     if (status != 0) {
         sbx_task_cancelled(task);
         task = 0;

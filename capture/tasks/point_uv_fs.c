@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_uv_fs.c - libuv's requests for files: who made the request whose callback runs on the loop.
+/* point_uv_fs.c - libuv's requests for files: which thread made the request whose callback runs on the loop.
  *
- * The callback is the last argument, and stays in the request until libuv has called it, once, also when the request was cancelled; it is replaced as that of work for the
- * pool is (point_uv.c). Without one the call is made at once, and nothing changes hands. How long the file took is part of how
- * long the task lay. Not here: the three that take times as doubles, which this code may not touch (capture/points/CMakeLists.txt). */
+ * The callback is the last argument. It stays in the request until libuv has called it once, also when the request was
+ * cancelled. It is replaced like that of work for the pool (point_uv.c). Without a callback the call is made at once,
+ * and no work passes to another thread. The time that the file took is part of the time that the task lay. Three
+ * functions are missing here: they take times as doubles, which this code may not touch
+ * (capture/points/CMakeLists.txt). */
 #include "point.h"
 #include "task.h"
 #include "uv_calls.h"
@@ -12,7 +14,7 @@
 
 typedef void file_function(void *request);
 
-/* The beginning of a uv_fs_t, whose layout is part of libuv 1's binary interface (uv.h). */
+/* The first fields of a uv_fs_t. Their layout is part of libuv 1's binary interface (uv.h). */
 struct file_request {
     void *data;
     int type;
@@ -28,12 +30,12 @@ static void run_callback(void *request)
     struct sbx_uv_call *call = sbx_uv_call_find(request);
     struct file_request *fields = request;
     if (call == NULL) {
-        return; /* never: a request has its entry until it is over */
+        return; /* cannot happen: a request has its entry until it is over */
     }
     file_function *callback = call->callback;
     uint64_t task = call->task;
     fields->callback = fields->callback == run_callback ? callback : fields->callback;
-    sbx_uv_call_let_go(call); /* what follows may use the request again */
+    sbx_uv_call_let_go(call); /* the code below may use the request again */
     if (fields->result == -ECANCELED) {
         sbx_task_cancelled(task);
         task = 0;
@@ -43,7 +45,7 @@ static void run_callback(void *request)
     sbx_task_end(task);
 }
 
-/* What libuv is to be given for the program's callback. */
+/* The function to give to libuv in place of the program's callback. */
 SBX_NOINLINE static file_function *follow(void *request, file_function *callback)
 {
     struct sbx_uv_call *call = sbx_capture_is_open() && request != NULL ? sbx_uv_call_take(request) : NULL;
@@ -51,12 +53,12 @@ SBX_NOINLINE static file_function *follow(void *request, file_function *callback
         return callback;
     }
     call->callback = callback;
-    call->task = sbx_task_queued(SBX_GROUP_UV, SBX_OP_UV_FS, 0, 0, 0); /* what waits for a file lies in no queue */
+    call->task = sbx_task_queued(SBX_GROUP_UV, SBX_OP_UV_FS, 0, 0, 0); /* a file request lies in no queue */
     sbx_uv_call_put(call, request);
     return run_callback;
 }
 
-/* The request was refused: nothing will be called. */
+/* The request was refused, so nothing will be called. */
 SBX_NOINLINE static void forget(void *request)
 {
     struct sbx_uv_call *call = sbx_uv_call_find(request);

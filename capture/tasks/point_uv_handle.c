@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_uv_handle.c - libuv's timers and async handles: who started the timer, who sent to the loop.
+/* point_uv_handle.c - libuv's timers and async handles: which thread started the timer, and which one sent to the loop.
  *
- * Both keep a callback in their handle. Ours is given in its place (uv_calls.h), and the program's is called with what ours was given. A handle keeps its entry
- * until uv_close(), after which libuv calls nothing of it but what was given to uv_close().
+ * Both keep a callback in their handle. A function of the agent is given in its place (uv_calls.h), and it calls the
+ * program's callback with the same arguments. A handle keeps its entry until uv_close(). After that libuv calls only
+ * the callback that was given to uv_close().
  *
- * uv_async_send() may be called on any thread, also in a signal handler; libuv makes one call of what was sent before it came to it, and here these are one task
- * too, merged. What lies there is the entry's `task`, which the sender puts in and the loop's thread takes out.
+ * uv_async_send() may be called on any thread, also in a signal handler. libuv makes one call for everything that was
+ * sent before it came to the handle, and here these sends are one task too, merged. The entry's `task` is the pending
+ * one: the sender puts it in, and the loop's thread takes it out.
  *
- * libuv may call its own uv_timer_stop() and uv_timer_start() through our hooks, when a timer is due and begins anew: what is due is not taken for stopped, and
- * what leads to our function already stays what it is. */
+ * libuv may call its own uv_timer_stop() and uv_timer_start() through these hooks when a timer is due and begins anew.
+ * A timer that is due is not taken for stopped, and a timer that already leads to the agent's function stays as it
+ * is. */
 #include "point.h"
 #include "task.h"
 #include "uv_calls.h"
@@ -18,9 +21,9 @@
 typedef void handle_function(void *handle);
 
 enum {
-    ABOUT_TO_BE_QUEUED = 1, /* `task`: a sender has not got its id yet */
+    ABOUT_TO_BE_QUEUED = 1, /* `task`: a sender does not have the task's id yet */
     LOOP_BYTES =
-        1024, /* at least sizeof(uv_loop_t): the loop's own handle lies in it, and tells of work that point_uv.c follows */
+        1024, /* at least sizeof(uv_loop_t): the loop's own handle lies in it; point_uv.c follows the work behind it */
 };
 
 static uint64_t (*real_uv_timer_get_repeat)(const void *);
@@ -30,7 +33,7 @@ static int (*real_uv_is_active)(const void *);
 static uint64_t take_task(struct sbx_uv_call *call)
 {
     uint64_t task = sbx_load_relaxed(&call->task);
-    /* order: acq_rel call.task - whoever takes it out has it alone */
+    /* order: acq_rel call.task - only the thread that takes it out has it */
     while (task != 0 && !sbx_cas_acq_rel(&call->task, &task, 0)) {
     }
     return task == ABOUT_TO_BE_QUEUED ? 0 : task;
@@ -38,7 +41,8 @@ static uint64_t take_task(struct sbx_uv_call *call)
 
 /* ---- timers ---- */
 
-/* After its callback: a timer that goes on lies there anew. It may have been started again, stopped or closed in it. */
+/* After the timer's callback. A timer that goes on is queued anew. The callback may have started, stopped or closed
+ * it. */
 static void end_timer(void *handle, uint64_t task)
 {
     struct sbx_uv_call *call = sbx_uv_call_find(handle);
@@ -55,7 +59,7 @@ static void run_timer(void *handle)
 {
     struct sbx_uv_call *call = sbx_uv_call_find(handle);
     if (call == NULL) {
-        return; /* never: a handle has its entry until it is closed */
+        return; /* cannot happen: a handle has its entry until it is closed */
     }
     uint64_t task = take_task(call);
     handle_function *callback = call->callback;
@@ -80,12 +84,11 @@ static int hook_uv_timer_start(void *handle, handle_function *callback, uint64_t
     sbx_uv_call_put(call, handle);
     int result = real_uv_timer_start(handle, run_timer, timeout, repeat);
     sbx_task_cancelled(before);
-    if (SBX_UNLIKELY(result != 0)) { /* it is being closed, and never will call back */
+    if (SBX_UNLIKELY(result != 0)) { /* the handle is being closed and will never call back */
         sbx_uv_call_let_go(call);
         return result;
     }
-    call->task =
-        sbx_task_queued(SBX_GROUP_UV, SBX_OP_UV_TIMER_START, 0, 0, 0); /* what waits for its time lies in no queue */
+    call->task = sbx_task_queued(SBX_GROUP_UV, SBX_OP_UV_TIMER_START, 0, 0, 0); /* a pending timer lies in no queue */
     return result;
 }
 
@@ -111,7 +114,7 @@ static void run_async(void *handle)
     uint64_t task = take_task(call);
     handle_function *callback = call->callback;
     sbx_task_begin(task);
-    callback(handle); /* which may close it */
+    callback(handle); /* the callback may close it */
     sbx_task_end(task);
 }
 
@@ -148,7 +151,7 @@ static void note_send(struct sbx_uv_call *call)
     }
     uint64_t task = sbx_task_queued(SBX_GROUP_UV, SBX_OP_UV_ASYNC_SEND, 0, 0, 0);
     if (!sbx_cas_acq_rel(&call->task, &mark, task)) { /* order: acq_rel call.task - the loop's thread takes it out */
-        sbx_task_cancelled(task);                     /* the loop came to it meanwhile, for what another sent */
+        sbx_task_cancelled(task);                     /* the loop has run meanwhile, for another sender */
     }
     errno = saved_errno;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qt_unfollowed.c - a table of fixed size; what is in it lies within PROBES places of where its number hashes to. */
+/* qt_unfollowed.c - a table of fixed size. An entry lies within PROBES places of the place to which its number
+ * hashes. */
 #include "qt_unfollowed.h"
 
 #include <stddef.h>
@@ -17,7 +18,7 @@ static struct unfollowed {
     uint64_t what; /* 0: free; 1: being taken */
     uint64_t task;
 } unfollowed[UNFOLLOWED];
-static uint64_t unfollowed_count; /* how many there are: mostly none, and then nobody looks */
+static uint64_t unfollowed_count; /* number of entries: usually 0, and then nothing is searched */
 SBX_OF_ONE_PROCESS(unfollowed);
 SBX_OF_ONE_PROCESS(unfollowed_count);
 
@@ -39,7 +40,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_qt_keep_unfollowed(uint64_t what, uint64_t t
             return;
         }
     }
-    sbx_task_cancelled(task); /* there is no room: nobody will see it begin */
+    sbx_task_cancelled(task); /* there is no room: its begin will not be seen */
 }
 
 SBX_HOOK_SAFE uint64_t sbx_qt_take_unfollowed(uint64_t what)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qt_unfollowed.h - what Qt's queues hold that is counted and not followed: events and work of its pools, of which it is seen that they begin or go.
+/* qt_unfollowed.h - the items in Qt's queues that are counted but not followed: events, and work of its pools, whose
+ * begin or removal is seen.
  *
- * Known by an address, or another number that both sides know. There is room for some 2,048; what finds none counts as cancelled at once. */
+ * They are known by an address, or by another number that both sides know. There is room for some 2,048. An item for
+ * which there is no room counts as cancelled at once. */
 #ifndef SBX_QT_UNFOLLOWED_H
 #define SBX_QT_UNFOLLOWED_H
 
@@ -12,7 +14,7 @@
 /* `what` (above 1) was queued with this id, which leads to its queue's counts. Any thread. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_qt_keep_unfollowed(uint64_t what, uint64_t task);
 
-/* Its task's id, which nobody has any more; 0: it is followed, or was not queued. Any thread. */
+/* Takes out the id of the item's task; 0: it is followed, or was not queued. Any thread. */
 SBX_HOOK_SAFE uint64_t sbx_qt_take_unfollowed(uint64_t what);
 
 #endif

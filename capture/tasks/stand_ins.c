@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stand_ins.c - a table by the functions' addresses, in which nothing moves or goes. */
+/* stand_ins.c - a table by the functions' addresses, in which no entry moves or is removed. */
 #include "stand_ins.h"
 
 #include <stddef.h>
@@ -56,7 +56,7 @@ SBX_HOOK_SAFE uint32_t sbx_stand_in_for(struct sbx_stand_ins *table, const void 
         }
     } while (
         !sbx_cas_acq_rel(&table->count, &number, number + 1)); /* order: acq_rel stand_ins.count - one a function */
-    sbx_store_release(&table->served[number], function); /* order: release stand_ins.served - before ours is anywhere */
+    sbx_store_release(&table->served[number], function); /* order: release stand_ins.served - before ours is used */
     take_seat(table, table->ours[number], number);
     take_seat(table, function, number);
     return number;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uv_calls.h - what a program wants libuv to call back, by the address of its request or handle.
+/* uv_calls.h - the functions that a program wants libuv to call back, by the address of the request or handle.
  *
- * libuv keeps callbacks in requests and handles, and calls them from inside: no slot is passed. So ours are given to it in their place, and call the
- * program's, which lies here from then on: of a request until it is called, of a handle until it is closed. Where there is no room the
- * program's own is given to libuv, and nothing is followed.
+ * libuv keeps callbacks in requests and handles and calls them from inside, without a slot. So functions of the agent
+ * are given to it in their place. They call the program's functions, which are kept here: those of a request until it
+ * is called, those of a handle until it is closed. If there is no room, the program's own function is given to libuv,
+ * and nothing is followed.
  *
- * Requests and handles are used by one thread at a time (their loop's, or the pool's while it works), but for uv_async_send(): so an entry is found, filled in and let go of by that
- * thread, and `task` alone is exchanged by several. */
+ * Requests and handles are used by one thread at a time (their loop's, or the pool's while it works), except in
+ * uv_async_send(). So that thread finds, fills in and releases an entry, and only `task` is exchanged by several
+ * threads. */
 #ifndef SBX_UV_CALLS_H
 #define SBX_UV_CALLS_H
 
@@ -19,16 +21,17 @@ struct sbx_uv_call {
     void (*callback)(void *);    /* of a handle, or of a request for a file */
     void (*work)(void *);        /* of work for the pool */
     void (*after)(void *, int);
-    uint64_t task; /* that lies in its queue; of an async handle 1: about to; 0: none */
+    uint64_t task; /* the task in its queue; of an async handle 1: about to be queued; 0: none */
 };
 
-/* The entry of `of`: the one that it has, or a new one, whose fields are left for the caller. NULL: there is no room. */
+/* The entry of `of`: the one that it has, or a new one, whose fields the caller must fill in. NULL: there is no
+ * room. */
 SBX_HOOK_SAFE struct sbx_uv_call *sbx_uv_call_take(const void *of);
 
-/* Its fields are whole. */
+/* The entry's fields are whole. */
 SBX_HOOK_SAFE void sbx_uv_call_put(struct sbx_uv_call *call, const void *of);
 
-/* NULL: it has none. */
+/* NULL: `of` has no entry. */
 SBX_HOOK_SAFE struct sbx_uv_call *sbx_uv_call_find(const void *of);
 
 SBX_HOOK_SAFE void sbx_uv_call_let_go(struct sbx_uv_call *call);
