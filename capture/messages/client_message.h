@@ -15,8 +15,8 @@
  * The main thread has its loop (message_loop.h). If that loop waits in a blocking accept(), the thread serves one
  * client at a time. Then its wait for the next part of a request counts as idle, like its wait for the next client.
  *
- * The functions are called by the thread itself, allocate nothing, take no lock and keep errno. A call that has no
- * client costs a load and a test. */
+ * The functions are called by the thread itself, allocate nothing, take no lock and, unless stated otherwise, keep
+ * errno. A call that has no client costs a load and a test. */
 #ifndef SBX_CLIENT_MESSAGE_H
 #define SBX_CLIENT_MESSAGE_H
 

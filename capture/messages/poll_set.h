@@ -31,7 +31,7 @@ struct sbx_polled {
 };
 
 enum {
-    SBX_POLL_SET_MOST = 64 /* at most so many pollfds are read */
+    SBX_POLL_SET_MOST = 64 /* the most pollfds that are read */
 };
 
 static inline bool sbx_polled_has_fds(const struct sbx_polled *polled)

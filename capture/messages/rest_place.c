@@ -12,7 +12,7 @@ enum {
     LASTED_NS = 20000000, /* a wait for work lasts, though not always; a wait for a frame or a request is shorter */
     SHORT_MOST = 16,      /* after this many short waits and no long one, the place is a handler's */
     /* The mean and the total time that the loop's poll calls wait when they wait for work. The replies of a near X
-     * server take less than the mean, and those of a far one are not so many. */
+     * server take less than the mean. A far one sends too few replies to reach the total. */
     POLL_MEAN_NS = 10000000,
 };
 static const uint64_t POLLS_RESTED_NS = UINT64_C(5000000000);

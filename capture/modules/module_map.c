@@ -212,8 +212,8 @@ static bool revive(const struct sbx_module_entry *entry, const struct sbx_module
 {
     for (uint32_t i = 0; i < sbx_the_capture.header->module_count; i++) {
         struct sbx_module_entry *old = &sbx_the_capture.modules[i];
-        /* The loader appends new modules. So a module that has not been met before a new one was unloaded, and this is
-         * only noticed now. */
+        /* The loader appends new modules to its list. So if a module has not been met when a new one is met, it was
+         * unloaded, and this is only noticed now. */
         if ((sbx_modules[i].alive && sbx_modules[i].seen) || entry->build_id_bytes == 0 ||
             old->build_id_bytes != entry->build_id_bytes ||
             memcmp(old->build_id, entry->build_id, entry->build_id_bytes) != 0 ||

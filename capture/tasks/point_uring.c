@@ -66,7 +66,7 @@ enum {
     MORE_FOLLOW = 2,             /* completion flags: IORING_CQE_F_MORE */
     RINGS = 64,
     PROBES = 8,
-    MOST = 65536, /* no ring has so many: the memory is not a ring */
+    MOST = 65536, /* no ring has as many: the memory is not a ring */
 };
 #define OF_LIBURING UINT64_MAX /* user_data of liburing's own time-outs */
 
