@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* byte_reader.h - a cursor over bytes that cannot leave them.
  *
- * Everything in .eh_frame is read through one of these. A read past the end, or a number that does not fit, sets
- * `damaged` and yields zero; so a parser may read a whole structure and ask once. */
+ * All parts of .eh_frame are read through such a reader. A read past the end, or a number that does not fit, sets
+ * `damaged` and yields zero. So a parser may read a whole structure and check `damaged` once. */
 #ifndef SBX_BYTE_READER_H
 #define SBX_BYTE_READER_H
 
@@ -90,7 +90,7 @@ static inline int64_t sbx_read_sleb(struct sbx_byte_reader *reader)
     return 0;
 }
 
-/* Step over `count` bytes and return where they began; NULL, and damaged, when there are fewer. */
+/* Step over `count` bytes and return their start. When fewer bytes are left, set `damaged` and return NULL. */
 static inline const uint8_t *sbx_read_span(struct sbx_byte_reader *reader, uint64_t count)
 {
     if (sbx_bytes_left(reader) < count) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cfa_program.c - the interpreter of call-frame programs.
  *
- * Apart from eh_frame.c, which finds the programs: this one decides what they mean. */
+ * It is apart from eh_frame.c: eh_frame.c finds the programs, this file decides what they mean. */
 #include "cfa_program.h"
 
 #include <errno.h>
@@ -53,14 +53,14 @@ enum {
 struct program {
     struct sbx_byte_reader reader;
     const struct sbx_eh_cie *cie;
-    const struct sbx_frame_state *initial; /* what restore goes back to; NULL while a CIE runs */
+    const struct sbx_frame_state *initial; /* the state that DW_CFA_restore returns to; NULL while a CIE runs */
     struct sbx_frame_state state;
     struct sbx_frame_state remembered[REMEMBER_MAX];
     uint32_t remembered_count;
-    uint64_t location; /* address the state holds from */
+    uint64_t location; /* the state holds from this address on */
 };
 
-/* The column of a DWARF register; SBX_COLUMN_COUNT for those a walk does not need. */
+/* The column of a DWARF register; SBX_COLUMN_COUNT for a register that a walk does not need. */
 static enum sbx_column_index column_of(const struct program *program, uint64_t number)
 {
     if (number == program->cie->return_register) {
@@ -83,7 +83,8 @@ static void set_column(struct program *program, uint64_t number, uint32_t kind, 
     }
 }
 
-/* `number` operands count in the CIE's data alignment; a product that does not fit wraps, and then fits no rule. */
+/* Factored operands are multiplied by the data alignment of the CIE. A product that overflows wraps, and then fits no
+ * rule. */
 static int64_t scaled(const struct program *program, uint64_t number)
 {
     return (int64_t)(number * (uint64_t)program->cie->data_align);
@@ -92,7 +93,7 @@ static int64_t scaled(const struct program *program, uint64_t number)
 static void restore_column(struct program *program, uint64_t number)
 {
     enum sbx_column_index index = column_of(program, number);
-    if (program->initial == NULL) { /* a CIE cannot go back to what it is about to define */
+    if (program->initial == NULL) { /* a CIE has no initial state to restore: it defines it */
         program->reader.damaged = true;
     } else if (index != SBX_COLUMN_COUNT) {
         program->state.columns[index] = program->initial->columns[index];
@@ -103,7 +104,7 @@ static const uint8_t *read_expression(struct program *program, uint32_t *bytes_o
 {
     uint64_t bytes = sbx_read_uleb(&program->reader);
     const uint8_t *expression = sbx_read_span(&program->reader, bytes);
-    *bytes_out = expression == NULL ? 0 : (uint32_t)bytes; /* below 4 GiB as the section is */
+    *bytes_out = expression == NULL ? 0 : (uint32_t)bytes; /* the section is below 4 GiB, so this is too */
     return expression;
 }
 
@@ -199,8 +200,8 @@ static void run_extended(struct program *program, uint8_t opcode)
         number = sbx_read_uleb(reader);
         define_cfa(program, number, scaled(program, (uint64_t)sbx_read_sleb(reader)));
         break;
-    case CFA_DEF_CFA_REGISTER: /* after an expression the offset before it counts again: DWARF forbids it, libgcrypt's
-                                  assembly does it, and libgcc takes it so */
+    case CFA_DEF_CFA_REGISTER: /* After an expression the earlier offset counts again. DWARF forbids this, libgcrypt's
+                                * assembly does it, and libgcc accepts it. */
         define_cfa(program, sbx_read_uleb(reader), program->state.cfa_offset);
         break;
     case CFA_DEF_CFA_OFFSET:
@@ -219,11 +220,11 @@ static void run_extended(struct program *program, uint8_t opcode)
     case CFA_VAL_EXPRESSION:
         set_expression_column(program, SBX_COLUMN_VAL_EXPRESSION);
         break;
-    case CFA_AARCH64_NEGATE_RA_STATE: /* signed or not, the signature is taken off; elsewhere these two mean nothing */
+    case CFA_AARCH64_NEGATE_RA_STATE: /* signatures are always removed, so this does nothing; no meaning elsewhere */
     case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
         reader->damaged |= !SBX_HAS_LINK_REGISTER;
         break;
-    case CFA_GNU_ARGS_SIZE: /* matters to landing pads only */
+    case CFA_GNU_ARGS_SIZE: /* only landing pads need it */
         (void)sbx_read_uleb(reader);
         break;
     default:
@@ -231,7 +232,7 @@ static void run_extended(struct program *program, uint8_t opcode)
     }
 }
 
-/* Run one instruction. True when it moves the location: to *location_out. */
+/* Run one instruction. Returns true when it moves the location; the new location is then in *location_out. */
 static bool run_instruction(struct program *program, const struct sbx_eh_section *section, uint64_t *location_out)
 {
     struct sbx_byte_reader *reader = &program->reader;
@@ -283,7 +284,8 @@ int sbx_cfa_initial_state(const struct sbx_eh_cie *cie, struct sbx_frame_state *
     };
     while (program.reader.at < program.reader.end) {
         uint8_t opcode = *program.reader.at;
-        /* A CIE has no location to move; set_loc is the one that would need the section to be read. */
+        /* A CIE has no location, so nothing may move it. DW_CFA_set_loc is also the only instruction that needs the
+         * section. */
         bool moves = (opcode & CFA_PRIMARY) == CFA_ADVANCE_LOC || (opcode >= CFA_SET_LOC && opcode <= CFA_ADVANCE_LOC4);
         uint64_t unused;
         if (moves || run_instruction(&program, NULL, &unused) || program.reader.damaged) {
@@ -303,7 +305,7 @@ int sbx_cfa_program_run(const struct sbx_eh_section *section, const struct sbx_e
     program.cie = cie;
     program.initial = initial;
     program.state = *initial;
-    program.remembered_count = 0; /* the array stays as it is: 1 KiB that is rarely used */
+    program.remembered_count = 0; /* the array is not cleared: it has 1 KiB and is rarely used */
     program.location = fde->begin;
     while (program.reader.at < program.reader.end) {
         uint64_t next;

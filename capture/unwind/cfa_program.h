@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cfa_program.h - runs a function's call-frame program: which rule holds from which address on.
  *
- * Only the columns a walk needs are followed: frame pointer, stack pointer, return address. What becomes of a state is
- * decided by sbx_rule_encode() of the architecture; here is only the language, DWARF 5 section 6.4.2 and the GNU
- * additions. Pure; bounded by the bytes of the program. */
+ * Only the columns that a walk needs are followed: frame pointer, stack pointer, return address. This file knows only
+ * the language: DWARF 5 section 6.4.2 and the GNU additions. The sbx_rule_encode() of the architecture turns each state
+ * into a rule. Pure; bounded by the bytes of the program. */
 #ifndef SBX_CFA_PROGRAM_H
 #define SBX_CFA_PROGRAM_H
 
@@ -14,14 +14,14 @@
 
 /* Where the caller's value of a register is found. */
 enum sbx_column_kind {
-    SBX_COLUMN_UNSET = 0,      /* nothing said: the architecture's default */
+    SBX_COLUMN_UNSET = 0,      /* not mentioned: the architecture's default */
     SBX_COLUMN_SAME,           /* still in the register */
     SBX_COLUMN_UNDEFINED,      /* lost; for the return address: no caller */
     SBX_COLUMN_OFFSET,         /* in memory at CFA + value */
     SBX_COLUMN_VAL_OFFSET,     /* is CFA + value */
     SBX_COLUMN_REGISTER,       /* in register number value */
-    SBX_COLUMN_EXPRESSION,     /* in memory where the expression says */
-    SBX_COLUMN_VAL_EXPRESSION, /* is what the expression says */
+    SBX_COLUMN_EXPRESSION,     /* in memory at the address that the expression computes */
+    SBX_COLUMN_VAL_EXPRESSION, /* is the value of the expression */
 };
 
 struct sbx_column {
@@ -55,11 +55,12 @@ struct sbx_frame_state {
 /* Run the initial program of a CIE. 0 or -EINVAL. */
 SBX_MUST_CHECK int sbx_cfa_initial_state(const struct sbx_eh_cie *cie, struct sbx_frame_state *state_out);
 
-/* Takes one row: from `address` on, `rule` holds. Nonzero stops the run and is returned by it. */
+/* Takes one row: `rule` holds from `address` on. A nonzero result stops the run, and the run returns it. */
 typedef int sbx_rule_put(void *context, uint64_t address, uint32_t rule);
 
-/* Run an FDE's program from the state of its CIE and put its rows, addresses rising from fde->begin and below fde->end.
- * 0; -EINVAL: damaged from the last row put on (whose rule is then SBX_RULE_UNSUPPORTED); or what `put` returned. */
+/* Run the program of an FDE from the state of its CIE, and put its rows. Their addresses rise, from fde->begin and
+ * below fde->end. Returns 0; what `put` returned when that is not 0; or -EINVAL when the program is damaged from the
+ * last row on (the rule of that row is then SBX_RULE_UNSUPPORTED). */
 SBX_MUST_CHECK int sbx_cfa_program_run(const struct sbx_eh_section *section, const struct sbx_eh_cie *cie,
                                        const struct sbx_frame_state *initial, const struct sbx_eh_fde *fde,
                                        sbx_rule_put *put, void *context);

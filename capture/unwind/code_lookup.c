@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_lookup.c - what the code map says of an address.
+/* code_lookup.c - finds in the code map what a walk needs to know about an address.
  *
- * Runs in hooks and handlers, as the walk does: it calls nothing but the row lookup and the frame table. */
+ * Runs in hooks and handlers, as the walk does. It calls only the row lookup and the frame table. */
 #include "code_lookup.h"
 
 const struct sbx_code_range *sbx_code_map_find(const struct sbx_code_map *map, uint64_t address)
@@ -22,7 +22,7 @@ const struct sbx_code_range *sbx_code_map_find(const struct sbx_code_map *map, u
     return &map->ranges[low - 1];
 }
 
-/* Its two instructions, in neither of which anything has changed yet. */
+/* The trampoline has two instructions. Neither of them has changed sp or a register of the frame yet. */
 static bool is_signal_return(const struct sbx_code_map *map, uint64_t pc)
 {
     return SBX_HAS_LINK_REGISTER && map->signal_return != 0 && pc - map->signal_return < 8;
@@ -43,7 +43,7 @@ struct sbx_walk_cache_slot sbx_code_look_up(const struct sbx_code_map *map, stru
     }
     found.rule = SBX_RULE_NONE;
     if (is_signal_return(map, pc)) {
-        found.rule = SBX_RULE_SIGNAL; /* aarch64's kernel says nothing about it in rows */
+        found.rule = SBX_RULE_SIGNAL; /* the aarch64 kernel gives no row for it */
     } else if (range->rows != NULL) {
         found.rule = sbx_unwind_rows_find(range->rows, sbx_lookup_address(pc, exact) - range->bias);
     } else if (range->flags & SBX_CODE_ROWS_PENDING) {

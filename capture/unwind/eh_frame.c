@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eh_frame.c - entries of .eh_frame and the search table before them.
  *
- * Apart from the program interpreter because framing and meaning fail in different ways: a bad length ends the walk, a
- * bad program costs one function. */
+ * This is apart from the program interpreter because the two fail in different ways: a bad length ends the walk through
+ * the section, but a bad program costs one function only. */
 #include "eh_frame.h"
 
 #include <errno.h>
 
-/* Pointer encodings (LSB Core, "DWARF Exception Header Encoding"): low four bits format, next three what it is
- * relative to, top bit "address of the address". */
+/* Pointer encodings (LSB Core, "DWARF Exception Header Encoding"): the low four bits are the format. The next three say
+ * what the number is relative to. The top bit means "the address of the address". */
 enum {
     PE_ABSPTR = 0x00,
     PE_ULEB128 = 0x01,
@@ -68,7 +68,7 @@ static uint64_t read_encoded_address(struct sbx_byte_reader *reader, uint8_t enc
         base = section->address + (uint64_t)(reader->at - section->bytes);
     } else if (relative_to == PE_DATAREL && data_base != NULL) {
         base = *data_base;
-    } else if (relative_to != PE_ABSPTR) { /* to text or function, aligned, indirect: nobody writes code addresses so */
+    } else if (relative_to != PE_ABSPTR) { /* other bases, aligned, indirect: never used for code addresses */
         reader->damaged = true;
         return 0;
     }
@@ -98,7 +98,7 @@ int sbx_eh_search_table_read(const struct sbx_eh_section *header, struct sbx_eh_
         }
     }
     if (count_encoding == PE_OMIT || table_encoding != (PE_DATAREL | PE_SDATA4)) {
-        return 0; /* no table, or not the one form every linker writes: the section is walked instead */
+        return 0; /* no table, or not in the form that every linker writes: the caller walks the section instead */
     }
     uint64_t count = read_encoded_address(&reader, count_encoding, header, &header->address);
     if (reader.damaged || count > sbx_bytes_left(&reader) / 8 || count > UINT32_MAX) {
@@ -118,8 +118,8 @@ void sbx_eh_search_table_entry(const struct sbx_eh_search_table *table, uint32_t
     *fde_address_out = table->address + (uint64_t)(int64_t)(int32_t)sbx_read_u32(&reader);
 }
 
-/* Narrow `reader` to the body of the entry at `position`: what follows its length. 0, -EINVAL, -ENOTSUP (64-bit, also
- * narrowed), or -ENOENT for a terminator. */
+/* Narrow `reader` to the body of the entry at `position`: the bytes after its length. Returns 0; -EINVAL; -ENOTSUP for
+ * a 64-bit entry (`reader` is narrowed too); or -ENOENT for a terminator. */
 static int open_entry(const struct sbx_eh_section *section, uint32_t position, struct sbx_byte_reader *reader)
 {
     if (position > section->size) {
@@ -173,7 +173,7 @@ int sbx_eh_fde_cie(const struct sbx_eh_section *section, uint32_t position, uint
         return -EINVAL;
     }
     uint64_t id_position = (uint64_t)(reader.at - section->bytes);
-    uint32_t distance = sbx_read_u32(&reader); /* back from this field to the CIE */
+    uint32_t distance = sbx_read_u32(&reader); /* an offset back from this field to the CIE */
     if (reader.damaged || distance == 0 || distance > id_position) {
         return -EINVAL;
     }
@@ -188,12 +188,12 @@ int sbx_eh_fde_read(const struct sbx_eh_section *section, uint32_t position, con
     if (open_entry(section, position, &reader) != 0) {
         return -EINVAL;
     }
-    (void)sbx_read_u32(&reader); /* the CIE, already found */
+    (void)sbx_read_u32(&reader); /* the caller has found the CIE already */
     fde_out->cie_position = cie->position;
     fde_out->begin = read_encoded_address(&reader, cie->pointer_encoding, section, NULL);
     uint64_t bytes = read_encoded_number(&reader, cie->pointer_encoding);
     if (cie->has_augmentation) {
-        (void)sbx_read_span(&reader, sbx_read_uleb(&reader)); /* the language's own, such as the LSDA */
+        (void)sbx_read_span(&reader, sbx_read_uleb(&reader)); /* data of the language, such as the LSDA */
     }
     if (reader.damaged || bytes == 0 || bytes > UINT64_MAX - fde_out->begin) {
         return -EINVAL;
@@ -204,7 +204,7 @@ int sbx_eh_fde_read(const struct sbx_eh_section *section, uint32_t position, con
     return 0;
 }
 
-/* The bytes behind 'z', as the letters after it say. */
+/* The augmentation data of a 'z' CIE, in the order of the letters after the 'z'. */
 static void read_augmentation(struct sbx_byte_reader *reader, const uint8_t *letters, struct sbx_eh_cie *cie)
 {
     for (; *letters != 0; letters++) {
@@ -212,9 +212,9 @@ static void read_augmentation(struct sbx_byte_reader *reader, const uint8_t *let
         case 'R':
             cie->pointer_encoding = sbx_read_u8(reader);
             break;
-        case 'P': { /* personality routine: only its size matters, whatever it is relative to */
+        case 'P': { /* personality routine: only the size of its address matters */
             uint8_t encoding = sbx_read_u8(reader);
-            reader->damaged |= encoding == PE_ALIGNED; /* padding we would have to guess */
+            reader->damaged |= encoding == PE_ALIGNED; /* its padding is not known */
             (void)read_encoded_number(reader, encoding);
             break;
         }
@@ -227,7 +227,7 @@ static void read_augmentation(struct sbx_byte_reader *reader, const uint8_t *let
         case 'B': /* aarch64: return addresses are signed with the B key */
         case 'G': /* aarch64: memory tagging */
             break;
-        default: /* an unknown letter may own bytes: what follows could not be read */
+        default: /* the data of an unknown letter has an unknown size, so what follows it cannot be read */
             reader->damaged = true;
             return;
         }
@@ -271,7 +271,7 @@ int sbx_eh_cie_read(const struct sbx_eh_section *section, uint32_t position, str
             return -EINVAL;
         }
     } else if (*letters != 0) {
-        return -EINVAL; /* the "eh" of gcc 2, or something newer than us */
+        return -EINVAL; /* the "eh" of gcc 2, or an augmentation newer than this code */
     }
     cie_out->program = reader.at;
     cie_out->program_bytes = sbx_bytes_left(&reader);

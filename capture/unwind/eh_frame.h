@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eh_frame.h - the entries of .eh_frame and the search table of .eh_frame_hdr, read without trusting a byte.
+/* eh_frame.h - the entries of .eh_frame and the search table of .eh_frame_hdr. No byte of them is trusted.
  *
- * Pure functions of borrowed memory: nothing is allocated, nothing outside [bytes, bytes + size) is read, every loop is
- * bounded by the bytes it consumes. What an entry's program means is cfa_program.h's business. */
+ * These are pure functions of borrowed memory: they allocate nothing, read nothing outside [bytes, bytes + size), and
+ * bound each loop by the bytes it consumes. cfa_program.h interprets the program of an entry. */
 #ifndef SBX_EH_FRAME_H
 #define SBX_EH_FRAME_H
 
@@ -20,9 +20,9 @@ struct sbx_eh_section {
     uint64_t address;
 };
 
-/* What entries have in common. */
+/* The part that CIEs and FDEs have in common. */
 struct sbx_eh_cie {
-    uint32_t position;        /* of its length field in the section */
+    uint32_t position;        /* offset of its length field in the section */
     uint64_t code_align;      /* factor of advances */
     int64_t data_align;       /* factor of offsets */
     uint64_t return_register; /* column of the return address */
@@ -33,58 +33,59 @@ struct sbx_eh_cie {
     size_t program_bytes;
 };
 
-/* One function, or a part of one. */
+/* One function, or one part of a function. */
 struct sbx_eh_fde {
     uint32_t cie_position;
-    uint64_t begin, end; /* code it describes, in the module's numbering; begin < end */
+    uint64_t begin, end; /* the code it describes, in the module's numbering; begin < end */
     const uint8_t *program;
     size_t program_bytes;
 };
 
-/* Where a linear walk through the section stands. */
+/* The position of a linear walk through the section. */
 struct sbx_eh_entry {
-    uint32_t position; /* of its length field */
+    uint32_t position; /* offset of its length field */
     bool is_fde;
 };
 
 /* .eh_frame_hdr. */
 struct sbx_eh_search_table {
-    uint64_t eh_frame_address; /* where .eh_frame begins; 0: not said */
-    uint64_t address;          /* base of the table's numbers */
-    const uint8_t *entries;    /* pairs of 32-bit numbers; NULL: no table, or one in a form nobody writes */
+    uint64_t eh_frame_address; /* where .eh_frame begins; 0: not given */
+    uint64_t address;          /* the base that the numbers of the table are relative to */
+    const uint8_t *entries;    /* pairs of 32-bit numbers; NULL: no table, or one in a form that no linker writes */
     uint32_t count;
 };
 
-/* A program longer than this is refused: real ones have some ten bytes, and an initial program is run for each change
- * of CIE, so this bounds what a damaged section can cost. */
+/* A longer initial program is refused. Real ones have about ten bytes. An initial program runs for each change of CIE,
+ * so this limit bounds the cost of a damaged section. */
 enum {
     SBX_CIE_PROGRAM_MAX = 1024
 };
 
-/* Read .eh_frame_hdr. 0, or -EINVAL: not version 1, or shorter than it says. */
+/* Read .eh_frame_hdr. Returns 0, or -EINVAL: it is not version 1, or it is shorter than it says. */
 SBX_MUST_CHECK int sbx_eh_search_table_read(const struct sbx_eh_section *header, struct sbx_eh_search_table *table_out);
 
 /* Entry `index` (below count): where the code begins, and where its FDE lies, both in the module's numbering. */
 void sbx_eh_search_table_entry(const struct sbx_eh_search_table *table, uint32_t index, uint64_t *begin_out,
                                uint64_t *fde_address_out);
 
-/* The next entry at or after *position, which moves behind it. 1: an entry; 0: end of the section or its terminator;
- * -EINVAL: its length leaves the section; -ENOTSUP: a 64-bit entry, stepped over. */
+/* Read the next entry at or after *position, and move *position behind it. Returns 1: there is an entry; 0: end of the
+ * section, or its terminator; -EINVAL: the length leaves the section; -ENOTSUP: a 64-bit entry, which is stepped
+ * over. */
 SBX_MUST_CHECK int sbx_eh_frame_next(const struct sbx_eh_section *section, uint32_t *position,
                                      struct sbx_eh_entry *entry_out);
 
-/* Read the FDE at `position`. `cie` must be the CIE it names (cie_position, see sbx_eh_fde_cie()). 0 or -EINVAL. */
+/* Read the FDE at `position`. `cie` must be the CIE that the FDE names (see sbx_eh_fde_cie()). Returns 0 or -EINVAL. */
 SBX_MUST_CHECK int sbx_eh_fde_read(const struct sbx_eh_section *section, uint32_t position,
                                    const struct sbx_eh_cie *cie, struct sbx_eh_fde *fde_out);
 
-/* A code address in `encoding`, out of a reader that stands inside the section; damage when it is in a form no compiler
- * writes code addresses in. */
+/* Read a code address in `encoding` from a reader inside the section. An encoding that no compiler uses for code
+ * addresses counts as damage. */
 uint64_t sbx_eh_read_address(struct sbx_byte_reader *reader, uint8_t encoding, const struct sbx_eh_section *section);
 
-/* The position of the CIE that the FDE at `position` names. 0 or -EINVAL: no FDE there. */
+/* Find the position of the CIE that the FDE at `position` names. Returns 0, or -EINVAL when there is no FDE. */
 SBX_MUST_CHECK int sbx_eh_fde_cie(const struct sbx_eh_section *section, uint32_t position, uint32_t *cie_position_out);
 
-/* Read the CIE at `position`. 0 or -EINVAL: damaged, or of a version, augmentation or encoding we do not know. */
+/* Read the CIE at `position`. Returns 0, or -EINVAL: damaged, or of an unknown version, augmentation or encoding. */
 SBX_MUST_CHECK int sbx_eh_cie_read(const struct sbx_eh_section *section, uint32_t position, struct sbx_eh_cie *cie_out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eh_frame_copy.c - how much of .eh_frame there is, and a copy of it. */
+/* eh_frame_copy.c - finds the size of .eh_frame, and copies it. */
 #include "eh_frame_copy.h"
 
 #include <errno.h>
@@ -10,12 +10,12 @@
 #include "stub_rows.h"
 
 enum {
-    COPY_MAX = 1 << 30, /* beyond any module; it is damage */
-    LENGTH_64 = -1      /* a length field that says: the length has 64 bits and follows */
+    COPY_MAX = 1 << 30, /* larger than in any module: it is damage */
+    LENGTH_64 = -1      /* as a length field: the real length has 64 bits and follows */
 };
 
-/* Nothing in a module says where .eh_frame ends. Its last entry does: FDEs name CIEs before them, so nothing that the
- * table leads to lies behind the last FDE. Without this a copy of libLLVM's would be of its whole segment, 97 MiB. */
+/* A module does not say where .eh_frame ends, but the last entry does. An FDE names a CIE before itself, so the search
+ * table leads to nothing behind the last FDE. Without this the copy for libLLVM would be its whole segment, 97 MiB. */
 static int find_end(const struct sbx_eh_search_table *table, const struct sbx_eh_frame_place *place,
                     sbx_module_read *read, void *context, uint64_t *end_out)
 {
@@ -33,7 +33,7 @@ static int find_end(const struct sbx_eh_search_table *table, const struct sbx_eh
     }
     uint32_t length;
     if (last == 0 || segment_end - last < sizeof length) {
-        return 0; /* no entry leads into the section, or it is cut off there: the builder will say so */
+        return 0; /* no entry points into the section, or the section is cut off: the builder reports it */
     }
     int result = read(context, last, &length, sizeof length);
     if (result != 0) {
@@ -45,7 +45,7 @@ static int find_end(const struct sbx_eh_search_table *table, const struct sbx_eh
     return 0;
 }
 
-/* Linkers put the PLT right before .text, so before the first function that has unwind data. */
+/* Linkers put the PLT directly before .text, and so before the first function that has unwind data. */
 static uint64_t find_stubs(const struct sbx_eh_search_table *table, const struct sbx_eh_frame_place *place,
                            size_t *bytes_out)
 {
@@ -53,7 +53,7 @@ static uint64_t find_stubs(const struct sbx_eh_search_table *table, const struct
     if (table->entries != NULL && table->count > 0) {
         sbx_eh_search_table_entry(table, 0, &first, &fde);
     }
-    uint64_t before = first - place->text_begin; /* below the text wraps: refused */
+    uint64_t before = first - place->text_begin; /* `first` below the text wraps, and is refused */
     before = before <= place->text_bytes ? before : 0;
     before = before < most ? before : most;
     *bytes_out = before;
@@ -113,7 +113,7 @@ int sbx_eh_frame_copy_take(struct sbx_eh_frame_copy *copy_out, const struct sbx_
     }
     uint64_t text_address = find_stubs(&table, place, &copy.text_bytes);
     if (copy.text_bytes != 0 && copy_range(text_address, copy.text_bytes, read, context, &copy.text_pages) != 0) {
-        copy.text_bytes = 0; /* samples in stubs lose a frame */
+        copy.text_bytes = 0; /* no copy of the stubs: a sample in one loses a frame */
     }
     copy.source = (struct sbx_unwind_source){
         .text = copy.text_pages,

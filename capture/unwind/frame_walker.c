@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* frame_walker.c - the walk itself.
  *
- * Runs in hooks and handlers, so it calls nothing but the row lookup and the frame table: no libc, not even memcpy.
- * Every word of a stack comes through read_word(), which is the one place that decides what may be read; whatever the
- * words say, sp rises with each step (but across a signal frame) and a walk has at most SBX_WALK_STEPS, so it ends. */
+ * Runs in hooks and handlers, so it calls only the row lookup and the frame table: no libc, not even memcpy. Every word
+ * of a stack is read within the window: by read_word(), or by walk_ordinary() after its own checks. Every walk ends,
+ * whatever the words hold: sp rises with each step (except across a signal frame), and a walk has at most
+ * SBX_WALK_STEPS steps. */
 #include "frame_walker.h"
 
 #include "code_lookup.h"
@@ -12,16 +13,16 @@
 #include "stack_replay.h"
 
 enum {
-    STEPPED = UINT32_MAX, /* a step's result beside enum sbx_walk_end */
+    STEPPED = UINT32_MAX, /* a result of a step, beside the values of enum sbx_walk_end */
     CACHE_SETS = SBX_WALK_CACHE_SLOTS / 2,
 };
 
-/* Words of a stack alias anything, and belong to no object a sanitizer knows. */
+/* A word of a stack may alias any type. It belongs to no object that a sanitizer knows. */
 typedef uint64_t stack_word __attribute__((may_alias));
 
 #define READS_FOREIGN_STACKS __attribute__((no_sanitize("address", "thread")))
 
-/* Where the walk stands: one frame's registers, and where they were read. */
+/* The position of the walk: the registers of one frame, and where they were read. */
 struct frame {
     uint64_t pc, sp, fp;
     uint64_t link;             /* the return address while it is in a register */
@@ -30,11 +31,11 @@ struct frame {
     uint32_t flags;            /* enum sbx_walk_flag, and enum private_flag */
 };
 
-/* Beside enum sbx_walk_flag, of a frame the walk stands at. */
+/* Flags of the current frame, beside enum sbx_walk_flag. */
 enum private_flag {
-    STRANDED = 16,   /* interrupted on another stack, which this walk may not read */
+    STRANDED = 16,   /* interrupted on another stack; this walk may not read it */
     LINK_KNOWN = 32, /* `link` is the return address, if the rule says that it is in a register */
-    SP_LOST = 64,    /* fp did not tell sp: it lies at `sp` or further out */
+    SP_LOST = 64,    /* fp did not give sp: the real sp is `sp` or further out */
 };
 
 READS_FOREIGN_STACKS static inline bool read_word(const struct sbx_stack_window *window, uint64_t address,
@@ -57,7 +58,7 @@ READS_FOREIGN_STACKS static uint64_t read_context(const stack_word *context, uin
 SBX_NOINLINE static void clear_cache(struct sbx_walk_cache *cache, uint32_t generation, uint32_t epoch)
 {
     for (uint32_t i = 0; cache->generation != 0 && i < SBX_WALK_CACHE_SLOTS; i++) { /* 0: fresh pages */
-        sbx_store_relaxed(&cache->slots[i].pc, 0); /* own thread only; atomic so that it does not become a memset */
+        sbx_store_relaxed(&cache->slots[i].pc, 0); /* own thread only; atomic, so that no memset is made of it */
     }
     cache->generation = generation;
     cache->epoch = epoch;
@@ -70,16 +71,17 @@ static inline void keep_cache_fresh(struct sbx_walk_cache *cache, uint32_t gener
     }
 }
 
-/* Put a slot first in its set; the one that was first becomes second, and the second is forgotten. */
+/* Put a slot first in its set. The first slot becomes the second, and the second is forgotten. */
 static void remember(struct sbx_walk_cache_slot *set, const struct sbx_walk_cache_slot *slot)
 {
     set[1] = set[0];
     set[0] = *slot;
 }
 
-/* ---- steps: each moves `frame` to its caller, or says why not ---- */
+/* ---- steps: each moves `frame` to its caller, or returns why it cannot ---- */
 
-/* A frame that pushed fp first and made it point there. Plausible only when the pair lies further out than sp. */
+/* A step over a frame that pushed fp first and then let fp point at it. Plausible only when the pair lies further out
+ * than sp. */
 static bool step_by_frame_pointer(const struct sbx_stack_window *window, struct frame *frame)
 {
     uint64_t fp, pc;
@@ -97,7 +99,7 @@ static bool step_by_frame_pointer(const struct sbx_stack_window *window, struct 
     return true;
 }
 
-/* The kernel's signal frame: the interrupted registers lie at sp. The stack may be another one from here on. */
+/* The kernel's signal frame: the interrupted registers lie at sp. From here on the stack may be another one. */
 static uint32_t step_over_signal(const struct sbx_stack_window *window, struct frame *frame)
 {
     uint64_t context = frame->sp + SBX_CONTEXT_AT;
@@ -122,7 +124,7 @@ static uint32_t step_over_signal(const struct sbx_stack_window *window, struct f
     return STEPPED;
 }
 
-/* The CFA of a rule of kind 1 to 7. STEPPED, or why there is none. */
+/* Find the CFA of a rule of kind 1 to 7. Returns STEPPED, or why there is no CFA. */
 static inline uint32_t find_cfa(const struct sbx_stack_window *window, const struct frame *frame, uint32_t rule,
                                 uint64_t *cfa_out)
 {
@@ -166,7 +168,8 @@ static inline uint32_t find_cfa(const struct sbx_stack_window *window, const str
     }
 }
 
-/* The caller's frame pointer. A slot that cannot be read loses it, no more: the caller may not need it. */
+/* Restore the caller's frame pointer. When its slot cannot be read, only the frame pointer is lost: the caller may not
+ * need it. */
 static inline void restore_frame_pointer(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule,
                                          uint64_t cfa)
 {
@@ -179,7 +182,7 @@ static inline void restore_frame_pointer(const struct sbx_stack_window *window, 
         frame->fp_slot = sbx_rule_fp_slot(rule, frame->sp, cfa);
     } else if (field == SBX_RULE_FP_AT_FP && (frame->flags & SBX_FRAME_FP_KNOWN) != 0) {
         if (frame->fp < frame->sp || frame->fp >= cfa) {
-            return; /* not in this frame: gcc's epilogue of an aligned frame has popped it, which its rows do not say */
+            return; /* not in this frame: gcc's epilogue of an aligned frame popped it, but the rows do not say so */
         }
         frame->fp_slot = frame->fp;
     } else {
@@ -193,8 +196,8 @@ static inline void restore_frame_pointer(const struct sbx_stack_window *window, 
     }
 }
 
-/* A frame whose sp nobody told us, and whose rule wants it. Its fp does as well if it keeps a record: a caller's fp
- * points at it. */
+/* A step over a frame whose sp is not known although its rule needs sp. If the frame keeps a record, fp is enough,
+ * because fp points at the record. */
 static uint32_t step_without_sp(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule)
 {
     return sbx_rule_has_record(rule) && step_by_frame_pointer(window, frame) ? STEPPED : (uint32_t)SBX_WALK_UNSUPPORTED;
@@ -219,7 +222,7 @@ SBX_NOINLINE static uint32_t step_by_rule(const struct sbx_stack_window *window,
         if ((frame->flags & LINK_KNOWN) == 0) {
             return SBX_WALK_UNSUPPORTED;
         }
-        pc = frame->link; /* once: what follows is no frame whose registers are known */
+        pc = frame->link; /* valid once: the registers of the next frame are not known */
     } else if (SBX_UNLIKELY(!read_word(window, slot, &pc))) {
         return SBX_WALK_BAD_MEMORY;
     }
@@ -232,7 +235,7 @@ SBX_NOINLINE static uint32_t step_by_rule(const struct sbx_stack_window *window,
     return STEPPED;
 }
 
-/* Rules that are not a CFA. */
+/* Rules that do not define a CFA. */
 SBX_NOINLINE static uint32_t step_by_special(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule)
 {
     switch (rule) {
@@ -249,7 +252,8 @@ SBX_NOINLINE static uint32_t step_by_special(const struct sbx_stack_window *wind
     }
 }
 
-/* A frame of generated code, by the runtime that made it. False: by its frame pointer, if anything. */
+/* A step over a frame of generated code, done by the runtime that generated it. False: the frame pointer is the only
+ * way left. */
 static bool step_by_runtime(const struct sbx_stack_window *window, struct frame *frame,
                             const struct sbx_generated_range *range)
 {
@@ -273,14 +277,14 @@ static bool step_by_runtime(const struct sbx_stack_window *window, struct frame 
     frame->fp_slot = 0;
     frame->context = NULL;
     frame->flags = ((at.flags & SBX_CODE_FRAME_HAS_FP) != 0 ? SBX_FRAME_FP_KNOWN : 0) |
-                   SBX_FRAME_OPAQUE; /* slots do not tell it */
+                   SBX_FRAME_OPAQUE; /* no stack slots decide this frame */
     return true;
 }
 
 /* ---- the walk ---- */
 
-/* Has the walk come to a trusted frame? Both sides' stack pointers rise outwards, so one pass over each is enough; frames further in
- * than the innermost trusted one are asked for their stack pointer alone. */
+/* Has the walk reached a known frame? The stack pointers of both sides rise outwards, so one pass over each is enough.
+ * For frames further in than the innermost known one, only the stack pointer is compared. */
 static inline bool is_known(struct sbx_known_frames *known, uint64_t pc, uint64_t sp, uint64_t fp, uint32_t flags)
 {
     const struct sbx_replay *replay = known->replay;
@@ -300,14 +304,15 @@ static inline bool is_known(struct sbx_known_frames *known, uint64_t pc, uint64_
            ((differs & SBX_FRAME_FP_KNOWN) == 0 && (met->fp == fp || (flags & SBX_FRAME_FP_KNOWN) == 0));
 }
 
-/* The place of frame number `count`: the innermost stay where they are, the outermost take turns. */
+/* The index for frame number `count`. The innermost frames keep their places; the outermost ones share a ring of
+ * SBX_WALK_ROOT places. */
 static inline uint32_t place_of(uint32_t count)
 {
     const uint32_t leaf_max = SBX_WALK_MAX - SBX_WALK_ROOT;
     return SBX_LIKELY(count < SBX_WALK_MAX) ? count : leaf_max + (count - leaf_max) % SBX_WALK_ROOT;
 }
 
-/* Put the outermost frames of a deep walk in order, behind a marker. Returns how many frames there are then. */
+/* Put the outermost frames of a deep walk in order, behind a marker. Returns the number of frames after that. */
 SBX_NOINLINE static uint32_t close_cut(struct sbx_walk *walk, struct sbx_callstack_table *table, uint32_t epoch,
                                        uint32_t count)
 {
@@ -325,14 +330,14 @@ SBX_NOINLINE static uint32_t close_cut(struct sbx_walk *walk, struct sbx_callsta
     return SBX_WALK_MAX + 1;
 }
 
-/* What a step has found out about a pc: from the cache or, out of line, from the map and the rows. */
+/* Find what is known about a pc: from the cache or, out of line, from the code map and the rows. */
 static inline struct sbx_walk_cache_slot find_out(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
                                                   struct sbx_callstack_table *table, uint32_t epoch, uint64_t pc,
                                                   bool exact, bool *pending_out)
 {
     struct sbx_walk_cache_slot *set = &cache->slots[(pc % CACHE_SETS) * 2];
     uint64_t key = pc | (exact ? SBX_EXACT_KEY : 0);
-    bool cacheable = (pc - 1) >> SBX_USER_ADDRESS_BITS == 0; /* neither 0 nor beyond user space */
+    bool cacheable = (pc - 1) >> SBX_USER_ADDRESS_BITS == 0; /* neither 0 nor outside user space */
     if (SBX_LIKELY(cacheable && set[0].pc == key)) {
         return set[0];
     }
@@ -348,10 +353,11 @@ static inline struct sbx_walk_cache_slot find_out(const struct sbx_code_map *map
     return found;
 }
 
-/* Frames that nearly all are: a pc the cache knows, a CFA off sp or fp, fp known, and saved below the CFA or not at all. Walks as
- * many as there are and writes them from `first` on, up to `end`; returns behind the last. `frame` is then the first that is different
- * in any way, or a known one (*met_out). This loop is what a capture that is not replayed costs; a function of its own is
- * slower where a few frames are walked. */
+/* Walk frames of the common kind: the pc is in the cache, the CFA is relative to sp or fp, fp is known, and fp is saved
+ * below the CFA or not at all. Writes frames from `first` up to `end`, and returns the place behind the last one
+ * written. `frame` is then the first frame that is different in any way, or a known one (*met_out). This loop is the
+ * main cost of a capture that is not replayed. It is always inlined, because a call is slower where only a few frames
+ * are walked. */
 READS_FOREIGN_STACKS __attribute__((always_inline)) static inline struct sbx_walk_frame *
 walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window *window, struct sbx_known_frames *known,
               struct frame *frame, struct sbx_walk_frame *first, const struct sbx_walk_frame *end, bool *met_out)
@@ -360,7 +366,7 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
     const struct sbx_walk_cache_slot(*const sets)[2] = (const struct sbx_walk_cache_slot(*)[2])cache->slots;
     const uint64_t lo = window->lo, hi = window->hi, delta = (uint64_t)window->delta;
     uint64_t pc = frame->pc, sp = frame->sp, fp = frame->fp, slot = frame->slot, fp_slot = frame->fp_slot;
-    uint32_t seen = frame->flags; /* FP_KNOWN, and of the innermost frame perhaps IS_EXACT */
+    uint32_t seen = frame->flags; /* FP_KNOWN, and IS_EXACT possibly for the innermost frame */
     uint64_t key = pc | ((seen & SBX_FRAME_IS_EXACT) != 0 ? SBX_EXACT_KEY : 0);
     const uint64_t known_sp =
         known != NULL ? known->replay->stack_high - (known->replay->frames[known->at].sp_flags & ~7u) : UINT64_MAX;
@@ -369,7 +375,7 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
             *met_out = true;
             break;
         }
-        /* Said at once, so that the registers are free for the caller's. */
+        /* Written now, so that the registers are free for the caller's values. */
         out->pc = pc;
         out->sp = sp;
         out->fp = fp;
@@ -384,7 +390,7 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
         }
         const uint32_t rule = found->rule, kind = sbx_rule_kind(rule);
         const uint64_t fp_bytes = sbx_rule_fp_bytes(rule);
-        uint64_t step = (uint64_t)sbx_rule_offset(rule); /* from sp to the CFA: whole words, as sp is */
+        uint64_t step = (uint64_t)sbx_rule_offset(rule); /* from sp to the CFA; like sp a multiple of 8 */
         uint32_t flags = seen;
         if (SBX_LIKELY(kind == SBX_RULE_FROM_SP)) {
             flags |= SBX_FRAME_FP_IDLE;
@@ -396,7 +402,7 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
         } else {
             goto differs;
         }
-        if (SBX_UNLIKELY(step - 1 >= hi - sp)) { /* no further out, or out of the window, in which sp lies */
+        if (SBX_UNLIKELY(step - 1 >= hi - sp)) { /* the CFA is not further out than sp, or is outside the window */
             goto differs;
         }
         const uint64_t cfa = sp + step;
@@ -407,7 +413,7 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
         fp_slot = 0;
         if (fp_bytes != 8 * SBX_RULE_FP_SAME) {
             fp_slot = sbx_rule_fp_slot(rule, sp, cfa);
-            /* In the frame, and so in the window; with a link register it may lie elsewhere. */
+            /* The slot is in the frame, and so in the window. With a link register it may lie elsewhere. */
             bool is_apart = SBX_HAS_LINK_REGISTER ? fp_slot < lo || fp_slot > hi - 8 : fp_bytes > step;
             if (SBX_UNLIKELY(fp_bytes > 8 * SBX_RULE_FP_SLOT_MAX || is_apart)) {
                 goto differs;
@@ -417,7 +423,7 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
         sp = cfa;
         key = pc = sbx_plain_address(*(const stack_word *)(uintptr_t)(slot + delta));
         if (SBX_UNLIKELY((pc - 1) >> SBX_USER_ADDRESS_BITS != 0)) {
-            goto differs; /* the root, or rubbish */
+            goto differs; /* the root, or an invalid value */
         }
         const uint32_t frame_id = found->frame_id;
         out->frame_id = frame_id & ~SBX_SKIP_BIT;
@@ -436,17 +442,17 @@ differs:
     return out;
 }
 
-/* Does a step by this rule not ask what fp is? It may still tell where the caller's was kept. */
+/* Does a step by this rule work without the value of fp? The rule may still say where the caller's fp is saved. */
 static inline bool leaves_fp_alone(uint32_t rule, uint32_t flags)
 {
     if (!SBX_FP_TELLS_SP && (flags & SP_LOST) != 0) {
-        return false; /* fp stands in for sp: step_without_sp() */
+        return false; /* fp replaces sp: see step_without_sp() */
     }
     return rule == SBX_RULE_END ||
            (sbx_rule_kind(rule) == SBX_RULE_FROM_SP && sbx_rule_fp(rule) <= SBX_RULE_FP_SLOT_MAX);
 }
 
-/* May `frame`, and those outside of it, be ordinary ones? Where its sp lies in the window, theirs do. */
+/* May `frame` and the frames outside of it be of the common kind? When its sp lies in the window, their sp does too. */
 static inline bool may_be_ordinary(const struct frame *frame, const struct sbx_stack_window *window)
 {
     return (frame->flags & ~(uint32_t)SBX_FRAME_IS_EXACT) == SBX_FRAME_FP_KNOWN && frame->sp >= window->lo &&
@@ -466,15 +472,16 @@ static inline struct frame first_frame(const struct sbx_walk_registers *start)
     };
 }
 
-/* Walk until the root, or until a known frame: returns true then, and known->at says which. `begin` is number `count`. */
+/* Walk until the root, or until a known frame. Returns true when it met a known frame; known->at is then its index.
+ * `begin` is frame number `count`. */
 SBX_NOINLINE static bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
                                      struct sbx_callstack_table *table, uint32_t epoch,
                                      const struct sbx_stack_window *window, const struct frame *begin, uint32_t count,
                                      struct sbx_known_frames *known, struct sbx_walk *walk_out)
 {
     struct frame frame = *begin;
-    uint32_t unknown_begin = UINT32_MAX; /* first of the frames outside every module that the walk is in; none */
-    uint32_t guess_begin = UINT32_MAX;   /* first of the frames that fp alone led to from code without a row; none */
+    uint32_t unknown_begin = UINT32_MAX; /* first of the current frames outside every module; UINT32_MAX: none */
+    uint32_t guess_begin = UINT32_MAX;   /* first of the frames found only by fp, from code without a row; none */
     uint32_t end;
 
     for (;;) {
@@ -506,7 +513,7 @@ SBX_NOINLINE static bool walk_frames(const struct sbx_code_map *map, struct sbx_
         if (SBX_UNLIKELY(found.rule == SBX_RULE_NO_MODULE || found.rule == SBX_RULE_NONE)) {
             range = sbx_generated_find(sbx_lookup_address(frame.pc, (frame.flags & SBX_FRAME_IS_EXACT) != 0));
         }
-        if (SBX_UNLIKELY(range != NULL)) { /* may have been announced since this pc was first seen */
+        if (SBX_UNLIKELY(range != NULL)) { /* the range may be newer than the first lookup of this pc */
             found.frame_id = sbx_frame_intern(table, epoch, sbx_generated_word(range->provider));
         }
         struct sbx_walk_frame *out = &walk_out->frames[place_of(count)];
@@ -520,7 +527,7 @@ SBX_NOINLINE static bool walk_frames(const struct sbx_code_map *map, struct sbx_
                      (found.frame_id >> 31) * SBX_FRAME_SKIPPED |
                      leaves_fp_alone(found.rule, frame.flags) * SBX_FRAME_FP_IDLE;
         count++;
-        if (found.frame_id == 0) { /* the table is full: the stack is lost, and counted there */
+        if (found.frame_id == 0) { /* the frame table is full: the stack is lost, and the table counts it */
             end = SBX_WALK_TOO_DEEP;
             break;
         }
@@ -557,12 +564,12 @@ SBX_NOINLINE static bool walk_frames(const struct sbx_code_map *map, struct sbx_
     }
 
     if (SBX_UNLIKELY(unknown_begin != UINT32_MAX && end == SBX_WALK_NO_MODULE && unknown_begin < SBX_WALK_MAX)) {
-        count = unknown_begin + 1; /* links from unknown code that led to no known code are no evidence */
-        if (guess_begin < count) { /* nor is the one that led there from code without a row: fp was something else */
+        count = unknown_begin + 1; /* links from unknown code that led to no known code prove nothing */
+        if (guess_begin < count) { /* also not the link from code without a row to it: fp was not a frame pointer */
             count = guess_begin;
             end = SBX_WALK_NO_ROW;
         }
-        walk_out->frames[count - 1].flags |= SBX_FRAME_OPAQUE; /* what those links held decided that it is the last */
+        walk_out->frames[count - 1].flags |= SBX_FRAME_OPAQUE; /* those links decided that this frame is the last */
     }
     if (SBX_UNLIKELY(count > SBX_WALK_MAX)) {
         count = close_cut(walk_out, table, epoch, count);
@@ -597,7 +604,7 @@ bool sbx_walk_until_known(const struct sbx_code_map *map, struct sbx_walk_cache 
     bool is_met = false;
     keep_cache_fresh(cache, map->generation, epoch);
     walk_out->omitted = 0;
-    if (SBX_LIKELY(may_be_ordinary(&frame, window))) { /* mostly they all are, up to the known one */
+    if (SBX_LIKELY(may_be_ordinary(&frame, window))) { /* usually all frames up to the known one are of this kind */
         behind =
             walk_ordinary(cache, window, known, &frame, walk_out->frames, &walk_out->frames[SBX_WALK_MAX], &is_met);
     }

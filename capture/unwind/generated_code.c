@@ -11,7 +11,7 @@ static uint32_t range_count;
 
 bool sbx_generated_add(const struct sbx_generated_range *range)
 {
-    uint32_t count = sbx_load_relaxed(&range_count); /* relaxed: adders come one at a time */
+    uint32_t count = sbx_load_relaxed(&range_count); /* relaxed: only one caller adds at a time */
     if (count == SBX_GENERATED_RANGES_MAX) {
         return false;
     }

@@ -21,10 +21,10 @@
 #include "sealed_pages.h"
 
 enum {
-    NAME_BYTES = 2 * SBX_ROWS_KEY_BYTES + 1 + 8 + sizeof ".rows", /* build-id, encoding, zero */
+    NAME_BYTES = 2 * SBX_ROWS_KEY_BYTES + 1 + 8 + sizeof ".rows", /* build-id, '-', encoding, suffix, zero */
     LISTING_BYTES = 32 * 1024,
-    ENTRIES_MAX = 8192,        /* of one listing; what does not fit is seen by a later process */
-    TOUCH_AFTER_S = 24 * 3600, /* a use is noted once a day: it costs a write to the disk */
+    ENTRIES_MAX = 8192,        /* of one listing; a later process sees the files that do not fit */
+    TOUCH_AFTER_S = 24 * 3600, /* a use is recorded once a day, because it is a write to the disk */
     LEFT_BEHIND_S = 3600       /* no write takes that long */
 };
 #define SUFFIX     ".rows"
@@ -42,8 +42,8 @@ static char *put_hex(char *to, const uint8_t *bytes, size_t count)
     return to;
 }
 
-/* The encoding is part of the name: two versions of us on one machine keep a file each, instead of replacing each
- * other's for ever. */
+/* The encoding is part of the name, so that two versions of this library on one machine keep one file each and do not
+ * replace each other's again and again. */
 static void name_file(const struct sbx_rows_key *key, char name[NAME_BYTES])
 {
     uint32_t encoding = sbx_rows_encoding();
@@ -59,7 +59,7 @@ static void name_new_file(char name[NAME_BYTES])
 {
     uint8_t random[12];
     if (getrandom(random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) {
-        struct timespec now = {0, 0}; /* early boot; a name that is taken is an error like any other */
+        struct timespec now = {0, 0}; /* no random bytes in early boot; an existing name is an error like any other */
         clock_gettime(CLOCK_MONOTONIC, &now);
         uint64_t mixed = ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) ^ (uint64_t)getpid() << 40;
         memset(random, 0, sizeof random);
@@ -76,7 +76,7 @@ static bool has_name(const struct sbx_rows_key *key)
 
 /* ---- the folder ---- */
 
-/* Ours, and nobody else may write into it. */
+/* Is it owned by this user, and not writable by others? */
 static bool is_ours(const struct stat *status)
 {
     return status->st_uid == geteuid() && (status->st_mode & 0022) == 0;
@@ -122,8 +122,8 @@ int sbx_rows_cache_open(struct sbx_rows_cache *cache, const char *folder_path)
 
 /* ---- get ---- */
 
-/* The file's bytes, in memory of our own; NULL when there is none or the file cannot be read. Never the file itself: whoever
- * truncates it would end the process, and a cache is expendable. */
+/* The bytes of the file, in memory of this process; NULL when there is no memory or the file cannot be read. The file
+ * itself is never mapped, because truncating it would then kill the process, and a cache is not worth that. */
 static uint8_t *load(int file, size_t bytes)
 {
     uint8_t *copy = sbx_pages_map(bytes);
@@ -134,24 +134,24 @@ static uint8_t *load(int file, size_t bytes)
     return copy != NULL ? sbx_pages_seal(copy, bytes) : NULL;
 }
 
-/* Note the use: trim goes by it. */
+/* Record the use: trimming takes out the files unused for longest. */
 static void touch(int file, const struct stat *status)
 {
     struct timespec now = {0, 0};
     clock_gettime(CLOCK_REALTIME, &now);
     if (now.tv_sec - status->st_mtim.tv_sec > TOUCH_AFTER_S) {
         const struct timespec times[2] = {{0, UTIME_OMIT}, {0, UTIME_NOW}};
-        (void)futimens(file, times); /* refused on a read-only file system, where nothing is taken out either */
+        (void)futimens(file, times); /* fails on a read-only file system, but nothing is trimmed there either */
     }
 }
 
-/* Open and load FOLDER/NAME. 0, -ENOENT, or -EINVAL when it is there and no good. */
+/* Open and load FOLDER/NAME. Returns 0; -ENOENT; or -EINVAL when the file exists but cannot be used. */
 static int get_from(int folder, const struct sbx_rows_key *key, struct sbx_unwind_rows *rows_out)
 {
     char name[NAME_BYTES];
     struct stat status;
     name_file(key, name);
-    /* O_NONBLOCK: a pipe of that name must not hold us up. */
+    /* O_NONBLOCK: a pipe with that name must not block this thread. */
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) {
         return errno == ENOENT ? -ENOENT : -EINVAL;
@@ -216,7 +216,7 @@ static int put_into(int folder, const struct sbx_rows_key *key, const struct sbx
         return -errno;
     }
     int result = 0;
-    /* No fsync: what a power failure tears fails its checksum and is built again. */
+    /* No fsync: a file that a power failure damaged fails its checksum and is built again. */
     if (!write_whole(file, (const uint8_t *)header, sizeof *header) ||
         !write_whole(file, (const uint8_t *)rows->buckets, header->file_bytes - sizeof *header) ||
         renameat(folder, new_name, folder, name) != 0) {
@@ -239,7 +239,7 @@ int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *
         return result;
     }
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < header.file_bytes) {
-        return -EFBIG; /* trying would send the host SIGXFSZ */
+        return -EFBIG; /* writing would send SIGXFSZ to the host */
     }
     int folder = open_folder(cache->folder);
     result = folder < 0 ? folder : put_into(folder, key, &header, rows);
@@ -249,7 +249,7 @@ int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *
     if (result == 0) {
         cache->written++;
     } else {
-        cache->may_write = false; /* full, read-only, gone, no permission: the next would fail as well */
+        cache->may_write = false; /* full, read-only, deleted or no permission: the next write would fail as well */
         cache->last_error = result;
     }
     return result;
@@ -264,7 +264,7 @@ struct kept {
 };
 
 struct trimming {
-    struct kept *files; /* mapped; only touched pages cost */
+    struct kept *files; /* mapped; only pages that are touched use memory */
     uint32_t count, taken_out;
     uint64_t bytes;
     int64_t now_s;
@@ -278,7 +278,7 @@ static void look_at_file(struct trimming *trimming, int folder, const char *name
     bool is_rows =
         length < NAME_BYTES && length > sizeof SUFFIX - 1 && strcmp(name + length - (sizeof SUFFIX - 1), SUFFIX) == 0;
     if ((!is_new && !is_rows) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) {
-        return; /* not ours to judge */
+        return; /* not a file of this cache */
     }
     if (is_new) {
         if (trimming->now_s - status.st_mtim.tv_sec > LEFT_BEHIND_S && unlinkat(folder, name, 0) == 0) {
@@ -318,7 +318,7 @@ static void take_out_oldest(struct trimming *trimming, int folder)
         }
     }
     trimming->taken_out += unlinkat(folder, trimming->files[oldest].name, 0) == 0;
-    trimming->bytes -= trimming->files[oldest].bytes; /* gone, or not ours to take out */
+    trimming->bytes -= trimming->files[oldest].bytes; /* the file is gone, or cannot be removed */
     trimming->files[oldest] = trimming->files[--trimming->count];
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows_file.c - a module's rows as bytes, and back with every belief checked. */
+/* rows_file.c - a module's rows as bytes, and back again with every property checked. */
 #include "rows_file.h"
 
 #include <elf.h>
@@ -22,7 +22,7 @@ enum {
 
 uint32_t sbx_rows_encoding(void)
 {
-    return SBX_ROWS_ENCODING; /* from the build: CMakeLists.txt hashes the sources that decide it */
+    return SBX_ROWS_ENCODING; /* from the build: CMakeLists.txt hashes the sources that define the rules */
 }
 
 /* ---- XXH64 ---- */
@@ -154,7 +154,7 @@ static bool is_for(const struct sbx_rows_file_header *header, const struct sbx_r
 static bool are_sorted(const uint32_t *offsets, const uint32_t *rules, uint32_t count)
 {
     uint32_t wrong = 0;
-    for (uint32_t i = 1; i < count; i++) { /* without a branch: the compiler makes vectors of it */
+    for (uint32_t i = 1; i < count; i++) { /* no branch here, so that the compiler can vectorize the loop */
         wrong |= (uint32_t)(offsets[i] <= offsets[i - 1]) | (uint32_t)(rules[i] == rules[i - 1]);
     }
     return wrong == 0;

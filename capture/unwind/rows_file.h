@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows_file.h - the bytes of a module's rows on disk, drawn; made and checked. Pure: no file is touched here.
+/* rows_file.h - the format of a module's rows on disk: writes it and checks it. Pure: no file is touched here.
  *
  *   0    +------------------------------------------------+
  *        | struct sbx_rows_file_header           128 bytes |  what it is, whose rows, how many, checksum
  *   128  +------------------------------------------------+
  *        | buckets    (bucket_count + 1) x uint32_t        |
- *        | offsets    row_count x uint32_t                 |  as unwind_rows.c has them, so that the walker reads them
- *        | rules      row_count x uint32_t                 |  where they lie: in the mapped file
+ *        | offsets    row_count x uint32_t                 |  as unwind_rows.c has them, so that the walker reads
+ *        | rules      row_count x uint32_t                 |  them in place, in the loaded copy of the file
  *        +------------------------------------------------+  file_bytes
  *
- * Integers are in the byte order of the machine: such a file never leaves it, and another order does not have this
- * version number. Rows are found again by build-id, and believed only for the same text range and the same place and
- * size of .eh_frame_hdr: a tool that moves segments about keeps the build-id.
+ * Integers are in the byte order of the machine, because such a file never leaves it. In another byte order the version
+ * number does not match. Rows are found by build-id, and accepted only for the same text range and the same place and
+ * size of .eh_frame_hdr, because a tool that moves segments keeps the build-id.
  *
- * What the rules mean is named by `encoding`, a hash of the sources that decide it (CMakeLists.txt), so an upgrade of
- * the encoder cannot meet rows of the old one, and nobody has to remember a number. */
+ * `encoding` identifies the meaning of the rules. It is a hash of the sources that define it (CMakeLists.txt). So a new
+ * encoder never uses rows of an old one, and no version number has to be changed by hand. */
 #ifndef SBX_ROWS_FILE_H
 #define SBX_ROWS_FILE_H
 
@@ -30,11 +30,11 @@
 enum {
     SBX_ROWS_FILE_VERSION = 1,
     SBX_ROWS_KEY_BYTES = 32,     /* of a build-id; longer ones are cut */
-    SBX_ROWS_KEY_BYTES_MIN = 8,  /* shorter ones are not trusted to be unique */
+    SBX_ROWS_KEY_BYTES_MIN = 8,  /* shorter build-ids are not trusted to be unique */
     SBX_ROWS_FILE_MAX = 32 << 20 /* larger rows are not cached; libLLVM's are 8 MiB */
 };
 
-/* Whose rows. All addresses in the module's own numbering. */
+/* Identifies the module. All addresses are in the module's own numbering. */
 struct sbx_rows_key {
     uint32_t build_id_bytes;
     uint8_t build_id[SBX_ROWS_KEY_BYTES];
@@ -52,30 +52,30 @@ struct sbx_rows_file_header {
     uint64_t text_begin, text_end;
     uint64_t eh_frame_hdr_address, eh_frame_hdr_bytes;
     uint64_t file_bytes;
-    uint64_t checksum; /* XXH64 of the header with 0 here, then of the rest with that as seed */
+    uint64_t checksum; /* XXH64 of the header with 0 here, then of the rest with that hash as seed */
     uint32_t row_count, bucket_count;
     uint64_t reserved[2]; /* 0 */
 };
 static_assert(sizeof(struct sbx_rows_file_header) == 128, "the arrays begin on a cache line");
 
-/* Names what the rules of this build mean. */
+/* Identifies the meaning of the rules of this build. */
 uint32_t sbx_rows_encoding(void);
 
-/* XXH64 of `bytes` (xxHash, github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md): some 10 GB/s without any special
- * instruction, and a torn or rotten file is what it is to find, not a forger. */
+/* XXH64 of `bytes` (xxHash, github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md): some 10 GB/s without special
+ * instructions. It must find torn or corrupted files; it does not protect against forgery. */
 uint64_t sbx_xxh64(const uint8_t *bytes, size_t count, uint64_t seed);
 
-/* The checksum of a whole file in memory, at least a header long. */
+/* The checksum of a whole file in memory. The file has at least the size of a header. */
 uint64_t sbx_rows_file_checksum(const uint8_t *file, size_t bytes);
 
-/* The header for these rows; checksum included. Returns 0, or -E2BIG. */
+/* Make the header for these rows, with its checksum. Returns 0, or -E2BIG. */
 SBX_MUST_CHECK int sbx_rows_file_describe(const struct sbx_rows_key *key, const struct sbx_unwind_rows *rows,
                                           struct sbx_rows_file_header *header_out);
 
-/* Check a whole file in memory, aligned as its words are, against `key`, and let rows_out point into it. Everything the walker
- * relies on is looked at (I1 to I3 of unwind_rows.c), because it reads these rows in signal handlers. Returns 0;
- * -ESTALE: another version, encoding, architecture or module; -EINVAL: damaged. rows_out->pages stays NULL: whose the
- * memory is, is the caller's to say. */
+/* Check a whole file in memory against `key`, and let rows_out point into it. The memory must be aligned for uint64_t.
+ * Everything the walker relies on is checked (I1 to I3 of unwind_rows.c), because it reads these rows in signal
+ * handlers. Returns 0; -ESTALE: another version, encoding, architecture or module; -EINVAL: damaged. rows_out->pages
+ * stays NULL: the caller knows who owns the memory. */
 SBX_MUST_CHECK int sbx_rows_file_check(const uint8_t *file, size_t bytes, const struct sbx_rows_key *key,
                                        struct sbx_unwind_rows *rows_out);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rule_encode_aarch64.c - which states of a call-frame program fit a 32-bit rule on aarch64.
  *
- * What differs from frame to frame is where the return address lies: in x30, in the word behind the saved frame pointer
- * (a frame record), or elsewhere. Expressions do not fit: compilers write them for frames of scalable vectors only. */
+ * Frames differ in where the return address lies: in x30, in the word behind the saved frame pointer (a frame record),
+ * or elsewhere. Expressions do not fit. Compilers write them only for frames with scalable vectors. */
 #include "cfa_program.h"
 #include "unwind_rule.h"
 
@@ -29,7 +29,7 @@ static uint32_t encode_frame_pointer(const struct sbx_column *column)
            << SBX_RULE_FP_SHIFT;
 }
 
-/* Return address and frame pointer are no neighbours. */
+/* The return address and the frame pointer are not saved next to each other. */
 static uint32_t encode_apart(const struct sbx_frame_state *state)
 {
     const struct sbx_column *return_address = &state->columns[SBX_COLUMN_RETURN_ADDRESS];
@@ -43,7 +43,7 @@ static uint32_t encode_apart(const struct sbx_frame_state *state)
            encode_frame_pointer(&state->columns[SBX_COLUMN_FRAME_POINTER]) | SBX_RULE_APART;
 }
 
-/* A record further from the CFA than its field reaches, so named from the other end of the frame. */
+/* A frame record too far from the CFA for its field, so its place is given from the other end of the frame. */
 static uint32_t encode_far_record(const struct sbx_frame_state *state, uint64_t slot)
 {
     uint32_t offset;
@@ -78,8 +78,8 @@ static uint32_t encode_register_cfa(const struct sbx_frame_state *state)
     return field | (uint32_t)state->cfa_register << SBX_RULE_VALUE_SHIFT | SBX_RULE_FROM_REGISTER;
 }
 
-/* The kernel's frame, of kernels before 5.8 (later ones say nothing, and the walker knows the address): the record that
- * the kernel puts behind it, x29 pointing there. */
+/* The kernel's signal frame, of kernels before 5.8. (Later kernels have no rows for it, and the walker knows its
+ * address.) Recognized by the frame record that the kernel puts behind it, with x29 pointing there. */
 static bool is_kernel_signal_frame(const struct sbx_frame_state *state)
 {
     const struct sbx_column *fp = &state->columns[SBX_COLUMN_FRAME_POINTER];
@@ -89,7 +89,7 @@ static bool is_kernel_signal_frame(const struct sbx_frame_state *state)
            return_address->value == 8;
 }
 
-/* Is the caller's sp the CFA, as always but in code that switches stacks? */
+/* Is the caller's sp the CFA? It always is, except in code that switches stacks. */
 static bool is_ordinary_stack_pointer(const struct sbx_column *column)
 {
     return column->kind == SBX_COLUMN_UNSET || (column->kind == SBX_COLUMN_VAL_OFFSET && column->value == 0);

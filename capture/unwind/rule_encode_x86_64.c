@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rule_encode_x86_64.c - which states of a call-frame program fit a 32-bit rule on x86-64.
  *
- * Expressions are recognised, not evaluated: linkers and compilers write very few, each always in the same way. What is
- * not recognised is SBX_RULE_UNSUPPORTED, so that a walk stops there and says so. */
+ * Expressions are recognized, not evaluated, because linkers and compilers write only a few, and always in the same
+ * way. An expression that is not recognized is SBX_RULE_UNSUPPORTED, so that a walk stops there and reports it. */
 #include "byte_reader.h"
 #include "cfa_program.h"
 #include "unwind_rule.h"
@@ -23,7 +23,7 @@ static struct sbx_byte_reader expression_reader(const uint8_t *expression, uint3
     return (struct sbx_byte_reader){expression, expression + bytes, expression == NULL};
 }
 
-/* Does the reader stand before these bytes? Steps over them. */
+/* Do these bytes come next in the reader? Steps over them if they do. */
 static bool take_bytes(struct sbx_byte_reader *reader, const uint8_t *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -54,7 +54,7 @@ static uint32_t encode_frame_pointer(const struct sbx_column *column)
             return (uint32_t)(column->value / -8) << SBX_RULE_FP_SHIFT;
         }
         break;
-    case SBX_COLUMN_EXPRESSION: /* frames that align their stack push fp where the new fp points */
+    case SBX_COLUMN_EXPRESSION: /* a frame that aligns its stack pushes fp where the new fp points */
         if (is_register_offset(column, SBX_DWARF_FRAME_POINTER, 0)) {
             return SBX_RULE_FP_AT_FP << SBX_RULE_FP_SHIFT;
         }
@@ -85,7 +85,8 @@ static uint32_t encode_register_cfa(const struct sbx_frame_state *state)
     }
 }
 
-/* sp + 8 + (((pc & 15) >= limit) << 3), as every linker writes it for its lazy PLT; `reader` stands behind sp + 8. */
+/* sp + 8 + (((pc & 15) >= limit) << 3), the form that every linker writes for its lazy PLT. `reader` is behind sp +
+ * 8. */
 static uint32_t encode_plt(struct sbx_byte_reader reader)
 {
     static const uint8_t before[] = {OP_BREG0 + SBX_DWARF_RETURN_ADDRESS, 0, OP_LIT0 + 15, OP_AND};
@@ -140,7 +141,7 @@ static uint32_t encode_expression_cfa(const struct sbx_frame_state *state)
     return encode_deref(reader, number, offset);
 }
 
-/* The kernel's frame, told by where it keeps rsp and rip. */
+/* The kernel's signal frame, recognized by where it keeps rsp and rip. */
 static bool is_kernel_signal_frame(const struct sbx_frame_state *state)
 {
     const struct sbx_column *return_address = &state->columns[SBX_COLUMN_RETURN_ADDRESS];
@@ -154,7 +155,7 @@ static bool is_kernel_signal_frame(const struct sbx_frame_state *state)
            is_register_offset(return_address, SBX_DWARF_STACK_POINTER, SBX_CONTEXT_AT + 8 * SBX_CONTEXT_PC);
 }
 
-/* Is the caller's sp the CFA, as always but in code that switches stacks? */
+/* Is the caller's sp the CFA? It always is, except in code that switches stacks. */
 static bool is_ordinary_stack_pointer(const struct sbx_column *column)
 {
     return column->kind == SBX_COLUMN_UNSET || (column->kind == SBX_COLUMN_VAL_OFFSET && column->value == 0);

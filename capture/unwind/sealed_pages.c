@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sealed_pages.c - a memory file is written, sealed and mapped. */
+/* sealed_pages.c - writes a memory file, seals it and maps it. */
 #include "sealed_pages.h"
 
 #include <errno.h>
@@ -14,15 +14,16 @@
 
 #include "file_bytes.h"
 
-enum { /* include/uapi/linux/memfd.h and fcntl.h, which older headers lack in part */
+enum { /* include/uapi/linux/memfd.h and fcntl.h; older headers lack some of them */
     CLOEXEC = 1,
     ALLOW_SEALING = 2,
-    NOEXEC_SEAL = 8,          /* Linux 6.3, which asks for it */
+    NOEXEC_SEAL = 8,          /* Linux 6.3, which warns without it */
     ADD_SEALS = 1024 + 9,     /* F_ADD_SEALS */
     ALL_SEALS = 1 | 2 | 4 | 8 /* no more seals, no shrinking, no growing, no writing */
 };
 
-/* A filter was not judged by these calls; and a file that is too large for a limit is a signal to the program. */
+/* No memory file under a seccomp filter, because the filter's author may not have expected these calls. And none larger
+ * than RLIMIT_FSIZE, because writing it would send the program a signal. */
 static bool may_make_file(size_t bytes)
 {
     struct rlimit limit;
@@ -53,7 +54,7 @@ void *sbx_pages_seal(void *pages, size_t bytes)
 {
     void *sealed = map_file_of(pages, bytes);
     if (sealed == MAP_FAILED) {
-        (void)mprotect(pages, bytes, PROT_READ); /* it may stay writable */
+        (void)mprotect(pages, bytes, PROT_READ); /* on failure they stay writable */
         return pages;
     }
     (void)madvise(sealed, bytes, MADV_NOHUGEPAGE);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stack_replay.c - verifies what is remembered of a thread's last walk, and remembers the next.
+/* stack_replay.c - verifies what is remembered of a thread's last walk, and remembers the next walk.
  *
  * Runs in hooks and handlers: no libc, not even memcpy. */
 #include "stack_replay.h"
 
-/* Words of a stack alias anything, and belong to no object a sanitizer knows. */
+/* A word of a stack may alias any type. It belongs to no object that a sanitizer knows. */
 typedef uint64_t stack_word __attribute__((may_alias));
 
 #define READS_FOREIGN_STACKS __attribute__((no_sanitize("address", "thread")))
@@ -19,12 +19,12 @@ READS_FOREIGN_STACKS static inline bool holds(const struct sbx_replay_check *che
     return load_slot(check->address) == check->value;
 }
 
-/* How many of the remembered frames, from the root in, still follow from the one inside of them: the words that decided
- * about them hold what they held, and lie in the part of the stack that is in use. */
+/* Count the remembered frames, from the root inwards, that still follow from the frame inside of them: the words that
+ * decided them have the same values, and lie in the part of the stack that is in use. */
 READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *replay,
                                                    const struct sbx_stack_window *window)
 {
-    uint64_t room = replay->stack_high - window->lo; /* checks lie no further below the stack's end than this */
+    uint64_t room = replay->stack_high - window->lo; /* no valid check lies further below the stack's end than this */
     uint32_t frames = replay->opaque_at;
     while (frames > 0 && replay->frames[frames - 1].reach > room) {
         frames--;
@@ -57,14 +57,14 @@ READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *repl
     }
 changed:;
     uint32_t held = (uint32_t)(check - replay->checks);
-    while (frames > 0 && replay->frames[frames - 1].checks > held) { /* those near the leaf change */
+    while (frames > 0 && replay->frames[frames - 1].checks > held) { /* the frames near the leaf change most often */
         frames--;
     }
     return frames;
 }
 
-/* Is this a walk that would end the same way again? Rows that are still being built come; memory that could not be read
- * may be readable next time; a deep stack has frames we do not know. */
+/* Would this walk end the same way again? Not if rows are still being built, because they will be ready later. Not if
+ * memory could not be read, because it may be readable next time. And a deep stack has frames that are not kept. */
 static bool is_replayable(const struct sbx_walk *walk, const struct sbx_walk_registers *start)
 {
     return walk->omitted == 0 && (start->sp & 7) == 0 &&
@@ -72,30 +72,33 @@ static bool is_replayable(const struct sbx_walk *walk, const struct sbx_walk_reg
             walk->end == SBX_WALK_UNSUPPORTED);
 }
 
-/* What is remembered grows from the root inwards. */
+/* The end of what is remembered, which grows from the root inwards. */
 struct growth {
-    struct sbx_replay_frame *frame; /* the next one */
-    struct sbx_replay_check *check; /* the next one */
+    struct sbx_replay_frame *frame; /* the next one to write */
+    struct sbx_replay_check *check; /* the next one to write */
     uint32_t node;
     uint32_t reach;
-    /* Whether the frame outside of the next one, or one further out, hangs on an fp that the next one must still have. */
+    /* Does the frame outside of the next one, or one further out, depend on the fp that the next one must still
+     * have? */
     bool fp_is_awaited;
 };
 
-/* The frames walked[count - 1], walked[count - 2], ... that are nearly all: the words in their slots tell them. Returns how many are
- * left: the last of those is different, or needs a new node. This is half of a capture that is all new. */
+/* Append the frames walked[count - 1], walked[count - 2], ... of the common kind: the words in their slots decide them.
+ * Returns how many are left; the last of those is different, or needs a new node. This is half the cost of a capture
+ * that is all new. */
 static inline uint32_t append_ordinary(const struct sbx_replay *replay, struct growth *growth,
                                        const struct sbx_walk_frame *walked, uint32_t count,
                                        const struct sbx_node_places *places)
 {
     struct sbx_node_places nodes = *places;
     __asm__(""
-            : "+r"(nodes.half)); /* one word: the compiler would keep its two parts, and add them up for each frame */
+            : "+r"(nodes.half)); /* one word: otherwise the compiler keeps its two parts, and adds them for each
+                                  * frame */
     const uint32_t high = (uint32_t)replay->stack_high;
     struct sbx_replay_frame *frame = growth->frame;
     struct sbx_replay_check *check = growth->check;
     uint32_t checks = (uint32_t)(check - replay->checks), node = growth->node, reach = growth->reach;
-    /* What says of a frame that its fp does not count: nothing, while one further out hangs on it. */
+    /* The flag that says that a frame's fp does not count. No flag (0) while a frame further out depends on fp. */
     uint32_t idle = growth->fp_is_awaited ? 0 : SBX_FRAME_FP_IDLE;
     const struct sbx_walk_frame *const innermost = walked;
     for (walked += count; walked != innermost; frame++) {
@@ -107,7 +110,7 @@ static inline uint32_t append_ordinary(const struct sbx_replay *replay, struct g
             break;
         }
         if (SBX_HAS_LINK_REGISTER && SBX_UNLIKELY(slot == 0) &&
-            walked != innermost) { /* a leaf's caller: no slot tells it */
+            walked != innermost) { /* the caller of a leaf: no slot decides it */
             walked++;
             break;
         }
@@ -120,7 +123,7 @@ static inline uint32_t append_ordinary(const struct sbx_replay *replay, struct g
         const uint64_t pc = frame->pc = walked->pc, fp = frame->fp = walked->fp;
         uint32_t below = 0, seen = flags & SBX_FRAME_SEEN_FLAGS;
         if (SBX_LIKELY(slot != 0)) { /* not the innermost */
-            /* What the slot holds may be signed, and then is not the pc itself. */
+            /* The slot may hold a signed address, which is not equal to pc. */
             *check = (struct sbx_replay_check){slot, SBX_HAS_LINK_REGISTER ? load_slot(slot) : pc};
             check++;
             checks++;
@@ -152,7 +155,7 @@ static inline void add_check(const struct sbx_replay *replay, struct growth *gro
     growth->reach = below > growth->reach ? below : growth->reach;
 }
 
-/* One frame of any sort. False: a table was full. */
+/* Append one frame of any kind. False: a table was full. */
 SBX_NOINLINE static bool append_frame(struct sbx_replay *replay, struct growth *growth,
                                       const struct sbx_walk_frame *frame, struct sbx_callstack_table *table)
 {
@@ -164,7 +167,7 @@ SBX_NOINLINE static bool append_frame(struct sbx_replay *replay, struct growth *
     }
     if (SBX_LIKELY(frame->slot != 0)) {
         add_check(replay, growth, frame->slot,
-                  SBX_HAS_LINK_REGISTER ? load_slot(frame->slot) : frame->pc); /* see above */
+                  SBX_HAS_LINK_REGISTER ? load_slot(frame->slot) : frame->pc); /* see append_ordinary() */
     }
     bool fp_counts = growth->fp_is_awaited || (frame->flags & SBX_FRAME_FP_IDLE) == 0;
     growth->fp_is_awaited = fp_counts && frame->fp_slot == 0;
@@ -188,8 +191,8 @@ SBX_NOINLINE static bool append_frame(struct sbx_replay *replay, struct growth *
     return true;
 }
 
-/* Remember the walked frames on top of the `kept` ones that stay, and intern them on the way. Returns the callstack id;
- * when a table was full nothing is remembered. */
+/* Remember the walked frames on top of the `kept` ones, and intern them on the way. Returns the callstack id. When a
+ * table was full, nothing is remembered. */
 static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, const struct sbx_walk *walk,
                                      struct sbx_callstack_table *table)
 {
@@ -211,14 +214,15 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
         }
     }
     replay->depth = (uint32_t)(growth.frame - replay->frames);
-    /* No slot tells what the innermost frame is, unless that is a marker. */
+    /* No slot decides the innermost frame, unless that frame is a marker. */
     uint32_t decided = replay->depth - (walk->count != 0 && walk->frames[0].slot == 0 && walk->frames[0].pc != 0);
     replay->opaque_at = replay->opaque_at < decided ? replay->opaque_at : decided;
     return growth.node == 0 ? SBX_STACK_NONE : sbx_callstack_id(replay->epoch, growth.node);
 }
 
-/* All but the leaf is verified. Is the leaf what it was, too? Then its rule names the slots of its caller that were just
- * verified, and nothing is left to walk. A leaf decided by registers that a replay does not keep makes its caller opaque. */
+/* All frames but the leaf are verified. Is the leaf the same too? Then its rule names the slots of its caller that were
+ * just verified, and nothing is left to walk. A leaf that other registers decided makes its caller opaque, because a
+ * replay does not keep those registers. */
 static inline bool leaf_is_same(const struct sbx_replay *replay, const struct sbx_walk_registers *start)
 {
     const struct sbx_replay_frame *leaf = &replay->frames[replay->depth - 1];
@@ -245,7 +249,7 @@ uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *
         struct sbx_known_frames known = {replay, verified < replay->depth ? verified : replay->depth - 1};
         if (sbx_walk_until_known(map, cache, table, epoch, window, start, &known, scratch)) {
             kept = known.at + 1;
-            if (kept + scratch->count > SBX_WALK_MAX + (replay->end != SBX_WALK_COMPLETE)) { /* deep: both ends */
+            if (kept + scratch->count > SBX_WALK_MAX + (replay->end != SBX_WALK_COMPLETE)) { /* to keep both ends */
                 kept = 0;
                 sbx_walk_stack(map, cache, table, epoch, window, start, scratch);
             }
@@ -267,8 +271,8 @@ uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *
     return append_frames(replay, kept, scratch, table);
 }
 
-/* The innermost frame whose stack pointer lies beyond `slot`: where stack pointers rise outwards, and no frame is a mere marker,
- * no other can have its return address there. */
+/* The innermost frame whose stack pointer lies beyond `slot`. When stack pointers rise outwards and no frame is a
+ * marker, no other frame can have its return address in that slot. */
 static uint32_t frame_around(const struct sbx_replay *replay, uint64_t slot)
 {
     uint32_t beyond = (uint32_t)(replay->stack_high - slot) & ~7u, low = 0, count = replay->depth;
@@ -293,7 +297,7 @@ SBX_SIGNAL_SAFE bool sbx_replay_looks_for_frame(const struct sbx_replay *replay,
         uint32_t frame = frame_around(replay, slot);
         at = frame == 0 ? 0 : replay->frames[frame - 1].checks;
         end = replay->frames[frame].checks;
-        *holds_out = frame + 2; /* the next one in does not lie around it, and stays so */
+        *holds_out = frame + 2; /* the next frame inwards does not contain the slot, and that stays so */
     }
     for (; at < end; at++) {
         if (replay->checks[at].address == slot && sbx_plain_address(replay->checks[at].value) == pc) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stub_rows_aarch64.c - the PLT as bfd, gold and lld write it, told by its instructions.
+/* stub_rows_aarch64.c - the PLT as bfd, gold and lld write it, recognized by its instructions.
  *
  *     head    stp x16, x30, [sp, #-16]!          stub    (bti c)
  *             adrp x16, page                             adrp x16, page
@@ -8,7 +8,7 @@
  *             br x17                                     (autia1716)
  *                                                        br x17
  *
- * A stub leaves sp and x30 alone. */
+ * A stub does not change sp or x30. */
 #include "byte_reader.h"
 #include "stub_rows.h"
 #include "unwind_rule.h"
@@ -24,10 +24,10 @@ enum {
 static uint32_t instruction_at(const uint8_t *code, size_t bytes, size_t at)
 {
     struct sbx_byte_reader reader = {code + at, code + bytes, false};
-    return sbx_read_u32(&reader); /* 0, which is no instruction of these, behind the end */
+    return sbx_read_u32(&reader); /* behind the end: 0, which is no instruction of a stub */
 }
 
-/* How many bytes the jump through a slot takes that begins at `at`; 0: it is none. */
+/* The size in bytes of the jump through a slot that begins at `at`; 0: there is no such jump. */
 static size_t match_jump(const uint8_t *code, size_t bytes, size_t at)
 {
     if (at + 3 * INSTRUCTION >= bytes || (instruction_at(code, bytes, at) & 0x9f00001f) != 0x90000010 ||
@@ -49,7 +49,7 @@ int sbx_stub_rows_put(const uint8_t *code, size_t bytes, uint64_t address, sbx_r
         size_t begin = at;
         uint32_t first = instruction_at(code, bytes, at);
         bool is_head = first == 0xa9bf7bf0;
-        size_t jump = at + (is_head || first == 0xd503245f ? INSTRUCTION : 0); /* behind stp, or behind bti c */
+        size_t jump = at + (is_head || first == 0xd503245f ? INSTRUCTION : 0); /* after stp, or after bti c */
         size_t length = jump < bytes ? match_jump(code, bytes, jump) : 0;
         if (length == 0) {
             at += INSTRUCTION;

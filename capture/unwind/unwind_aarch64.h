@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind_aarch64.h - what a walk must know about aarch64: register numbers, its own kinds of rules, the kernel's signal
- * frame. Included by unwind_rule.h only.
+/* unwind_aarch64.h - the facts about aarch64 that a walk needs: register numbers, its own kinds of rules, the kernel's
+ * signal frame. Included by unwind_rule.h only.
  *
- * AAPCS64: a call leaves the return address in x30. A function that calls others saves it, as a rule as the second word
- * of a frame record {x29, x30}, which lies anywhere in its frame; gcc puts it at the low end and makes x29 point at it. A
- * leaf keeps x30 where it is, so its caller is known only while its registers are: for the interrupted frame itself, and
- * behind a signal frame.
+ * AAPCS64: a call leaves the return address in x30. A function that calls others saves x30, usually as the second word
+ * of a frame record {x29, x30}. The record may lie anywhere in its frame; gcc puts it at the low end and makes x29
+ * point at it. A leaf function does not save x30. So its caller is known only when its registers are known: for the
+ * interrupted frame itself, and behind a signal frame.
  *
  *     31                          12 11              3 2     0
  *    +------------------------------+-----------------+-------+
@@ -20,15 +20,14 @@
  *
  *   kind  CFA
  *     3   sp + offset           fp and return address are not neighbours: the latter is saved at CFA - 8 * number, 0: in x30
- *     4   sp + offset           a frame so large that its record is named from below: at sp + 8 * (number - 1)
- *     6   register + offset     any other register: known only for a frame whose registers are all at hand
+ *     4   sp + offset           a frame so large that its record is given from its low end: at sp + 8 * (number - 1)
+ *     6   register + offset     any other register: works only for a frame whose registers are all known
  *
  * A signal frame begins with a siginfo_t and an ucontext_t (struct rt_sigframe, arch/arm64/kernel/signal.c):
  *
  *     sp + 0    siginfo (128 bytes)
  *     sp + 128  uc_flags, uc_link, uc_stack, uc_sigmask with its reserve (168 bytes, and 8 of alignment)
- *     sp + 304  fault_address, x0 .. x30, sp, pc
- */
+ *     sp + 304  fault_address, x0 .. x30, sp, pc */
 #ifndef SBX_UNWIND_AARCH64_H
 #define SBX_UNWIND_AARCH64_H
 
@@ -36,8 +35,8 @@
 #include <stdint.h>
 
 enum {
-    SBX_RED_ZONE_BYTES = 0, /* the ABI knows no memory below sp that signals leave alone: nothing there is ever valid */
-    SBX_USER_ADDRESS_BITS = 48, /* beyond lies the kernel, or nothing (52 bits are for those who ask mmap for them) */
+    SBX_RED_ZONE_BYTES = 0,     /* the ABI protects no memory below sp from signals, so none of it is valid */
+    SBX_USER_ADDRESS_BITS = 48, /* above it: the kernel, or nothing (52-bit addresses need a special request to mmap) */
 };
 
 /* DWARF numbers. */
@@ -106,13 +105,13 @@ static inline int64_t sbx_rule_register_offset(uint32_t rule)
     return (int64_t)((int32_t)rule >> SBX_RULE_REGISTER_OFFSET_SHIFT) * 8;
 }
 
-/* Does a register alone decide the CFA (and not a word of memory, or a register a walk does not keep)? */
+/* Does a register alone decide the CFA? No word of memory, and no register that a walk does not keep. */
 static inline bool sbx_rule_is_plain(uint32_t rule)
 {
     return sbx_rule_kind(rule) != SBX_RULE_FROM_REGISTER;
 }
 
-/* How the CFA of a rule of kind 3 to 7 is found: a base, which is a word of memory or a register, and what is added. */
+/* How to find the CFA of a rule of kind 3 to 7: a base, which is a word of memory or a register, and an offset. */
 static inline enum sbx_cfa_source sbx_rule_cfa(uint32_t rule, uint64_t pc, struct sbx_cfa_place *place_out)
 {
     (void)pc;
@@ -131,7 +130,7 @@ static inline enum sbx_cfa_source sbx_rule_cfa(uint32_t rule, uint64_t pc, struc
     }
 }
 
-/* Does fp point at a saved fp and the return address, whatever sp is? */
+/* Does fp point at a saved fp and the return address, whatever the value of sp? */
 static inline bool sbx_rule_has_record(uint32_t rule)
 {
     uint32_t kind = sbx_rule_kind(rule);
@@ -160,8 +159,9 @@ static inline uint64_t sbx_rule_return_slot(uint32_t rule, uint64_t sp, uint64_t
     }
 }
 
-/* Is this where the kernel makes signal handlers return to: `mov x8, #__NR_rt_sigreturn; svc #0`? The vdso has no rows for
- * it since Linux 5.8 (they led libgcc astray), so libgcc, gdb and we know it by its two instructions. Reads 8 bytes. */
+/* Does the kernel make signal handlers return to this code: `mov x8, #__NR_rt_sigreturn; svc #0`? The vdso has had no
+ * rows for it since Linux 5.8 (they misled libgcc). So libgcc, gdb and this library recognize it by its two
+ * instructions. Reads 8 bytes. */
 static inline bool sbx_is_signal_return(const void *code)
 {
     const uint32_t *instructions = (const uint32_t *)code;
@@ -169,8 +169,8 @@ static inline bool sbx_is_signal_return(const void *code)
 }
 
 /* Pointer authentication keeps its code in the bits above the address (Arm ARM, D8.10 "Pointer authentication"): with
- * 48-bit user space, 54 to 48, and with no tags also 63 to 56. A user-space address has none of them, so clearing them
- * is what XPACLRI would do, whether the function signed or not. */
+ * 48-bit user space in bits 54 to 48, and without tags also in 63 to 56. A user-space address has none of these bits.
+ * So clearing them has the effect of XPACLRI, whether the function signed the address or not. */
 static inline uint64_t sbx_plain_address(uint64_t address)
 {
     return address & ((UINT64_C(1) << 48) - 1);

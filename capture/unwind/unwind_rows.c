@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unwind_rows.c - compiles .eh_frame into sorted rows, and finds the row of an address.
  *
- * Building runs on a thread of ours inside the application, so memory is mapped, never malloc'ed, and nothing is sorted
- * with qsort, which mallocs. It takes three steps: list the functions (from the search table, or by walking the section
- * where there is none), compile each in order of address into growing arrays, and copy what came out into one mapping:
+ * Building runs on a thread of this library inside the application. So memory is mapped, never malloc'ed, and nothing
+ * is sorted with qsort, which calls malloc. Building has three steps: list the functions (from the search table, or by
+ * walking the section when there is no table); compile each, in order of address, into growing arrays; copy the result
+ * into one mapping:
  *
  *     pages    [ buckets: bucket_count + 1 ] [ offsets: count ] [ rules: count ]      all uint32_t
  *
  *   I1  offsets rise strictly, and neighbours' rules differ
- *   I2  the last rule is SBX_RULE_NONE: code behind the last function is covered by nothing
+ *   I2  the last rule is SBX_RULE_NONE: no row covers code behind the last function
  *   I3  buckets[i] is the first row at or behind i * 4 KiB; buckets[bucket_count] is count */
 #include "unwind_rows.h"
 
@@ -25,8 +26,8 @@
 
 enum {
     FIRST_CAPACITY = 4096, /* rows */
-    ROWS_MAX = 1 << 28,    /* 2 GiB of rows: far beyond any program, so it is damage */
-    WORK_FACTOR = 4,       /* programs may be read this many times over before the section counts as malicious */
+    ROWS_MAX = 1 << 28,    /* 2 GiB of rows: no program has so many, so it is damage */
+    WORK_FACTOR = 4,       /* a section whose programs are read more than this many times over counts as malicious */
 };
 
 /* A mapped array of words that grows. */
@@ -77,7 +78,7 @@ static int grow_words(struct words *words, size_t used)
     return 0;
 }
 
-/* ---- which functions there are ---- */
+/* ---- the list of functions ---- */
 
 static void sift_down(uint64_t *keys, size_t root, size_t count)
 {
@@ -99,7 +100,7 @@ static void sift_down(uint64_t *keys, size_t root, size_t count)
     }
 }
 
-/* Heapsort: in place, no recursion, no allocation, and no input is slow. */
+/* Heapsort: in place, no recursion, no allocation, and no input makes it slow. */
 static void sort_keys(uint64_t *keys, size_t count)
 {
     for (size_t i = count / 2; i-- > 0;) {
@@ -123,7 +124,7 @@ static int reserve_functions(struct builder *builder, size_t count)
 static void add_function(struct builder *builder, uint64_t begin, uint64_t position)
 {
     if (begin < builder->text_begin || begin >= builder->text_end || position >= builder->section.size) {
-        builder->skipped++; /* a function the linker dropped, mostly: its address is 0 */
+        builder->skipped++; /* usually a function that the linker dropped: its address is 0 */
         return;
     }
     builder->functions[builder->function_count++] = (begin - builder->text_begin) << 32 | position;
@@ -138,12 +139,12 @@ static int list_from_table(struct builder *builder, const struct sbx_eh_search_t
     for (uint32_t i = 0; i < table->count; i++) {
         uint64_t begin, fde_address;
         sbx_eh_search_table_entry(table, i, &begin, &fde_address);
-        add_function(builder, begin, fde_address - builder->section.address); /* below its start wraps: refused */
+        add_function(builder, begin, fde_address - builder->section.address); /* below its start wraps: is refused */
     }
     return 0;
 }
 
-/* Read the CIE that the FDE at `position` names, unless *cie is already that one. `initial` may be NULL. */
+/* Read the CIE that the FDE at `position` names, unless *cie is that CIE already. `initial` may be NULL. */
 static int follow_cie(const struct sbx_eh_section *section, uint32_t position, struct sbx_eh_cie *cie,
                       struct sbx_frame_state *initial)
 {
@@ -188,7 +189,7 @@ static int list_from_section(struct builder *builder)
         }
         add_function(builder, fde.begin, entry.position);
     }
-    builder->skipped += result != 0; /* the rest of the section cannot be framed */
+    builder->skipped += result != 0; /* the length is bad, so the rest of the section cannot be read */
     return 0;
 }
 
@@ -201,7 +202,7 @@ static int put_row(void *context, uint64_t address, uint32_t rule)
     uint32_t offset = (uint32_t)(address - builder->text_begin);
     uint32_t count = builder->count;
     while (count > 0 && builder->offsets.at[count - 1] >= offset) {
-        count--; /* the gap before a function that follows at once, or a function that reached into this one */
+        count--; /* the gap before a function that follows directly, or a function that overlaps this one */
     }
     if (count > 0 && builder->rules.at[count - 1] == rule) {
         builder->count = count;
@@ -225,7 +226,7 @@ static int put_row(void *context, uint64_t address, uint32_t rule)
     return 0;
 }
 
-/* What the linker wrote between two functions. */
+/* Put rows for the stubs that the linker wrote between two functions. */
 static int put_stubs(struct builder *builder, uint64_t begin, uint64_t end)
 {
     begin = begin < builder->text_address ? builder->text_address : begin;
@@ -235,7 +236,7 @@ static int put_stubs(struct builder *builder, uint64_t begin, uint64_t end)
     }
     size_t bytes = builder->text_bytes - at;
     bytes = end - begin < bytes ? end - begin : bytes;
-    if (bytes > builder->stub_bytes_left) { /* what lies nearest to the function behind it */
+    if (bytes > builder->stub_bytes_left) { /* keep the part next to the function behind it */
         at += bytes - builder->stub_bytes_left;
         begin += bytes - builder->stub_bytes_left;
         bytes = builder->stub_bytes_left;
@@ -260,7 +261,7 @@ static int compile_functions(struct builder *builder)
             continue;
         }
         if (fde.program_bytes > budget) {
-            return -EINVAL; /* entries that lie upon each other, each read again and again */
+            return -EINVAL; /* entries overlap, and would be read again and again */
         }
         budget -= fde.program_bytes;
         last_begin = fde.begin;
@@ -321,9 +322,9 @@ static int publish(const struct builder *builder, struct sbx_unwind_rows *rows_o
     return 0;
 }
 
-/* ---- the doors ---- */
+/* ---- public functions ---- */
 
-/* Where .eh_frame lies, from what the caller knows. */
+/* Find where .eh_frame lies, from the data the caller gave. */
 static int find_section(const struct sbx_unwind_source *source, const struct sbx_eh_search_table *table,
                         struct sbx_eh_section *section_out)
 {
@@ -332,14 +333,14 @@ static int find_section(const struct sbx_unwind_source *source, const struct sbx
     } else if (table->eh_frame_address == 0) {
         return -ENOENT;
     } else {
-        uint64_t at = table->eh_frame_address - source->image_address; /* below the image wraps: refused */
+        uint64_t at = table->eh_frame_address - source->image_address; /* an address below the image wraps: refused */
         if (source->image == NULL || at >= source->image_bytes) {
             return -EINVAL;
         }
         *section_out = (struct sbx_eh_section){source->image + at, source->image_bytes - at, table->eh_frame_address};
     }
     if (section_out->size > UINT32_MAX) {
-        section_out->size = UINT32_MAX; /* positions have 32 bits; what lies behind is not an entry of ours */
+        section_out->size = UINT32_MAX; /* positions have 32 bits, so entries behind that are not read */
     }
     return section_out->size == 0 ? -ENOENT : 0;
 }
@@ -409,14 +410,14 @@ void sbx_unwind_rows_release(struct sbx_unwind_rows *rows)
 
 uint32_t sbx_unwind_rows_find(const struct sbx_unwind_rows *rows, uint64_t address)
 {
-    uint64_t offset = address - rows->base; /* below the base wraps: behind every bucket */
+    uint64_t offset = address - rows->base; /* an address below the base wraps, and is then behind every bucket */
     uint64_t bucket = offset >> SBX_ROWS_BUCKET_SHIFT;
     if (bucket >= rows->bucket_count) {
         return SBX_RULE_NONE; /* I2 */
     }
     uint32_t low = rows->buckets[bucket];
     uint32_t high = rows->buckets[bucket + 1];
-    while (low < high) { /* the first row behind the offset */
+    while (low < high) { /* first row behind the offset */
         uint32_t middle = low + (high - low) / 2;
         if (rows->offsets[middle] <= offset) {
             low = middle + 1;

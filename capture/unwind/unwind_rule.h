@@ -21,9 +21,10 @@
  *     510           saved at *fp
  *     511           lost
  *
- * Where the return address lies is the architecture's to say: sbx_rule_return_slot().
+ * The architecture defines where the return address lies: sbx_rule_return_slot().
  *
- * The word 0 is "no row here". Equal rules are equal words, so neighbours merge and a cache needs no more than this. */
+ * The word 0 means "no row here". Equal rules are equal words. So equal neighbours merge, and a cache stores only this
+ * word. */
 #ifndef SBX_UNWIND_RULE_H
 #define SBX_UNWIND_RULE_H
 
@@ -41,9 +42,9 @@ enum sbx_rule_kind {
 /* Whole words of kind 0. */
 #define SBX_RULE_NONE        0u        /* no unwind data covers this address */
 #define SBX_RULE_END         (1u << 3) /* outermost frame: there is no caller */
-#define SBX_RULE_UNSUPPORTED (2u << 3) /* there is a rule, and it does not fit */
+#define SBX_RULE_UNSUPPORTED (2u << 3) /* there is a rule, but it does not fit 32 bits */
 #define SBX_RULE_SIGNAL      (3u << 3) /* the kernel's signal frame: registers lie on the stack */
-#define SBX_RULE_NO_MODULE   (4u << 3) /* never in rows: the walker's own, for code outside every module */
+#define SBX_RULE_NO_MODULE   (4u << 3) /* never in rows: the walker uses it for code outside every module */
 
 enum {
     SBX_RULE_FP_SHIFT = 3,
@@ -65,21 +66,21 @@ static inline uint32_t sbx_rule_fp(uint32_t rule)
     return (rule >> SBX_RULE_FP_SHIFT) & SBX_RULE_FP_MASK;
 }
 
-/* The same eight times: as many bytes below the CFA as the slot lies. */
+/* The same field times eight: the distance of the slot below the CFA, in bytes. */
 static inline uint64_t sbx_rule_fp_bytes(uint32_t rule)
 {
     _Static_assert(SBX_RULE_FP_SHIFT == 3, "the field lies where a product with 8 would put it");
     return rule & (uint32_t)SBX_RULE_FP_MASK << SBX_RULE_FP_SHIFT;
 }
 
-/* Kinds 1 and 2, and where unwind_ARCH.h says so: bytes. */
+/* Bytes. For kinds 1 and 2, and for the kinds that unwind_ARCH.h names. */
 static inline int64_t sbx_rule_offset(uint32_t rule)
 {
     return ((int64_t)(int32_t)rule >> (SBX_RULE_VALUE_SHIFT - 3)) &
-           ~INT64_C(7); /* one instruction less than a product */
+           ~INT64_C(7); /* a mask costs one instruction less than a product */
 }
 
-/* For encoders: offset / unit as a signed field of `bits` at `shift`, or false: it does not fit. */
+/* For encoders: put offset / unit as a signed field of `bits` at `shift`. False: it does not fit. */
 static inline bool sbx_rule_offset_field(int64_t offset, int64_t unit, unsigned shift, unsigned bits,
                                          uint32_t *field_out)
 {
@@ -96,7 +97,7 @@ struct sbx_frame_state; /* cfa_program.h */
 /* The rule for a state of a call-frame program; SBX_RULE_UNSUPPORTED when it does not fit. Per architecture. */
 uint32_t sbx_rule_encode(const struct sbx_frame_state *state);
 
-/* What the CFA of a rule of kind 3 to 7 hangs on. */
+/* The base of the CFA of a rule of kind 3 to 7. */
 enum sbx_cfa_source {
     SBX_CFA_UNKNOWN,   /* no such kind */
     SBX_CFA_FROM_SP,   /* sp + offset */
@@ -110,15 +111,15 @@ struct sbx_cfa_place {
     uint32_t word;
 };
 
-/* Each architecture's file defines, besides its kinds and their fields, what a walk asks:
+/* Each architecture's file defines its kinds and their fields, and these functions for the walk:
  *
- *   sbx_rule_cfa()            what the CFA of a rule of kind 3 to 7 hangs on
- *   sbx_rule_is_plain()       is that nothing but sp, fp and pc?
- *   sbx_rule_has_record()     does fp point at a saved fp and the return address, whatever sp is?
+ *   sbx_rule_cfa()            the base of the CFA of a rule of kind 3 to 7
+ *   sbx_rule_is_plain()       does the CFA depend only on sp, fp and pc?
+ *   sbx_rule_has_record()     does fp point at a saved fp and the return address, whatever the value of sp?
  *   sbx_rule_fp_slot()        the slot that holds the caller's frame pointer, field 1 to 509
  *   sbx_rule_return_slot()    the slot that holds the return address; 0: it is in the link register
- *   sbx_is_signal_return()    is that code where the kernel makes handlers return to, and no row says so?
- *   sbx_plain_address()       a return address without what the processor signed it with */
+ *   sbx_is_signal_return()    does the kernel make handlers return to this code, although no row says so?
+ *   sbx_plain_address()       a return address without the processor's signature */
 #if defined(__x86_64__)
 #include "unwind_x86_64.h"
 #elif defined(__aarch64__)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind_x86_64.h - what a walk must know about x86-64: register numbers, its own kinds of rules, the kernel's signal
- * frame. Included by unwind_rule.h only.
+/* unwind_x86_64.h - the facts about x86-64 that a walk needs: register numbers, its own kinds of rules, the kernel's
+ * signal frame. Included by unwind_rule.h only.
  *
  * System V ABI: the CFA is the caller's stack pointer, and the call instruction pushed the return address just below it.
  *
@@ -19,13 +19,12 @@
  *     3   *(fp + offset)            a frame that aligned its stack and kept the old one (gcc's DRAP)
  *     4   *(sp + offset) + addend   the same, by hand (OpenSSL's assembly)
  *     5   sp + 8 + ((pc & 15) >= limit ? 8 : 0)   a lazy PLT stub
- *     6   register + offset         any other register: known only for a frame whose registers are all at hand
+ *     6   register + offset         any other register: works only for a frame whose registers are all known
  *
- * A signal frame begins, where the handler's `ret` has popped its return address, with an ucontext_t:
+ * After the handler's `ret` has popped its return address, a signal frame begins with a ucontext_t:
  *
  *     sp + 0    uc_flags, uc_link, uc_stack (40 bytes)
- *     sp + 40   gregs: r8 r9 r10 r11 r12 r13 r14 r15 rdi rsi rbp rbx rdx rax rcx rsp rip
- */
+ *     sp + 40   gregs: r8 r9 r10 r11 r12 r13 r14 r15 rdi rsi rbp rbx rdx rax rcx rsp rip */
 #ifndef SBX_UNWIND_X86_64_H
 #define SBX_UNWIND_X86_64_H
 
@@ -33,8 +32,8 @@
 #include <stdint.h>
 
 enum {
-    SBX_RED_ZONE_BYTES = 128,   /* below sp, and untouched by signal handlers */
-    SBX_USER_ADDRESS_BITS = 47, /* beyond lies the kernel, or nothing */
+    SBX_RED_ZONE_BYTES = 128,   /* below sp; signal handlers do not touch it */
+    SBX_USER_ADDRESS_BITS = 47, /* above it: the kernel, or nothing */
 };
 
 /* DWARF numbers. */
@@ -63,8 +62,8 @@ enum {
 
 enum {
     SBX_HAS_LINK_REGISTER = 0,
-    SBX_CONTEXT_LINK = SBX_CONTEXT_PC, /* never looked at */
-    SBX_FP_TELLS_SP = 1, /* fp points at the last two words of a frame: the caller's sp lies behind them */
+    SBX_CONTEXT_LINK = SBX_CONTEXT_PC, /* not used on this architecture */
+    SBX_FP_TELLS_SP = 1, /* fp points at the last two words of a frame, and the caller's sp lies behind them */
 };
 
 /* The word of gregs that holds a DWARF register 0..15: rax rdx rcx rbx rsi rdi rbp rsp r8 .. r15, four bits each. */
@@ -103,14 +102,14 @@ static inline int64_t sbx_rule_register_offset(uint32_t rule)
     return (int64_t)((int32_t)rule >> 16) * 8;
 }
 
-/* Does a register alone decide the CFA (and not a word of memory, or a register a walk does not keep)? */
+/* Does a register alone decide the CFA? No word of memory, and no register that a walk does not keep. */
 static inline bool sbx_rule_is_plain(uint32_t rule)
 {
     uint32_t kind = sbx_rule_kind(rule);
     return kind <= SBX_RULE_FROM_FP || kind == SBX_RULE_PLT;
 }
 
-/* How the CFA of a rule of kind 3 to 7 is found: a base, which is a word of memory or a register, and what is added. */
+/* How to find the CFA of a rule of kind 3 to 7: a base, which is a word of memory or a register, and an offset. */
 static inline enum sbx_cfa_source sbx_rule_cfa(uint32_t rule, uint64_t pc, struct sbx_cfa_place *place_out)
 {
     switch (sbx_rule_kind(rule)) {
@@ -132,7 +131,7 @@ static inline enum sbx_cfa_source sbx_rule_cfa(uint32_t rule, uint64_t pc, struc
     }
 }
 
-/* Does fp point at a saved fp and the return address, whatever sp is? Never asked here: fp tells sp. */
+/* Does fp point at a saved fp and the return address, whatever the value of sp? Not used here, because fp gives sp. */
 static inline bool sbx_rule_has_record(uint32_t rule)
 {
     (void)rule;
@@ -153,7 +152,7 @@ static inline uint64_t sbx_rule_return_slot(uint32_t rule, uint64_t sp, uint64_t
     return cfa - 8;
 }
 
-/* Is this where the kernel makes signal handlers return to? Rows say so here. */
+/* Does the kernel make signal handlers return to this code? On x86-64 the rows say so. */
 static inline bool sbx_is_signal_return(const void *code)
 {
     (void)code;
