@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* former_seat.c - a seat found again, or another, by a thread that gave one back. */
+/* former_seat.c - how a thread that gave its seat back gets a seat again: the former one, or another. */
 #include "former_seat.h"
 
 #include "clock.h"
@@ -10,25 +10,25 @@
 #include "the_capture.h"
 #include "thread_seats.h"
 
-#define TURN_NS        UINT64_C(10000000) /* T5: everybody's */
+#define TURN_NS        UINT64_C(10000000) /* T5: shared by all threads */
 #define TURNS_AHEAD_NS UINT64_C(500000000)
 
 __thread struct sbx_former_seat sbx_former_seat;
-static uint64_t next_turn_ns; /* T5: when all that sat down on another's seat have been paid for */
+static uint64_t next_turn_ns; /* T5: when every seat taken over from another thread is paid for */
 SBX_OF_ONE_PROCESS(next_turn_ns);
 
-/* Does the seat that the thread gave back look as it left it? */
+/* Is the seat that the thread gave back still as it left it? */
 static bool is_still_free(const struct sbx_former_seat *former)
 {
     if (former->place == 0) {
         return false;
     }
     const struct sbx_thread_entry *entry = &sbx_the_capture.threads[former->place - 1];
-    return sbx_load_relaxed(&entry->generation) == former->life && /* relaxed: hints; sbx_seat_resume() makes sure */
+    return sbx_load_relaxed(&entry->generation) == former->life && /* relaxed: hints; sbx_seat_resume() checks again */
            sbx_load_relaxed(&entry->state) == SBX_THREAD_DEAD;
 }
 
-/* T5. */
+/* T5: may this thread take a seat that it did not have before? */
 static bool is_a_turn_left(void)
 {
     uint64_t now_ns = sbx_now_ns(), next_ns = sbx_load_relaxed(&next_turn_ns), from_ns;
@@ -51,7 +51,8 @@ SBX_HOOK_SAFE bool sbx_seat_may_be_taken(void)
     return sbx_seats_are_few || is_still_free(former) || is_a_turn_left();
 }
 
-/* The former seat, claimed: nobody else has it, and it is as it was left. NULL: somebody sat there meanwhile, or does. */
+/* Claim the former seat. It is then this thread's alone, and as it was left. NULL: another thread has it, or had it
+ * meanwhile. */
 static struct sbx_thread_entry *claim_former(uint32_t tid)
 {
     struct sbx_former_seat *former = &sbx_former_seat;
@@ -113,8 +114,8 @@ SBX_HOOK_SAFE void sbx_former_resume_tasks(struct sbx_thread_tasks *tasks)
 {
     const struct sbx_former_seat *former = &sbx_former_seat;
     for (uint32_t i = 0; i < SBX_TASKS_KEPT; i++) {
-        if (tasks->depth < SBX_TASKS_KEPT &&
-            is_running(former->tasks[i].id)) { /* it may have ended while the thread had no seat */
+        /* The task may have ended while the thread had no seat. */
+        if (tasks->depth < SBX_TASKS_KEPT && is_running(former->tasks[i].id)) {
             tasks->open[tasks->depth++] = former->tasks[i];
             tasks->turns |= former->tasks[i].is_turn != 0;
         }

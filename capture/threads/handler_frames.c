@@ -17,7 +17,7 @@ SBX_HOOK_SAFE SBX_NOINLINE SBX_READS_FOREIGN_STACKS bool sbx_may_be_in_handler(u
     here = from > here && from < stack_high ? from & ~UINT64_C(7) : here;
     stack_t now;
     if (sbx_load_relaxed(&sbx_signal_frames_are_known) == 0 || here < stack_low || here >= stack_high ||
-        stack_high - here > SBX_LOOK_FOR_HANDLERS_MOST) { /* relaxed: for good */
+        stack_high - here > SBX_LOOK_FOR_HANDLERS_MOST) { /* relaxed: once set, it stays set */
         return true;
     }
     const uint64_t *end = (const uint64_t *)(uintptr_t)(stack_high & ~UINT64_C(7)) - 1;
@@ -26,6 +26,6 @@ SBX_HOOK_SAFE SBX_NOINLINE SBX_READS_FOREIGN_STACKS bool sbx_may_be_in_handler(u
             return true;
         }
     }
-    /* An alternate stack may be an array on the thread's own. */
+    /* An alternate stack may be an array on the thread's own stack. */
     return sbx_raw_sigaltstack(NULL, &now) != 0 || (now.ss_flags & SS_ONSTACK) != 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* left_code.c - what a jump out of our own code leaves half done, and how it is noticed. */
+/* left_code.c - finds out that a jump left our own code, and repairs what the code had half done. */
 #include "left_code.h"
 
 #include "sample_run.h"
@@ -12,8 +12,8 @@ SBX_SIGNAL_SAFE bool sbx_inside_is_stale(const struct sbx_thread *thread, uint64
            (here >= place || !sbx_thread_is_on_own_stack(thread, place));
 }
 
-/* The calling thread runs at `here`, further in on the same stack, so what lies between is mapped. Does something else lie
- * where the frame had its return address? Only on x86-64, where that is the word below the frame's place. */
+/* Has the frame's return address been overwritten? The calling thread runs at `here`, further in on the same stack, so
+ * the memory in between is mapped. Only on x86-64, where the return address is the word below the frame's place. */
 SBX_SIGNAL_SAFE SBX_READS_FOREIGN_STACKS static bool is_overwritten(const struct sbx_thread *thread, uint64_t inside,
                                                                     uint64_t here)
 {
@@ -27,16 +27,16 @@ SBX_SIGNAL_SAFE SBX_READS_FOREIGN_STACKS static bool is_overwritten(const struct
 
 SBX_SIGNAL_SAFE SBX_NOINLINE void sbx_code_was_left(struct sbx_thread *thread)
 {
-    sbx_thread_enter(thread); /* here from now on: a handler of ours that comes in between finds nothing to put right */
+    sbx_thread_enter(thread); /* inside again, here: a handler of ours that interrupts finds nothing to repair */
     sbx_thread_clock_was_left(&thread->clock);
     sbx_ring_was_left(&thread->writer);
     sbx_run_end(&thread->entry->own);
     thread->replay.depth = 0;
-    thread->cache.generation = 0; /* no map has it: an entry may be of two */
+    thread->cache.generation = 0; /* a generation that no map has: an entry may be half of one and half of another */
     thread->logical.native = 0;
     thread->logical.drops_native = false;
     thread->logical.is_note = false;
-    sbx_store_relaxed(&thread->logical.noted_ns, 0); /* relaxed: nobody is told of what was written behind it */
+    sbx_store_relaxed(&thread->logical.noted_ns, 0); /* relaxed: no reader needs an order with it */
     sbx_thread_leave(thread);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name_ring.c - a bounded queue of many writers and one reader, without locks. */
+/* name_ring.c - a bounded queue with many writers and one reader, without locks. */
 #include "name_ring.h"
 
 #include "order.h"
@@ -50,7 +50,7 @@ SBX_SIGNAL_SAFE bool sbx_name_ring_tell(uint32_t provider, uint64_t function, ui
         /* order: acquire name_ring.turn - its reader is done with it */
         if (sbx_load_acquire(&slot->turn) != ticket / SBX_NAMES * 2) {
             if (sbx_load_relaxed(&ring->next) != ticket) {
-                ticket = sbx_load_relaxed(&ring->next); /* another took it */
+                ticket = sbx_load_relaxed(&ring->next); /* another writer took the ticket */
                 continue;
             }
             sbx_add_relaxed(&ring->full, 1); /* relaxed: statistics */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* open_calls.c - the list of a thread's calls in progress.
  *
- * Apart from calls/blocking_call.c because it is about stacks and not about records. */
+ * This is apart from calls/blocking_call.c because it is about stacks, not about records. */
 #include "open_calls.h"
 
 #include <signal.h>
@@ -27,17 +27,17 @@ SBX_HOOK_SAFE bool sbx_place_may_be_around(const struct sbx_thread *thread, uint
     return is_handlers && place - low >= bytes;
 }
 
-/* The list is cut to `depth`: entry.call becomes the call that is then the innermost. */
+/* Cut the list to `depth`. entry.call then describes the call that is now the innermost. */
 static void go_back_to(struct sbx_thread *thread, uint32_t depth)
 {
     struct sbx_thread_entry *entry = thread->entry;
-    if (SBX_UNLIKELY(thread->wait_depth > depth)) { /* the seat among the waiters was a call's that is no more */
+    if (SBX_UNLIKELY(thread->wait_depth > depth)) { /* the seat among the waiters was that of a removed call */
         thread->wait_depth = 0;
         sbx_waiter_leave(thread->index);
     }
     thread->call_depth = depth;
     if (SBX_LIKELY(depth == 0)) {
-        sbx_store_relaxed(&thread->blocking, 0);               /* relaxed: a late look only spares us one signal */
+        sbx_store_relaxed(&thread->blocking, 0);               /* relaxed: a late reader saves one signal less */
         sbx_store_release(&entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
         return;
     }
@@ -52,7 +52,7 @@ static void go_back_to(struct sbx_thread *thread, uint32_t depth)
     sbx_store_release(&entry->call_kind, outer->shown_kind); /* order: release entry.call */
 }
 
-/* A call ends, or is refused, inside the innermost: if nobody knows whether it is, it counts. */
+/* A call inside the innermost one ends, or is refused. It is counted if it is not certain that it is inside. */
 static void count_inner(struct sbx_thread *thread)
 {
     struct sbx_open_call *outer = &thread->calls[thread->call_depth - 1];
@@ -62,8 +62,8 @@ static void count_inner(struct sbx_thread *thread)
     }
 }
 
-/* Does something else lie where the call had its frame? The caller runs further in on the thread's own stack, so what lies
- * between is mapped. */
+/* Has the call's frame been overwritten? The caller runs further in on the thread's own stack, so the memory in between
+ * is mapped. */
 SBX_READS_FOREIGN_STACKS static bool is_overwritten(const struct sbx_thread *thread, const struct sbx_open_call *call,
                                                     uint64_t here)
 {
@@ -92,7 +92,8 @@ SBX_HOOK_SAFE SBX_NOINLINE bool sbx_calls_make_room(struct sbx_thread *thread, u
         return false;
     }
     if (SBX_UNLIKELY(thread->call_depth != 0)) {
-        /* What a handler finds half stored here it gives back as it found it, and the rest comes when it is gone. */
+        /* A handler that interrupts here finds this half stored, and puts it back as it was; the rest is stored after
+         * the handler. */
         const struct sbx_thread_entry *entry = thread->entry;
         struct sbx_open_call *outer = &thread->calls[thread->call_depth - 1];
         outer->shown_kind = sbx_load_relaxed(&entry->call_kind); /* relaxed: own thread, as all here */
@@ -133,12 +134,12 @@ SBX_HOOK_SAFE void sbx_call_end_wait(struct sbx_blocking *call)
     }
     uint32_t waker = sbx_waiter_leave(thread->index);
     thread->wait_depth = 0;
-    if (waker != 0 && call->kind != SBX_RECORD_LOCK) { /* a lock's peer is its holder when the wait began */
+    if (waker != 0 && call->kind != SBX_RECORD_LOCK) { /* the peer of a lock is its holder at the begin of the wait */
         call->peer = waker;
     }
 }
 
-/* ---- cut short by us ---- */
+/* ---- calls that our signal cut short ---- */
 
 SBX_HOOK_SAFE bool sbx_call_was_cut(const struct sbx_blocking *call)
 {
@@ -161,7 +162,7 @@ SBX_HOOK_SAFE const struct timespec *sbx_call_left(const struct sbx_blocking *ca
                                                    struct timespec *left_out)
 {
     enum {
-        MOST_S = 1000000000 /* beyond which it does not matter, and nanoseconds would not fit */
+        MOST_S = 1000000000 /* longer does not matter, and would overflow nanoseconds */
     };
     if (whole == NULL || whole->tv_sec > MOST_S) {
         return whole;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_probe.c - asks the kernel, and remembers. */
+/* page_probe.c - asks the kernel, and remembers the answers. */
 #include "page_probe.h"
 
 #include "raw_syscall.h"
@@ -24,7 +24,7 @@ static bool can_read_page(struct sbx_page_probe *probe, uint64_t page)
     if (probe == NULL) {
         return ask(page);
     }
-    /* Mixed: a runtime's pools lie at round distances from each other, and are looked at in turns. */
+    /* Hashed, because a runtime's pools lie at round distances from each other, and are read in turns. */
     uint64_t mixed = (page >> SBX_PROBE_PAGE_BITS) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
     uint64_t *known = &probe->pages[mixed % SBX_PROBE_PAGES];
     if (SBX_LIKELY(*known == (page | probe->turn))) {

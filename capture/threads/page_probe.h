@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_probe.h - may this memory be read? Asked before structures of a runtime are followed that may be half made.
+/* page_probe.h - may this memory be read? Asked before following structures of a runtime that may be half made.
  *
- * Whoever reads what an interrupted runtime was writing meets pointers that lead nowhere. A handler of our own for SIGSEGV
- * would have to stand before the runtime's, which installs one for its own null checks and looks whether it is still first
- * (HotSpot), or whose owner wants to see every fault (Python's faulthandler). So nobody's handler is touched, and the kernel
- * is asked: rt_sigprocmask(2) with an operation that does not exist copies its argument first, and says EFAULT
- * where a load would fault, EINVAL where it would not. Some 100 ns a page, so the answer is kept for the walk that asked. For no
- * longer: a thread in a call of its own may be in the middle of a collection, with frames that name memory which it has just given
- * back (V8 reads clocks there). The question who holds a lock, which is about another thread, is a walk of its own. What remains is
- * memory that another thread gives back in the microseconds between question and load. */
+ * A reader that looks at what an interrupted runtime was writing meets pointers to unmapped memory. A SIGSEGV handler
+ * of this library would have to run before the runtime's. But some runtimes install one for their null checks and check
+ * that it is still first (HotSpot), and some need to see every fault (Python's faulthandler). So no handler is changed,
+ * and the kernel is asked instead: rt_sigprocmask(2) with an operation that does not exist copies its argument first.
+ * It returns EFAULT where a load would fault, and EINVAL where it would not. This takes some 100 ns for a page, so the
+ * answer is kept for the walk that asked.
+ *
+ * The answer is not kept longer, because a thread in one of its own calls may be in the middle of a collection, with
+ * frames that name memory which it has just freed (V8 reads clocks there). The question which thread holds a lock is
+ * about another thread, so it counts as a walk of its own. One risk remains: memory that another thread frees in the
+ * microseconds between the question and the load. */
 #ifndef SBX_PAGE_PROBE_H
 #define SBX_PAGE_PROBE_H
 
@@ -23,17 +26,17 @@ enum {
     SBX_PROBE_PAGE_BITS = 12,
 };
 
-/* What a thread knows: in its block, zeroed. */
+/* What a thread has asked: in its block, zeroed. */
 struct sbx_page_probe {
-    uint64_t turn;                   /* 0..4095: what was found in another turn is forgotten */
+    uint64_t turn;                   /* 0..4095: answers of another turn are not valid */
     uint64_t pages[SBX_PROBE_PAGES]; /* address of the page | turn; 0: none */
 };
 
-/* A walk begins: nothing is believed that was asked before. */
+/* A walk begins: earlier answers are not valid any more. */
 SBX_SIGNAL_SAFE static inline void sbx_page_probe_begin(struct sbx_page_probe *probe)
 {
     probe->turn = (probe->turn + 1) & ((1 << SBX_PROBE_PAGE_BITS) - 1);
-    for (uint32_t i = 0; i < SBX_PROBE_PAGES && SBX_UNLIKELY(probe->turn == 0); i++) { /* turns begin anew */
+    for (uint32_t i = 0; i < SBX_PROBE_PAGES && SBX_UNLIKELY(probe->turn == 0); i++) { /* the turns start again */
         probe->pages[i] = 0;
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* poll_place.h - a place from which a thread polls, as its block keeps it (messages/loop_call.h says what for). */
+/* poll_place.h - a place from which a thread polls, as the thread's block stores it (messages/loop_call.h says what it
+ * is used for). */
 #ifndef SBX_POLL_PLACE_H
 #define SBX_POLL_PLACE_H
 
@@ -13,14 +14,14 @@ struct sbx_poll_set {
 };
 
 struct sbx_poll_place {
-    uint64_t key;               /* of the functions that lead to the call; 0: free */
-    struct sbx_poll_set always; /* what every call there has looked at */
-    uint64_t ready;             /* what was ready the last time, and in turns inside of its handlers since */
-    uint64_t waited_ns;         /* how long its calls took, those that took a millisecond */
+    uint64_t key;               /* hash of the functions that lead to the call; 0: free */
+    struct sbx_poll_set always; /* descriptors that every call there has looked at */
+    uint64_t ready;             /* descriptors ready the last time, and in turns inside its handlers since then */
+    uint64_t waited_ns;         /* how long its calls of at least one millisecond took */
     uint32_t passes;
-    bool is_clients; /* what it led to was read from a client (messages/client_sockets.h) */
+    bool is_clients; /* what it reported as ready was read from a client (messages/client_sockets.h) */
     bool accepts;    /* it is a call of accept() */
-    uint32_t met;    /* when the thread came or went there last, in such moves */
+    uint32_t met;    /* value of `moves` when the thread last came to this place or left it */
 };
 
 #endif

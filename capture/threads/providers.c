@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* providers.c - embedded runtimes: who they are. */
+/* providers.c - embedded runtimes: which ones there are. */
 #include "providers.h"
 
 #include "order.h"
@@ -11,7 +11,7 @@ struct sbx_clock_reader sbx_the_clock_reader;
 
 struct sbx_provider *sbx_provider_add(const struct sbx_provider *provider)
 {
-    uint32_t count = sbx_load_relaxed(&sbx_the_capture.provider_count); /* relaxed: adders come one at a time */
+    uint32_t count = sbx_load_relaxed(&sbx_the_capture.provider_count); /* relaxed: only one caller adds at a time */
     if (count == SBX_PROVIDERS_MAX) {
         return NULL;
     }
@@ -26,7 +26,7 @@ struct sbx_provider *sbx_provider_add(const struct sbx_provider *provider)
     sbx_store_release(&sbx_the_capture.provider_count, count + 1); /* order: release providers - the entry is whole */
     if (provider->queues != NULL && sbx_the_clock_reader.bytes == 0) {
         sbx_store_relaxed(&sbx_the_clock_reader.begin,
-                          provider->queuing_begin); /* relaxed: with 0 bytes nobody is there */
+                          provider->queuing_begin); /* relaxed: 0 bytes mean that there is no such code */
         /* order: release clock_reader.bytes - where it begins */
         sbx_store_release(&sbx_the_clock_reader.bytes, provider->queuing_bytes);
     }
@@ -82,8 +82,8 @@ SBX_HOOK_SAFE int sbx_provider_lock_holder(uint64_t condition)
     return -1;
 }
 
-/* Whoever comes later, the one that adds or the one that attaches, finds what the other has stored (the fence); both may
- * write the same words, with the same content. */
+/* The fence makes whichever comes later, the adder or the attacher, see what the other has stored. Both may write the
+ * same words, with the same content. */
 void sbx_providers_publish(void)
 {
     sbx_fence_seq_cst();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared_hands.c - one page of places, found by the address.
+/* shared_hands.c - one page of places, found by hashing the address.
  *
- * Knows nothing of threads or hooks, so that a test can drive it alone. */
+ * This file knows nothing of threads or hooks, so that a test can drive it alone. */
 #include "shared_hands.h"
 
 #include <assert.h>
@@ -9,9 +9,9 @@
 
 #include "order.h"
 
-/* One line each: processes that work with different things do not meet in it. */
+/* One cache line each, so that processes that use different objects do not share lines. */
 struct place {
-    uint64_t object; /* 0: free, or just being given to another */
+    uint64_t object; /* 0: free, or just being given to another object */
     uint64_t taken_by, let_go_by;
     uint32_t turns, is_returned;
     uint64_t spare[4];
@@ -22,7 +22,7 @@ static struct place *shared_places; /* NULL: this process shares nothing */
 
 void sbx_hands_use(void *page)
 {
-    sbx_store_relaxed(&shared_places, page); /* relaxed: zeroes, or hints */
+    sbx_store_relaxed(&shared_places, page); /* relaxed: the page has zeroes or hints */
 }
 
 SBX_SIGNAL_SAFE static struct place *place_of(uint64_t object)

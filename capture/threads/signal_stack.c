@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signal_stack.c - alternate stacks given to threads and taken back, and with them the leave to ask. */
+/* signal_stack.c - gives alternate stacks to threads and takes them back, and with them the permission to ask for
+ * samples. */
 #include "signal_stack.h"
 
 #include <signal.h>
@@ -11,7 +12,8 @@
 
 bool sbx_gives_signal_stacks = true;
 
-/* A child of vfork() runs on its parent's TLS, and would answer for its parent: what it asks of the kernel is told of itself. */
+/* A child of vfork() runs on its parent's TLS. It must not act for its parent, because what it asks of the kernel
+ * concerns only itself. */
 static bool is_thread_itself(const struct sbx_thread *thread)
 {
     return (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) == thread->tid;
@@ -27,7 +29,7 @@ SBX_HOOK_SAFE bool sbx_thread_give_back_signal_stack(struct sbx_thread *thread)
     uint32_t was_asked = sbx_load_relaxed(&thread->may_be_asked);
     sbx_store_before_look(&thread->may_be_asked, 0); /* order: barrier may_be_asked - Dekker with sample_timer */
     sbx_sample_take_back(thread);
-    /* What the kernel says, and not what we noted: a handler may have interrupted the noting. */
+    /* Ask the kernel and not our notes, because a handler may have interrupted the code that notes it. */
     if (sbx_load_relaxed(&sbx_asking_is_forbidden) != 0) {
         return !thread->has_our_signal_stack;
     }

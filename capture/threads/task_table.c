@@ -5,17 +5,19 @@
 #include "cache_line.h"
 #include "order.h"
 
-/* What nobody began or ended for so long may have been forgotten, or its thread is gone; only where its place is needed is it given up. */
+/* A task that was queued or begun this long ago may have been forgotten, or its thread is gone. It is given up only
+ * when its place is needed. */
 #define FORGOTTEN_NS UINT64_C(60000000000)
 
-/* By an entry's index: by what its queue's points find it. Apart from the entries, and in this process only, because whoever looks for a key looks at
- * SBX_TASK_PROBES of them: these are four lines, where as many entries are sixteen, most of them last written by another processor. What an entry that is
- * not QUEUED has here is left over. */
+/* The key and match of each entry, by its index: the points of its queue find it by them. They are apart from the
+ * entries, and in this process only. A search looks at SBX_TASK_PROBES keys, which are four cache lines. The same
+ * number of entries would be sixteen lines, most of them last written by another processor. The values of an entry that
+ * is not QUEUED are left over. */
 static struct task_key {
     uint64_t key, match;
 } task_keys[SBX_TASKS_MAX];
 
-/* How many places from its own a key has come to lie at most, since the process began: further out nobody needs to look. */
+/* The largest distance of a key from its own place since the process began. A search does not need to look further. */
 static uint32_t key_reach;
 
 static struct task_key *key_of_entry(const struct sbx_task_entry *entry)
@@ -26,27 +28,30 @@ static struct task_key *key_of_entry(const struct sbx_task_entry *entry)
 SBX_HOOK_SAFE void sbx_task_name(const struct sbx_task_entry *entry, uint64_t key, uint64_t match)
 {
     struct task_key *own = key_of_entry(entry);
-    if (sbx_load_relaxed(&own->key) != key) { /* relaxed: the entry's word is released behind it */
+    if (sbx_load_relaxed(&own->key) != key) { /* relaxed: released by the entry's word afterwards */
         sbx_store_relaxed(&own->key, key);
     }
-    if (key != 0 && sbx_load_relaxed(&own->match) != match) { /* one that the other processor reads comes back slowly */
+    /* No write if unchanged: a cache line that another processor reads is slow to get back. */
+    if (key != 0 && sbx_load_relaxed(&own->match) != match) {
         sbx_store_relaxed(&own->match, match);
     }
 }
 
 SBX_HOOK_SAFE void sbx_task_name_match(const struct sbx_task_entry *entry, uint64_t match)
 {
-    sbx_store_relaxed(&key_of_entry(entry)->match,
-                      match); /* relaxed: who looks for it before finds it by the old one */
+    /* relaxed: a search before this store finds the task by the old match */
+    sbx_store_relaxed(&key_of_entry(entry)->match, match);
 }
 
 SBX_HOOK_SAFE uint64_t sbx_task_match(const struct sbx_task_entry *entry)
 {
     const struct task_key *own = key_of_entry(entry);
-    return sbx_load_relaxed(&own->key) != 0 ? sbx_load_relaxed(&own->match) : 0; /* relaxed: behind the entry's word */
+    /* relaxed: read after the entry's word */
+    return sbx_load_relaxed(&own->key) != 0 ? sbx_load_relaxed(&own->match) : 0;
 }
 
-/* Ids follow one another, keys are addresses: multiplied by the golden ratio they spread (Knuth, TAOCP vol. 3, 6.4). */
+/* Ids are consecutive, and keys are addresses. Multiplying by the golden ratio spreads them (Knuth, TAOCP vol. 3,
+ * 6.4). */
 static uint32_t place_of(uint64_t key, uint32_t hop)
 {
     return key != 0 ? (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) : hop;
@@ -66,11 +71,12 @@ SBX_HOOK_SAFE void sbx_task_expect(uint64_t key, uint32_t hop)
     }
 }
 
-/* A key lies so far from its place now. Relaxed: who looks for it has it from who put it there. */
+/* A key now lies this far from its place. Relaxed: a searching thread got the key from the thread that stored it. */
 static void reach_out(uint32_t places)
 {
     uint32_t reach = sbx_load_relaxed(&key_reach);
-    while (SBX_UNLIKELY(reach < places) && !sbx_cas_acq_rel(&key_reach, &reach, places)) { /* order: none; it grows */
+    /* order: none; it only grows */
+    while (SBX_UNLIKELY(reach < places) && !sbx_cas_acq_rel(&key_reach, &reach, places)) {
     }
 }
 
@@ -82,11 +88,11 @@ SBX_HOOK_SAFE struct sbx_task_entry *sbx_task_take(uint64_t key, uint32_t hop, u
     }
     for (uint32_t i = 0; i < SBX_TASK_PROBES; i++) {
         struct sbx_task_entry *entry = entry_at(place + i);
-        uint64_t word = sbx_load_relaxed(&entry->word); /* relaxed: the exchange looks again */
+        uint64_t word = sbx_load_relaxed(&entry->word); /* relaxed: the exchange checks again */
         if (sbx_task_state_of(word) == SBX_TASK_FREE &&
             sbx_cas_acq_rel(&entry->word, &word, sbx_task_word(hop, SBX_TASK_FILLING))) {
             reach_out(key != 0 ? i : 0);
-            return entry; /* order: acq_rel task.word - the one before is done with it */
+            return entry; /* order: acq_rel task.word - the former task's thread is done with it */
         }
     }
     for (uint32_t i = 0; i < SBX_TASK_PROBES; i++) {
@@ -114,26 +120,26 @@ SBX_HOOK_SAFE uint64_t sbx_task_publish(struct sbx_task_entry *entry, uint32_t h
 SBX_HOOK_SAFE uint64_t sbx_task_find(uint64_t key, uint64_t match)
 {
     uint32_t place = place_of(key, 0), found = 0, found_hop = 0, mask = sbx_the_capture.task_mask;
-    uint32_t reach = sbx_load_relaxed(&key_reach); /* relaxed: as the keys */
+    uint32_t reach = sbx_load_relaxed(&key_reach); /* relaxed: like the keys */
     uint64_t oldest_ns = UINT64_MAX;
     if (mask == 0) {
         return 0;
     }
     for (uint32_t i = 0; i <= reach; i++) {
         const struct task_key *own = &task_keys[(place + i) & mask];
-        if (SBX_LIKELY(sbx_load_relaxed(&own->key) !=
-                       key)) { /* relaxed: who handed the item over has made it visible */
+        /* relaxed: the thread that handed the item over has made it visible */
+        if (SBX_LIKELY(sbx_load_relaxed(&own->key) != key)) {
             continue;
         }
         const struct sbx_task_entry *entry = &sbx_the_capture.tasks[(place + i) & mask];
-        sbx_line_to_write(entry);                       /* whoever looks for it is about to begin it */
+        sbx_line_to_write(entry);                       /* the searching thread is about to begin it */
         uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire task.word - its name is whole */
         if (sbx_task_state_of(word) != SBX_TASK_QUEUED || sbx_load_relaxed(&own->key) != key ||
             (match != 0 && sbx_load_relaxed(&own->match) != match)) {
             continue;
         }
         uint64_t queued_ns = sbx_load_relaxed(&entry->queued_ns);
-        if (match > 1) { /* there is but one */
+        if (match > 1) { /* a match greater than 1 names one task */
             return (uint64_t)sbx_task_hop_of(word) << 16 | ((place + i) & mask);
         }
         if (queued_ns < oldest_ns) {
@@ -149,7 +155,7 @@ SBX_HOOK_SAFE bool sbx_task_move(struct sbx_task_entry *entry, uint32_t hop, enu
                                  enum sbx_task_state to)
 {
     uint64_t word = sbx_task_word(hop, from);
-    /* order: acq_rel task.word - who sees the new state sees what was stored before it */
+    /* order: acq_rel task.word - a reader of the new state sees what was stored before it */
     return sbx_cas_acq_rel(&entry->word, &word, sbx_task_word(hop, to));
 }
 
@@ -191,15 +197,15 @@ static uint32_t number_of(uint64_t now_ns)
     return (uint32_t)(now_ns >> SBX_QUEUE_WINDOW_SHIFT);
 }
 
-/* Take the entry from `owner` (0: nobody), with counts that begin anew. */
+/* Take the entry from `owner` (0: nobody), and reset its counts. */
 static bool take_entry(struct sbx_queue_entry *entry, uint64_t owner)
 {
-    /* order: acq_rel queue.queue - one takes it */
+    /* order: acq_rel queue.queue - only one thread takes it */
     if (!sbx_cas_acq_rel(&entry->queue, &owner, SBX_QUEUE_BUSY)) {
         return false;
     }
-    sbx_store_relaxed(&entry->queued,
-                      0); /* relaxed: who counts for the former owner at this very moment is one too many */
+    /* relaxed: a thread that counts for the former owner at this moment adds one too many */
+    sbx_store_relaxed(&entry->queued, 0);
     sbx_store_relaxed(&entry->begun, 0);
     sbx_store_relaxed(&entry->cancelled, 0);
     for (uint32_t i = 0; i < SBX_QUEUE_WINDOWS; i++) {
@@ -209,7 +215,7 @@ static bool take_entry(struct sbx_queue_entry *entry, uint64_t owner)
     return true;
 }
 
-/* Does nothing lie there, and did nothing come or go in this window and the one before? */
+/* Is the queue empty, and did nothing come or go in this window and the one before? */
 static bool rests(const struct sbx_queue_entry *entry, uint64_t now_ns)
 {
     uint32_t now = number_of(now_ns);
@@ -221,13 +227,14 @@ static bool rests(const struct sbx_queue_entry *entry, uint64_t now_ns)
     return sbx_load_relaxed(&entry->queued) <= sbx_load_relaxed(&entry->begun) + sbx_load_relaxed(&entry->cancelled);
 }
 
-/* The window that holds now begins with what has come and gone so far. One atomic addition is all that a count costs: where several threads use a queue, each
- * takes a line from the others. Two that meet at a window's begin may take one more or less into it; the totals lose none. */
+/* Begin the current window, with the counts so far, if it has not begun. A count costs one atomic addition only: where
+ * several threads use a queue, each takes a cache line from the others. Two threads at the begin of a window may put
+ * one task more or less into it; the totals lose none. */
 static void mark_window(struct sbx_queue_entry *queue, uint64_t now_ns)
 {
     uint32_t number = number_of(now_ns);
     struct sbx_queue_window *window = &queue->windows[number % SBX_QUEUE_WINDOWS];
-    if (SBX_UNLIKELY(sbx_load_relaxed(&window->number) != number)) { /* relaxed: all here are statistics */
+    if (SBX_UNLIKELY(sbx_load_relaxed(&window->number) != number)) { /* relaxed: all of these are statistics */
         sbx_store_relaxed(&window->queued, (uint32_t)sbx_load_relaxed(&queue->queued));
         sbx_store_relaxed(&window->begun, (uint32_t)sbx_load_relaxed(&queue->begun));
         sbx_store_relaxed(&window->number, number);
@@ -237,7 +244,7 @@ static void mark_window(struct sbx_queue_entry *queue, uint64_t now_ns)
 SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_of(uint64_t queue, uint8_t op, uint64_t now_ns)
 {
     struct sbx_queue_entry *known = sbx_queue_known(queue);
-    for (int pass = 0; pass < 2 && known == NULL && sbx_queue_is_one(queue); pass++) { /* free ones first */
+    for (int pass = 0; pass < 2 && known == NULL && sbx_queue_is_one(queue); pass++) { /* first pass: free entries */
         for (uint32_t i = 0; i < queue_probes(); i++) {
             struct sbx_queue_entry *entry = queue_at(queue, i);
             uint64_t owner = sbx_load_acquire(&entry->queue); /* order: acquire queue.queue - its counts are its own */

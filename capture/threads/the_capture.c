@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* the_capture.c - the state of the one capture: attached, given its numbers, and woken. */
+/* the_capture.c - the state of the one capture: attached to a recording, given its settings, and woken. */
 #include "the_capture.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "fork_path.h"
 #include "raw_syscall.h"
 
-/* What the gate is before the start: shut, so that an interface of ours costs one branch. */
+/* The gate before the start is shut, so that a call of our public interface costs one branch. */
 static uint32_t shut_gate[2] SBX_FORK_DATA;
 
 struct sbx_capture sbx_the_capture SBX_FORK_DATA = {.gate = shut_gate};
@@ -22,7 +22,7 @@ SBX_FORK_CODE void sbx_capture_shut_gate(void)
     sbx_store_relaxed(&sbx_the_capture.gate, shut_gate); /* relaxed: a child has one thread */
 }
 
-/* The most places of a table that an index can be cut to by its bits, less one. */
+/* The largest power of two of places that fits in the table, less one. It masks an index. */
 static uint32_t mask_of(const struct sbx_section *section)
 {
     return section->count < 2 ? 0 : (UINT32_C(1) << (31 - __builtin_clz(section->count))) - 1;
@@ -48,7 +48,7 @@ void sbx_capture_forget_parent(void)
 {
     struct sbx_capture *capture = &sbx_the_capture;
     sbx_store_relaxed(&capture->leave, NULL);
-    sbx_store_relaxed(&capture->map, NULL); /* its modules have other numbers in the new recording */
+    sbx_store_relaxed(&capture->map, NULL); /* in the new recording its modules have other numbers */
     capture->quiet_groups = 0;
     capture->signal_changes = 0;
     capture->seats_are_short = 0;
@@ -59,8 +59,9 @@ void sbx_capture_forget_parent(void)
         0;
 }
 
-/* Without one of these points a question would never be seen answered. When they come back it takes a while until all hooks
- * are in: sbx_capture_hooks_are_in() says when. Where it does not, some module was being loaded all the time. */
+/* When one of these points is out, an answer to a client's question would never be seen. When the points come back, it
+ * takes a while until all hooks are in; sbx_capture_hooks_are_in() says when. If that call does not come within this
+ * time, some module was being loaded all the time. */
 static void follow_clients(uint64_t points)
 {
     enum {
@@ -78,13 +79,13 @@ void sbx_capture_hooks_are_in(uint64_t points)
 {
     uint64_t since_ns = sbx_load_relaxed(&sbx_the_capture.clients_since_ns), now_ns = sbx_now_ns();
     if ((points & SBX_POINTS_OF_CLIENTS) == SBX_POINTS_OF_CLIENTS && since_ns != UINT64_MAX && since_ns > now_ns) {
-        sbx_store_relaxed(&sbx_the_capture.clients_since_ns, now_ns); /* relaxed: late by one look */
+        sbx_store_relaxed(&sbx_the_capture.clients_since_ns, now_ns); /* relaxed: seen one look late at most */
     }
 }
 
 void sbx_capture_apply(const struct sbx_capture_settings *settings)
 {
-    /* relaxed: each is a number of its own; a record made under the old one is as good */
+    /* relaxed: each is a number of its own; a record made under the old number is as good */
     uint64_t least_ns = UINT64_MAX;
     sbx_store_relaxed(&sbx_the_capture.interval_ns, (uint64_t)settings->interval_us * 1000u);
     for (uint32_t group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
@@ -104,14 +105,14 @@ SBX_HOOK_SAFE void sbx_capture_ring_bell(void)
 {
     uint32_t *bell = &sbx_the_capture.control->bell;
     int saved_errno = errno;
-    sbx_add_acq_rel(bell, 1); /* order: release bell - what the ringer stored before is seen by the woken */
+    sbx_add_acq_rel(bell, 1); /* order: release bell - the woken thread sees what the ringer stored before */
     syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     errno = saved_errno;
 }
 
 SBX_HOOK_SAFE void sbx_capture_ring_for(uint64_t begin_ns)
 {
-    if (sbx_load_relaxed(&sbx_the_capture.rung_ns) == 0) { /* relaxed: of two who begin at once either will do */
+    if (sbx_load_relaxed(&sbx_the_capture.rung_ns) == 0) { /* relaxed: when two begin at once, either value will do */
         sbx_store_relaxed(&sbx_the_capture.rung_ns, begin_ns);
     }
     sbx_capture_ring_bell();

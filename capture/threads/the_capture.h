@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* the_capture.h - the one capture of a process: the recording that it writes, whether it may, what was lost, and a bell.
+/* the_capture.h - the one capture of a process: the recording that it writes, whether it may record, what was lost, and
+ * a bell.
  *
- * It is attached to a mapped recording once and never detached: hooks and handlers may be anywhere in our code at any time, so
- * stopping takes the hooks out and shuts the gate, and leaves every page mapped.
+ * It is attached to a mapped recording once and never detached. Hooks and handlers may be anywhere in our code at any
+ * time. So stopping removes the hooks and shuts the gate, and leaves every page mapped.
  *
- * It lies on the ground: threads, calls, samples and handlers all know it, and it knows none of them. */
+ * It is the lowest layer: threads, calls, samples and handlers use it, and it uses none of them. */
 #ifndef SBX_THE_CAPTURE_H
 #define SBX_THE_CAPTURE_H
 
@@ -21,35 +22,37 @@
 
 struct sbx_code_map;
 
-/* What the watch thread sleeps for. A message or a frame that begins rings the bell of either. */
+/* Why the watch thread sleeps. In both cases a message or a frame that begins rings the bell. */
 enum sbx_resting {
     SBX_AWAKE = 0,
-    SBX_RESTS = 1, /* nothing happens: whoever records something rings as well */
-    SBX_STANDS_BY =
-        2, /* a stall stands that has been told: it looks rarely, and records of other threads do not wake it */
+    SBX_RESTS = 1, /* nothing happens: any thread that records something rings the bell as well */
+    /* a stall goes on that was already reported: the watch thread looks rarely, and records of other threads do not
+     * wake it */
+    SBX_STANDS_BY = 2,
 };
 
-/* What the program is about to do that does not go together with a recorder which is just beginning. */
+/* What the program is about to do that conflicts with a recorder that is just starting. */
 enum sbx_settle {
-    SBX_SETTLE_ONE_THREAD, /* it wants to be of one thread: who is beginning ends that first */
-    SBX_SETTLE_RIGHTS, /* it gives up rights or its root: who is forked and will be recorded is recorded from here on */
-    SBX_SETTLE_SANDBOX /* it forbids itself calls: nothing begins any more */
+    SBX_SETTLE_ONE_THREAD, /* it needs to be single-threaded: a start that is under way completes first */
+    /* it gives up rights or its root: a forked process that will be recorded is recorded from here on */
+    SBX_SETTLE_RIGHTS,
+    SBX_SETTLE_SANDBOX /* it forbids system calls to itself: no recorder begins any more */
 };
 
 struct sbx_capture {
-    /* What every hooked call reads: one line. */
-    _Alignas(64) uint32_t
-        *gate; /* [0] 1: record. [1] 1: this is the process we were started in. In a page that fork() wipes: a child
-                       finds zeroes, by whatever call it was made */
-    uint64_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, and not recorded */
-    uint64_t threshold_least_ns; /* of threshold_ns: most calls are shorter */
-    uint32_t calls_are_safe;  /* 1: signals of timers are made when a thread returns from the kernel, never in a call */
-    uint32_t seats_are_short; /* 1: so many are taken that who waits gives his back (seat_turns.h). A hint */
-    uint32_t lets_polls_pass; /* 1: to `late_ask` a poll with no time to wait is no wait for work: a forked child */
+    /* What every hooked call reads: one cache line. gate[0] 1: record. gate[1] 1: this is the process we were started
+     * in. The gate is in a page that the kernel wipes on fork, so that a child finds zeroes, whatever call made it. */
+    _Alignas(64) uint32_t *gate;
+    uint64_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, not recorded */
+    uint64_t threshold_least_ns; /* least value of threshold_ns: most calls are shorter */
+    uint32_t calls_are_safe;     /* 1: timer signals are made when a thread returns from the kernel, never in a call */
+    uint32_t seats_are_short; /* 1: few seats are free: a waiting thread gives its seat back (seat_turns.h). A hint */
+    uint32_t lets_polls_pass; /* 1: to `late_ask` a poll without waiting time is no wait for work: a forked child */
     uint32_t provider_count;  /* see providers.h */
-    uint16_t has_awaits;      /* one of them tells who awaits what a thread runs */
-    uint16_t has_runs;        /* one of them tells which piece of its work a thread runs */
-    /* 1: the watch thread ticks, and recording costs too much: answers to clients are followed lightly (lone_call.h of calls/) */
+    uint16_t has_awaits;      /* by provider: it tells who awaits what a thread runs */
+    uint16_t has_runs;        /* by provider: it tells which piece of its work a thread runs */
+    /* 1: the watch thread ticks, and recording costs too much: answers to clients are followed lightly
+     * (calls/lone_call.h) */
     uint32_t follows_lightly;
     const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
     uint64_t interval_ns;           /* a thread records one leaf sample per this time at most */
@@ -63,64 +66,68 @@ struct sbx_capture {
     struct sbx_queue_entry *queues;
     struct sbx_callstack_table table;
     struct sbx_ring ring;
-    uint64_t agent_begin, agent_end; /* addresses of our own code: its frames are left out of every stack */
-    uint64_t leaf_interval_ns[SBX_POINT_GROUPS_MAX]; /* the same of each group, never below interval_ns */
-    uint64_t threshold_ns[SBX_POINT_GROUPS_MAX];     /* by group: shorter waits leave no record */
-    bool copies_by_file;                             /* process_vm_readv is not to be had here */
+    uint64_t agent_begin, agent_end;                 /* addresses of our own code: every stack leaves out its frames */
+    uint64_t leaf_interval_ns[SBX_POINT_GROUPS_MAX]; /* the same for each group, never below interval_ns */
+    uint64_t threshold_ns[SBX_POINT_GROUPS_MAX];     /* by group: a shorter wait leaves no record */
+    bool copies_by_file;                             /* process_vm_readv cannot be used here */
     uint64_t signal_return;                          /* struct sbx_code_map; 0: not known yet */
-    void *sample_handler;                            /* its handler, which nobody is shown (point_signal.c) */
+    void *sample_handler;                            /* its handler, hidden from the program (point_signal.c) */
     void *
-        unshown_handler; /* that of fatal signals for as long as nobody is shown it either; NULL: everybody may see it */
-    uint32_t sample_signal; /* by which running threads are asked (sample_signal.h); 0: none. Pairs with sample_timer */
-    uint32_t signal_changes; /* who sets the action of which signals just now (sample_number.h) */
-    /* What each message reads: one line. */
+        unshown_handler; /* that of fatal signals while it is hidden from the program as well; NULL: it is not hidden */
+    uint32_t sample_signal;  /* signal that asks running threads (sample_signal.h); 0: none. Pairs with sample_timer */
+    uint32_t signal_changes; /* which signals are having their action set now, and by which side (sample_number.h) */
+    /* What each message reads: one cache line. */
     _Alignas(64) uint32_t resting; /* enum sbx_resting */
     uint32_t has_frames;           /* 1: some thread has said where its frames begin */
-    uint32_t has_clients; /* 1: some thread without a loop has read what a client wants (messages/client_message.h) */
+    uint32_t has_clients; /* 1: some thread without a loop has read from a client (messages/client_message.h) */
     uint32_t serves;      /* 1: threads without a loop accept clients, or have read from them */
-    uint32_t
-        rests; /* 1: the main thread waits for conditions, semaphores or futexes that may be its loop's (messages/rest_place.h) */
-    uint32_t news; /* bumped when a thread has told of something slow: else nobody's block need be looked at */
-    /* Since when all points are in that see a client's question, its answer and waits for work; UINT64_MAX: one is out */
+    /* 1: the main thread waits for conditions, semaphores or futexes that may be its loop's (messages/rest_place.h) */
+    uint32_t rests;
+    uint32_t news; /* bumped when a thread has stored something slow; if unchanged, no block need be looked at */
+    /* Since when all points are in that see a client's question, its answer and waits for work; UINT64_MAX: one of them
+     * is out */
     uint64_t clients_since_ns;
-    uint64_t wake_ns; /* when it wakes by itself; UINT64_MAX: never */
-    uint64_t
-        rung_ns; /* when the first of those began who woke it by sbx_capture_ring_for(), since it lay down; 0: nobody did */
-    void (*leave)(void);  /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */
-    uint32_t own_tid;     /* one of our own threads; set before `leave` */
-    uint32_t own_threads; /* how many of ours live, or are about to; 0 again in a forked child */
-    /* 1: some thread has a filter that can kill. It was judged for what runs below it here; a forked child inherits it whole, and
-     * what a start calls is in no list: no recorder begins there */
+    uint64_t wake_ns; /* when the watch thread wakes by itself; UINT64_MAX: never */
+    /* the earliest begin that sbx_capture_ring_for() has woken the watch thread for since it lay down; 0: none */
+    uint64_t rung_ns;
+    void (*leave)(void);  /* ends the recorder: the program does what conflicts with it; NULL: none runs */
+    uint32_t own_tid;     /* tid of one of our own threads; set before `leave` */
+    uint32_t own_threads; /* number of our threads that live, or are about to start; 0 again in a forked child */
+    /* 1: some thread has a seccomp filter that can kill. For this process the filter was compared with the system calls
+     * that we make here. A forked child inherits the whole filter, and no list has the calls of a start. So no recorder
+     * begins in a child. */
     uint32_t bars_children;
-    /* A wait begins in a program whose recorder has not begun yet (agent/late_start.h, agent/forked_child.h); NULL: nobody asks */
+    /* A wait begins in a program whose recorder has not begun yet (agent/late_start.h, agent/forked_child.h); NULL: no
+     * recorder is expected */
     void (*late_ask)(uint8_t group, uint8_t op);
-    void (*settle)(enum sbx_settle
-                       what); /* a start that is under way, or to come, and what the program is about to do; NULL: there
-                                             is none */
-    uint32_t task_mask, queue_mask; /* how many tasks and queues there are, less one: powers of two; 0: none */
+    /* tells a start that is under way, or to come, what the program is about to do; NULL: there is no such start */
+    void (*settle)(enum sbx_settle what);
+    uint32_t task_mask, queue_mask; /* number of tasks and queues less one; the numbers are powers of two; 0: none */
 };
 
 _Static_assert(offsetof(struct sbx_capture, interval_ns) + sizeof(uint64_t) - offsetof(struct sbx_capture, gate) == 64,
                "what every hooked call reads fills one cache line");
 
-/* Hidden, and known to be: hooks read it at every call, and would ask a table of the loader's first where it is. */
+/* Hidden: hooks read it at every call, and without this attribute they would first look up its address in a table of
+ * the loader. */
 extern struct sbx_capture sbx_the_capture __attribute__((visibility("hidden")));
 
-/* Attach to a mapped, initialised recording. Single-threaded start-up. */
+/* Attach to a mapped, initialized recording. Start-up, one thread. */
 void sbx_capture_attach(struct sbx_recording_header *header);
 
-/* In a forked child, by its fork handler: what asks the gate asks a word beside the capture from here on. The page that is wiped would be one more
- * fault, and some kernels and emulators wipe nothing. */
+/* For the fork handler, in a forked child: readers of the gate read a word beside the capture from here on. The wiped
+ * page would cost one more page fault, and some kernels and emulators do not wipe it. */
 void sbx_capture_shut_gate(void);
 
-/* In a forked child, which is about to attach to a recording of its own: forget the parent's. What is known of the code and of
- * signals stays; the map of the code is the caller's to take over. One thread, while nothing is recorded. */
+/* In a forked child that is about to attach to a recording of its own: forget the parent's. What is known of the code
+ * and of signals stays. The caller takes over the map of the code. One thread, while nothing is recorded. */
 void sbx_capture_forget_parent(void);
 
-/* Take over the numbers (watch thread, or start-up). */
+/* Take over the numbers of `settings` (watch thread, or start-up). */
 void sbx_capture_apply(const struct sbx_capture_settings *settings);
 
-/* The hooks of these groups are in everywhere: what begins from now on is seen whole. By the thread that put them in. */
+/* The hooks of these groups are in everywhere, so what begins from now on is seen whole. Called by the thread that put
+ * them in. */
 void sbx_capture_hooks_are_in(uint64_t points);
 
 SBX_SIGNAL_SAFE static inline bool sbx_capture_is_open(void)
@@ -149,13 +156,13 @@ SBX_SIGNAL_SAFE static inline void sbx_count_drop(enum sbx_drop drop)
     sbx_add_relaxed(&sbx_the_capture.header->drops[drop], 1); /* relaxed: statistics */
 }
 
-/* Call the watch thread. One futex wake-up. */
+/* Wake the watch thread. One futex wake-up. */
 SBX_HOOK_SAFE void sbx_capture_ring_bell(void);
-/* The same, for a message or a frame that began just now: from then on the watch thread should have looked. */
+/* The same, for a message or a frame that began at `begin_ns`: the watch thread counts its time from then. */
 SBX_HOOK_SAFE void sbx_capture_ring_for(uint64_t begin_ns);
 
-/* Is the caller in the process that the recording is of? A child of vfork() is not, although its memory says so; nor is one in
- * another namespace whose number is the same. */
+/* Is the caller in the process that the recording is of? A child of vfork() is not, although its memory says so. A
+ * process in another namespace with the same number is not either. */
 SBX_HOOK_SAFE bool sbx_capture_is_callers(void);
 
 #endif

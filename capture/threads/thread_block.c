@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_block.c - who the calling thread is, and where the blocks of all of them are.
+/* thread_block.c - the identity of the calling thread, and where the blocks of all threads are.
  *
- * Apart from thread_registry.c because handlers and hooks need these words and nothing else of it. */
+ * This is apart from thread_registry.c because handlers and hooks need only these words. */
 #include "thread_block.h"
 
 #include "fork_path.h"

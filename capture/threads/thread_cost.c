@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* thread_cost.c - the sum over all threads of what they counted.
  *
- * What was timed varies from thread to thread (a deep stack, a cold cache), so each thread's captures are charged with
- * its own mean, and with everybody's until it has one. */
+ * The timed cost differs from thread to thread (a deep stack, a cold cache). So each thread's captures are charged with
+ * the thread's own mean, and with the mean of all threads until it has one. */
 #include "thread_cost.h"
 
 #include "process_state.h"
 #include "thread_block.h"
 
-/* What is left of a short way without its looks at a clock, which differ between machines and are measured (clock_price.h). Told by
- * bench_points (docs/PERFORMANCE.md) on 2 shared processors of some 2.5 GHz, where a look takes 9.7 ns: a pair of malloc and free
- * takes 2.2 ns longer with its points in, a pread of one byte 40 ns, a turn of a loop 67 ns; the last two have two looks. Since then the
- * poll call of a turn takes some 300 instructions where it took some 650 (bench_instructions), 44 of them the looks': what is left is charged in
- * proportion, with 20 ns; for the lines that it finds cold it is charged as before, though they are 81 of 133 now. A count that
- * is out is sbx_leaf_ask() without a sample: one look. A signal to a running thread, entering the handler and leaving it again, takes
- * the kernel some 3 us. These are constants because a call that is let through cannot be timed for less than it costs; on a processor
- * of twice the speed they are twice too large, and the governor sheds a little early. An allocation or a look at a clock is 1.1 ns in a loop of
- * nothing else; in programs it is three times that by a profiler (bench_requests --share), as its jumps are not foreseen there. */
+/* The cost of a short path without its clock reads. Those differ between machines and are measured (clock_price.h). The
+ * numbers come from bench_points (docs/PERFORMANCE.md) on 2 shared processors of some 2.5 GHz, where a clock read takes
+ * 9.7 ns. With its points in, a pair of malloc and free takes 2.2 ns longer, a pread of one byte 40 ns, a turn of a
+ * loop 67 ns. The last two read the clock twice.
+ *
+ * Since then the poll call of a turn needs some 300 instructions instead of some 650 (bench_instructions), 44 of them
+ * for the clock reads. The rest is charged in proportion, with 20 ns. For its cold cache lines a turn is charged as
+ * before, though it has 81 of them now instead of 133. A countdown that ends costs sbx_leaf_ask() without a sample: one
+ * clock read. A signal to a running thread costs the kernel some 3 us, for entering the handler and leaving it again.
+ *
+ * These are constants, because a call that is let through cannot be timed for less than it costs. On a processor of
+ * twice the speed they are twice too large, and the governor sheds a little early. An allocation or a clock read costs
+ * 1.1 ns in a loop of nothing else. In programs a profiler finds three times that (bench_requests --share), because
+ * branches are predicted less well there. */
 enum {
     LEAF_PASS_PS = 3200,
     BLOCKING_REST_PS = 20600,
@@ -24,22 +29,24 @@ enum {
     ASK_REST_PS = 10300,
     SIGNAL_NS = 3000,
     LOOKS_OF_A_PASS = 2,
-    SEQUENCE_OF_A_READING = 4, /* how far a clock's sequence moves when both its lines are drawn (thread_clock.c) */
+    SEQUENCE_OF_A_READING = 4, /* how far a clock's sequence moves when both its lines are read anew (thread_clock.c) */
 };
 
-/* Cold caches. After a program has done other work for a while, the lines of our code and data are not where they were: some 65 of a turn of
- * a loop, some 33 of a call that may block, of which the calls right behind it find most again. So calls come in bursts, and a burst pays
- * for its lines once. A turn of a loop is one, with the calls that its thread makes in it, and some more of these where they are many; of a
- * thread without a loop each call is one, or each wait where they are more. What it pays grows with the CPU time since the last, up to all of
- * it. Fitted to what a profiler finds in eleven programs (docs/PERFORMANCE.md): of servers whose bursts are 300 us apart, and of a Java machine,
- * where they are some 10 us apart. */
+/* Cold caches. After a program has done other work for a while, the lines of our code and data are not in the cache any
+ * more: some 65 lines for a turn of a loop, some 33 for a call that may block. The calls right after it find most of
+ * them in the cache again. So calls come in bursts, and a burst pays for its lines once.
+ *
+ * A turn of a loop is one burst, with the calls that its thread makes in it. Many calls in a turn count as some more
+ * bursts. On a thread without a loop each call is one burst, or each wait if there are more waits. The cost of a burst
+ * grows with the CPU time since the last burst, up to the full cost. Fitted to what a profiler finds in eleven programs
+ * (docs/PERFORMANCE.md): servers whose bursts are 300 us apart, and a Java machine, where they are some 10 us apart. */
 enum {
     COLD_BURST_PS = 500000,
     COLD_AFTER_NS = 20000,
     CALLS_OF_A_TURN = 8,
 };
 
-/* The totals as they were, to tell what was added since: words of 32 bits come round. */
+/* The totals of the last time, to find what was added since. 32-bit words wrap around. */
 static struct {
     uint32_t asks, captures[SBX_COST_KINDS];
     uint64_t free_count;
@@ -79,7 +86,7 @@ uint64_t sbx_cost_of_cold_ps(uint64_t bursts, uint64_t cpu_ns)
     return bursts * (apart_ns < COLD_AFTER_NS ? COLD_BURST_PS * apart_ns / COLD_AFTER_NS : COLD_BURST_PS);
 }
 
-/* What has come since *last. */
+/* The growth since *last. */
 static uint32_t grown(const uint32_t *word, uint32_t *last)
 {
     uint32_t now = sbx_load_relaxed(word), before = *last;
@@ -87,7 +94,7 @@ static uint32_t grown(const uint32_t *word, uint32_t *last)
     return now - before;
 }
 
-/* A new thread has the block: its words begin anew. */
+/* A new thread has the block: its words start again. */
 static void begin_anew(const struct sbx_thread *thread, uint32_t index)
 {
     uint32_t generation = sbx_load_relaxed(&thread->entry->generation);
@@ -98,7 +105,7 @@ static void begin_anew(const struct sbx_thread *thread, uint32_t index)
     }
 }
 
-/* free() counts in the entry alone. */
+/* free() is counted only in the entry. */
 static uint64_t frees_since(const struct sbx_thread *thread, uint32_t index)
 {
     uint64_t now = sbx_load_relaxed(&thread->entry->free_count), before = seen[index].free_count;
@@ -114,7 +121,7 @@ static uint64_t turns_since(const struct sbx_thread *thread, uint32_t index)
     return now >= before ? now - before : now;
 }
 
-/* Readings of a thread's clocks for which the kernel was asked. One of wall time alone counts for half: it is the cheaper one, and rare. */
+/* Clock reads of a thread that asked the kernel. A read of wall time alone counts for half: it is cheaper, and rare. */
 static uint64_t readings_since(const struct sbx_thread *thread, uint32_t index)
 {
     uint32_t now = sbx_load_relaxed(&thread->clock.sequence), before = seen[index].sequence;
@@ -132,11 +139,11 @@ static uint64_t mean_ns(const struct sbx_thread_cost *cost, unsigned kind)
     return all_timed[kind] != 0 ? all_timed_ns[kind] / all_timed[kind] : 0;
 }
 
-/* In picoseconds: what is added here is of nanoseconds and less. */
+/* In picoseconds, because the amounts added are nanoseconds or less. */
 struct growth {
     uint64_t pass_ps[SBX_POINT_GROUPS_MAX];
     uint64_t passes[SBX_POINT_GROUPS_MAX];   /* of calls that may block */
-    uint64_t ask_ps, readings, turns, parts; /* of a burst: CALLS_OF_A_TURN of them are one */
+    uint64_t ask_ps, readings, turns, parts; /* parts of bursts: CALLS_OF_A_TURN parts are one burst */
 };
 
 static void collect_thread(const struct sbx_thread *thread, uint32_t index, const struct sbx_clock_price *price,
@@ -166,7 +173,8 @@ static void collect_thread(const struct sbx_thread *thread, uint32_t index, cons
     growth->pass_ps[SBX_GROUP_FREE] += frees_since(thread, index) * sbx_cost_of_pass_ps(SBX_GROUP_FREE, price);
 }
 
-/* A turn that has waited is a wait as well, which is told by a reading anew. What is not a turn's is charged to the groups by their calls. */
+/* Add the cost of cold caches. A turn that has waited is also a wait, visible as a new clock read. Bursts other than
+ * turns are charged to the groups in proportion to their calls. */
 static void add_cold(struct growth *growth, uint64_t cpu_ns)
 {
     uint64_t passes = 0;
@@ -190,7 +198,7 @@ void sbx_cost_collect(struct sbx_cost_sums *sums, const struct sbx_clock_price *
     uint64_t timed[SBX_COST_KINDS] = {0}, timed_ns[SBX_COST_KINDS] = {0};
     uint32_t count = sbx_thread_count();
     for (uint32_t i = 0; i < count; i++) {
-        /* order: acquire block - the block stays, whoever it is given to */
+        /* order: acquire block - the block stays mapped, whichever thread gets it */
         const struct sbx_thread *thread = sbx_load_acquire(&sbx_thread_blocks[i]);
         if (thread == NULL) {
             continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* thread_registry.c - entries and blocks of the threads that record.
  *
- * The only place where a hook may do something slow: once in a thread's life. */
+ * This is the only place where a hook may do something slow: once in a thread's life. */
 #include "thread_registry.h"
 
 #include <errno.h>
@@ -39,14 +39,14 @@
 
 static struct sbx_recording_header *the_header;
 static struct sbx_thread_entry *the_entries;
-static const struct sbx_thread_end *the_end; /* what else is done then */
+static const struct sbx_thread_end *the_end; /* what else is done when a thread ends */
 static pthread_key_t exit_key;               /* runs forget_self() when a thread ends */
-static bool have_exit_key;                   /* and may be set for a thread inside of any lock */
+static bool have_exit_key;                   /* and it may be set for a thread that holds any lock */
 static uint32_t open_for_registration;
 SBX_OF_ONE_PROCESS(open_for_registration);
 
-/* Called when a registered thread has ended, and the block becomes free for another. Two may find that out: the scan, and one that has its
- * number now. */
+/* A registered thread has ended: its block becomes free for another thread. Two may find that out: the scan, and a new
+ * thread with the same number. */
 static void retire(struct sbx_thread *thread, uint32_t life)
 {
     struct sbx_thread_entry *entry = thread->entry;
@@ -54,7 +54,7 @@ static void retire(struct sbx_thread *thread, uint32_t life)
         return;
     }
     sbx_sample_take_back(thread);
-    sbx_waiter_leave(thread->index); /* cancelled in a wait, or gone with one open */
+    sbx_waiter_leave(thread->index); /* the thread was cancelled in a wait, or ended with one open */
     the_end->completes(thread);
     sbx_ring_was_left(&thread->writer);
     sbx_add_relaxed(&the_header->captures_sync, entry->captures); /* relaxed: statistics */
@@ -66,8 +66,8 @@ static void retire(struct sbx_thread *thread, uint32_t life)
     sbx_seat_is_free(thread->index, true);
 }
 
-static bool
-    first_has_ended; /* main() left by pthread_exit(): the kernel lists the thread as long as the process lives */
+/* main() was left by pthread_exit(). The kernel lists the thread as long as the process lives. */
+static bool first_has_ended;
 SBX_OF_ONE_PROCESS(first_has_ended);
 
 /* The calling thread's block, from its TLS or by its number. */
@@ -83,7 +83,7 @@ static struct sbx_thread *find_self(void)
 static void forget_self(void *unused)
 {
     struct sbx_thread *thread = find_self();
-    (void)unused; /* the block that was its own when it registered */
+    (void)unused; /* the block that was the thread's own when it registered */
     if (thread == NULL) {
         uint64_t mask = sbx_raw_block_signals();
         if (sbx_self == NULL && sbx_capture_is_open() && sbx_capture_is_callers()) {
@@ -94,12 +94,12 @@ static void forget_self(void *unused)
         return;
     }
     if (thread->tid == the_header->pid) {
-        sbx_store_relaxed(&first_has_ended,
-                          true); /* relaxed: a late look adopts it, as any thread that is still there */
+        /* relaxed: a late look adopts it, like any thread that is still there */
+        sbx_store_relaxed(&first_has_ended, true);
     }
-    prctl(PR_GET_NAME, thread->entry->name); /* it registered at its beginning, and named itself later */
+    prctl(PR_GET_NAME, thread->entry->name); /* it registered when it began, and got its name later */
     the_end->begins(thread);
-    sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
+    sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after this, in other destructors, pass through */
     sbx_thread_clock_disarm(&thread->clock);
     if (sbx_capture_is_open() && sbx_thread_give_back_signal_stack(thread) &&
         sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
@@ -108,22 +108,23 @@ static void forget_self(void *unused)
     }
 }
 
-/* The block of the thread that registers first, mapped ahead of the stacks of our own threads, next to which the kernel then puts those: a mapping less for
- * each fork to copy (agent/process/own_thread.h). */
+/* The block of the thread that registers first. It is mapped before the stacks of our own threads, because the kernel
+ * then puts those next to it: one mapping less for each fork to copy (agent/process/own_thread.h). */
 static struct sbx_thread *first_block;
 SBX_OF_ONE_PROCESS(first_block);
 
 static struct sbx_thread *take_first_block(void)
 {
     struct sbx_thread *block = sbx_load_relaxed(&first_block);
-    /* order: acq_rel registry.first_block - one taker */
+    /* order: acq_rel registry.first_block - only one thread takes it */
     return block != NULL && sbx_cas_acq_rel(&first_block, &block, NULL) ? block : NULL;
 }
 
 static const struct sbx_thread *forker
     SBX_FORK_DATA; /* in a forked child: the parent's block of the thread that forked */
 
-/* Ours lies in a block of the parent's, and is not shown to the program. One on which it runs just now has to stay. */
+/* An alternate stack of ours lies in a block of the parent's, and the program does not see it. If the thread runs on it
+ * now, it has to stay. */
 SBX_FORK_CODE static void drop_signal_stack(void)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
@@ -139,17 +140,17 @@ SBX_FORK_CODE static void become_inert_in_child(void)
     if (forker != NULL) {
         drop_signal_stack();
     }
-    sbx_former_seat = (struct sbx_former_seat){0}; /* of the parent's seats */
+    sbx_former_seat = (struct sbx_former_seat){0}; /* it is about seats of the parent */
     sbx_thread_become(SBX_THREAD_GONE);            /* the recording is the parent's */
-    sbx_capture_shut_gate();                       /* fork() is itself a point */
+    sbx_capture_shut_gate();                       /* fork() is a point itself */
 }
 
-/* The key is made when the library is loaded, because a thread registers wherever its first hook is, perhaps below the host's
- * own allocator: glibc keeps the values of the first keys in the thread itself, and allocates for those that come later
- * (nptl/pthread_setspecific.c, PTHREAD_KEY_2NDLEVEL_SIZE); musl keeps all in the thread. Where ours is a later one the end of
- * a thread is seen by the watch thread alone, within half a second. */
-__attribute__((constructor(102))) static void
-make_exit_key(void) /* before the start of a preloaded recorder, in which the first thread registers */
+/* The key is made when the library is loaded, because a thread registers in its first hook, which may run inside the
+ * host's own allocator. glibc keeps the values of the first keys in the thread itself, and allocates for later keys
+ * (nptl/pthread_setspecific.c, PTHREAD_KEY_2NDLEVEL_SIZE). musl keeps all values in the thread. If our key is a later
+ * one, only the watch thread sees that a thread has ended, within half a second. */
+/* Runs before the start of a preloaded recorder, in which the first thread registers. */
+__attribute__((constructor(102))) static void make_exit_key(void)
 {
 #ifdef __GLIBC__
     const pthread_key_t in_the_thread = 32;
@@ -166,10 +167,10 @@ make_exit_key(void) /* before the start of a preloaded recorder, in which the fi
 
 SBX_FORK_CODE bool sbx_thread_forked_in_a_call(void)
 {
-    return forker != NULL && forker->call_depth > 1; /* fork() itself is one */
+    return forker != NULL && forker->call_depth > 1; /* fork() itself is one of the calls */
 }
 
-/* The block of the thread that forked stays mapped: a handler may have forked in the middle of a hook. */
+/* The block of the thread that forked stays mapped, because a handler may have forked in the middle of a hook. */
 void sbx_thread_registry_forget_parent(void)
 {
     for (uint32_t i = 0; i < SBX_THREADS_MAX; i++) {
@@ -177,7 +178,7 @@ void sbx_thread_registry_forget_parent(void)
         if (thread != NULL && thread != forker) {
             munmap(thread, sizeof *thread);
         }
-        if (thread != NULL) { /* what is clear is not written: its page would be copied */
+        if (thread != NULL) { /* no write when it is NULL already, because its page would be copied */
             sbx_thread_blocks[i] = NULL;
         }
     }
@@ -194,7 +195,7 @@ int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_th
     static bool is_at_fork;
     if (!is_at_fork) {
         is_at_fork = true;
-        sbx_at_fork(NULL, NULL, become_inert_in_child); /* without it the gate alone stops the child */
+        sbx_at_fork(NULL, NULL, become_inert_in_child); /* without this handler only the gate stops the child */
     }
     sbx_store_release(&open_for_registration, 1); /* order: release registry.open - the table above is set */
     return 0;
@@ -205,9 +206,10 @@ void sbx_thread_registry_stop(void)
     sbx_store_release(&open_for_registration, 0); /* order: release registry.open */
 }
 
-/* Claim an entry: a fresh one while there are any, else one of a dead thread, by turns. Lock-free: entries are claimed
- * by compare-and-swap on their state. It is FREE until claim() has filled it: LIVE with the last thread's tid would let
- * the watch thread find that one gone, and retire the entry under our hands. Returns the index or -1. */
+/* Claim an entry: a fresh one while there are any, else one of a dead thread, in turns. Lock-free: entries are claimed
+ * by compare-and-swap on their state. The state is FREE until claim() has filled the entry. If it were LIVE with the
+ * last thread's tid, the watch thread would find that thread gone, and retire the entry meanwhile. Returns the index or
+ * -1. */
 static int claim_entry(void)
 {
     for (;;) {
@@ -218,8 +220,8 @@ static int claim_entry(void)
                 continue;
             }
             if (count >= sbx_seats_most / 4 * 3) {
-                sbx_store_relaxed(&sbx_seats_are_scarce,
-                                  1); /* relaxed: a hint; they may be gone before the next scan */
+                /* relaxed: a hint; seats may be free again before the next scan */
+                sbx_store_relaxed(&sbx_seats_are_scarce, 1);
             }
             return (int)count;
         }
@@ -236,15 +238,15 @@ static int claim_entry(void)
     }
 }
 
-/* Zeroes are a block that nobody has used. Not the replay's frames and what follows: the cache is still true and the rest is
- * scratch. Nor the timer: the watch thread may just be announcing one that it had made for the last owner, and whoever exchanges the
- * word for 0 deletes it. The number of the newest call goes on (K2). */
+/* Make the block as if unused: all zero. The replay's frames and the fields after them are kept: the cache is still
+ * valid, and the rest is scratch. The timer is kept too: the watch thread may be storing one now that it made for the
+ * last owner, and the thread that exchanges the word for 0 deletes it. The serial of the newest call continues (K2). */
 static void clear_block(struct sbx_thread *thread)
 {
     const uint32_t serial = thread->call_serial;
     const size_t timer = offsetof(struct sbx_thread, sample_timer), behind = timer + sizeof thread->sample_timer;
     sbx_ring_was_left(
-        &thread->writer); /* a thread that gave its seat back left its chunk open, should it find the seat again */
+        &thread->writer); /* a thread that gave its seat back left its chunk open, because it may come back to it */
     sbx_sample_take_back(thread);
     memset(&thread->clock, 0, timer - offsetof(struct sbx_thread, clock));
     memset((char *)thread + behind, 0, offsetof(struct sbx_thread, replay) - behind);
@@ -252,15 +254,15 @@ static void clear_block(struct sbx_thread *thread)
     thread->call_serial = serial;
 }
 
-/* A life's number: of a thread of this process, wherever it sits. Never 0. */
+/* The number of a life: of a thread of this process, whatever seats it has. Never 0. */
 static uint32_t new_life(void)
 {
     static uint32_t last;
-    uint32_t life = sbx_add_relaxed(&last, 1) + 1; /* relaxed: only its being different matters */
+    uint32_t life = sbx_add_relaxed(&last, 1) + 1; /* relaxed: it only has to be different */
     return life != 0 ? life : sbx_add_relaxed(&last, 1) + 1;
 }
 
-/* What the thread counted on other seats. */
+/* Continue from what the thread counted on its former seats. */
 static void carry_counts(struct sbx_thread_entry *entry, const struct sbx_former_seat *former)
 {
     entry->alloc_count = former->alloc_count;
@@ -270,8 +272,8 @@ static void carry_counts(struct sbx_thread_entry *entry, const struct sbx_former
     entry->map_bytes = former->map_bytes;
 }
 
-/* An entry and a block for thread `tid`, which had another before (`former`; NULL: it had none); NULL when there is none left
- * (counted). */
+/* Claim an entry and a block for thread `tid`. `former` is what is kept of its former seat; NULL: it had none. Returns
+ * NULL when no seat is left (counted). */
 static struct sbx_thread *claim(uint32_t tid, const struct sbx_former_seat *former)
 {
     uint32_t generation = former != NULL && former->life != 0 ? former->life : new_life();
@@ -296,7 +298,7 @@ static struct sbx_thread *claim(uint32_t tid, const struct sbx_former_seat *form
     } else {
         clear_block(thread);
     }
-    /* order: release entry.generation - the fence lets nobody see the fields below under the old generation */
+    /* order: release entry.generation - with the fence nobody sees the fields below under the old generation */
     sbx_store_relaxed(&entry->tid, 0);
     sbx_store_relaxed(&entry->generation, generation);
     sbx_fence_seq_cst();
@@ -322,7 +324,7 @@ static struct sbx_thread *claim(uint32_t tid, const struct sbx_former_seat *form
     return thread;
 }
 
-/* It has its block from now on; its own mask is `mask`. */
+/* The thread has its block from now on, and may be asked for samples. `mask` is its own signal mask. */
 static void may_be_asked_again(struct sbx_thread *thread, uint64_t mask)
 {
     sbx_store_relaxed(&thread->blocked_signals, mask); /* relaxed: before may_be_asked */
@@ -331,16 +333,17 @@ static void may_be_asked_again(struct sbx_thread *thread, uint64_t mask)
     sbx_thread_become(thread);
 }
 
-/* The calling thread takes a seat: one that is its own already, or any that is free. Signals are blocked. */
+/* The calling thread takes a seat: one that it has already, or any free one. Signals are blocked. */
 static void sit_down(uint64_t mask)
 {
-    sbx_thread_become(SBX_THREAD_GONE); /* what we call below may pass our hooks */
+    sbx_thread_become(SBX_THREAD_GONE); /* the calls below may pass our hooks */
     uint32_t tid = (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
-    struct sbx_thread *thread = sbx_seat_of(tid); /* the watch thread adopted us before */
+    struct sbx_thread *thread = sbx_seat_of(tid); /* the watch thread has adopted this thread before */
     uint32_t life =
         thread != NULL ? sbx_load_acquire(&thread->entry->generation) : 0; /* order: acquire entry.generation */
     if (thread != NULL && thread->handle != 0 && thread->handle != (uint64_t)pthread_self()) {
-        /* It is of one that had our number before, and whose end nobody saw, unless the scan just does. */
+        /* The seat is of an earlier thread with the same number. Nobody saw that thread end, unless the scan sees it
+         * just now. */
         if (sbx_thread_block_of(thread->index, tid) == thread) {
             retire(thread, life);
         }
@@ -365,7 +368,7 @@ static void sit_down(uint64_t mask)
         pthread_setspecific(exit_key, thread);
     }
     sbx_thread_find_stack(
-        thread); /* always: an entry that was adopted may be of a thread whose number this one has now */
+        thread); /* always: an adopted entry may be of an earlier thread that had the same number as this one */
     sbx_former_resume_tasks(&thread->tasks);
     sbx_former_seat.life = thread->generation;
     may_be_asked_again(thread, mask);
@@ -378,16 +381,18 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
     }
     bool has_had_one = sbx_former_seat.life != 0;
     if ((has_had_one || sbx_is_seatless(sbx_own_entry)) && !sbx_seat_may_be_taken()) {
-        if (has_had_one) { /* a while without asking at each allocation; which one it moves is all one */
+        if (has_had_one) { /* wait a while before the next check; it does not matter which scratch entry is used */
             sbx_own_entry = sbx_seatless_entry((uint32_t)((uintptr_t)&sbx_former_seat >> 12));
         }
         return NULL;
     }
     int saved_errno = errno;
     if (!sbx_capture_is_callers()) {
-        return NULL; /* a child of vfork(), on its parent's TLS: the parent would sit where a dead thread is known to sit */
+        /* A child of vfork(), on its parent's TLS: it would put the parent into a seat of a thread that is known as
+         * dead. */
+        return NULL;
     }
-    uint64_t mask = sbx_raw_block_signals(); /* no handler comes in between, and no jump leaves half of it */
+    uint64_t mask = sbx_raw_block_signals(); /* no handler runs in between, and no jump leaves this half done */
     if (sbx_self == NULL) {
         sit_down(mask);
     }
@@ -403,7 +408,8 @@ struct sbx_thread *sbx_thread_main(void)
     return index < SBX_THREADS_MAX ? sbx_thread_at(index) : NULL;
 }
 
-/* Does the thread sleep further out than our code ran that it seems to be inside of? Then a jump has left that (left_code.h). */
+/* Does the thread sleep further out than the frame of our code that `inside` names? Then a jump has left that frame
+ * (left_code.h). */
 static bool is_seen_outside(const struct sbx_thread *thread, uint64_t inside)
 {
     struct sbx_where where;
@@ -429,7 +435,7 @@ bool sbx_thread_registry_is_quiet(void)
 
 struct sbx_scan_counts sbx_scan_counts;
 
-/* The kernel's name of a thread. False: it has none. */
+/* Read the kernel's name of a thread. False: it has none. */
 static bool read_name(uint32_t tid, char name[16])
 {
     char path[64];
@@ -448,8 +454,9 @@ static bool read_name(uint32_t tid, char name[16])
     return true;
 }
 
-/* Threads name themselves after they were born, so the name is asked for again and again. The seat may become another's meanwhile, and another's
- * after that, who must not keep this name: then it is the one's who sits there or sat there last, also where that one gave it back. */
+/* Threads set their names after they begin, so the name is read again and again. Meanwhile another thread may get the
+ * seat, and then a third one, and it must not keep this name. So this repeats until the name belongs to the thread that
+ * has the seat, or had it last, also if that thread gave it back. */
 static void refresh_name(struct sbx_thread *thread)
 {
     const int most = 8;
@@ -468,16 +475,16 @@ static void refresh_name(struct sbx_thread *thread)
             return;
         }
     }
-    entry->name[0] = 0; /* no name is better than another's */
+    entry->name[0] = 0; /* no name is better than a wrong one */
 }
 
 enum {
-    MANY = 256,     /* threads whose names are not all read at once (5 us each) */
-    NAME_TURNS = 8, /* scans in which the name of each thread is read once that is not young */
+    MANY = 256,     /* with this many threads, not all names are read at once (5 us each) */
+    NAME_TURNS = 8, /* the name of each thread that is not young is read once in this many scans */
 };
 static bool are_many; /* at the last scan */
 
-/* A thread names itself when it begins, as a rule. */
+/* A thread usually sets its name when it begins. */
 static bool is_young(const struct sbx_thread *thread, uint64_t now_ns)
 {
     const uint64_t young_ns = 2 * UINT64_C(1000000000);
@@ -494,8 +501,8 @@ void sbx_thread_registry_refresh_names(uint64_t now_ns)
     }
 }
 
-/* Threads met once in a list without a block. They are adopted when they are met again: a thread usually registers
- * itself in its first hook, within microseconds, and must not get two blocks. */
+/* Threads met once in a list without a block. They are adopted when they are met again, because a thread usually
+ * registers itself in its first hook within microseconds, and must not get two blocks. */
 static uint32_t strangers[64];
 SBX_OF_ONE_PROCESS(strangers);
 
@@ -509,23 +516,24 @@ static void meet(uint32_t tid)
         *seat = tid;
         return;
     }
-    /* Who passes no hook would keep a seat for good: where seats are scarce they are for those who ask. */
+    /* A thread that passes no hook would keep its seat for ever. When seats are scarce, they are for threads that ask
+     * for one. */
     struct sbx_thread *thread = sbx_load_relaxed(&sbx_seats_are_scarce) == 0 ? claim(tid, NULL) : NULL;
     if (thread != NULL) {
         refresh_name(thread);
     }
 }
 
-/* The dead: a thread that ended without its destructor (raw clone, cancelled early) is gone for the kernel. Returns how many live
- * that have a seat. */
+/* Retire the dead: threads that ended without their destructor (raw clone, cancelled early), and that the kernel does
+ * not know any more. Returns how many threads with a seat are alive. */
 static uint32_t retire_the_dead(void)
 {
     uint32_t count = sbx_thread_count(), alive = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
         if (thread == NULL) {
-            if (sbx_load_relaxed(&the_entries[i].state) == SBX_THREAD_DEAD) { /* relaxed: who claims it looks again */
-                sbx_seat_is_free(i, true); /* once more, should its last owner have been stopped in between */
+            if (sbx_load_relaxed(&the_entries[i].state) == SBX_THREAD_DEAD) { /* relaxed: claiming it checks again */
+                sbx_seat_is_free(i, true); /* once more, in case its last owner was stopped in between */
             }
             continue;
         }
@@ -534,7 +542,8 @@ static uint32_t retire_the_dead(void)
             alive++;
             continue;
         }
-        /* It may have retired itself meanwhile, and its entry be another's. From here on it cannot: it is gone. */
+        /* The thread may have retired itself meanwhile, and its entry may be another's. After this check it cannot,
+         * because it is gone. */
         if (sbx_thread_at(i) == thread && thread->tid == tid &&
             sbx_load_acquire(&thread->entry->generation) == generation) { /* order: acquire entry.generation */
             retire(thread, generation);
@@ -543,7 +552,7 @@ static uint32_t retire_the_dead(void)
     return alive;
 }
 
-/* How many threads the kernel counts in this process: each is a folder in its list. 0: it does not tell. */
+/* The number of threads of this process in the kernel: each is a folder in its list. 0: not known. */
 static uint64_t threads_of_kernel(void)
 {
     const uint64_t dots = 2; /* "." and ".." */
@@ -553,7 +562,7 @@ static uint64_t threads_of_kernel(void)
 
 static void read_list(uint32_t own_tid_1, uint32_t own_tid_2)
 {
-    static uint8_t listing[16384] __attribute__((aligned(8))); /* the watch thread's alone */
+    static uint8_t listing[16384] __attribute__((aligned(8))); /* used by the watch thread only */
     int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) {
         return;
@@ -585,10 +594,10 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
             refresh_name(thread);
         }
     }
-    /* Whom the kernel counts are those that have seats, and us: then its list has nobody new. */
+    /* When the kernel counts just the threads that have seats, and ours, its list has no new thread. */
     bool first_is_listed = sbx_load_relaxed(&first_has_ended) && sbx_seat_of(the_header->pid) == NULL;
     uint64_t known = (uint64_t)alive + (own_tid_1 != 0) + (own_tid_2 != 0) + first_is_listed;
-    if (!is_scarce && threads_of_kernel() != known) { /* where seats are scarce nobody whom it has gets one: meet() */
+    if (!is_scarce && threads_of_kernel() != known) { /* when seats are scarce, no listed thread gets one: meet() */
         read_list(own_tid_1, own_tid_2);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_seats.c - free seats, and who sits where.
+/* thread_seats.c - free seats, and which thread has which seat.
  *
- * Apart from thread_registry.c because it is about places and not about threads that begin and end. */
+ * This is apart from thread_registry.c because it is about places, not about threads that begin and end. */
 #include "thread_seats.h"
 
 #include <sys/syscall.h>
@@ -14,21 +14,22 @@
 enum {
     WORDS = SBX_THREADS_MAX / 64,
     INDEX_BITS = 10,
-    BUCKETS = 256,     /* by the last bits of the thread's number: a process's come in a row */
+    BUCKETS = 256,     /* by the last bits of the thread's number, because a process's numbers are consecutive */
     BUCKET_SEATS = 16, /* one cache line; four are used when all seats are taken */
-    SEATLESS = 64,     /* scratch entries: threads that share one write to one line */
+    SEATLESS = 64,     /* scratch entries; threads that share an entry write to the same cache line */
 };
 static_assert(SBX_THREADS_MAX <= 1 << INDEX_BITS,
               "an index has 10 bits, and a thread's number the other 22 (PID_MAX_LIMIT)");
 
 static uint64_t free_seats[WORDS] __attribute__((aligned(64)));
-/* The first: 0 when no seat is free. It has its line for itself, which threads without a seat read at each call. */
+/* Word 0: 0 when no seat is free. It has a cache line for itself, because threads without a seat read it at each
+ * call. */
 static uint32_t may_be_free[16] __attribute__((aligned(64)));
-static uint32_t hand; /* where the next candidate is looked for */
+static uint32_t hand; /* where the search for the next candidate begins */
 static uint32_t seats_by_tid[BUCKETS][BUCKET_SEATS] __attribute__((aligned(64)));
-static uint8_t has_overflowed[BUCKETS]; /* for good: somebody of that bucket may sit anywhere */
+static uint8_t has_overflowed[BUCKETS]; /* never reset: a thread of that bucket may have any seat */
 static struct sbx_thread_entry seatless[SEATLESS] __attribute__((aligned(64)));
-static uint32_t taken; /* seats, by threads that live */
+static uint32_t taken; /* number of seats of living threads */
 uint32_t sbx_seats_are_scarce;
 SBX_OF_ONE_PROCESS(free_seats);
 SBX_OF_ONE_PROCESS(may_be_free);
@@ -52,10 +53,11 @@ static bool is_any_free(void)
     return any != 0;
 }
 
-/* Threads by the hundred ask at each of their calls while all seats are taken. So one word sums the others up: a thread that frees a
- * seat sets it, if it is not set; it is cleared by one who was sent here by it and finds nothing. Taking a seat does not touch it.
- * Beside a thread that frees a seat just now: it writes free_seats and then looks at this word, we write this word and then look at
- * free_seats (Dekker's pattern), so one of the two sets it again. */
+/* While all seats are taken, hundreds of threads may ask at each of their calls. So one word sums up the others. A
+ * thread that frees a seat sets the word, if it is not set. A thread that was sent here by the word and finds no free
+ * seat clears it. Taking a seat does not touch it. When another thread frees a seat at the same time, it writes
+ * free_seats and then looks at this word, while this function writes this word and then looks at free_seats (Dekker's
+ * pattern). So one of the two sets the word again. */
 SBX_HOOK_SAFE bool sbx_seats_have_free(void)
 {
     if (SBX_LIKELY(sbx_load_relaxed(&may_be_free[0]) == 0)) { /* relaxed: a hint, entry.state decides */
@@ -64,18 +66,19 @@ SBX_HOOK_SAFE bool sbx_seats_have_free(void)
     if (is_any_free()) {
         return true;
     }
-    /* order: seq_cst seats.any - Dekker with seats.free. Not a mere store: qemu-user 7.2 lets a later load go before that of aarch64 */
+    /* order: seq_cst seats.any - Dekker with seats.free. Not a plain store, because qemu-user 7.2 reorders a later load
+     * before an aarch64 store */
     sbx_and_seq_cst(&may_be_free[0], 0);
     if (!is_any_free()) {
         return false;
     }
-    sbx_store_relaxed(&may_be_free[0], 1); /* relaxed: who sees it late asks again at its next call */
+    sbx_store_relaxed(&may_be_free[0], 1); /* relaxed: a thread that sees it late asks again at its next call */
     return true;
 }
 
 SBX_HOOK_SAFE uint32_t sbx_seat_candidate(void)
 {
-    uint32_t from = sbx_load_relaxed(&hand); /* relaxed: where two look at once is all one */
+    uint32_t from = sbx_load_relaxed(&hand); /* relaxed: it does no harm when two threads begin at the same place */
     for (uint32_t i = 0; i <= WORDS; i++) {
         uint32_t word = (from / 64 + i) % WORDS;
         uint64_t bits = sbx_load_relaxed(&free_seats[word]); /* relaxed: a hint, entry.state decides */
@@ -96,16 +99,16 @@ SBX_HOOK_SAFE void sbx_seat_is_free(uint32_t index, bool is_free)
     uint64_t bit = UINT64_C(1) << index % 64;
     if (is_free) {
         sbx_or_seq_cst(&free_seats[index / 64], bit); /* order: seq_cst seats.free - Dekker with seats.any */
-        /* order: seq_cst seats.any - looked at first: a line that many read is seldom written */
+        /* order: seq_cst seats.any - read first, because many threads read the line and few should write it */
         if (sbx_load_seq_cst(&may_be_free[0]) == 0) {
-            sbx_store_relaxed(&may_be_free[0], 1); /* relaxed: a late look finds it at the next call */
+            sbx_store_relaxed(&may_be_free[0], 1); /* relaxed: a thread that misses it finds it at the next call */
         }
     } else {
         sbx_and_seq_cst(&free_seats[index / 64], ~bit); /* order: seq_cst seats.free */
     }
 }
 
-/* ---- whose is it ---- */
+/* ---- which thread has which seat ---- */
 
 SBX_HOOK_SAFE void sbx_seat_note(uint32_t tid, uint32_t index)
 {
@@ -113,11 +116,11 @@ SBX_HOOK_SAFE void sbx_seat_note(uint32_t tid, uint32_t index)
     for (uint32_t i = 0; i < BUCKET_SEATS; i++) {
         uint32_t expected = 0;
         if (sbx_load_relaxed(&bucket[i]) == 0 &&
-            sbx_cas_acq_rel(&bucket[i], &expected, word)) { /* order: acq_rel seats.by_tid - one writer a place */
+            sbx_cas_acq_rel(&bucket[i], &expected, word)) { /* order: acq_rel seats.by_tid - one writer per place */
             return;
         }
     }
-    sbx_store_relaxed(&has_overflowed[tid % BUCKETS], 1); /* relaxed: who misses it finds the seat a call later */
+    sbx_store_relaxed(&has_overflowed[tid % BUCKETS], 1); /* relaxed: a late look finds the seat a call later */
 }
 
 SBX_HOOK_SAFE void sbx_seat_unnote(uint32_t tid, uint32_t index)
@@ -135,7 +138,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_seat_of(uint32_t tid)
 {
     const uint32_t *bucket = seats_by_tid[tid % BUCKETS];
     for (uint32_t i = 0; i < BUCKET_SEATS; i++) {
-        uint32_t word = sbx_load_relaxed(&bucket[i]); /* relaxed: block and entry say whose it is */
+        uint32_t word = sbx_load_relaxed(&bucket[i]); /* relaxed: the block and the entry say whose it is */
         struct sbx_thread *thread =
             word >> INDEX_BITS == tid ? sbx_thread_at(word & ((UINT32_C(1) << INDEX_BITS) - 1)) : NULL;
         if (thread != NULL && thread->tid == tid) {
@@ -154,24 +157,24 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_seat_of(uint32_t tid)
 
 static void count_taken(uint32_t change)
 {
-    uint32_t now = sbx_add_relaxed(&taken, change) + change; /* relaxed: what is made of it is a hint */
+    uint32_t now = sbx_add_relaxed(&taken, change) + change; /* relaxed: it is used for a hint only */
     uint32_t is_short = now >= sbx_seats_most - sbx_seats_most / 8;
-    if (sbx_load_relaxed(&sbx_the_capture.seats_are_short) !=
-        is_short) { /* a line that every call reads is seldom written */
-        sbx_store_relaxed(&sbx_the_capture.seats_are_short,
-                          is_short); /* relaxed: a late one is put right by the next who comes or goes */
+    /* no write when unchanged, because every call reads this line */
+    if (sbx_load_relaxed(&sbx_the_capture.seats_are_short) != is_short) {
+        /* relaxed: the next thread that comes or goes repairs a late one */
+        sbx_store_relaxed(&sbx_the_capture.seats_are_short, is_short);
     }
 }
 
 SBX_HOOK_SAFE void sbx_seat_is_taken(struct sbx_thread *thread, uint32_t life)
 {
-    sbx_store_relaxed(&thread->owner, life); /* relaxed: entry.state, released behind it, says that there is one */
+    sbx_store_relaxed(&thread->owner, life); /* relaxed: entry.state, released later, says that there is an owner */
     count_taken(1);
 }
 
 SBX_HOOK_SAFE bool sbx_seat_is_left(struct sbx_thread *thread, uint32_t life)
 {
-    if (life == 0 || !sbx_cas_acq_rel(&thread->owner, &life, 0)) { /* order: acq_rel seat.owner - one end a life */
+    if (life == 0 || !sbx_cas_acq_rel(&thread->owner, &life, 0)) { /* order: acq_rel seat.owner - a life ends once */
         return false;
     }
     count_taken(UINT32_MAX);

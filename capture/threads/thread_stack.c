@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_stack.c - where a thread's stack is.
+/* thread_stack.c - finds where a thread's stack is.
  *
- * Apart from thread_registry.c because it is about C libraries and not about who records.
+ * This is apart from thread_registry.c because it is about C libraries, not about the threads that record.
  *
- * pthread_getattr_np() tells, but takes a lock of the thread and allocates (glibc): in a hook, the thread may hold that
- * very lock, or its allocator's. So glibc's two words that say it are found once, in a thread of ours whose stack is known,
- * and read directly from then on. A word that does not fit is not believed. */
+ * pthread_getattr_np() reports it, but takes a lock of the thread and allocates (glibc). In a hook, the thread may
+ * already hold that lock, or its allocator's. So the two words of glibc's thread descriptor that say it are found once,
+ * with a thread of ours whose stack is known. From then on they are read directly. A word that does not fit is not
+ * used. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/auxv.h>
@@ -18,16 +19,17 @@
 #ifdef __GLIBC__
 enum {
     DESCRIPTOR_WORDS = 256
-}; /* struct pthread of glibc 2.36 has 288 words, these two in its last third */
+}; /* struct pthread of glibc 2.36 has 288 words; these two are in its last third */
 
-static uint32_t bounds_at; /* word of struct pthread that has the stack's begin, the next its size; 0: not known */
+/* index of the word of struct pthread with the stack's begin, followed by its size; 0: not known */
+static uint32_t bounds_at;
 
 void sbx_thread_learn_stack_bounds(pthread_t ours)
 {
     pthread_attr_t attributes;
     void *low = NULL;
     size_t bytes = 0;
-    if (sbx_load_relaxed(&bounds_at) != 0 || /* relaxed: a forked child's parent has found them, on one thread */
+    if (sbx_load_relaxed(&bounds_at) != 0 || /* relaxed: the parent of a forked child has found it, on one thread */
         pthread_getattr_np(ours, &attributes) != 0) {
         return;
     }
@@ -38,7 +40,7 @@ void sbx_thread_learn_stack_bounds(pthread_t ours)
     uint32_t found = 0, count = 0;
     for (uint32_t i = 1; error == 0 && i + 1 < DESCRIPTOR_WORDS && (uint64_t)(uintptr_t)(words + i + 2) <= high; i++) {
         if (words[i] <= (uint64_t)low && (uint64_t)low - words[i] <= 65536 && words[i] + words[i + 1] == high) {
-            found = i; /* the block begins with the guard, the stack behind it */
+            found = i; /* the block begins with the guard; the stack follows */
             count++;
         }
     }
@@ -53,7 +55,9 @@ static void read_bounds(struct sbx_thread *thread)
     uint32_t at = sbx_load_acquire(&bounds_at); /* order: acquire registry.bounds_at */
     uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     if (at == 0) {
-        return; /* asked again: our own thread has not looked yet, or never found it, and stacks are copied */
+        /* This is repeated later. Our own thread has not looked yet, or it did not find them: then stacks are
+         * copied. */
+        return;
     }
     uint64_t low = words[at], high = low + words[at + 1], self = (uint64_t)(uintptr_t)words;
     bool fits = low < high && low <= self && self < high && (here < low || here < self);
@@ -66,13 +70,13 @@ void sbx_thread_learn_stack_bounds(pthread_t ours)
     (void)ours;
 }
 
-/* musl's neither locks nor allocates for a thread that is not the first. */
+/* musl's function neither locks nor allocates for a thread that is not the first. */
 static void read_bounds(struct sbx_thread *thread)
 {
     pthread_attr_t attributes;
     void *low = NULL;
     size_t bytes = 0;
-    thread->stack_low = thread->stack_high = 1; /* asked, not known: stacks are copied */
+    thread->stack_low = thread->stack_high = 1; /* 1: checked, but not known, so stacks are copied */
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
         return;
     }
@@ -84,7 +88,8 @@ static void read_bounds(struct sbx_thread *thread)
 }
 #endif
 
-/* A forked child's first thread is whichever thread forked: one that runs outside of the first stack may have another. */
+/* The first thread of a forked child is the thread that forked. If it runs outside of the first stack, its stack may be
+ * another. */
 static bool may_be_another(uint64_t low, uint64_t high)
 {
     uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
@@ -94,8 +99,8 @@ static bool may_be_another(uint64_t low, uint64_t high)
 SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread)
 {
     if (thread->tid == sbx_the_capture.header->pid) {
-        /* The first thread's stack grows: its end is fixed (the kernel puts the program's name there), its begin is
-         * what the limit allows. pthread_getattr_np() would parse /proc/self/maps with stdio here. */
+        /* The first thread's stack grows. Its end is fixed (the kernel puts the program's name there), and its begin is
+         * the limit's. pthread_getattr_np() would parse /proc/self/maps with stdio here. */
         struct rlimit limit;
         uint64_t most = UINT64_C(64) << 20;
         if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < most) {

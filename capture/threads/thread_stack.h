@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_stack.h - where a thread's stack is, as the C library has it. */
+/* thread_stack.h - where a thread's stack is, as the C library stores it. */
 #ifndef SBX_THREAD_STACK_H
 #define SBX_THREAD_STACK_H
 
@@ -8,12 +8,13 @@
 #include "marks.h"
 #include "thread_block.h"
 
-/* Find out how the C library remembers a thread's stack, by `ours`, a thread that pthread_create() made and that lives. Once; until then
- * stacks of threads are copied to be walked. Allocates: by the thread that starts the recorder, because a thread of ours that allocates gets an
- * arena of glibc's of its own, and each fork of the program copies that as well. */
+/* Find out where the C library stores the bounds of a thread's stack. `ours` is a living thread made by
+ * pthread_create(). To be called once; until then the stacks of threads are copied for walks. Allocates, so it runs on
+ * the thread that starts the recorder: a thread of ours that allocates would get a glibc arena of its own, which each
+ * fork of the program copies as well. */
 void sbx_thread_learn_stack_bounds(pthread_t ours);
 
-/* Learn the calling thread's stack bounds if they are not known. Not in a handler. */
+/* Find the calling thread's stack bounds if they are not known. Not in a handler. */
 SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_where.c - one line of the kernel's. */
+/* thread_where.c - parses one line from the kernel. */
 #include "thread_where.h"
 
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The space before the one at `from`; NULL: there is none. */
+/* The last space before `from`; NULL: there is none. */
 static const char *space_before(const char *text, const char *from)
 {
     while (from > text) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* waiter_table.c - seats, the bitmaps that lead to them, and the stamps of those who end a wait.
+/* waiter_table.c - seats, the bitmaps that lead to them, and the stamps of threads that end a wait.
  *
- * Knows nothing of records or hooks, so that a test can drive it alone, also under ThreadSanitizer. */
+ * This file knows nothing of records or hooks, so that a test can drive it alone, also under ThreadSanitizer. */
 #include "waiter_table.h"
 
 #include "process_state.h"
@@ -10,21 +10,21 @@ enum {
     PARTS = SBX_THREADS_MAX / SBX_WAITER_GROUP_SEATS
 };
 
-/* One cache line a thread: its owner writes it when it waits, a release reads it when it looks closer. */
+/* One cache line per thread: its owner writes it when it waits, and a release reads it when it looks closer. */
 struct seat {
     uint32_t wait; /* wait id of the wait in progress; 0: none (I2) */
     uint32_t tid;
     uint64_t object;
     uint64_t begin_ns;
     uint32_t group;
-    uint32_t bucket; /* where its bit is set; the owner's own */
-    uint64_t stamp;  /* wait id << 32 | tid of who ended it (I3) */
+    uint32_t bucket; /* where the seat's bit is set; used by the owner only */
+    uint64_t stamp;  /* wait id << 32 | tid of the thread that ended it (I3) */
     uint64_t spare[3];
 } __attribute__((aligned(64)));
 static_assert(sizeof(struct seat) == 64, "a seat is one line");
 
 uint16_t sbx_waiter_occupied[SBX_WAITER_BUCKETS] __attribute__((aligned(64)));
-/* Pages of buckets nobody ever waited in are never touched: this is 256 KiB of addresses. */
+/* Pages of buckets that were never used stay untouched: this is 256 KiB of addresses. */
 static uint64_t bitmaps[SBX_WAITER_BUCKETS][PARTS] __attribute__((aligned(64)));
 static struct seat seats[SBX_THREADS_MAX];
 SBX_OF_ONE_PROCESS(sbx_waiter_occupied);
@@ -34,7 +34,7 @@ static uint32_t last_id;
 
 SBX_SIGNAL_SAFE uint32_t sbx_waiter_new_id(void)
 {
-    uint32_t id = sbx_add_relaxed(&last_id, 1) + 1; /* relaxed: only its being different matters */
+    uint32_t id = sbx_add_relaxed(&last_id, 1) + 1; /* relaxed: it only has to be different */
     return id != 0 ? id : sbx_add_relaxed(&last_id, 1) + 1;
 }
 
@@ -62,7 +62,7 @@ SBX_SIGNAL_SAFE void sbx_waiter_enter(const struct sbx_waiter *waiter)
     sbx_or_seq_cst(&sbx_waiter_occupied[bucket], (uint16_t)(1u << part));
 }
 
-/* The part looked empty: take it out of the occupied word, and put it back when it was not. */
+/* The part looked empty: take its bit out of the occupied word, and put it back if the part was not empty. */
 static void settle(uint32_t bucket, uint32_t part)
 {
     uint16_t bit = (uint16_t)(1u << part);
@@ -85,7 +85,7 @@ SBX_SIGNAL_SAFE uint32_t sbx_waiter_leave(uint32_t index)
     if ((sbx_and_seq_cst(&bitmaps[seat->bucket][part], ~own) & ~own) == 0) {
         settle(seat->bucket, part);
     }
-    sbx_store_relaxed(&seat->wait, 0);                /* relaxed: who still copies the fields finds them of one wait */
+    sbx_store_relaxed(&seat->wait, 0);                /* relaxed: a reader still copying gets the fields of one wait */
     uint64_t stamp = sbx_load_acquire(&seat->stamp);  /* order: acquire seat.stamp */
     return stamp >> 32 == wait ? (uint32_t)stamp : 0; /* keeps I3 */
 }
@@ -112,7 +112,7 @@ static bool copy_seat(uint32_t index, uint64_t object, struct sbx_waiter *waiter
     return sbx_load_relaxed(&seat->wait) == wait;
 }
 
-/* One look at the waits for an object: a step gives one of them. */
+/* A search through the waits for an object: each step returns one of them. */
 struct look {
     uint64_t object, bits;
     uint32_t bucket, part, parts, looked;
@@ -121,7 +121,7 @@ struct look {
 static struct look begin_look(uint64_t object)
 {
     uint32_t bucket = sbx_waiter_bucket(object);
-    /* relaxed: a hint, as the caller's look was */
+    /* relaxed: a hint, like the caller's look before */
     return (struct look){.object = object, .bucket = bucket, .parts = sbx_load_relaxed(&sbx_waiter_occupied[bucket])};
 }
 
@@ -134,7 +134,7 @@ static bool step(struct look *look, struct sbx_waiter *waiter_out)
             }
             look->part = (uint32_t)__builtin_ctz(look->parts);
             look->parts &= look->parts - 1;
-            /* relaxed: what the seat says is checked */
+            /* relaxed: the seat's fields are checked */
             look->bits = sbx_load_relaxed(&bitmaps[look->bucket][look->part]);
             if (look->bits == 0) {
                 settle(look->bucket, look->part);
@@ -161,7 +161,7 @@ SBX_SIGNAL_SAFE uint32_t sbx_waiter_find(uint64_t object, struct sbx_waiter *wai
         seen++;
         uint32_t place = count;
         while (place > 0 && waiters_out[place - 1].begin_ns > waiter.begin_ns) {
-            place--; /* keeps them in order: few are kept */
+            place--; /* insertion keeps them in order: few are kept */
         }
         if (place == most) {
             continue;
@@ -180,7 +180,8 @@ SBX_SIGNAL_SAFE void sbx_waiter_stamp(const struct sbx_waiter *waiter, uint32_t 
 {
     uint64_t *stamp = &seats[waiter->seat].stamp;
     uint64_t wanted = (uint64_t)waiter->wait << 32 | tid;
-    /* relaxed: ours already: a lock let go again and again while another starves leaves the waiter's line alone */
+    /* relaxed: no write if the stamp is ours already: when a thread releases a lock again and again while another
+     * starves, the waiter's line stays untouched */
     if (sbx_load_relaxed(stamp) != wanted) {
         sbx_store_release(stamp, wanted); /* order: release seat.stamp */
     }
