@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* await_span.h - how often a span is told in which what a thread ran was awaited (SBX_RECORD_AWAITED). Pure.
+/* await_span.h - how often a time span is recorded in which something awaited what a thread ran (SBX_RECORD_AWAITED).
+ * Pure.
  *
- * Nobody knows when it will be over, and the trigger may come at any time: so one span is told again and again as it gets longer, each
- * time it has doubled. A reader takes the longest, which is half of the truth at least. */
+ * The end of the span is not known in advance, and the trigger may come at any time. So one span is recorded again each
+ * time that its length has doubled. A reader takes the longest record, which covers at least half of the span. */
 #ifndef SBX_AWAIT_SPAN_H
 #define SBX_AWAIT_SPAN_H
 
@@ -10,11 +11,11 @@
 #include <stdint.h>
 
 enum {
-    SBX_AWAITS_MAX = 64,              /* functions that are told */
-    SBX_AWAITS_SHORTEST_NS = 10000000 /* shorter messages are not asked about, and shorter spans are not told */
+    SBX_AWAITS_MAX = 64,              /* functions that are recorded */
+    SBX_AWAITS_SHORTEST_NS = 10000000 /* shorter messages are not checked, and shorter spans are not recorded */
 };
 
-/* Is a span that is known for `known_ns`, of which `told_ns` were told, to be told again? */
+/* Must a span that has lasted `known_ns`, of which `told_ns` are recorded, be recorded again? */
 static inline bool sbx_awaits_are_due(uint64_t known_ns, uint64_t told_ns)
 {
     return known_ns >= SBX_AWAITS_SHORTEST_NS && known_ns / 2 >= told_ns;

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callstack_table.c - frames and parent links interned lock-free in the recording.
  *
- * Both tables are probed alike: a word's product names a slot (looked at in the header already), the cache line of eight
- * slots around it is searched from there, and when the line holds only others, a stride from lower bits of the product
- * names the next line. So a lookup mostly touches one cache line, which is what a capture pays for, and clusters do not
- * grow together as they would with plain linear probing: at the load of 3/4 at which an epoch is turned, all of the
- * PROBE_LINES lines are full for about one word in 10^5.
+ * Both tables are probed in the same way. A word's product gives a slot (the functions in the header look there first).
+ * The cache line of eight slots around it is searched from there. When that line holds only other words, a stride from
+ * lower bits of the product gives the next line. So a lookup usually touches one cache line, which is what a capture
+ * pays for. Clusters do not grow together as with plain linear probing: at the load of 3/4 at which an epoch is turned,
+ * all of the PROBE_LINES lines are full for about one word in 10^5.
  *
- * Why equal words get equal ids without a lock: every writer of a word visits the same slots in the same order and
- * stops at the first that is empty or holds the word; within an epoch a slot goes from empty to one word and stays. The
- * compare-and-swap picks one writer, the others read what it wrote.
+ * Why equal words get equal ids without a lock: every writer of a word visits the same slots in the same order, and
+ * stops at the first slot that is empty or holds the word. Within an epoch a slot changes once, from empty to a word.
+ * The compare-and-swap picks one writer, and the others read what it wrote.
  *
- * Why relaxed loads suffice: a slot is one 64-bit word that is complete in itself; whoever learns of an id learns of it
- * through a later release (of a node word, of chunk.committed, or of entry.last_stack), and so sees the slot at least as
- * new.
+ * Why relaxed loads suffice: a slot is one 64-bit word that is complete in itself. A reader gets an id only through a
+ * later release (of a node word, of chunk.committed, or of entry.last_stack), so it sees the slot's value of that time
+ * or a newer one.
  *
- * What a writer left behind can do. Let it work in epoch W while E is current; halves are shared by epochs of equal
- * parity. E = W + 1: its half is nobody else's, all is as before. E >= W + 2: it gives up at its next insertion, because
- * it looks at header.epoch first; what it may still do is the one compare-and-swap it was stopped in front of.
- *   - That succeeds only where the slot holds what it saw there then: nothing, or a word older than W. It never replaces
- *     a word of E, because no word of E is either.
+ * What a late writer can do. It works in epoch W while E is current. Epochs of equal parity share a half. E = W + 1:
+ * only epoch W uses its half, so nothing changes. E >= W + 2: the writer gives up at its next insertion, because it
+ * looks at header.epoch first. It may still do the one compare-and-swap before which it was stopped.
+ *   - That succeeds only if the slot still holds what the writer saw: nothing, or a word older than W. It never takes
+ *     the place of a word of E, because a word of E is neither.
  *   - The word it leaves has W's tag. Writers of E count it as empty while E - W is below half of the tag's range, the
- *     sweep of the next turn removes it, and no reader follows it, for it wants the tag of its epoch.
- *   - With half of the range or more between them (128 epochs for a frame: the thread stood still for minutes, or for
- *     hours) writers of E take the word for a newer one and give up at it: their stacks are lost, and counted, until
- *     the sweep. With the whole range between them: a frame word says the same in each epoch, so it is only a second
- *     place of an honest frame; a node word could name a stranger, but that takes a thread that stood still for exactly a
+ *     sweep of the next turn removes it, and no reader follows it, because a reader checks for the tag of its epoch.
+ *   - With half of the range or more between them (128 epochs for a frame: the thread was stopped for minutes, or for
+ *     hours) writers of E take the word for a newer one and give up there: their stacks are lost, and counted, until
+ *     the sweep. With the whole range between them: a frame word means the same in each epoch, so it is only a second
+ *     slot of a correct frame. A node word could name a wrong frame, but only if the thread was stopped for exactly a
  *     multiple of 65,536 epochs between two instructions.
  *
- * Why the sweep: a word that nobody overwrites grows old in its slot, and from half the range of its tag on it would
- * look newer than the epoch that meets it: writers would give up at it for want of nothing. A frame's tag has 8 bits, and
- * when nodes are what fills up, frames are few and some slots are not used again for long. Removed is only what is older
- * than the epoch before last: that one can still be read by a snapshot that is being made while the epoch turns. So in
- * the half of epoch E lie words of E, of E - 2 and of late writers, and nothing from longer ago.
+ * Why the sweep: a word that is not overwritten grows old in its slot. From half the range of its tag on it would look
+ * newer than the current epoch, and writers would give up there without need. A frame's tag has 8 bits. When the nodes
+ * fill up first, frames are few, and some slots are not used again for long. The sweep removes only words older than
+ * the epoch before last, because a snapshot that is made while the epoch turns can still read those of the epoch before
+ * last. So the half of epoch E has words of E, of E - 2 and of late writers, and no older ones.
  *
  * tests/model/epoch.pml searches these cases. */
 #include "callstack_table.h"
@@ -103,7 +103,7 @@ static inline struct half nodes_of(struct sbx_callstack_table *table, uint32_t e
                          NODE_TAG_BITS};
 }
 
-/* How far the epoch of a word lies ahead of `epoch`: the sign and whether it is 0 mean something. Tags wrap, so the
+/* How far the epoch of a word is ahead of `epoch`. Only the sign is meaningful, and whether it is 0. Tags wrap, so the
  * difference is taken in as many bits as a tag has. */
 static inline int32_t epochs_ahead(const struct half *half, uint64_t word, uint32_t epoch)
 {
@@ -115,7 +115,7 @@ static inline bool is_free(const struct half *half, uint64_t word, uint32_t epoc
     return word == 0 || epochs_ahead(half, word, epoch) < 0;
 }
 
-/* The slot to look at in probe number `probe` of a word with this product. */
+/* The slot for probe number `probe` of a word with this product. */
 static inline uint32_t slot_of(const struct half *half, uint64_t product, uint32_t probe)
 {
     uint32_t first = (uint32_t)(product >> half->shift);
@@ -124,7 +124,7 @@ static inline uint32_t slot_of(const struct half *half, uint64_t product, uint32
     return (line * LINE_SLOTS + place) & half->mask;
 }
 
-/* The slot of a word, inserted if new; 0: no room, or the epoch has been left. */
+/* The slot of a word, inserted if new. 0: no room, or `epoch` is not in use any more. */
 static inline uint32_t find_or_insert(const struct sbx_callstack_table *table, const struct half *half, uint32_t epoch,
                                       uint64_t word)
 {
@@ -135,16 +135,16 @@ static inline uint32_t find_or_insert(const struct sbx_callstack_table *table, c
             continue; /* index 0 means "none" */
         }
         uint64_t found = sbx_load_relaxed(&half->words[slot]); /* relaxed: see the top */
-        /* An older epoch's word counts as empty. Each failed swap shows a word of a later epoch than the last one seen
-         * there, mostly our own: a writer that still lives in a left epoch, or the sweep, may come between, so look
-         * again, but not for ever. */
+        /* A word of an older epoch counts as empty. Each failed swap shows a word of a later epoch than the last one
+         * seen there, usually of our own epoch. A late writer or the sweep may come between. So look again, but not
+         * without end. */
         for (int tries = 0; tries < LINE_SLOTS && is_free(half, found, epoch); tries++) {
-            if (sbx_load_relaxed(table->epoch) - epoch > 1) { /* relaxed: a late look is allowed for; see the top */
+            if (sbx_load_relaxed(table->epoch) - epoch > 1) { /* relaxed: a late look does no harm; see the top */
                 return 0;
             }
             /* order: release nodes, frames - a node's parent and frame were seen before; see the top */
             if (sbx_cas_acq_rel(&half->words[slot], &found, word)) {
-                sbx_add_relaxed(half->used, 1); /* relaxed: a hint when to turn */
+                sbx_add_relaxed(half->used, 1); /* relaxed: a hint for the turn */
                 return slot;
             }
         }
@@ -152,7 +152,8 @@ static inline uint32_t find_or_insert(const struct sbx_callstack_table *table, c
             return slot;
         }
         if (epochs_ahead(half, found, epoch) != 0) {
-            return 0; /* our epoch has been left, and its half is being filled anew: do not overwrite what is newer */
+            /* Our epoch is over, and its half is being filled again: do not overwrite newer words. */
+            return 0;
         }
     }
     return 0;
@@ -188,7 +189,7 @@ SBX_SIGNAL_SAFE uint32_t sbx_callstack_intern(struct sbx_callstack_table *table,
     for (uint32_t i = count; i > 0; i--) {
         uint32_t frame_id = frame_ids_leaf_first[i - 1];
         if (frame_id == 0) {
-            return SBX_STACK_OVERFLOW; /* the frame table was full: counted there */
+            return SBX_STACK_OVERFLOW; /* the frame table was full, and counted it */
         }
         node = sbx_node_intern(table, epoch, node, frame_id);
         if (node == 0) {
@@ -200,8 +201,8 @@ SBX_SIGNAL_SAFE uint32_t sbx_callstack_intern(struct sbx_callstack_table *table,
 
 /* ---- turning ---- */
 
-/* Remove what is older than the epoch before last from the half that `next` will use. A half that nobody has written to
- * is not even looked at: its pages need not exist. */
+/* Remove words older than the epoch before last from the half that `next` will use. A half that was never written to is
+ * not even read, so that its pages need not exist. */
 static void sweep(const struct half *half, uint32_t next)
 {
     if (sbx_load_relaxed(half->used) == 0) { /* relaxed: a late writer's word waits for the next sweep */
@@ -242,7 +243,7 @@ int sbx_callstack_table_turn_if_full(struct sbx_callstack_table *table)
     return 1;
 }
 
-/* Two epochs on, because ids of the last one are still followed. */
+/* Two epochs on, because ids of the last epoch are still followed. */
 void sbx_callstack_table_begin_anew(struct sbx_callstack_table *table)
 {
     uint32_t next = sbx_load_relaxed(table->epoch) + 2; /* relaxed: only this thread stores it */
@@ -254,7 +255,8 @@ void sbx_callstack_table_begin_anew(struct sbx_callstack_table *table)
     sbx_store_release(table->epoch, next); /* order: release header.epoch - pairs with sbx_callstack_epoch() */
 }
 
-/* The frame words of a stack of `epoch`, leaf first and without their tags. Returns how many; 0: it leads nowhere. */
+/* Get the frame words of a stack of `epoch`, leaf first and without their tags. Returns how many; 0: the id leads
+ * nowhere. */
 static uint32_t follow(struct sbx_callstack_table *table, uint32_t epoch, uint32_t node,
                        uint64_t frames_out[SBX_CALLSTACK_CARRY_MAX])
 {

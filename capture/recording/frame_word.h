@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame_word.h - how a recording writes a frame, a node of a callstack, and a callstack.
+/* frame_word.h - how a recording stores a frame, a node of a callstack, and a callstack.
  *
  * Frame word:   bits 0..38 offset (address minus load bias of the module), bit 39 exact, bits 40..47 epoch tag, bits 48..63
  *               module index. `exact` means the address is an interrupted program counter; otherwise it is a return
@@ -10,12 +10,12 @@
  * Callstack id: bits 0..23 node index of the leaf, bits 24..31 low byte of the epoch. Half of an epoch: epoch & 1.
  *               0 is "no stack"; SBX_STACK_OVERFLOW says the table was full: the stack is lost, and counted.
  *
- * A logical frame, of the stack of an embedded runtime (docs/PROVIDERS.md), has the module SBX_MODULE_LOGICAL + the index
- * of its provider, and as offset: bits 0..19 line (0: not known), bits 20..37 index of its function in the functions'
- * section (0: not known, there was no room), bit 38 border: it is the outermost of those that one native entry into the
- * runtime runs. Its `exact` bit means that the frames nearer the leaf are the provider's
- * own, made by its asking for this sample. Logical frames stand at the leaf end of the stack, in order; the reader puts
- * them where the interpreter's own frames are.
+ * A logical frame, of the stack of an embedded runtime (docs/PROVIDERS.md), has the module SBX_MODULE_LOGICAL + the
+ * index of its provider, and as offset: bits 0..19 line (0: not known), bits 20..37 index of its function in the
+ * functions' section (0: not known, there was no room), bit 38 border: the frame is the outermost one that one native
+ * entry into the runtime runs. Its `exact` bit means that the frames nearer the leaf are the provider's own, from its
+ * request for this sample. Logical frames stand at the leaf end of the stack, in order. The reader moves them to the
+ * place of the interpreter's own frames.
  *
  * Generated code, outside every module, is SBX_MODULE_NONE with the offset 0, or 1 + the index of the provider that knows
  * the code.
@@ -30,19 +30,19 @@
 enum {
     SBX_PROVIDERS_MAX = 4,
     SBX_LOGICAL_LINE_BITS = 20,
-    SBX_MODULE_END = 0xffff,     /* module index of the "walk ended here" frame */
+    SBX_MODULE_END = 0xffff,     /* module index of the marker frame "the walk ended here" */
     SBX_MODULE_NONE = 0xfffe,    /* code outside every module: generated code */
-    SBX_MODULE_LOGICAL = 0xfff0, /* and the SBX_PROVIDERS_MAX - 1 behind it: a frame of a provider's logical stack */
-    SBX_MODULE_CUT = 0xfffd,     /* "frames are left out here": both ends of a deep stack are kept; offset 0 */
+    SBX_MODULE_LOGICAL = 0xfff0, /* and the next SBX_PROVIDERS_MAX - 1: a frame of a provider's logical stack */
+    SBX_MODULE_CUT = 0xfffd,     /* marker "frames are left out here": a deep stack keeps both ends; offset 0 */
 };
 
 #define SBX_STACK_NONE     0u
 #define SBX_STACK_OVERFLOW 0x00ffffffu
 
-/* 512 GiB: no module is as large. */
+/* 512 GiB: no module is so large. */
 #define SBX_FRAME_OFFSET_MASK  ((UINT64_C(1) << 39) - 1)
 #define SBX_FRAME_EXACT        (UINT64_C(1) << 39)
-#define SBX_FRAME_BORDER       (UINT64_C(1) << 38) /* of logical frames alone */
+#define SBX_FRAME_BORDER       (UINT64_C(1) << 38) /* for logical frames only */
 #define SBX_FRAME_TAG_SHIFT    40
 #define SBX_FRAME_TAG_MASK     (UINT64_C(0xff) << SBX_FRAME_TAG_SHIFT)
 #define SBX_FRAME_MODULE_SHIFT 48
@@ -50,8 +50,8 @@ enum {
 #define SBX_NODE_PARENT_SHIFT  24
 #define SBX_NODE_TAG_SHIFT     48
 
-/* A frame without its epoch's tag: what sbx_frame_intern() takes and a reader is given. An offset that has no room (a
- * program linked at an address beyond 512 GiB) makes it code outside every module, rather than some other place. */
+/* A frame without its epoch's tag: the input of sbx_frame_intern(), and what a reader gets. An offset without room (a
+ * program linked at an address beyond 512 GiB) makes it code outside every module, not a wrong place. */
 static inline uint64_t sbx_frame_word(uint32_t module, uint64_t offset, int exact)
 {
     if (offset > SBX_FRAME_OFFSET_MASK) {
@@ -60,20 +60,21 @@ static inline uint64_t sbx_frame_word(uint32_t module, uint64_t offset, int exac
     return ((uint64_t)module << SBX_FRAME_MODULE_SHIFT) | (exact ? SBX_FRAME_EXACT : 0) | offset;
 }
 
-/* The word of a logical frame; `function` is an index of the functions' section. Lines that have no room are not known. */
+/* The word of a logical frame; `function` is an index in the functions' section. A line without room becomes "not
+ * known". */
 static inline uint64_t sbx_logical_word(uint32_t provider, uint32_t function, uint32_t line, int is_root)
 {
     uint64_t fits = line < (UINT32_C(1) << SBX_LOGICAL_LINE_BITS) ? line : 0;
     return sbx_frame_word(SBX_MODULE_LOGICAL + provider, (uint64_t)function << SBX_LOGICAL_LINE_BITS | fits, is_root);
 }
 
-/* The word of generated code that a provider knows. */
+/* The word of generated code of a known provider. */
 static inline uint64_t sbx_generated_word(uint32_t provider)
 {
     return sbx_frame_word(SBX_MODULE_NONE, 1 + provider, 0);
 }
 
-/* Whether a frame word is one of a provider, known here or not. */
+/* Is this frame word one of a provider, known here or not? */
 static inline int sbx_is_logical(uint64_t frame_word)
 {
     return frame_word >> SBX_FRAME_MODULE_SHIFT >= SBX_MODULE_LOGICAL &&

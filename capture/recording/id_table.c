@@ -11,7 +11,7 @@ enum {
 
 SBX_SIGNAL_SAFE uint32_t sbx_id_intern(uint64_t *ids, uint32_t count, uint64_t id)
 {
-    /* The upper half of the product: the lower bits of a product hang on the lower bits of the id alone. */
+    /* The upper half of the product, because its lower bits depend only on the lower bits of the id. */
     uint32_t first = (uint32_t)(id * SBX_CALLSTACK_MULTIPLIER >> 32);
     for (uint32_t probe = 0; probe < PROBES && id != 0; probe++) {
         uint32_t slot = (first + probe) & (count - 1);

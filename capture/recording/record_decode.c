@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_decode.c - a record out of delta-coded bytes: in whoever reads a recording, which may hold anything. */
+/* record_decode.c - decodes a record from delta-coded bytes: for readers of a recording, which may hold any bytes. */
 #include "record_form.h"
 
 struct cursor {
@@ -71,7 +71,7 @@ static void take_off(struct sbx_codec_state *state, uint64_t growth, struct sbx_
 {
     state->last_off += growth;
     record->cpu_ns = ns_of(state->last_end - state->last_off);
-    record->cpu_ns += record->cpu_ns == 0; /* it was read */
+    record->cpu_ns += record->cpu_ns == 0; /* 0 means "not read", and it was read */
 }
 
 static void take_code(const struct sbx_codec_state *state, unsigned code, unsigned kind, struct sbx_record *record)
@@ -182,7 +182,7 @@ static void decode_long(struct cursor *cursor, struct sbx_codec_state *state, ui
 size_t sbx_record_decode(struct sbx_codec_state *state, const uint8_t *bytes, size_t available,
                          struct sbx_record *record_out)
 {
-    struct sbx_codec_state next = *state; /* moves on only with a whole record */
+    struct sbx_codec_state next = *state; /* updated only by a whole record */
     struct sbx_record record = {.thread = state->thread};
     struct cursor cursor = {bytes, bytes + available, false};
     uint32_t head = (uint32_t)take_bytes(&cursor, 1);

@@ -8,7 +8,7 @@ struct unaligned_word {
     uint64_t value;
 } __attribute__((packed, may_alias));
 
-/* For what mostly takes one byte. */
+/* For numbers that usually take one byte. */
 static inline uint8_t *put_short_varint(uint8_t *at, uint64_t value)
 {
     while (value >= 0x80) {
@@ -19,10 +19,10 @@ static inline uint8_t *put_short_varint(uint8_t *at, uint64_t value)
     return at;
 }
 
-/* For times, counts and ids, whose lengths vary from record to record, so that a loop over the bytes would be
- * mispredicted at most fields: measured 17 against 25 ns a record. The 7-bit groups are spread over the bytes of one
- * word, which is stored whole; what lies beyond the length is overwritten by the next field or never read. The store
- * stays within the 10 bytes SBX_RECORD_BYTES_MAX grants each field. */
+/* For times, counts and ids. Their lengths vary from record to record, so a loop over the bytes would be mispredicted
+ * at most fields: measured 17 against 25 ns for a record. The 7-bit groups are spread over the bytes of one word, which
+ * is stored whole. Bytes beyond the length are overwritten by the next field or never read. The store stays within the
+ * 10 bytes that SBX_RECORD_BYTES_MAX has for each field. */
 static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
 {
     if (SBX_UNLIKELY(value >> 56 != 0)) {
@@ -54,7 +54,7 @@ static inline uint8_t *put_nonzero(uint8_t *at, uint32_t *mask, uint32_t bit, ui
     return at;
 }
 
-/* `length` bytes of a number; the word is stored whole, what lies beyond is overwritten by the next field. */
+/* Store `length` bytes of a number. The whole word is stored; the next field overwrites the bytes beyond. */
 static inline uint8_t *put_bytes(uint8_t *at, uint64_t value, unsigned length)
 {
     ((struct unaligned_word *)(void *)at)->value = value;
@@ -66,8 +66,8 @@ static inline uint64_t in_units(uint64_t ns)
     return ns / SBX_TIME_UNIT_NS;
 }
 
-/* All ones or none: a condition to choose by without a branch. What a sample has is seldom what the one before had, and a
- * branch that is guessed wrongly costs as much as half of the rest of a record; compilers make branches of "? :" here. */
+/* All ones or none: selects by a condition without a branch. Consecutive samples rarely have the same fields, and a
+ * mispredicted branch costs as much as half of the rest of a record. Compilers make branches of "? :" here. */
 static inline uint64_t mask_of(bool condition)
 {
     return 0 - (uint64_t)condition;
@@ -78,23 +78,23 @@ static inline uint64_t not_below_zero(uint64_t difference)
     return difference & ~(uint64_t)((int64_t)difference >> 63);
 }
 
-/* A sample's numbers as the short form tells them. */
+/* The numbers of a sample in the short form. */
 struct short_numbers {
     uint64_t on, off;      /* sample units of growth */
     uint64_t count, bytes; /* growth; bytes in SBX_ALLOC_UNIT */
     uint64_t message;      /* growth */
-    uint32_t index;        /* of the stack's node */
+    uint32_t index;        /* index of the stack's node */
     unsigned kind;         /* enum short_kind; 0: none */
-    unsigned recent;       /* place of the stack; SBX_RECENT_STACKS: new */
+    unsigned recent;       /* place of the stack; SBX_RECENT_STACKS: a new one */
     unsigned code;
 };
 
-/* Fill `numbers`; false: the record needs the long form whatever they are. */
+/* Fill `numbers`. False: the record needs the long form in any case. */
 __attribute__((always_inline)) static inline bool
 find_numbers(const struct sbx_codec_state *state, const struct sbx_record *record, struct short_numbers *numbers)
 {
     uint64_t end = in_units(record->end_ns), begin = in_units(record->begin_ns);
-    uint64_t off = end - in_units(record->cpu_ns) - state->last_off; /* a little below 0 now and then */
+    uint64_t off = end - in_units(record->cpu_ns) - state->last_off; /* sometimes a little below 0 */
     uint64_t grown = (end - state->last_end) / SAMPLE_UNIT, off_grown = not_below_zero(off) / SAMPLE_UNIT;
     numbers->on = not_below_zero(grown - off_grown);
     numbers->off = grown - numbers->on;
@@ -105,10 +105,10 @@ find_numbers(const struct sbx_codec_state *state, const struct sbx_record *recor
     numbers->kind = short_kind(record->kind);
     numbers->recent = find_recent(state, record->stack);
     unsigned delay = 63 - DELAY_SHIFT - (unsigned)__builtin_clzll(record->amount | 1);
-    delay &= (unsigned)mask_of(delay <= CODE_MASK); /* else its power of two has no code */
+    delay &= (unsigned)mask_of(delay <= CODE_MASK); /* else the code has no value for its power of two */
     unsigned is_async = (unsigned)mask_of(numbers->kind == SHORT_ASYNC_KIND);
     numbers->code = (delay & is_async) | (record->op & CODE_MASK & ~is_async);
-    /* A run begins where its first sample was told; any other sample is a moment. */
+    /* A run begins where its first sample was recorded. Any other sample is a moment. */
     uint64_t is_run = mask_of(record->repeats != 0), slack = SAMPLE_UNIT & is_run;
     bool has_begin = begin - end + ((end - state->last_end) & is_run) + slack <= 2 * slack;
     bool has_stack = (numbers->recent != SBX_RECENT_STACKS) | (record->stack >> 24 == state->stack_epoch);
@@ -118,7 +118,7 @@ find_numbers(const struct sbx_codec_state *state, const struct sbx_record *recor
     return (wrong == 0) & (numbers->index != 0) & (record->cpu_ns != 0) & has_begin & has_stack;
 }
 
-/* What hardly any sample has, so that the others are not asked one by one. */
+/* The rare fields of a sample, checked together so that other samples do not check them one by one. */
 static inline bool is_plain(const struct sbx_codec_state *state, const struct sbx_record *record,
                             const struct short_numbers *numbers)
 {
@@ -135,7 +135,7 @@ static inline uint8_t head_of(const struct short_numbers *numbers, unsigned off_
                      has_alloc * SHORT_ALLOC + has_more * SHORT_MORE);
 }
 
-/* Both counters, and the state's go on as told. */
+/* Put both counters. The state continues from the stored values. */
 static inline uint8_t *put_allocations(uint8_t *at, struct sbx_codec_state *state, const struct short_numbers *numbers,
                                        bool has_alloc)
 {
@@ -154,7 +154,7 @@ static inline void keep_times(struct sbx_codec_state *state, const struct short_
     state->last_off += numbers->off * SAMPLE_UNIT;
 }
 
-/* A sample that has nothing rare: no branch. */
+/* A sample without rare fields: no branch. */
 static inline size_t encode_plain(struct sbx_codec_state *state, const struct sbx_record *record,
                                   const struct short_numbers *numbers, uint8_t *out)
 {
@@ -175,7 +175,7 @@ static inline size_t encode_plain(struct sbx_codec_state *state, const struct sb
     return (size_t)(at - out);
 }
 
-/* Differences of faults and switches, of which every 64th sample tells. */
+/* Differences of faults and switches, which every 64th sample has. */
 static uint8_t *put_usage(uint8_t *at, struct sbx_codec_state *state, const struct sbx_record *record)
 {
     const uint32_t usage[] = {record->minor_faults, record->major_faults, record->voluntary_switches,
@@ -240,7 +240,8 @@ static size_t encode_long(struct sbx_codec_state *state, const struct sbx_record
         at = put_nonzero(at, &head, FIELD_STACK, record->stack);
         keep_recent(state, record->stack, find_recent(state, record->stack) == SBX_RECENT_STACKS);
     }
-    if (record->cpu_ns != 0) { /* 0 is "not read": the next difference is taken to the last one read */
+    /* 0 is "not read": the next difference is taken to the last time that was read. */
+    if (record->cpu_ns != 0) {
         const uint64_t off = end - in_units(record->cpu_ns);
         head |= FIELD_OFF;
         at = put_varint(at, zigzag_of(off, state->last_off));
@@ -264,7 +265,7 @@ static size_t encode_long(struct sbx_codec_state *state, const struct sbx_record
         head |= FIELD_FLAGS;
         at = put_short_varint(at, flags);
     }
-    if (record->thread != state->thread) { /* present also when it is thread 0 */
+    if (record->thread != state->thread) { /* present also for thread 0 */
         head |= FIELD_THREAD;
         at = put_varint(at, record->thread);
     }
@@ -283,7 +284,7 @@ static size_t encode_long(struct sbx_codec_state *state, const struct sbx_record
     return (size_t)(at - out);
 }
 
-/* Apart, and from the beginning, so that what the plain samples pass through stays in registers. */
+/* A separate function that starts from the beginning, so that the values of plain samples stay in registers. */
 SBX_NOINLINE static size_t encode_rare(struct sbx_codec_state *state, const struct sbx_record *record, uint8_t *out)
 {
     struct short_numbers numbers;
@@ -295,7 +296,7 @@ SBX_NOINLINE static size_t encode_rare(struct sbx_codec_state *state, const stru
 SBX_SIGNAL_SAFE size_t sbx_record_encode(struct sbx_codec_state *state, const struct sbx_record *record, uint8_t *out)
 {
     struct short_numbers numbers;
-    /* One branch for both. */
+    /* One branch for both conditions. */
     if (SBX_LIKELY((int)find_numbers(state, record, &numbers) & (int)is_plain(state, record, &numbers))) {
         return encode_plain(state, record, &numbers, out);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_form.h - what the encoder and the decoder of records have in common: heads, units, recent stacks (record_codec.h).
+/* record_form.h - shared by the encoder and the decoder of records: heads, units, recent stacks (record_codec.h).
  *
- * The lengths in the head are the idea of group varint (J. Dean, WSDM 2009): no byte is looked at to find where a number
- * ends. A rough number is a floating-point number of four bits of mantissa and four of exponent. */
+ * The lengths in the head are the idea of group varint (J. Dean, WSDM 2009): no byte must be read to find where a
+ * number ends. A rough number is a floating-point number with four bits of mantissa and four of exponent. */
 #ifndef SBX_RECORD_FORM_H
 #define SBX_RECORD_FORM_H
 
@@ -47,7 +47,7 @@ enum short_head {
     MORE_FAR = 1 << 5,
     MORE_USAGE = 1 << 6,
     MORE_MASK = 127,
-    CODE_BITS = 4, /* the lowest of on-CPU time */
+    CODE_BITS = 4, /* the lowest bits of on-CPU time */
     CODE_MASK = 15,
     ON_BITS = 12,
     ON_WIDE_BITS = 20,
@@ -55,7 +55,7 @@ enum short_head {
     DELAY_SHIFT = 15, /* code 1 is 65 us, code 15 a second */
     STACK_INDEX_MASK = 0xffffff,
     SAMPLE_UNIT = SBX_SAMPLE_UNIT_NS / SBX_TIME_UNIT_NS,
-    ROUGH_LIMIT = 1 << 19, /* a rough number is below it */
+    ROUGH_LIMIT = 1 << 19, /* rough numbers are below this */
 };
 static_assert(3 * SHORT_OFFS * SHORT_STACKS <= SHORT_FORM_MASK, "kind, off-CPU time and stack have six bits");
 
@@ -76,7 +76,7 @@ static inline unsigned short_kind(unsigned kind)
     return kind < 32 ? codes >> 2 * kind & 3 : 0;
 }
 
-/* A rough number keeps the five highest bits of a number below ROUGH_LIMIT; how many bits are left out. */
+/* A rough number keeps the five highest bits of a number below ROUGH_LIMIT. Returns how many bits are left out. */
 static inline unsigned rough_shift(uint32_t value)
 {
     return 27 - (unsigned)__builtin_clz(value | 16);
@@ -92,7 +92,8 @@ static inline unsigned find_recent(const struct sbx_codec_state *state, uint32_t
 {
     const uint32_t *recent = state->recent;
     static_assert(SBX_RECENT_STACKS == 6, "one line for each");
-    unsigned place = SBX_RECENT_STACKS; /* written out, so that they become moves: where it is cannot be predicted */
+    /* Written out, so that these become conditional moves: the place cannot be predicted. */
+    unsigned place = SBX_RECENT_STACKS;
     place = recent[0] == stack ? 0 : place;
     place = recent[1] == stack ? 1 : place;
     place = recent[2] == stack ? 2 : place;
@@ -102,8 +103,8 @@ static inline unsigned find_recent(const struct sbx_codec_state *state, uint32_t
     return place;
 }
 
-/* Take a stack among the recent ones in place of the oldest, unless it is there. Moves again: three samples of five are
- * new, and which cannot be predicted. */
+/* Put a stack among the recent ones in place of the oldest, unless it is there already. Conditional moves again: three
+ * samples of five have a new stack, and which ones cannot be predicted. */
 static inline void keep_recent(struct sbx_codec_state *state, uint32_t stack, bool is_new)
 {
     unsigned place = state->next_recent, next = place + is_new;

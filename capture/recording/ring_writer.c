@@ -7,10 +7,10 @@
  *                                                                                   |                              ^
  *                                                           owner silent, chunks scarce --> REVOKED --owner is out--+
  *
- * Tickets are handed out once, so a turn names one owner for ever. A writer that held its ticket for a whole lap before
- * it came to claim finds a newer turn there, or loses the compare-and-swap, and passes on: the turn of a chunk only
- * grows. REVOKED comes from the watch thread. It leads to CLOSED by the watch thread, when that has seen the owner
- * outside, or by the owner itself, at its next record: whoever comes first. */
+ * Each ticket is given out once, so a turn belongs to one owner for ever. A writer that claims its chunk only after a
+ * whole lap finds a newer turn there, or loses the compare-and-swap, and takes another ticket: the turn of a chunk only
+ * grows. The watch thread stores REVOKED. A REVOKED chunk is closed by the watch thread, when it has seen the owner
+ * outside, or by the owner itself, at its next record. */
 #include "ring_writer.h"
 
 #include <stdbool.h>
@@ -39,7 +39,7 @@ void sbx_ring_open_whole(struct sbx_ring *ring, const struct sbx_recording_heade
 }
 
 /* Claim the chunk of one ticket: it becomes OPENING with our turn. False when its owner still has it, or when a writer
- * with a later ticket was there before us. */
+ * with a later ticket has claimed it already. */
 static bool claim_chunk(struct sbx_chunk *chunk, uint64_t turn)
 {
     uint64_t seen = sbx_load_relaxed(&chunk->state); /* relaxed: the compare-and-swap checks it again */
@@ -58,7 +58,7 @@ static bool claim_chunk(struct sbx_chunk *chunk, uint64_t turn)
     return true;
 }
 
-/* Open the next chunk that can be had, its base values taken from the record that will be its first. */
+/* Open the next chunk that is not in use. Its base values come from the record that will be its first. */
 static bool open_chunk(struct sbx_ring *ring, struct sbx_ring_writer *writer, uint32_t thread, uint32_t generation,
                        uint32_t tid, const struct sbx_record *first)
 {
@@ -101,7 +101,7 @@ static bool open_chunk(struct sbx_ring *ring, struct sbx_ring_writer *writer, ui
     return false;
 }
 
-/* Move a chunk from one state to another unless it has changed hands meanwhile. */
+/* Move a chunk from one state to another, unless it has another owner meanwhile. */
 static bool change_if(struct sbx_chunk *chunk, uint64_t from, uint64_t to)
 {
     /* order: release chunk.state - all of the owner's stores come before the next owner's; pairs with claim_chunk() */
@@ -113,17 +113,17 @@ static inline uint64_t in_state(uint64_t word, enum sbx_chunk_state state)
     return sbx_chunk_word(sbx_chunk_turn_of(word), state);
 }
 
-/* Whether the writer's chunk is still its own and belongs to this life of the thread entry. A chunk that was revoked
- * shows it in its state word: then nothing is written to it. */
+/* Is the writer's chunk still its own, and does it belong to this life of the thread entry? The state word shows when
+ * the chunk was revoked: then nothing is written to it. */
 static inline bool chunk_is_usable(const struct sbx_ring_writer *writer, uint32_t thread, uint32_t generation)
 {
     const struct sbx_chunk *chunk = writer->chunk;
-    /* relaxed: mostly our own store; that a revocation is seen in time is the care of who revokes (membarrier) */
+    /* relaxed: usually our own store; the revoking thread ensures with membarrier that a revocation is seen in time */
     return chunk != NULL && sbx_load_relaxed(&chunk->state) == writer->opened && chunk->thread == thread &&
            chunk->thread_generation == generation;
 }
 
-/* Encode to the end of the open chunk. False when the record does not fit: nothing has changed then. */
+/* Encode to the end of the open chunk. False when the record does not fit: then nothing has changed. */
 static inline bool append(struct sbx_ring_writer *writer, const struct sbx_record *record)
 {
     struct sbx_chunk *chunk = writer->chunk;
@@ -155,7 +155,7 @@ SBX_SIGNAL_SAFE int sbx_ring_put(struct sbx_ring *ring, struct sbx_ring_writer *
         return 1;
     }
     sbx_ring_close(writer);
-    /* A fresh chunk has room for any record, and its base values are this record's: the differences start at zero. */
+    /* A fresh chunk has room for any record. Its base values are this record's, so the differences start at zero. */
     return open_chunk(ring, writer, thread, generation, tid, record) && append(writer, record);
 }
 
@@ -164,7 +164,7 @@ SBX_SIGNAL_SAFE void sbx_ring_close(struct sbx_ring_writer *writer)
     struct sbx_chunk *chunk = writer->chunk;
     if (chunk != NULL) {
         if (!change_if(chunk, writer->opened, in_state(writer->opened, SBX_CHUNK_CLOSED))) {
-            sbx_ring_seal(chunk, writer->opened); /* revoked: we know best that we are not writing to it */
+            sbx_ring_seal(chunk, writer->opened); /* revoked: but this thread is certainly not writing to it now */
         }
         writer->chunk = NULL;
     }
@@ -174,9 +174,9 @@ SBX_SIGNAL_SAFE void sbx_ring_was_left(struct sbx_ring_writer *writer)
 {
     struct sbx_chunk *claimed = writer->claimed;
     uint64_t opening = sbx_chunk_word(writer->claimed_turn, SBX_CHUNK_OPENING);
-    /* relaxed: OPENING with our turn is our own store, and nobody else moves it on */
+    /* relaxed: OPENING with our turn is our own store, and no other thread changes it */
     if (claimed != NULL && sbx_load_relaxed(&claimed->state) == opening) {
-        sbx_store_relaxed(&claimed->committed, 0); /* what it has of its last owner is over */
+        sbx_store_relaxed(&claimed->committed, 0); /* the records of its last owner are not valid any more */
         (void)change_if(claimed, opening, in_state(opening, SBX_CHUNK_CLOSED));
         writer->chunk = NULL;
     }

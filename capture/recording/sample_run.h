@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sample_run.h - equal neighbouring samples become one record with a begin, an end and a count.
  *
- * A sample that finds what the one before it found (stack, message, kind) only moves the run of its thread on, in the
- * thread's entry: a few stores instead of a record. The first sample of a run is in the ring already; when the run ends,
- * one record tells of the others. A run is ended after SBX_RUN_NS, so that CPU time and counters are known that often.
+ * A sample that is equal to the one before it (stack, message, kind) only updates the run in its thread's entry: a few
+ * stores instead of a record. The first sample of a run is in the ring already. When the run ends, one record stands
+ * for the others. A run ends after SBX_RUN_NS at the latest, so that CPU time and counters are known that often.
  *
- * Synchronization: one writer at a time (the thread itself under its `inside` flag, or the watch thread for `observed`,
- * or whoever retires a dead thread). Readers copy and look at `sequence` before and after (copy_run() in
- * agent/snapshot/snapshot_copy.c, word by word); they exclude nobody. */
+ * Synchronization: one writer at a time: the thread itself under its `inside` flag, the watch thread for `observed`, or
+ * the thread that retires a dead one. Readers copy word by word and look at `sequence` before and after (copy_run() in
+ * agent/snapshot/snapshot_copy.c). They exclude nobody. */
 #ifndef SBX_SAMPLE_RUN_H
 #define SBX_SAMPLE_RUN_H
 
@@ -18,12 +18,13 @@
 #include "order.h"
 #include "recording_format.h"
 
-/* 100 ms: a stall worth telling lasts longer, so what is lost in a run is finer than what is judged. */
+/* 100 ms: a stall worth a report lasts longer, so a run hides only details shorter than what is judged. */
 #define SBX_RUN_NS UINT64_C(100000000)
 
 static inline void sbx_run_open(struct sbx_repeat *run)
 {
-    /* Odd, also when it was odd before: a writer that ended in the middle of a run left it so.
+    /* Odd, also when it was odd before, because a writer may have ended in the middle of a change.
+     *
      * relaxed: the fence keeps it before the fields */
     sbx_store_relaxed(&run->sequence, (run->sequence + 1) | 1);
     sbx_fence_release(); /* order: release run.sequence - odd before any new field */
@@ -47,11 +48,11 @@ SBX_SIGNAL_SAFE static inline void sbx_run_begin(struct sbx_repeat *run, const s
     run->begin_ns = run->end_ns = sample->end_ns;
     run->message = sample->message;
     run->object = sample->object;
-    run->amount = sample->kind == SBX_RECORD_ASYNC ? 0 : sample->amount; /* a signal's delay is that one sample's */
+    run->amount = sample->kind == SBX_RECORD_ASYNC ? 0 : sample->amount; /* a signal's delay is only that sample's */
     sbx_run_close(run);
 }
 
-/* Does the sample only say again what the run says? Then the run has it now. */
+/* If the sample repeats the run, add it to the run and return true. */
 SBX_SIGNAL_SAFE static inline bool sbx_run_extend(struct sbx_repeat *run, const struct sbx_record *sample)
 {
     if (run->stack != sample->stack || run->kind != sample->kind || run->message != sample->message ||
@@ -69,8 +70,8 @@ SBX_SIGNAL_SAFE static inline bool sbx_run_extend(struct sbx_repeat *run, const 
     return true;
 }
 
-/* The record of what the run has to tell; false: nothing, or its writer ended in the middle of it. For the writer, or
- * for who stands in for one that is gone. */
+/* Make the record of the run's repeats. False: there are none, or the writer ended in the middle of a change. For the
+ * writer, or for a thread that acts for a dead writer. */
 SBX_SIGNAL_SAFE static inline bool sbx_run_tell(const struct sbx_repeat *run, uint32_t thread,
                                                 struct sbx_record *record_out)
 {
@@ -95,7 +96,7 @@ SBX_SIGNAL_SAFE static inline bool sbx_run_tell(const struct sbx_repeat *run, ui
     return true;
 }
 
-/* No run is open any more. */
+/* End the run: no run is open any more. */
 SBX_SIGNAL_SAFE static inline void sbx_run_end(struct sbx_repeat *run)
 {
     if (run->stack != 0 || run->sequence % 2 != 0) {
