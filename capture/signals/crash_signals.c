@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crash_signals.c - the crash handler goes in where nobody else wants the signal, and never over anybody.
+/* crash_signals.c - installs the crash handler where the program has no use for the signal, and never over another
+ * handler.
  *
- * In a process that was not written for us: what it installs it installs at its start, and some of it looks at what was
- * there before. A Java machine calls a handler it finds before its own report, CRuby leaves a handler that it finds in place, Go hands
- * faults of C code on to it and prints no trace: all would behave otherwise because of us. So for the first second ours is in
- * and not shown: whoever asks sigaction() is told of the default action (points/point_signal.c), and what is put in takes
- * its place. A crash of that second has its stack all the same. Go asks the kernel itself: where there is Go, and where
- * sigaction() could not be hooked yet, ours goes in when the second is over, if the action is still the default one. */
+ * This library runs in processes that were not written for it. They install their handlers at their start, and some of
+ * them look at what was there before. A Java machine calls a handler that it finds before its own report. CRuby leaves
+ * a handler that it finds in place. Go hands faults of C code on to it and prints no trace. Our handler would change
+ * the behaviour of all of these.
+ *
+ * So for the first second our handler is in but hidden. A caller of sigaction() gets the default action
+ * (points/point_signal.c), and a handler that it installs replaces ours. A crash in that second still has its stack. Go
+ * asks the kernel directly. So in a program with Go, and where sigaction() could not be hooked yet, our handler goes in
+ * only after that second, if the action is still the default one. */
 #include "crash_signals.h"
 
 #include <link.h>
@@ -20,34 +24,35 @@
 #include "crash_handler.h"
 #include "loader_visit.h"
 
-/* Start-up of a Java machine to its handlers: some 100 ms; of programs with plug-ins: a second. */
+/* The time from the start of a Java machine to its handlers is some 100 ms; in programs with plug-ins it is a
+ * second. */
 #define SETTLE_NS UINT64_C(1000000000)
-/* How often it is looked whether a host has replaced ours: for `stallbox ctl` only. */
+/* How often to check whether the host has replaced our handlers: only for `stallbox ctl`. */
 #define LOOK_EVERY_NS UINT64_C(5000000000)
-/* Who still ticks so long after its fatal signal has survived it. */
+/* A process that still ticks this long after its fatal signal has survived the signal. */
 #define SURVIVED_NS UINT64_C(2000000000)
 
-/* So long we keep still when a handler of the host's that serves once has been called. */
+/* How long our threads keep still after a one-shot handler of the host has been called. */
 #define ENDING_NS UINT64_C(30000000000)
 
-/* What ends a process with a core dump and is a fault of the program; not SIGQUIT and the limits' signals, which are
- * wishes of somebody else. */
+/* Signals that end a process with a core dump and are faults of the program. Not SIGQUIT and the signals of limits,
+ * which come from outside. */
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
 
-/* Run-times that call the handler they find, take its return for "dealt with" and then write no report of their own. Their
- * modules are there before their handlers are, however slowly a busy machine starts them. */
+/* Run-times that call the handler they find, take its return for "dealt with", and then write no report of their own.
+ * Their modules are loaded before their handlers are installed, even when a busy machine starts them slowly. */
 static const char *const run_times[] = {"libjli.so", "libjvm.so", "libcoreclr.so", "libmonosgen-2.0.so"};
 
 static struct {
     bool is_settled;  /* the program's own handlers are in: ours may be seen */
-    bool must_settle; /* it asks the kernel past our hooks: ours is not put in before */
+    bool must_settle; /* the program asks the kernel past our hooks: our handler waits until it has settled */
     uint64_t started_ns, looked_ns;
-    uint32_t modules_seen; /* of the module table: none of them is a run-time, unless is_hosting */
-    bool is_hosting;       /* one is: they have these signals to themselves */
-    uint32_t once;         /* 1 << number of each signal whose handler is the host's and serves once (SA_RESETHAND) */
-    uint64_t learned_ns;   /* when that was looked at */
-    uint64_t ending_ns;    /* since when the process seems to be ending; 0: it does not */
-    bool are_in;           /* they have been put in; which of them still are is in the header */
+    uint32_t modules_seen; /* modules checked so far: none of them is a run-time, unless is_hosting */
+    bool is_hosting;       /* one is a run-time: it has these signals for itself */
+    uint32_t once;         /* 1 << number for each signal with a one-shot handler of the host (SA_RESETHAND) */
+    uint64_t learned_ns;   /* when `once` was last updated */
+    uint64_t ending_ns;    /* since when the process seems to be ending; 0: it is not ending */
+    bool are_in;           /* our handlers have been put in; header.crash_signals has those still in */
 } state;
 SBX_OF_ONE_PROCESS(state);
 
@@ -58,8 +63,8 @@ static bool is_ours(int number)
            now.sa_sigaction == sbx_on_fatal_signal;
 }
 
-/* Returns whether the action is ours now. Another thread may install the host's between the look and the exchange: then
- * the exchange shows it, and it is put back. */
+/* Returns whether the action is ours now. Another thread may install a handler of the host between the look and the
+ * exchange. The exchange then returns that handler, and it is put back. */
 static bool install(int number)
 {
     struct sigaction before, ours = {.sa_sigaction = sbx_on_fatal_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -111,7 +116,7 @@ static bool is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
     return false;
 }
 
-/* The note that the linker of Go writes into each of its programs and libraries. */
+/* Is this module from Go? The Go linker writes a note into each of its programs and libraries. */
 static bool is_go(const struct dl_phdr_info *info)
 {
     static const char name[4] = "Go";
@@ -149,7 +154,7 @@ static void install_all(bool is_shown)
 {
     uint32_t mask = 0;
     void *unshown = is_shown ? NULL : (void *)(uintptr_t)sbx_on_fatal_signal;
-    sbx_store_relaxed(&sbx_the_capture.unshown_handler, unshown); /* relaxed: the calls below are behind it */
+    sbx_store_relaxed(&sbx_the_capture.unshown_handler, unshown); /* relaxed: the calls below come after it */
     for (size_t i = 0; i < SBX_COUNT_OF(fatal); i++) {
         mask |= install(fatal[i]) || is_ours(fatal[i]) ? UINT32_C(1) << fatal[i] : 0;
     }
@@ -174,15 +179,15 @@ bool sbx_crash_signals_host_is_ending(uint64_t now_ns)
     for (size_t i = 0; i < SBX_COUNT_OF(fatal) && state.once != 0; i++) {
         struct sigaction now;
         uint32_t bit = UINT32_C(1) << fatal[i];
-        if ((state.once & bit) == 0 || sigaction(fatal[i], NULL, &now) != 0 ||
-            now.sa_handler != SIG_DFL) { /* the kernel leaves SA_SIGINFO and the rest as they were */
+        /* The kernel resets only the handler, and leaves SA_SIGINFO and the rest. */
+        if ((state.once & bit) == 0 || sigaction(fatal[i], NULL, &now) != 0 || now.sa_handler != SIG_DFL) {
             continue;
         }
         state.ending_ns = state.ending_ns != 0 ? state.ending_ns : now_ns;
         if (now_ns - state.ending_ns < ENDING_NS) {
             return true;
         }
-        state.once &= ~bit; /* it lives on: the host took the handler out, or survived */
+        state.once &= ~bit; /* it lives on: the host removed the handler, or survived */
     }
     state.ending_ns = 0;
     if (now_ns - state.learned_ns >= SETTLE_NS) {
@@ -217,10 +222,10 @@ void sbx_crash_signals_stop(void)
     sbx_store_relaxed(&sbx_the_capture.header->crash_signals, 0);
 }
 
-/* Asked of the loader: the recording's own list of modules is not made yet. */
+/* Asks the loader, because the recording's own list of modules is not made yet. */
 static bool has_run_time_module(void)
 {
-    sbx_loader_visit_begin(); /* a late start has the program's threads beside it, which may fork */
+    sbx_loader_visit_begin(); /* at a late start the program's threads run beside this, and may fork */
     bool is_there = sbx_loader_visit_each(is_run_time_module, NULL) != 0;
     sbx_loader_visit_end();
     return is_there;
@@ -239,7 +244,8 @@ void sbx_crash_signals_start(const struct sbx_capture_settings *settings, bool h
     }
 }
 
-/* The host's handler, or a longjmp out of it, let the process go on: it has not died of this, and the next is another. */
+/* The host's handler, or a longjmp out of it, let the process go on. It has not died of this signal, and the next
+ * signal may be recorded. */
 static void forget_survived(uint64_t now_ns)
 {
     struct sbx_crash *crash = &sbx_the_capture.header->crash;
@@ -259,12 +265,12 @@ void sbx_crash_signals_tick(const struct sbx_capture_settings *settings, bool ho
         }
         return;
     }
-    bool knows_modules = state.modules_seen != 0; /* else nobody can say yet whether there is a run time among them */
+    bool knows_modules = state.modules_seen != 0; /* else it is not known yet whether one of them is a run-time */
     bool was_settled = state.is_settled;
     state.is_settled = settings->crash == SBX_CRASH_AT_ONCE || now_ns - state.started_ns >= SETTLE_NS;
     bool may_go_in = state.is_settled || (hooks_are_in && !state.must_settle);
     if (state.are_in && state.is_settled && !was_settled) {
-        install_all(true); /* also where the program has put the default action back meanwhile */
+        install_all(true); /* needed also if the program has put the default action back meanwhile */
     } else if (!state.are_in && knows_modules && may_go_in) {
         install_all(state.is_settled);
     } else if (state.are_in && now_ns - state.looked_ns >= LOOK_EVERY_NS) {

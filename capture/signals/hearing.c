@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hearing.c - the thread's mask, as its hooks and the kernel tell it, and the room on its stack for handlers. */
+/* hearing.c - a thread's signal mask, as its hooks and the kernel report it, and the room on its stack for handlers. */
 #include "hearing.h"
 
 #include <fcntl.h>
@@ -14,21 +14,23 @@
 #include "the_capture.h"
 
 enum {
-    MASK_EVERY_NS = 1000000000, /* how old the answer may be whether a thread blocks the signal */
-    MASK_AGAIN_NS = 4000000,    /* and how old at first when it is that it does */
-    DEAF_NS = 200000000,        /* who may not be asked for so long is counted */
-    OWN_STACK_NEED = 3072,      /* of our handler, with what is called from it; docs/SIGNAL_SAFETY.md */
-    AMPLE_HANDLERS = 16,        /* for so many at once, and their needs, nobody need count them */
-    HOST_HANDLER_NEED = 4096,   /* a handler of the host's that we may interrupt on its own stack has taken */
+    MASK_EVERY_NS = 1000000000, /* maximum age of the kernel's answer that a thread does not block the signal */
+    MASK_AGAIN_NS = 4000000,    /* the same at first when the answer is that it does */
+    DEAF_NS = 200000000,        /* a thread that may not be asked for this long is counted */
+    OWN_STACK_NEED = 3072,      /* stack bytes of our handler and what it calls; docs/SIGNAL_SAFETY.md */
+    AMPLE_HANDLERS = 16,        /* with room for this many handlers, the real ones need not be counted */
+    HOST_HANDLER_NEED = 4096,   /* stack bytes of a handler of the host that we may interrupt on its own stack */
 };
 
-static uint64_t host_stack_asked_ns; /* when the host's handlers were looked at */
-static unsigned host_handlers_deep;  /* of those that need not end the process, so many at once on an alternate stack */
+static uint64_t host_stack_asked_ns; /* when the host's handlers were last looked at */
+/* How many handlers of the host, other than those of faults, may be on an alternate stack at once. */
+static unsigned host_handlers_deep;
 SBX_OF_ONE_PROCESS(host_stack_asked_ns);
 
-/* The kernel's word on whether a thread blocks our signal. Some 15 us; asked once a second, for masks hardly ever change,
- * but who changes his past our hooks is found out by it. A thread blocks all signals for a moment while it starts another,
- * and while it answers us: who was found to block it is asked again at the next tick, then after twice the time, and so on. */
+/* Ask the kernel whether a thread blocks our signal. This takes some 15 us. It is asked once a second, because masks
+ * hardly ever change; it also finds a thread that changed its mask past our hooks. A thread blocks all signals for a
+ * moment while it starts another thread, and while it answers us. So after the answer "blocks", the kernel is asked
+ * again at the next tick, then after twice the time, and so on. */
 static bool is_seen_to_block(struct sbx_thread *thread, int number, uint64_t now_ns)
 {
     static const char name[] = "\nSigBlk:";
@@ -59,7 +61,8 @@ bool sbx_thread_is_told_to_block(const struct sbx_thread *thread, int number)
            thread->mask_overruled != sbx_load_relaxed(&thread->mask_changes) + 1;
 }
 
-/* A mask may change past our hooks (siglongjmp(), setcontext()): who is told to block is not asked to, but the kernel is. */
+/* A mask may change past our hooks (siglongjmp(), setcontext()). So even when the hooks say that the thread blocks the
+ * signal, the kernel is asked. */
 static bool blocks(struct sbx_thread *thread, int number, uint64_t now_ns)
 {
     uint32_t changes = sbx_load_relaxed(&thread->mask_changes);
@@ -72,9 +75,10 @@ static bool blocks(struct sbx_thread *thread, int number, uint64_t now_ns)
     return is_told || is_seen;
 }
 
-/* How many of the host's own handlers may be at work on a thread's own alternate stack when we come, one inside another? None where no
- * handler runs there in the ordinary course of things; those of faults are last words. Else one, and as many as there are signals that
- * such a handler does not block: all of them may be pending when the thread gets a processor, and the kernel puts a frame for each. */
+/* How many of the host's own handlers may run on a thread's own alternate stack when our signal comes, one inside
+ * another? None when the host's normal handlers do not use it. (Handlers of faults do not count, because they end the
+ * process.) Otherwise one, plus the number of signals that such a handler does not block: all of them may be pending
+ * when the thread gets a processor, and the kernel makes a frame for each. */
 static unsigned host_handlers_on_stack(int number, uint64_t now_ns)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
@@ -82,7 +86,7 @@ static unsigned host_handlers_on_stack(int number, uint64_t now_ns)
         return host_handlers_deep;
     }
     host_stack_asked_ns = now_ns;
-    sigset_t handled, blocked; /* by all handlers */
+    sigset_t handled, blocked; /* blocked by all handlers */
     bool is_used = false;
     sigemptyset(&handled);
     sigfillset(&blocked);
@@ -110,8 +114,8 @@ static unsigned host_handlers_on_stack(int number, uint64_t now_ns)
     return host_handlers_deep;
 }
 
-/* Is there room for what the kernel puts there and what our handler needs? On a stack of ours there is, and on machines whose
- * frames are too large for it nobody is asked. */
+/* Is there room for the kernel's frame and for our handler? A stack of ours has room. On machines whose frames are too
+ * large for it, no thread is asked. */
 static bool has_room(const struct sbx_thread *thread, int number, uint64_t now_ns)
 {
     uint64_t low = sbx_load_relaxed(&thread->signal_stack_low), high = sbx_load_relaxed(&thread->signal_stack_high);
@@ -131,7 +135,7 @@ bool sbx_thread_hears(struct sbx_thread *thread, int number, uint64_t now_ns)
                    blocks(thread, number, now_ns);
     thread->deaf_since_ns = !is_deaf ? 0 : thread->deaf_since_ns != 0 ? thread->deaf_since_ns : now_ns;
     if (is_deaf && !thread->is_deaf && now_ns - thread->deaf_since_ns >= DEAF_NS) {
-        thread->is_deaf = true; /* once, and not for the moment in which it starts another thread */
+        thread->is_deaf = true; /* counted once, and not for the moment in which it starts another thread */
         sbx_count_drop(SBX_DROP_SIGNAL_DEAF);
     }
     return !is_deaf;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_number.c - taking a signal that the program does not have, and giving it up when it wants it. */
+/* sample_number.c - takes a signal that the program does not use, and gives it up when the program wants it. */
 #include "sample_number.h"
 
 #include <signal.h>
@@ -11,15 +11,15 @@
 #include "signal_stack.h"
 #include "the_capture.h"
 
-#define SETTER_MOST_NS UINT64_C(1000000000) /* whoever was setting one for so long has left by a jump, or has ended */
+#define SETTER_MOST_NS UINT64_C(1000000000) /* a setter that takes this long has left by a jump, or has ended */
 
-static uint64_t busy_since_ns; /* 0: nobody was setting one when we last looked */
-static uint32_t busy_word;     /* who, then */
-/* Number + 1 of the timer of a try; 0: none is out. Deleted by whoever exchanges it for 0. */
+static uint64_t busy_since_ns; /* 0: at the last look, no action was being set */
+static uint32_t busy_word;     /* the word of the setters then */
+/* Number + 1 of the timer of a try; 0: none is active. The thread that exchanges it for 0 deletes the timer. */
 static uint32_t tried_timer;
-static uint32_t given_up;    /* the number whose timers and signals a hook is taking back just now */
-static uint64_t being_set;   /* signal n in bit n - 1: its action is being set by a hook */
-static uint64_t not_to_have; /* likewise: who was setting it is forgotten, and may yet come back and do it */
+static uint32_t given_up;    /* the number whose timers and signals a hook is taking back now */
+static uint64_t being_set;   /* signal n in bit n - 1: a hook is setting its action */
+static uint64_t not_to_have; /* the same: its setter is forgotten, and may still come back and set it */
 SBX_OF_ONE_PROCESS(tried_timer);
 SBX_OF_ONE_PROCESS(given_up);
 SBX_OF_ONE_PROCESS(being_set);
@@ -33,9 +33,9 @@ static uint64_t bit_of(int number)
 void sbx_sample_number_start(void)
 {
     busy_since_ns = 0;
-    sbx_store_relaxed(&being_set, 0); /* relaxed: our threads begin later */
+    sbx_store_relaxed(&being_set, 0); /* relaxed: our threads start later */
     sbx_store_relaxed(&not_to_have, 0);
-    sbx_store_relaxed(&sbx_the_capture.signal_changes, 0); /* relaxed: our threads begin later */
+    sbx_store_relaxed(&sbx_the_capture.signal_changes, 0); /* relaxed: our threads start later */
     sbx_store_relaxed(&sbx_the_capture.sample_signal, 0);
 }
 
@@ -59,11 +59,11 @@ static bool may_be_taken(int number)
 {
     struct sigaction now;
     return (sbx_load_seq_cst(&not_to_have) & bit_of(number)) == 0 && sigaction(number, NULL, &now) == 0 &&
-           (is_free(&now) || is_our_action(&now)); /* ours: left from before */
+           (is_free(&now) || is_our_action(&now)); /* ours: left from an earlier start */
 }
 
-/* The kernel forgets what is pending of a signal, in all threads, when it is to be ignored. So what was made for our handler
- * meets no handler that is set behind this, whenever its thread runs. */
+/* Discard a pending signal. When a signal is set to "ignore", the kernel drops it in all threads. So a signal that was
+ * made for our handler cannot reach a handler that is set afterwards, whenever its thread runs. */
 static void discard_pending(int number)
 {
     const struct sbx_kernel_sigaction ignored = {.handler = (void *)(uintptr_t)SIG_IGN};
@@ -77,7 +77,7 @@ static void discard_pending(int number)
     }
 }
 
-/* Every call that finds another in the middle of this does it too, and waits for nobody. */
+/* Each call that finds another thread in the middle of this does all of it too, and does not wait. */
 static void give_up(int number, bool has_waited_in_vain)
 {
     sbx_store_seq_cst(&given_up, (uint32_t)number);
@@ -91,7 +91,7 @@ static void give_up(int number, bool has_waited_in_vain)
     sbx_store_seq_cst(&given_up, 0);
 }
 
-/* From nothing to `state`, while nobody sets an action. */
+/* Move the word from 0 to `state`, while no action is being set. */
 static bool begin(int number, uint32_t state)
 {
     uint32_t word = 0, wanted = state | (uint32_t)number;
@@ -107,7 +107,7 @@ static bool begin(int number, uint32_t state)
         busy_since_ns = 0;
         (void)sbx_or_seq_cst(&not_to_have, sbx_load_seq_cst(&being_set));
         (void)sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, 0); /* order: acq_rel signal_changes */
-        uint32_t ours = sbx_load_relaxed(&sbx_the_capture.sample_signal); /* relaxed: whoever gives it up does so too */
+        uint32_t ours = sbx_load_relaxed(&sbx_the_capture.sample_signal); /* relaxed: all that give it up do the same */
         if (ours != 0 && (sbx_load_seq_cst(&not_to_have) & bit_of((int)ours)) != 0) {
             give_up((int)ours, true);
         }
@@ -115,7 +115,7 @@ static bool begin(int number, uint32_t state)
     return false;
 }
 
-/* order: release signal_changes - the handler is whosever it is now */
+/* order: release signal_changes - the handler now belongs to its new owner */
 static void end(uint32_t state)
 {
     uint32_t word = sbx_load_relaxed(&sbx_the_capture.signal_changes);
@@ -124,8 +124,8 @@ static void end(uint32_t state)
     }
 }
 
-/* A handler that was set past our hooks between our look and the exchange. Until what is replaced is what was put there: one
- * that is set meanwhile is not lost either. */
+/* Put back a handler that was set past our hooks between our look and the exchange. Repeat until the replaced handler
+ * is the one that was put there, so that a handler set meanwhile is not lost either. */
 static void put_back(int number, struct sigaction *theirs)
 {
     struct sigaction was;
@@ -136,15 +136,15 @@ static void put_back(int number, struct sigaction *theirs)
     }
 }
 
-/* On the alternate stack, so that no stack of the host's need have room for it, and with all signals blocked, so that no
- * handler of the host's runs on top of ours: all, also those that the C library keeps to itself and that no sigfillset()
- * has, by which our handler knows that the kernel has called it and nobody else. */
+/* Install our handler. It runs on the alternate stack, so that the host's stacks need no room for it. All signals are
+ * blocked, so that no handler of the host runs on top of it. This includes the signals that the C library reserves and
+ * that sigfillset() leaves out. By these our handler recognizes that it was called by the kernel. */
 static bool take(int number)
 {
     struct sigaction before,
         ours = {.sa_sigaction = sbx_on_sample_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
-    if (!may_be_taken(number) || sigaction(number, &ours, &before) != 0) { /* once more, now that nobody sets it */
+    if (!may_be_taken(number) || sigaction(number, &ours, &before) != 0) { /* again, now that no action is being set */
         return false;
     }
     if (!is_free(&before) && !is_our_action(&before)) {
@@ -159,7 +159,7 @@ int sbx_sample_number_choose(void)
     int number = 0;
     if (sbx_load_relaxed(&sbx_the_capture.sample_signal) != 0) { /* taken from us past our hooks */
         sbx_store_seq_cst(&sbx_the_capture.sample_signal, 0);
-        (void)sbx_thread_take_back_all(); /* not one more is made for whoever has it */
+        (void)sbx_thread_take_back_all(); /* no further signal is made for the new owner */
     }
     for (int wanted = SBX_SIGNAL_FIRST; wanted >= SBX_SIGNAL_LAST && number == 0; wanted--) {
         if (!may_be_taken(wanted)) {
@@ -169,10 +169,10 @@ int sbx_sample_number_choose(void)
             break;
         }
         number = take(wanted) ? wanted : 0;
-        sbx_store_seq_cst(&sbx_the_capture.sample_signal, (uint32_t)number); /* before it is known to be taken */
+        sbx_store_seq_cst(&sbx_the_capture.sample_signal, (uint32_t)number); /* stored before it is known as taken */
         uint32_t word = SBX_SIGNAL_TAKING | (uint32_t)wanted;
         if (!sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, 0)) { /* order: acq_rel signal_changes */
-            /* Somebody waits, or has waited for us in vain and sets its handler beside us. No timer is out yet. */
+            /* A hook waits, or has stopped waiting and sets its handler at the same time. No timer is active yet. */
             sbx_store_seq_cst(&sbx_the_capture.sample_signal, 0);
             number = 0;
             end(SBX_SIGNAL_TAKING);
@@ -185,7 +185,7 @@ int sbx_sample_number_choose(void)
 
 SBX_HOOK_SAFE void sbx_sample_number_delete_timer(void)
 {
-    uint32_t timer = sbx_load_relaxed(&tried_timer);              /* relaxed: decided by the exchange */
+    uint32_t timer = sbx_load_relaxed(&tried_timer);              /* relaxed: the exchange decides */
     if (timer != 0 && sbx_cas_acq_rel(&tried_timer, &timer, 0) && /* order: acq_rel tried_timer */
         sbx_load_relaxed(&sbx_asking_is_forbidden) == 0) {
         (void)sbx_raw_timer_delete(timer - 1);
@@ -198,8 +198,9 @@ bool sbx_sample_number_try(int number, long timer)
         return false;
     }
     sbx_store_seq_cst(&tried_timer, timer >= 0 ? (uint32_t)timer + 1 : 0);
-    sbx_fence_seq_cst(); /* order: seq_cst tried_timer - Dekker with who has waited in vain */
-    /* Somebody who wants it has perhaps not seen the timer, which is not armed yet; or has had the number since the caller last looked. */
+    sbx_fence_seq_cst(); /* order: seq_cst tried_timer - Dekker with a hook that stopped waiting */
+    /* A hook that wants the number may not have seen the timer, which is not armed yet; or the program has taken the
+     * number since the caller last looked. */
     if (sbx_sample_number_is_wanted() || sbx_load_seq_cst(&sbx_the_capture.sample_signal) != (uint32_t)number ||
         !sbx_sample_number_is_ours(number)) {
         sbx_sample_number_end_try();
@@ -210,7 +211,7 @@ bool sbx_sample_number_try(int number, long timer)
 
 bool sbx_sample_number_is_wanted(void)
 {
-    uint32_t word = sbx_load_relaxed(&sbx_the_capture.signal_changes); /* relaxed: a late look makes somebody wait */
+    uint32_t word = sbx_load_relaxed(&sbx_the_capture.signal_changes); /* relaxed: a late look makes a hook wait */
     return (word & ~(SBX_SIGNAL_TRYING | SBX_SIGNAL_NUMBER)) != 0;
 }
 
@@ -222,7 +223,7 @@ void sbx_sample_number_end_try(void)
 
 /* ---- the program's calls ---- */
 
-/* Whoever is in the middle of it is told that nobody waits any more. False: it has just ended. */
+/* Tell the thread in the middle of a try that the hook does not wait any more. False: the try has just ended. */
 static bool leave_it_behind(int number)
 {
     uint32_t word = sbx_load_relaxed(&sbx_the_capture.signal_changes);
@@ -239,7 +240,7 @@ static bool leave_it_behind(int number)
 SBX_HOOK_SAFE bool sbx_sample_number_begin_set(int number, bool is_kept)
 {
     if (number < SBX_SIGNAL_LAST || number > SBX_SIGNAL_FIRST ||
-        (sbx_load_seq_cst(&not_to_have) & bit_of(number)) != 0) { /* it never is ours */
+        (sbx_load_seq_cst(&not_to_have) & bit_of(number)) != 0) { /* the number is never ours */
         return false;
     }
     (void)sbx_add_acq_rel(&sbx_the_capture.signal_changes, SBX_SIGNAL_SETTER); /* order: acq_rel signal_changes */
@@ -258,7 +259,8 @@ SBX_HOOK_SAFE void sbx_sample_number_end_set(int number)
 {
     const uint32_t others = SBX_SIGNAL_TAKING | SBX_SIGNAL_TRYING | SBX_SIGNAL_LEFT | SBX_SIGNAL_NUMBER;
     uint32_t word = sbx_load_relaxed(&sbx_the_capture.signal_changes);
-    /* Not below none, and not in the place of another: whoever sets one for a second is forgotten. order: acq_rel signal_changes */
+    /* Not below 0, and not for another setter: a setter that takes longer than a second is forgotten. order: acq_rel
+     * signal_changes */
     while ((word & ~others) != 0 && (sbx_load_seq_cst(&not_to_have) & bit_of(number)) == 0 &&
            !sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, word - SBX_SIGNAL_SETTER)) {
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_signal.c - which signal it is, who may be asked, and what became of those who were. */
+/* sample_signal.c - the choice of the signal, which threads may be asked, and what happened to those that were
+ * asked. */
 #include "sample_signal.h"
 
 #include <dlfcn.h>
@@ -29,58 +30,58 @@
 #include "tracer_look.h"
 
 enum {
-    TIMERS_MOST = 32,       /* out at a time: each takes one of the signals that a user may queue */
-    TIMERS_SHARE = 16,      /* and no more than this part of them (RLIMIT_SIGPENDING) */
-    REVIEW_NS = 20000000,   /* a timer that is younger is left alone */
-    LATE_CPU_NS = 50000000, /* its thread has run for so long and did not answer: lost */
-    YOUNG_NS = 50000000,    /* a process that is younger is not sampled by signal */
-    STALE_NS = 200000000,   /* its thread sleeps, or is starved: the next is as good */
+    TIMERS_MOST = 32,       /* active at one time: each uses one of the signals that a user may queue */
+    TIMERS_SHARE = 16,      /* and at most 1/16 of that limit (RLIMIT_SIGPENDING) */
+    REVIEW_NS = 20000000,   /* a younger timer is not reviewed */
+    LATE_CPU_NS = 50000000, /* its thread has run for this long and did not answer: lost */
+    YOUNG_NS = 50000000,    /* a younger process is not sampled by signal */
+    STALE_NS = 200000000,   /* its thread sleeps or starves: the next timer is as good */
     SOON_NS = 1,            /* of the thread's CPU time: at the next tick that meets it running */
-    /* Of its CPU time, from one answer to a question that stands to the next: with a tick of 10 ms on top a message that computes for 60 ms
-     * always has a look. At 10 us each (3 of them the kernel's) 0.03 % of what the thread computes. */
+    /* CPU time between two answers to a standing question. With a tick of 10 ms on top, a message that computes for 60
+     * ms always has a look. At 10 us each (3 of them in the kernel) this costs 0.03 % of what the thread computes. */
     AHEAD_CPU_NS = 30000000,
-    AHEAD_SHARE = 4,       /* of the timers at most this part is for questions that stand: others find theirs */
-    KEPT_NS = 1000000000,  /* a timer that was answered is there for its thread's next question for so long */
+    AHEAD_SHARE = 4,       /* standing questions may use at most 1/4 of the timers, so that others find one */
+    KEPT_NS = 1000000000,  /* how long an answered timer is kept for its thread's next question */
     ANNOUNCED_MOST = 8,    /* questions that wait for one barrier: as many as a tick asks (look_turns.h) */
-    TEST_SOON_NS = 100000, /* of the clock on the wall: meanwhile the thread may enter a call, or two */
+    TEST_SOON_NS = 100000, /* wall time, so that the thread may enter one or two calls meanwhile */
     PROBE_BYTES = 256 * 1024,
-    PROBES = 50, /* that come to nothing: a machine that never lets it see a tick is taken for the worse */
+    PROBES = 50, /* without result: if no tick ever hits, the worse case is assumed */
     PROBES_ASLEEP = 10,
-    PROBE_HITS = 2, /* a tick that meets the last instructions of a call proves nothing; not twice in a row */
+    PROBE_HITS = 2, /* a tick at the last instructions of a call proves nothing, but not twice in a row */
 };
 #define ASK_PAUSE_FIRST_NS UINT64_C(100000000)
 #define ASK_PAUSE_MOST_NS  UINT64_C(10000000000)
-#define PROBE_MOST_NS      UINT64_C(30000000) /* at a time: nothing else is done by the watch thread meanwhile */
+#define PROBE_MOST_NS      UINT64_C(30000000) /* for one probe: the watch thread does nothing else meanwhile */
 #define PROBE_PAUSE_NS     UINT64_C(20000000)
 #define TICK_AHEAD_NS \
-    UINT64_C(300000) /* who is to be met by a tick is up so long before; a sleep ends some 100 us late */
-#define TICK_BEHIND_NS UINT64_C(200000) /* and met by then: its signal is made some 100 us behind it */
-/* While questions stand, and ticks come when they should: a debugger stops us all, so the tick behind that is late. */
+    UINT64_C(300000) /* a prober wakes up this long before the expected tick, because a sleep ends some 100 us late */
+#define TICK_BEHIND_NS UINT64_C(200000) /* and waits this long after it: the signal comes some 100 us after the tick */
+/* While questions stand, and ticks come in time. A debugger stops all threads, so the tick after that is late. */
 #define TRACER_AHEAD_NS UINT64_C(1000000000)
 #define TICK_LATE_NS    UINT64_C(20000000)
-#define PAUSE_NS        UINT64_C(1000000000) /* the kernel refused: everybody is left in peace */
+#define PAUSE_NS        UINT64_C(1000000000) /* the kernel refused a timer: no thread is asked for this long */
 
 static int number;      /* the signal; 0: none */
-static bool is_checked; /* it was looked whether it still is ours since the step began */
+static bool is_checked; /* in this step it was already checked whether the signal is still ours */
 static uint64_t started_ns;
-static unsigned probe_hits;      /* ticks that met it behind its call, in all probes: a busy machine has few for us */
-static uint64_t tick_place_ns;   /* where in a round of theirs ticks come, as far as we know */
-static bool ticks_are_elsewhere; /* the last did not come there */
-static unsigned probes;          /* that came to nothing */
-static bool is_probed;           /* where signals are made is known */
-static bool fires_anywhere;      /* a test has asked for signals in the middle of calls */
-static uint32_t timers_most;     /* of this process */
-static uint32_t timers_out;      /* met in this step, and armed in it; without those of questions that stand */
-static uint32_t ahead_out;       /* those */
-static uint32_t kept_out;        /* timers that were answered, and are kept for the next question */
-static uint32_t kept_wanted;     /* so many threads found no room for one in this step */
-static uint32_t kept_owed;       /* and in the one before: as many that are kept are given up */
-static uint32_t out_before;      /* all of them at the end of the step before, and those that were made since */
-static uint32_t ahead_wanted;    /* so many threads found none left of these in this step */
-static uint32_t ahead_owed;      /* and in the one before: as many that have had their turn give theirs up */
+static unsigned probe_hits;      /* ticks right behind a call, in all probes: rare on a busy machine */
+static uint64_t tick_place_ns;   /* where in their round ticks come, as far as known */
+static bool ticks_are_elsewhere; /* the last tick did not come there */
+static unsigned probes;          /* probes without result */
+static bool is_probed;           /* it is known where signals are made */
+static bool fires_anywhere;      /* a test has requested signals in the middle of calls */
+static uint32_t timers_most;     /* limit for this process */
+static uint32_t timers_out;      /* active in this step: found or armed; without those of standing questions */
+static uint32_t ahead_out;       /* those of standing questions */
+static uint32_t kept_out;        /* answered timers that are kept for the next question */
+static uint32_t kept_wanted;     /* number of threads that found no room for one in this step */
+static uint32_t kept_owed;       /* the same for the step before: as many kept ones are given up */
+static uint32_t out_before;      /* all of them at the end of the step before, plus those made since */
+static uint32_t ahead_wanted;    /* number of threads that found none of these left in this step */
+static uint32_t ahead_owed;      /* the same for the step before: as many that had their turn give theirs up */
 static uint64_t step_due_ns;     /* a tick that comes later than this is late */
 static uint64_t silent_until_ns;
-static bool has_asked; /* somebody: from here on a signal may be shown to a tracer */
+static bool has_asked; /* at least one thread: from here on a tracer may be shown a signal */
 SBX_OF_ONE_PROCESS(timers_out);
 SBX_OF_ONE_PROCESS(ahead_out);
 SBX_OF_ONE_PROCESS(kept_out);
@@ -88,7 +89,7 @@ SBX_OF_ONE_PROCESS(out_before);
 SBX_OF_ONE_PROCESS(silent_until_ns);
 SBX_OF_ONE_PROCESS(has_asked);
 
-/* Questions that were announced, and whose timers are armed behind the next barrier. */
+/* Questions that were announced. Their timers are armed after the next barrier. */
 static struct {
     struct sbx_thread *thread;
     uint32_t timer; /* its word in `sample_timer` */
@@ -102,7 +103,8 @@ void sbx_sample_fire_anywhere(void)
     fires_anywhere = is_probed = true; /* and calls are not safe */
 }
 
-/* Out of what is pending for this thread: ours. What others have sent meanwhile goes on: nobody sends to a thread of ours alone. */
+/* Take our signal out of those pending for this thread. Signals of others that come out meanwhile are sent on. Only we
+ * send to a thread of ours alone. */
 static void take_out(uint64_t ours, bool is_own_thread)
 {
     enum {
@@ -120,7 +122,7 @@ static void take_out(uint64_t ours, bool is_own_thread)
         count++;
     }
     for (int i = 0; i < count; i++) {
-        if (is_own_thread) { /* it was for any thread: the first one's */
+        if (is_own_thread) { /* it was for any thread: send it to the first one */
             syscall(SYS_rt_tgsigqueueinfo, (long)getpid(), (long)getpid(), number, &others[i]);
         } else {
             sbx_send_again(number, &others[i]);
@@ -128,9 +130,10 @@ static void take_out(uint64_t ours, bool is_own_thread)
     }
 }
 
-/* On the calling thread, for nobody's sample. The signal is made while the thread blocks it. Where somebody wants the number, or
- * perhaps has it already, the signal is taken out again. Who wants it from here on discards what is pending (sample_number.c). So
- * no handler of the program's is called for it, wherever and for however long this thread is without a processor. */
+/* Call our handler on the calling thread, without a sample. The signal is made while the thread blocks it. If a hook
+ * wants the number, or perhaps has it already, the signal is taken out again. A hook that wants it from here on
+ * discards pending signals (sample_number.c). So this signal never calls a handler of the program, even if this thread
+ * is without a processor for long. */
 static void call_our_handler(void)
 {
     if (!sbx_sample_number_try(number, -1)) {
@@ -154,8 +157,8 @@ static void call_our_handler(void)
     sbx_sample_number_end_try();
 }
 
-/* Where no row says where handlers return to, our own handler looks at its return address: once now, so that no walk takes
- * a handler of the host's for a function that was called. Not on a stack of the host's. */
+/* Where no row says where handlers return to, our own handler looks at its return address. This is done once now, so
+ * that no walk takes a handler of the host for a called function. Not on a stack of the host. */
 static void learn_signal_return(void)
 {
     stack_t now;
@@ -166,7 +169,7 @@ static void learn_signal_return(void)
     call_our_handler();
 }
 
-/* Is that function the C library's own, in the order in which the program is searched? */
+/* Is that function the C library's own, in the program's search order? */
 static bool is_of_libc(const char *symbol)
 {
     Dl_info its, libcs;
@@ -177,8 +180,8 @@ static bool is_of_libc(const char *symbol)
 
 int sbx_sample_signal_start(void)
 {
-    /* Who stands in for sigaltstack(), as the sanitizers do, sets stacks past our hook, looks whether there is one, and
-     * unmaps what he finds when he takes it away: he must not find ours. */
+    /* A library that replaces sigaltstack(), as the sanitizers do, sets stacks past our hook. Later it checks whether a
+     * stack is set, and unmaps that stack. It must not find ours. */
     static bool is_asked; /* a forked worker has the same libraries */
     if (!is_asked) {
         is_asked = true;
@@ -187,7 +190,7 @@ int sbx_sample_signal_start(void)
     struct rlimit limit;
     sbx_the_capture.sample_handler = (void *)(uintptr_t)sbx_on_sample_signal;
     started_ns = sbx_now_ns();
-    if (is_probed) { /* in the parent of this forked child */
+    if (is_probed) { /* found out in the parent of this forked child */
         sbx_the_capture.header->signal_place = sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0
                                                    ? SBX_SIGNAL_PLACE_OUTSIDE
                                                    : SBX_SIGNAL_PLACE_ANYWHERE;
@@ -196,7 +199,7 @@ int sbx_sample_signal_start(void)
     if (getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && limit.rlim_cur / TIMERS_SHARE < TIMERS_MOST) {
         timers_most = (uint32_t)(limit.rlim_cur / TIMERS_SHARE);
     }
-    /* Not for a handler of the program's, nor for ours, which would wait for this thread. */
+    /* So that no handler of the program runs here, nor ours, which would wait for this thread. */
     uint64_t all = UINT64_MAX, blocked = 0;
     sbx_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&all, (long)(uintptr_t)&blocked, sizeof all, 0,
                     0);
@@ -207,8 +210,9 @@ int sbx_sample_signal_start(void)
     return number;
 }
 
-/* Is it still ours? A host that takes it has it for good, and we take another. One that passes our hooks has said so
- * (point_signal.c); one that does not is seen here. Asked once a step, and only when there is somebody to ask. */
+/* Is the signal still ours? When the host takes it, the host keeps it, and we take another. A host that takes it
+ * through our hooks has told us (point_signal.c); one that does not is noticed here. Checked once in a step, and only
+ * when there is a thread to ask. */
 static void withdraw_all(void);
 static bool check_number(void)
 {
@@ -222,7 +226,7 @@ static bool check_number(void)
     }
     if (number != 0) {
         sbx_count_drop(SBX_DROP_SIGNAL_TAKEN);
-        withdraw_all(); /* what is kept would send that number */
+        withdraw_all(); /* kept timers would send that number */
     }
     number = sbx_sample_number_choose();
     return number != 0;
@@ -231,7 +235,7 @@ static bool check_number(void)
 void sbx_sample_show_frame(void)
 {
     if (sbx_load_relaxed(&sbx_seats_are_scarce) == 0 || sbx_load_relaxed(&sbx_signal_frames_are_known) != 0) {
-        return; /* relaxed: hints, both; asked again after the next scan */
+        return; /* relaxed: both are hints; checked again after the next scan */
     }
     is_checked = false;
     if (!sbx_tracer_look(sbx_now_ns()) && check_number()) {
@@ -246,7 +250,7 @@ static bool may_go_on(void)
     return sbx_capture_is_open() && !sbx_sample_number_is_wanted();
 }
 
-/* Sleep until just before a tick: who computes until one comes pays up to 4 ms for it. Returns when that tick is. */
+/* Sleep until just before a tick, because computing until one comes costs up to 4 ms. Returns the time of that tick. */
 static uint64_t sleep_until_a_tick(void)
 {
     uint64_t now_ns = sbx_now_ns(), tick_ns = sbx_tick_next_ns(now_ns + TICK_AHEAD_NS, tick_place_ns);
@@ -255,7 +259,7 @@ static uint64_t sleep_until_a_tick(void)
     return tick_ns;
 }
 
-/* What the tick says, the last read having returned `got`. */
+/* What the tick proves. The last read returned `got`. */
 static enum sbx_signal_place what_was_met(long got)
 {
     uint32_t hit = sbx_load_relaxed(&sbx_sample_probe_hit);
@@ -270,11 +274,12 @@ static enum sbx_signal_place what_was_met(long got)
     return SBX_SIGNAL_PLACE_UNKNOWN;
 }
 
-/* Found out on ourselves: while the kernel fills pages from /dev/zero it looks for signals page by page (drivers/char/mem.c,
- * read_iter_zero(), of all kernels). A timer of ours fires in the middle of it. Either the call is cut short, or the signal
- * comes when it is over: then the handler finds itself right behind the call, and the call has read all. What cannot be
- * found out counts as the worse. One tick at a time, which is awaited asleep: but when none came where one was awaited, or we get up
- * too late again and again. */
+/* Find out where signals are made, on this thread. While the kernel fills pages from /dev/zero it checks for signals
+ * page by page (drivers/char/mem.c, read_iter_zero(), in all kernels). A timer of ours fires in the middle of this.
+ * There are two cases. The call may be cut short. Or the signal comes after the call: then the handler finds itself
+ * right behind the call, and the call has read everything. If this cannot be found out, the worse case is assumed. Each
+ * probe waits for one tick, asleep, unless no tick came where one was expected, or this thread woke up too late several
+ * times. */
 static enum sbx_signal_place probe(bool *no_timer_out)
 {
     enum sbx_signal_place place = SBX_SIGNAL_PLACE_UNKNOWN;
@@ -290,9 +295,9 @@ static enum sbx_signal_place probe(bool *no_timer_out)
     uint64_t until_ns = UINT64_MAX;
     bool may_try = place == SBX_SIGNAL_PLACE_UNKNOWN && timer >= 0;
     if (may_try && !ticks_are_elsewhere && probes < PROBES_ASLEEP) {
-        /* before the try: who sets a handler waits for its end */
-        (void)sbx_raw_syscall(SYS_read, file, (long)(uintptr_t)pages, PROBE_BYTES, 0, 0,
-                              0); /* the pages are there then */
+        /* before the try, because a thread that sets a handler waits for the end of the try */
+        /* this maps the pages */
+        (void)sbx_raw_syscall(SYS_read, file, (long)(uintptr_t)pages, PROBE_BYTES, 0, 0, 0);
         until_ns = sleep_until_a_tick() + TICK_BEHIND_NS;
     }
     uint64_t begin_ns = sbx_now_ns();
@@ -305,7 +310,7 @@ static enum sbx_signal_place probe(bool *no_timer_out)
         long got = sbx_raw_timer_arm((uint32_t)timer, SOON_NS, 0) == 0 ? PROBE_BYTES : 0;
         bool is_armed = got != 0;
         while (is_armed && got == PROBE_BYTES && sbx_load_relaxed(&sbx_sample_probe_hit) == SBX_PROBE_NONE &&
-               may_go_on() && sbx_now_ns() < until_ns) { /* who stops the recorder waits for us */
+               may_go_on() && sbx_now_ns() < until_ns) { /* stopping the recorder waits for this thread */
             got = sbx_raw_syscall(SYS_read, file, (long)(uintptr_t)pages, PROBE_BYTES, 0, 0, 0);
         }
         place = is_armed ? what_was_met(got) : place;
@@ -313,7 +318,7 @@ static enum sbx_signal_place probe(bool *no_timer_out)
     if (is_tried) {
         sbx_sample_number_delete_timer();
         sbx_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&blocked, 0, sizeof blocked, 0, 0);
-        sbx_sample_number_end_try(); /* a handler of the program's that is set from here on is none that we call */
+        sbx_sample_number_end_try(); /* a handler that the program sets from here on is not called by us */
     } else if (timer >= 0) {
         (void)sbx_raw_timer_delete((uint32_t)timer);
     }
@@ -326,7 +331,7 @@ static enum sbx_signal_place probe(bool *no_timer_out)
     return place;
 }
 
-/* The kernel had no timer for us. */
+/* The kernel had no timer for us: ask no thread for a while. */
 static void leave_in_peace(uint64_t now_ns)
 {
     sbx_count_drop(SBX_DROP_SIGNAL_LATE);
@@ -338,18 +343,18 @@ static bool knows_place(uint64_t now_ns)
     if (is_probed) {
         return true;
     }
-    if (now_ns - started_ns < YOUNG_NS) { /* it costs two ticks, which a process of milliseconds need not pay */
+    if (now_ns - started_ns < YOUNG_NS) { /* it costs two ticks, too much for a process that lives for milliseconds */
         return false;
     }
     unsigned hits = probe_hits;
     bool has_no_timer;
     enum sbx_signal_place place = probe(&has_no_timer);
-    if (place == SBX_SIGNAL_PLACE_UNKNOWN &&
-        has_no_timer) { /* as many as its user may have, his programs have by now: that tells nothing of the kernel */
+    /* The programs of this user have used up all timers. That proves nothing about the kernel. */
+    if (place == SBX_SIGNAL_PLACE_UNKNOWN && has_no_timer) {
         leave_in_peace(now_ns);
         return false;
     }
-    probes += probe_hits == hits; /* no tick met us behind a call: a busy machine */
+    probes += probe_hits == hits; /* no tick hit right behind a call: a busy machine */
     if (place == SBX_SIGNAL_PLACE_UNKNOWN && probes < PROBES) {
         silent_until_ns = now_ns + PROBE_PAUSE_NS;
         return false;
@@ -383,7 +388,7 @@ static bool is_asked_ahead(const struct sbx_thread *thread)
            (sbx_load_relaxed(&thread->question) & SBX_QUESTION_AHEAD) != 0;
 }
 
-/* Is there a timer for it that was answered? */
+/* Does the thread have an answered timer? */
 static bool is_kept(const struct sbx_thread *thread)
 {
     return (sbx_load_relaxed(&thread->sample_timer) & SBX_TIMER_ANSWERED) != 0;
@@ -421,7 +426,7 @@ void sbx_sample_was_stopped(void)
 void sbx_sample_begin_tick(uint64_t now_ns, uint64_t tick_ns)
 {
     sbx_sample_begin_step();
-    if (now_ns > step_due_ns) { /* stopped, perhaps, and whoever would notice has not run yet */
+    if (now_ns > step_due_ns) { /* stopped, perhaps, and the thread that would notice has not run yet */
         sbx_tracer_note_stop();
     }
     if (ahead_out != 0) {
@@ -437,7 +442,8 @@ void sbx_sample_begin_tick(uint64_t now_ns, uint64_t tick_ns)
     ahead_out = kept_out = 0;
 }
 
-/* It ran, and did not answer: it blocks the signal without our knowing, or somebody has taken it away. */
+/* The thread ran and did not answer. It blocks the signal without our knowledge, or another thread has taken the signal
+ * out. */
 static void give_up_asking(struct sbx_thread *thread, uint64_t now_ns)
 {
     sbx_sample_take_back(thread);
@@ -453,8 +459,9 @@ static bool is_late(const struct sbx_thread *thread, uint64_t cpu_ns)
     return cpu_ns > thread->due_cpu_ns && cpu_ns - thread->due_cpu_ns >= LATE_CPU_NS;
 }
 
-/* A question that stands is not too old because its thread sleeps: it costs nothing until then. It is given up for others that want one,
- * and where the thread blocks the signal by now: who has answered did not. */
+/* A standing question does not become too old while its thread sleeps, because it costs nothing then. It is given up
+ * when other threads want one, and when the thread now blocks the signal. (A thread that has answered did not block
+ * it.) */
 static void review_ahead(struct sbx_thread *thread, uint64_t now_ns)
 {
     uint32_t answers = sbx_load_relaxed(&thread->answers);
@@ -468,7 +475,7 @@ static void review_ahead(struct sbx_thread *thread, uint64_t now_ns)
         thread->armed_ns = now_ns;
         thread->due_cpu_ns = cpu_ns + AHEAD_CPU_NS;
     }
-    /* In a call the kernel may work for it for long, and makes the signal behind that. */
+    /* During a call the kernel may work for the thread for long, and makes the signal after that. */
     bool is_lost = is_late(thread, cpu_ns) && sbx_load_relaxed(&thread->entry->call_kind) == SBX_RECORD_NONE;
     bool is_due_soon = cpu_ns + AHEAD_CPU_NS / 2 > thread->due_cpu_ns;
     if (is_lost) {
@@ -484,9 +491,9 @@ static void review_ahead(struct sbx_thread *thread, uint64_t now_ns)
     }
 }
 
-/* A timer that was answered makes no signal until it is armed again, which is one call where another timer would be three and a barrier. It is
- * there for the thread's next question, but not for long, and not where others find no room. Where calls take timers back it would be
- * taken back by the next. */
+/* An answered timer makes no signal until it is armed again. Arming is one system call, while a new timer needs three
+ * and a barrier. So the timer is kept for the thread's next question, but not for long, and not when others find no
+ * room. It is also not kept where calls take timers back, because the next call would do so. */
 static void review_kept(struct sbx_thread *thread, uint64_t now_ns)
 {
     bool is_wanted = now_ns <= thread->armed_ns || now_ns - thread->armed_ns < KEPT_NS;
@@ -521,13 +528,13 @@ void sbx_sample_review(struct sbx_thread *thread, uint64_t now_ns)
     if (is_late(thread, sbx_thread_cpu_ns(thread->tid))) {
         give_up_asking(thread, now_ns);
     } else if (age_ns >= STALE_NS) {
-        sbx_sample_take_back(thread); /* it sleeps: another may have its seat */
+        sbx_sample_take_back(thread); /* it sleeps: another thread may use its timer */
     } else {
         timers_out++;
     }
 }
 
-/* Behind the announcement: has the thread, or the host, said meanwhile that it must not be? */
+/* After the announcement: has the thread, or the host, said meanwhile that the thread must not be asked? */
 static bool may_still_be_asked(const struct sbx_thread *thread)
 {
     uint32_t how = sbx_load_seq_cst(&thread->blocking);
@@ -540,7 +547,7 @@ static bool may_still_be_asked(const struct sbx_thread *thread)
 
 void sbx_sample_learn_place(uint64_t now_ns)
 {
-    /* The last try, which would settle for the worse, is left to who needs to know. */
+    /* The last try would settle for the worse case. It is left to a caller that needs the result. */
     if (!is_probed && number != 0 && probes + 1 < PROBES && now_ns >= silent_until_ns &&
         sbx_load_relaxed(&sbx_asking_is_forbidden) == 0 && check_number()) {
         (void)knows_place(now_ns);
@@ -572,8 +579,8 @@ void sbx_sample_arm(void)
     announced_count = 0;
 }
 
-/* Make a timer that fires when its thread's CPU time is `first_ns` more than `cpu_ns`, the time now, and then each `every_ns` (0: once): from
- * sbx_sample_arm() on. */
+/* Make a timer that fires when its thread's CPU time is `first_ns` more than `cpu_ns`, its present value, and then
+ * every `every_ns` (0: once). It starts with sbx_sample_arm(). */
 static bool put_question(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags, uint64_t first_ns,
                          uint64_t every_ns)
 {
@@ -583,8 +590,8 @@ static bool put_question(struct sbx_thread *thread, uint64_t now_ns, uint64_t cp
         sbx_raw_thread_timer(thread->tid, fires_anywhere ? (uint32_t)CLOCK_MONOTONIC : sbx_thread_clock_of(thread->tid),
                              number, sbx_sample_value(thread->index, (uint16_t)question));
     if (timer < 0) {
-        if (timer !=
-            -EINVAL) { /* that is a thread that has just ended; else the user's signals are used up, or a filter */
+        /* -EINVAL: a thread that has just ended. Otherwise the user's signals are used up, or a filter refuses. */
+        if (timer != -EINVAL) {
             leave_in_peace(now_ns);
         }
         return false;
@@ -610,8 +617,8 @@ static bool put_question(struct sbx_thread *thread, uint64_t now_ns, uint64_t cp
     return true;
 }
 
-/* The timer that the thread has answered is armed again. It was announced when it was made, so no barrier: who has said since that the thread must not
- * be asked has taken it back, and deleted it. */
+/* Arm the timer again that the thread has answered. It was announced when it was made, so no barrier is needed: a
+ * thread that has said since then that it must not be asked has taken the timer back, and deleted it. */
 static bool put_again(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags)
 {
     uint32_t answered = sbx_load_relaxed(&thread->sample_timer), timer = answered & ~SBX_TIMER_ANSWERED;
@@ -629,14 +636,15 @@ static bool put_again(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_n
     return true;
 }
 
-/* Is there room for one more? Those of threads that this step comes to later are counted as in the step before. */
+/* Is there room for one more timer? Threads that this step has not reached yet are counted as in the step before. */
 static bool has_room(void)
 {
     uint32_t out = timers_out + ahead_out + kept_out;
     return (out > out_before ? out : out_before) < timers_most;
 }
 
-/* The question that stands is to be answered at once. Who has taken it back since has deleted its timer, which fails then. */
+/* Let the standing question be answered at once. If the timer was taken back since, it is deleted, and arming it
+ * fails. */
 static bool hurry(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns)
 {
     for (uint32_t i = 0; i < announced_count; i++) {
@@ -681,9 +689,9 @@ bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns,
 void sbx_sample_ask_ahead(struct sbx_thread *thread, uint64_t now_ns)
 {
     if (is_kept(thread)) {
-        sbx_sample_take_back(thread); /* ticks are far apart by now */
+        sbx_sample_take_back(thread); /* ticks are far apart now */
     }
-    /* relaxed: hints, all */
+    /* relaxed: all are hints */
     if (sbx_load_relaxed(&thread->sample_timer) != 0 || sbx_load_relaxed(&thread->blocking) == SBX_BLOCKING_ALWAYS ||
         timers_most < AHEAD_SHARE || thread->ahead_until_ns == now_ns) {
         return;

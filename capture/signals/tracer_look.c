@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracer_look.c - when to look, and what the last look said. */
+/* tracer_look.c - decides when to look for a tracer, and keeps the result of the last look. */
 #include "tracer_look.h"
 
 #include "order.h"
@@ -9,20 +9,20 @@
 
 enum {
     EVERY_NS = 100000000,          /* while threads are asked */
-    NOTICED_EVERY_NS = 1000000000, /* and a stop would be noticed: for those who attach and stop nobody */
-    PAUSE_NS = 20000000,           /* nobody was asked for so long: a debugger may have come and stopped us all */
+    NOTICED_EVERY_NS = 1000000000, /* and a stop would be noticed: for tracers that attach without a stop */
+    PAUSE_NS = 20000000,           /* no thread was asked for this long: a debugger may have stopped them all */
 };
 
 static bool is_traced;
-static uint64_t tracer_asked_ns, tracer_told_ns; /* when it was looked for, and when somebody wanted to know */
-static uint32_t stops, stops_seen; /* of the process, as far as somebody noticed; and before the last look */
-static uint32_t naps, naps_seen;   /* odd: a thread of ours sleeps so that a stop ends it; and before the last look */
+static uint64_t tracer_asked_ns, tracer_told_ns; /* times of the last look, and of the last request to know */
+static uint32_t stops, stops_seen; /* stops of the process that were noticed; and their number at the last look */
+static uint32_t naps, naps_seen;   /* odd: a thread of ours sleeps so that a stop wakes it; and at the last look */
 SBX_OF_ONE_PROCESS(tracer_asked_ns);
 SBX_OF_ONE_PROCESS(naps);
 
 bool sbx_tracer_look(uint64_t now_ns)
 {
-    uint32_t stops_now = sbx_load_acquire(&stops); /* order: acquire tracer.stops - this look is behind that stop */
+    uint32_t stops_now = sbx_load_acquire(&stops); /* order: acquire tracer.stops - this look comes after that stop */
     uint32_t naps_now = sbx_load_acquire(&naps);   /* order: acquire tracer.naps - it slept before the look */
     bool is_noticed = !is_traced && (naps_now & 1) != 0 && naps_now == naps_seen;
     bool may_have_come = tracer_asked_ns == 0 ||
