@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* got_hook.c - relocation tables walked, slots replaced and put back. */
+/* got_hook.c - walks relocation tables, replaces slots and restores them. */
 #include "got_hook.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "slot_binding.h"
 
 enum {
-    PATCHES_MAX = 65536, /* slots remembered, 24 bytes each: some 30 a module */
+    PATCHES_MAX = 65536, /* slots remembered, 24 bytes each: some 30 for a module */
     MODULES_MAX = 2048,
     PATCHES_FIRST = 1024,
     MODULES_FIRST = 64,
@@ -27,33 +27,33 @@ enum {
 
 struct patch {
     uintptr_t *slot;
-    uintptr_t after; /* what is to be there on removal */
-    uint16_t point;  /* as points_by_name.h counts */
+    uintptr_t after; /* the word to store when the hook is removed */
+    uint16_t point;  /* index of the point in points_by_name.h */
     uint16_t spare;
-    uint32_t next; /* the next of its module, or the next free one */
+    uint32_t next; /* the next patch of its module, or the next free one */
 };
 
-/* A module that was met. Its identity is all it takes for its slots to be where they were: a module that is unloaded
- * and loaded again at the same place between two looks is the same to us. */
+/* A module that was met, identified by its image. An equal image means that its slots are at the same places. A module
+ * that is unloaded and loaded again at the same place between two looks counts as the same module. */
 struct hooked_module {
     struct sbx_elf_image image;
-    uint32_t first;         /* patch; NOTHING: none */
+    uint32_t first;         /* index of its first patch; NOTHING: none */
     uint32_t seen_pass;     /* the last pass that met it */
-    uint64_t walked_points; /* its tables were last walked for these groups */
-    uint32_t walked_finds;  /* and for these originals */
-    uint32_t foreign_slots; /* found then */
-    bool is_undecided;      /* so were slots of which nobody can say yet what they will be bound to */
+    uint64_t walked_points; /* the groups for which its tables were last walked */
+    uint32_t walked_finds;  /* and the value of sbx_point_finds() then */
+    uint32_t foreign_slots; /* slots of other definitions found then */
+    bool is_undecided;      /* it had slots then that may be bound to anything later */
 };
 
-/* What most programs need lies in the library itself, and the rest is mapped when it is wanted: pages that lie apart want a page table of their
- * own, which each fork copies (2 to 3 us). */
+/* The memory that most programs need lies in the library itself. The rest is mapped when it is needed: separate pages
+ * need a page table of their own, which each fork copies (2 to 3 us). */
 static struct patch first_patches[PATCHES_FIRST];
 static struct hooked_module first_modules[MODULES_FIRST];
 static struct memory {
     struct patch patches[PATCHES_MAX - PATCHES_FIRST];
     struct hooked_module modules[MODULES_MAX - MODULES_FIRST];
 } * memory;
-static uint32_t patches_used, free_patch = NOTHING, patches_live; /* patches ever used, list of the free, in force */
+static uint32_t patches_used, free_patch = NOTHING, patches_live; /* ever used, list of free ones, in force */
 static uint32_t module_count;
 
 static uint64_t page_bytes; /* 4, 16 or 64 KiB on aarch64 */
@@ -85,7 +85,7 @@ void sbx_got_hook_resolve(void)
     sbx_points_resolve();
 }
 
-/* The loader is watched as long as anything is: modules that come must be hooked. */
+/* The hooks of the loader stay in while any other hook is in, because new modules must be hooked. */
 static bool is_point_wanted(const struct sbx_point *point, uint64_t wanted)
 {
     return point->group == SBX_GROUP_LOADER || point->stays ? wanted != 0 : (wanted & SBX_POINT_BIT(point->group)) != 0;
@@ -93,18 +93,18 @@ static bool is_point_wanted(const struct sbx_point *point, uint64_t wanted)
 
 /* ---- one module ---- */
 
-/* One walk over the loader's list. */
+/* The state of one walk over the loader's list. */
 struct pass {
     uint64_t wanted;
     uint32_t number;
-    uint32_t unsettled; /* modules not looked at: the loader is busy with them, or there was no time */
-    uint64_t end_ns;    /* then the rest is left */
+    uint32_t unsettled; /* modules not looked at: the loader is working on them, or there was no time */
+    uint64_t end_ns;    /* after this time the other modules are left for later */
     bool has_begun;
-    uint32_t guess; /* where the next module probably is in `modules` */
+    uint32_t guess; /* probable index of the next module in `modules` */
     uint64_t foreign_slots;
     struct sbx_binding_walk bindings;
-    bool relro_is_open;    /* of the module at hand */
-    bool relro_was_closed; /* by the loader, and is to be again */
+    bool relro_is_open;    /* about the current module */
+    bool relro_was_closed; /* the loader made it read-only, and we do so again */
 };
 
 static bool is_same_image(const struct sbx_elf_image *one, const struct sbx_elf_image *other)
@@ -116,8 +116,8 @@ static bool is_same_image(const struct sbx_elf_image *one, const struct sbx_elf_
            one->relro_end == other->relro_end && one->code_end == other->code_end;
 }
 
-/* The module's place, a new one when it was never met; NULL when there are too many. The loader's list keeps its order,
- * so the place after the last one asked for is nearly always the answer. */
+/* The entry of the module. A module that was never met gets a new one; NULL when there are too many. The loader's list
+ * keeps its order, so the entry after the last result is nearly always the right one. */
 static struct hooked_module *find_module(const struct sbx_elf_image *image, struct pass *pass)
 {
     for (uint32_t i = 0; i < module_count; i++) {
@@ -135,9 +135,9 @@ static struct hooked_module *find_module(const struct sbx_elf_image *image, stru
     return module;
 }
 
-/* Store one word where the module's RELRO pages may forbid it: they are opened at the first such store and closed when
- * the module is done, because a system call a slot would be the most of the work. A host that has made them writable for
- * itself keeps them so. False when they cannot be opened: sealed, or forbidden by a policy of the system. */
+/* Store one word, even if the module's RELRO pages are read-only. They are opened at the first such store and closed
+ * when the module is done, because a system call for each slot would be most of the work. If the host has made them
+ * writable itself, they stay so. False when they cannot be opened: sealed, or forbidden by a policy of the system. */
 static bool store_slot(const struct sbx_elf_image *image, struct pass *pass, uintptr_t *slot, uintptr_t value)
 {
     uint64_t address = (uint64_t)(uintptr_t)slot;
@@ -153,7 +153,7 @@ static bool store_slot(const struct sbx_elf_image *image, struct pass *pass, uin
         }
         pass->relro_is_open = true;
     }
-    /* Callers on other threads load it as code does: the original was resolved before. */
+    /* Release, because callers on other threads load the slot: the original was resolved before. */
     sbx_store_release(slot, value);
     return true;
 }
@@ -200,7 +200,7 @@ static uint32_t patch_of_slot(const struct hooked_module *module, const uintptr_
     return at;
 }
 
-/* A word of a table in pages that are not made read-only after relocation may be in some that always were. */
+/* May this word be stored? A word of a table outside of the RELRO pages may lie in pages that were never writable. */
 static bool may_be_stored(const struct sbx_elf_image *image, const uintptr_t *slot, uint32_t point)
 {
     uint64_t address = (uint64_t)(uintptr_t)slot;
@@ -208,27 +208,28 @@ static bool may_be_stored(const struct sbx_elf_image *image, const uintptr_t *sl
     return sbx_point_at(point)->table == NULL || (address >= begin && address < end) || sbx_word_is_writable(slot);
 }
 
-/* What is to be in the slot that held `now` once our hook is out. Where that was not bound, it is bound then: the program's calls
- * meanwhile would have bound it. Were it left to the next call, the loader would need 1 to 3 KiB (it saves vector registers) of
- * a stack that may have room for the call alone. An auditor is told of what is bound, and may want a slot to stay as it is. */
+/* The word to store in a slot that held `now`, when our hook is removed. An unbound slot is bound then, because the
+ * program's calls meanwhile would have bound it. If the next call had to bind it, the loader would need 1 to 3 KiB of
+ * stack (it saves vector registers), and the stack may have room only for the call. With an auditor the slot keeps its
+ * word: the auditor is told of bindings, and may want it unchanged. */
 static uintptr_t word_after(uintptr_t now, uint32_t point)
 {
     return has_auditor ? now : (uintptr_t)*sbx_point_at(point)->original;
 }
 
-/* Lead a slot that holds the point's original, or would be bound to it, to its hook. */
+/* Let a slot that holds the point's original, or would be bound to it, point to the hook. */
 static void patch_slot(struct hooked_module *module, struct pass *pass, uintptr_t *slot, uint32_t point)
 {
     uintptr_t hook = (uintptr_t)sbx_point_at(point)->hook, now = sbx_load_relaxed(slot);
     uint32_t known = patch_of_slot(module, slot);
-    if (known != NOTHING) { /* bound again behind us */
+    if (known != NOTHING) { /* the loader has bound it again over our hook */
         patch_at(known)->after = word_after(now, point);
         module->foreign_slots += !store_slot(&module->image, pass, slot, hook);
         return;
     }
     uint32_t taken = take_patch();
     if (taken == NOTHING) {
-        module->foreign_slots++; /* no room to remember it: left alone, and counted as such */
+        module->foreign_slots++; /* no room to remember it: not patched, and counted as foreign */
         return;
     }
     *patch_at(taken) = (struct patch){slot, word_after(now, point), (uint16_t)point, 0, module->first};
@@ -261,7 +262,7 @@ static void patch_table(struct hooked_module *module, const ElfW(Rela) * table, 
         }
         enum sbx_binding binding = sbx_slot_binding(image, &table[i], now, point, &pass->bindings);
         if (binding != SBX_BINDING_ORIGINAL) {
-            module->foreign_slots++; /* bound to another definition, perhaps: not ours to judge */
+            module->foreign_slots++; /* perhaps bound to another definition: not to be changed */
             module->is_undecided |= binding == SBX_BINDING_OPEN;
             continue;
         }
@@ -269,8 +270,8 @@ static void patch_table(struct hooked_module *module, const ElfW(Rela) * table, 
     }
 }
 
-/* The words of a point's own vtable, in the module that has its original. Its linker has bound them, and no relocation names what
- * they lead to. */
+/* Patch the words of a point's own vtable, in the module that has its original. The linker has bound them, and no
+ * relocation has their names. */
 static void patch_vtable(struct hooked_module *module, uint32_t point, struct pass *pass)
 {
     const struct sbx_elf_image *image = &module->image;
@@ -298,7 +299,8 @@ static void patch_vtables(struct hooked_module *module, struct pass *pass)
     }
 }
 
-/* Take out the patches of this module whose point is no longer wanted. Returns whether those that stay are in force. */
+/* Remove the patches of this module whose point is not wanted any more. Returns whether the other patches are all in
+ * force. */
 static bool restore_module(struct hooked_module *module, struct pass *pass)
 {
     bool is_whole = true;
@@ -312,8 +314,8 @@ static bool restore_module(struct hooked_module *module, struct pass *pass)
             link = &patch->next;
             continue;
         }
-        /* Somebody else's word is left alone: a hook put over ours keeps calling us, and we pass through. So does one that
-         * cannot be taken out any more. */
+        /* A word of somebody else is not changed: a hook put over ours keeps calling ours, which passes the call on. A
+         * hook that cannot be removed any more also passes calls on. */
         if (is_ours && !store_slot(&module->image, pass, patch->slot, patch->after)) {
             link = &patch->next;
             continue;
@@ -330,14 +332,14 @@ static bool is_agent(const struct sbx_elf_image *image)
     return here >= image->code_begin && here < image->code_end;
 }
 
-/* Is the loader done with this module? */
-#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc from 2.35 on */
+/* Has the loader finished with this module? */
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 and newer */
 extern int _dl_find_object(void *address, struct dl_find_object *found) __attribute__((weak));
 
 static bool is_settled(const struct sbx_elf_image *image, const struct pass *pass)
 {
     struct dl_find_object found;
-    if (_dl_find_object == NULL) { /* built with a newer glibc than the program runs with */
+    if (_dl_find_object == NULL) { /* built with a newer glibc than the one at run time */
         return pass->number == 1;
     }
     return _dl_find_object((void *)image->code_begin, &found) == 0;
@@ -346,15 +348,16 @@ static bool is_settled(const struct sbx_elf_image *image, const struct pass *pas
 static bool is_settled(const struct sbx_elf_image *image, const struct pass *pass)
 {
     (void)image;
-    return pass->number == 1; /* only what was there at the start is hooked */
+    return pass->number == 1; /* only modules present at the start are hooked */
 }
 #else
 static bool is_settled(const struct sbx_elf_image *image, const struct pass *pass)
 {
     (void)image;
     (void)pass;
-    /* musl loads and relocates under a lock that dl_iterate_phdr takes to go from module to module (ldso/dynlink.c of
-     * 1.2): what it shows is relocated, but for what a constructor sees of its own dlopen. It never unloads. */
+    /* musl loads and relocates under a lock that dl_iterate_phdr also takes to go from module to module (ldso/dynlink.c
+     * of 1.2). So what it shows is relocated, except when a constructor looks during its own dlopen. It never
+     * unloads. */
     return true;
 }
 #endif
@@ -366,10 +369,10 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
     (void)bytes;
     bool is_image = sbx_elf_image_read(&image, info);
     if (image.has_rpath) {
-        sbx_store_relaxed(&sbx_loader_rpath_seen, 1); /* relaxed: whom it concerns is not hooked before this */
+        sbx_store_relaxed(&sbx_loader_rpath_seen, 1); /* relaxed: callers that need it are hooked only after this */
     }
     if (!is_image || is_agent(&image) || image.jump_bytes + image.relocation_bytes == 0) {
-        return 0; /* nothing to patch: the vdso, for one */
+        return 0; /* nothing to patch, as in the vdso */
     }
     struct hooked_module *module = find_module(&image, pass);
     if (module == NULL || !is_settled(&image, pass)) {
@@ -381,7 +384,7 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
         pass->unsettled++;
         return 0;
     }
-    pass->has_begun = true; /* the program itself is done whatever it takes */
+    pass->has_begun = true; /* the program itself is always done, however long it takes */
     bool is_whole = restore_module(module, pass);
     if (pass->wanted != 0 && (!is_whole || module->is_undecided || module->walked_points != pass->wanted ||
                               module->walked_finds != sbx_point_finds())) {
@@ -399,7 +402,7 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
     return 0;
 }
 
-/* Forget the modules that are gone: nothing to restore, their memory is no longer theirs. */
+/* Forget the modules that are gone. There is nothing to restore, because their memory is not theirs any more. */
 static void forget_modules(uint32_t pass_number)
 {
     for (uint32_t i = 0; i < module_count;) {
@@ -421,7 +424,7 @@ uint32_t sbx_got_hook_apply(uint64_t wanted, uint64_t end_ns, uint32_t *unsettle
 {
     static uint32_t passes;
     *unsettled_out = 0;
-    if (page_bytes == 0) { /* before sbx_got_hook_resolve() */
+    if (page_bytes == 0) { /* sbx_got_hook_resolve() was not called yet */
         return 0;
     }
     if ((wanted & SBX_POINTS_THAT_COME_LATE) != 0) {
@@ -430,7 +433,7 @@ uint32_t sbx_got_hook_apply(uint64_t wanted, uint64_t end_ns, uint32_t *unsettle
     struct pass pass = {.wanted = wanted, .number = ++passes, .end_ns = end_ns};
     sbx_loader_visit_each(visit, &pass);
     *unsettled_out = pass.unsettled;
-    if (sbx_the_capture.header != NULL) { /* armed only (agent/late_start.c), it has no recording */
+    if (sbx_the_capture.header != NULL) { /* not when only armed (agent/late_start.c): then there is no recording */
         sbx_store_relaxed(&sbx_the_capture.header->drops[SBX_DROP_FOREIGN_SLOT],
                           pass.foreign_slots + sbx_own_bindings_foreign());
     }

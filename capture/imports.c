@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* imports.c - the names in the modules' relocations, and those that are looked for. */
+/* imports.c - compares the names in the modules' relocations with the names that are looked for. */
 #include "imports.h"
 
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "point.h"
 
 enum {
-    FILTER_BITS = 4096, /* some hundred names are looked for: one in forty others is compared with all of them */
+    FILTER_BITS = 4096, /* for some hundred names; one in forty other names is compared with all of them */
 };
 
 struct search {
     uint64_t groups;
-    const char *names;                 /* each with its zero, the last with one more */
-    uint64_t filter[FILTER_BITS / 64]; /* by hash */
+    const char *names;                 /* each ends with a zero; one more zero ends the list */
+    uint64_t filter[FILTER_BITS / 64]; /* bits by hash of the name */
 };
 
 static void add(struct search *search, const char *name)
@@ -92,7 +92,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t bytes, void *context
     (void)bytes;
     return sbx_elf_image_read(&image, info) && !is_ours_or_the_c_librarys(&image) &&
            (names_one(search, &image, image.jump_relocations, image.jump_bytes / sizeof *image.relocations) ||
-            names_one(search, &image, image.relocations + image.relative_count, /* the others have no names */
+            names_one(search, &image, image.relocations + image.relative_count, /* the relative ones have no names */
                       image.relocation_bytes / sizeof *image.relocations - image.relative_count));
 }
 

@@ -15,15 +15,15 @@
 
 enum {
     GROUP_PATH_BYTES = 192,
-    TEXT_BYTES = 2048, /* status, the longest of these files, has some 1,500 */
+    TEXT_BYTES = 2048, /* the longest of these files is status, with some 1,500 bytes */
 };
 
-/* Opening, reading and closing one of these files takes 5 to 13 us (measured on a VM of two cores, Linux 6.18). A
- * shorter distance would place the delay more exactly within an interval; these are a tenth of the shortest that is
- * judged. */
-#define LOOP_EVERY_NS    UINT64_C(100000000)  /* run-queue delay of the thread that is judged: 50 us a second */
-#define THREAD_EVERY_NS  UINT64_C(500000000)  /* of others that run: 10 us a second each */
-#define MACHINE_EVERY_NS UINT64_C(1000000000) /* all the rest: 50 us a second of an application that works */
+/* Opening, reading and closing one of these files takes 5 to 13 us (measured on a VM of two cores, Linux 6.18). Shorter
+ * distances would place a delay more exactly within an interval. These distances are a tenth of the shortest interval
+ * that is judged. */
+#define LOOP_EVERY_NS    UINT64_C(100000000)  /* run-queue delay of the judged thread: 50 us a second */
+#define THREAD_EVERY_NS  UINT64_C(500000000)  /* the same for other running threads: 10 us a second each */
+#define MACHINE_EVERY_NS UINT64_C(1000000000) /* all other files: 50 us a second while the application works */
 
 /* A file with totals of time. */
 struct count_file {
@@ -41,9 +41,9 @@ static const struct count_file pressure_files[] = {
 static struct {
     bool has_no_schedstat, has_no_pressure[SBX_COUNT_OF(pressure_files)], has_no_quota;
     bool is_group_known;
-    char group[GROUP_PATH_BYTES];           /* of the unified hierarchy */
-    char quota_path[GROUP_PATH_BYTES + 48]; /* of the file that tells how long the group was throttled; "": none */
-    uint64_t machine_ns;                    /* when the machine was asked last */
+    char group[GROUP_PATH_BYTES];           /* path in the unified hierarchy */
+    char quota_path[GROUP_PATH_BYTES + 48]; /* file with the throttled time of the group; "": none */
+    uint64_t machine_ns;                    /* when the counts of the machine were last read */
 } counts;
 
 /* ---- reading ---- */
@@ -82,14 +82,14 @@ static void read_run_delay(struct sbx_thread *thread, uint64_t now_ns)
     }
     snprintf(path, sizeof path, "/proc/self/task/%u/schedstat", thread->tid);
     if (!read_text(path, text)) {
-        counts.has_no_schedstat = access("/proc/self/schedstat", R_OK) != 0; /* else the thread has ended */
+        counts.has_no_schedstat = access("/proc/self/schedstat", R_OK) != 0; /* readable: the thread has ended */
     } else if (sbx_schedstat_delay(text, &delay_ns)) {
         put(thread, now_ns, SBX_KERNEL_RUN_DELAY, delay_ns / 1000);
     }
 }
 
-/* Where the control group tells how long it was throttled: cgroup v2 and v1 in their usual places. In a container with
- * a cgroup namespace the path is "/", and what is mounted there is the container's own. */
+/* Find the file with the throttled time of the control group: cgroup v2 and v1 in their usual places. In a container
+ * with a cgroup namespace the path is "/", and the mounted hierarchy is the container's own. */
 static void find_group(void)
 {
     char text[TEXT_BYTES], path[GROUP_PATH_BYTES];
@@ -120,7 +120,7 @@ static void read_quota(const struct sbx_thread *thread, uint64_t now_ns)
     } else if (sbx_line_value(text, "throttled_usec ", &value)) {
         put(thread, now_ns, SBX_KERNEL_GROUP_THROTTLED, value);
     } else if (sbx_line_value(text, "throttled_time ", &value)) {
-        put(thread, now_ns, SBX_KERNEL_GROUP_THROTTLED, value / 1000); /* cgroup v1 tells nanoseconds */
+        put(thread, now_ns, SBX_KERNEL_GROUP_THROTTLED, value / 1000); /* cgroup v1 counts in nanoseconds */
     } else {
         counts.has_no_quota = true;
     }
@@ -174,7 +174,8 @@ static void read_machine(const struct sbx_thread *thread, uint64_t now_ns)
     read_memory(thread, now_ns);
 }
 
-/* Of the first runtime that says so: there are hardly two machines with compilers in one process. */
+/* Read the counts of the first runtime that has them, because two runtimes with compilers in one process are very
+ * rare. */
 static void read_runtime(const struct sbx_thread *thread, uint64_t now_ns)
 {
     uint32_t count = sbx_load_acquire(&sbx_the_capture.provider_count); /* order: acquire providers */
@@ -196,7 +197,7 @@ void sbx_kernel_counts_start(void)
     memset(&counts, 0, sizeof counts);
 }
 
-/* May the thread be the one that is judged? */
+/* May this thread be judged? */
 static bool has_message(const struct sbx_thread *thread)
 {
     return thread->has_loop || sbx_load_relaxed(&thread->entry->message_begin_ns) != 0; /* relaxed: a hint */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_counts.h - numbers that the kernel counts about a thread, its control group and the machine.
  *
- * What a thread's own records cannot tell: how long it was ready and did not get a processor (schedstat), and how long
- * tasks stood still for memory, disks or processors (pressure stall information, Linux 4.20). And how often an embedded runtime
- * deoptimized, which it says itself (providers.h). Each is a record of kind
- * SBX_RECORD_KERNEL; two of them around an interval say what happened in it. Watch thread only, and only on ticks that
- * take place anyway: a resting application is not woken for them. What a kernel does not have is asked for once. */
+ * A thread's own records cannot tell these numbers: how long the thread was ready without a processor (schedstat), and
+ * how long tasks waited for memory, disks or processors (pressure stall information, Linux 4.20). In addition, how
+ * often an embedded runtime deoptimized, which the runtime itself reports (providers.h). Each number is a record of
+ * kind SBX_RECORD_KERNEL. Two of them around an interval say what happened in it. Watch thread only, and only on ticks
+ * that take place anyway: a resting application is not woken for them. A file that a kernel does not have is tried once
+ * only. */
 #ifndef SBX_KERNEL_COUNTS_H
 #define SBX_KERNEL_COUNTS_H
 
@@ -13,13 +14,13 @@
 
 #include "thread_block.h"
 
-/* Forget what was found missing: a recording begins. */
+/* A recording begins: forget which files were missing. */
 void sbx_kernel_counts_start(void);
 
-/* One tick: read what is due of a thread that works, or may be kept from working. */
+/* One tick: read the counts that are due, for a thread that works or may be kept from working. */
 void sbx_kernel_counts_look(struct sbx_thread *thread, uint64_t now_ns);
 
-/* A trigger fired: read everything of this thread now. */
+/* A trigger fired: read all counts of this thread now. */
 void sbx_kernel_counts_at_trigger(struct sbx_thread *thread, uint64_t now_ns);
 
 #endif

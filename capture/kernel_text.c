@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_text.c - what the kernel's files about a thread, its control group and the machine say. */
+/* kernel_text.c - parses the kernel's files about a thread, its control group and the machine. */
 #include "kernel_text.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ bool sbx_pressure_total(const char *text, const char *line, uint64_t *total_us_o
 
 bool sbx_stat_faults(const char *text, uint64_t *minor_out, uint64_t *major_out)
 {
-    const char *at = strrchr(text, ')'); /* the name may hold brackets and spaces, nothing behind it does */
+    const char *at = strrchr(text, ')'); /* the name may contain brackets and spaces; the fields after it do not */
     for (int field = 2; field < 10; field++) {
         at = at != NULL ? strchr(at + 1, ' ') : NULL;
     }
@@ -67,7 +67,7 @@ bool sbx_stat_faults(const char *text, uint64_t *minor_out, uint64_t *major_out)
     if (at == NULL) {
         return false;
     }
-    *minor_out = strtoull(at, &after, 10); /* field 10; 11 is that of waited-for children */
+    *minor_out = strtoull(at, &after, 10); /* field 10; field 11 is for children that were waited for */
     if (after == at || *after != ' ' || (at = strchr(after + 1, ' ')) == NULL) {
         return false;
     }
@@ -75,7 +75,7 @@ bool sbx_stat_faults(const char *text, uint64_t *minor_out, uint64_t *major_out)
     return after != at;
 }
 
-/* A line is "number:controllers:path"; of the unified hierarchy number is 0 and controllers is empty. */
+/* A line is "number:controllers:path". For the unified hierarchy the number is 0 and controllers is empty. */
 bool sbx_control_group_path(const char *text, const char *controller, char *path_out, unsigned path_bytes)
 {
     size_t length = strlen(controller);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look_turns.h - who is looked at in a tick, where more threads want it than one tick pays for.
+/* look_turns.h - chooses the threads that are looked at in a tick, when more threads want a look than one tick can pay
+ * for.
  *
- * Looks that go on as threads do would cost what threads are many: a pool of a thousand whose waits last a tenth of a second would want
- * eight thousand a second, at 8 us each. Threads without an open message take turns instead: their points tell of each wait at its end,
- * and a trigger looks at everybody. The watch thread alone. */
+ * Without a limit the cost of looks would grow with the number of threads: a pool of a thousand threads whose waits
+ * last a tenth of a second would want eight thousand looks a second, at 8 us each. So threads without an open message
+ * take turns. Their points record each wait at its end, and a trigger looks at all threads. Watch thread only. */
 #ifndef SBX_LOOK_TURNS_H
 #define SBX_LOOK_TURNS_H
 
@@ -11,16 +12,17 @@
 #include <stdint.h>
 
 enum {
-    /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well), nor 200 looks at short calls: those of a pool whose
-     * workers wait for a task and get one are as many as its threads. Whose message is open is looked at all the same. */
+    /* With this limit, 200 threads do not cost 200 signals a tick (async-profiler uses 8 as well), nor 200 looks at
+     * short calls. A pool whose workers wait for tasks and get them has as many such calls as threads. A thread with an
+     * open message is always looked at. */
     SBX_LOOKS_A_TICK = 8,
 };
 
-/* Zeroed: before the first tick. */
+/* All zero before the first tick. */
 struct sbx_look_turns {
-    uint32_t first;          /* of the threads that the tick goes round, so that the caps do not favour low indexes */
-    uint32_t next;           /* the first one that was turned away in it */
-    unsigned looks, sleeper; /* left in it: signals and looks at short calls; looks at who sleeps */
+    uint32_t first;          /* thread at which the tick begins, so that the limits do not favour low indexes */
+    uint32_t next;           /* first thread that got no look in this tick */
+    unsigned looks, sleeper; /* left in this tick: signals and looks at short calls; looks at sleeping threads */
     bool has_turned_away;
 };
 
@@ -30,7 +32,7 @@ static inline void sbx_look_turns_begin(struct sbx_look_turns *turns)
     turns->has_turned_away = false;
 }
 
-/* The thread at `index` sleeps, at no message, and wants a look. True: it has it in this tick. */
+/* The thread at `index` sleeps, serves no message, and wants a look. True: it gets one in this tick. */
 static inline bool sbx_look_turns_take_sleeper(struct sbx_look_turns *turns, uint32_t index)
 {
     if (turns->sleeper > 0) {
@@ -42,7 +44,7 @@ static inline bool sbx_look_turns_take_sleeper(struct sbx_look_turns *turns, uin
     return false;
 }
 
-/* All `count` were asked. Whom there was no look for begins the next tick. */
+/* All `count` threads were asked. The next tick begins with the first one that got no look. */
 static inline void sbx_look_turns_end(struct sbx_look_turns *turns, uint32_t count)
 {
     uint32_t next = turns->has_turned_away ? turns->next : turns->first + 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_list.c - every capture point there is. Those of self-pipes lie behind those of libraries whose functions they look for. */
+/* point_list.c - the list of all capture points. Points of self-pipes come after those of the libraries whose functions
+ * they use. */
 #include "point.h"
 
 const struct sbx_point_list *const sbx_point_lists[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* points_by_name.c - which capture points there are, and their originals. */
+/* points_by_name.c - the list of capture points, and their originals. */
 #include "points_by_name.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #endif
 
 enum {
-    POINT_SEATS = 2048, /* of the table by name: power of two, never half full */
+    POINT_SEATS = 2048, /* size of the table by name: a power of two, never half full */
     NAME_FILTER_BITS = 8192,
 };
 
@@ -27,13 +27,13 @@ static uint32_t point_hashes[SBX_POINTS_MAX];
 static bool is_allocator_untried;
 static uint32_t point_count;
 static uint16_t point_seats[POINT_SEATS];           /* index + 1 */
-static uint64_t name_filter[NAME_FILTER_BITS / 64]; /* of the first characters: most names end here */
+static uint64_t name_filter[NAME_FILTER_BITS / 64]; /* filter by the first characters: most other names fail here */
 static uint32_t finds = 1;                          /* bumped when an original is found or lost */
 
 static uint64_t vdso_header; /* 0: there is none */
 
-/* Our names begin with few prefixes: four characters decide nearly always. Of C++ names we have some of Qt's, and a
- * module may have ten thousand that begin as those do. */
+/* Our names have few different prefixes, so four characters nearly always decide. Some C++ names are of Qt, and a
+ * module may have ten thousand names with the same first characters; so for C++ names more characters are used. */
 static uint32_t filter_bit(const char *name)
 {
     uint32_t mix = 0, count = name[0] == '_' && name[1] == 'Z' ? 20 : 4;
@@ -107,9 +107,9 @@ static int read_executable(struct dl_phdr_info *info, size_t bytes, void *image)
     return 1;
 }
 
-/* Is that the address of a function that the executable itself does not define? One that is not position independent and
- * takes a function's address gives it that of its own PLT entry, for all modules (the psABI's "function addresses"): an
- * undefined symbol with a value. */
+/* Is this the address of a function that the executable does not define itself? When an executable that is not position
+ * independent takes a function's address, that is the address of its own PLT entry, for all modules (the psABI's
+ * "function addresses"): an undefined symbol with a value. */
 static bool is_plt_entry(const struct sbx_elf_image *executable, uint64_t address)
 {
     const ElfW(Rela) * tables[] = {executable->jump_relocations, executable->relocations};
@@ -129,16 +129,16 @@ static bool is_plt_entry(const struct sbx_elf_image *executable, uint64_t addres
     return false;
 }
 
-/* What the modules' tables tell about all points at once: asking the loader for one after the other takes several times as long, most of all for
- * those that nobody has. */
+/* The addresses of all points, from the modules' tables at once. Asking the loader for one after the other takes
+ * several times as long, most of all for points that no module defines. */
 struct originals {
-    uint32_t hashes[SBX_POINTS_MAX]; /* of all points, in the order of the lists */
-    uint64_t
-        found[SBX_POINTS_MAX]; /* where the first module in the loader's order defines it; 0: nobody; else ASK_LOADER */
-    const char *version;       /* that is looked for; NULL: the default one */
-    bool is_known;             /* false: the tables do not tell */
+    uint32_t hashes[SBX_POINTS_MAX]; /* for all points, in the order of the lists */
+    /* Address in the first module, in the loader's order, that defines it; 0: not defined; else ASK_LOADER. */
+    uint64_t found[SBX_POINTS_MAX];
+    const char *version; /* the version to look for; NULL: the default one */
+    bool is_known;       /* false: the tables do not say it */
 };
-#define ASK_LOADER 1u /* the definition chooses its address when it is asked for one */
+#define ASK_LOADER 1u /* an indirect function: the loader must choose its address */
 
 static uint64_t find_in(const struct sbx_elf_image *image, const struct sbx_point *point, uint32_t hash,
                         const char *version)
@@ -181,12 +181,13 @@ static void find_originals(struct originals *originals, const struct sbx_elf_ima
             originals->hashes[number] = sbx_gnu_hash(sbx_point_lists[list]->points[i].symbol);
         }
     }
-    /* An executable at a fixed address may define functions that it does not have (is_plt_entry()), and an auditor what it likes. */
+    /* An executable at a fixed address may define functions that it does not have (is_plt_entry()), and an auditor may
+     * change any definition. */
     originals->is_known = number < SBX_POINTS_MAX && executable->bias != 0 && getenv("LD_AUDIT") == NULL;
     if (originals->is_known) {
         sbx_loader_visit_each(look_for_originals, originals);
     }
-#ifdef __GLIBC__ /* as find_original() says */
+#ifdef __GLIBC__ /* for the reason in find_original() */
     originals->version = OLDEST_VERSION;
     if (originals->is_known) {
         sbx_loader_visit_each(look_for_originals, originals);
@@ -207,30 +208,30 @@ static int look_for_definition(struct dl_phdr_info *info, size_t bytes, void *co
     (void)bytes;
     if (sbx_elf_image_read(&image, info) && !sbx_is_vdso(&image)) {
         definition->is_there =
-            image.gnu_hash == NULL || /* it cannot be told */
+            image.gnu_hash == NULL || /* without this table it is not known */
             sbx_elf_image_symbol(&image, definition->symbol, definition->hash, definition->version) != NULL;
     }
     return definition->is_there;
 }
 
-/* Does asking for it allocate nothing? A lookup that fails makes its error of malloc(), and in some programs that may not be called
- * before main(). */
+/* Can the lookup be made without an allocation? A failing lookup allocates its error message with malloc(). In some
+ * programs that is not allowed before main(). */
 static bool may_look_up(const char *symbol, const char *version)
 {
     struct definition definition = {.symbol = symbol, .version = version, .hash = sbx_gnu_hash(symbol)};
     return !is_allocator_untried || sbx_loader_visit_each(look_for_definition, &definition) != 0;
 }
 
-/* What a caller of the point's name should get that is no hook of ours; NULL: nobody has it. A PLT entry of the executable
- * jumps through the slot that we patch: forwarding there would come back to the hook, for ever. Then it is what comes
- * after us in the loader's order, and where nothing does, the point is left out. */
+/* The function that a caller of the point's name should get, other than our hook; NULL: there is none. A PLT entry of
+ * the executable jumps through the slot that we patch, so forwarding to it would return to the hook for ever. In that
+ * case the original is the definition after ours in the loader's order. If there is none, the point is left out. */
 static void *find_original(const struct sbx_point *point, const struct sbx_elf_image *executable)
 {
     void *original = may_look_up(point->symbol, NULL) ? dlsym(RTLD_DEFAULT, point->symbol) : NULL;
     bool is_versioned = false;
-#ifdef __GLIBC__ /* where symbols have versions */
+#ifdef __GLIBC__ /* glibc has symbol versions */
     if (original == NULL && !sbx_point_may_come_late(point) && may_look_up(point->symbol, OLDEST_VERSION)) {
-        /* What only programs built against an old libc still call (__xstat) has no default version. */
+        /* Functions that only programs built against an old libc still call (__xstat) have no default version. */
         original = dlvsym(RTLD_DEFAULT, point->symbol, OLDEST_VERSION);
         is_versioned = original != NULL;
     }
@@ -278,9 +279,9 @@ void sbx_points_resolve(void)
 /* ---- originals that come and go with their libraries ---- */
 
 struct search {
-    uint32_t point; /* index, or SBX_NO_POINT: an address is asked for */
+    uint32_t point; /* index, or SBX_NO_POINT: then an address is looked for */
     uintptr_t address;
-    struct sbx_elf_image *image; /* the module that defines the one or holds the other */
+    struct sbx_elf_image *image; /* the module that defines the point, or that contains the address */
     uintptr_t found;
 };
 
@@ -322,11 +323,11 @@ bool sbx_find_definition(uint32_t point, struct sbx_elf_image *image_out, uintpt
     return is_found;
 }
 
-/* Look for the originals that were not there at the start, in the order in which the loader would: not with dlsym(),
- * which sees no library that was loaded with RTLD_LOCAL, and allocates. Forget those whose library is gone. */
+/* Look for originals that were not there at the start, in the loader's order. Not with dlsym(), because it does not see
+ * libraries loaded with RTLD_LOCAL, and it allocates. Forget originals whose library is gone. */
 void sbx_points_find_late(void)
 {
-    bool is_absent[SBX_GROUP_COUNT] = {false}; /* a library whose first function is not there has none of them */
+    bool is_absent[SBX_GROUP_COUNT] = {false}; /* if a library's first function is absent, all its functions are */
     bool was_asked[SBX_GROUP_COUNT] = {false};
     for (uint32_t i = 0; i < point_count; i++) {
         struct sbx_elf_image image;
@@ -338,10 +339,10 @@ void sbx_points_find_late(void)
             was_asked[group] = true;
         }
         if (address == 0 && is_absent[group]) {
-            continue; /* one search instead of thirty */
+            continue; /* so one search replaces thirty */
         }
         if (points[i]->is_variable && address != 0) {
-            continue; /* it is GLib's, which is never unloaded */
+            continue; /* a variable of GLib, which is never unloaded */
         }
         if (!sbx_point_may_come_late(points[i]) || (address != 0 && sbx_find_module_at(address, &image))) {
             continue; /* it is still there */

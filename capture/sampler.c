@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler.c - who is looked at, who is signalled, and what a blocked thread's stack says. */
+/* sampler.c - decides which threads are looked at and which are signalled, and reads the stacks of blocked threads. */
 #include "sampler.h"
 
 #include <errno.h>
@@ -32,20 +32,21 @@
 #include "watch_writer.h"
 
 enum {
-    ANSWER_WAIT_US = 12000, /* for a running thread at a trigger: a tick of 100 Hz and some */
-    /* A thread's samples of itself all lie at its calls, so they say little about what it does between two of them. So many
-     * gaps apart it is asked by signal all the same: at any instruction, for 2 us. */
+    ANSWER_WAIT_US = 12000, /* wait for a running thread at a trigger: a little more than a tick of 100 Hz */
+    /* A thread's samples of itself are all at its calls, so they say little about the time between two calls. So after
+     * this many gaps it is also asked by signal, which samples any instruction and takes 2 us. */
     UNBIASED_GAPS = 4,
-    /* However far apart the governor has put the gaps: a message that may become a stall of some hundred milliseconds has enough of
-     * such looks to be judged by (SBX_UNBIASED_ENOUGH in triage/verdict), at 10 us each; SBX_LOOKS_A_TICK of them at most. */
+    /* The same limit as a time, however large the governor has made the gaps. With it, a message that may become a
+     * stall of some hundred milliseconds has enough such looks to be judged (SBX_UNBIASED_ENOUGH in triage/verdict), at
+     * 10 us each. At most SBX_LOOKS_A_TICK of them in a tick. */
     UNBIASED_IN_LONG_NS = 30000000,
-    /* A thread that serves no message is looked at in its sleep when that has lasted for so many gaps: a pool's workers
-     * sleep and wake all the time, their points tell of each sleep at its end, and a trigger looks at everybody. */
+    /* A sleeping thread that serves no message is looked at after this many gaps. The workers of a pool sleep and wake
+     * all the time, their points record each sleep at its end, and a trigger looks at all threads. */
     SLEEP_GAPS = 20,
-    FAR_TICK_NS = 50000000, /* ticks this far apart miss what a message of that length does: threads are asked ahead */
-    CPU_NOISE_NS = 10000,   /* less CPU time than this since the last look: it does not run (btrace, async-profiler) */
+    FAR_TICK_NS = 50000000, /* ticks this far apart miss messages of that length: threads get standing questions */
+    CPU_NOISE_NS = 10000,   /* less CPU time since the last look: it does not run (as in btrace, async-profiler) */
 };
-#define READY_NS UINT64_C(10000000000) /* who was not seen for so long is taken for one that sleeps */
+#define READY_NS UINT64_C(10000000000) /* a thread that was not seen for this long counts as sleeping */
 
 static struct sbx_look_turns look_turns;
 
@@ -65,14 +66,15 @@ int sbx_sampler_start(void)
     return observer != NULL ? sbx_sample_signal_start() : 0;
 }
 
-/* Is this a place of ours? A stack pointer in the stack we know, or else code of a module: a coroutine runs elsewhere, but
- * it runs something. What neither is, an emulator made up (qemu-user shows its own stack), or a namespace. */
+/* Is this a possible place? The stack pointer is in the known stack, or the code is in a module (a coroutine has
+ * another stack, but runs some code). Other values come from an emulator (qemu-user shows its own stack) or a
+ * namespace. */
 static bool is_believable(const struct sbx_thread *thread, const struct sbx_where *where)
 {
     if (sbx_thread_is_on_own_stack(thread, where->sp)) {
         return true;
     }
-    sbx_store_relaxed(&sbx_watch_inside, 1); /* holds the map: see module_map.h */
+    sbx_store_relaxed(&sbx_watch_inside, 1); /* keeps the map in use: see module_map.h */
     sbx_order_with_handler();
     const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map); /* order: acquire code_map */
     bool is_code = map != NULL && sbx_code_map_find(map, where->pc) != NULL;
@@ -80,8 +82,8 @@ static bool is_believable(const struct sbx_thread *thread, const struct sbx_wher
     return is_code;
 }
 
-/* Copy the thread's stack from sp up. The kernel copies, so a thread that ends meanwhile is an error and not a fault.
- */
+/* Copy the thread's stack from sp up. The kernel makes the copy, so when the thread ends meanwhile this is an error,
+ * not a fault. */
 static size_t copy_stack(const struct sbx_thread *thread, uint64_t sp)
 {
     uint64_t most = SBX_STACK_COPY_BYTES;
@@ -91,13 +93,13 @@ static size_t copy_stack(const struct sbx_thread *thread, uint64_t sp)
     return sbx_copy_stack(sp, most, observer->stack_copy);
 }
 
-/* A blocked thread's stack, copied, and up to two places in it where a walk may begin: where the kernel says it sleeps,
- * and the hook it went through. pc 0: not known. */
+/* The copied stack of a blocked thread, and up to two places where a walk may begin: where the kernel says that it
+ * sleeps, and the hook of its call. pc 0: not known. */
 struct sleeper {
     struct sbx_stack_window window;
     uint64_t pc, sp;
     uint64_t hook_pc, hook_sp;
-    uint64_t call_begin_ns; /* of the hooked call it is in; 0: none, or another by now */
+    uint64_t call_begin_ns; /* begin of its hooked call; 0: none, or another call by now */
 };
 
 static void walk_from(const struct sleeper *sleeper, uint64_t pc, uint64_t sp, bool is_exact, uint32_t epoch)
@@ -107,11 +109,11 @@ static void walk_from(const struct sleeper *sleeper, uint64_t pc, uint64_t sp, b
     sbx_walk_stack(map, &observer->cache, &sbx_the_capture.table, epoch, &sleeper->window, &registers, &observer->walk);
 }
 
-/* Walk the copied stack and intern it, our own frames left out. A walk that does not get from the system call to the root
- * gives way to one that does from the hook; of two that do not, the longer tells more. */
+/* Walk the copied stack and intern it, without our own frames. If the walk from the system call does not reach the root
+ * but the walk from the hook does, the second one is used. If neither does, the longer one is used. */
 static uint32_t walk_copy(const struct sbx_thread *thread, const struct sleeper *sleeper)
 {
-    sbx_store_relaxed(&sbx_watch_inside, 1); /* holds the map: see module_map.h */
+    sbx_store_relaxed(&sbx_watch_inside, 1); /* keeps the map in use: see module_map.h */
     sbx_order_with_handler();
     const struct sbx_walk *walk = &observer->walk;
     uint32_t epoch = sbx_callstack_epoch(&sbx_the_capture.table);
@@ -136,7 +138,7 @@ static uint32_t walk_copy(const struct sbx_thread *thread, const struct sleeper 
                : sbx_logical_append_noted(thread, sleeper->call_begin_ns, epoch, stack);
 }
 
-/* Put what the looks at a thread so far have to tell. */
+/* Put a record of the repeated looks at a thread. */
 static void end_observed_run(const struct sbx_thread *thread)
 {
     struct sbx_record record;
@@ -160,14 +162,14 @@ static void put_observed(struct sbx_thread *thread, struct sbx_record *record)
     }
     sbx_add_relaxed(&sbx_the_capture.header->captures_observed, 1);
     if (sbx_run_extend(&entry->observed, record)) {
-        return; /* still here */
+        return; /* still the same */
     }
     end_observed_run(thread);
     sbx_watch_put(record);
     sbx_run_begin(&entry->observed, record);
 }
 
-/* And of who awaits what it runs, as it was noted at the begin of the call. */
+/* Put a record of who awaits what the thread runs, as noted at the begin of the call. */
 static void put_awaits(struct sbx_thread *thread, const struct sleeper *sleeper, uint64_t now_ns)
 {
     struct sbx_record record;
@@ -180,8 +182,8 @@ static void put_awaits(struct sbx_thread *thread, const struct sleeper *sleeper,
     }
 }
 
-/* Fill `sleeper` for a thread that the kernel says is at `where`, or, where NULL, of which only the hook is known. False:
- * nothing can be read, or what can be is a mixture of before and after. */
+/* Fill `sleeper` for a thread that is at `where` according to the kernel. When `where` is NULL, only the hook is known.
+ * False: nothing can be read, or the copy mixes two moments. */
 static bool find_sleeper(const struct sbx_thread *thread, const struct sbx_where *where, uint64_t call_begin_ns,
                          struct sleeper *sleeper)
 {
@@ -202,7 +204,7 @@ static bool find_sleeper(const struct sbx_thread *thread, const struct sbx_where
     }
     sleeper->window = (struct sbx_stack_window){
         .lo = low, .hi = low + copied, .delta = (int64_t)((uint64_t)observer->stack_copy - low)};
-    /* It may have woken meanwhile. */
+    /* The thread may have woken meanwhile. */
     if (where != NULL) {
         if (!sbx_where_read(thread->tid, &again) || !again.is_blocked || again.sp != where->sp ||
             again.pc != where->pc) {
@@ -211,7 +213,7 @@ static bool find_sleeper(const struct sbx_thread *thread, const struct sbx_where
         sleeper->pc = where->pc;
         sleeper->sp = where->sp;
     }
-    /* order: acquire entry.call - still in the call of before, so the hook's frame is the one that was copied */
+    /* order: acquire entry.call - still in the same call, so the copied frame is the hook's */
     if (sbx_load_acquire(&entry->call_kind) == SBX_RECORD_NONE ||
         sbx_load_relaxed(&entry->call_begin_ns) != call_begin_ns || sleeper->hook_sp < low ||
         sleeper->hook_sp >= sleeper->window.hi) {
@@ -221,7 +223,7 @@ static bool find_sleeper(const struct sbx_thread *thread, const struct sbx_where
     return sleeper->pc != 0 || sleeper->hook_pc != 0;
 }
 
-/* Of a descriptor of that thread: the watch thread may have a table of its own. */
+/* The class of a descriptor of that thread; the watch thread may have a descriptor table of its own. */
 static uint8_t classify_descriptor_of(uint32_t tid, int fd)
 {
     char path[64], protocol[16] = "";
@@ -236,8 +238,8 @@ static uint8_t classify_descriptor_of(uint32_t tid, int fd)
     return is_local ? SBX_FD_UNIX : sbx_class_of_mode(status.st_mode);
 }
 
-/* What the call a thread sleeps in waits for, when that is a descriptor's: the first argument, or the first of those it
- * polls. */
+/* The class of the descriptor that a sleeping thread's call waits for, if it waits for one: the call's first argument,
+ * or the first descriptor that it polls. */
 static uint8_t class_of_descriptor(uint32_t tid, const struct sbx_where *where)
 {
     struct pollfd polled;
@@ -275,7 +277,7 @@ static uint8_t class_of_descriptor(uint32_t tid, const struct sbx_where *where)
     }
 }
 
-/* Of a thread that is joined: it may have become known only after the wait had begun. */
+/* The tid of a joined thread, which may have become known only after the wait had begun. */
 static uint32_t joined_thread(uint64_t handle)
 {
     uint32_t count = sbx_thread_count();
@@ -288,7 +290,7 @@ static uint32_t joined_thread(uint64_t handle)
     return 0;
 }
 
-/* The call the thread is in, as its point told it. */
+/* Fill in the call that the thread is in, as its point described it. */
 static void describe_call(const struct sbx_thread *thread, struct sbx_record *record)
 {
     const struct sbx_thread_entry *entry = thread->entry;
@@ -301,9 +303,9 @@ static void describe_call(const struct sbx_thread *thread, struct sbx_record *re
     }
 }
 
-/* A thread that runs inside a call of ours: it spins, or the kernel works for it. What called the hook does not move
- * meanwhile, so the stack can be read from there on. A call that is over before it was read has no stack: that the
- * thread was in it is worth knowing all the same, because a thread is never interrupted there. */
+/* A thread runs inside a hooked call: it spins, or the kernel works for it. The frames of the hook's callers do not
+ * move meanwhile, so the stack can be read from there on. A call that ends before it was read has no stack. The record
+ * is still useful, because a thread is never interrupted there. */
 static void observe_in_call(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
 {
     struct sbx_record record = {
@@ -321,7 +323,7 @@ static void observe_in_call(struct sbx_thread *thread, uint64_t now_ns, uint8_t 
     put_awaits(thread, &sleeper, now_ns);
 }
 
-/* Does the main thread read from a terminal, and nothing else says so? Then a key is awaited in its message. */
+/* Does the main thread read from a terminal, in a call that no point sees? Then its message waits for a key. */
 static void note_key(struct sbx_thread *thread, const struct sbx_where *where)
 {
     if (thread->has_loop && where->call == SYS_read && sbx_is_terminal_of(thread->tid, (int)where->arguments[0])) {
@@ -329,7 +331,7 @@ static void note_key(struct sbx_thread *thread, const struct sbx_where *where)
     }
 }
 
-/* Look at one thread that seems blocked. Returns false when it runs. */
+/* Look at one thread that seems to be blocked. Returns false when it runs. */
 static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
 {
     struct sbx_where where;
@@ -365,8 +367,8 @@ static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
     return true;
 }
 
-/* Has this call been looked at often enough? Once a call; again every `blocked_refresh_ms` while the main thread's
- * message is open, because that is a stall in the making. */
+/* Is a look at this call due? Each call gets one look. It gets another one every `blocked_refresh_ms` while the
+ * thread's message is open, because that may become a stall. */
 static bool wants_look(const struct sbx_thread *thread, uint64_t key, const struct sbx_capture_settings *settings,
                        uint64_t now_ns)
 {
@@ -377,7 +379,7 @@ static bool wants_look(const struct sbx_thread *thread, uint64_t key, const stru
     return message_begin_ns != 0 && now_ns - thread->seen_ns >= (uint64_t)settings->blocked_refresh_ms * 750000u;
 }
 
-/* Has a thread been at a message for so long that it may be judged? */
+/* Has the thread's message been open for so long that it may be judged? */
 static bool is_long_at_it(const struct sbx_thread *thread, uint64_t now_ns)
 {
     enum {
@@ -387,7 +389,7 @@ static bool is_long_at_it(const struct sbx_thread *thread, uint64_t now_ns)
     return begin_ns != 0 && now_ns > begin_ns && now_ns - begin_ns >= LONG_NS;
 }
 
-/* The thread is in a call: if it is one that is followed lightly, its end is looked for by the clock from here on. */
+/* The thread is in a call: if that call is followed lightly, its end looks at the clock from here on. */
 static void end_by_clock(struct sbx_thread *thread)
 {
     if (sbx_load_relaxed(&thread->ends_by_clock) == 0) { /* relaxed: the line is seldom written from here */
@@ -395,14 +397,14 @@ static void end_by_clock(struct sbx_thread *thread)
     }
 }
 
-/* May answers to clients be followed lightly, until the next tick looks? */
+/* May answers to clients be followed lightly until the next tick? */
 static bool may_follow_lightly(const struct sbx_capture_settings *settings)
 {
     enum {
-        WIDE_US = 32000 /* an interval that the governor alone makes this long, when calls cost too much */
+        WIDE_US = 32000 /* an interval that only the governor sets, when calls cost too much */
     };
     return sbx_budget_of(settings) != 0 && settings->interval_us >= WIDE_US &&
-           sbx_load_relaxed(&sbx_has_process_barrier) != 0; /* relaxed: asked anew before it is relied on */
+           sbx_load_relaxed(&sbx_has_process_barrier) != 0; /* relaxed: checked again before it is used */
 }
 
 void sbx_sampler_lies_down(void)
@@ -423,7 +425,7 @@ void sbx_sampler_lay_down(void)
     }
 }
 
-/* Returns the CPU time that it has used since it was looked at last, where that is told. */
+/* Look at one thread. Returns the CPU time that it has used since the last look, if known. */
 static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_settings *settings, bool is_far,
                             uint64_t now_ns)
 {
@@ -437,7 +439,7 @@ static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_
         sbx_sample_ask_ahead(thread, now_ns);
     }
     if (call_kind == SBX_RECORD_IDLE) {
-        return 0; /* the loop waits for work: nothing is amiss and nobody asks */
+        return 0; /* the loop waits for work: nothing is wrong, and no look is needed */
     }
     bool is_long = is_long_at_it(thread, now_ns);
     if (thread->has_loop || is_long) {
@@ -461,7 +463,8 @@ static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_
         } else if ((is_in_message || look_turns.looks > 0) && now_ns > begin_ns && now_ns - begin_ns < gap_ns &&
                    now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= unbiased_ns &&
                    thread->seen_call_begin_ns != begin_ns) {
-            /* One of many short calls, perhaps: the share of looks that meet one is the share of the time in them. */
+            /* Perhaps one of many short calls: the share of looks that find the thread in a call is the share of its
+             * time in calls. */
             look_turns.looks -= look_turns.looks > 0 ? 1 : 0;
             thread->seen_call_begin_ns = begin_ns;
             sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
@@ -480,8 +483,8 @@ static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_
                       now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= unbiased_ns;
         if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && is_due && look_turns.looks > 0) {
             struct sbx_where where;
-            /* Where signals are made in calls: it may sleep in one that is no point of ours and that the kernel would not
-             * restart. Look first. */
+            /* Where signals are made in calls: the thread may sleep in a call without a point, which the kernel would
+             * not restart. So look first. */
             bool is_safe = sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0;
             if ((is_safe || (sbx_where_read(thread->tid, &where) && !where.is_blocked)) &&
                 sbx_sample_ask(thread, now_ns, cpu_ns, 0)) {
@@ -490,10 +493,10 @@ static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_
         }
         return ran_ns;
     }
-    /* No CPU time and in none of our points: asleep in a call we do not hook, or starved. */
+    /* No CPU time, and not in a hooked call: asleep in another call, or starved. */
     if (now_ns - thread->stirred_ns >= sleep_ns && wants_look(thread, cpu_ns | 1, settings, now_ns) &&
         (is_in_message || sbx_look_turns_take_sleeper(&look_turns, thread->index))) {
-        thread->seen_call_begin_ns = cpu_ns | 1; /* its CPU time names the sleep */
+        thread->seen_call_begin_ns = cpu_ns | 1; /* the CPU time identifies the sleep */
         thread->seen_ns = now_ns;
         if (!observe(thread, now_ns, 0)) {
             thread->seen_call_begin_ns = 0;
@@ -544,7 +547,7 @@ bool sbx_sampler_finds_ready(const struct sbx_capture_settings *settings, uint64
     for (uint32_t i = 0; i < count && looks > 0; i++) {
         const struct sbx_thread *thread = sbx_thread_at(i);
         struct sbx_where where;
-        /* relaxed: who has just come out of a call passes a point soon, or is found the next time */
+        /* relaxed: a thread that has just left a call passes a point soon, or is found the next time */
         if (thread == NULL || sbx_load_relaxed(&thread->entry->call_kind) != SBX_RECORD_NONE ||
             !was_seen_lately(thread, now_ns)) {
             continue;
@@ -572,7 +575,7 @@ void sbx_sampler_capture_all(uint64_t now_ns)
 {
     uint32_t count = sbx_thread_count();
     bool any_asked = false;
-    sbx_sample_begin_all(); /* what is asked now counts */
+    sbx_sample_begin_all(); /* only questions asked from here on count */
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
         if (thread == NULL) {
@@ -583,7 +586,7 @@ void sbx_sampler_capture_all(uint64_t now_ns)
         }
     }
     sbx_sample_arm();
-    for (uint32_t i = 0; i < count; i++) { /* behind the stacks: these do not change as fast */
+    for (uint32_t i = 0; i < count; i++) { /* after the stacks, because these numbers change more slowly */
         struct sbx_thread *thread = sbx_thread_at(i);
         if (thread != NULL) {
             sbx_kernel_counts_at_trigger(thread, now_ns);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler.h - the asynchronous gap filler: stacks of threads that do not pass a capture point.
  *
- * A running thread that has not recorded for gap_us is asked by a timer of its CPU time (sample_signal.h) and records itself
- * in the handler. A blocked thread is never signalled: the kernel tells where it sleeps (/proc/self/task/TID/syscall), and its stack is copied and
- * walked from outside, which costs it nothing and interrupts no call (DESIGN.md 4.2). All functions: the watch thread
- * only. */
+ * A running thread that has not recorded for gap_us is asked by a timer of its CPU time (sample_signal.h), and records
+ * itself in the handler. A blocked thread is never signalled. The kernel says where it sleeps
+ * (/proc/self/task/TID/syscall), and its stack is copied and walked from outside. This costs the thread nothing and
+ * interrupts no call (DESIGN.md 4.2). All functions: the watch thread only. */
 #ifndef SBX_SAMPLER_H
 #define SBX_SAMPLER_H
 
@@ -13,28 +13,30 @@
 
 #include "capture_settings.h"
 
-/* Take a free signal (sample_signal.h). Returns its number, or 0 when there is none: blocked threads are then still
- * observed, running ones not. */
+/* Take a free signal (sample_signal.h). Returns its number, or 0 when there is none: then blocked threads are still
+ * observed, but running ones are not. */
 int sbx_sampler_start(void);
 
-/* One tick, some `tick_ns` before the next: look at every thread, fill the gaps. Returns the CPU time that threads were seen to have
- * used since they were looked at last: some of them, those that were in no call. */
+/* One tick; the next comes in some `tick_ns`. Looks at every thread and fills the gaps. Returns the CPU time that
+ * threads have used since the last look at them: only of threads that were in no call. */
 uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t tick_ns, uint64_t now_ns);
 
-/* No tick comes for a while: what begins from here on is not followed lightly (calls/lone_call.h). And, once every thread can have seen that
- * (process_barrier.h): what is followed so now ends by the clock. */
+/* No tick comes for a while: calls that begin from here on are not followed lightly (calls/lone_call.h). The second
+ * function is called when every thread has seen that (process_barrier.h): calls that are followed lightly now end by
+ * the clock. */
 void sbx_sampler_lies_down(void);
 void sbx_sampler_lay_down(void);
 
-/* Is there a thread that computes, and had no processor since it was seen to run or recorded itself last, as on a busy machine? To be asked before
- * nobody is looked at any more: such a thread passes no point, and would never be looked at again. Some microseconds. */
+/* Is there a thread that computes, but had no processor since it was last seen to run or recorded itself, as on a busy
+ * machine? To be asked before the looks stop, because such a thread passes no point, and would never be looked at
+ * again. Takes some microseconds. */
 bool sbx_sampler_finds_ready(const struct sbx_capture_settings *settings, uint64_t now_ns);
 
-/* All threads' stacks now, flagged SBX_FLAG_AT_TRIGGER. Waits some milliseconds at most for running threads to answer.
- */
+/* Record all threads' stacks now, flagged SBX_FLAG_AT_TRIGGER. Waits at most some milliseconds for the answers of
+ * running threads. */
 void sbx_sampler_capture_all(uint64_t now_ns);
 
-/* The same of those that sleep alone, for another process that is about to tell that it waits for one of them. */
+/* The same for sleeping threads only, for another process that is about to report that it waits for one of them. */
 void sbx_sampler_capture_sleepers(uint64_t now_ns);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot_binding.c - whose definition a slot leads to, bound or not (System V ABI, "Shared Object Dependencies"; dlopen(3)). */
+/* slot_binding.c - finds the definition that a slot leads to, bound or not (System V ABI, "Shared Object Dependencies";
+ * dlopen(3)). */
 #include "slot_binding.h"
 
 #include <string.h>
@@ -12,19 +13,19 @@ enum {
     MODULES_MAX = 2048
 };
 
-/* A module as others ask for it. */
+/* A module, as other modules name it. */
 struct loaded_module {
     const ElfW(Dyn) * dynamic;
     const char *strings;
     const char *name;
     uint32_t hash;
-    bool is_of_start; /* the loader maps it because the program needs it, itself or through others */
+    bool is_of_start; /* needed by the program, directly or through other modules */
     bool is_followed;
 };
 
 static struct loaded_module loaded[MODULES_MAX];
-static uint32_t point_versions[SBX_POINTS_MAX]; /* hash of a version that was found to be the original's; 0: none yet */
-static uint32_t version_finds;                  /* of which originals */
+static uint32_t point_versions[SBX_POINTS_MAX]; /* hash of a version that is known to be the original's; 0: none yet */
+static uint32_t version_finds;                  /* value of sbx_point_finds() for these */
 
 /* ---- what was bound ---- */
 
@@ -33,8 +34,8 @@ static uintptr_t original_of(uint32_t point)
     return (uintptr_t)*sbx_point_at(point)->original;
 }
 
-/* Find the module that defines the point's original into walk->home: the one that holds its code, or, of a function
- * that libc chooses at load time and that lies in the vdso, the first that has the name. */
+/* Find the module that defines the point's original, and store it in walk->home: the module that holds its code. If
+ * libc chooses a function at load time and its code lies in the vdso, it is the first module that has the name. */
 static bool find_home(uint32_t point, struct sbx_binding_walk *walk)
 {
     uintptr_t original = original_of(point);
@@ -56,7 +57,7 @@ static bool find_home(uint32_t point, struct sbx_binding_walk *walk)
     return is_found;
 }
 
-/* Does the version that this module wants of the point's name lead to the definition that our hook forwards to? */
+/* Does the version of the point's name that this module wants lead to the definition that our hook forwards to? */
 static bool is_same_version(const struct sbx_elf_image *image, uint32_t symbol, uint32_t point,
                             struct sbx_binding_walk *walk)
 {
@@ -82,10 +83,10 @@ static bool is_same_version(const struct sbx_elf_image *image, uint32_t symbol, 
     return true;
 }
 
-/* Does an unbound slot hold `now`: the code that has the loader bind it? An address in the module itself may also be that of
- * its own function. So the code there is asked, which in the PLTs of x86-64 (psABI 5.2; with IBT after an endbr64) pushes the
- * number of the relocation, or is mold's header of the PLT, which saves r11; and on aarch64 is the PLT's header, which saves x16
- * (with BTI after a bti c). No compiler saves a register that calls may change. */
+/* Is the slot unbound, with `now` being the code that calls the loader? An address in the module itself may also be
+ * that of its own function. So the code at that address decides. In the PLTs of x86-64 (psABI 5.2; with IBT after an
+ * endbr64) it pushes the number of the relocation, or it is mold's header of the PLT, which saves r11. On aarch64 it is
+ * the PLT's header, which saves x16 (with BTI after a bti c). No compiler saves a register that calls may change. */
 static bool is_unbound(const struct sbx_elf_image *image, const ElfW(Rela) * relocation, uintptr_t now)
 {
     if (ELF64_R_TYPE(relocation->r_info) != SBX_RELOCATION_JUMP || now < image->code_begin ||
@@ -112,7 +113,7 @@ static bool is_unbound(const struct sbx_elf_image *image, const ElfW(Rela) * rel
 #endif
 }
 
-/* ---- what an unbound slot would be bound to ---- */
+/* ---- what an unbound slot will be bound to ---- */
 
 static const char *file_of(const char *path)
 {
@@ -125,7 +126,7 @@ static int list_module(struct dl_phdr_info *info, size_t bytes, void *context)
     struct sbx_binding_walk *walk = context;
     struct sbx_elf_image image;
     (void)bytes;
-    (void)sbx_elf_image_read(&image, info); /* one without code may need others all the same */
+    (void)sbx_elf_image_read(&image, info); /* a module without code may still need others */
     if (image.dynamic != NULL && image.strings != NULL && walk->loaded_count < MODULES_MAX) {
         const char *name = image.soname != NULL ? image.soname : file_of(info->dlpi_name);
         loaded[walk->loaded_count++] =
@@ -146,7 +147,7 @@ static void reach(const char *name, const struct sbx_binding_walk *walk)
     }
 }
 
-/* Find what the program needs, itself or through others. */
+/* Find the modules that the program needs, directly or through other modules. */
 static void find_start(struct sbx_binding_walk *walk)
 {
     sbx_loader_visit_each(list_module, walk);
@@ -184,13 +185,13 @@ static bool is_of_start(const struct sbx_elf_image *image, struct sbx_binding_wa
     return false;
 }
 
-/* Who has a function of the point's name. */
+/* Which modules have a function of the point's name. */
 struct definitions {
     uint32_t point;
-    bool is_of_module;    /* the original lies in a module, and not in the vdso */
-    bool is_of_c_library; /* and this is a part of the C library */
-    bool has_c_library;   /* another definition does */
-    bool has_others;      /* lie elsewhere */
+    bool is_of_module;    /* the original lies in a module, not in the vdso */
+    bool is_of_c_library; /* and that module is a part of the C library */
+    bool has_c_library;   /* another part of the C library has a definition */
+    bool has_others;      /* other modules have definitions */
 };
 
 static int count_definition(struct dl_phdr_info *info, size_t bytes, void *context)
@@ -214,8 +215,8 @@ static int count_definition(struct dl_phdr_info *info, size_t bytes, void *conte
     return 0;
 }
 
-/* Is there nothing else that the name could be bound to, wherever the loader begins to look? Parts of the C library that have
- * the same name (before glibc 2.34) count as one. */
+/* Is this the only definition that the name can be bound to, wherever the loader begins to look? Parts of the C library
+ * that have the same name (before glibc 2.34) count as one. */
 static bool is_only_definition(uint32_t point)
 {
     struct definitions found = {.point = point};
@@ -238,7 +239,8 @@ enum sbx_binding sbx_slot_binding(const struct sbx_elf_image *image, const ElfW(
     if (image->is_symbolic && symbol->st_shndx != SHN_UNDEF) {
         return image->bias + symbol->st_value == original ? SBX_BINDING_ORIGINAL : SBX_BINDING_FOREIGN;
     }
-    /* What the program needs comes before what it loads later, and the original is the first there is. */
+    /* Modules that the program needs come before modules that it loads later, and the original is the first definition
+     * there. */
     if ((is_of_start(image, walk) && (!sbx_point_may_come_late(sbx_point_at(point)) ||
                                       (find_home(point, walk) && is_of_start(&walk->home, walk)))) ||
         is_only_definition(point)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_writer.c - one writer. */
+/* watch_writer.c - the one writer of the watch thread. */
 #include "watch_writer.h"
 
 #include "process_state.h"

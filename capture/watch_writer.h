@@ -5,10 +5,10 @@
 
 #include "recording_format.h"
 
-/* Put a record about another thread: record->thread says which. The watch thread only. */
+/* Put a record about another thread; record->thread says which one. The watch thread only. */
 void sbx_watch_put(const struct sbx_record *record);
 
-/* The ring's memory goes: the chunk is nobody's from here on. The watch thread only. */
+/* The ring's memory is given back: the chunk is not used from here on. The watch thread only. */
 void sbx_watch_writer_forget(void);
 
 #endif

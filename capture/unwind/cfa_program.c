@@ -200,8 +200,8 @@ static void run_extended(struct program *program, uint8_t opcode)
         number = sbx_read_uleb(reader);
         define_cfa(program, number, scaled(program, (uint64_t)sbx_read_sleb(reader)));
         break;
-    case CFA_DEF_CFA_REGISTER: /* After an expression the earlier offset counts again. DWARF forbids this, libgcrypt's
-                                * assembly does it, and libgcc accepts it. */
+    case CFA_DEF_CFA_REGISTER: /* After an expression the earlier offset counts again. DWARF forbids this,
+                                  libgcrypt's assembly does it, and libgcc accepts it. */
         define_cfa(program, sbx_read_uleb(reader), program->state.cfa_offset);
         break;
     case CFA_DEF_CFA_OFFSET:

@@ -91,9 +91,7 @@ static inline uint32_t append_ordinary(const struct sbx_replay *replay, struct g
                                        const struct sbx_node_places *places)
 {
     struct sbx_node_places nodes = *places;
-    __asm__(""
-            : "+r"(nodes.half)); /* one word: otherwise the compiler keeps its two parts, and adds them for each
-                                  * frame */
+    __asm__("" : "+r"(nodes.half)); /* one word: else the compiler keeps its two parts, and adds them for each frame */
     const uint32_t high = (uint32_t)replay->stack_high;
     struct sbx_replay_frame *frame = growth->frame;
     struct sbx_replay_check *check = growth->check;
