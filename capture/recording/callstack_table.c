@@ -211,8 +211,8 @@ static void sweep(const struct half *half, uint32_t next)
     for (uint32_t slot = 0; slot <= half->mask; slot++) {
         uint64_t found = sbx_load_relaxed(&half->words[slot]); /* relaxed: see the top */
         if (found != 0 && epochs_ahead(half, found, next - 2) != 0) {
-            /* order: release nodes, frames - nothing hangs on it. Not a plain store, which could remove a word of the
-             * epoch before last that has just come in the place of this one. */
+            /* order: release nodes, frames - no reader depends on it. Not a plain store, which could remove a word of
+             * the epoch before last that was just stored in place of this one. */
             (void)sbx_cas_acq_rel(&half->words[slot], &found, 0);
         }
     }
@@ -236,8 +236,8 @@ int sbx_callstack_table_turn_if_full(struct sbx_callstack_table *table)
     sweep(&nodes, next);
     sweep(&frames, next);
     sbx_store_relaxed(nodes.used, 0);  /* relaxed: published by the release below */
-    sbx_store_relaxed(frames.used, 0); /* likewise */
-    sbx_store_relaxed(&table->epoch_begun_ns[next & 1], sbx_load_relaxed(table->heartbeat_ns)); /* likewise */
+    sbx_store_relaxed(frames.used, 0); /* relaxed: the same */
+    sbx_store_relaxed(&table->epoch_begun_ns[next & 1], sbx_load_relaxed(table->heartbeat_ns)); /* relaxed: the same */
     /* order: release header.epoch - pairs with sbx_callstack_epoch() */
     sbx_store_release(table->epoch, next);
     return 1;

@@ -69,7 +69,7 @@ static void discard_pending(int number)
     const struct sbx_kernel_sigaction ignored = {.handler = (void *)(uintptr_t)SIG_IGN};
     struct sbx_kernel_sigaction was;
     if (!sbx_sample_number_is_ours(number)) {
-        return; /* what is pending is for the program's handler */
+        return; /* pending signals are for the program's handler */
     }
     if (sbx_raw_syscall(SYS_rt_sigaction, number, (long)(uintptr_t)&ignored, (long)(uintptr_t)&was, sizeof was.mask, 0,
                         0) == 0) {

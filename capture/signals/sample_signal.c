@@ -295,8 +295,8 @@ static enum sbx_signal_place probe(bool *no_timer_out)
     uint64_t until_ns = UINT64_MAX;
     bool may_try = place == SBX_SIGNAL_PLACE_UNKNOWN && timer >= 0;
     if (may_try && !ticks_are_elsewhere && probes < PROBES_ASLEEP) {
-        /* before the try, because a thread that sets a handler waits for the end of the try */
-        /* this maps the pages */
+        /* The read maps the pages. It comes before the try, because a thread that sets a handler waits for the end of
+         * the try. */
         (void)sbx_raw_syscall(SYS_read, file, (long)(uintptr_t)pages, PROBE_BYTES, 0, 0, 0);
         until_ns = sleep_until_a_tick() + TICK_BEHIND_NS;
     }

@@ -85,7 +85,7 @@ struct sbx_message_loop {
     uint64_t anr_message; /* last message for which `anr` fired: written by the watch thread */
     uint64_t maybe_pc;    /* a poll call elsewhere, taken for a handler's without proof; 0: none since the last pass */
     uint64_t question_in; /* last message that read something from a client; 0: none */
-    uint64_t key_ns, key_in; /* how long that message waited for keys at a terminal, or for connections in accept() */
+    uint64_t key_ns, key_in; /* wait for keys at a terminal or connections in accept(), in message key_in */
     /* Last message in which a look found a read from a terminal while that read was no point; how long it lasts is not
      * known. Written by the watch thread. */
     uint64_t seen_key_in;
@@ -124,7 +124,7 @@ struct sbx_message_loop {
     /* Pauses: sleeps and waits for children (sbx_is_pause()), in messages since the loop was adopted. */
     uint64_t paused_ns, paused_in; /* total time of long pauses, and the last message with one */
     uint32_t paused;               /* number of messages with a long pause */
-    bool pauses;                   /* the open message has had a long pause */
+    bool pauses;                   /* there was a pause, long or short */
     struct sbx_rest rest;
     uint64_t maybe_sp; /* stack pointer of maybe_pc */
     uint64_t maybe_ns; /* begin of the newest such call: read by the watch thread */
@@ -221,9 +221,9 @@ struct sbx_thread {
     uint32_t owner; /* the life whose seat this is; 0: none. The thread that exchanges it for 0 cleans up the seat */
     struct sbx_thread_cost cost; /* keeps counting when another thread gets the block */
     _Alignas(64) struct sbx_thread_clock clock;
-    /* What every blocking call and every sample touches: this cache line, and the next. */
-    /* Not 0: our own code runs on this thread, in a frame that SBX_INSIDE_PLACE_OF() gives (1: frame not stored). The
-     * handler then does nothing. See left_code.h. */
+    /* What every blocking call and every sample touches: this cache line, and the next. `inside` is not 0 when our own
+     * code runs on this thread, in a frame that SBX_INSIDE_PLACE_OF() gives (1: frame not stored). The handler then
+     * does nothing. See left_code.h. */
     uint64_t inside;
     uint32_t blocking; /* enum sbx_blocking_how. Pairs with sample_timer */
     /* Number + 1 of the timer that asks this thread for a sample, with SBX_TIMER_ANSWERED once the thread has answered;

@@ -148,8 +148,8 @@ SBX_FORK_CODE static void become_inert_in_child(void)
 /* The key is made when the library is loaded, because a thread registers in its first hook, which may run inside the
  * host's own allocator. glibc keeps the values of the first keys in the thread itself, and allocates for later keys
  * (nptl/pthread_setspecific.c, PTHREAD_KEY_2NDLEVEL_SIZE). musl keeps all values in the thread. If our key is a later
- * one, only the watch thread sees that a thread has ended, within half a second. */
-/* Runs before the start of a preloaded recorder, in which the first thread registers. */
+ * one, only the watch thread sees that a thread has ended, within half a second. The constructor runs before the start
+ * of a preloaded recorder, in which the first thread registers. */
 __attribute__((constructor(102))) static void make_exit_key(void)
 {
 #ifdef __GLIBC__
