@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asyncio_module.c - the module's names, and what its types tell. */
+/* asyncio_module.c - finds the module's objects by name, and checks the sizes of its types. */
 #include "asyncio_module.h"
 
 #include "dict_read.h"
@@ -19,7 +19,7 @@ enum search {
     REFUSED
 };
 static int state;
-static uint64_t searched_count; /* modules, at the last search */
+static uint64_t searched_count; /* number of modules at the last search */
 static struct asyncio_module the_module;
 
 static bool is_of_size(uint64_t type, const struct await_layout *layout, uint16_t bytes)
@@ -29,7 +29,7 @@ static bool is_of_size(uint64_t type, const struct await_layout *layout, uint16_
            (int64_t)object_word_at(type, TYPE_DICT_OFFSET) == layout->dict_offset;
 }
 
-/* NOT_FOUND: it is being imported. */
+/* Returns NOT_FOUND while the module is being imported. */
 static enum search search(const struct cpython *cpython)
 {
     struct asyncio_module found = {.layout = await_layout_of(cpython->layout->minor)};
@@ -45,7 +45,7 @@ static enum search search(const struct cpython *cpython)
     }
     if (found.layout == NULL || !is_of_size(found.task_type, found.layout, found.layout->task_bytes) ||
         !is_of_size(found.future_type, found.layout, found.layout->future_bytes)) {
-        (void)stallbox_provider_can_read(NULL, 1); /* counts it */
+        (void)stallbox_provider_can_read(NULL, 1); /* counts the module as unreadable */
         return REFUSED;
     }
     the_module = found;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asyncio_module.h - the module _asyncio of this interpreter: which objects are its tasks, and which of them run.
+/* asyncio_module.h - the module _asyncio of this interpreter: its types, and the tasks that run.
  *
- * It is looked for in sys.modules when a coroutine was met, and once more only when a module came or went. Its types say how large
- * they are: if that is not what the version's layout has, the module is left alone, and counted as unreadable. */
+ * The module is searched in sys.modules after a coroutine was met. The search is repeated only when the number of
+ * modules has changed. The module's types give the size of their objects. If these sizes are not those of the version's
+ * layout, the module is not used, and is counted as unreadable. */
 #ifndef ASYNCIO_MODULE_H
 #define ASYNCIO_MODULE_H
 
@@ -18,7 +19,8 @@ struct asyncio_module {
     uint64_t current_tasks; /* a dict: loop -> the task that runs in it */
 };
 
-/* The module; NULL: the program has not imported it, or its layout is not known. `may_search`: in no handler. Signal safe. */
+/* Returns the module, or NULL if the program has not imported it or its layout is not known. `may_search`: the caller
+ * is not a signal handler. Signal safe. */
 const struct asyncio_module *asyncio_module_find(const struct cpython *cpython, bool may_search);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attach.c - from "there is a Python in this process" to a provider that tells its frames.
+/* attach.c - registers a provider for the Python interpreter of this process.
  *
- * Nothing of the interpreter is changed but four words that lead to functions (queued_work.h), and three where there is a pool of threads (executor_queue.h). Once, one call is left for it to make between two instructions of its main thread
- * (Py_AddPendingCall), where it compares what we read with what it tells itself: only then are frames told. */
+ * Only function pointers of the interpreter are changed: four for queued work (queued_work.h), and three if the program
+ * uses a thread pool (executor_queue.h). Once, the interpreter is asked to make a call between two instructions of its
+ * main thread (Py_AddPendingCall). This call compares what we read with what the interpreter says itself. Frames are
+ * reported only if both agree. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -24,7 +26,7 @@ enum check {
 };
 static int check_state;
 
-/* On the interpreter's main thread, with its lock. */
+/* Runs on the interpreter's main thread, which holds the interpreter lock. */
 static int check(void *unused)
 {
     (void)unused;
@@ -57,7 +59,8 @@ static bool find_types(void)
            find("PyAsyncGen_Type", &types->async_generator);
 }
 
-/* In an executable, or in a library that is in the global scope: as Python's own extension modules need it. */
+/* The symbols are in the executable, or in a library in the global scope. Python's own extension modules need them
+ * there, too. */
 static bool find_calls(void)
 {
     struct cpython_calls *calls = &the_cpython.calls;
@@ -70,7 +73,7 @@ static bool find_calls(void)
 #undef FIND
 }
 
-/* "3.11.2 (main, ...)" */
+/* The version text begins like "3.11.2 (main, ...)". */
 static bool find_layout(char *why, size_t why_bytes)
 {
     const char *(*version)(void);

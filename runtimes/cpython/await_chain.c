@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* await_chain.c - tasks, futures, callbacks and suspended frames. Each object is asked about, and judged by its type. */
+/* await_chain.c - tasks, futures, callbacks and suspended frames. Each object is tested for readable memory, and then
+ * its type is checked. */
 #include "await_chain.h"
 
 #include <string.h>
@@ -13,9 +14,9 @@ enum {
     CELLS_MOST = 12,
     BASES_MOST = 8,
     OBJECT_BYTES = 32,
-    SEQUENCE_ITEMS = 24,   /* of a tuple: the first; of a list: their address */
-    CALLBACK_OF_TASK = 16, /* 3.9: the task that is woken; and what a coroutine's wrapper wraps, and a cell holds */
-    METHOD_SELF = 24,      /* of a function of C, and of a bound method */
+    SEQUENCE_ITEMS = 24,   /* of a tuple: the first item; of a list: the address of the items */
+    CALLBACK_OF_TASK = 16, /* 3.9: the task to wake; also what a coroutine wrapper wraps, and a cell's value */
+    METHOD_SELF = 24,      /* of a C function and of a bound method */
     PARTIAL_ARGUMENTS = 24,
     TYPE_NAME = 24,
     TYPE_BASE = 256,
@@ -40,7 +41,7 @@ static bool is_kind_of(uint64_t type, uint64_t wanted)
     return false;
 }
 
-/* Is the type called so? For types that the interpreter does not export. */
+/* Does the type have this name? Used for types that the interpreter does not export. */
 static bool is_called(uint64_t type, const char *name)
 {
     struct object_page page = {0};
@@ -58,7 +59,7 @@ static bool is_task(struct await_chain *chain, uint64_t object)
     return is_kind_of(type_of(chain, object, chain->module->layout->task_bytes), chain->module->task_type);
 }
 
-/* A future that is no task. */
+/* Is it a future, but not a task? */
 static bool is_future(struct await_chain *chain, uint64_t object)
 {
     uint64_t type = type_of(chain, object, FUTURE_BYTES);
@@ -74,14 +75,15 @@ static bool is_generator(struct await_chain *chain, uint64_t object)
     return type != 0 && (type == types->coroutine || type == types->generator || type == types->async_generator);
 }
 
-/* Where its frame is; 0: it has none. */
+/* Returns the address of the generator's frame; 0: it has none. */
 static uint64_t frame_of(const struct await_layout *layout, uint64_t generator)
 {
     return layout->generator_state != 0 ? generator + layout->generator_frame
                                         : object_word_at(generator, layout->generator_frame);
 }
 
-/* What the suspended generator, whose frame this is, has on top of its stack: the object that it awaits. 0: it is not suspended. */
+/* Returns the object that a suspended generator awaits, which is on top of the stack of `frame`, the generator's frame.
+ * 0: the generator is not suspended. */
 static uint64_t awaited(struct await_chain *chain, uint64_t generator, uint64_t frame)
 {
     const struct await_layout *layout = chain->module->layout;
@@ -118,7 +120,8 @@ void await_frames_begin(struct await_frames *frames, struct await_chain *chain, 
     }
 }
 
-/* A coroutine awaits another straight, or through what its __await__() gave, or the next value of an asynchronous generator. */
+/* A coroutine awaits another coroutine in one of three ways: directly, through the object that its __await__()
+ * returned, or through the next value of an asynchronous generator. */
 static uint64_t generator_behind(struct await_chain *chain, uint64_t object)
 {
     if (object == 0 || is_generator(chain, object)) {
@@ -155,7 +158,7 @@ static bool waits_for(struct await_chain *chain, uint64_t task, uint64_t future)
     return is_task(chain, task) && object_word_at(task, chain->module->layout->task_waits_for) == future;
 }
 
-/* The task that a callback of `future` wakes, which waits for it; 0: it wakes none. */
+/* Returns the task that `callback` wakes and that waits for `future`; 0: the callback wakes no such task. */
 static uint64_t task_woken(struct await_chain *chain, uint64_t callback, uint64_t future)
 {
     static const uint8_t places[] = {METHOD_SELF, CALLBACK_OF_TASK};
@@ -168,7 +171,7 @@ static uint64_t task_woken(struct await_chain *chain, uint64_t callback, uint64_
     return 0;
 }
 
-/* The first future among the items of a tuple, or in its cells. */
+/* Returns the first future among the items of a tuple, or in the cells that the tuple holds. */
 static uint64_t future_in(struct await_chain *chain, uint64_t tuple, bool has_cells)
 {
     const struct cpython_types *types = &chain->cpython->types;
@@ -191,8 +194,8 @@ static uint64_t future_in(struct await_chain *chain, uint64_t tuple, bool has_ce
     return 0;
 }
 
-/* The future that a callback ends in turn: one of those that a nested function refers to (gather, wait, shield), or an argument that a
- * partial function was given (wait_for). 0: none. */
+/* Returns the future that a callback completes. It is one of the futures to which a nested function refers (gather,
+ * wait, shield), or an argument of a partial function (wait_for). 0: none. */
 static uint64_t future_ended(struct await_chain *chain, uint64_t callback)
 {
     const struct await_layout *layout = chain->module->layout;
@@ -204,7 +207,7 @@ static uint64_t future_ended(struct await_chain *chain, uint64_t callback)
         bool can = object_can_read(&chain->page, callback, layout->function_closure + sizeof type);
         return can ? future_in(chain, object_word_at(callback, layout->function_closure), true) : 0;
     }
-    if (type == chain->cpython->types.method) { /* of a group of tasks (TaskGroup) whose end is awaited */
+    if (type == chain->cpython->types.method) { /* of a TaskGroup: the task awaits the end of the group */
         uint64_t future =
             instance_attribute(chain->cpython, layout, object_word_at(callback, METHOD_SELF), "_on_completed_fut");
         return future != 0 && is_future(chain, future) ? future : 0;
@@ -213,7 +216,7 @@ static uint64_t future_ended(struct await_chain *chain, uint64_t callback)
                                                 : 0;
 }
 
-/* One callback of `future`: the task that it wakes, or the future that it ends. */
+/* Looks at one callback of `future`: returns the task that it wakes, or sets *ended to the future that it completes. */
 static uint64_t take_callback(struct await_chain *chain, uint64_t callback, uint64_t future, uint64_t *ended)
 {
     if (callback == 0) {
@@ -227,7 +230,8 @@ static uint64_t take_callback(struct await_chain *chain, uint64_t callback, uint
     return task;
 }
 
-/* The task that waits for `future`; 0: none does, and *ended is the future that ends with it, 0: none. */
+/* Returns the task that waits for `future`. 0: no task waits; then *ended is the future that is completed by this one
+ * (0: none). */
 static uint64_t task_behind(struct await_chain *chain, uint64_t future, uint64_t *ended)
 {
     *ended = 0;
@@ -278,14 +282,14 @@ uint64_t await_chain_next(struct await_chain *chain)
     return task;
 }
 
-/* ---- the running one ---- */
+/* ---- the running task ---- */
 
-/* Tasks that run in any loop, and the frames of their coroutines. */
+/* The tasks that run in any loop, and the frames of their coroutines. */
 struct running {
     uint32_t count;
     struct {
         uint64_t task, frame;
-    } each[4]; /* more loops at a time than a process has */
+    } each[4]; /* more loops than a process has at a time */
 };
 
 static void find_running(struct await_chain *chain, struct running *running)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* await_layout.h - where a version of CPython keeps who awaits whom: tasks of the module _asyncio, and suspended coroutines.
+/* await_layout.h - where a version of CPython stores which task awaits which: tasks of the module _asyncio, and
+ * suspended coroutines.
  *
- * The numbers are of the same versions as those of cpython_layout.h. Of the tasks' they were seen with the interpreter's own answers
- * (tests/integration/python/awaiting.py); before they are used the sizes that the types tell of themselves are compared. */
+ * The offsets are of the same versions as those of cpython_layout.h. Those of tasks were checked against the
+ * interpreter's own answers (tests/integration/python/awaiting.py). Before they are used, the object sizes that the
+ * types give are compared. */
 #ifndef AWAIT_LAYOUT_H
 #define AWAIT_LAYOUT_H
 
@@ -10,39 +12,39 @@
 #include <stdint.h>
 
 enum await_values {
-    AWAIT_VALUES_APART,   /* 3.11: at the word before that of the dict */
-    AWAIT_VALUES_OR_DICT, /* 3.12: at the same word, which says what it is */
-    AWAIT_VALUES_INSIDE,  /* 3.13: in the object */
+    AWAIT_VALUES_APART,   /* 3.11: their address is in the word before the dict's */
+    AWAIT_VALUES_OR_DICT, /* 3.12: one word for both; its low bit tells which */
+    AWAIT_VALUES_INSIDE,  /* 3.13: in the object itself */
 };
 
 struct await_layout {
     uint8_t minor;
     /* asyncio's tasks and futures */
-    uint16_t task_bytes, future_bytes; /* as their types tell */
-    int16_t dict_offset;               /* likewise */
+    uint16_t task_bytes, future_bytes; /* as the types give them */
+    int16_t dict_offset;               /* as the type gives it */
     uint16_t task_waits_for, task_coroutine;
     /* generators, coroutines and asynchronous generators */
-    uint16_t generator_frame; /* the frame itself, or where it is an object its address */
-    uint16_t generator_state; /* 0: the frame tells it */
+    uint16_t generator_frame; /* the frame itself, or its address where the frame is an object */
+    uint16_t generator_state; /* 0: the state is in the frame */
     int8_t state_suspended_first, state_suspended_last;
-    /* the frame of a suspended one: the top of its stack is what it awaits */
-    uint16_t frame_depth;  /* an int: words in use; 0: see frame_top */
-    uint16_t frame_values; /* the words, or where the frame is an object their address */
-    uint16_t frame_top;    /* the address behind the last; 0: none, it is not suspended */
-    uint16_t frame_state;  /* 0: the generator tells it */
+    /* the frame of a suspended generator: the object that it awaits is on top of its stack */
+    uint16_t frame_depth;  /* an int: words in use on the stack; 0: use frame_top */
+    uint16_t frame_values; /* the words, or their address where the frame is an object */
+    uint16_t frame_top;    /* the address behind the top word; 0: the generator is not suspended */
+    uint16_t frame_state;  /* 0: the state is in the generator */
     uint16_t function_closure;
-    uint16_t type_keys; /* of a class: the names of its objects' attributes; 0: they have dicts */
-    uint8_t values;     /* where the objects have their values */
+    uint16_t type_keys; /* of a class: its table of attribute names; 0: objects have dicts */
+    uint8_t values;     /* where objects keep their attribute values */
 };
 
-/* Of futures: the callback that was added first, and a list of the others. */
+/* Of a future: the callback that was added first, and the list of the other callbacks. */
 enum {
     FUTURE_CALLBACK = 24,
     FUTURE_CALLBACKS = 40,
     FUTURE_BYTES = 48
 };
 
-/* The layout of 3.MINOR; NULL: not known. */
+/* Returns the layout of 3.MINOR; NULL: not known. */
 const struct await_layout *await_layout_of(unsigned minor);
 
 #endif

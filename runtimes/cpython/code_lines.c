@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_lines.c - three generations of one idea: how far to the next entry, and by how much the line moves. */
+/* code_lines.c - the three line table formats. In each, an entry says how many bytes of code it covers and by how much
+ * the line changes. */
 #include "code_lines.h"
 
 #include <stdbool.h>
@@ -13,7 +14,8 @@ static uint32_t positive(int64_t line)
     return line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
 }
 
-/* Pairs of bytes: instructions (unsigned), lines (signed). A line begins behind the instructions of its pair. */
+/* Pairs of bytes: instruction bytes (unsigned), change of line (signed). The change applies after the pair's
+ * instruction bytes. */
 static uint32_t find_in_lnotab(struct reader table, int64_t line, int64_t offset)
 {
     int64_t at = 0;
@@ -27,7 +29,7 @@ static uint32_t find_in_lnotab(struct reader table, int64_t line, int64_t offset
     return positive(line);
 }
 
-/* Pairs: bytes of instructions, and by how much their line differs from that of the pair before; -128: they have none. */
+/* Pairs: instruction bytes, and the change of line from the pair before. -128: these instructions have no line. */
 static uint32_t find_in_lines(struct reader table, int64_t line, int64_t offset)
 {
     enum {
@@ -45,7 +47,7 @@ static uint32_t find_in_lines(struct reader table, int64_t line, int64_t offset)
     return 0;
 }
 
-/* Six bits a byte, the least first; bit 6: more follow. */
+/* A number with six bits in each byte, the lowest bits first. Bit 6: more bytes follow. */
 static uint64_t read_varint(struct reader *table)
 {
     uint64_t value = 0;
@@ -65,7 +67,8 @@ static int64_t read_signed_varint(struct reader *table)
     return (value & 1) != 0 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* Entries: bit 7 set, four bits of kind, three bits of length - 1 in units of two bytes; then what the kind says. */
+/* Entries. The first byte has bit 7 set, four bits of kind, and three bits for the length - 1 in units of two bytes.
+ * The kind says which bytes follow. */
 static uint32_t find_in_locations(struct reader table, int64_t line, int64_t offset)
 {
     enum {
@@ -92,7 +95,7 @@ static uint32_t find_in_locations(struct reader table, int64_t line, int64_t off
         if (offset < at) {
             return kind == NO_LOCATION ? 0 : positive(line);
         }
-        while (table.at < table.end && (*table.at & 128) == 0) { /* to the next entry */
+        while (table.at < table.end && (*table.at & 128) == 0) { /* skip to the next entry */
             table.at++;
         }
     }

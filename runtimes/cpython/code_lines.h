@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_lines.h - the line of an instruction, by the table of its code object.
+/* code_lines.h - the line of an instruction, from the line table of its code object.
  *
- * Tables are the host's bytes, read in a handler: whatever they hold, a look ends within them. */
+ * The tables are bytes of the host, read in a signal handler. Whatever they contain, the search ends within them. */
 #ifndef CODE_LINES_H
 #define CODE_LINES_H
 
@@ -10,8 +10,9 @@
 
 #include "cpython_layout.h"
 
-/* The line of the instruction at byte `offset` of the code whose definition is at `first_line`; a negative offset: not begun,
- * the definition's line. 0: the instruction has no line, or the table does not have it. Signal safe. */
+/* Returns the line of the instruction at byte `offset` of a code object whose definition is at `first_line`. A negative
+ * offset means that the code has not begun: the result is the definition's line. 0: the instruction has no line, or the
+ * table does not contain it. Signal safe. */
 uint32_t cpython_line_of(enum cpython_line_table kind, const uint8_t *table, size_t bytes, uint32_t first_line,
                          int64_t offset);
 

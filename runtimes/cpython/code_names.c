@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_names.c - strings of three widths, and paths. */
+/* code_names.c - strings with characters of 1, 2 or 4 bytes, and paths. */
 #include "code_names.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ size_t code_name_text(const struct cpython_layout *layout, uint64_t string_type,
         return 0;
     }
     uint64_t at = string + ((state & STATE_ASCII) != 0 ? layout->string_ascii : layout->string_compact);
-    length = length < room ? length : room; /* a character is a byte at least */
+    length = length < room ? length : room; /* a character needs at least one byte */
     size_t used = 0;
     for (uint64_t i = 0; i < length; i++, at += width) {
         uint64_t its_page = at >> OBJECT_PAGE_BITS;
@@ -76,7 +76,7 @@ size_t source_path_tidy(char *path, size_t bytes)
     if (bytes == 0 || path[0] == '<') {
         return bytes;
     }
-    size_t used = path[0] == '/', floor = used; /* floor: what no ".." takes away */
+    size_t used = path[0] == '/', floor = used; /* floor: the part of the path that a ".." does not remove */
     for (size_t at = 0; at < bytes;) {
         size_t end = at;
         while (end < bytes && path[end] != '/') {
@@ -89,7 +89,7 @@ size_t source_path_tidy(char *path, size_t bytes)
                 used--;
             } while (used > floor && path[used - 1] != '/');
         } else if (part > 1 || (part == 1 && path[at] != '.')) {
-            if (!is_up || path[0] != '/') { /* nothing is above the root */
+            if (!is_up || path[0] != '/') { /* the root has no parent folder */
                 for (size_t i = at; i < end; i++) {
                     path[used++] = path[i];
                 }
@@ -104,7 +104,7 @@ size_t source_path_tidy(char *path, size_t bytes)
     return used;
 }
 
-/* How long the last folder is, if it is that of a standard library: "python3." and digits; 0: it is not. */
+/* Returns the length of the last folder if it is a standard library's folder, "python3." and digits. 0: it is not. */
 static size_t library_bytes(const char *path, size_t bytes)
 {
     static const char name[] = "/python3.";
@@ -122,7 +122,7 @@ bool source_prefix_finish(struct source_prefix *prefix, size_t bytes)
         return false;
     }
     bytes = source_path_tidy(prefix->path, bytes);
-    if (bytes < 2) { /* the root: no file is told less it */
+    if (bytes < 2) { /* the root folder is not removed from any path */
         return false;
     }
     if (prefix->path[bytes - 1] != '/') {
@@ -148,7 +148,8 @@ static size_t dots_of(const char *path, size_t bytes)
     return bytes >= 2 && path[0] == '.' && path[1] == '/' ? 2 : 0;
 }
 
-/* Of a path that is not absolute: its folder, if the entry ends in it ("src/app.py" run as a script has /home/me/src there). */
+/* Handles a path that is not absolute. Its folder is cut off if `prefix` ends with that folder. Example: for the script
+ * "src/app.py", sys.path has /home/me/src. */
 static void try_relative(struct source_cut *cut, const struct source_prefix *prefix, const char *path, size_t bytes)
 {
     size_t dots = dots_of(path, bytes), folder = bytes;

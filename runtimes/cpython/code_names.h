@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_names.h - what a code object is called, and which file it is of: as UTF-8, without what differs between machines.
+/* code_names.h - the name and the file of a code object as UTF-8, without the parts that differ between machines.
  *
- * Of a file's path the longest entry of sys.path is taken off (search_path.h). So a function has one id wherever its sources
- * lie. Nothing is allocated: this runs in handlers. */
+ * The longest matching entry of sys.path is removed from a file's path (search_path.h). So a function has the same id
+ * wherever its source files are. Nothing is allocated, because this runs in signal handlers. */
 #ifndef CODE_NAMES_H
 #define CODE_NAMES_H
 
@@ -17,35 +17,38 @@ enum {
     CODE_NAME_MAX = 192,
 };
 
-/* The characters of a string object as UTF-8, not terminated; bytes beyond `room` are left out, never half a character. 0: it
- * is no string, or cannot be read. `string_type`: address of PyUnicode_Type. Signal safe. */
+/* Copies the characters of a string object as UTF-8, not terminated. Characters beyond `room` bytes are left out, and a
+ * character is never cut. Returns the number of bytes; 0: it is no string, or cannot be read. `string_type`: address of
+ * PyUnicode_Type. Signal safe. */
 size_t code_name_text(const struct cpython_layout *layout, uint64_t string_type, uint64_t string, char *to,
                       size_t room);
 
-/* Without "//", "/./" and "a/../", which how a program was started leaves in its paths; in place. Returns how many bytes are left. What is no path
- * ("<string>") stays as it is. Signal safe. */
+/* Removes "//", "/./" and "a/../" from a path, in place. Such parts depend on how the program was started. Returns the
+ * number of bytes left. A text that is no path ("<string>") stays as it is. Signal safe. */
 size_t source_path_tidy(char *path, size_t bytes);
 
-/* An entry of sys.path. Of that of the standard library the last folder stays, "python3.11/": readers tell it by that. */
+/* One entry of sys.path. For the standard library's entry, the last folder ("python3.11/") is kept in the file's path,
+ * because readers recognise the library by it. */
 struct source_prefix {
     uint16_t bytes;
-    uint16_t cut;             /* how many of them are taken off */
-    char path[CODE_FILE_MAX]; /* with its slash at the end, not terminated */
+    uint16_t cut;             /* bytes to remove from a file's path */
+    char path[CODE_FILE_MAX]; /* with a slash at the end, not terminated */
 };
 
-/* `path` has so many bytes of an entry: tidy them, and put the slash behind. false: it is no absolute path, or too long. Signal safe. */
+/* Call this when `path` holds `bytes` bytes of an entry: it tidies them and adds the slash. Returns false if this is no
+ * absolute path, or is too long. Signal safe. */
 bool source_prefix_finish(struct source_prefix *prefix, size_t bytes);
 
-/* The best entry for one path so far; begins as {0, 0}. */
+/* The best entry found so far for one path. Begins as {0, 0}. */
 struct source_cut {
-    size_t longest; /* how much of the path it is */
-    size_t bytes;   /* and how many bytes say where the sources lie on this machine */
+    size_t longest; /* bytes of the path that the entry matches */
+    size_t bytes;   /* bytes that depend on this machine, and are removed */
 };
 
-/* Does `prefix` fit better? Signal safe. */
+/* Takes `prefix` if it matches more than the best entry so far. Signal safe. */
 void source_cut_try(struct source_cut *cut, const struct source_prefix *prefix, const char *path, size_t bytes);
 
-/* How many bytes are taken off in the end: a "./" goes in any case. */
+/* Returns the number of bytes to remove in the end. A leading "./" is removed even if no entry matches. */
 size_t source_cut_bytes(const struct source_cut *cut, const char *path, size_t bytes);
 
 #endif

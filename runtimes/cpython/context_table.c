@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* context_table.c - the table: one place a context. */
+/* context_table.c - the table. Each context has one possible place in it. */
 #include "context_table.h"
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include "wiped_pages.h"
 
 struct place {
-    uint64_t context; /* 0: free; BUSY: somebody is at it. An exchange to BUSY makes the rest one's own */
+    uint64_t context; /* 0: free; BUSY: a thread uses the place, and alone may use the rest */
     uint64_t id, task;
 };
 
@@ -25,7 +25,7 @@ bool context_table_prepare(void)
     return places != NULL;
 }
 
-/* Objects lie at multiples of 16: multiplied by the golden ratio they spread (Knuth, TAOCP vol. 3, 6.4). */
+/* Objects are at multiples of 16. Multiplication by the golden ratio spreads them (Knuth, TAOCP vol. 3, 6.4). */
 static struct place *place_of(uint64_t context)
 {
     return &places[(context * UINT64_C(0x9e3779b97f4a7c15) >> 40) % CONTEXT_TABLE_PLACES];
@@ -33,7 +33,7 @@ static struct place *place_of(uint64_t context)
 
 bool context_table_has(uint64_t context)
 {
-    /* relaxed: whoever put it in had the interpreter's lock, and so has who asks; take() looks again */
+    /* relaxed: the thread that stored it held the interpreter lock, and so does the caller; take() checks again */
     return __atomic_load_n(&place_of(context)->context, __ATOMIC_RELAXED) == context;
 }
 
@@ -48,7 +48,7 @@ struct context_item context_table_put(uint64_t context, uint64_t id, uint64_t ta
     struct context_item former = {former_context, former_context != 0 ? place->id : 0};
     place->id = id;
     __atomic_store_n(&place->task, task, __ATOMIC_RELAXED); /* relaxed: released with the context */
-    /* order: release place.context - whoever finds it finds its item */
+    /* order: release place.context - a thread that finds the context also finds its item */
     __atomic_store_n(&place->context, context, __ATOMIC_RELEASE);
     return former;
 }
@@ -70,7 +70,7 @@ uint64_t context_table_take(uint64_t context)
         return 0;
     }
     uint64_t id = place->id;
-    /* order: release place.context - who takes the place next stores after this */
+    /* order: release place.context - the thread that uses the place next stores after this */
     __atomic_store_n(&place->context, 0, __ATOMIC_RELEASE);
     return id;
 }

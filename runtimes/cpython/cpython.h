@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpython.h - the interpreter of this process: what was found of it, and what it is asked through. */
+/* cpython.h - the interpreter of this process: its layout, and the functions, types and objects found in it. */
 #ifndef CPYTHON_H
 #define CPYTHON_H
 
@@ -12,7 +12,7 @@
 
 struct stallbox_provider;
 
-/* Functions of its public C interface, found by name. Objects are theirs. */
+/* Functions of the interpreter's public C interface, found by name. Objects are passed as its own pointers. */
 struct cpython_calls {
     const char *(*Py_GetVersion)(void);
     int (*Py_IsInitialized)(void);
@@ -29,7 +29,7 @@ struct cpython_calls {
     void (*Py_DecRef)(void *object);
 };
 
-/* Addresses of its types. */
+/* Addresses of the interpreter's types. */
 struct cpython_types {
     uint64_t code, string, list, dict, module, tuple, function, method, cell, coroutine, generator, async_generator,
         context;
@@ -39,32 +39,33 @@ struct cpython {
     const struct cpython_layout *layout;
     struct cpython_calls calls;
     struct cpython_types types;
-    uint64_t runtime; /* of _PyRuntime */
-    uint64_t modules; /* sys.modules, which we have a reference to; 0: not known yet */
+    uint64_t runtime; /* address of _PyRuntime */
+    uint64_t modules; /* sys.modules, to which we hold a reference; 0: not known yet */
     struct stallbox_provider *provider;
     struct search_path search_path;
 };
 
 extern struct cpython the_cpython;
 
-/* The stack of the calling thread, as struct stallbox_provider_options has it. */
+/* Walks the stack of the calling thread, as struct stallbox_provider_options defines. */
 struct stallbox_interrupted;
 size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
                     uint32_t *lines, size_t max);
 
-/* One frame, of this or of another thread: its function's id and its line. */
+/* Gets the function's id and the line of one frame, of this thread or of another. */
 struct chain_frame;
 void cpython_tell_frame(const struct chain_frame *frame, uint64_t *function, uint32_t *line);
 
-/* Who awaits the task that runs on the calling thread, as struct stallbox_provider_options has it. */
+/* Reports what awaits the task that runs on the calling thread, as struct stallbox_provider_options defines. */
 size_t cpython_awaited_by(void *thread, const struct stallbox_interrupted *interrupted, uint64_t *functions,
                           uint32_t *lines, size_t max);
 
-/* On a thread that has the interpreter lock: does what we read agree with what the interpreter tells? 1; 0: it runs nothing of
- * the program's yet; -1: they differ. Also learns sys.path, if they agree. */
+/* Runs on a thread that holds the interpreter lock. Does what we read agree with what the interpreter says? Returns 1
+ * if it does, 0 if no code of the program runs yet, and -1 if they differ. Also learns sys.path if they agree. */
 int cpython_check(void);
 
-/* Its parts, of all frames of the calling thread, which has the lock: code objects, and lines. 1; 0: there are none; -1: they differ. */
+/* The two parts of this check, over all frames of the calling thread, which holds the lock: code objects, and lines.
+ * Returns 1 if they agree, 0 if there are no frames, and -1 if they differ. */
 int cpython_check_frames(void *thread, uint64_t *root_code_out);
 int cpython_check_lines(void *thread);
 

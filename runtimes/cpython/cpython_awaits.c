@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpython_awaits.c - tasks that await each other, to ids and lines. */
+/* cpython_awaits.c - reports the tasks that await each other, as ids and lines. */
 #include "await_chain.h"
 #include "cpython.h"
 
@@ -13,8 +13,8 @@ static void swap(uint64_t *functions, uint32_t *lines, size_t a, size_t b)
     lines[b] = line;
 }
 
-/* A task's frames are found from the outermost in, and told from the innermost out. One that has more frames than there is room for is
- * left out, and so is what lies outside of it. */
+/* A task's frames are found from the outermost to the innermost, and reported in the other order. A task with more
+ * frames than the room left is omitted, together with the tasks that await it. */
 size_t cpython_awaited_by(void *thread, const struct stallbox_interrupted *interrupted, uint64_t *functions,
                           uint32_t *lines, size_t max)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpython_layout_rows.h - the table, a constant for each version: what is compiled for one version needs no load for an offset (frame_chain.c). */
+/* cpython_layout_rows.h - the layouts as constants, one for each version. Code that is compiled for one version does
+ * not load its offsets from memory (frame_chain.c). */
 #ifndef CPYTHON_LAYOUT_ROWS_H
 #define CPYTHON_LAYOUT_ROWS_H
 
 #include "cpython_layout.h"
 
-/* Built once more with wrong numbers: a test sees that such a provider switches itself off (self_check.c). */
+/* This file is also compiled with wrong offsets. A test checks that such a provider disables itself (self_check.c). */
 #ifdef CPYTHON_WRONG_LAYOUT
 enum {
     WRONG = 8

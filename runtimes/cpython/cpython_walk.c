@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpython_walk.c - frames to ids and lines. */
+/* cpython_walk.c - converts frames to ids and lines. */
 #include "code_lines.h"
 #include "code_table.h"
 #include "cpython.h"
@@ -7,7 +7,7 @@
 #include "frame_chain.h"
 #include "interpreter_lock.h"
 
-/* What tells a code object from another that lies at its address later. */
+/* A key that differs when another code object is allocated at the same address. */
 static uint64_t key_of(const struct cpython_layout *layout, uint64_t code)
 {
     uint64_t file = object_word_at(code, layout->code_file), name = object_word_at(code, layout->code_name);
@@ -15,7 +15,8 @@ static uint64_t key_of(const struct cpython_layout *layout, uint64_t code)
     return code_table_mix(key, object_word_at(code, layout->code_lines));
 }
 
-/* Not seen before: its names are read, and told. With no room for names now it is asked again the next time. */
+/* Called for a function that was not seen before: reads its names and reports them. If there is no room for the names
+ * now, the next call tries again. */
 __attribute__((noinline)) static uint64_t make_id(const struct cpython_layout *layout, uint64_t code, uint64_t key)
 {
     char file[CODE_FILE_MAX], name[CODE_NAME_MAX + 1];
@@ -49,7 +50,7 @@ __attribute__((noinline)) static uint32_t make_line(const struct cpython_layout 
     }
     uint64_t bytes = object_word_at(table, OBJECT_SIZE), from = table + OBJECT_BYTES_AT;
     enum {
-        TABLE_MOST = 1 << 16, /* a function of 30,000 lines */
+        TABLE_MOST = 1 << 16, /* enough for a function of 30,000 lines */
         STEP = 4096
     };
     if (bytes > TABLE_MOST) {
@@ -65,7 +66,7 @@ __attribute__((noinline)) static uint32_t make_line(const struct cpython_layout 
                            object_half_at(frame->code, layout->code_first_line), frame->instruction);
 }
 
-/* Collecting garbage is told as a function of the runtime's library, innermost. */
+/* Garbage collection is reported as a function of the runtime's library, as the innermost frame. */
 static void tell_collection(uint64_t *function, uint32_t *line)
 {
     static const char file[] = "<gc>", name[] = "(garbage collection)";
@@ -79,14 +80,14 @@ static void tell_collection(uint64_t *function, uint32_t *line)
     }
 }
 
-/* An instruction that was not met before. */
+/* Called for an instruction that was not seen before. */
 __attribute__((noinline)) static void make_place(const struct cpython_layout *layout, const struct chain_frame *frame,
                                                  uint64_t key, uint64_t place_key, uint64_t *function, uint32_t *line)
 {
     uint64_t id = code_table_id(key);
     *function = id != 0 ? id : make_id(layout, frame->code, key);
     *line = make_line(layout, frame);
-    code_table_keep_place(place_key, code_table_id(key), *line); /* with no room for its names it is asked again */
+    code_table_keep_place(place_key, code_table_id(key), *line); /* only if the id was stored */
 }
 
 static inline __attribute__((always_inline)) void

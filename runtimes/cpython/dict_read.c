@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dict_read.c - tables of two generations: hash, key and value, or since 3.11 key and value alone where all keys are strings. */
+/* dict_read.c - the two formats of a dict's table. An entry has hash, key and value. Since 3.11 it has only key and
+ * value where all keys are strings. */
 #include "dict_read.h"
 
 #include <string.h>
@@ -11,12 +12,12 @@ enum {
     DICT_KEYS = 32,
     DICT_VALUES = 40,
     DICT_BYTES = 48,
-    /* of its table, 3.9 and 3.10 */
+    /* of the dict's table, 3.9 and 3.10 */
     OLD_SIZE = 8,
     OLD_COUNT = 32,
     OLD_INDEXES = 40,
     /* 3.11 on */
-    KEYS_LOG_BYTES = 9, /* of the indexes, a power of two */
+    KEYS_LOG_BYTES = 9, /* log2 of the bytes of the indexes */
     KEYS_KIND = 10,
     KEYS_COUNT = 24,
     KEYS_INDEXES = 32,
@@ -93,7 +94,7 @@ bool dict_read_next(struct dict_reader *reader, uint64_t *key_out, uint64_t *val
         reader->at += reader->entry_bytes;
         *key_out = object_word_at(entry, 0);
         *value_out = object_word_at(entry, sizeof(uint64_t));
-        if (*key_out != 0 && *value_out != 0) { /* else it was taken out */
+        if (*key_out != 0 && *value_out != 0) { /* else the entry was deleted */
             return true;
         }
     }

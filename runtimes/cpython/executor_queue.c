@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* executor_queue.c - three words of _queue.SimpleQueue, and what they lead to. */
+/* executor_queue.c - the hooks of three methods of _queue.SimpleQueue. */
 #include "executor_queue.h"
 
 #include <stdbool.h>
@@ -26,7 +26,7 @@ static void *(*real_get_of_class)(void *, void *, void *const *, ptrdiff_t, void
 static void *(*real_get_now)(void *, void *);
 static void *(*real_get_now_of_class)(void *, void *, void *const *, ptrdiff_t, void *);
 
-/* What a pool's thread runs and is followed, by the frame that runs it. */
+/* The followed item that a pool's thread runs, found by the frame that runs it. */
 static struct worker {
     uint64_t frame, id;
 } * workers;
@@ -43,7 +43,7 @@ static uint64_t this_thread(void)
     return address_of(the_cpython.calls.PyGILState_GetThisThreadState());
 }
 
-/* ---- what comes ---- */
+/* ---- items put into a queue ---- */
 
 static uint64_t name_of(const void *item)
 {
@@ -64,7 +64,8 @@ static void comes(const void *queue, const void *item)
 
 static void *hook_put(void *queue, void *const *arguments, ptrdiff_t count, void *names)
 {
-    /* Before it is there: another thread may take it as soon as it is. The interpreter's lock is not given away in between. */
+    /* Before the item is in the queue, because another thread may take it as soon as it is there. The interpreter lock
+     * is not released in between. */
     if (count > 0) {
         comes(queue, arguments[0]);
     }
@@ -75,14 +76,15 @@ static void *hook_put(void *queue, void *const *arguments, ptrdiff_t count, void
     return result;
 }
 
-/* ---- what goes ---- */
+/* ---- items taken from a queue ---- */
 
 static struct worker *worker_of(uint64_t frame)
 {
     return &workers[(frame * UINT64_C(0x9e3779b97f4a7c15) >> 40) % WORKERS];
 }
 
-/* A pool's thread asks for the next item: what it ran has ended. Returns its frame; 0: it is another thread. */
+/* A pool's thread asks for the next item, so the item that it ran has ended. Returns the frame of the thread; 0: it is
+ * no pool's thread. */
 static uint64_t asks(void)
 {
     uint64_t frame = queuing_worker_frame(&the_cpython, this_thread());
@@ -105,7 +107,7 @@ static void *takes(const void *queue, uint64_t frame, void *item)
         if (frame != 0 && queued_work_take_forgotten_item()) {
             stallbox_provider_work_taken_out(queue);
         }
-    } else if (frame == 0) { /* the pool was shut down, or the program took it */
+    } else if (frame == 0) { /* the pool was shut down, or the program itself took the item */
         stallbox_task_cancelled(id);
     } else if (worker->frame != 0) { /* EQ2 */
         stallbox_provider_work_forgotten(id);
@@ -141,7 +143,7 @@ static void *hook_get_now_of_class(void *queue, void *class, void *const *argume
     return takes(queue, frame, real_get_now_of_class(queue, class, arguments, count, names));
 }
 
-/* ---- the words ---- */
+/* ---- the method pointers ---- */
 
 void executor_queue_meets(const char *file, size_t file_bytes)
 {
@@ -152,7 +154,7 @@ void executor_queue_meets(const char *file, size_t file_bytes)
     }
 }
 
-/* All or none: what comes and is never taken would be told as waiting. */
+/* Hooks all methods or none. With put alone hooked, items that nobody is seen to take would be reported as waiting. */
 __attribute__((noinline)) static void put_words_in(void)
 {
     uint64_t dict = module_dict(&the_cpython, "_queue");

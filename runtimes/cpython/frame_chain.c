@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame_chain.c - from a thread's state out. */
+/* frame_chain.c - follows the frames from a thread's state outwards. */
 #include "frame_chain.h"
 
 #include "cpython_layout_rows.h"
@@ -21,7 +21,7 @@ enum {
     PIECES_MOST = 64
 };
 
-/* Look for the piece of the thread's data stack in which the frame lies. */
+/* Find the chunk of the thread's data stack that contains the frame. */
 static __attribute__((noinline)) bool find_piece(struct frame_chain *chain, uint64_t frame)
 {
     const uint64_t bytes = chain->layout->frame_bytes;
@@ -42,7 +42,7 @@ static __attribute__((noinline)) bool find_piece(struct frame_chain *chain, uint
     return false;
 }
 
-/* Is one there? The thread's data stack is mapped as long as the thread runs. */
+/* Is there a frame at this address? The thread's data stack stays mapped as long as the thread runs. */
 PER_VERSION bool is_frame(struct frame_chain *chain, const struct cpython_layout *layout, uint64_t frame)
 {
     const uint64_t bytes = layout->frame_bytes;
@@ -57,14 +57,15 @@ PER_VERSION bool is_entry(const struct cpython_layout *layout, uint64_t frame)
                                                   : object_byte_at(frame, layout->frame_owner) == OWNER_C_STACK;
 }
 
-/* A frame that a later one leads back to ends a chain: what is half made may lead to itself, and each step may ask the kernel. The mark is set anew at each power of
- * two, so a ring is seen before twice its length, and what leads there, is passed. */
+/* A chain ends at a frame to which a later frame leads back. A half-written chain may be a ring, and each step may ask
+ * the kernel. The mark is set again at each power of two steps. So a ring is detected within twice its length, after
+ * the frames before it. */
 PER_VERSION uint64_t mark_of(uint32_t steps, uint64_t frame, uint64_t mark)
 {
     return (steps & (steps - 1)) == 0 ? frame : mark;
 }
 
-/* Does the innermost run lead to the frame that the next C function's block names? */
+/* Does the innermost run of frames lead to the frame that the next C function's block names? */
 static bool leads_to(struct frame_chain *chain, uint64_t frame, uint64_t expected)
 {
     uint64_t mark = 0;
@@ -92,7 +93,7 @@ static uint64_t innermost(struct frame_chain *chain, bool interrupted)
         return 0;
     }
     uint64_t frame = object_word_at(at, layout->cframe_current), outer = object_word_at(at, layout->cframe_previous);
-    if (!interrupted || outer == 0) { /* the thread's own block, in its state, has none outside of it */
+    if (!interrupted || outer == 0) { /* the thread's own block, inside its state, has no outer block */
         return frame;
     }
     if (!object_can_read(&page, outer, bytes)) {
@@ -105,7 +106,7 @@ static uint64_t innermost(struct frame_chain *chain, bool interrupted)
 void frame_chain_begin(struct frame_chain *chain, const struct cpython_layout *layout, uint64_t code_type,
                        uint64_t thread, bool interrupted)
 {
-    chain->layout = layout; /* what lies ahead is written before it is read */
+    chain->layout = layout; /* `ahead` needs no initial value: it is written before it is read */
     chain->code_type = code_type;
     chain->thread = thread;
     chain->piece_begin = chain->piece_end = 0;
@@ -117,7 +118,8 @@ void frame_chain_begin(struct frame_chain *chain, const struct cpython_layout *l
     chain->frame = innermost(chain, interrupted);
 }
 
-/* Bytes from the first instruction; false: no tracebacks show the frame, it has not begun. */
+/* Gets the bytes from the first instruction. Returns false if tracebacks do not show the frame, because it has not
+ * begun. */
 PER_VERSION bool find_instruction(const struct cpython_layout *layout, uint64_t frame, uint64_t code,
                                   int64_t *offset_out)
 {
@@ -144,7 +146,8 @@ PER_VERSION bool is_of_generator(const struct cpython_layout *layout, uint64_t f
                                         : object_byte_at(frame, layout->frame_owner) == OWNER_GENERATOR;
 }
 
-/* The frame at `frame`, which is one and no shim. false: its code is none. *is_shown_out: tracebacks show it. */
+/* Reads the frame at `frame`, which is a frame and no shim. Returns false if its code is no code object. *is_shown_out:
+ * tracebacks show the frame. */
 PER_VERSION bool look(struct frame_chain *chain, const struct cpython_layout *layout, uint64_t frame,
                       struct chain_frame *frame_out, bool *is_shown_out)
 {
@@ -173,7 +176,7 @@ bool frame_chain_look_at(const struct cpython_layout *layout, uint64_t code_type
     return true;
 }
 
-/* From the frame at hand out, until as many are known as are read at a time, and one more, or until all are. */
+/* Reads from the current frame outwards, until FRAMES_AHEAD frames and one more are known, or the chain ends. */
 PER_VERSION bool read_ahead(struct frame_chain *chain, const struct cpython_layout *layout)
 {
     uint64_t frame = chain->frame, mark = chain->mark;
@@ -186,7 +189,7 @@ PER_VERSION bool read_ahead(struct frame_chain *chain, const struct cpython_layo
         bool ends_entry = layout->entry_mark == CPYTHON_EACH_IS_ENTRY || is_entry(layout, frame);
         bool is_shown = false;
         if (layout->entry_mark == CPYTHON_SHIM && ends_entry) {
-            /* it stands for the C function that called Python here */
+            /* a shim stands for the C function that called Python here */
         } else if (!look(chain, layout, frame, &chain->ahead[count], &is_shown)) {
             frame = 0;
             break;
@@ -223,6 +226,6 @@ bool frame_chain_read(struct frame_chain *chain)
     case 13:
         return read_ahead(chain, &of_3_13);
     default:
-        return false; /* there is no other (cpython_layout_of()) */
+        return false; /* cpython_layout_of() knows no other version */
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* instance_read.c - the class's table of names, and three ways to keep values. */
+/* instance_read.c - the class's table of attribute names, and the three ways in which objects keep values. */
 #include "instance_read.h"
 
 #include "dict_read.h"
@@ -8,17 +8,17 @@
 enum {
     TYPE_BASIC_SIZE = 32,
     TYPE_FLAGS = 168,
-    HAS_INLINE_VALUES = 1 << 2, /* of its flags, 3.13 */
-    BEFORE_BYTES = 32,          /* in front of an object: what the collector keeps, its dict and its values */
+    HAS_INLINE_VALUES = 1 << 2, /* in the type's flags, 3.13 */
+    BEFORE_BYTES = 32,          /* before an object: the collector's words, the dict and the values */
     DICT_BEFORE = 24,
     VALUES_BEFORE = 32,
-    IS_VALUES = 1, /* 3.12: of the word that is one or the other; then it is one less than the address */
+    IS_VALUES = 1, /* 3.12: set if the word points to values and not to a dict; the word is then their address - 1 */
     INLINE_VALID = 3,
     INLINE_FIRST = 8,
-    ATTRIBUTES_MOST = 30, /* a class shares no more names among its objects */
+    ATTRIBUTES_MOST = 30, /* the most names that a class shares among its objects */
 };
 
-/* Where the values are, in the order of the class's names; 0: the object has a dict instead. */
+/* Returns the address of the values, in the order of the class's names; 0: the object has a dict instead. */
 static uint64_t values_of(const struct await_layout *layout, uint64_t object, uint64_t type)
 {
     struct object_page page = {0};

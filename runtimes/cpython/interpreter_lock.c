@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* interpreter_lock.c - its structure: whose it was last, whether it is taken, and the condition variable of those who wait.
+/* interpreter_lock.c - the lock's structure: its last holder, whether it is taken, and the condition variable of the
+ * waiting threads.
  *
- * A thread waits for it 5 ms at a time, and asks the holder to let go in between: many short waits for one condition. */
+ * A thread waits for the lock 5 ms at a time, and between two waits it asks the holder to release it. So one long wait
+ * appears as many short waits for the same condition variable. */
 #include "interpreter_lock.h"
 
 #include "object_read.h"
@@ -28,7 +30,7 @@ void interpreter_lock_find(const struct cpython *cpython, uint64_t thread)
         }
         found = object_word_at(interpreter, layout->interpreter_gil);
     }
-    /* Whoever asks has it: so it must say, or it is something else. */
+    /* The calling thread holds the lock, so the structure must say this. Otherwise it is not the lock. */
     if (object_can_read(&page, found, LOCK_BYTES) && object_word_at(found, LOCK_LAST_HOLDER) == thread &&
         object_half_at(found, LOCK_IS_TAKEN) == 1) {
         thread_native_id = layout->thread_native_id;
@@ -47,7 +49,7 @@ bool interpreter_lock_collects(const struct cpython_layout *layout, uint64_t thr
     if (!interpreter_lock_is_held_by(thread)) {
         return false;
     }
-    uint64_t interpreter = object_word_at(thread, layout->thread_interpreter); /* it lives as long as the thread */
+    uint64_t interpreter = object_word_at(thread, layout->thread_interpreter); /* lives as long as the thread */
     return object_half_at(interpreter, layout->interpreter_collecting) == 1;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* method_word.c - tables of methods: name, function, flags, text; the last has no name. */
+/* method_word.c - tables of methods. An entry has name, function, flags and text; the last entry has no name. */
 #include "method_word.h"
 
 #include <string.h>
 
 #include "object_read.h"
 
-/* Offsets of the stable part of types and functions, alike in all versions. */
+/* Offsets of types and functions that are the same in all versions. */
 enum {
     TYPE_METHODS = 232,
     TYPE_BYTES = 304,
@@ -69,6 +69,6 @@ void method_word_lead_to(uint64_t at, const void *ours, void *real_out)
     uint64_t *word = (uint64_t *)(uintptr_t)at; /* NOLINT(performance-no-int-to-ptr): that is what it is */
     uint64_t former = __atomic_load_n(word, __ATOMIC_ACQUIRE);
     memcpy(real_out, &former, sizeof former);
-    /* order: release method.word - who calls by it finds what to call then */
+    /* order: release method.word - a thread that calls through the word finds the original function */
     __atomic_store_n(word, (uint64_t)(uintptr_t)ours, __ATOMIC_RELEASE);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module_read.c - sys.modules, and a module's names. */
+/* module_read.c - sys.modules, and the names of a module. */
 #include "module_read.h"
 
 #include "dict_read.h"

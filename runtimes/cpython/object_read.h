@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_read.h - words of the runtime's memory, which may be half made or gone: asked about first, then read. */
+/* object_read.h - reads words of the runtime's memory. An object may be half-written or freed, so its memory is tested
+ * before it is read. */
 #ifndef OBJECT_READ_H
 #define OBJECT_READ_H
 
@@ -12,11 +13,11 @@
 enum {
     OBJECT_PAGE_BITS = 12,
     OBJECT_TYPE = 8,     /* of every object: its type */
-    OBJECT_SIZE = 16,    /* of objects of variable size, and of strings: how many */
-    OBJECT_BYTES_AT = 32 /* of bytes: the first */
+    OBJECT_SIZE = 16,    /* of objects of variable size, and of strings: their length */
+    OBJECT_BYTES_AT = 32 /* of bytes: the first byte */
 };
 
-/* Unaligned, typeless, and no business of a sanitizer. */
+/* These reads may alias any type, and are hidden from the sanitizers. */
 typedef uint64_t object_word __attribute__((may_alias));
 typedef uint32_t object_half __attribute__((may_alias));
 #define READS_OBJECTS __attribute__((no_sanitize("address", "thread")))
@@ -36,7 +37,7 @@ READS_OBJECTS static inline uint8_t object_byte_at(uint64_t object, size_t offse
     return *(const uint8_t *)(uintptr_t)(object + offset);
 }
 
-/* Pages that were asked about, each once; zeroed: none. What a walk reads lies in few pages, in turns. */
+/* Pages that were found readable, each tested once; zeroed: none. A walk reads few pages, in turns. */
 enum {
     OBJECT_PAGES = 8 /* power of two */
 };
@@ -44,7 +45,7 @@ struct object_pages {
     uint64_t known[OBJECT_PAGES];
 };
 
-/* May these bytes, at most 4096, be read? An object lies at a multiple of 8, and nothing is read of page 0. */
+/* Are these bytes, at most 4096, readable? An object is at a multiple of 8. Page 0 is never read. */
 static inline bool object_can_read_of(struct object_pages *pages, uint64_t object, size_t bytes)
 {
     uint64_t first = object >> OBJECT_PAGE_BITS, end = (object + bytes - 1) >> OBJECT_PAGE_BITS;
@@ -62,12 +63,12 @@ static inline bool object_can_read_of(struct object_pages *pages, uint64_t objec
     return true;
 }
 
-/* The page that was asked about last: most of what is read next lies in it. 0: none, and nothing is read of page 0. */
+/* The page that was tested last, which contains most of what is read next. 0: none, because page 0 is never read. */
 struct object_page {
     uint64_t page;
 };
 
-/* May these bytes, at most 4096, be read? An object lies at a multiple of 8. */
+/* Are these bytes, at most 4096, readable? An object is at a multiple of 8. */
 static inline bool object_can_read(struct object_page *last, uint64_t object, size_t bytes)
 {
     uint64_t first = object >> OBJECT_PAGE_BITS, end = (object + bytes - 1) >> OBJECT_PAGE_BITS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queued_work.c - four words of the interpreter, and what they lead to. */
+/* queued_work.c - the hooks of four function pointers of the interpreter. */
 #include "queued_work.h"
 
 #include <stdbool.h>
@@ -18,13 +18,13 @@
 #include "queuing_frames.h"
 
 enum {
-    TYPE_DEALLOC = 48, /* alike in all versions, as is the next */
+    TYPE_DEALLOC = 48, /* the same in all versions, like the next */
     TYPE_INIT = 296,
     TYPE_BYTES = 304,
     CONTEXT_BEHIND_COROUTINE = 16, /* of a task: coroutine, name, context */
-    STEP_TASK = 16,                /* of what is called for a task's first step: the task */
+    STEP_TASK = 16,                /* of the callable for a task's first step: the task */
     STEP_BYTES = 24,
-    RUNS = 64, /* that are known at a time */
+    RUNS = 64, /* runs that are known at a time */
 };
 
 static void *(*real_copy)(void *, void *);
@@ -32,15 +32,15 @@ static int (*real_init)(void *, void *, void *);
 static void *(*real_run)(void *, void *const *, ptrdiff_t, void *);
 static void (*real_dealloc)(void *);
 
-/* Of what runs and is followed: by the frame that runs it, for what the library queues there for whoever queued it. Not on the stack of the
- * call: greenlets move that. */
+/* The followed items that run, found by the frame that runs them. What the library queues in such a run is attributed
+ * to the code that queued the item. Not on the stack of the call, because greenlets move that stack. */
 static struct run {
     uint64_t frame, id;
 } runs[RUNS];
 
 static uint64_t context_type;
-static uint64_t forgotten_items; /* that lie in their queues still */
-static bool has_all;             /* words: nothing is looked for any more */
+static uint64_t forgotten_items; /* forgotten items that are still in their queues */
+static bool has_all;             /* all pointers are hooked: no search is needed any more */
 
 static uint64_t address_of(const void *object)
 {
@@ -59,14 +59,15 @@ static uint64_t find_copy(void)
     return method_word_of_function(function, "copy_context", METHOD_NO_ARGUMENTS);
 }
 
-/* ---- who queues ---- */
+/* ---- what is queued, and by whom ---- */
 
 static struct run *run_of(uint64_t frame)
 {
     return &runs[(frame * UINT64_C(0x9e3779b97f4a7c15) >> 40) % RUNS];
 }
 
-/* By the thread that runs it, on which alone such a frame is met: a word that another thread writes meanwhile is another frame's. */
+/* Called by the thread that runs `frame`. Only this thread meets the frame, so a value that another thread writes
+ * meanwhile belongs to another frame. */
 static uint64_t running_in(uint64_t frame)
 {
     const struct run *run = run_of(frame);
@@ -77,7 +78,7 @@ static void set_running(uint64_t frame, uint64_t id)
 {
     struct run *run = run_of(frame);
     __atomic_store_n(&run->id, id,
-                     __ATOMIC_RELAXED); /* relaxed: the interpreter's lock; the recorder asks whose it is */
+                     __ATOMIC_RELAXED); /* relaxed: under the lock; the recorder asks for its own thread's */
     __atomic_store_n(&run->frame, frame, __ATOMIC_RELAXED);
 }
 
@@ -127,7 +128,8 @@ static void *hook_copy(void *module, void *unused)
     return context;
 }
 
-/* The context of a task whose first step lies in the loop's queue; 0: it has begun already (an eager one), or does not read as one. */
+/* Returns the context of a task whose first step is in the loop's queue. 0: the task has begun already (an eager task),
+ * or does not read as a task. */
 READS_OBJECTS static uint64_t waits_in(uint64_t task)
 {
     const struct asyncio_module *asyncio = asyncio_module_find(&the_cpython, false);
@@ -151,7 +153,8 @@ static int hook_init(void *task, void *arguments, void *names)
 
 /* ---- what runs ---- */
 
-/* Of modules that were not imported when the first words were put in. Looked for again when a module came or went. */
+/* Hooks the modules that were not imported when the first pointers were hooked. Searches again when the number of
+ * modules changed. */
 __attribute__((noinline)) static void look_for_more(void)
 {
     static uint64_t looked_count;
@@ -171,8 +174,8 @@ __attribute__((noinline)) static void look_for_more(void)
     has_all = real_copy != NULL && real_init != NULL;
 }
 
-/* Is the callable what a context's item will be run by? Of a task, its step. A callable may be smaller than a step: then the next object's
- * begin is read, and no task's address is there. */
+/* Will `callable` run the item of `context`? A task's item is run only by the task's step. A callable may be smaller
+ * than a step. Then the start of the next object is read, which does not contain this task's address. */
 READS_OBJECTS static bool is_run_by(uint64_t context, uint64_t callable)
 {
     struct object_page page = {0};

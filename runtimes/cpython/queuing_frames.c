@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queuing_frames.c - frames are read plainly: the calling thread has the interpreter's lock, and stands in a call of a C function. */
+/* queuing_frames.c - frames are read without tests, because the calling thread holds the interpreter lock and is in a
+ * call of a C function. */
 #include "queuing_frames.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "object_read.h"
 
 enum {
-    FRAMES_MOST = 24, /* from the call outwards: farther out nobody is looked for */
+    FRAMES_MOST = 24, /* frames from the call outwards; frames farther out are not read */
     KNOWN_PARTS = 256,
     PART_BITS = 8,
     OWNER_GENERATOR = 1,
@@ -18,7 +19,8 @@ enum {
 
 /* ---- functions ---- */
 
-/* Where the standard library lies, with a slash at its end: learned of the first file of asyncio, or of a pool. */
+/* The standard library's folder, with a slash at its end. Learned from the first file of asyncio or of a thread
+ * pool. */
 static char library[CODE_FILE_MAX];
 static size_t library_bytes;
 
@@ -34,7 +36,7 @@ static bool begins_with(const char *text, size_t bytes, const char *begin)
     return bytes >= begin_bytes && memcmp(text, begin, begin_bytes) == 0;
 }
 
-/* The last part of a qualified name. */
+/* Is `wanted` the last part of a qualified name? */
 static bool is_called(const char *name, size_t bytes, const char *wanted)
 {
     size_t wanted_bytes = strlen(wanted);
@@ -89,7 +91,8 @@ enum queuing_part queuing_part_of(const char *file, size_t file_bytes, const cha
 
 /* ---- code objects ---- */
 
-/* A part, and by what it is known whose it is: one word, because interpreters with locks of their own may meet here. */
+/* A part together with the key of its code object. Both are in one word, because interpreters with their own locks may
+ * use this table at the same time. */
 static uint64_t known_parts[KNOWN_PARTS];
 
 READS_OBJECTS static uint64_t key_of(const struct cpython_layout *layout, uint64_t code)
@@ -114,7 +117,7 @@ static enum queuing_part part_of(const struct cpython *cpython, uint64_t code)
 {
     uint64_t key = key_of(cpython->layout, code);
     uint64_t *known = &known_parts[key >> PART_BITS & (KNOWN_PARTS - 1)];
-    /* relaxed: a word alone, and whole */
+    /* relaxed: one word, which is always consistent */
     uint64_t word = __atomic_load_n(known, __ATOMIC_RELAXED);
     if (__builtin_expect((word ^ key) >> PART_BITS != 0 || word == 0, 0)) {
         word = key | (uint64_t)look_at(cpython, code);
@@ -125,11 +128,11 @@ static enum queuing_part part_of(const struct cpython *cpython, uint64_t code)
 
 /* ---- frames ---- */
 
-/* From here outwards. */
+/* The frames from `frame` outwards. */
 struct frames {
     const struct cpython *cpython;
-    uint64_t frame; /* the next */
-    uint64_t last;  /* frame that was told */
+    uint64_t frame; /* the next frame */
+    uint64_t last;  /* the frame that was reported last */
     int left;
 };
 
@@ -141,7 +144,8 @@ READS_OBJECTS static struct frames frames_of(const struct cpython *cpython, uint
     return (struct frames){.cpython = cpython, .frame = frame, .left = FRAMES_MOST};
 }
 
-/* Is it one that tracebacks leave out: on the C stack, or with no instruction of its function's begun? 3.13 has such frames around what makes an object. */
+/* Do tracebacks omit the frame? They do if it is on the C stack, or if no instruction of its function has begun. 3.13
+ * has such frames around the creation of an object. */
 READS_OBJECTS static bool is_hidden(const struct cpython_layout *layout, uint64_t frame)
 {
     if (layout->code_first_traceable == 0) {
@@ -156,7 +160,7 @@ READS_OBJECTS static bool is_hidden(const struct cpython_layout *layout, uint64_
     return offset < 2 * (int64_t)(int32_t)object_half_at(code, layout->code_first_traceable);
 }
 
-/* What the next frame out is; 0: there is none. */
+/* Returns the part of the next outer frame; 0: there is none. */
 READS_OBJECTS static enum queuing_part next_part(struct frames *frames)
 {
     const struct cpython_layout *layout = frames->cpython->layout;
@@ -175,7 +179,8 @@ READS_OBJECTS static enum queuing_part next_part(struct frames *frames)
     return 0;
 }
 
-/* Who is meant, from the next frame out. A stack that has functions of the library alone is one of its own threads'. */
+/* Finds who queued it, from the next outer frame. If all functions on the stack belong to the library, the stack is
+ * that of a library's own thread. */
 static enum queuing_who who_from(struct frames *frames)
 {
     for (;;) {
@@ -206,7 +211,8 @@ struct queuing queuing_of_copy(const struct cpython *cpython, uint64_t thread)
     enum queuing_part made_by = next_part(&frames);
     struct queuing queuing = {QUEUES_NOTHING, QUEUED_BY_NOBODY, 0};
     if (made_by == PART_INIT) {
-        /* That of a timer calls that of any handle. Of a descriptor's callback, or a signal's, nothing is queued: it is called when it is ready. */
+        /* A timer's __init__ calls a handle's. The handle of a descriptor's callback or of a signal is not queued: the
+         * loop calls it when the descriptor or the signal is ready. */
         enum queuing_part wanted_by = next_part(&frames);
         queuing.sort = wanted_by == PART_CALL_SOON ? QUEUES_CALLBACK
                        : wanted_by == PART_INIT    ? QUEUES_TIMER
@@ -228,7 +234,7 @@ READS_OBJECTS uint64_t queuing_run_frame(const struct cpython *cpython, uint64_t
     return frames.last;
 }
 
-/* A call of to_thread() is told where its context is copied. */
+/* A call of to_thread() is reported when its context is copied. */
 static bool is_from_thread_call(struct frames frames)
 {
     enum queuing_part part;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search_path.c - a list object, its strings, and the working folder. */
+/* search_path.c - the list object of sys.path, its strings, and the working directory. */
 #include "search_path.h"
 
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "object_read.h"
 
 enum {
-    LIST_ITEMS = 24, /* of a list: the array of its items; the same in all versions */
+    LIST_ITEMS = 24, /* address of the array of items; the same in all versions */
     LIST_BYTES = 32
 };
 
 void search_path_learn_folder(struct search_path *path)
 {
-    /* not getcwd(): SANDBOXES.md has the calls that the agent's threads make */
+    /* not getcwd(): docs/SANDBOXES.md lists the system calls that the agent's threads may make */
     ssize_t bytes = readlink("/proc/self/cwd", path->folder, sizeof path->folder - 1);
     path->folder_bytes = bytes > 1 && bytes < (ssize_t)sizeof path->folder - 1 ? (uint32_t)bytes : 0;
 }

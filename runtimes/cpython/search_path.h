@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search_path.h - sys.path, the folders that the program's files lie in: as it was when its own code began to run, and as it is.
+/* search_path.h - sys.path, the folders of the program's files: as it was when the program's own code began to run, and
+ * as it is now.
  *
- * Programs add folders late (gunicorn --chdir, uvicorn --app-dir), and what is imported from there must have the id that it has on
- * other machines. So the list is looked at each time a function is met for the first time. That may be in a handler, while another
- * thread changes it: its words are asked about before they are read, and a list that cannot be read adds nothing. */
+ * Programs add folders late (gunicorn --chdir, uvicorn --app-dir). Modules that are imported from these folders must
+ * have the same ids as on other machines. So the list is read each time a function is met for the first time. This may
+ * be in a signal handler while another thread changes the list. So its words are tested before they are read, and a
+ * list that cannot be read adds nothing. */
 #ifndef SEARCH_PATH_H
 #define SEARCH_PATH_H
 
@@ -15,38 +17,40 @@
 #include "cpython_layout.h"
 
 enum {
-    SEARCH_PATH_KEPT = 32, /* entries of the begin; programs take some out again */
-    SEARCH_PATH_MAX = 128, /* entries that are looked at */
+    SEARCH_PATH_KEPT = 32, /* entries kept from the start, because programs remove some later */
+    SEARCH_PATH_MAX = 128, /* entries of the current list that are read */
 };
 
 struct search_path {
     const struct cpython_layout *layout;
     uint64_t string_type; /* address of PyUnicode_Type */
-    uint64_t list;        /* the list object, which we have a reference to; 0: none */
+    uint64_t list;        /* the list object, to which we hold a reference; 0: none */
     uint32_t folder_bytes, kept_count;
-    char folder[CODE_FILE_MAX]; /* the working folder */
+    char folder[CODE_FILE_MAX]; /* the working directory */
     struct source_prefix kept[SEARCH_PATH_KEPT];
 };
 
-/* Note the working folder. On the agent's own thread, before others look at anything here: a program may be in a sandbox that forbids it to ask. */
+/* Store the working directory. Called on the agent's own thread before other threads use this, because a program's
+ * sandbox may later forbid the system call. */
 void search_path_learn_folder(struct search_path *path);
 
-/* How many entries the list has. This and the following are signal safe. */
+/* Returns the number of entries of the list. This and the following functions are signal safe. */
 size_t search_path_count(const struct search_path *path);
 
-/* The address of entry `index`; 0: it cannot be read. */
+/* Returns the address of entry `index`; 0: it cannot be read. */
 uint64_t search_path_item(const struct search_path *path, size_t index);
 
-/* It as a prefix: what is no absolute path lies below the working folder as it was, "" is that folder. false: it is no path, or too long. */
+/* Gets an entry as a prefix. A path that is not absolute is below the stored working directory, and "" is that
+ * directory. Returns false if the entry is no path, or is too long. */
 bool search_path_entry(const struct search_path *path, size_t index, struct source_prefix *prefix_out);
 
-/* Keep what the list has now. With the interpreter's lock, once. */
+/* Store the current entries. Called once, with the interpreter lock held. */
 void search_path_keep(struct search_path *path);
 
-/* Keep the folder of the script that was started as well: the list has it without symbolic links. */
+/* Store the folder of the started script as well, because in the list its symbolic links are resolved. */
 void search_path_keep_script(struct search_path *path, const char *file, size_t bytes);
 
-/* How many bytes at the begin of `file` say where the sources lie on this machine. */
+/* Returns how many bytes at the start of `file` depend on this machine. */
 size_t search_path_cut(const struct search_path *path, const char *file, size_t bytes);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* self_check.c - before the first walk counts: what we read is compared with what the interpreter says of the same frames. */
+/* self_check.c - before frames are reported, compares what we read with what the interpreter says about the same
+ * frames. */
 #include <string.h>
 
 #include <stallbox/stallbox.h>
@@ -59,8 +60,9 @@ int cpython_check_lines(void *thread)
     return is_same && at == count ? 1 : -1;
 }
 
-/* While the interpreter starts, its own frozen modules import the site's and look at what it was given to run: sys.path is not
- * what it will be. A module that is run ("-m") begins in a frozen one as well, and then it is. */
+/* While the interpreter starts, its own frozen modules import the site module and look for the code to run. Then
+ * sys.path is not complete. A module that is run with "-m" also begins in a frozen module, runpy, but then sys.path is
+ * complete. */
 static bool is_of_the_start(uint64_t root_code)
 {
     static const char frozen[] = "<frozen ", runs_module[] = "<frozen runpy>";
@@ -71,13 +73,14 @@ static bool is_of_the_start(uint64_t root_code)
            !(bytes == sizeof runs_module - 1 && memcmp(file, runs_module, bytes) == 0);
 }
 
-/* The list stays ours to look at: a reference to it is kept. A list that does not read as the interpreter says is not looked at again. */
+/* We keep a reference to the list, so that it can be read later. A list that does not read as the interpreter says is
+ * never read again. */
 static void learn_search_path(uint64_t root_code)
 {
     char script[CODE_FILE_MAX];
     const struct cpython_calls *calls = &the_cpython.calls;
     struct search_path *path = &the_cpython.search_path;
-    void *list = calls->PySys_GetObject("path"); /* borrowed, as its items */
+    void *list = calls->PySys_GetObject("path"); /* borrowed, like its items */
     if (list == NULL || object_word_at((uint64_t)(uintptr_t)list, OBJECT_TYPE) != the_cpython.types.list) {
         return;
     }
@@ -100,7 +103,7 @@ static void learn_search_path(uint64_t root_code)
                                            object_word_at(root_code, path->layout->code_file), script, sizeof script));
 }
 
-/* Like the list: what is imported later is found there. */
+/* Keeps a reference to sys.modules, where modules that are imported later are found. */
 static void learn_modules(void)
 {
     void *modules = the_cpython.calls.PySys_GetObject("modules"); /* borrowed */
