@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_sites.c - places in compiled code that calls return to. */
+/* call_sites.c - a table of the places in compiled code to which calls return. */
 #include "call_sites.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static uint32_t compile_id_of(uint64_t blob, const struct sbx_vm_layout *layout)
     return number;
 }
 
-/* Does the compilation still lie there? All of it is the code cache's memory, which stays mapped. */
+/* Is the compilation still there? All reads are in the code cache, which stays mapped. */
 static bool is_there(const struct sbx_call_site *site, const struct sbx_vm_layout *layout)
 {
     uint64_t used = site->blob - layout->block_bytes + layout->block_used;
@@ -60,7 +60,7 @@ SBX_SIGNAL_SAFE bool sbx_call_site_find(const struct sbx_call_sites *sites, cons
         site_out->methods[i].bci = sbx_load_relaxed(&entry->methods[i].bci);
         site_out->methods[i].line = sbx_load_relaxed(&entry->methods[i].line);
     }
-    sbx_fence_acquire(); /* order: acquire call_site.sequence - the second look comes after all of it */
+    sbx_fence_acquire(); /* order: acquire call_site.sequence - the second read of it comes after all other reads */
     return sbx_load_relaxed(&entry->sequence) == sequence && is_there(site_out, layout);
 }
 
@@ -70,9 +70,9 @@ SBX_SIGNAL_SAFE void sbx_call_site_put(struct sbx_call_sites *sites, const struc
     uint32_t sequence = sbx_load_relaxed(&entry->sequence); /* relaxed: the exchange decides */
     if (site->count == 0 || site->count > SBX_SITE_METHODS || site->compile_id == 0 || (sequence & 1) != 0 ||
         !sbx_cas_acq_rel(&entry->sequence, &sequence, sequence + 1)) { /* order: acq_rel call_site.sequence */
-        return; /* the writer may be the very thread that this handler interrupted */
+        return; /* the other writer may be the thread that this handler interrupted */
     }
-    sbx_fence_release(); /* order: release call_site.sequence - odd before any of it */
+    sbx_fence_release(); /* order: release call_site.sequence - odd before any other store */
     sbx_store_relaxed(&entry->pc, site->pc);
     sbx_store_relaxed(&entry->blob, site->blob);
     sbx_store_relaxed(&entry->segment, site->segment);
@@ -85,5 +85,5 @@ SBX_SIGNAL_SAFE void sbx_call_site_put(struct sbx_call_sites *sites, const struc
         sbx_store_relaxed(&entry->methods[i].bci, site->methods[i].bci);
         sbx_store_relaxed(&entry->methods[i].line, site->methods[i].line);
     }
-    sbx_store_release(&entry->sequence, sequence + 2); /* order: release call_site.sequence - even: whole */
+    sbx_store_release(&entry->sequence, sequence + 2); /* order: release call_site.sequence - even: it is whole */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_cache.c - which piece of generated code holds an address. */
+/* code_cache.c - finds the piece of generated code that contains an address. */
 #include "code_cache.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum {
     SEGMENT_FREE = 0xff,
-    HOPS_MAX = 1 << 14, /* back to the first segment of a block: 254 a hop at most, a block has some 10,000 at most */
+    HOPS_MAX = 1 << 14, /* to a block's first segment: at most 254 segments a hop, some 10,000 segments a block */
     BLOB_BYTES_MAX = 64 << 20,
     FRAME_WORDS_MAX = 1 << 20,
 };
@@ -60,7 +60,8 @@ static uint32_t plain_number(uint64_t address)
     return number;
 }
 
-/* The block of `heap` that holds `pc`, 0 for none. *end_out is where the heap ends, *segment_out where its map notes the block. */
+/* Returns the block of `heap` that contains `pc`, 0 for none. *end_out is the end of the heap, *segment_out the block's
+ * byte in the segment map. */
 static uint64_t find_block(const struct sbx_vm_layout *layout, uint64_t heap, uint64_t pc, uint64_t *end_out,
                            uint64_t *segment_out)
 {
@@ -91,10 +92,10 @@ static uint64_t find_block(const struct sbx_vm_layout *layout, uint64_t heap, ui
     return 0;
 }
 
-/* Names that were read before: literals of the machine's library, one of each. relaxed: right or 0 */
+/* Addresses of names that were read before. They are literals in the JVM's library, one of each. relaxed: right or 0 */
 static uint64_t compiled_name, wrapper_name;
 
-/* Does the name begin with `text`? With its end, if `text` has one more 0. */
+/* Does the name begin with `text`? If `length` includes the final 0, the name must end there, too. */
 static bool begins(uint64_t name, const char *text, uint32_t length)
 {
     struct sbx_vm_bytes bytes = {.at = name, .left = length};
@@ -115,7 +116,8 @@ static enum sbx_code_kind read_kind(uint64_t name)
                                                                  : SBX_CODE_STUB;
 }
 
-/* CodeBlob::_name of compiled methods: "nmethod", "native nmethod". Everything else has a frame of its own kind or none. */
+/* The kind from CodeBlob::_name. Compiled methods have "nmethod" and "native nmethod". All other blobs have frames of
+ * another kind, or none. */
 static enum sbx_code_kind kind_by_name(uint64_t name)
 {
     if (SBX_LIKELY(name == sbx_load_relaxed(&compiled_name) && name != 0)) {
@@ -131,7 +133,8 @@ static enum sbx_code_kind kind_by_name(uint64_t name)
     return kind;
 }
 
-/* How far behind the first instruction a frame has its full size; out of reach: never, which is a negative number there. */
+/* From which offset of the instructions on a frame has its full size. "Never" is -1 there, which is out of reach as an
+ * unsigned number. */
 static uint32_t frame_complete(const struct sbx_vm_layout *layout, uint64_t blob)
 {
     uint32_t number = plain_number(blob + layout->blob_frame_complete);
@@ -160,7 +163,7 @@ SBX_SIGNAL_SAFE struct sbx_code sbx_code_find(const struct sbx_code_cache *cache
     uint64_t blob = block + layout->block_bytes;
     if (block == 0 || end - block < layout->block_bytes + 512 ||
         *(const volatile uint8_t *)(uintptr_t)(block + layout->block_used) == 0) {
-        return code; /* 512: the header of a blob of any kind */
+        return code; /* 512: no blob has a longer header */
     }
     uint32_t bytes = plain_number(blob + layout->blob_size);
     uint32_t frame_words = plain_number(blob + layout->blob_frame_size);

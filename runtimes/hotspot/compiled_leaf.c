@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compiled_leaf.c - how much of its frame a compiled method has at one of its instructions.
  *
- * The beginning is followed from the entry: C1 and C2 with stack banging do `mov [rsp-n], eax; push rbp; sub rsp, n`, a native
- * method's wrapper `push rbp; mov rbp, rsp; sub rsp, n`, C2 without banging `sub rsp, n; mov [rsp+m], rbp`. The end is told by
- * what follows: `pop rbp`, then the poll of a safepoint `cmp rsp, [r15+n]; ja ..`, then `ret`. */
+ * The prologue is followed from the entry. C1, and C2 with stack banging, emit `mov [rsp-n], eax; push rbp; sub rsp,
+ * n`. A native method's wrapper has `push rbp; mov rbp, rsp; sub rsp, n`. C2 without stack banging emits `sub rsp, n;
+ * mov [rsp+m], rbp`. The epilogue is recognised by the instructions that follow: `pop rbp`, then the safepoint poll
+ * `cmp rsp, [r15+n]; ja ..`, then `ret`. */
 #include "compiled_leaf.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ static int begins(const uint8_t *at, const uint8_t *end, const char *bytes, size
     return (size_t)(end - at) >= count && memcmp(at, bytes, count) == 0;
 }
 
-/* Bytes of the poll's compare at `at`, 0 when there is none. */
+/* Returns the length of the poll's compare instruction at `at`; 0: there is none. */
 static size_t poll_compare(const uint8_t *at, const uint8_t *end)
 {
     if (begins(at, end, "\x49\x3b\x67", 3)) {
@@ -22,7 +23,7 @@ static size_t poll_compare(const uint8_t *at, const uint8_t *end)
     return begins(at, end, "\x49\x3b\xa7", 3) ? 7 : 0;
 }
 
-/* The rest of the way out behind `pop rbp`: is `at` there? */
+/* Is `at` in the part of the epilogue after `pop rbp`? */
 static int is_way_out(const uint8_t *at, const uint8_t *end)
 {
     size_t compare = poll_compare(at, end);
@@ -35,7 +36,7 @@ static int is_way_out(const uint8_t *at, const uint8_t *end)
     return begins(at, end, "\xc3", 1);
 }
 
-/* Out of line, where the poll found a safepoint: lea r10, [rip+n]; mov [r15+n], r10; jmp. */
+/* Code out of line, for a poll that found a safepoint: lea r10, [rip+n]; mov [r15+n], r10; jmp. */
 static int is_slow_way_out(const uint8_t *entry, const uint8_t *at, const uint8_t *end)
 {
     for (size_t back = 0; back <= 14; back += 7) {
@@ -69,7 +70,7 @@ static enum sbx_leaf_frame beginning(const uint8_t *entry, const uint8_t *end, c
             frame = SBX_LEAF_WHOLE; /* mov [rsp+n], rbp */
             at += at[2] == 0x6c ? 5 : 8;
         } else {
-            break; /* what else may stand there changes no frame */
+            break; /* other instructions here do not change the frame */
         }
     }
     return frame;
@@ -79,7 +80,7 @@ SBX_SIGNAL_SAFE enum sbx_leaf_frame sbx_compiled_leaf(const uint8_t *entry, cons
                                                       int is_beginning)
 {
     if (met < entry || met >= end) {
-        return SBX_LEAF_NONE; /* before the entry the receiver's class is compared */
+        return SBX_LEAF_NONE; /* the code before the entry compares the receiver's class */
     }
     if (is_beginning) {
         return beginning(entry, end, met);
@@ -93,7 +94,8 @@ SBX_SIGNAL_SAFE enum sbx_leaf_frame sbx_compiled_leaf(const uint8_t *entry, cons
     return SBX_LEAF_WHOLE;
 }
 
-/* Is `add` or `sub` of rsp by `count` at `at`? `which`: the third byte. Its bytes, 0: it is not. */
+/* Is there an `add` or `sub` of `count` to rsp at `at`? `which`: the third byte. Returns the instruction's length; 0:
+ * there is none. */
 static uint32_t moves_stack(const uint8_t *at, const uint8_t *end, uint8_t which, uint32_t count)
 {
     const uint8_t near[] = {0x48, 0x83, which, (uint8_t)count};
@@ -109,11 +111,11 @@ SBX_SIGNAL_SAFE bool sbx_stub_leaf(const uint8_t *code, const uint8_t *end, cons
                                    enum sbx_leaf_frame *leaf_out)
 {
     enum {
-        WAY_OUT = 24, /* bytes: the rest of the way out is shorter */
+        WAY_OUT = 24, /* bytes: the rest of the epilogue is shorter */
         SUB = 0xec,
         ADD = 0xc4
     };
-    /* The return address is one of the words; so is rbp, on top of which `add` of the way out leaves the stack. */
+    /* `words` includes the return address and the saved rbp. After the epilogue's `add`, rbp is on top of the stack. */
     if (words < 2 || met < code || met >= end || moves_stack(code, end, SUB, (words - 1) * 8) == 0) {
         return false;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compiled_scopes.c - which methods an instruction of a compiled method belongs to.
  *
- * The blob lies in memory that stays mapped, and may be rewritten meanwhile: every offset is checked against its size as it is
- * used, and each scope lies before the one that led to it, so this ends. What lies outside of it is there while a thread has a frame of the method; what
- * only looks like such a frame may lead to memory that is freed, so each look at it goes through the door. */
+ * The blob is in memory that stays mapped, but it may be rewritten while it is read. So every offset is checked against
+ * the blob's size. Each scope must be before the one that led to it, so the loop ends. Data outside of the blob exists
+ * while a thread has a frame of the method. But words that only look like such a frame may lead to freed memory, so all
+ * of this data is read through guarded loads. */
 #include "compiled_scopes.h"
 
 #include <string.h>
@@ -12,11 +13,11 @@
 
 enum {
     SCOPE_NUMBERS = 3,
-    SCOPE_WORDS = 3, /* of five bytes each at most, wherever in the first word they begin */
+    SCOPE_WORDS = 3, /* of at most five bytes each, beginning anywhere in the first word */
     PIECE_BYTES_MAX = 64 << 20
 };
 
-/* Where the tables lie. */
+/* Where the tables are. */
 struct tables {
     struct sbx_scopes scopes;
     uint64_t pcs;
@@ -37,7 +38,7 @@ static uint64_t word_at(uint64_t address)
     return word;
 }
 
-/* JDK 17. */
+/* JDK 17: the tables are in the blob. */
 static bool tables_in_blob(struct tables *tables_out, const struct sbx_vm_layout *layout, const struct sbx_code *code)
 {
     uint64_t data = word_at(code->blob + layout->scopes_data) - code->blob;
@@ -58,7 +59,8 @@ static bool tables_in_blob(struct tables *tables_out, const struct sbx_vm_layout
     return true;
 }
 
-/* JDK 25. What lies behind the scopes, and behind the metadata, is of no use here: nothing leads there. */
+/* JDK 25: the tables are outside. The data after the scopes and after the metadata is not needed, because nothing
+ * refers to it. */
 static bool tables_outside(struct tables *tables_out, const struct sbx_vm_layout *layout, const struct sbx_code *code)
 {
     uint64_t immutable = word_at(code->blob + layout->immutable_data),
@@ -102,7 +104,8 @@ SBX_SIGNAL_SAFE enum sbx_scopes_at sbx_scopes_find(struct sbx_scopes *scopes_out
         return SBX_SCOPES_NONE;
     }
     bool is_in_blob = tables.scopes.is_in_blob;
-    /* The first description at or behind the instruction. The table begins with one before and ends with one behind all. */
+    /* Finds the first PcDesc at or after the instruction. The table begins with a PcDesc before all instructions and
+     * ends with one after all of them. */
     uint32_t count = tables.pcs_bytes / stride, low = 0, high = count, wanted = (uint32_t)(pc - code->code), at = 0;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -126,7 +129,7 @@ SBX_SIGNAL_SAFE enum sbx_scopes_at sbx_scopes_find(struct sbx_scopes *scopes_out
     return at == wanted ? SBX_SCOPES_EXACT : SBX_SCOPES_BEHIND;
 }
 
-/* The bytes of the next scope, up to *end_out: in the blob, or what was copied of them. NULL: they are not there. */
+/* Returns the bytes of the next scope, up to *end_out: in the blob, or in `copy`. NULL: they cannot be read. */
 static const uint8_t *scope_bytes(const struct sbx_scopes *scopes, uint64_t copy[static SCOPE_WORDS],
                                   const uint8_t **end_out)
 {

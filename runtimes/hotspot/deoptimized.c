@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deoptimized.c - methods that had been compiled and run without that. */
+/* deoptimized.c - methods that were compiled before and no longer run compiled. */
 #include "deoptimized.h"
 
-/* CompLevel. 1 is code for good, that nobody will optimize. */
+/* Values of CompLevel. Level 1 is final code, which will not be optimized further. */
 enum {
     COUNTS_LITTLE = 2,
     COUNTS_ALL = 3,

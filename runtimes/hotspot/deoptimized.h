@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deoptimized.h - methods that had been compiled and run without that: the machine gave their code up.
+/* deoptimized.h - methods that were compiled before and no longer run compiled, because the JVM has discarded their
+ * code.
  *
- *     Method --> MethodCounters  the highest compiler that it had code of, the same of code that was entered in a loop
- *        '-----> nmethod         code of it that is in use
+ *     Method --> MethodCounters  the highest level at which it was compiled; the same for code entered in a loop
+ *        '-----> nmethod         its code in use
  *
- * They are interpreted, and then run in code of the lesser compiler that counts what it does, until the optimizing one has made the next. */
+ * Such methods are interpreted. Then they run in code of the lower compiler, which counts calls and loops, until the
+ * optimizing compiler has compiled them again. */
 #ifndef SBX_DEOPTIMIZED_H
 #define SBX_DEOPTIMIZED_H
 
@@ -12,10 +14,11 @@
 #include "vm_memory.h"
 #include "vm_structs.h"
 
-/* `method` is interpreted. Had it been compiled? By the optimizing compiler; or by the other one, and it has no code now. */
+/* Was `method`, which is interpreted, compiled before? True if the optimizing compiler compiled it, or if another level
+ * did and the method has no code now. */
 SBX_SIGNAL_SAFE bool sbx_deoptimized_is(const struct sbx_vm_layout *layout, uint64_t method);
 
-/* `code` runs. Is it code of the lesser compiler that counts, of a method that had been optimized? */
+/* Is the running `code` counting code of the lower compiler, for a method that was optimized before? */
 SBX_SIGNAL_SAFE bool sbx_deoptimized_is_lesser(const struct sbx_vm_layout *layout, const struct sbx_code *code);
 
 #endif

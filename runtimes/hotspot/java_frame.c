@@ -7,13 +7,13 @@
 #include "compiled_leaf.h"
 
 enum {
-    /* An interpreted frame's words above its frame pointer. */
+    /* Offsets of an interpreted frame's words above its frame pointer. */
     FRAME_PC = 8,
     FRAME_CALLER_SP = 16,
-    STUB_FRAME_BYTES_MAX = 4096 /* of a stub that keeps rbp: some save all vector registers */
+    STUB_FRAME_BYTES_MAX = 4096 /* of a stub that keeps rbp; some stubs save all vector registers */
 };
 
-/* The caller, if it lies above and was called from code that can be. */
+/* Makes *frame the caller, if the caller is farther up on the stack and its pc is possible. */
 static bool go_to(const struct sbx_java_stack *stack, struct sbx_java_frame *frame, uint64_t pc, uint64_t sp,
                   uint64_t fp, bool has_fp)
 {
@@ -28,7 +28,7 @@ static bool go_to(const struct sbx_java_stack *stack, struct sbx_java_frame *fra
     return true;
 }
 
-/* The frame that rbp leads to: a stub's, the call stub's. */
+/* Leaves the frame to which rbp points: a stub's, or the call stub's. */
 static bool go_by_fp(const struct sbx_java_stack *stack, struct sbx_java_frame *frame)
 {
     uint64_t fp = 0, pc = 0;
@@ -37,7 +37,7 @@ static bool go_by_fp(const struct sbx_java_stack *stack, struct sbx_java_frame *
            go_to(stack, frame, pc, frame->fp + FRAME_CALLER_SP, fp, true);
 }
 
-/* Nothing of a frame but the return address, and maybe rbp below it. */
+/* Leaves a frame of which only the return address exists, and perhaps the pushed rbp below it. */
 static bool go_by_top(const struct sbx_java_stack *stack, struct sbx_java_frame *frame, bool has_pushed)
 {
     uint64_t fp = frame->fp, pc = 0, sp = frame->sp + (has_pushed ? 8 : 0);
@@ -47,7 +47,7 @@ static bool go_by_top(const struct sbx_java_stack *stack, struct sbx_java_frame 
     return go_to(stack, frame, pc, sp + 8, fp, has_pushed || frame->has_fp);
 }
 
-/* A frame of the size that its blob tells; rbp was saved below the return address, if it was. */
+/* Leaves a frame of the size that its blob gives. rbp was saved below the return address if `has_saved`. */
 static bool go_by_size(const struct sbx_java_stack *stack, struct sbx_java_frame *frame, uint32_t words, bool has_saved)
 {
     uint64_t fp = frame->fp, pc = 0, sp = frame->sp + (uint64_t)words * 8;
@@ -60,7 +60,8 @@ static bool go_by_size(const struct sbx_java_stack *stack, struct sbx_java_frame
 
 /* ---- interpreted frames ---- */
 
-/* Where in its bytecodes a method is: `running` is r13 of a frame that was interrupted, and counts where it can. */
+/* Returns the method's current bytecode index. `running` is r13 of an interrupted frame, and is preferred if it is in
+ * the bytecodes. */
 static int32_t bytecode_index(const struct sbx_method_glance *method, uint64_t saved, uint64_t running,
                               bool has_running)
 {
@@ -73,7 +74,7 @@ static int32_t bytecode_index(const struct sbx_method_glance *method, uint64_t s
     return saved - method->code < method->code_bytes ? (int32_t)(saved - method->code) : 0;
 }
 
-/* Words of an interpreted frame, from its lowest to its pc: all on the stack? */
+/* Are all words of an interpreted frame on the stack, from its lowest to its pc? */
 static bool is_interpreted_frame(const struct sbx_vm_layout *layout, const struct sbx_java_stack *stack, uint64_t fp)
 {
     int32_t lowest = layout->frame_bytecode_slot < layout->frame_method_slot ? layout->frame_bytecode_slot
@@ -83,13 +84,13 @@ static bool is_interpreted_frame(const struct sbx_vm_layout *layout, const struc
     return (fp & 7) == 0 && low <= fp && low >= stack->low && fp < stack->high && stack->high - fp >= FRAME_CALLER_SP;
 }
 
-/* What an interpreted frame says. */
+/* The contents of an interpreted frame. */
 struct interpreted {
     uint64_t fp, pc, sp; /* of its caller */
     uint64_t method, bytecode;
 };
 
-/* An interpreted frame at rbp. */
+/* Reads the interpreted frame at rbp. */
 static inline bool read_words(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
                               const struct sbx_java_frame *frame, struct interpreted *it)
 {
@@ -103,7 +104,8 @@ static inline bool read_words(const struct sbx_java_vm *vm, const struct sbx_jav
     it->sp = words[layout->frame_sender_sp_slot];
     it->method = words[layout->frame_method_slot];
     it->bytecode = words[layout->frame_bytecode_slot];
-    /* A method that a handle called, and that has no local variables, has the return address where the handle's own argument lay: the caller's sp. */
+    /* The caller's sp may be the address of the return address itself: if a method handle called the method, and the
+     * method has no local variables, the return address is in the slot of the handle's own argument. */
     return it->sp > frame->fp && sbx_code_cache_holds(&vm->code, it->pc);
 }
 
@@ -136,7 +138,8 @@ SBX_SIGNAL_SAFE bool sbx_java_frame_pass(const struct sbx_java_vm *vm, const str
            go_to(stack, frame, it.pc, it.sp, it.fp, true);
 }
 
-/* A method that is just being entered has no frame: rbx is the method, r13 the caller's sp, the return address on top. */
+/* Reads a method that is just being entered and has no frame yet. rbx is the method, r13 the caller's sp, and the
+ * return address is on top of the stack. */
 static bool read_entered(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack, struct sbx_java_frame *frame,
                          struct sbx_java_found *found)
 {
@@ -171,7 +174,8 @@ static uint64_t blob_word(const struct sbx_code *code, uint32_t offset)
     return word;
 }
 
-/* A frame that is to be continued in the interpreter returns to a handler: where it had returned to lies in the frame. */
+/* A frame that will continue in the interpreter returns to a handler. The original return address is stored in the
+ * frame. */
 static uint64_t original_pc(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
                             const struct sbx_code *code, const struct sbx_java_frame *frame)
 {
@@ -187,7 +191,7 @@ static uint64_t original_pc(const struct sbx_java_vm *vm, const struct sbx_java_
     return is_there ? pc : 0;
 }
 
-/* A frame of which so much is there. */
+/* Leaves a frame of which this much exists. */
 static bool go_by_leaf(const struct sbx_java_stack *stack, struct sbx_java_frame *frame, uint32_t words,
                        enum sbx_leaf_frame leaf)
 {
@@ -213,7 +217,7 @@ static bool leave_compiled(const struct sbx_java_vm *vm, const struct sbx_java_s
     return go_by_leaf(stack, frame, code->frame_words, leaf);
 }
 
-/* The class that a method belongs to; 0: it is none. */
+/* Returns the class that a method belongs to; 0: none. */
 static uint64_t holder_of(const struct sbx_vm_layout *layout, uint64_t method)
 {
     uint64_t const_method = 0, pool = 0, holder = 0;
@@ -224,8 +228,9 @@ static uint64_t holder_of(const struct sbx_vm_layout *layout, uint64_t method)
                : 0;
 }
 
-/* Is the wrapper one of Continuation's? These begin and end a virtual thread's turn on the stack, and have frames of no one size while they do. The
- * machine tells where one of them returns to, once it is there; the others belong to the same class. */
+/* Is this the wrapper of a method of class Continuation? These methods mount and unmount a virtual thread, and their
+ * frames have no fixed size meanwhile. The JVM gives the return address of one of them once it exists. The others
+ * belong to the same class. */
 static bool is_of_continuation(const struct sbx_java_vm *vm, uint64_t method)
 {
     uint64_t known = 0;
@@ -257,7 +262,8 @@ static enum sbx_java_step step_compiled(const struct sbx_java_vm *vm, const stru
         found->site = sbx_call_site_of(code, &vm->layout, pc);
     }
     enum sbx_scopes_at at = sbx_scopes_find(&found->scopes, &vm->layout, code, pc);
-    /* A caller was left by a call, and each call is described: what is not has never returned to this address. */
+    /* A caller is at a call, and each call is described. So code without a description has never returned to this
+     * address. */
     if (!frame->is_exact && !frame->may_call_native && at != SBX_SCOPES_EXACT) {
         return SBX_JAVA_BAD_FRAME;
     }
@@ -275,7 +281,7 @@ SBX_SIGNAL_SAFE bool sbx_java_frame_leave(const struct sbx_java_stack *stack, st
 
 /* ---- stubs ---- */
 
-/* Does the word on top lead back into generated code? */
+/* Is the word on top of the stack a return address in generated code? */
 static bool returns_by_top(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
                            const struct sbx_java_frame *frame)
 {
@@ -283,7 +289,8 @@ static bool returns_by_top(const struct sbx_java_vm *vm, const struct sbx_java_s
     return sbx_java_stack_word(stack, frame->sp, &pc) && sbx_code_cache_holds(&vm->code, pc);
 }
 
-/* A stub that was interrupted and takes its frame as a compiled method does: how much of it is there? False: it begins otherwise. */
+/* For an interrupted stub that makes its frame like a compiled method: how much of the frame exists? Returns false if
+ * the stub begins otherwise. */
 static bool is_framed_stub(const struct sbx_code *code, const struct sbx_java_frame *frame,
                            enum sbx_leaf_frame *leaf_out)
 {
@@ -309,7 +316,8 @@ static enum sbx_java_step step_stub(const struct sbx_java_vm *vm, const struct s
     if (!is_left) {
         return SBX_JAVA_BAD_FRAME;
     }
-    /* Native code calls one stub while a thread runs Java: the call stub, before or behind its call. */
+    /* While a thread runs Java, native code calls only one stub: the call stub. Its pc is then before or after its
+     * call. */
     return sbx_code_cache_holds(&vm->code, frame->pc) ? SBX_JAVA_STUB : SBX_JAVA_ENTRY;
 }
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* java_frame.h - one frame of generated code: who runs in it, and where its caller goes on.
+/* java_frame.h - one frame of generated code: the method that runs in it, and where its caller continues.
  *
  *                     how the caller is found
  *     interpreted     rbp: [0] caller's rbp, [1] its pc, [-1] its sp
- *     compiled        sp + the frame's size, told by the blob; not set up or taken down already: by the instructions
+ *     compiled        sp + frame size from the blob; in prologue or epilogue, from the instructions
  *     call stub       rbp. Native code called Java here
  *     other stubs     the blob's frame size, else rbp or the top of the stack
  *
- * Of a virtual thread that runs, frames lie on its carrier's stack, and those that called them may still lie in the heap. The last one on the stack
- * then returns to a stub that fetches the next: there it ends. Where all are on the stack, the carrier's own frames follow.
+ * The innermost frames of a running virtual thread are on the stack of its carrier. The frames that called them may
+ * still be in the heap. Then the last frame on the stack returns to a stub that fetches the next one, and the walk ends
+ * there. If all frames are on the stack, the carrier's own frames follow.
  *
- * The order of the file follows HotSpot's frame_x86: x86-64 alone. */
+ * The code follows HotSpot's frame_x86, for x86-64 only. */
 #ifndef SBX_JAVA_FRAME_H
 #define SBX_JAVA_FRAME_H
 
@@ -20,66 +21,69 @@
 #include "method.h"
 #include "place_cache.h"
 
-/* The machine as walks see it. Written once. */
+/* The JVM as walks see it. Written once. */
 struct sbx_java_vm {
     struct sbx_vm_layout layout;
     struct sbx_code_cache code;
-    struct sbx_call_sites *sites;   /* what earlier walks found; NULL: each frame is described anew */
-    struct sbx_place_cache *places; /* and of bytecodes that are interpreted; NULL: as above */
+    struct sbx_call_sites *sites;   /* what earlier walks found; NULL: each frame is described again */
+    struct sbx_place_cache *places; /* the same for interpreted bytecodes; NULL: none are kept */
 };
 
-/* The stack that is walked: [low, high), each word at its address + delta. */
+/* The stack to walk: [low, high). The word at an address is read at address + delta. */
 struct sbx_java_stack {
     uint64_t low, high;
     int64_t delta;
-    struct sbx_vm_pages *pages; /* what the walk knows of other memory; NULL: nothing */
+    struct sbx_vm_pages *pages; /* other memory that the walk has tested; NULL: none is known */
 };
 
 struct sbx_java_frame {
     uint64_t pc, sp, fp;
-    bool is_exact;        /* pc was interrupted, or is a leaf's: not the return address of a call */
-    bool has_fp;          /* fp is known; else what needs it ends the walk */
-    bool may_call_native; /* a native function may have been called from pc straight, which is described nowhere */
+    bool is_exact;        /* pc was interrupted, or is in a leaf; it is no return address */
+    bool has_fp;          /* fp is known; else the walk ends at a frame that needs it */
+    bool may_call_native; /* code at pc may have called a native function directly; no table describes such calls */
     bool has_registers;
-    uint64_t bytecode, method; /* of an interrupted thread: r13, rbx. With has_registers alone */
+    uint64_t bytecode, method; /* of an interrupted thread: r13, rbx; valid with has_registers only */
 };
 
 enum sbx_java_step {
-    SBX_JAVA_INTERPRETED,  /* `method`, `bci` below */
-    SBX_JAVA_COMPILED,     /* `scopes` */
+    SBX_JAVA_INTERPRETED,  /* sets `method` and `bci` below */
+    SBX_JAVA_COMPILED,     /* sets `scopes` */
     SBX_JAVA_NATIVE,       /* a native method of class `method` */
     SBX_JAVA_STUB,         /* no method of its own */
     SBX_JAVA_ENTRY,        /* native code called Java here: the caller is native */
-    SBX_JAVA_NO_CODE,      /* the rest: the walk ends here */
-    SBX_JAVA_CONTINUATION, /* frames of a virtual thread are being moved, or what called lies in the heap */
+    SBX_JAVA_NO_CODE,      /* from here on the walk ends */
+    SBX_JAVA_CONTINUATION, /* a virtual thread's frames are being moved, or its callers are in the heap */
     SBX_JAVA_BAD_STACK,
     SBX_JAVA_BAD_FRAME
 };
 
 struct sbx_java_found {
     uint64_t method;
-    uint64_t key; /* of the method, where it was looked at (sbx_method_look()); else 0 */
+    uint64_t key; /* of the method if it was read (sbx_method_look()); else 0 */
     int32_t bci;  /* -1: none */
     struct sbx_scopes scopes;
-    struct sbx_call_site site; /* compile_id 0: this is no place that can be kept */
+    struct sbx_call_site site; /* compile_id 0: the place cannot be stored */
 };
 
-/* What runs in *frame, which becomes its caller's. The caller's sp is always above. From SBX_JAVA_NO_CODE on *frame keeps what it was. */
+/* Describes what runs in *frame, and makes *frame its caller. The caller's sp is always higher. From SBX_JAVA_NO_CODE
+ * on, *frame is unchanged. */
 SBX_SIGNAL_SAFE enum sbx_java_step sbx_java_frame_step(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
                                                        struct sbx_java_frame *frame, struct sbx_java_found *found_out);
 
-/* An interpreted frame whose place an earlier walk has named, and which is no leaf. */
+/* An interpreted frame at a place that an earlier walk has named. It is no leaf. */
 struct sbx_java_passed {
     uint64_t method, id;
     int32_t bci;
     uint32_t line;
 };
 
-/* What runs in *frame, which becomes its caller's. False: it is no such frame, and *frame keeps what it was. */
+/* Describes such a frame, and makes *frame its caller. Returns false if it is no such frame; then *frame is
+ * unchanged. */
 SBX_SIGNAL_SAFE bool sbx_java_frame_pass(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
                                          struct sbx_java_frame *frame, struct sbx_java_passed *passed_out);
 
-/* Leave a frame of `words`, whose place is known: *frame becomes its caller's. False: it cannot, and *frame keeps what it was. */
+/* Leaves a frame of `words` whose place is known: *frame becomes its caller. Returns false if this is impossible; then
+ * *frame is unchanged. */
 SBX_SIGNAL_SAFE bool sbx_java_frame_leave(const struct sbx_java_stack *stack, struct sbx_java_frame *frame,
                                           uint32_t words);
 

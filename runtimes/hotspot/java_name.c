@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* java_name.c - what people call a method, and the id that stands for it. */
+/* java_name.c - a method's readable name, and the id for it. */
 #include "java_name.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static const uint64_t FNV_BASIS = UINT64_C(0xcbf29ce484222325);
 static const uint64_t FNV_PRIME = UINT64_C(0x100000001b3);
 
 enum {
-    NAME_BYTES_MAX = 4096, /* that are read of one name */
+    NAME_BYTES_MAX = 4096, /* bytes that are read of one name */
     REPLACEMENT = 0xfffd
 };
 
@@ -51,13 +51,13 @@ static void put_all(struct sbx_java_text *text, const char *ascii)
     }
 }
 
-/* One unit of UTF-16, from one to three bytes. *bytes moves on. */
+/* Returns one UTF-16 unit, coded in one to three bytes. *bytes moves on. */
 static uint32_t next_unit(struct sbx_vm_bytes *bytes, int first)
 {
     uint32_t more = first < 0x80 ? 0 : (first & 0xe0) == 0xc0 ? 1 : (first & 0xf0) == 0xe0 ? 2 : 3;
     uint32_t unit = more == 0 ? (uint32_t)first : (uint32_t)first & (more == 1 ? 0x1f : 0xf);
     if (more == 3) {
-        return REPLACEMENT; /* Java writes no longer ones */
+        return REPLACEMENT; /* Java's encoding has no longer sequences */
     }
     for (; more > 0; more--) {
         struct sbx_vm_bytes ahead = *bytes;
@@ -71,7 +71,7 @@ static uint32_t next_unit(struct sbx_vm_bytes *bytes, int first)
     return unit;
 }
 
-/* The next character, of one unit or two; -1 at the end. */
+/* Returns the next character, of one or two units; -1 at the end. */
 static int32_t next_character(struct sbx_vm_bytes *bytes)
 {
     int first = sbx_vm_next_byte(bytes);
@@ -86,7 +86,7 @@ static int32_t next_character(struct sbx_vm_bytes *bytes)
     int second = unit < 0xdc00 ? sbx_vm_next_byte(&ahead) : -1;
     uint32_t low = second < 0 ? 0 : next_unit(&ahead, second);
     if (low < 0xdc00 || low > 0xdfff) {
-        return REPLACEMENT; /* half a pair */
+        return REPLACEMENT; /* half of a surrogate pair */
     }
     *bytes = ahead;
     return (int32_t)(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
@@ -102,7 +102,7 @@ static uint64_t word_of(const char *text)
     return word;
 }
 
-/* Does the part that differs from run to run begin with `character`? */
+/* Does a part that differs from run to run begin with `character`? */
 static bool is_made_up(uint64_t before, int32_t character, struct sbx_vm_bytes rest)
 {
     if (before == word_of("$$Lambda")) {
@@ -149,7 +149,7 @@ SBX_SIGNAL_SAFE void sbx_java_name_make(struct sbx_java_name *name_out, const st
     struct sbx_java_text text = {.hash = FNV_BASIS, .to = name_out->file, .max = SBX_JAVA_FILE_BYTES};
     sbx_java_text_append(&text, sbx_symbol_bytes(layout, sbx_method_source(method, layout)), false);
     name_out->file_bytes = text.bytes;
-    text.is_full = true; /* for the hash alone */
+    text.is_full = true; /* only for the hash */
     put_all(&text, ":");
     put_number(&text, name_out->line);
     put_all(&text, ":");

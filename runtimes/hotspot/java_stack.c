@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* java_stack.c - the Java frames of the calling thread.
  *
- * A frame is told to the visitor when the one after it has been found, because only then it is known whether native code called it. */
+ * A frame is passed to the visitor only after the next frame was found, because only then it is known whether native
+ * code called it. */
 #include "java_stack.h"
 
 #include <string.h>
 
 enum {
-    FRAMES_MAX = 4096,  /* generated frames that a walk passes */
-    SCOPES_MAX = 64,    /* methods that one frame can have inlined into each other */
-    SEARCH_WORDS = 256, /* of native frames between Java code and a call that it makes without an anchor */
+    FRAMES_MAX = 4096,  /* generated frames in one walk */
+    SCOPES_MAX = 64,    /* methods of one frame that are inlined into each other */
+    SEARCH_WORDS = 256, /* of native frames between Java code and a native function that it calls without an anchor */
 };
 
 struct walk {
@@ -17,16 +18,16 @@ struct walk {
     uint64_t thread;
     struct sbx_java_stack stack;
     struct sbx_vm_pages pages;
-    struct sbx_java_call held; /* the last frame, not told yet */
+    struct sbx_java_call held; /* the last frame, not passed to the visitor yet */
     bool has_held, is_cut;
     sbx_java_visit visit;
     void *to;
-    bool has_site;             /* the last frame's place can be kept: its methods get their names as they are told */
-    uint32_t named;            /* how many have theirs */
-    struct sbx_call_site site; /* valid with has_site alone */
+    bool has_site;             /* the last frame's place can be stored: its methods get names from the visitor */
+    uint32_t named;            /* how many methods have names */
+    struct sbx_call_site site; /* valid with has_site only */
 };
 
-/* The method that was just told is the next of the place at hand. */
+/* The method that was just visited is the next one of the current place. */
 static void name_next(struct walk *walk)
 {
     const struct sbx_java_call *held = &walk->held;
@@ -42,7 +43,7 @@ static void name_next(struct walk *walk)
     }
 }
 
-/* It was told, and has a name now: the next walk finds it. */
+/* The held method was visited and has a name now. Stores it for the next walk. */
 static __attribute__((noinline)) void keep_name(struct walk *walk)
 {
     const struct sbx_java_call *held = &walk->held;
@@ -74,7 +75,8 @@ static void add(struct walk *walk, uint64_t method, uint64_t key, int32_t bci)
     walk->has_held = true;
 }
 
-/* The frame at hand is at this place, if it is one, with so many methods; those before are told. */
+/* The current frame is at `site`, with `count` methods, if it is such a place. Frames before it are passed to the
+ * visitor. */
 static void begin_site(struct walk *walk, const struct sbx_call_site *site, uint32_t count)
 {
     tell_held(walk, false);
@@ -86,7 +88,7 @@ static void begin_site(struct walk *walk, const struct sbx_call_site *site, uint
     }
 }
 
-/* How many methods a frame has; 0: that is not told to the end. */
+/* Returns how many methods a frame has; 0: the data is not valid to its end. */
 static uint32_t count_scopes(const struct sbx_vm_layout *layout, struct sbx_scopes scopes)
 {
     uint64_t method = 0;
@@ -105,7 +107,7 @@ static void add_scopes(struct walk *walk, struct sbx_java_found *found)
 {
     uint64_t method = 0;
     int32_t bci = 0;
-    if (found->scopes.next == 0) { /* the method is known, where in it not */
+    if (found->scopes.next == 0) { /* the method is known, its bytecode is not */
         add(walk, found->method, 0, 0);
         return;
     }
@@ -117,7 +119,8 @@ static void add_scopes(struct walk *walk, struct sbx_java_found *found)
     }
 }
 
-/* Interpreted frames that an earlier walk has named: *frame becomes the first that is none. Returns how many there were, `most` at the most. */
+/* Passes interpreted frames that an earlier walk has named. *frame becomes the first other frame. Returns the number
+ * passed, at most `most`. */
 static uint32_t pass_interpreted(struct walk *walk, struct sbx_java_frame *frame, uint32_t most)
 {
     const struct sbx_java_vm *vm = walk->vm;
@@ -138,7 +141,7 @@ static uint32_t pass_interpreted(struct walk *walk, struct sbx_java_frame *frame
     return count;
 }
 
-/* A frame at a place that an earlier walk has put. False: there is none. */
+/* Passes a frame at a place that an earlier walk has stored. Returns false if there is none. */
 static bool pass_known(struct walk *walk, struct sbx_java_frame *frame, struct sbx_call_site *site)
 {
     if (walk->vm->sites == NULL || frame->is_exact || frame->may_call_native ||
@@ -156,7 +159,7 @@ static bool pass_known(struct walk *walk, struct sbx_java_frame *frame, struct s
     return true;
 }
 
-/* Of the calling thread's own JavaThread, which is there as long as the thread asks, and of its stack. */
+/* Reads from the calling thread's own JavaThread, which exists as long as the thread calls us, or from its stack. */
 static uint64_t word_of(uint64_t address)
 {
     uint64_t word = 0;
@@ -164,7 +167,8 @@ static uint64_t word_of(uint64_t address)
     return word;
 }
 
-/* The frame that an anchor leads to, of the thread or of a wrapper (is_wrapper()). False: none. */
+/* Gets the frame that an anchor names. The anchor is the thread's, or that of a wrapper (is_wrapper()). Returns false
+ * if it names none. */
 static bool read_anchor(const struct walk *walk, uint64_t anchor, struct sbx_java_frame *frame_out)
 {
     const struct sbx_vm_layout *layout = &walk->vm->layout;
@@ -183,7 +187,7 @@ static bool read_anchor(const struct walk *walk, uint64_t anchor, struct sbx_jav
     return true;
 }
 
-/* Is a JavaCallWrapper of the thread at `at`: does it lead to a frame farther out, or to none? */
+/* Is there a JavaCallWrapper of the thread at `at`? Its anchor must name a frame farther out, or none. */
 static bool is_wrapper(const struct walk *walk, uint64_t at)
 {
     const struct sbx_vm_layout *layout = &walk->vm->layout;
@@ -237,7 +241,7 @@ static enum sbx_java_walk_end walk_from(struct walk *walk, struct sbx_java_frame
                 !is_wrapper(walk, wrapper)) {
                 return SBX_WALK_STACK;
             }
-            walk->stack.low = frame.sp; /* what lies behind is farther out */
+            walk->stack.low = frame.sp; /* the rest of the stack is farther out */
             if (!read_anchor(walk, wrapper + vm->layout.wrapper_anchor, &frame)) {
                 return SBX_WALK_WHOLE;
             }
@@ -259,7 +263,7 @@ static enum sbx_java_walk_end walk_from(struct walk *walk, struct sbx_java_frame
     return SBX_WALK_TOO_DEEP;
 }
 
-/* Is there a call right before `pc`, a place in the instructions from `code` on? */
+/* Is there a call instruction directly before `pc`? `code` is where the instructions begin. */
 static bool is_behind_call(uint64_t code, uint64_t pc)
 {
     const uint8_t *at = (const uint8_t *)(uintptr_t)pc;
@@ -269,7 +273,8 @@ static bool is_behind_call(uint64_t code, uint64_t pc)
            (before >= 6 && at[-6] == 0xff && ((at[-5] & 0xf8) == 0x90 || at[-5] == 0x15));
 }
 
-/* A frame that Java code has called native code from, straight and without an anchor (a clock, a barrier of the collector)? */
+/* Is this a frame from which Java code called native code directly, without an anchor (a clock, a barrier of the
+ * collector)? */
 static bool is_left_frame(const struct sbx_code *code, uint64_t pc)
 {
     bool has_frame = code->kind == SBX_CODE_COMPILED || code->kind == SBX_CODE_WRAPPER ||
@@ -277,8 +282,9 @@ static bool is_left_frame(const struct sbx_code *code, uint64_t pc)
     return has_frame && pc > code->frame_is_set && is_behind_call(code->code, pc);
 }
 
-/* The thread runs native code, and nothing says where it left Java: it has called a function straight, or it is about to enter Java or
- * has just come back. Whichever is found first on the stack, a frame or the wrapper of a call into Java. */
+/* Called when the thread runs native code, and no anchor names the Java frame that it left. Either Java called a native
+ * function directly, or the thread is about to enter Java, or has just come back. Returns whichever is found first on
+ * the stack: a Java frame, or the wrapper of a call into Java. */
 static bool search(const struct walk *walk, uint64_t from, struct sbx_java_frame *frame_out)
 {
     for (uint32_t i = 0; i < SEARCH_WORDS; i++) {
@@ -294,7 +300,7 @@ static bool search(const struct walk *walk, uint64_t from, struct sbx_java_frame
         }
         struct sbx_code code = sbx_code_find(&walk->vm->code, &walk->vm->layout, word);
         if (code.kind == SBX_CODE_CONTINUATION) {
-            return false; /* farther out a virtual thread's frames are being written, or lie where others lay */
+            return false; /* farther out, frames of a virtual thread are being written, or stale ones remain */
         }
         if (is_left_frame(&code, word)) {
             *frame_out = (struct sbx_java_frame){.pc = word, .sp = at + 8, .is_exact = true};
@@ -332,7 +338,7 @@ SBX_SIGNAL_SAFE enum sbx_java_walk_end sbx_java_walk(const struct sbx_java_vm *v
 {
     uint64_t base = word_of(thread + vm->layout.thread_stack_base),
              size = word_of(thread + vm->layout.thread_stack_size);
-    struct walk walk; /* not zeroed: the place is written before it is read */
+    struct walk walk; /* not zeroed: `site` is written before it is read */
     walk.vm = vm;
     walk.thread = thread;
     walk.pages = (struct sbx_vm_pages){.known = {0}};

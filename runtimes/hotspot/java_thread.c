@@ -10,16 +10,16 @@
 enum {
     KEYS_MAX = 1024, /* PTHREAD_KEYS_MAX of glibc */
     LISTED_MAX = 1 << 16,
-    THREAD_BYTES_MAX = 4096, /* of a JavaThread: 1.5 KiB */
-    LOCK_STACK_MAX = 8,      /* objects: what does not fit in is noted in its monitor */
-    OWNER_UNNOTED = 1,       /* instead of a number: whoever has it in his list */
-    OWNER_LAST_MARK = 2,     /* these are no threads */
+    THREAD_BYTES_MAX = 4096, /* of a JavaThread, which has 1.5 KiB */
+    LOCK_STACK_MAX = 8,      /* objects; a lock that finds no room here inflates to a monitor */
+    OWNER_UNNOTED = 1,       /* instead of a number: the thread with the object in its lock stack */
+    OWNER_LAST_MARK = 2,     /* values up to here are no threads */
 };
 
-/* Whether a thread of the list is the one that is looked for. */
+/* Is a thread of the list the wanted one? */
 typedef bool (*is_wanted)(const struct sbx_java_vm *vm, uint64_t listed, uint64_t wanted);
 
-/* The first thread of the list that is; 0: none. The list may be replaced, and freed, meanwhile. */
+/* Returns the first such thread of the list; 0: none. The list may be replaced and freed while it is read. */
 static uint64_t find_listed(const struct sbx_java_vm *vm, is_wanted is, uint64_t wanted)
 {
     uint64_t list = 0, threads = 0, listed = 0;
@@ -45,7 +45,7 @@ static bool is_same(const struct sbx_java_vm *vm, uint64_t listed, uint64_t want
     return listed == wanted;
 }
 
-/* Does the address lie on its stack? */
+/* Is the address on the thread's stack? */
 static bool has_on_stack(const struct sbx_java_vm *vm, uint64_t listed, uint64_t wanted)
 {
     uint64_t base = 0, size = 0;
@@ -53,7 +53,7 @@ static bool has_on_stack(const struct sbx_java_vm *vm, uint64_t listed, uint64_t
            sbx_vm_word(listed + vm->layout.thread_stack_size, &size) && wanted < base && base - wanted <= size;
 }
 
-/* A JavaThread of this kernel thread that has run Java code? */
+/* Is this the JavaThread of this kernel thread, and has it run Java code? */
 static bool is_ours(const struct sbx_java_vm *vm, uint64_t thread, uint32_t tid)
 {
     uint64_t os_thread = 0, sp = 0, base = 0, size = 0;
@@ -74,7 +74,7 @@ SBX_SIGNAL_SAFE bool sbx_java_threads_learn(struct sbx_java_threads *threads, co
         if (value == 0 || !sbx_vm_word(value, &vtable) || vtable == 0 || !is_ours(vm, value, tid)) {
             continue;
         }
-        sbx_store_relaxed(&threads->vtable, vtable); /* relaxed: the key comes behind it */
+        sbx_store_relaxed(&threads->vtable, vtable); /* relaxed: published with the key */
         sbx_store_release(&threads->key, key + 1);   /* order: release java_threads.key */
         return true;
     }
@@ -87,7 +87,8 @@ SBX_SIGNAL_SAFE uint64_t sbx_java_thread_self(const struct sbx_java_threads *thr
     if (key == 0) {
         return 0;
     }
-    /* The value is taken away before the thread is freed: what is there is alive, and its first word can be read. */
+    /* The JVM clears the value before it frees the thread. So a thread that is found here exists, and its first word is
+     * readable. */
     uint64_t thread = (uint64_t)(uintptr_t)threads->get_specific(key - 1);
     return thread != 0 && *(const uint64_t *)(uintptr_t)thread == threads->vtable ? thread : 0;
 }
@@ -105,7 +106,7 @@ static uint32_t tid_of(const struct sbx_java_vm *vm, uint64_t thread)
 SBX_SIGNAL_SAFE uint64_t sbx_java_thread_allocated(const struct sbx_java_vm *vm, uint64_t thread)
 {
     enum {
-        BUFFER_MOST = 1 << 26 /* a region of G1 at most */
+        BUFFER_MOST = 1 << 26 /* at most a G1 region */
     };
     const struct sbx_vm_layout *layout = &vm->layout;
     const uint64_t buffer = thread + layout->thread_buffer;
@@ -115,11 +116,12 @@ SBX_SIGNAL_SAFE uint64_t sbx_java_thread_allocated(const struct sbx_java_vm *vm,
     return added + (taken <= BUFFER_MOST ? taken : 0);
 }
 
-/* JDK 17: a monitor's owner is a thread, or a lock record on a thread's stack: there it was locked before anybody waited. */
+/* JDK 17: a monitor's owner is a thread, or a lock record on a thread's stack. A lock record means that the thread
+ * locked the object before any thread waited. */
 static uint64_t holder_by_address(const struct sbx_java_threads *threads, const struct sbx_java_vm *vm, uint64_t owner)
 {
     uint64_t vtable = 0;
-    if (sbx_vm_word(owner, &vtable) && vtable == sbx_load_relaxed(&threads->vtable)) { /* relaxed: known since long */
+    if (sbx_vm_word(owner, &vtable) && vtable == sbx_load_relaxed(&threads->vtable)) { /* relaxed: known for long */
         return owner;
     }
     return find_listed(vm, has_on_stack, owner);
@@ -131,7 +133,8 @@ static bool has_owner_id(const struct sbx_java_vm *vm, uint64_t listed, uint64_t
     return sbx_vm_word(listed + vm->layout.thread_owner_id, &id) && id == wanted;
 }
 
-/* Is the object among those that the thread locked before anybody waited for them? */
+/* Is the object in the thread's lock stack? That stack has the objects that it locked before any thread waited for
+ * them. */
 static bool has_locked(const struct sbx_java_vm *vm, uint64_t listed, uint64_t wanted)
 {
     uint32_t stack = vm->layout.thread_lock_stack, at = stack + vm->layout.lock_stack_first, end = 0;
@@ -149,8 +152,9 @@ static bool has_locked(const struct sbx_java_vm *vm, uint64_t listed, uint64_t w
     return false;
 }
 
-/* JDK 25: the owner is a number that a thread bears, that of the virtual thread that it runs if it runs one; or nobody has noted who it is, and
- * the object is in the owner's list. The list is true but while the collector moves objects: who is found must be there again. */
+/* JDK 25: the owner is a thread's number. If the thread runs a virtual thread, it is that thread's number. Or no owner
+ * is noted, and the object is in the lock stack of the owner. A lock stack may be wrong while the collector moves
+ * objects, so the object and the owner are read again after the search. */
 static uint64_t holder_by_id(const struct sbx_java_vm *vm, uint64_t monitor, uint64_t owner)
 {
     uint64_t handle = 0, object = 0, again = 0;
@@ -179,7 +183,8 @@ SBX_SIGNAL_SAFE uint32_t sbx_java_monitor_holder(const struct sbx_java_threads *
     return holder != 0 && holder != thread ? tid_of(vm, holder) : 0;
 }
 
-/* The thread that initialises what may be a class; 0: it is none, or nobody else's turn. */
+/* Returns the thread that initialises `klass`, if `klass` is a class; 0: it is none, or no other thread initialises
+ * it. */
 static uint32_t initializer_of(const struct sbx_java_vm *vm, uint64_t klass, uint64_t waiter)
 {
     uint64_t thread = 0;
@@ -195,7 +200,8 @@ SBX_SIGNAL_SAFE uint32_t sbx_java_class_holder(struct sbx_java_threads *threads,
 {
     const struct sbx_vm_layout *layout = &vm->layout;
     uint64_t monitor = 0, klass = 0, pc = 0;
-    /* A class is waited for as if by Object.wait(). That one, once it is called often, is a wrapper of its own. */
+    /* A thread waits for a class in the same way as in Object.wait(). But if Object.wait() is called often, it is a
+     * compiled wrapper of its own. */
     if (!sbx_vm_word(thread + layout->thread_waiting_monitor, &monitor) || monitor == 0) {
         return 0;
     }

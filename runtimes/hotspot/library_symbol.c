@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_symbol.c - where a variable lies that a library does not export. The file may be any: each offset is checked. */
+/* library_symbol.c - the address of a variable that a library does not export. The file may be damaged, so each offset
+ * is checked. */
 #include "library_symbol.h"
 
 #include <elf.h>
@@ -16,7 +17,7 @@ struct file {
     size_t bytes;
 };
 
-/* `count` things of `each` bytes at `offset`; NULL: they are not all in the file, or not aligned. */
+/* Returns `count` items of `each` bytes at `offset`; NULL: they are not all in the file, or not aligned. */
 static const void *part(const struct file *file, uint64_t offset, uint64_t count, uint64_t each)
 {
     if ((offset & 7) != 0 || offset > file->bytes || count > (file->bytes - offset) / each) {
@@ -25,7 +26,7 @@ static const void *part(const struct file *file, uint64_t offset, uint64_t count
     return file->at + offset;
 }
 
-/* The text in the section `names`, which ends in it; "": it is not. */
+/* Returns a text of the section `names`; "": the section does not contain it. */
 static const char *text_at(const struct file *file, const Elf64_Shdr *names, uint32_t offset)
 {
     if (names->sh_offset > file->bytes || names->sh_size > file->bytes - names->sh_offset || offset >= names->sh_size ||

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_table.c - the line of a bytecode. Pairs are differences: a byte with 5 bits of bytecodes and 3 of lines, or 255 and two
- * signed numbers; 0 ends the table. They are sorted by no promise, so all of them are read. */
+/* line_table.c - the line of a bytecode. Each pair is a difference from the one before. It is a byte with 5 bits of
+ * bytecodes and 3 bits of lines, or 255 and two signed numbers. 0 ends the table. The pairs may be in any order, so all
+ * of them are read. */
 #include "line_table.h"
 
 #include "packed_numbers.h"
 
 enum {
     ESCAPE = 0xff,
-    PAIRS_MAX = 1 << 16, /* a method has 65,535 bytecodes at most */
+    PAIRS_MAX = 1 << 16, /* the most bytecodes of a method */
     LINE_MAX_KNOWN = 0xffff
 };
 
@@ -31,7 +32,7 @@ SBX_SIGNAL_SAFE uint32_t sbx_line_of(struct sbx_vm_bytes table, uint32_t excess,
             line += byte & 7;
         }
         if (at <= (uint32_t)bci && at >= best_at && (int32_t)at >= 0) {
-            if (at == (uint32_t)bci) { /* the first pair of a bytecode counts */
+            if (at == (uint32_t)bci) { /* the first pair of a bytecode is used */
                 best = line;
                 break;
             }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* method.c - what HotSpot keeps of a method. */
+/* method.c - reads what HotSpot stores about a method. */
 #include "method.h"
 
 #include "line_table.h"
 
-/* The symbol in a slot of a constant pool. */
+/* Returns the symbol in a slot of a constant pool. */
 static bool pool_symbol(const struct sbx_vm_layout *layout, uint64_t pool, uint32_t index, uint64_t *symbol_out)
 {
     uint32_t length = 0;
@@ -37,7 +37,7 @@ SBX_SIGNAL_SAFE bool sbx_method_read(struct sbx_method *method_out, const struct
     return true;
 }
 
-/* Through the door. */
+/* Reads through guarded loads. */
 static bool ask_for_head(const struct sbx_vm_layout *layout, uint64_t address, struct sbx_method_head *head_out)
 {
     uint64_t words[SBX_METHOD_HEAD_WORDS] = {0};
@@ -61,7 +61,7 @@ SBX_SIGNAL_SAFE bool sbx_method_look(struct sbx_method_glance *glance_out, const
     if (!sbx_vm_word(slot, &at) || !ask_for_head(layout, at, &head)) {
         return false;
     }
-    sbx_vm_know(pages, slot); /* the layout was looked at: what is known may be read as it says */
+    sbx_vm_know(pages, slot); /* ask_for_head() has checked the layout: plain loads may use it */
     sbx_vm_know(pages, at);
     return sbx_method_glance(glance_out, layout, address, at, &head);
 }

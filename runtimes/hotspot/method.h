@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* method.h - what HotSpot keeps of a method: its bytecodes, its names, its lines.
+/* method.h - what HotSpot stores about a method: its bytecodes, its names, its lines.
  *
  *     Method --> ConstMethod [ header | bytecodes | lines ]          all of it metaspace, which lives as long as the class
  *                    '--> ConstantPool [ header | slots: Symbol* ... ]
@@ -19,28 +19,28 @@ struct sbx_method {
     uint32_t flags, bytes; /* of the ConstMethod */
 };
 
-/* Read it. False: what lies there is no method. */
+/* Reads a method. Returns false if there is no method at `address`. */
 SBX_SIGNAL_SAFE bool sbx_method_read(struct sbx_method *method_out, const struct sbx_vm_layout *layout,
                                      uint64_t address);
 
-/* What a walk has to know of each method that it meets: fewer looks than the whole. */
+/* What a walk needs of each method that it meets. This takes fewer loads than the whole. */
 struct sbx_method_glance {
     uint64_t const_method;
     uint64_t code; /* bytecodes */
     uint32_t code_bytes;
-    uint64_t key; /* never 0; another one when another method comes to lie at the address, or the class is redefined */
+    uint64_t key; /* never 0; differs when another method is at this address later, or the class is redefined */
 };
 
-/* Three words of a ConstMethod, in which all lies that is looked at often: the pool; the sizes and flags; the code's size with the indexes of name
- * and signature. */
+/* Three words of a ConstMethod that contain all that is read often: the pool; the sizes and flags; the size of the code
+ * with the indexes of name and signature. */
 struct sbx_method_head {
     uint64_t pool, sizes, names;
 };
 enum {
-    SBX_METHOD_HEAD_WORDS = 5 /* they lie in */
+    SBX_METHOD_HEAD_WORDS = 5 /* the three words are within so many words */
 };
 
-/* What the words say. False: they are no method's. */
+/* Decodes the words. Returns false if they are not those of a method. */
 SBX_SIGNAL_SAFE static inline bool sbx_method_glance(struct sbx_method_glance *glance_out,
                                                      const struct sbx_vm_layout *layout, uint64_t address,
                                                      uint64_t const_method, const struct sbx_method_head *head)
@@ -51,7 +51,8 @@ SBX_SIGNAL_SAFE static inline bool sbx_method_glance(struct sbx_method_glance *g
         words * 8 < layout->const_bytes + code_bytes) {
         return false;
     }
-    /* Each part by an odd number of its own, so that the processor multiplies them side by side; then mixed. */
+    /* Each part is multiplied by an odd number of its own, so that the CPU multiplies them in parallel. Then the sum is
+     * mixed. */
     uint64_t key = address * UINT64_C(0x9e3779b97f4a7c15) + const_method * UINT64_C(0xbf58476d1ce4e5b9) +
                    head->pool * UINT64_C(0x94d049bb133111eb) + head->sizes * UINT64_C(0xd6e8feb86659fd93) +
                    head->names * UINT64_C(0xff51afd7ed558ccd);
@@ -64,7 +65,8 @@ SBX_SIGNAL_SAFE static inline bool sbx_method_glance(struct sbx_method_glance *g
     return true;
 }
 
-/* Where the walk knows all of it to be there, by plain loads. False: not all, or what lies there is no method. */
+/* Reads with plain loads if the walk has tested all of the memory. Returns false if it has not, or if there is no
+ * method. */
 SBX_SIGNAL_SAFE static inline bool sbx_method_look_again(struct sbx_method_glance *glance_out,
                                                          const struct sbx_vm_layout *layout, uint64_t address,
                                                          const struct sbx_vm_pages *pages)
@@ -86,18 +88,19 @@ SBX_SIGNAL_SAFE static inline bool sbx_method_look_again(struct sbx_method_glanc
     return sbx_method_glance(glance_out, layout, address, at, &head);
 }
 
-/* False: what lies there is no method. `pages`: NULL, or what the walk knows of memory, and knows afterwards. */
+/* Returns false if there is no method at `address`. `pages`: NULL, or the memory that the walk has tested; this
+ * function adds to it. */
 SBX_SIGNAL_SAFE bool sbx_method_look(struct sbx_method_glance *glance_out, const struct sbx_vm_layout *layout,
                                      uint64_t address, struct sbx_vm_pages *pages);
 
-/* The line of a bytecode; 0 where there is none to be told: a native method, a class compiled without. */
+/* Returns the line of a bytecode. 0: none, because the method is native or the class was compiled without lines. */
 SBX_SIGNAL_SAFE uint32_t sbx_method_line(const struct sbx_method *method, const struct sbx_vm_layout *layout,
                                          int32_t bci);
 
-/* Symbol* of the file that the class was compiled from, as its compiler called it; 0: not told. */
+/* Returns the Symbol* of the source file's name, as the compiler noted it; 0: none. */
 SBX_SIGNAL_SAFE uint64_t sbx_method_source(const struct sbx_method *method, const struct sbx_vm_layout *layout);
 
-/* The bytes of a symbol, in Java's own UTF-8; none when it cannot be read. */
+/* Returns the bytes of a symbol in Java's modified UTF-8; none if it cannot be read. */
 SBX_SIGNAL_SAFE struct sbx_vm_bytes sbx_symbol_bytes(const struct sbx_vm_layout *layout, uint64_t symbol);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name_cache.h - ids of methods that were asked before (lines: place_cache.h).
+/* name_cache.h - ids of methods that were met before (lines: place_cache.h).
  *
- * All threads and their handlers read and write, nobody waits: an entry is two words, {key ^ value, value}, and counts only if they fit
- * together. So one that two threads wrote at once, or that is half written, is a miss. */
+ * All threads and their signal handlers read and write, and none of them waits. An entry is two words, {key ^ value,
+ * value}, and is valid only if they match. An entry that two threads wrote at the same time, or that is half-written,
+ * does not match. */
 #ifndef SBX_NAME_CACHE_H
 #define SBX_NAME_CACHE_H
 
@@ -13,7 +14,7 @@
 #include "order.h"
 
 enum {
-    SBX_NAME_CACHE_ENTRIES = 8192 /* 128 KiB, touched as they are used */
+    SBX_NAME_CACHE_ENTRIES = 8192 /* 128 KiB, touched only as they are used */
 };
 
 struct sbx_name_cache {
@@ -26,7 +27,7 @@ struct sbx_name_cache {
 SBX_SIGNAL_SAFE static inline bool sbx_name_cache_find(struct sbx_name_cache *cache, uint64_t key, uint64_t *value_out)
 {
     uint32_t at = (uint32_t)(key % SBX_NAME_CACHE_ENTRIES);
-    /* relaxed: what does not fit together is a miss */
+    /* relaxed: words that do not match are a miss */
     uint64_t check = sbx_load_relaxed(&cache->entries[at].check);
     uint64_t value = sbx_load_relaxed(&cache->entries[at].value);
     *value_out = value;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packed_numbers.h - HotSpot's UNSIGNED5: numbers in one to five bytes, smaller ones in fewer.
+/* packed_numbers.h - HotSpot's UNSIGNED5: numbers in one to five bytes, small numbers in fewer.
  *
- * A byte below 192 (less the excess) is the last one, or the fifth is. Each counts 64 times as much as the one before, and all of its value counts,
- * so no number has two forms. From JDK 20 on each byte is one more than it says, so that 0 can end a list: that one is the *excess*. */
+ * A byte below 192 (minus the excess) is the last one, and the fifth byte is always the last. Each byte counts 64 times
+ * as much as the one before. All bits of its value count, so no number has two encodings. From JDK 20 on, 1 is added to
+ * each byte, so that 0 can end a list. This 1 is the *excess*. */
 #ifndef SBX_PACKED_NUMBERS_H
 #define SBX_PACKED_NUMBERS_H
 
@@ -13,10 +14,10 @@
 struct sbx_packed_numbers {
     struct sbx_vm_bytes bytes;
     uint32_t excess;
-    bool is_damaged; /* the bytes ended within a number, or one of them cannot be */
+    bool is_damaged; /* the bytes ended within a number, or a byte is not valid */
 };
 
-/* The next number; 0 when there is none, which is_damaged tells from a 0. */
+/* Returns the next number. 0 also means that there is none; then is_damaged is set. */
 SBX_SIGNAL_SAFE static inline uint32_t sbx_packed_next(struct sbx_packed_numbers *numbers)
 {
     uint32_t sum = 0;
@@ -35,7 +36,8 @@ SBX_SIGNAL_SAFE static inline uint32_t sbx_packed_next(struct sbx_packed_numbers
     return sum;
 }
 
-/* Like sbx_packed_next(), from bytes that are known to be mapped: *at moves on, and is NULL from the first number on that was damaged. */
+/* Like sbx_packed_next(), for bytes that are known to be mapped. *at moves on, and becomes NULL at the first damaged
+ * number. */
 SBX_SIGNAL_SAFE static inline uint32_t sbx_packed_read(const uint8_t **at, const uint8_t *end, uint32_t excess)
 {
     uint32_t sum = 0;
@@ -53,7 +55,7 @@ SBX_SIGNAL_SAFE static inline uint32_t sbx_packed_read(const uint8_t **at, const
     return sum;
 }
 
-/* The sign is the lowest bit. */
+/* The lowest bit is the sign. */
 SBX_SIGNAL_SAFE static inline int32_t sbx_packed_next_signed(struct sbx_packed_numbers *numbers)
 {
     uint32_t number = sbx_packed_next(numbers);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider.c - the walk as a provider of the agent's: libstallbox-hotspot.so.
+/* provider.c - registers the Java walk as a provider of the agent: libstallbox-hotspot.so.
  *
- * The agent's module thread asks stallbox_runtime_attach() once libjvm.so is there, until the machine is up. From then on the agent
- * asks each thread that records itself which Java frames it runs (docs/PROVIDERS.md). */
+ * When libjvm.so is loaded, the agent's module thread calls stallbox_runtime_attach() again and again until the JVM has
+ * started. From then on the agent asks, on each thread that records itself, which Java frames the thread runs
+ * (docs/PROVIDERS.md). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -22,11 +23,12 @@ static struct sbx_java_threads the_threads;
 static struct sbx_name_cache the_ids;
 static struct sbx_place_cache the_places;
 static struct sbx_call_sites the_sites;
-/* The machine's own counts: frames that it deoptimized, compilations that it began. NULL: its library does not say where they are. */
+/* The JVM's own counters: frames that it deoptimized, and compilations that it began. NULL: its library does not show
+ * where they are. */
 static const uint32_t *frames_deoptimized, *compilations_begun;
 static struct stallbox_provider *the_provider;
 
-/* ---- the door to memory ---- */
+/* ---- guarded loads ---- */
 
 SBX_SIGNAL_SAFE static bool load_word(uint64_t address, uint64_t *word_out)
 {
@@ -52,7 +54,8 @@ SBX_SIGNAL_SAFE static bool load_words(uint64_t address, uint64_t *words_out, ui
 
 /* ---- names ---- */
 
-/* A method that was not seen before: its name goes to the map now, because classes die. 0: it is none. *is_told_out: it is there. */
+/* Called for a method that was not met before. Its name goes to the map now, because classes may be unloaded. Returns 0
+ * if it is no method. *is_told_out: the name is in the map. */
 SBX_SIGNAL_SAFE static __attribute__((noinline)) uint64_t first_sight(uint64_t address, uint64_t key, bool *is_told_out)
 {
     struct sbx_method method;
@@ -80,16 +83,16 @@ static uint32_t line_of(uint64_t address, int32_t bci)
 /* ---- the walk ---- */
 
 enum {
-    DEOPTIMIZED_LOOKS = 4 /* a piece that was inlined is compiled nowhere else: what it was inlined into is */
+    DEOPTIMIZED_LOOKS = 4 /* inlined methods have no code of their own, so their callers are tested, too */
 };
 
 struct list {
     uint64_t *functions;
     uint32_t *lines;
     size_t first, max;
-    size_t count; /* frames so far, those not wanted too */
+    size_t count; /* frames so far, with those that are not wanted */
     uint32_t
-        looks; /* interpreted frames at the leaf that are asked whether they had been compiled; 0: no more are. Of an interrupted thread alone */
+        looks; /* interpreted leaf frames still to be tested for former code; 0: none. For interrupted threads only */
 };
 
 static void put(struct list *list, uint64_t function, uint32_t line)
@@ -101,13 +104,13 @@ static void put(struct list *list, uint64_t function, uint32_t line)
     }
 }
 
-/* What had been compiled and runs without that is told as a function of the machine's, which the method calls. */
+/* A method that was compiled before and no longer runs compiled is shown as calling a function of the JVM. */
 SBX_SIGNAL_SAFE static void put_deoptimized(struct list *list)
 {
     static const char file[] = "<jvm>", name[] = "(deoptimized)";
     static uint32_t is_told;
     uint64_t id = stallbox_function_id(file, sizeof file - 1, 0, name);
-    if (sbx_load_relaxed(&is_told) == 0) { /* relaxed: twice does no harm */
+    if (sbx_load_relaxed(&is_told) == 0) { /* relaxed: a second report does no harm */
         int told = stallbox_provider_tell_name(the_provider, id, 0, file, sizeof file - 1, name, sizeof name - 1);
         sbx_store_relaxed(&is_told, (uint32_t)(told != 0));
     }
@@ -117,7 +120,7 @@ SBX_SIGNAL_SAFE static void put_deoptimized(struct list *list)
 SBX_SIGNAL_SAFE static void look_at_leaf(struct list *list, const struct sbx_java_call *call)
 {
     if (call->bci < 0) {
-        return; /* a method handle's: the interpreter is about to enter what it leads to, or is just back */
+        return; /* a method handle's: the interpreter is about to enter its target, or has just left it */
     }
     if (!call->is_interpreted) {
         list->looks = 0;
@@ -129,7 +132,8 @@ SBX_SIGNAL_SAFE static void look_at_leaf(struct list *list, const struct sbx_jav
     }
 }
 
-/* The thread was interrupted in this code; in the machine's own, the method that called it counts. */
+/* The thread was interrupted at `pc`. If this is not compiled code but the interpreter or the JVM's own code, the leaf
+ * method is tested. */
 SBX_SIGNAL_SAFE static void look_at_code(struct list *list, uint64_t pc)
 {
     if (!sbx_code_cache_holds(&the_vm.code, pc) || sbx_code_cache_interprets(&the_vm.code, pc)) {
@@ -142,7 +146,7 @@ SBX_SIGNAL_SAFE static void look_at_code(struct list *list, uint64_t pc)
     }
 }
 
-/* Of a frame that the walk has not found named. */
+/* Names a frame that the walk found without a name. */
 SBX_SIGNAL_SAFE static void name_call(struct sbx_java_call *call)
 {
     struct sbx_method_glance method = {.key = call->key};
@@ -169,7 +173,7 @@ SBX_SIGNAL_SAFE static bool add_frame(void *to, struct sbx_java_call *call)
         look_at_leaf(list, call);
     }
     if (list->count < list->first || list->count - list->first >= list->max) {
-        list->count++; /* that is all */
+        list->count++; /* only counted */
         return true;
     }
     if (SBX_UNLIKELY(!call->has_name)) {
@@ -229,7 +233,7 @@ static void deoptimized(uint64_t *frames_out, uint64_t *compilations_out)
     *compilations_out = sbx_load_relaxed(compilations_begun);
 }
 
-/* One frame for the native walk. */
+/* Makes one step of the native walk. */
 SBX_SIGNAL_SAFE static int step(struct stallbox_code_frame *code)
 {
     const struct sbx_java_stack stack = {.low = code->stack_low, .high = code->stack_high, .delta = code->stack_delta};
@@ -239,7 +243,7 @@ SBX_SIGNAL_SAFE static int step(struct stallbox_code_frame *code)
         .fp = code->fp,
         .is_exact = (code->flags & STALLBOX_CODE_EXACT) != 0,
         .has_fp = (code->flags & STALLBOX_CODE_FP) != 0,
-        .may_call_native = true, /* who called it, is not told */
+        .may_call_native = true, /* it is not known what called it */
     };
     struct sbx_java_found found;
     if (sbx_java_frame_step(&the_vm, &stack, &frame, &found) >= SBX_JAVA_NO_CODE) {
@@ -265,7 +269,7 @@ uint32_t stallbox_runtime_version(void)
     return the_vm.layout.major << 16;
 }
 
-/* The first number of the histogram is that of all. No way to either is exported. */
+/* The first number of the histogram is the sum of all. Neither variable is exported. */
 static void find_counts(void *library)
 {
     struct link_map *map = NULL;
@@ -320,7 +324,7 @@ int stallbox_runtime_attach(char *why, size_t why_bytes)
     if (result == SBX_VM_READ && frames_deoptimized == NULL) {
         find_counts(library);
     }
-    (void)dlclose(library); /* its user has it open */
+    (void)dlclose(library); /* the program keeps it open */
     if (result == SBX_VM_UNKNOWN) {
         (void)snprintf(why, why_bytes, "Java: %s", reason);
         return -1;

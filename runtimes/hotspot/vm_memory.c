@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vm_memory.c - the door to the virtual machine's memory: shut until somebody opens it. */
+/* vm_memory.c - the functions for guarded loads; none until a caller sets them. */
 #include "vm_memory.h"
 
 static bool nothing_is_there(uint64_t address, uint64_t *word_out)

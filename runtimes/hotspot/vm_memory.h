@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vm_memory.h - reading the virtual machine's memory, which may be half made or gone.
+/* vm_memory.h - reads the JVM's memory, which may be half-written or freed.
  *
- * A walk reads structures of a machine that goes on working: a class may be unloaded, a compiled method flushed, while its frame
- * is looked at. So each word is loaded through one door, which says whether the word was there. Who has the door (a load whose
- * fault is survived, a made-up memory of a test) puts it here before the first walk. */
+ * A walk reads structures of a JVM that goes on running. A class may be unloaded, or a compiled method freed, while its
+ * frame is read. So each word is loaded through one function, which says whether the word could be read. This function
+ * is set here before the first walk: in production a load that survives a fault, in tests a simulated memory. */
 #ifndef SBX_VM_MEMORY_H
 #define SBX_VM_MEMORY_H
 
@@ -13,15 +13,16 @@
 
 #include "marks.h"
 
-/* Load the eight bytes at `address`, which is a multiple of eight. False: nothing is there. Signal safe, keeps errno. */
+/* Loads the eight bytes at `address`, a multiple of eight. Returns false if they cannot be read. Signal safe, keeps
+ * errno. */
 typedef bool (*sbx_vm_load_word)(uint64_t address, uint64_t *word_out);
 extern sbx_vm_load_word sbx_vm_guarded_load;
 
-/* The same for `count` words at once, at most a page; NULL: word by word. */
+/* The same for `count` words at once, at most a page. NULL: words are loaded one by one. */
 typedef bool (*sbx_vm_load_words)(uint64_t address, uint64_t *words_out, uint32_t count);
 extern sbx_vm_load_words sbx_vm_guarded_load_many;
 
-/* Memory that is known to be mapped for as long as a walk lasts: plain loads. */
+/* Memory that stays mapped during the whole walk, so plain loads are used. */
 struct sbx_vm_span {
     uint64_t low, bytes;
 };
@@ -48,7 +49,7 @@ SBX_SIGNAL_SAFE static inline bool sbx_vm_words(uint64_t address, uint64_t *word
     return is_there;
 }
 
-/* Pages that a walk has found to be there: it asks about each once. Begins zeroed, and ends with the walk. */
+/* Pages that a walk found readable. Each page is tested once. Begins zeroed, and ends with the walk. */
 enum {
     SBX_VM_PAGES = 16 /* power of two */
 };
@@ -56,7 +57,8 @@ struct sbx_vm_pages {
     uint64_t known[SBX_VM_PAGES];
 };
 
-/* Does the walk know already that these bytes can be read? Then by plain loads. `pages`: NULL, or what it knows. */
+/* Has the walk tested that these bytes are readable? Then they are read with plain loads. `pages`: NULL, or the pages
+ * known. */
 SBX_SIGNAL_SAFE static inline bool sbx_vm_is_known(const struct sbx_vm_pages *pages, uint64_t address, uint32_t bytes)
 {
     uint64_t page = address >> 12;
@@ -64,7 +66,7 @@ SBX_SIGNAL_SAFE static inline bool sbx_vm_is_known(const struct sbx_vm_pages *pa
            pages->known[(page ^ page >> 4) % SBX_VM_PAGES] == page;
 }
 
-/* A word of it was loaded through the door. */
+/* Called after a word at `address` was loaded through the guard. */
 SBX_SIGNAL_SAFE static inline void sbx_vm_know(struct sbx_vm_pages *pages, uint64_t address)
 {
     uint64_t page = address >> 12;
@@ -73,7 +75,7 @@ SBX_SIGNAL_SAFE static inline void sbx_vm_know(struct sbx_vm_pages *pages, uint6
     }
 }
 
-/* A number of 1, 2 or 4 bytes, which lies within one aligned word as the compiler lays out fields. */
+/* Reads a number of 1, 2 or 4 bytes, which is within one aligned word because of the compiler's field layout. */
 SBX_SIGNAL_SAFE static inline bool sbx_vm_number(uint64_t address, uint32_t bytes, uint32_t *number_out)
 {
     uint64_t word = 0;
@@ -85,14 +87,14 @@ SBX_SIGNAL_SAFE static inline bool sbx_vm_number(uint64_t address, uint32_t byte
     return true;
 }
 
-/* Bytes that lie one behind the other: a string, a table. Ends where memory or `left` ends. */
+/* Consecutive bytes, of a string or a table. They end where the memory or `left` ends. */
 struct sbx_vm_bytes {
     uint64_t at; /* of the next byte */
     uint32_t left;
-    uint64_t word; /* the aligned one that holds the byte before `at`, where at is no multiple of eight */
+    uint64_t word; /* the aligned word with the byte before `at`; used if `at` is no multiple of eight */
 };
 
-/* The next byte, or -1 at the end. */
+/* Returns the next byte; -1 at the end. */
 SBX_SIGNAL_SAFE static inline int sbx_vm_next_byte(struct sbx_vm_bytes *bytes)
 {
     if (bytes->left == 0) {

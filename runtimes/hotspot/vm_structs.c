@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vm_structs.c - where the fields of HotSpot's structures lie. */
+/* vm_structs.c - the offsets of the fields of HotSpot's structures. */
 #include "vm_structs.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-/* One of the exported tables: where it begins, and the parts of an entry by offset. */
+/* One of the exported tables: where it begins, and the offset of each part of an entry. */
 struct table {
     const char *at;
     uint64_t stride, type, name, is_static, offset, address, value;
@@ -19,11 +19,11 @@ struct tables {
 struct exports {
     sbx_vm_find_symbol find;
     void *library;
-    bool is_whole; /* every name was there so far */
-    bool is_ready; /* and filled in */
+    bool is_whole; /* all names were found so far */
+    bool is_ready; /* and have values */
 };
 
-/* The number of the variable `name`: an address, or the offset of a part. */
+/* Returns the value of the variable `name`: an address, or the offset of a part. */
 static uint64_t number(struct exports *exports, const char *name, bool may_be_zero)
 {
     const uint64_t *variable = exports->find(exports->library, name);
@@ -83,7 +83,7 @@ static void put(struct sbx_vm_layout *layout, size_t at, const void *number, siz
     memcpy((char *)layout + at, number, bytes);
 }
 
-/* A field or a variable. */
+/* Finds a field or a variable. */
 static bool find_field(struct sbx_vm_layout *layout, const struct table *table, const struct sbx_vm_wanted *it)
 {
     for (const char *entry = table->at; text_at(entry, table->type) != NULL; entry += table->stride) {
@@ -123,7 +123,7 @@ static bool find_integer(struct sbx_vm_layout *layout, const struct table *table
     return false;
 }
 
-/* The version, which has a variable of its own, filled in by the compiler. 0: not told. */
+/* Returns the version. It is in a variable of its own, which the compiler fills in. 0: not known. */
 static uint32_t major_version(const struct table *structs)
 {
     struct sbx_vm_layout scratch = {.major = 0};
@@ -135,7 +135,7 @@ static uint32_t major_version(const struct table *structs)
     return *(const uint32_t *)(uintptr_t)scratch.code_heaps;
 }
 
-/* All that a list asks. False: `reason` names what is missing. */
+/* Reads everything in a list. On false, `reason` names what is missing. */
 static bool find_all(struct sbx_vm_layout *layout, const struct tables *tables, const struct sbx_vm_wanted *wanted,
                      size_t count, char reason[static SBX_VM_REASON_BYTES])
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vm_versions.c - the versions of HotSpot whose walks were compared with the machine's own (docs/RUNTIMES.md), one table each. x86-64.
+/* vm_versions.c - the versions of HotSpot whose walks were compared with the JVM's own (docs/RUNTIMES.md), one table
+ * each. x86-64.
  *
- * The tables of a machine name what it has; what a version does not name, or what means something else there, stands here alone. */
+ * The tables of a JVM name only what this JVM has. Names that only some versions have, or that mean something else in
+ * some versions, are here. */
 #include "vm_structs.h"
 
 #define AT(member) offsetof(struct sbx_vm_layout, member)
