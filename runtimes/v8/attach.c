@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attach.c - from "there is V8 in this process" to a provider that tells its frames: libstallbox-v8.so.
+/* attach.c - registers a provider for the V8 of this process: libstallbox-v8.so.
  *
- * The agent's module thread asks stallbox_runtime_attach() once it sees V8. Nothing of the program is called: what is asked of V8 are
- * functions that return a word (which isolate is this thread's, where does its code lie). */
+ * The agent's module thread calls stallbox_runtime_attach() once it sees V8. No code of the program is called. The
+ * functions of V8 that are called only return values (the thread's isolate, the range of its code). */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -32,7 +32,8 @@ static bool find_calls(void)
            find("_ZN2v88internal27DefaultEmbeddedBlobCodeSizeEv", &the_v8.builtins_bytes);
 }
 
-/* node's loop: what marks its Environments, and the module of libuv, whose code reads the clock for its timers. Without them nothing is told of it. */
+/* node's event loop: the mark of its Environments, and the module with libuv, whose code reads the clock for node's
+ * timers. Without them, nothing is reported about the loop. */
 static void find_loop(void)
 {
     const uint64_t *mark = NULL;
@@ -121,7 +122,7 @@ int stallbox_runtime_attach(char *why, size_t why_bytes)
         return -1;
     }
     int result = register_provider(why, why_bytes);
-    if (result > 0) { /* the ring is empty still */
+    if (result > 0) { /* the ring is still empty */
         (void)stallbox_provider_tell_name(the_v8.provider, the_v8.collector_id, 0, the_file, sizeof the_file - 1,
                                           collector, sizeof collector - 1);
         (void)stallbox_provider_tell_name(the_v8.provider, the_v8.builtin_id, 0, the_file, sizeof the_file - 1, builtin,

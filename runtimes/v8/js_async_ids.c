@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_async_ids.c - from a context to four doubles. Their values are taken as bits: where this runs floating point is not to be had. */
+/* js_async_ids.c - from a context to four doubles. Their values are decoded from their bits, because this code must not
+ * use floating point. */
 #include "js_async_ids.h"
 
 enum {
     CONTEXT_BYTES = 56,
     EMBEDDER_ENVIRONMENT = 32, /* node's indices: src/node_context_data.h */
     EMBEDDER_MARK = 39,
-    ENVIRONMENT_BYTES = 4096, /* of its head */
+    ENVIRONMENT_BYTES = 4096, /* bytes that are searched, from its start */
     TRIES_MAX = 16,
-    /* node::AliasedBufferBase: a table of functions, then */
+    /* node::AliasedBufferBase: a table of functions, then these fields */
     ARRAY_ISOLATE = 8,
     ARRAY_COUNT = 16,
     ARRAY_OFFSET = 24,
@@ -25,7 +26,7 @@ enum {
     EXPONENT_BIAS = 1023,
 };
 
-/* A number that counts something, as a double; UINT64_MAX: it is negative, or no whole number. */
+/* Returns a count that is stored as a double; UINT64_MAX: it is negative, or no whole number. */
 static uint64_t count_of(uint64_t bits)
 {
     uint64_t exponent = bits >> MANTISSA_BITS;
@@ -35,7 +36,7 @@ static uint64_t count_of(uint64_t bits)
     if (exponent < EXPONENT_BIAS || exponent > EXPONENT_BIAS + MANTISSA_BITS) {
         return UINT64_MAX;
     }
-    unsigned below = (unsigned)(MANTISSA_BITS - (exponent - EXPONENT_BIAS)); /* bits behind the point */
+    unsigned below = (unsigned)(MANTISSA_BITS - (exponent - EXPONENT_BIAS)); /* bits after the binary point */
     uint64_t mantissa = (bits & ((UINT64_C(1) << MANTISSA_BITS) - 1)) | UINT64_C(1) << MANTISSA_BITS;
     return (mantissa & ((UINT64_C(1) << below) - 1)) == 0 ? mantissa >> below : UINT64_MAX;
 }
@@ -55,7 +56,7 @@ static uint64_t environment_of(const struct js_layout *layout, struct js_pages *
     if (!open_context(layout, pages, context, &object)) {
         return 0;
     }
-    uint64_t map = js_word_at(object.at) - JS_OBJECT_TAG; /* open: it is one */
+    uint64_t map = js_word_at(object.at) - JS_OBJECT_TAG; /* readable, because it was opened */
     if (!js_can_read(pages, map + JS_MAP_NATIVE_CONTEXT, 8) ||
         !open_context(layout, pages, js_word_at(map + JS_MAP_NATIVE_CONTEXT), &object) ||
         !js_object_open(pages, js_word_at(object.at + JS_CONTEXT_EMBEDDER), JS_ARRAY_ITEMS + (EMBEDDER_MARK + 1) * 8,
@@ -67,7 +68,7 @@ static uint64_t environment_of(const struct js_layout *layout, struct js_pages *
     return js_word_at(object.at + JS_ARRAY_ITEMS + EMBEDDER_ENVIRONMENT * 8);
 }
 
-/* ---- its arrays ---- */
+/* ---- the environment's arrays ---- */
 
 static bool is_array(struct js_pages *pages, uint64_t isolate, uint64_t at, uint64_t *count_out)
 {
@@ -79,7 +80,7 @@ static bool is_array(struct js_pages *pages, uint64_t isolate, uint64_t at, uint
     return true;
 }
 
-/* Where the array of the numbers lies? The stack of numbers and the counters lie before it. */
+/* Is the array of the ids here? The stack of ids and the counters are before it. */
 static bool is_ids(struct js_pages *pages, uint64_t isolate, uint64_t at)
 {
     uint64_t count = 0;
@@ -92,14 +93,14 @@ static uint32_t find_ids(struct js_environments *environments, struct js_pages *
                          uint64_t environment)
 {
     if (__atomic_fetch_add(&environments->tries, 1, __ATOMIC_RELAXED) > TRIES_MAX) {
-        return 0; /* relaxed: about how often */
+        return 0; /* relaxed: an approximate count */
     }
     for (uint32_t at = 2 * ARRAY_BYTES; at < ENVIRONMENT_BYTES; at += 8) {
         if (!js_can_read(pages, environment + at, 8)) {
             return 0;
         }
         if (is_ids(pages, isolate, environment + at)) {
-            __atomic_store_n(&environments->at, at, __ATOMIC_RELAXED); /* relaxed: the same for all */
+            __atomic_store_n(&environments->at, at, __ATOMIC_RELAXED); /* relaxed: all threads store the same */
             return at;
         }
     }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_awaits.c - jobs, promises, reactions and generators. Offsets are the same in 10.2 and 11.3; what an object is, it says itself. */
+/* js_awaits.c - jobs, promises, reactions and generators. Offsets are the same in 10.2 and 11.3. An object's map gives
+ * its type. */
 #include "js_awaits.h"
 
 #include "js_function.h"
 
 enum {
-    ISOLATE_BYTES = 65536, /* of its head, in which its roots are */
+    ISOLATE_BYTES = 65536, /* bytes that are searched, from its start; its roots are there */
     TRIES_MAX = 16,        /* searches for the place of the job */
     FUNCTION_CONTEXT = 32,
     CONTEXT_LENGTH = 8,
     CONTEXT_SLOTS = 16,
-    SLOT_EXTENSION = 2,  /* of an await: the function that goes on */
-    SLOT_PROMISE = 2,    /* of a function that ends a promise */
-    SLOT_CAPABILITY = 3, /* of what Promise.all() and its likes wait by: whose promise ends with them */
+    SLOT_EXTENSION = 2,  /* of an await: the function that continues */
+    SLOT_PROMISE = 2,    /* of a function that settles a promise */
+    SLOT_CAPABILITY = 3, /* of the callbacks of Promise.all() and similar functions: the promise that they settle */
     GENERATOR_FUNCTION = 24,
     GENERATOR_POSITION = 48, /* suspended: bytes from the tagged address of its bytecodes */
     GENERATOR_CONTINUATION = 64,
-    GENERATOR_LAST = 80, /* of an asynchronous function its promise, of an asynchronous generator its requests */
+    GENERATOR_LAST = 80, /* of an asynchronous function: its promise; of an asynchronous generator: its requests */
     GENERATOR_BYTES = 88,
     REQUEST_PROMISE = 32,
     REQUEST_BYTES = 40,
@@ -26,8 +27,8 @@ enum {
     PROMISE_STATUS = 3,
     REACTION_NEXT = 8,
     REACTION_REJECTED = 16,
-    REACTION_HANDLER = 24, /* called when it is fulfilled; the one before, when it is rejected */
-    REACTION_PROMISE = 32, /* derived from it, or who ends one */
+    REACTION_HANDLER = 24, /* called when it is fulfilled; REACTION_REJECTED, when it is rejected */
+    REACTION_PROMISE = 32, /* the derived promise, or a capability that settles one */
     REACTION_BYTES = 40,
     CAPABILITY_PROMISE = 8,
     CAPABILITY_BYTES = 32,
@@ -50,20 +51,21 @@ static bool find_job(struct js_jobs *jobs, const struct js_layout *layout, struc
         return js_can_read(pages, isolate + at, 8) && is_job(layout, pages, js_word_at(isolate + at), job_out);
     }
     if (__atomic_fetch_add(&jobs->tries, 1, __ATOMIC_RELAXED) > TRIES_MAX) {
-        return false; /* relaxed: about how often */
+        return false; /* relaxed: an approximate count */
     }
     for (at = 8; at < ISOLATE_BYTES && js_can_read(pages, isolate + at, 8); at += 8) {
         if (is_job(layout, pages, js_word_at(isolate + at), job_out)) {
-            __atomic_store_n(&jobs->at, at, __ATOMIC_RELAXED); /* relaxed: the same for all */
+            __atomic_store_n(&jobs->at, at, __ATOMIC_RELAXED); /* relaxed: all threads store the same */
             return true;
         }
     }
     return false;
 }
 
-/* ---- what stands in a closure ---- */
+/* ---- the contents of a closure ---- */
 
-/* A slot of the context of one of V8's own functions; 0: it is another, or has none. In a script's own closures anything may lie there. */
+/* Returns a slot of the context of one of V8's own functions; 0: the function is not V8's, or has no such slot. The
+ * closures of a script may contain anything, so they are not read. */
 static uint64_t slot_of(const struct js_awaits *awaits, uint64_t function, uint32_t slot)
 {
     struct js_object object, context;
@@ -86,14 +88,14 @@ static bool is_asynchronous(const struct js_layout *layout, const struct js_obje
     return object->type == layout->type_async_function || object->type == layout->type_async_generator;
 }
 
-/* The asynchronous function that goes on when `handler` is called. */
+/* Gets the asynchronous function that continues when `handler` is called. */
 static bool open_generator(const struct js_awaits *awaits, uint64_t handler, struct js_object *generator_out)
 {
     return js_object_open(awaits->pages, slot_of(awaits, handler, SLOT_EXTENSION), GENERATOR_BYTES, generator_out) &&
            is_asynchronous(awaits->layout, generator_out);
 }
 
-/* The promise that a function which is called then, and what V8 calls a capability, ends; 0: none. */
+/* Returns the promise that `word` is, or that `word` settles if it is what V8 calls a capability; 0: none. */
 static uint64_t promise_of(const struct js_awaits *awaits, uint64_t word)
 {
     struct js_object object;
@@ -105,7 +107,8 @@ static uint64_t promise_of(const struct js_awaits *awaits, uint64_t word)
                                                             : 0;
 }
 
-/* The promise that ends with an asynchronous function, or with the request that an asynchronous generator works at; 0: none. */
+/* Returns the promise that an asynchronous function settles, or that of an asynchronous generator's current request; 0:
+ * none. */
 static uint64_t promise_of_generator(const struct js_awaits *awaits, const struct js_object *generator)
 {
     struct js_object request;
@@ -134,7 +137,7 @@ bool js_awaits_begin(struct js_awaits *awaits, const struct js_layout *layout, s
     return awaits->promise != 0;
 }
 
-/* The reaction to the end of the promise at hand, if it is pending and has exactly one. */
+/* Gets the reaction to the current promise, if the promise is pending and has exactly one. */
 static bool open_reaction(const struct js_awaits *awaits, struct js_object *reaction_out)
 {
     const struct js_layout *layout = awaits->layout;
@@ -149,7 +152,8 @@ static bool open_reaction(const struct js_awaits *awaits, struct js_object *reac
            reaction_out->type == layout->type_reaction && js_is_number(js_word_at(reaction_out->at + REACTION_NEXT));
 }
 
-/* Promise.all() and allSettled(), any(), race(), or a promise that was derived. */
+/* Returns the promise that the reaction settles: that of Promise.all(), allSettled(), any() or race(), or a derived
+ * promise. */
 static uint64_t promise_behind(const struct js_awaits *awaits, const struct js_object *reaction, uint64_t handler)
 {
     uint64_t rejected = js_word_at(reaction->at + REACTION_REJECTED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_code.c - from an address to the head of its code. In V8 10.2 instructions lie in the object that describes them, in 11.3 the
- * description lies elsewhere and both know each other. */
+/* js_code.c - from an address to the description of its code. In V8 10.2 the instructions are in the object that
+ * describes them. In 11.3 they are in another object, and each of the two has the other's address. */
 #include "js_code.h"
 
 enum {
@@ -19,7 +19,7 @@ enum {
     NEW_BYTES = 64,
 };
 
-/* Does this description, tagged, have the instruction? */
+/* Is `pc` in the instructions that this description (tagged) has? */
 static bool has(struct js_pages *pages, const struct js_layout *layout, uint64_t word, uint64_t pc,
                 struct js_made_code *code_out)
 {
@@ -31,10 +31,10 @@ static bool has(struct js_pages *pages, const struct js_layout *layout, uint64_t
     code_out->begin = is_old ? code.at + OLD_INSTRUCTIONS : js_word_at(code.at + NEW_ENTRY);
     code_out->bytes = js_half_at(code.at + (is_old ? OLD_SIZE : NEW_SIZE));
     code_out->data = js_word_at(code.at + CODE_DATA);
-    return code_out->bytes <= CODE_BYTES_MAX && pc - code_out->begin <= code_out->bytes; /* a call may be its last */
+    return code_out->bytes <= CODE_BYTES_MAX && pc - code_out->begin <= code_out->bytes; /* a call may be last */
 }
 
-/* The object whose instructions begin at `begin`. */
+/* Is there an object whose instructions begin at `begin`? It must contain `pc`. */
 static bool is_head(struct js_pages *pages, const struct js_layout *layout, uint64_t begin, uint64_t pc,
                     struct js_made_code *code_out)
 {
@@ -44,7 +44,7 @@ static bool is_head(struct js_pages *pages, const struct js_layout *layout, uint
         return false;
     }
     uint64_t map = js_word_at(at);
-    if (!js_is_object(map) || map >> 47 != 0) { /* instructions look otherwise, mostly */
+    if (!js_is_object(map) || map >> 47 != 0) { /* instructions seldom look like this */
         return false;
     }
     if (layout->minor == 2) {
@@ -66,7 +66,7 @@ bool js_code_find(struct js_pages *pages, const struct js_layout *layout, struct
     key = (key ^ key >> 31) | 1;
     uint64_t known = js_numbers_find(found, key);
     if (known == 1) {
-        return false; /* searched in vain */
+        return false; /* searched before, and not found */
     }
     if (known != 0 && is_head(pages, layout, known & ~UINT64_C(1), pc, code_out)) {
         return true;

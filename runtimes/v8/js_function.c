@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_function.c - function -> shared part -> script, and the scope that knows name and place. */
+/* js_function.c - function -> shared function info -> script, and the scope info with name and position. */
 #include "js_function.h"
 
 #include <string.h>
@@ -12,10 +12,10 @@ enum {
     SCOPE_SCRIPT = 4,
     SCOPE_CLASS = 0,
     SCOPE_HAS_CLASS_VARIABLE = 1 << 10,
-    SCOPE_FUNCTION_VARIABLE = 3 << 12, /* not 0: a name and a slot */
+    SCOPE_FUNCTION_VARIABLE = 3 << 12, /* if not 0: a name and a slot follow */
     SCOPE_HAS_INFERRED_NAME = 1 << 14,
     SCOPE_IS_EMPTY = 1 << 29,
-    SCOPE_LOCALS_INLINE = 75, /* names of fewer lie here; of more, in a table */
+    SCOPE_LOCALS_INLINE = 75, /* fewer names are stored here; more are in a table */
     SCOPE_LOCALS_MAX = 1 << 20,
 };
 
@@ -25,7 +25,7 @@ static uint64_t mix(uint64_t key, uint64_t word)
     return key ^ key >> 29;
 }
 
-/* The script that `word` means, by way of a debugger's notes if there are some. */
+/* Opens the script that `word` refers to, directly or through a debugger's info. */
 static bool open_script(struct js_pages *pages, const struct js_layout *layout, uint64_t word,
                         struct js_object *script_out)
 {
@@ -60,7 +60,8 @@ enum js_sort js_function_look(struct js_pages *pages, const struct js_layout *la
     if (!open_script(pages, layout, js_word_at(object.at + JS_SHARED_SCRIPT), &script)) {
         return JS_BUILT_IN;
     }
-    /* A worker's isolate may lie where another's lay that is gone, and both count their scripts from 1. */
+    /* A worker's isolate may be at the address of an earlier isolate, and each isolate counts its scripts from 1. So
+     * the lengths are added. */
     (void)js_string_length(pages, js_word_at(script.at + JS_SCRIPT_SOURCE), &source_length);
     (void)js_string_length(pages, js_word_at(script.at + JS_SCRIPT_NAME), &name_length);
     uint64_t key = mix(isolate, js_word_at(script.at + JS_SCRIPT_ID));
@@ -68,14 +69,14 @@ enum js_sort js_function_look(struct js_pages *pages, const struct js_layout *la
     function_out->shared = object.at;
     function_out->script = script.at;
     function_out->script_key = key | 1;
-    /* Not its flags, which change as it is compiled. */
+    /* Without its flags, because compilation changes them. */
     key = mix(key,
               (uint64_t)js_half_at(object.at + JS_SHARED_LITERAL) << 16 | js_quarter_at(object.at + JS_SHARED_TOKEN));
     function_out->key = key | 1;
     return JS_FUNCTION;
 }
 
-/* What lies behind the names of a scope's variables. */
+/* What follows the names of a scope's variables. */
 struct scope {
     uint64_t name, inferred; /* tagged; 0: it has none */
     uint64_t begin;
@@ -136,7 +137,7 @@ bool js_function_describe(struct js_pages *pages, const struct js_layout *layout
         memcpy(name.to, anonymous, name.bytes = sizeof anonymous - 1);
     }
     if (!js_string_append(pages, js_word_at(function->script + JS_SCRIPT_NAME), &file) || file.bytes == 0) {
-        memcpy(file.to, no_script, file.bytes = sizeof no_script - 1); /* source that a program made up */
+        memcpy(file.to, no_script, file.bytes = sizeof no_script - 1); /* source text that has no file */
     }
     struct js_text begin = {.to = description_out->begin, .room = sizeof description_out->begin};
     if (!js_string_part(pages, js_word_at(function->script + JS_SCRIPT_SOURCE), description_out->position,

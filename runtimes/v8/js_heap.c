@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_heap.c - chunks of V8's heap, and other memory. */
+/* js_heap.c - tests whether memory of V8's heap, or other memory, is readable. */
 #include "js_heap.h"
 
 enum {
-    CHUNK_SIZE = 0, /* the head of a chunk */
-    CHUNK_LOW = 24, /* where its objects begin and end */
+    CHUNK_SIZE = 0, /* in the header of a chunk */
+    CHUNK_LOW = 24, /* where the chunk's objects begin and end */
     CHUNK_HIGH = 32,
     CHUNK_HEAD_BYTES = 40,
-    JS_ADDRESS_BITS = 47, /* of a process */
+    JS_ADDRESS_BITS = 47, /* of user space */
 };
 
 static bool can_read(uint64_t at, size_t bytes)
@@ -15,8 +15,8 @@ static bool can_read(uint64_t at, size_t bytes)
     return stallbox_provider_can_read((const void *)(uintptr_t)at, bytes) != 0;
 }
 
-/* Is there a chunk whose objects these bytes may be? It says itself what of it is there: guards of code and what was given back
- * lie outside of that. */
+/* Are these bytes among the objects of a chunk? The chunk's header says which part of it is in use. Guard pages of code
+ * and memory that was given back are outside of this part. */
 static bool ask_chunk(struct js_pages *pages, uint64_t at, size_t bytes)
 {
     const uint64_t chunk_bytes = UINT64_C(1) << JS_CHUNK_BITS;
@@ -30,7 +30,7 @@ static bool ask_chunk(struct js_pages *pages, uint64_t at, size_t bytes)
     uint64_t size = js_word_at(chunk + CHUNK_SIZE), low = js_word_at(chunk + CHUNK_LOW),
              high = js_word_at(chunk + CHUNK_HIGH);
     if (size < 4096 || size > chunk_bytes || (size & 4095) != 0 || low <= chunk || low >= high || high > chunk + size) {
-        return false; /* of what is larger each page is asked about */
+        return false; /* in larger chunks, each page is tested by itself */
     }
     pages->chunks[place].low = low;
     pages->chunks[place].high = high;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_inlined.c - table of safepoints -> number of an exit -> the frames it would make. */
+/* js_inlined.c - safepoint table -> number of a deoptimization exit -> the frames that this exit would create. */
 #include "js_inlined.h"
 
 enum {
-    DATA_TRANSLATIONS = 0, /* items of the data */
+    DATA_TRANSLATIONS = 0, /* indexes in the deoptimization data */
     DATA_LITERALS = 2,
     DATA_EXIT_BEGIN = 8,
     DATA_EAGER = 9,
     DATA_LAZY = 10,
     DATA_FIRST = 11,
-    DATA_ENTRY = 3, /* items: bytecode, translation, instruction */
+    DATA_ENTRY = 3, /* indexes: bytecode, translation, instruction */
     EXIT_BYTES = 4,
     SAFEPOINTS_MAX = 1 << 14,
     TRANSLATION_STEPS = 4096,
-    CHECK_BYTES = 1024, /* how far a check is looked for */
+    CHECK_BYTES = 1024, /* how far from pc a check is searched */
 };
 
 static bool read_number(struct js_pages *pages, uint64_t array, uint32_t index, int32_t *number_out)
@@ -37,7 +37,7 @@ static uint32_t read_bytes(uint64_t at, uint32_t bytes)
     return number;
 }
 
-/* The number of the exit that belongs to the call before `pc`; -1: none. */
+/* Returns the number of the exit of the call before `pc`; -1: none. */
 static int32_t exit_of_call(struct js_pages *pages, const struct js_made_code *code, uint64_t pc)
 {
     uint64_t table = code->begin + code->bytes;
@@ -63,7 +63,7 @@ static int32_t exit_of_call(struct js_pages *pages, const struct js_made_code *c
     return -1;
 }
 
-/* Does a conditional jump at `at` lead to an exit? Its number; -1: no. */
+/* Returns the number of the exit to which a conditional jump at `at` leads; -1: there is no such jump. */
 static int32_t exit_of_jump(uint64_t at, uint64_t exits, uint32_t count)
 {
     if (js_byte_at(at) != 0x0f || (js_byte_at(at + 1) & 0xf0) != 0x80) {
@@ -73,7 +73,7 @@ static int32_t exit_of_jump(uint64_t at, uint64_t exits, uint32_t count)
     return target < (uint64_t)count * EXIT_BYTES && target % EXIT_BYTES == 0 ? (int32_t)(target / EXIT_BYTES) : -1;
 }
 
-/* Of the check nearest to `pc`: optimized code is full of them, and each has an exit of its own. */
+/* Returns the exit of the check that is nearest to `pc`. Optimized code has many checks, and each has its own exit. */
 static int32_t exit_of_check(struct js_pages *pages, const struct js_made_code *code, uint64_t data, uint64_t pc)
 {
     int32_t begin, count;
@@ -98,7 +98,7 @@ static int32_t exit_of_check(struct js_pages *pages, const struct js_made_code *
 
 /* ---- translations ---- */
 
-/* How many operands each step has. */
+/* The number of operands of each step. */
 static const uint8_t operands_10_2[] = {2, 1, 0, 3, 1, 1, 3, 1, 3, 1, 1, 1, 1, 1,
                                         1, 1, 1, 1, 5, 3, 3, 4, 1, 1, 1, 1, 1, 2};
 static const uint8_t operands_11_3[] = {1, 0, 3, 3, 1, 1, 3, 1, 3, 1, 1, 1, 1, 1, 2, 1, 1, 1,
@@ -106,20 +106,20 @@ static const uint8_t operands_11_3[] = {1, 0, 3, 3, 1, 1, 3, 1, 3, 1, 1, 1, 1, 1
 enum {
     BEGIN_10_2 = 3,
     FUNCTION_10_2 = 18,
-    BEGIN_11_3 = 2, /* and the next */
+    BEGIN_11_3 = 2, /* and the next value */
     FUNCTION_11_3 = 23,
-    AS_BEFORE_11_3 = 35 /* the steps that follow are those of an earlier translation */
+    AS_BEFORE_11_3 = 35 /* repeats steps of an earlier translation */
 };
 
-/* Reading steps. In 11.3 some are told as "the same as those of the translation before, so many of them". */
+/* Reads the steps of a translation. In 11.3, a translation may repeat a number of steps from an earlier one. */
 struct steps {
     struct js_pages *pages;
     bool is_old, is_broken;
     uint64_t low, high; /* bytes of the table */
     uint64_t at;        /* the next byte of this translation */
-    uint64_t earlier;   /* and of the one that is repeated */
-    uint32_t repeats;   /* steps still to be taken from there, and one */
-    uint32_t own;       /* steps since `earlier` was moved on */
+    uint64_t earlier;   /* the next byte of the translation that is repeated */
+    uint32_t repeats;   /* steps left to repeat, and one */
+    uint32_t own;       /* steps since `earlier` was moved */
 };
 
 static uint32_t next_byte(struct steps *steps, uint64_t *at)
@@ -158,7 +158,7 @@ static uint32_t operand_count(struct steps *steps, uint32_t step)
     return steps->is_old ? operands_10_2[step] : operands_11_3[step];
 }
 
-/* Where operands of the step at hand come from. */
+/* The position from which the operands of the current step are read. */
 static uint64_t *source_of(struct steps *steps)
 {
     return steps->repeats != 0 ? &steps->earlier : &steps->at;
@@ -182,7 +182,7 @@ static uint32_t next_step_11_3(struct steps *steps)
         steps->earlier = back != 0 ? steps->at - 1 - back : 0;
         steps->own = 1;
     } else if (step == AS_BEFORE_11_3) {
-        for (uint32_t i = 0; i < steps->own && !steps->is_broken; i++) { /* those that were told anew */
+        for (uint32_t i = 0; i < steps->own && !steps->is_broken; i++) { /* skips the steps that were replaced */
             for (uint32_t left = operand_count(steps, next_byte(steps, &steps->earlier)); left > 0; left--) {
                 (void)next_plain(steps, &steps->earlier);
             }
@@ -201,12 +201,12 @@ static uint32_t next_step(struct steps *steps)
     return steps->is_old ? (uint32_t)next_signed(steps, &steps->at) : next_step_11_3(steps);
 }
 
-/* The functions of one translation. */
+/* Reads the functions of one translation. */
 static uint32_t read_frames(struct steps *steps, uint64_t literals, int32_t literal_count, struct js_inlined *list)
 {
     uint32_t count = 0, step = next_step(steps);
     bool is_begin = steps->is_old ? step == BEGIN_10_2 : step == BEGIN_11_3 || step == BEGIN_11_3 + 1;
-    /* 10.2: frames of all sorts, functions of JavaScript, feedback. 11.3: how far back, frames, functions. */
+    /* 10.2: all frames, JavaScript functions, feedback. 11.3: distance back, frames, functions. */
     (void)next_plain(steps, &steps->at);
     int32_t second = next_signed(steps, &steps->at), third = next_signed(steps, &steps->at);
     int32_t wanted = !is_begin ? 0 : steps->is_old ? second : third;
@@ -214,7 +214,7 @@ static uint32_t read_frames(struct steps *steps, uint64_t literals, int32_t lite
         step = next_step(steps);
         uint32_t operands = operand_count(steps, step);
         bool is_function = steps->is_old ? step == FUNCTION_10_2 : step == FUNCTION_11_3 || step == FUNCTION_11_3 + 1;
-        bool is_built_in = steps->is_old ? step == 19 || step == 20 : step == 25 || step == 26; /* counted among them */
+        bool is_built_in = steps->is_old ? step == 19 || step == 20 : step == 25 || step == 26; /* also counted */
         if (is_function) {
             int32_t offset = next_signed(steps, source_of(steps)), literal = next_signed(steps, source_of(steps));
             uint64_t at = literals + JS_ARRAY_ITEMS + (uint64_t)(uint32_t)literal * 8;
@@ -223,7 +223,7 @@ static uint32_t read_frames(struct steps *steps, uint64_t literals, int32_t lite
                 !js_can_read(steps->pages, at, 8)) {
                 return 0;
             }
-            list[count].shared = js_word_at(at) & ~UINT64_C(2); /* it may be held weakly */
+            list[count].shared = js_word_at(at) & ~UINT64_C(2); /* the reference may be weak */
             list[count++].offset = offset < 0 ? 0 : (uint32_t)offset;
         }
         wanted -= is_built_in;
@@ -275,7 +275,7 @@ uint64_t js_shared_positions(struct js_pages *pages, const struct js_layout *lay
         if (object.type == layout->type_bytecodes) {
             return js_word_at(object.at + JS_BYTECODES_POSITIONS);
         }
-        /* compiled without optimizing, or the interpreter's own copy */
+        /* baseline code, or the interpreter's own copy */
         word = object.type == layout->type_code          ? js_word_at(object.at + 16)
                : object.type == layout->type_interpreter ? js_word_at(object.at + 8)
                                                          : 0;

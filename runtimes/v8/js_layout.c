@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_layout.c - the exported numbers, and whether they are those that the walk was written for. */
+/* js_layout.c - reads the exported numbers, and checks them against those for which the walk was written. */
 #include "js_layout.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What must be as it is where the walk was compared with V8's own. */
+/* Values that the walk depends on. They must be those of the versions on which it was compared with V8's own stacks. */
 static const struct {
     const char *name;
     int32_t value;
@@ -61,7 +61,7 @@ static bool read_number(js_find_number find, const char *name, uint32_t *number_
     return number != NULL;
 }
 
-/* "10.2.154.26-node.37" */
+/* Example: "10.2.154.26-node.37". */
 static bool is_known(const char *version, uint32_t *minor_out)
 {
     bool is_18 = strncmp(version, "10.2.", 5) == 0, is_20 = strncmp(version, "11.3.", 5) == 0;

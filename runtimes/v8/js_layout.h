@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_layout.h - what lies where in V8 10.2 (Node 18) and 11.3 (Node 20), on x86-64 without compressed pointers.
+/* js_layout.h - the offsets in V8 10.2 (Node 18) and 11.3 (Node 20), on x86-64 without compressed pointers.
  *
- * Node exports some five hundred numbers for debuggers of dead processes ("v8dbg_..."). Numbers of types differ between the
- * versions, and are taken from there. Offsets are the same in both; each that is exported is compared, and one that is another
- * means another V8, which is left alone. */
+ * Node exports about five hundred numbers for debuggers of core dumps ("v8dbg_..."). Type numbers differ between the
+ * versions and are read from these exports. Offsets are the same in both versions. Each exported offset is compared. If
+ * one differs, this is another V8, and it is not read. */
 #ifndef JS_LAYOUT_H
 #define JS_LAYOUT_H
 
@@ -12,25 +12,25 @@
 #include <stdint.h>
 
 enum {
-    /* a frame, from its frame pointer; the words at 0 and 8 lead to its caller */
-    JS_FRAME_CONTEXT = -8, /* or a number: what sort of frame it is that runs no function of JavaScript */
+    /* of a frame, from its frame pointer; the words at 0 and 8 lead to its caller */
+    JS_FRAME_CONTEXT = -8, /* or a number: the type of a frame without a JavaScript function */
     JS_FRAME_FUNCTION = -16,
     JS_FRAME_BYTECODES = -32,
     JS_FRAME_BYTECODE = -40,  /* a number: bytes from the tagged address of the bytecodes */
-    JS_FRAME_LAST_EXIT = -64, /* of an entry: the frame that called native code before it; 0: none */
+    JS_FRAME_LAST_EXIT = -64, /* of an entry frame: the frame that called native code before it; 0: none */
     JS_FUNCTION_SHARED = 24,
     JS_FUNCTION_CODE = 48,
     JS_SHARED_DATA = 8,
-    JS_SHARED_NAME = 16, /* a string, or the scope that knows it */
+    JS_SHARED_NAME = 16, /* a string, or the scope info with the name */
     JS_SHARED_SCRIPT = 32,
     JS_SHARED_NUMBERS = 40,
-    JS_SHARED_TOKEN = 44,   /* two bytes: from the word "function" to its parameters */
-    JS_SHARED_LITERAL = 52, /* which function of its script */
+    JS_SHARED_TOKEN = 44,   /* two bytes: distance from "function" to its parameters */
+    JS_SHARED_LITERAL = 52, /* number of the function in its script */
     JS_SHARED_BYTES = 56,
     JS_DEBUG_SCRIPT = 24,
     JS_SCRIPT_SOURCE = 8,
     JS_SCRIPT_NAME = 16,
-    JS_SCRIPT_LINE = 24, /* that its first one is counted as */
+    JS_SCRIPT_LINE = 24, /* line number of its first line */
     JS_SCRIPT_LINE_ENDS = 56,
     JS_SCRIPT_ID = 64,
     JS_SCRIPT_BYTES = 72,
@@ -39,7 +39,7 @@ enum {
     JS_ARRAY_LENGTH = 8,
     JS_ARRAY_ITEMS = 16,
     JS_STRING_LENGTH = 12,
-    JS_STRING_FIRST = 16, /* characters, or the string or the resource that has them */
+    JS_STRING_FIRST = 16, /* characters, or the address of the string or resource with them */
     JS_STRING_SECOND = 24,
     JS_MAP_NATIVE_CONTEXT = 32, /* of contexts' maps */
     JS_CONTEXT_EMBEDDER = 48,   /* of a native context */
@@ -47,7 +47,7 @@ enum {
     JS_SCOPE_LOCALS = 24,
     JS_SCOPE_REST = 32,
 
-    /* how a thread's state lies from the word in which it names its isolate */
+    /* a thread's state, from the word that contains its isolate's address */
     JS_TOP_LAST_EXIT = 112, /* frame that called native code; 0: the thread runs no native code below JavaScript */
     JS_TOP_ENTRY = 144,     /* frame of the outermost entry; 0: the thread runs no JavaScript */
     JS_TOP_STATE = 160,     /* four bytes: enum js_state */
@@ -58,25 +58,26 @@ enum js_state {
     JS_STATE_LAST = 8
 };
 
-/* Sorts of objects and frames, of the version at hand. */
+/* Type numbers of objects and frames of the current version. */
 struct js_layout {
     uint32_t type_shared, type_script, type_scope, type_bytecodes, type_debug, type_array, type_bytes, type_code;
     uint32_t type_stream, type_interpreter;
-    /* of what asynchronous functions are made of; contexts are a range */
+    /* types of the parts of asynchronous functions; contexts are a range */
     uint32_t type_function, type_context_first, type_context_last, type_promise, type_reaction, type_capability,
         type_async_function, type_async_generator, type_request, type_fulfill_job, type_reject_job;
-    uint32_t type_embedder; /* of what the embedder keeps with a context; 0: where it lies is not known */
+    uint32_t type_embedder; /* of the embedder's data of a context; 0: its place is not known */
     uint32_t frame_entry, frame_construct_entry, frame_exit, frame_builtin_exit;
-    uint32_t bytecodes_first; /* where the bytecodes begin in their object */
+    uint32_t bytecodes_first; /* where bytecodes begin in their object */
     uint32_t
-        fast_call; /* in an isolate: frame pointer and address of a function that called native code without an exit frame */
+        fast_call; /* in an isolate: frame pointer and pc of a function that called native code without an exit frame */
     uint32_t minor; /* 2: 10.2; 3: 11.3 */
 };
 
 /* Find an exported number; NULL: it is not exported. */
 typedef const int32_t *(*js_find_number)(const char *name);
 
-/* Read the layout of the V8 that calls itself `version`. False: it is not known, and `why` says so in words. */
+/* Reads the layout of the V8 that calls itself `version`. Returns false if it is not known; then `why` says so in
+ * words. */
 bool js_layout_read(struct js_layout *layout, const char *version, js_find_number find, char *why, size_t why_bytes);
 
 #endif

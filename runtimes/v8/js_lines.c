@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_lines.c - V8's table of line ends, or a count of our own. */
+/* js_lines.c - reads V8's table of line ends, or counts the lines. */
 #include "js_lines.h"
 
 static uint64_t block_key(const struct js_function *function, uint32_t block)
@@ -14,7 +14,7 @@ static uint32_t character_at(const struct js_characters *source, uint64_t index)
     return source->width == 1 ? js_byte_at(at) : js_quarter_at(at);
 }
 
-/* How many lines end in [from, to) of the source; to - from is a block at most. -1: it cannot be read. */
+/* Returns how many lines end in [from, to) of the source. The range is at most a block. -1: it cannot be read. */
 static int32_t count_ends(struct js_pages *pages, const struct js_characters *source, uint32_t from, uint32_t to)
 {
     enum {
@@ -23,7 +23,7 @@ static int32_t count_ends(struct js_pages *pages, const struct js_characters *so
     int32_t ends = 0;
     for (uint32_t begin = from; begin < to; begin += PART) {
         uint32_t end = to - begin < PART ? to : begin + PART;
-        uint32_t read_to = end < source->count ? end + 1 : end; /* what follows a '\r' */
+        uint32_t read_to = end < source->count ? end + 1 : end; /* the character after a '\r' */
         uint64_t at = source->at + (uint64_t)begin * source->width;
         if (!js_can_read(pages, at, (uint64_t)(end - begin) * source->width) ||
             !js_can_read(pages, source->at + (uint64_t)(read_to - 1) * source->width, source->width)) {
@@ -41,7 +41,7 @@ static int32_t count_ends(struct js_pages *pages, const struct js_characters *so
     return ends;
 }
 
-/* From the table. -1: there is none. */
+/* Returns the line from V8's table. -1: there is no table. */
 static int64_t ask_table(struct js_pages *pages, const struct js_layout *layout, uint64_t script, uint32_t position)
 {
     struct js_object table;
@@ -51,9 +51,9 @@ static int64_t ask_table(struct js_pages *pages, const struct js_layout *layout,
     }
     int32_t low = 0, high = js_number(js_word_at(table.at + JS_ARRAY_LENGTH));
     if (high <= 0) {
-        return -1; /* the same array stands for "nothing yet" */
+        return -1; /* the same array means "no table yet" */
     }
-    while (low < high) { /* the first that ends at the position or behind it */
+    while (low < high) { /* find the first line that ends at the position or after it */
         int32_t middle = low + (high - low) / 2;
         uint64_t at = table.at + JS_ARRAY_ITEMS + (uint64_t)middle * 8;
         if (!js_can_read(pages, at, 8) || !js_is_number(js_word_at(at))) {
@@ -68,13 +68,13 @@ static int64_t ask_table(struct js_pages *pages, const struct js_layout *layout,
     return low;
 }
 
-/* Lines that end before the position; -1: not counted yet. */
+/* Returns the number of lines that end before the position; -1: not counted yet. */
 static int64_t count(struct js_pages *pages, const struct js_function *function, struct js_numbers *counted,
                      uint32_t position, uint32_t *budget)
 {
     struct js_characters source;
     uint32_t block = position / JS_LINES_BLOCK, known = block;
-    uint64_t ends = 0; /* before the block `known`, and one more */
+    uint64_t ends = 0; /* lines that end before the block `known`, plus one */
     if (block >= JS_LINES_BLOCKS || !js_string_open(pages, js_word_at(function->script + JS_SCRIPT_SOURCE), &source) ||
         position > source.count) {
         return -1;
@@ -109,7 +109,7 @@ uint32_t js_line_of(struct js_pages *pages, const struct js_layout *layout, cons
         return 0;
     }
     uint64_t first = js_word_at(function->script + JS_SCRIPT_LINE);
-    if (js_is_number(first) && js_number(first) > 0) { /* a script within another file */
+    if (js_is_number(first) && js_number(first) > 0) { /* the script is part of another file */
         line += js_number(first);
     }
     return (uint32_t)line + 1;

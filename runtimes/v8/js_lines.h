@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_lines.h - the line of a place in a script's source, counted in parts.
+/* js_lines.h - the line of a position in a script's source, counted in parts.
  *
- * V8 knows where lines end once it was asked for a stack, and then has a table. Before, somebody has to count: a bundle has megabytes,
- * and a walk may not take that long. So a walk counts some blocks on and notes how far it came; the next goes on there. */
+ * V8 has a table of line ends once a stack was requested. Before that, the lines must be counted. A bundle has
+ * megabytes, and a walk must not take that long. So each walk counts a few blocks and stores the result, and the next
+ * walk continues there. */
 #ifndef JS_LINES_H
 #define JS_LINES_H
 
@@ -11,12 +12,12 @@
 
 enum {
     JS_LINES_BLOCK = 4096,  /* characters */
-    JS_LINES_BUDGET = 16,   /* blocks that a walk may count */
-    JS_LINES_BLOCKS = 4096, /* of a longer source the table alone is asked */
+    JS_LINES_BUDGET = 16,   /* blocks that one walk may count */
+    JS_LINES_BLOCKS = 4096, /* for a longer source, only the table is used */
 };
 
-/* The line, from 1, of the character at `position`. 0: not counted yet, or not known. *budget is what of the blocks is left to
- * this walk. */
+/* Returns the line, from 1, of the character at `position`. 0: not counted yet, or not known. *budget is the number of
+ * blocks that this walk may still count. */
 uint32_t js_line_of(struct js_pages *pages, const struct js_layout *layout, const struct js_function *function,
                     struct js_numbers *counted, uint32_t position, uint32_t *budget);
 

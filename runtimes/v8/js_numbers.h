@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_numbers.h - numbers that were found before: ids of functions, lines of places.
+/* js_numbers.h - numbers that were found before: ids of functions, lines of positions.
  *
- * All threads and their handlers read and write, nobody waits: an entry is two words, {key ^ value, value}, and counts only if they fit
- * together. So one that two threads wrote at once, or that is half written, is a miss. */
+ * All threads and their signal handlers read and write, and none of them waits. An entry is two words, {key ^ value,
+ * value}, and is valid only if they match. An entry that two threads wrote at the same time, or that is half-written,
+ * does not match. */
 #ifndef JS_NUMBERS_H
 #define JS_NUMBERS_H
 
@@ -10,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    JS_NUMBERS_ENTRIES = 8192 /* 128 KiB, touched as they are used */
+    JS_NUMBERS_ENTRIES = 8192 /* 128 KiB, touched only as they are used */
 };
 
 struct js_numbers {
@@ -19,7 +20,7 @@ struct js_numbers {
     } entries[JS_NUMBERS_ENTRIES];
 };
 
-/* The value of `key` at one place; 0: it is not there. */
+/* Returns the value of `key` at one place; 0: it is not there. */
 static inline uint64_t js_numbers_at(const struct js_numbers *numbers, uint64_t at, uint64_t key)
 {
     uint64_t check = __atomic_load_n(&numbers->entries[at].check, __ATOMIC_RELAXED);
@@ -27,8 +28,8 @@ static inline uint64_t js_numbers_at(const struct js_numbers *numbers, uint64_t 
     return (check ^ value) == key ? value : 0;
 }
 
-/* `key` is not 0 and well mixed; a value is not 0. 0: it is not there. Each key has two places, so that two that are asked for in turns do
- * not drive each other out. */
+/* Returns the value of `key`; 0: it is not there. `key` is not 0 and well mixed, and no value is 0. Each key has two
+ * places, so that two keys that are used in turns do not replace each other. */
 static inline uint64_t js_numbers_find(const struct js_numbers *numbers, uint64_t key)
 {
     uint64_t at = (key >> 1) % JS_NUMBERS_ENTRIES, value = js_numbers_at(numbers, at, key);
@@ -39,7 +40,7 @@ static inline void js_numbers_put(struct js_numbers *numbers, uint64_t key, uint
 {
     uint64_t at = (key >> 1) % JS_NUMBERS_ENTRIES;
     if (__atomic_load_n(&numbers->entries[at].value, __ATOMIC_RELAXED) != 0 && js_numbers_at(numbers, at, key) == 0) {
-        at ^= 1; /* somebody else's */
+        at ^= 1; /* occupied by another key */
     }
     __atomic_store_n(&numbers->entries[at].check, key ^ value, __ATOMIC_RELAXED);
     __atomic_store_n(&numbers->entries[at].value, value, __ATOMIC_RELAXED);

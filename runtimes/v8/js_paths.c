@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_paths.c - the folders that a program's scripts lie in. */
+/* js_paths.c - the folders of a program's scripts. */
 #include "js_paths.h"
 
 #include <fcntl.h>
@@ -33,13 +33,13 @@ void js_roots_add(struct js_roots *roots, const char *path)
         } while (own > 1 && folder[own - 1] != '/');
     }
     own = own > 1 ? own : bytes;
-    if (own > 1) { /* all machines have a "/" */
+    if (own > 1) { /* "/" is the same on all machines */
         memcpy(roots->paths[roots->count], folder, own);
         roots->bytes[roots->count++] = own;
     }
 }
 
-/* Does this option of node's have its value in the next word? */
+/* Is the value of this node option in the next word? */
 static bool has_value(const char *option)
 {
     static const char *const options[] = {"-r", "--require",    "--import", "--loader", "--experimental-loader",
@@ -52,7 +52,7 @@ static bool has_value(const char *option)
     return false;
 }
 
-/* The script among the words of a command line; NULL: there is none. */
+/* Returns the script in the words of a command line; NULL: there is none. */
 static const char *find_script(const char *words, size_t bytes)
 {
     const char *end = words + bytes;
@@ -76,7 +76,7 @@ static const char *find_script(const char *words, size_t bytes)
 
 void js_roots_find(struct js_roots *roots)
 {
-    static char words[4096], real[PATH_MAX]; /* on a thread of ours, whose stack is small */
+    static char words[4096], real[PATH_MAX]; /* static, because our thread's stack is small */
     int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     ssize_t bytes = file >= 0 ? read(file, words, sizeof words - 1) : 0;
     if (file >= 0) {
@@ -84,7 +84,7 @@ void js_roots_find(struct js_roots *roots)
     }
     words[bytes > 0 ? bytes : 0] = '\0';
     const char *script = bytes > 0 ? find_script(words, (size_t)bytes) : NULL;
-    if (script != NULL && realpath(script, real) != NULL) { /* as node calls it */
+    if (script != NULL && realpath(script, real) != NULL) { /* node resolves the path in the same way */
         char *slash = strrchr(real, '/');
         if (slash != NULL) {
             slash[1] = '\0';

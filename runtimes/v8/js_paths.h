@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_paths.h - names of scripts without what differs between machines. */
+/* js_paths.h - names of scripts without the parts that differ between machines. */
 #ifndef JS_PATHS_H
 #define JS_PATHS_H
 
@@ -18,15 +18,15 @@ struct js_roots {
     size_t count;
 };
 
-/* Add the package that the folder `path` lies in: the next folder above it with a package.json; itself, where there is none. Asks the
- * file system. */
+/* Add the package that contains the folder `path`: the nearest folder upwards with a package.json, or the folder itself
+ * if there is none. Reads the file system. */
 void js_roots_add(struct js_roots *roots, const char *path);
 
-/* The folders of this process: that of the script it was told to run, and the one it was started in. */
+/* Finds the folders of this process: that of its script, and its working directory. */
 void js_roots_find(struct js_roots *roots);
 
-/* How many bytes of a script's name are no part of what it is called everywhere: the scheme of a URL, the program's own folder, or
- * the folder that node_modules lies in. Signal safe. */
+/* Returns how many bytes at the start of a script's name depend on the machine: a URL's scheme, the program's own
+ * folder, or the folder that contains node_modules. Signal safe. */
 size_t js_path_prefix_bytes(const struct js_roots *roots, const char *path, size_t bytes);
 
 #endif

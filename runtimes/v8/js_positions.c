@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_positions.c - differences of offsets and of places, seven bits a byte, the least first, the sign in the lowest bit. */
+/* js_positions.c - differences of offsets and of positions. A number has seven bits in each byte, the lowest bits
+ * first, and its lowest bit is the sign. */
 #include "js_positions.h"
 
 enum {
@@ -43,12 +44,12 @@ bool js_positions_find(struct js_pages *pages, const struct js_layout *layout, u
         return false;
     }
     struct bytes bytes = {pages, object.at + JS_ARRAY_ITEMS, object.at + JS_ARRAY_ITEMS + (uint64_t)length};
-    int64_t at = -1, more = 0; /* an entry may stand before the first instruction */
+    int64_t at = -1, more = 0; /* an entry may be before the first instruction */
     uint64_t position = 0;
     bool is_found = false;
     while (next_number(&bytes, &more)) {
         int64_t difference = 0;
-        at += more >= 0 ? more : -(more + 1); /* the sign says whether it is a statement */
+        at += more >= 0 ? more : -(more + 1); /* a negative value marks an expression */
         if (at > (int64_t)offset || !next_number(&bytes, &difference)) {
             break;
         }

@@ -3,8 +3,8 @@
 #include "js_stack.h"
 
 enum {
-    FRAMES_MAX = 32768, /* more than the deepest stack that V8 allows has room for */
-    SEARCH_WORDS = 256, /* of a native function that generated code called without a note */
+    FRAMES_MAX = 32768, /* more frames than the deepest stack that V8 allows */
+    SEARCH_WORDS = 256, /* of a native function that generated code called without a note in the isolate */
     ISOLATE_BYTES = 65536,
     TRIES_MAX = 20000,
     STACK_BYTES_MAX = 1 << 30,
@@ -13,7 +13,7 @@ enum {
 struct walk {
     const struct js_layout *layout;
     struct js_pages *pages;
-    uint64_t low, high; /* frame pointers lie here */
+    uint64_t low, high; /* range of frame pointers */
 };
 
 static bool is_frame(const struct walk *walk, uint64_t fp)
@@ -44,11 +44,11 @@ static bool find_top(struct js_isolates *isolates, const struct js_layout *layou
                      uint64_t isolate, uint64_t sp)
 {
     if (__atomic_fetch_add(&isolates->tries, 1, __ATOMIC_RELAXED) > TRIES_MAX) {
-        return false; /* relaxed: about how often */
+        return false; /* relaxed: an approximate count */
     }
     for (uint32_t top = 8; top < ISOLATE_BYTES && js_can_read(pages, isolate + top, 8); top += 8) {
         if (js_word_at(isolate + top) == isolate && is_top(layout, pages, isolate, isolate + top, sp)) {
-            __atomic_store_n(&isolates->top, top, __ATOMIC_RELAXED); /* the same for all */
+            __atomic_store_n(&isolates->top, top, __ATOMIC_RELAXED); /* relaxed: all threads store the same */
             return true;
         }
     }
@@ -62,15 +62,16 @@ static bool is_code(const struct js_code *code, uint64_t pc)
     return pc - code->begin < code->bytes || pc - code->builtins_begin < code->builtins_bytes;
 }
 
-/* A frame of generated code, called by generated code? */
+/* Is this a frame of generated code that generated code called? */
 static bool is_made_frame(const struct walk *walk, const struct js_code *code, uint64_t fp)
 {
     return is_frame(walk, fp) && js_word_at(fp) > fp && is_frame(walk, js_word_at(fp)) &&
            is_code(code, js_word_at(fp + 8));
 }
 
-/* Native code that JavaScript called straight, a clock or a barrier of the collector. The isolate may have a note of it; or the frame
- * pointer is still that of the caller; or it lies on the stack right below an address of generated code. */
+/* For native code that JavaScript called directly, such as a clock or a barrier of the collector. The isolate may have
+ * a note of the call. Or the frame pointer is still that of the caller. Or the caller's frame pointer is on the stack
+ * directly below a return address in generated code. */
 static bool search(const struct walk *walk, const struct js_begin *begin, const struct js_code *code, uint64_t isolate,
                    struct js_frame *frame_out)
 {
@@ -101,7 +102,7 @@ static bool find_begin(const struct walk *walk, const struct js_begin *begin, co
                        uint64_t isolate, uint64_t last_exit, struct js_frame *frame_out)
 {
     *frame_out = (struct js_frame){.fp = last_exit};
-    if (last_exit != 0) { /* also where native code runs generated code of its own, as to match a regular expression */
+    if (last_exit != 0) { /* also where native code runs generated code of its own, as for a regular expression */
         return is_frame(walk, last_exit);
     }
     if (begin->pc != 0 && is_code(code, begin->pc)) {
@@ -109,7 +110,7 @@ static bool find_begin(const struct walk *walk, const struct js_begin *begin, co
         if (!is_frame(walk, frame.fp)) {
             return false;
         }
-        if (begin->sp + 16 > frame.fp) { /* it is being made or left: its function is not there */
+        if (begin->sp + 16 > frame.fp) { /* in the prologue or epilogue: the function is not in it */
             frame = (struct js_frame){.fp = js_word_at(frame.fp), .pc = js_word_at(frame.fp + 8)};
         }
         *frame_out = frame;
@@ -127,7 +128,7 @@ static enum js_walk_end walk_from(const struct walk *walk, const struct js_code 
         uint64_t word = js_word_at(frame.fp + JS_FRAME_CONTEXT), caller = js_word_at(frame.fp);
         frame.function = js_is_number(word) ? 0 : js_word_at(frame.fp + JS_FRAME_FUNCTION);
         bool is_entry = is_entry_sort(walk->layout, word) &&
-                        frame.pc - code->builtins_begin < code->builtins_bytes; /* others may have any number there */
+                        frame.pc - code->builtins_begin < code->builtins_bytes; /* others may have any number */
         if ((frame.function != 0 || is_entry) && !visit(to, &frame)) {
             return JS_WALK_CUT;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* js_string.c - strings that lie in one piece, in another string, in several, or outside of the heap. */
+/* js_string.c - strings in one piece, in a part of another string, in several pieces, or outside of the heap. */
 #include "js_string.h"
 
 #include "js_layout.h"
@@ -8,12 +8,12 @@ enum {
     TYPE_FIRST_NO_STRING = 0x80,
     TYPE_SHAPE = 7,
     TYPE_ONE_BYTE = 8,
-    TYPE_NOT_CACHED = 16, /* the resource alone knows where its characters are */
+    TYPE_NOT_CACHED = 16, /* only the resource has the address of its characters */
     SHAPE_FLAT = 0,
     SHAPE_PARTS = 1,
     SHAPE_OUTSIDE = 2,
     SHAPE_SLICE = 3,
-    SHAPE_OTHER = 5, /* the same text as another string */
+    SHAPE_OTHER = 5, /* refers to another string with the same text */
     STEPS_MAX = 8,
     PARTS_DEPTH = 6,
 };
@@ -59,13 +59,13 @@ bool js_string_open(struct js_pages *pages, uint64_t string, struct js_character
             return false;
         }
         uint64_t inner = js_word_at(object.at + JS_STRING_FIRST), more = js_word_at(object.at + JS_STRING_SECOND);
-        if (shape == SHAPE_OUTSIDE) { /* `more` is where the characters are */
+        if (shape == SHAPE_OUTSIDE) { /* `more` is the address of the characters */
             characters_out->at = more + skip * width;
             return (object.type & TYPE_NOT_CACHED) == 0 && more != 0;
         }
         if (shape == SHAPE_SLICE && js_is_number(more) && js_number(more) >= 0) {
             skip += (uint32_t)js_number(more);
-        } else if (shape == SHAPE_PARTS) { /* one of them is empty when it was made flat */
+        } else if (shape == SHAPE_PARTS) { /* a flattened string has an empty second part */
             if (!open_string(pages, more, &second) || js_half_at(second.at + JS_STRING_LENGTH) != 0) {
                 return false;
             }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* v8_awaits.c - asynchronous functions that await each other, to ids and lines. */
+/* v8_awaits.c - reports asynchronous functions that await each other, as ids and lines. */
 #include <errno.h>
 
 #include "js_awaits.h"
@@ -21,7 +21,7 @@ size_t v8_awaited_by(void *context, const struct stallbox_interrupted *interrupt
     struct js_awaiting awaiting;
     uint32_t budget = JS_LINES_BUDGET;
     size_t count = 0;
-    /* Not in native code below no JavaScript: then no job runs. */
+    /* If no JavaScript is on the stack, no job runs. */
     bool begun = js_isolate_top(&the_v8.isolates, layout, &pages, isolate, sp) != 0 &&
                  js_awaits_begin(&awaits, layout, &pages, &the_jobs, isolate);
     while (begun && count < max && js_awaits_next(&awaits, &awaiting)) {
@@ -32,7 +32,7 @@ size_t v8_awaited_by(void *context, const struct stallbox_interrupted *interrupt
         told.positions = js_shared_positions(&pages, layout, told.function.shared + JS_OBJECT_TAG);
         told.offset = awaiting.offset;
         v8_tell(&pages, &told, &budget, &functions[count], &lines[count]);
-        lines[count++] |= STALLBOX_PROVIDER_BORDER; /* each is a task of its own */
+        lines[count++] |= STALLBOX_PROVIDER_BORDER; /* each is a separate task */
     }
     errno = saved_errno;
     return count;

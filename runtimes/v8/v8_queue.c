@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* v8_queue.c - node's timers, as they are set, and what of its event loop runs.
+/* v8_queue.c - node's timers when they are set, and the item that its event loop runs.
  *
- * setTimeout() makes an object, which takes the next number, and then asks libuv for the time, to note when it was made. So when the clock is read below
- * these two functions of node's own scripts, the newest number is the timer's:
+ * setTimeout() makes an object, which gets the next id. Then it asks libuv for the time, to store when the timer was
+ * made. So if the clock is read below these two functions of node's own scripts, the newest id is the timer's:
  *
- *     clock_gettime <- libuv <- [getLibuvNow] <- insert (node:internal/timers) <- setTimeout or setInterval (node:timers) <- who sets it
+ *     clock_gettime <- libuv <- [getLibuvNow] <- insert (node:internal/timers)
+ *         <- setTimeout or setInterval (node:timers) <- the code that sets the timer
  *
- * Where insert() is called for a timer that is set again (refresh()), or for one of node's own, nothing is told. */
+ * If insert() is called for a timer that is set again (refresh()), or for one of node's own timers, nothing is
+ * reported. */
 #include <errno.h>
 #include <string.h>
 
@@ -16,9 +18,9 @@
 
 static struct js_environments the_environments;
 
-/* ---- functions of node's ---- */
+/* ---- node's own functions ---- */
 
-/* Values of a table: not 0. */
+/* Values in a js_numbers table, so none is 0. */
 enum part {
     PART_OTHER = 1,
     PART_INSERT,
@@ -98,7 +100,8 @@ static bool add_leaf(void *to, const struct js_frame *frame)
     return leaves->count < leaves->wanted;
 }
 
-/* Of the calling thread, in isolate `context`. False: it runs no JavaScript, or functions are wanted and it collects. */
+/* Finds the leaf functions of the calling thread, in isolate `context`. Returns false if it runs no JavaScript, or if
+ * functions are wanted during a garbage collection. */
 static bool find_leaves(void *context, const struct stallbox_interrupted *interrupted, struct leaves *leaves)
 {
     struct js_begin begin = {.sp = (uint64_t)(uintptr_t)__builtin_frame_address(0)};
@@ -110,7 +113,8 @@ static bool find_leaves(void *context, const struct stallbox_interrupted *interr
     if (top == 0) {
         return false;
     }
-    /* Nothing is queued by a thread that collects, though V8 reads clocks there. And its frames may name chunks that are gone. */
+    /* A thread queues nothing during a garbage collection, though V8 reads clocks there. And its frames may refer to
+     * chunks that are gone. */
     if (leaves->wanted != 0 && js_half_at(top + JS_TOP_STATE) == JS_STATE_COLLECTS) {
         return false;
     }
@@ -127,7 +131,7 @@ static bool read_ids(const struct leaves *leaves, struct js_async_ids *ids_out)
                              the_v8.environment_mark, ids_out);
 }
 
-/* ---- as the agent asks ---- */
+/* ---- calls of the agent ---- */
 
 int v8_queues(void *context, struct stallbox_queued_work *work_out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* v8_walk.c - frames to ids and lines. */
+/* v8_walk.c - converts frames to ids and lines. */
 #include "v8.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ uint64_t v8_id_of(const struct js_description *it, size_t skip)
     return stallbox_function_id(it->file + skip, it->file_bytes - skip, it->position, begin);
 }
 
-/* A function that was not seen before: its name goes to the map now. 0: it cannot be read. */
+/* Called for a function that was not met before: its name goes to the map now. Returns 0 if it cannot be read. */
 static __attribute__((noinline)) uint64_t first_sight(struct js_pages *pages, const struct js_function *function,
                                                       uint32_t *budget)
 {
@@ -42,16 +42,16 @@ static __attribute__((noinline)) uint64_t first_sight(struct js_pages *pages, co
     return id;
 }
 
-#define LINE_LOOKED_UP (UINT64_C(1) << 32) /* what the table has for the place is known, if anything */
+#define LINE_LOOKED_UP (UINT64_C(1) << 32) /* set once the table was read, with or without a line */
 
-/* Before V8 was asked for a stack there is no table. */
+/* There is no table until V8 was asked for a stack. */
 static bool is_table(struct js_pages *pages, uint64_t positions)
 {
     struct js_object object;
     return js_object_open(pages, positions, JS_ARRAY_ITEMS, &object) && object.type == the_v8.layout.type_bytes;
 }
 
-/* The line that runs, where V8 knows it; else that of the definition. */
+/* Returns the current line if V8 knows it, else that of the definition. */
 static uint32_t line_of(struct js_pages *pages, const struct v8_told *told, uint32_t *budget)
 {
     const struct js_function *function = &told->function;
@@ -67,7 +67,7 @@ static uint32_t line_of(struct js_pages *pages, const struct v8_told *told, uint
             line = has_place ? js_line_of(pages, &the_v8.layout, function, &the_v8.counted,
                                           (uint32_t)js_position_script(position), budget)
                              : 0;
-            if (line != 0 || !has_place) { /* else it is not counted yet */
+            if (line != 0 || !has_place) { /* else the lines are not counted yet */
                 js_numbers_put(&the_v8.lines, key, line | LINE_LOOKED_UP);
             }
         }
@@ -97,7 +97,7 @@ struct js_code v8_code_of(void *isolate)
     return code;
 }
 
-/* Of a frame of optimized code; 0: what is inlined there is not known. */
+/* Gets the functions of a frame of optimized code; 0: the inlined functions are not known. */
 static uint32_t inlined_of(struct js_pages *pages, uint64_t isolate, const struct js_frame *frame,
                            const struct js_function *outer, struct v8_told *told)
 {
@@ -117,7 +117,7 @@ static uint32_t inlined_of(struct js_pages *pages, uint64_t isolate, const struc
         at->offset = list[i - 1].offset;
         told_count++;
     }
-    /* The outermost is the frame's own function, or this was another's code. */
+    /* The outermost must be the frame's own function. Otherwise this was another function's code. */
     return told_count != 0 && told[told_count - 1].function.key == outer->key ? told_count : 0;
 }
 
@@ -140,8 +140,8 @@ uint32_t v8_functions_of(struct js_pages *pages, uint64_t isolate, const struct 
     return count != 0 ? count : 1;
 }
 
-/* Frames like some of those before it: what was told of one, for when the same place of the same function comes again, as in every
- * recursion. A walk's own. */
+/* Results for frames of this walk that may come again, with the same place of the same function. This happens in every
+ * recursion. Each walk has its own table. */
 enum {
     ALIKE_BITS = 4,
     ALIKE_FUNCTIONS = 4
@@ -163,8 +163,8 @@ struct list {
     uint64_t *functions;
     uint32_t *lines;
     size_t first, max;
-    size_t count; /* frames so far, those not wanted too */
-    size_t run;   /* and of the native entry at hand */
+    size_t count; /* frames so far, with those that are not wanted */
+    size_t run;   /* frames of the current entry from native code */
     uint32_t budget;
     uint32_t state; /* enum js_state */
 };
@@ -184,7 +184,7 @@ static void add(struct list *list, uint64_t id, uint32_t line)
     list->run++;
 }
 
-/* The functions of a frame; `alike` notes them, if it has room. */
+/* Reports the functions of a frame, and stores them in `alike` if it has room. */
 static bool tell_frame(struct list *list, const struct js_frame *frame, struct alike *alike)
 {
     struct v8_told told[JS_INLINED_MAX];
@@ -195,7 +195,7 @@ static bool tell_frame(struct list *list, const struct js_frame *frame, struct a
     alike->has_ids = is_wanted(list, list->count) && is_wanted(list, list->count + count - 1);
     alike->count = count;
     if (count > ALIKE_FUNCTIONS) {
-        alike->function = 0; /* no room: not noted */
+        alike->function = 0; /* no room: not stored */
     }
     for (uint32_t i = 0; i < count; i++) {
         uint64_t id = 0;
@@ -240,7 +240,7 @@ static bool add_frame(void *to, const struct js_frame *frame)
     return true;
 }
 
-/* Where code lies that this isolate generates: said once, in a call of the thread. */
+/* Reports the range of the isolate's generated code, once, in a call of the thread itself. */
 static void announce(uint64_t begin, uint64_t bytes)
 {
     enum {
@@ -255,7 +255,7 @@ static void announce(uint64_t begin, uint64_t bytes)
         free_place = known == 0 ? i - 1 : free_place;
     }
     if (bytes == 0 || free_place == COUNT || __atomic_exchange_n(&the_v8.announces, 1, __ATOMIC_ACQUIRE) != 0) {
-        return; /* the next walk does it */
+        return; /* the next walk does this */
     }
     if (__atomic_load_n(&the_v8.announced[free_place], __ATOMIC_RELAXED) == 0) {
         (void)stallbox_provider_add_code(the_v8.provider, (const void *)(uintptr_t)begin,
@@ -267,7 +267,7 @@ static void announce(uint64_t begin, uint64_t bytes)
 
 void *v8_resolve(void)
 {
-    /* Before V8 is up and when it is gone 10.2 would tell what another library keeps under its number. */
+    /* Before V8 starts and after it ends, 10.2 would return another library's value for its key. */
     if (the_v8.has_isolates != NULL && !__atomic_load_n(the_v8.has_isolates, __ATOMIC_ACQUIRE)) {
         return NULL;
     }
