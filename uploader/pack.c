@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack.c - raw/NAME.raw -> ID.sbx. */
+/* pack.c - makes ID.sbx from raw/NAME.raw. */
 #include "pack.h"
 
 #include <dirent.h>
@@ -25,14 +25,15 @@
 
 enum {
     RAW_BYTES_MAX = 256 << 20
-}; /* many times the largest recording */
+}; /* many times the size of the largest recording */
 
 static void report(const struct sbx_spool *spool, const char *name, const char *reason, struct sbx_pack_counts *counts)
 {
     snprintf(counts->why, sizeof counts->why, "%.100s/raw/%.80s: %.120s", spool->path, name, reason);
 }
 
-/* The program itself; NULL: it has no identity, and what it calls its messages is nobody's. */
+/* Returns the module of the program itself. NULL: it has no identity, so the names of its messages cannot be attributed
+ * to it. */
 static const struct sbx_module_entry *app_of(const struct sbx_snapshot *snapshot)
 {
     for (uint32_t i = 0; i < snapshot->module_count; i++) {
@@ -43,7 +44,7 @@ static const struct sbx_module_entry *app_of(const struct sbx_snapshot *snapshot
     return NULL;
 }
 
-/* A hint for `stallbox report`; without it modules are searched for. So errors are not passed on. */
+/* A hint for `stallbox report`, which otherwise searches for modules. So errors are not passed on. */
 static void note_modules(struct sbx_spool *spool, const struct sbx_snapshot *snapshot)
 {
     for (uint32_t i = 0; i < snapshot->module_count; i++) {
@@ -78,11 +79,12 @@ static void note_modules(struct sbx_spool *spool, const struct sbx_snapshot *sna
         }
     }
     if (sbx_spool_save_modules(spool) != 0) {
-        return; /* still noted: the next snapshot saves it */
+        return; /* they stay noted: the next snapshot saves them */
     }
 }
 
-/* May it leave, and for how many does it stand? *sampled_out is untouched where nobody samples. 0 or -errno. */
+/* May the snapshot be sent, and for how many does it stand? *sampled_out is untouched if there is no sampling. Returns
+ * 0 or -errno. */
 static int ask_gate(const struct sbx_spool *spool, const struct sbx_snapshot *snapshot,
                     const struct sbx_delivery_gate *gate, bool *withheld_out, struct sbx_sampled *sampled_out)
 {
@@ -102,8 +104,9 @@ static int ask_gate(const struct sbx_spool *spool, const struct sbx_snapshot *sn
     return result;
 }
 
-/* The end of a stall may leave when the stall itself did, and not before: what sampling or a budget kept back stays untold to
- * its end. It counts as no snapshot, because it is part of one that was counted. 0 or -errno; -EAGAIN: not decided yet. */
+/* The end of a stall may be sent if the stall itself was, and not before it. If sampling or a budget held back the
+ * stall, its end is not sent either. The end is not counted as a snapshot, because it is part of one that was counted.
+ * Returns 0 or -errno; -EAGAIN: not decided yet. */
 static int ask_gate_of_end(const struct sbx_spool *spool, const struct sbx_snapshot *snapshot,
                            const struct sbx_delivery_gate *gate, uint32_t detail_level, bool *withheld_out)
 {
@@ -127,7 +130,8 @@ static int ask_gate_of_end(const struct sbx_spool *spool, const struct sbx_snaps
     return result;
 }
 
-/* Seal a plain envelope when that is demanded, note in the audit log what was made of the snapshot, and put it. */
+/* Seals a plain envelope if this is required, notes in the audit log what was made of the snapshot, and puts the
+ * envelope into the spool. */
 static int put(struct sbx_spool *spool, struct sbx_sealer *sealer, const uint8_t *id, const uint8_t *plain,
                size_t plain_bytes, size_t raw_bytes, char *why, size_t why_bytes)
 {
@@ -152,21 +156,21 @@ static int put(struct sbx_spool *spool, struct sbx_sealer *sealer, const uint8_t
     return result;
 }
 
-/* What became of a snapshot that could be packed. */
+/* The result for a snapshot that could be packed. */
 enum outcome {
     PACKED,
-    PACKED_END, /* it tells how a stall ended */
+    PACKED_END, /* it contains the end of a stall */
     WITHHELD
 };
 
-/* One snapshot's bytes to a durable payload. 0 or -errno with `why`. */
+/* Makes a durable payload from the bytes of one snapshot. Returns 0, or -errno with `why`. */
 static int pack_bytes(struct sbx_spool *spool, const struct sbx_redaction *redaction,
                       const struct sbx_delivery_gate *gate, struct sbx_sealer *sealer, const uint8_t *raw,
                       size_t raw_bytes, enum outcome *outcome_out, char *why, size_t why_bytes)
 {
     struct sbx_snapshot *snapshot;
     bool is_sealing = sealer != NULL && sbx_sealer_is_demanded(sealer);
-    /* Asked first, and before the gate, which would count the snapshot each time it is tried. */
+    /* Checked first. The gate would count the snapshot at each try, so it must come later. */
     int result = is_sealing ? sbx_sealer_check(sealer, why, why_bytes) : 0;
     if (result == 0) {
         result = sbx_snapshot_read(raw, raw_bytes, &snapshot, why, why_bytes);
@@ -186,7 +190,7 @@ static int pack_bytes(struct sbx_spool *spool, const struct sbx_redaction *redac
     }
     uint8_t *envelope;
     size_t bytes;
-    /* Without an id that can be deleted by, no payload. */
+    /* No payload is made without an id that a request for deletion can name. */
     struct sbx_redaction own = *redaction;
     time_t now = time(NULL);
     result = sbx_identity_rotating_id(spool, (uint32_t)(now > 0 ? now / 86400 / SBX_ROTATING_PERIOD_DAYS : 0),
@@ -211,7 +215,7 @@ static int pack_bytes(struct sbx_spool *spool, const struct sbx_redaction *redac
     return result;
 }
 
-/* Whether the same bytes will fail again whatever happens. */
+/* Will the same bytes always fail again? */
 static bool is_final(int result)
 {
     return result == -EINVAL || result == -EPROTO || result == -EPERM || result == -E2BIG || result == -EFBIG ||
@@ -228,7 +232,7 @@ static void pack_one(struct sbx_spool *spool, const struct sbx_redaction *redact
     size_t raw_bytes;
     int result = sbx_durable_file_read(spool->raw, name, RAW_BYTES_MAX, &raw, &raw_bytes);
     if (result == -ENOENT) {
-        return; /* another process was first */
+        return; /* another process has packed it */
     }
     if (result != 0) {
         snprintf(why, sizeof why, "%s", strerror(-result));
@@ -241,7 +245,7 @@ static void pack_one(struct sbx_spool *spool, const struct sbx_redaction *redact
         counts->packed += outcome == PACKED;
         counts->ends += outcome == PACKED_END;
         if (unlinkat(spool->raw, name, 0) != 0 && errno != ENOENT) {
-            report(spool, name, strerror(errno), counts); /* it will be packed again into the same payload */
+            report(spool, name, strerror(errno), counts); /* it will be packed again, into the same payload */
         }
         return;
     }
@@ -259,7 +263,8 @@ static void pack_one(struct sbx_spool *spool, const struct sbx_redaction *redact
     }
 }
 
-/* How much may wait, from the next payload on. Whoever packs is the one who puts. */
+/* Sets the spool's limits for the next payloads. The process that packs also puts payloads, so it applies the
+ * limits. */
 static void take_limits(struct sbx_spool *spool, const struct sbx_delivery_gate *gate)
 {
     struct sbx_delivery_terms terms;
@@ -271,7 +276,7 @@ static void take_limits(struct sbx_spool *spool, const struct sbx_delivery_gate 
     }
 }
 
-/* What has waited for too long goes, whether or not it could have been packed or sent now. */
+/* Removes what has waited for too long, even if it could not have been packed or sent now. */
 static void drop_what_is_old(struct sbx_spool *spool, struct sbx_pack_counts *counts)
 {
     struct sbx_delivery_now now;
@@ -280,7 +285,7 @@ static void drop_what_is_old(struct sbx_spool *spool, struct sbx_pack_counts *co
     if (gone > 0) {
         counts->expired = (uint32_t)gone;
         if (sbx_audit_expired(spool, (unsigned)gone, spool->limits.hours_max) != 0) {
-            /* That it is gone shows in that it is not there. */
+            /* Their absence from the spool shows that they are gone. */
         }
     }
 }
@@ -291,7 +296,7 @@ static bool is_raw_name(const char *name)
     return name[0] != '.' && length > suffix && strcmp(name + length - suffix, SBX_RAW_SUFFIX) == 0;
 }
 
-/* Everything in raw/, in the order of the folder. */
+/* Packs everything in raw/, in the order of the folder. */
 static int pack_all(struct sbx_spool *spool, const struct sbx_redaction *redaction,
                     const struct sbx_delivery_gate *gate, struct sbx_sealer *sealer, struct sbx_pack_counts *counts_out)
 {
@@ -310,7 +315,7 @@ static int pack_all(struct sbx_spool *spool, const struct sbx_redaction *redacti
         struct stat status;
         if (is_raw_name(entry->d_name) && fstatat(spool->raw, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(status.st_mode)) {
-            if (!sbx_spool_is_denied(spool)) { /* if he said no, also just now, what was made before goes unread */
+            if (!sbx_spool_is_denied(spool)) { /* after a no, even just now, older snapshots are removed unread */
                 pack_one(spool, redaction, gate, sealer, entry->d_name, counts_out);
             } else if (unlinkat(spool->raw, entry->d_name, 0) != 0 && errno != ENOENT) {
                 report(spool, entry->d_name, strerror(errno), counts_out);
@@ -329,12 +334,12 @@ int sbx_pack_raw_folder(struct sbx_spool *spool, const struct sbx_redaction *red
     take_limits(spool, gate);
     drop_what_is_old(spool, counts_out);
     int result = pack_all(spool, redaction, gate, sealer, counts_out);
-    if (result == 0 && counts_out->early != 0) { /* the end of a stall was met before the stall itself */
+    if (result == 0 && counts_out->early != 0) { /* the end of a stall came before the stall itself */
         counts_out->later = counts_out->unsealed = counts_out->early = 0;
         result = pack_all(spool, redaction, gate, sealer, counts_out);
     }
-    /* He who says no writes the word before he deletes: a payload that was put meanwhile is either seen by him, or he is
-     * heard here. */
+    /* A process that stores the user's no writes the word first and then deletes. So it deletes a payload that was put
+     * meanwhile, or the word is found here. */
     (void)sbx_spool_empty_when_refused(spool);
     return result;
 }

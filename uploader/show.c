@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* show.c - open the file, run the privacy check over it, print the body, print the verdict. */
+/* show.c - opens the file, runs the privacy check over it, prints the body, and prints the verdict. */
 #include "show.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static bool is_recording(const uint8_t *bytes, size_t byte_count)
     return byte_count >= 8 && memcmp(bytes, SBX_RECORDING_MAGIC, 8) == 0;
 }
 
-/* A raw snapshot to the envelope it would become. Takes *bytes over and replaces it. */
+/* Encodes a raw snapshot into an envelope, which replaces *bytes. Takes *bytes. */
 static int encode_raw(uint8_t **bytes, size_t *byte_count, char *why, size_t why_bytes)
 {
     struct sbx_snapshot *snapshot;
@@ -56,7 +56,7 @@ static void print_hex(FILE *out, const uint8_t *bytes, size_t count)
     }
 }
 
-/* What anybody sees of a sealed one. */
+/* Prints what can be seen of a sealed envelope without a key. */
 static void print_seal(FILE *out, const struct sbx_envelope *sealed)
 {
     fprintf(out, "envelope: %zu bytes leave, sealed to key ", SBX_ENVELOPE_HEADER_BYTES + sealed->body_bytes);
@@ -83,7 +83,7 @@ static int print(FILE *out, const struct sbx_show_style *style, const struct sbx
             was_sealed ? "" : " leave", SBX_ENVELOPE_HEADER_BYTES, envelope->body_bytes,
             (double)payload_bytes / (double)envelope->body_bytes, payload_bytes, was_sealed ? "" : ", not sealed");
     int result = 0;
-    if (what_leaves || !passed) { /* what did not pass is not decoded, only counted */
+    if (what_leaves || !passed) { /* a payload that did not pass is not decoded; its fields are only counted */
         sbx_show_fields(out, style, &survey, payload_bytes);
     } else {
         result = sbx_show_tables(out, style, payload, payload_bytes);
@@ -97,7 +97,7 @@ static int print(FILE *out, const struct sbx_show_style *style, const struct sbx
     return passed && result == 0 && fflush(out) == 0 ? 0 : 1;
 }
 
-/* Open a sealed envelope in place of itself, telling what was seen of it. Returns 0, or -errno with `why`. */
+/* Opens a sealed envelope and replaces it, after printing what can be seen of it. Returns 0, or -errno with `why`. */
 static int open_seal(FILE *out, const struct sbx_show_opener *opener, uint8_t **bytes, size_t *byte_count,
                      struct sbx_envelope *envelope, char *why, size_t why_bytes)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* active_day.c - a line of text to the server, and the same line in the spool, so that it is told once. */
+/* active_day.c - sends a line of text to the server, and stores the same line in the spool, so that it is sent only
+ * once. */
 #include "active_day.h"
 
 #include <errno.h>
@@ -19,11 +20,11 @@
 enum {
     BODY_BYTES = 64,
     LINE_BYTES = BODY_BYTES + 24,
-    FILE_BYTES = 4096, /* some sixty applications and versions a day; what is beyond is not told */
+    FILE_BYTES = 4096, /* about sixty applications and versions a day; further ones are not reported */
     VERSION_MAX = 999999,
 };
 
-/* "app=0123456789&version=1.2.3" */
+/* Example: "app=0123456789&version=1.2.3". */
 static void print_body(uint64_t app, const uint32_t version[3], char body_out[BODY_BYTES])
 {
     int used = snprintf(body_out, BODY_BYTES, "app=%010" PRIx64 "&version=", app);
@@ -37,7 +38,7 @@ static void print_body(uint64_t app, const uint32_t version[3], char body_out[BO
     }
 }
 
-/* SPOOL/active, locked; or -errno. -EWOULDBLOCK: another process has it. */
+/* Opens SPOOL/active, locked. Returns a descriptor or -errno. -EWOULDBLOCK: another process holds the lock. */
 static int open_told(const struct sbx_spool *spool)
 {
     int file = openat(spool->root, SBX_ACTIVE_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -52,7 +53,7 @@ static int open_told(const struct sbx_spool *spool)
     return file;
 }
 
-/* The lines of this day into text_out[FILE_BYTES]; those of other days are left out. */
+/* Reads the lines of this day into text_out[FILE_BYTES]. Lines of other days are left out. */
 static void read_told(int file, const char *day, char *text_out)
 {
     char text[FILE_BYTES];
@@ -70,7 +71,7 @@ static void read_told(int file, const char *day, char *text_out)
     }
 }
 
-/* A file that is cut short by a crash lacks lines: those are told once more. */
+/* If a crash cuts the file short, lines are missing. Their reports are sent once more. */
 static int write_told(int file, const char *text)
 {
     size_t count = strlen(text);
@@ -137,9 +138,9 @@ enum sbx_active_told sbx_active_day_tell(struct sbx_spool *spool, const struct s
     if (result == SBX_ACTIVE_TOLD || result == SBX_ACTIVE_REFUSED) {
         strcat(told, line);
         if (write_told(file, told) != 0) {
-            /* It is told once more, at the next poll or by the next process. */
+            /* The report is sent once more, at the next poll or by the next process. */
         }
     }
-    close(file); /* which unlocks */
+    close(file); /* this releases the lock */
     return result;
 }

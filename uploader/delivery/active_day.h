@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* active_day.h - once a day the server is told that an application runs on a machine, so that it knows of how many machines those are
- * that had a stall. What is told is the application (the number that payloads have), its version, and nothing else: no id, so
- * no two days of one machine can be put together (docs/PRIVACY.md).
+/* active_day.h - once a day, reports to the server that an application runs on a machine. So the server can tell which
+ * share of the machines had a stall. The report contains the application (the number that payloads have) and its
+ * version, and nothing else. It has no id, so the reports of two days cannot be linked to one machine
+ * (docs/PRIVACY.md).
  *
- * SPOOL/active has a line "DAY BODY" for each application and version that was told on its last day, and is locked while one is told:
- * any number of processes may use one spool. What was told and got no answer is told again, so a day may count twice, seldom. */
+ * SPOOL/active has a line "DAY BODY" for each application and version that was reported on the last day. The file is
+ * locked during a report, because any number of processes may use one spool. A report without an answer is sent again,
+ * so a day is sometimes counted twice. */
 #ifndef SBX_ACTIVE_DAY_H
 #define SBX_ACTIVE_DAY_H
 
@@ -24,13 +26,14 @@ struct sbx_active_place { /* all borrowed */
 
 enum sbx_active_told {
     SBX_ACTIVE_TOLD = 0,    /* now */
-    SBX_ACTIVE_KNOWN = 1,   /* it was told today, by this process or another */
-    SBX_ACTIVE_REFUSED = 2, /* the server does not take it; it is not asked again today */
-    SBX_ACTIVE_LATER = 3,   /* no answer, not now, or another process is about it */
+    SBX_ACTIVE_KNOWN = 1,   /* it was reported today, by this process or another */
+    SBX_ACTIVE_REFUSED = 2, /* the server does not accept reports; it is not asked again today */
+    SBX_ACTIVE_LATER = 3,   /* no answer, a refusal for now, or another process is reporting */
 };
 
-/* Tell that application `app` (sbx_app_what(), not 0) of this version (all 0: not told) runs here on `day`, UTC days since 1970. Nothing
- * is told where the spool's user has said no, or where the log cannot be written. Blocks for `timeout_ms` at most; any thread. */
+/* Report that application `app` (sbx_app_what(), not 0) of this version (all 0: not reported) runs here on `day`, in
+ * UTC days since 1970. Nothing is reported if the spool's user has said no, or if the log cannot be written. Blocks for
+ * at most `timeout_ms`. Any thread. */
 enum sbx_active_told sbx_active_day_tell(struct sbx_spool *spool, const struct sbx_active_place *place, uint64_t app,
                                          const uint32_t version[3], uint64_t day, uint32_t timeout_ms);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* audit.c - lines into SPOOL/audit.log. */
+/* audit.c - writes lines to SPOOL/audit.log. */
 #include "audit.h"
 
 #include <errno.h>
@@ -22,7 +22,8 @@
 #include "signature.h"
 #include "spool_folders.h"
 
-/* Room for the lines to come, while there is some: a disk that is full of payloads must not keep them from leaving. */
+/* Reserves space for the next lines while there is some. Otherwise a disk full of payloads would prevent them from
+ * being sent. */
 static void reserve_room(int file, const struct stat *status)
 {
     enum {
@@ -31,12 +32,11 @@ static void reserve_room(int file, const struct stat *status)
     };
     if (status->st_blocks * 512 < status->st_size + LOW &&
         fallocate(file, FALLOC_FL_KEEP_SIZE, status->st_size, AHEAD) != 0) {
-        return; /* then a line may fail to be written, and nothing leaves until one can be */
+        return; /* then writing a line may fail, and nothing is sent until a line can be written */
     }
 }
 
-/* Open the log to append, locked. The file may be turned over while the lock is waited for: then the new one is taken.
- */
+/* Opens the log for appending, locked. If the file is rotated during the wait for the lock, the new file is opened. */
 static int open_log(const struct sbx_spool *spool)
 {
     for (int tries = 0; tries < 8; tries++) {
@@ -67,7 +67,7 @@ static int open_log(const struct sbx_spool *spool)
     return -EBUSY;
 }
 
-/* One line, whole or not at all, and on the disk. */
+/* Appends one line durably. The line is written completely or not at all. */
 __attribute__((format(printf, 3, 4))) static int append(const struct sbx_spool *spool, const char *event,
                                                         const char *format, ...)
 {
@@ -83,7 +83,7 @@ __attribute__((format(printf, 3, 4))) static int append(const struct sbx_spool *
     va_end(arguments);
     size_t length = (size_t)used + (size_t)(more > 0 ? more : 0);
     length = length < sizeof line - 2 ? length : sizeof line - 2;
-    for (size_t i = 0; i < length; i++) { /* whatever a server or a path brought in: a line is a line */
+    for (size_t i = 0; i < length; i++) { /* a value from a server or a path must not end the line */
         line[i] = (unsigned char)line[i] < ' ' || line[i] == 0x7f ? '?' : line[i];
     }
     line[length++] = '\n';
@@ -96,13 +96,13 @@ __attribute__((format(printf, 3, 4))) static int append(const struct sbx_spool *
         ssize_t written = write(file, line, length);
         result = written == (ssize_t)length ? 0 : written < 0 ? -errno : -ENOSPC;
         if (result != 0 && written > 0 && ftruncate(file, status.st_size) != 0) {
-            /* Half a line stays; the next one begins behind it, and whoever reads passes it over. */
+            /* Half a line stays. The next line begins after it, and readers skip it. */
         }
     }
     if (result == 0 && fdatasync(file) != 0) {
         result = -errno;
     }
-    close(file); /* which unlocks */
+    close(file); /* this releases the lock */
     return result;
 }
 
@@ -113,7 +113,7 @@ static void print_hex(const uint8_t *bytes, size_t count, char *text_out)
     }
 }
 
-/* SHA-256 of what leaves, as text. */
+/* Prints the SHA-256 of the bytes that are sent. */
 static int print_digest(const uint8_t *bytes, size_t count, char text_out[2 * SBX_DIGEST_BYTES + 1])
 {
     uint8_t digest[SBX_DIGEST_BYTES];
@@ -133,7 +133,7 @@ static const char *consent_word(const struct sbx_spool *spool)
     return fstatat(spool->root, "consent", &status, AT_SYMLINK_NOFOLLOW) == 0 ? "granted" : "not-asked";
 }
 
-/* A number of the payload, 0 when it is not there. */
+/* Returns a number of the payload; 0 if it is not there. */
 static uint64_t number_of(const struct sbx_payload_survey *survey, enum sbx_payload_message message, uint64_t number)
 {
     int index = sbx_payload_field_find(message, number);
@@ -260,7 +260,7 @@ void sbx_audit_value(const char *line, const char *key, char *value_out, size_t 
         const char *word_end = memchr(word, ' ', (size_t)(end - word));
         word_end = word_end != NULL ? word_end : end;
         if ((size_t)(word_end - word) > key_bytes && memcmp(word, key, key_bytes) == 0 && word[key_bytes] == '=') {
-            /* The last one, a reason, may have spaces in it. */
+            /* The last value, a reason, may contain spaces. */
             const char *value = word + key_bytes + 1, *value_end = strcmp(key, "why") == 0 ? end : word_end;
             size_t length = (size_t)(value_end - value);
             length = length < value_bytes - 1 ? length : value_bytes - 1;

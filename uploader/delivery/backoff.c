@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backoff.c - how long to wait, as a function of numbers. */
+/* backoff.c - how long to wait. Pure functions. */
 #include "backoff.h"
 
 #include <stdbool.h>
@@ -16,22 +16,22 @@ static const int64_t day_s = 86400;
 uint64_t sbx_backoff_ms(uint32_t attempt, uint64_t server_ms, uint64_t random)
 {
     uint64_t span_ms = longest_ms;
-    if (attempt <= 10) { /* 1 s * 2^9 is 512 s; the next is over the longest */
+    if (attempt <= 10) { /* 1 s * 2^9 is 512 s; the next step exceeds the longest wait */
         span_ms = first_ms << (attempt == 0 ? 0 : attempt - 1);
     }
     if (span_ms > longest_ms) {
         span_ms = longest_ms;
     }
-    /* What the server asked for is spread too, over half as much again: thousands who are told one second to come back
-     * at would come back in that second. */
+    /* The wait that the server asked for is spread, too, over half of it in addition. Otherwise thousands of machines
+     * that are told to come back after one second would come back in the same second. */
     uint64_t spread_ms = server_ms / 2 < longest_ms ? server_ms / 2 : longest_ms;
     span_ms = server_ms != 0 && spread_ms > span_ms ? spread_ms : span_ms;
-    /* Full jitter: anywhere in the span, so that a fleet that failed together does not come back together. The product
-     * of the span with the random number's upper half, so that no modulo favours small waits. */
+    /* Full jitter: a random point in the span, so that a fleet that failed together does not come back together. The
+     * span is multiplied by the upper half of the random number. A modulo would favour short waits. */
     return server_ms + (((random >> 32) * (span_ms + 1)) >> 32);
 }
 
-/* Not strptime(): the host's locale would decide what a month is. */
+/* Not strptime(), because month names depend on the host's locale. */
 bool sbx_http_date_s(const char *text, int64_t *at_s)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* companion_alive.c - shared by the stores of one process, exclusive for who asks. */
+/* companion_alive.c - lock files: the stores of one process hold a shared lock, and a process that asks tries an
+ * exclusive one. */
 #include "companion_alive.h"
 
 #include <dirent.h>
@@ -32,7 +33,8 @@ int sbx_companion_show(int folder, uint32_t pid, uint64_t start_ticks)
         if (file < 0) {
             return -1;
         }
-        /* Who sweeps at this moment has it, and then it has no name any more. */
+        /* The lock fails while another process removes dead files. That process holds the lock, and then unlinks the
+         * file. */
         if (flock(file, LOCK_SH | LOCK_NB) == 0 && fstat(file, &status) == 0 && status.st_nlink != 0) {
             return file;
         }
@@ -55,7 +57,7 @@ bool sbx_companion_lives(int folder, uint32_t pid, uint64_t start_ticks)
 
 void sbx_companions_sweep(int folder)
 {
-    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes what it reads */
+    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes this descriptor */
     DIR *listing = again >= 0 ? fdopendir(again) : NULL;
     if (listing == NULL) {
         if (again >= 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* deliver.c - from the spool to the server, one payload at a time.
  *
- * What is remembered between steps is only when to try again, and that is in the spool too (delivery_holds.h); what is
- * to be sent is read from the folder each time. So a restart, or another process that takes over, loses nothing and
- * asks no sooner. */
+ * Between steps, only the times of the next tries are remembered, and these are in the spool, too (delivery_holds.h).
+ * The payloads to send are read from the folder each time. So a restart, or another process that takes over, loses
+ * nothing and does not try earlier. */
 #include "deliver.h"
 
 #include <errno.h>
@@ -25,34 +25,34 @@
 #include "spool_folders.h"
 #include "upload_jitter.h"
 
-static const uint64_t gate_again_ms = 60000;     /* how soon to ask again whether a payload may go */
-static const uint64_t other_deliverer_ms = 2000; /* how soon to look whether it is gone */
+static const uint64_t gate_again_ms = 60000;     /* until the gate is asked again about a payload */
+static const uint64_t other_deliverer_ms = 2000; /* until the other deliverer is looked for again */
 static const uint64_t consent_look_ms = 250;
-static const uint64_t denied_ms = 3600000; /* he may change his mind */
+static const uint64_t denied_ms = 3600000; /* the user may change his mind */
 static const char lock_name[] = ".deliver.lock";
 
 enum {
     CHOKES_MAX = 3
-}; /* a server that chokes on so many payloads in a row chokes on all of them */
+}; /* a server that fails on so many payloads in a row fails on all of them */
 
 struct sbx_deliverer {
     struct sbx_spool *spool;
     char *server_url, *token;
     int lock; /* descriptor of the locked file, or -1 */
     struct sbx_delivery_holds holds;
-    uint32_t chokes;                        /* payloads in a row that the server choked on */
-    uint64_t next_due_ms;                   /* in a step: the earliest time at which something may be due */
+    uint32_t chokes;                        /* payloads in a row on which the server failed */
+    uint64_t next_due_ms;                   /* in a step: the earliest time at which work may be due */
     uint64_t withheld_bytes;                /* in a step: the smallest payload that the gate held back */
-    uint64_t unwanted_look_ms;              /* in a transfer: when the consent is looked at again */
+    uint64_t unwanted_look_ms;              /* in a transfer: when the consent is read again */
     const struct sbx_delivery_clock *clock; /* NULL: the system's */
     bool (*is_over)(void *context);         /* NULL: never */
     void *is_over_context;
-    struct sbx_delivery_now began;        /* for its boot */
+    struct sbx_delivery_now began;        /* when it was created; its boot id is used */
     const struct sbx_delivery_gate *gate; /* NULL: none */
     struct sbx_sealer *sealer;            /* NULL: none */
     struct sbx_deliver_counts counts;
     struct sbx_erasure_pace erasures;
-    uint8_t audited_id[SBX_PAYLOAD_ID_BYTES]; /* whom the log's last pair of lines is about */
+    uint8_t audited_id[SBX_PAYLOAD_ID_BYTES]; /* the payload of the last pair of lines in the log */
     enum sbx_send_verdict audited_verdict;
     long audited_status;
     char error[256];
@@ -65,7 +65,7 @@ static uint64_t clock_ms(clockid_t clock)
     return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
 }
 
-/* CLOCK_BOOTTIME: a day's Retry-After counts the time the machine slept. */
+/* CLOCK_BOOTTIME, because a Retry-After of a day includes the time in which the machine was suspended. */
 static uint64_t now_ms(const struct sbx_deliverer *deliverer)
 {
     uint64_t boot_ms, wall_ms;
@@ -91,7 +91,7 @@ static uint64_t random_bits(void)
 {
     uint64_t bits;
     if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits) {
-        bits = clock_ms(CLOCK_BOOTTIME) * UINT64_C(0x9e3779b97f4a7c15); /* jitter only: any spread will do */
+        bits = clock_ms(CLOCK_BOOTTIME) * UINT64_C(0x9e3779b97f4a7c15); /* for jitter only: any distribution will do */
     }
     return bits;
 }
@@ -138,7 +138,7 @@ void sbx_deliverer_set_end(struct sbx_deliverer *deliverer, bool (*is_over)(void
 static void release_lock(struct sbx_deliverer *deliverer)
 {
     if (deliverer->lock >= 0) {
-        close(deliverer->lock); /* which unlocks; the file stays, since another may have it open */
+        close(deliverer->lock); /* this releases the lock; the file stays, because another process may have it open */
         deliverer->lock = -1;
     }
 }
@@ -175,7 +175,7 @@ static void memorize(struct sbx_deliverer *deliverer)
     sbx_delivery_holds_memorize(&deliverer->holds, deliverer->spool->root, deliverer->server_url, &now);
 }
 
-/* Become the one that delivers from this spool. Never waits: a stopped holder must not stop us too. */
+/* Tries to become the deliverer of this spool. Never waits, because a stopped lock holder must not stop us, too. */
 static bool take_lock(struct sbx_deliverer *deliverer)
 {
     if (deliverer->lock >= 0) {
@@ -198,9 +198,9 @@ static bool take_lock(struct sbx_deliverer *deliverer)
     return true;
 }
 
-/* Is this a payload that may leave: whole, under its own name, and passed by the privacy check? Asked again here
- * because anything may lie in a folder. What is sealed passed the check before it was (encode.c); nobody here can look
- * again. 0, or a negative errno with `why`. */
+/* May this payload be sent? It must be complete, have its own name, and pass the privacy check. This is checked again
+ * here, because the folder may contain anything. A sealed payload passed the check before it was sealed (encode.c) and
+ * cannot be read here. Returns 0, or a negative errno with `why`. */
 static int check_envelope(const uint8_t *bytes, size_t byte_count, const uint8_t id[SBX_PAYLOAD_ID_BYTES],
                           bool *is_sealed_out, char *why, size_t why_bytes)
 {
@@ -228,8 +228,8 @@ static int check_envelope(const uint8_t *bytes, size_t byte_count, const uint8_t
     return result;
 }
 
-/* Where sealing is demanded, a plain payload from before is sealed in its place: durably first, so that what is sent
- * twice is the same bytes. 0, or a negative errno with `why`. */
+/* If sealing is required, an older plain payload is sealed and replaced. The sealed payload is made durable before it
+ * is sent, so that a second try sends the same bytes. Returns 0, or a negative errno with `why`. */
 static int seal_late(struct sbx_deliverer *deliverer, const uint8_t id[SBX_PAYLOAD_ID_BYTES], uint8_t **envelope,
                      size_t *bytes, char *why, size_t why_bytes)
 {
@@ -254,9 +254,9 @@ static int seal_late(struct sbx_deliverer *deliverer, const uint8_t id[SBX_PAYLO
     return 0;
 }
 
-/* Whether the answer says something about the server or the way to it, so that other payloads need not be tried now: no
- * answer, a portal's, a wrong token, too much to do, or a gateway with nothing behind it. The rest (a 500 for this one,
- * say) must not hold the others up. */
+/* Does the answer concern the server or the path to it, so that other payloads need not be tried now? This is so for no
+ * answer, an answer of a captive portal, a wrong token, an overloaded server, or a gateway without a server. Other
+ * answers (such as a 500 for one payload) must not delay other payloads. */
 static bool concerns_server(const struct sbx_send_result *result)
 {
     long status = result->http_status;
@@ -289,7 +289,7 @@ static void postpone(struct sbx_deliverer *deliverer, const uint8_t id[SBX_PAYLO
     }
 }
 
-/* The server answered as one that works. */
+/* The server has answered and works. */
 static void forgive_server(struct sbx_deliverer *deliverer)
 {
     deliverer->holds.is_news |= deliverer->holds.server.fails != 0;
@@ -317,7 +317,7 @@ static void report(struct sbx_deliverer *deliverer, const char *path, const char
     snprintf(deliverer->error, sizeof deliverer->error, "%.90s: %.160s", path, reason);
 }
 
-/* Move what was refused for good, or nobody can read, out of the way. */
+/* Moves away a payload that was refused for good, or that cannot be read. */
 static void give_up(struct sbx_deliverer *deliverer, const char *path, const uint8_t id[SBX_PAYLOAD_ID_BYTES],
                     const char *reason, uint64_t *count)
 {
@@ -325,12 +325,12 @@ static void give_up(struct sbx_deliverer *deliverer, const char *path, const uin
     (*count)++;
     int result = sbx_spool_mark_bad(deliverer->spool, id);
     if (result != 0) {
-        /* It could not be moved: at least do not send it in a circle. */
+        /* The payload could not be moved. At least it is not sent again at once. */
         postpone(deliverer, id, &(struct sbx_send_result){.http_status = 500});
     }
 }
 
-/* How long payloads may be held back at first. */
+/* Returns the longest delay before the first try of a payload. */
 static uint32_t jitter_of(const struct sbx_delivery_gate *gate)
 {
     struct sbx_delivery_terms terms = {.upload_jitter_s = 0};
@@ -340,8 +340,8 @@ static uint32_t jitter_of(const struct sbx_delivery_gate *gate)
     return terms.upload_jitter_s;
 }
 
-/* Send, with a line in the audit log before and one after. What cannot be written down does not leave. A payload tried
- * again and again has one pair of lines an answer, not one a try. */
+/* Sends, with a line in the audit log before and one after. If the first line cannot be written, nothing is sent. A
+ * payload that is tried repeatedly has one pair of lines for each different answer, not one for each try. */
 static struct sbx_send_result send_audited(struct sbx_deliverer *deliverer, const struct sbx_destination *to,
                                            const uint8_t id[SBX_PAYLOAD_ID_BYTES], const uint8_t *envelope,
                                            size_t bytes)
@@ -360,7 +360,7 @@ static struct sbx_send_result send_audited(struct sbx_deliverer *deliverer, cons
         is_again && sent.verdict == deliverer->audited_verdict && sent.http_status == deliverer->audited_status;
     if (!is_same && sbx_audit_answer(deliverer->spool, id, verdicts[sent.verdict], sent.http_status,
                                      sent.verdict == SBX_SEND_STORED ? "" : sent.why) != 0) {
-        /* That it left is written down; the answer shows in where the payload goes. */
+        /* The log already says that the payload was sent. The result is visible from where the payload is moved. */
     }
     memcpy(deliverer->audited_id, id, SBX_PAYLOAD_ID_BYTES);
     deliverer->audited_verdict = sent.verdict;
@@ -368,14 +368,14 @@ static struct sbx_send_result send_audited(struct sbx_deliverer *deliverer, cons
     return sent;
 }
 
-/* Is nothing to be sent any more: the user said no, or this deliverer's time is over? */
+/* Must sending stop because the user said no, or because this deliverer's time is over? */
 static bool has_become_unwanted(const struct sbx_deliverer *deliverer)
 {
     return sbx_spool_is_denied(deliverer->spool) ||
            (deliverer->is_over != NULL && deliverer->is_over(deliverer->is_over_context));
 }
 
-/* The same in the middle of a transfer, where it is asked all the time. */
+/* The same during a transfer, where it is called very often. */
 static bool is_unwanted(void *context)
 {
     struct sbx_deliverer *deliverer = context;
@@ -387,7 +387,7 @@ static bool is_unwanted(void *context)
     return has_become_unwanted(deliverer);
 }
 
-/* One attempt, and what comes of it. */
+/* Makes one attempt and handles its result. */
 static void send_one(struct sbx_deliverer *deliverer, const char *path, const uint8_t id[16], const uint8_t *envelope,
                      size_t bytes)
 {
@@ -404,14 +404,14 @@ static void send_one(struct sbx_deliverer *deliverer, const char *path, const ui
     struct sbx_send_result sent = send_audited(deliverer, &to, id, envelope, bytes);
     switch (sent.verdict) {
     case SBX_SEND_STORED:
-        deliverer->counts.sent += !sbx_spool_is_end(deliverer->spool, id); /* asked before its stall may be pruned */
+        deliverer->counts.sent += !sbx_spool_is_end(deliverer->spool, id); /* before its stall may be pruned */
         if (gate != NULL) {
             gate->was_sent(gate->context, bytes);
         }
         forgive_server(deliverer);
         deliverer->error[0] = '\0';
         int result = sbx_spool_mark_sent(deliverer->spool, id);
-        if (result != 0 && result != -ENOENT) { /* it would be sent again: the server knows it, but wait a little */
+        if (result != 0 && result != -ENOENT) { /* the server has it, and it would be sent again: wait a little */
             report(deliverer, path, strerror(-result));
             postpone(deliverer, id, &(struct sbx_send_result){.http_status = 500});
         }
@@ -422,7 +422,7 @@ static void send_one(struct sbx_deliverer *deliverer, const char *path, const ui
         break;
     case SBX_SEND_LATER:
         if (sent.http_status == 0 && has_become_unwanted(deliverer)) {
-            break; /* we broke it off: that says nothing of the server */
+            break; /* we broke it off, so this says nothing about the server */
         }
         report(deliverer, deliverer->server_url, sent.why);
         postpone(deliverer, id, &sent);
@@ -433,8 +433,8 @@ static void send_one(struct sbx_deliverer *deliverer, const char *path, const ui
     }
 }
 
-/* One payload of the listing. Non-zero ends it: the server is to be left alone for a while, or nothing may go any more.
- */
+/* Delivers one payload of the listing. A non-zero result ends the listing: the server must not be used for a while, or
+ * nothing may be sent any more. */
 static int deliver_one(void *context, const char *path, const uint8_t id[16])
 {
     struct sbx_deliverer *deliverer = context;
@@ -448,7 +448,7 @@ static int deliver_one(void *context, const char *path, const uint8_t id[16])
         }
     }
     if (has_become_unwanted(deliverer)) {
-        return 1; /* since the ones before were sent */
+        return 1; /* it changed while the earlier payloads were sent */
     }
     uint64_t early_ms = sbx_upload_jitter_left_ms(deliverer->spool->root, id, jitter_of(deliverer->gate));
     if (early_ms != 0) {
@@ -460,7 +460,7 @@ static int deliver_one(void *context, const char *path, const uint8_t id[16])
     size_t bytes;
     int result = sbx_spool_read(deliverer->spool, id, &envelope, &bytes);
     if (result == -ENOENT) {
-        return 0; /* pushed out by a newer one meanwhile */
+        return 0; /* a newer payload has pushed it out meanwhile */
     }
     if (result != 0) {
         report(deliverer, path, strerror(-result));
@@ -475,7 +475,7 @@ static int deliver_one(void *context, const char *path, const uint8_t id[16])
     if (result == 0 && !is_sealed && deliverer->sealer != NULL && sbx_sealer_is_demanded(deliverer->sealer)) {
         sealing = seal_late(deliverer, id, &envelope, &bytes, why, sizeof why);
     }
-    if (sealing == -ENOKEY) { /* not an attempt either: it waits for a key, unsent */
+    if (sealing == -ENOKEY) { /* no attempt: it waits unsent for a key */
         report(deliverer, path, why);
         deliverer->counts.unsealed++;
         uint64_t again_ms = now_ms(deliverer) + gate_again_ms;
@@ -487,8 +487,9 @@ static int deliver_one(void *context, const char *path, const uint8_t id[16])
         give_up(deliverer, path, id, why, &deliverer->counts.unreadable);
     } else if (deliverer->gate != NULL &&
                (bytes >= deliverer->withheld_bytes || !deliverer->gate->may_send(deliverer->gate->context, bytes))) {
-        /* Not remembered as an attempt: the answer may be another whenever a policy comes. In this step it is taken to
-         * hold for all that are no smaller: asking takes a lock and reads files, and a spool may hold 200 payloads. */
+        /* This is not remembered as an attempt, because a new policy may change the answer at any time. Within this
+         * step, it is assumed for all payloads that are at least as large: the question takes a lock and reads files,
+         * and a spool may hold 200 payloads. */
         deliverer->withheld_bytes = bytes < deliverer->withheld_bytes ? bytes : deliverer->withheld_bytes;
         uint64_t again_ms = now_ms(deliverer) + gate_again_ms;
         deliverer->next_due_ms = again_ms < deliverer->next_due_ms ? again_ms : deliverer->next_due_ms;
@@ -508,7 +509,8 @@ static int any_waiting(void *context, const char *path, const uint8_t id[16])
     return 1;
 }
 
-/* The user said no: nothing is sent, and what waits goes, unless it is not sure that he did. */
+/* The user said no. Nothing is sent, and the waiting payloads are removed, unless the no is not certain, because the
+ * consent file could not be read. */
 static uint64_t refused(struct sbx_deliverer *deliverer)
 {
     report(deliverer, deliverer->spool->path, "the user does not want it sent");
@@ -517,7 +519,7 @@ static uint64_t refused(struct sbx_deliverer *deliverer)
     return denied_ms;
 }
 
-/* As sbx_deliverer_step(), of payloads. */
+/* Like sbx_deliverer_step(), for payloads only. */
 static uint64_t send_payloads(struct sbx_deliverer *deliverer)
 {
     int waiting = sbx_spool_each(deliverer->spool, any_waiting, NULL);
@@ -542,7 +544,7 @@ static uint64_t send_payloads(struct sbx_deliverer *deliverer)
     deliverer->next_due_ms = deliverer->withheld_bytes = UINT64_MAX;
     int result = sbx_spool_each(deliverer->spool, deliver_one, deliverer);
     if (result == 0) {
-        sbx_delivery_holds_forget_unseen(&deliverer->holds); /* a whole listing: what was not in it is gone */
+        sbx_delivery_holds_forget_unseen(&deliverer->holds); /* all were listed: payloads not seen are gone */
         memorize(deliverer);
     }
     if (sbx_spool_is_denied(deliverer->spool)) {
@@ -556,7 +558,7 @@ static uint64_t send_payloads(struct sbx_deliverer *deliverer)
         return deliverer->next_due_ms > now ? deliverer->next_due_ms - now : 1;
     }
     if (sbx_spool_each(deliverer->spool, any_waiting, NULL) != 0) {
-        return 1; /* new ones came while these were sent */
+        return 1; /* new payloads arrived during the step */
     }
     release_lock(deliverer);
     return UINT64_MAX;
@@ -565,7 +567,7 @@ static uint64_t send_payloads(struct sbx_deliverer *deliverer)
 uint64_t sbx_deliverer_step(struct sbx_deliverer *deliverer)
 {
     char why[200] = "";
-    /* First, and whether or not anything may be sent: a request to delete is no payload. */
+    /* First, and even if nothing else may be sent: a request for deletion is no payload. */
     uint64_t erasure_ms = sbx_erasures_step(deliverer->spool, deliverer->server_url, deliverer->token,
                                             &deliverer->erasures, now_ms(deliverer), random_bits(), why, sizeof why);
     uint64_t payload_ms = send_payloads(deliverer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delivery_holds.c - waits by payload id, read from the spool and written there. */
+/* delivery_holds.c - waits by payload id, read from the spool and written to it. */
 #include "delivery_holds.h"
 
 #include <errno.h>

@@ -29,7 +29,8 @@ static bool is_erasure(const char *name)
            length < NAME_MAX_BYTES && strcmp(name + length - suffix_length, suffix) == 0;
 }
 
-/* The proofs of every period it was used in, the newest when there are too many. Returns how many, or -errno. */
+/* Prints the proofs for all periods in which the identity was used, the newest ones if there are too many. Returns
+ * their number, or -errno. */
 static int print_proofs(const struct sbx_identity *identity, char text_out[SBX_ERASURES_MAX * PROOF_LINE + 1])
 {
     uint32_t first = identity->first_period, last = identity->last_period;
@@ -57,7 +58,7 @@ static int print_proofs(const struct sbx_identity *identity, char text_out[SBX_E
     return count;
 }
 
-/* Ask for one. Returns whether the server has done it. */
+/* Asks for one erasure. Returns whether the server has done it. */
 static bool ask(struct sbx_spool *spool, const char *server_url, const char *token, const struct sbx_identity *identity,
                 uint64_t *retry_after_ms, char *why, size_t why_bytes)
 {
@@ -93,13 +94,13 @@ static bool ask(struct sbx_spool *spool, const char *server_url, const char *tok
         }
     }
     if (sbx_audit_erasure(spool, (unsigned)count, is_done ? "erased" : "later", is_answered ? reply.status : 0) != 0) {
-        /* A request to delete is not held up by a log that cannot be written. */
+        /* A log that cannot be written does not stop a request for deletion. */
     }
     explicit_bzero(text, sizeof text);
     return is_done;
 }
 
-/* One file: ask, and remove it when that is done. Returns whether it is gone. */
+/* Handles one file: asks, and removes the file when the erasure is done. Returns whether it is gone. */
 static bool settle(struct sbx_spool *spool, const char *server_url, const char *token, const char *name,
                    uint64_t *retry_after_ms, char *why, size_t why_bytes)
 {
@@ -109,17 +110,17 @@ static bool settle(struct sbx_spool *spool, const char *server_url, const char *
         snprintf(why, why_bytes, "%s: %s", name, strerror(-result));
         return result == -ENOENT;
     }
-    /* What is no identity any more can be asked for by nobody. */
+    /* A file that is no valid identity cannot be used for a request. */
     bool is_done = result == -EPROTO || ask(spool, server_url, token, &identity, retry_after_ms, why, why_bytes);
     explicit_bzero(&identity, sizeof identity);
     return is_done && (unlinkat(spool->root, name, 0) == 0 || errno == ENOENT) && fsync(spool->root) == 0;
 }
 
-/* The word "no" is written before the identity is put aside, by a process that may have been killed in between. */
+/* The process that writes "no" puts the identity aside afterwards, and may be killed in between. */
 static void put_aside(struct sbx_spool *spool)
 {
     static const char denied[] =
-        "denied\n"; /* as agent/shared/consent.c writes it; an unreadable file is no such word */
+        "denied\n"; /* as agent/shared/consent.c writes it; an unreadable file does not count as this */
     char text[sizeof denied] = "";
     int file = openat(spool->root, "consent", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) {
@@ -129,7 +130,7 @@ static void put_aside(struct sbx_spool *spool)
     close(file);
     if (got == (ssize_t)sizeof denied - 1 && memcmp(text, denied, sizeof denied - 1) == 0 &&
         renameat(spool->root, "identity", spool->root, "identity.0.erase") != 0) {
-        return; /* there is none, as a rule */
+        return; /* usually there is no such file */
     }
 }
 
@@ -141,7 +142,7 @@ uint64_t sbx_erasures_step(struct sbx_spool *spool, const char *server_url, cons
     DIR *listing;
     put_aside(spool);
     if (sbx_spool_list(spool->root, &listing) != 0) {
-        return UINT64_MAX; /* the deliverer's own look says why */
+        return UINT64_MAX; /* the deliverer reports the reason itself */
     }
     for (struct dirent *entry = readdir(listing); entry != NULL && count < 8; entry = readdir(listing)) {
         if (is_erasure(entry->d_name)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_exchange.c - libcurl, with every option that is a decision. The only file that knows it. */
+/* http_exchange.c - libcurl, with every option that needs a decision. Only this file uses libcurl. */
 #include "http_exchange.h"
 
 #include <arpa/inet.h>
@@ -25,21 +25,21 @@ enum {
     HEADER_BYTES_MAX = 64 << 10,
     PIN_TEXT_BYTES = 8 + 44 + 2, /* "sha256//", base64 of 32 bytes, ";" and a NUL */
     PINS_MAX = 8,
-    RETRY_AFTERS_MAX = 4, /* lines of that name in one answer; a server says it once */
+    RETRY_AFTERS_MAX = 4, /* headers of this name in one answer; a server normally sends one */
     RETRY_AFTER_BYTES = 64,
 };
 
 static char *trusted_pem; /* sbx_http_trust() */
 
-/* What is coming back. */
+/* The answer as it arrives. */
 struct arrival {
     struct sbx_http_reply *answer;
     uint8_t *body;
     size_t room, bytes_max, header_bytes;
     bool too_large;
-    char retry_after[RETRY_AFTERS_MAX][RETRY_AFTER_BYTES]; /* judged when all headers are there: a date needs Date */
+    char retry_after[RETRY_AFTERS_MAX][RETRY_AFTER_BYTES]; /* decoded at the end: a date needs the Date header */
     unsigned retry_after_count;
-    int64_t server_s; /* what the server says the time is; 0: nothing */
+    int64_t server_s; /* the server's time; 0: not given */
 };
 
 static size_t take_body(char *content, size_t size, size_t count, void *context)
@@ -48,7 +48,7 @@ static size_t take_body(char *content, size_t size, size_t count, void *context)
     size_t bytes = size * count, at = arrival->answer->body_bytes;
     if (bytes > arrival->bytes_max - at) {
         arrival->too_large = true;
-        return 0; /* curl ends the transfer */
+        return 0; /* this makes curl end the transfer */
     }
     if (at < arrival->room) {
         size_t room = arrival->room - at;
@@ -58,7 +58,7 @@ static size_t take_body(char *content, size_t size, size_t count, void *context)
     return bytes;
 }
 
-/* The value of the header line when it has this name ("retry-after:"), without the white space around it, in `value`. */
+/* If the header line has this name ("retry-after:"), copies its value without surrounding white space to `value`. */
 static bool has_header(const char *content, size_t bytes, const char *name, char *value, size_t value_bytes)
 {
     size_t name_bytes = strlen(name);
@@ -106,8 +106,8 @@ static size_t take_header(char *content, size_t size, size_t count, void *contex
     return bytes;
 }
 
-/* The longest wait of all that were asked for. A date counts from the server's own clock where it tells it: this
- * machine's may be a year off. */
+/* The longest of the waits that the server asked for. A date is compared with the server's own clock if the answer has
+ * it, because this machine's clock may be a year off. */
 static uint64_t longest_wait_ms(const struct arrival *arrival)
 {
     uint64_t longest_ms = 0;
@@ -126,10 +126,10 @@ static int look_whether_unwanted(void *context, curl_off_t down_all, curl_off_t 
     if (question->progress != NULL && up_all > 0) {
         question->progress(question->context, (uint64_t)up, (uint64_t)up_all);
     }
-    return question->is_unwanted != NULL && question->is_unwanted(question->context); /* true: curl breaks it off */
+    return question->is_unwanted != NULL && question->is_unwanted(question->context); /* true makes curl break it off */
 }
 
-/* curl's own sockets leak into every program the host starts. */
+/* Opens a socket with close-on-exec. curl's own sockets would be inherited by every program that the host starts. */
 static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
 {
     (void)context;
@@ -142,7 +142,7 @@ static void start_curl(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-/* The host part names this machine: then plain http stays inside it. */
+/* Does the host part name this machine? Then plain http does not leave the machine. */
 static bool is_loopback(const char *host)
 {
     struct in_addr ipv4;
@@ -155,15 +155,15 @@ static bool is_loopback(const char *host)
     }
     char bare[INET6_ADDRSTRLEN] = "";
     size_t length = strlen(host);
-    if (host[0] == '[' && length > 2 && length - 2 < sizeof bare) { /* "[::1]" */
+    if (host[0] == '[' && length > 2 && length - 2 < sizeof bare) { /* for example "[::1]" */
         memcpy(bare, host + 1, length - 2);
         return inet_pton(AF_INET6, bare, &ipv6) == 1 && IN6_IS_ADDR_LOOPBACK(&ipv6);
     }
     return false;
 }
 
-/* Not every payload is sealed, and a token is none: in the clear they only go to this machine. NULL when the address
- * may be used; *is_local_out says that it is this machine's own. */
+/* Not every payload is sealed, and tokens never are. So plain http is allowed to this machine only. Returns NULL if the
+ * address may be used. *is_local_out says whether it is this machine's own. */
 static const char *check_url(const char *url, bool *is_local_out)
 {
     const char *reason = "no valid address";
@@ -193,7 +193,7 @@ const char *sbx_http_refusal(const char *server_url, bool *is_local_out)
     return check_url(server_url, is_local_out);
 }
 
-/* A token goes into a header: printable, so that it cannot end the line. */
+/* A token is put into a header. It must be printable, so that it cannot end the line. */
 static bool is_header_text(const char *token)
 {
     for (const char *at = token; *at != '\0'; at++) {
@@ -218,7 +218,7 @@ static bool append_header(struct curl_slist **headers, const char *line)
 static struct curl_slist *make_headers(const struct sbx_http_question *question)
 {
     struct curl_slist *headers = NULL;
-    /* Else no extra round trip, and no waiting for a "100" that never comes. */
+    /* An empty "Expect:" avoids an extra round trip, and a wait for a "100" that may never come. */
     bool whole = append_header(&headers, question->asks_first ? "Expect: 100-continue" : "Expect:");
     for (const char *const *line = question->headers; whole && line != NULL && *line != NULL; line++) {
         whole = append_header(&headers, *line);
@@ -242,7 +242,7 @@ static struct curl_slist *make_headers(const struct sbx_http_question *question)
     return headers;
 }
 
-/* "sha256//BASE64;sha256//..." */
+/* Prints "sha256//BASE64;sha256//...". */
 static void print_pins(const struct sbx_http_question *question, char *text_out)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -250,7 +250,7 @@ static void print_pins(const struct sbx_http_question *question, char *text_out)
     for (uint32_t i = 0; i < question->pin_count && i < PINS_MAX; i++) {
         const uint8_t *pin = question->pins[i];
         text_out += sprintf(text_out, "%ssha256//", i == 0 ? "" : ";");
-        for (int at = 0; at < 33; at += 3) { /* 32 bytes and one that is not there */
+        for (int at = 0; at < 33; at += 3) { /* 32 bytes and one padding byte */
             uint32_t bits = (uint32_t)pin[at] << 16 | (uint32_t)pin[at + 1] << 8 | (at + 2 < 32 ? pin[at + 2] : 0);
             *text_out++ = letters[bits >> 18];
             *text_out++ = letters[bits >> 12 & 63];
@@ -261,7 +261,7 @@ static void print_pins(const struct sbx_http_question *question, char *text_out)
     }
 }
 
-/* Every option that is a decision. Returns the first error. */
+/* Sets every option that needs a decision. Returns the first error. */
 static CURLcode set_options(CURL *curl, const struct sbx_http_question *question, const char *url,
                             struct curl_slist *headers, struct arrival *arrival, char *error)
 {
@@ -273,11 +273,11 @@ static CURLcode set_options(CURL *curl, const struct sbx_http_question *question
         curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers),
         curl_easy_setopt(curl, CURLOPT_USERAGENT, "stallbox"),
         curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1),
-        curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L), /* else curl sets the process's SIGPIPE and SIGALRM */
+        curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L), /* else curl changes the process's SIGPIPE and SIGALRM */
         curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, is_tls ? "https" : "http"),
-        curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https"), /* and none is followed: */
+        curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https"), /* no redirect is followed: */
         curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L),
-        curl_easy_setopt(curl, CURLOPT_PROXY, ""), /* not what the environment says */
+        curl_easy_setopt(curl, CURLOPT_PROXY, ""), /* ignores the environment */
         curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED),
         curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2),
         curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS),
@@ -312,8 +312,8 @@ static CURLcode set_options(CURL *curl, const struct sbx_http_question *question
         code = curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, question->method);
     }
 #if LIBCURL_VERSION_NUM >= 0x075700
-    /* A name server that does not answer must not hold up the end of an attempt that is over (curl would wait for its
-     * resolver thread, up to half a minute). */
+    /* A name server that does not answer must not delay the end of an attempt that is over. (Otherwise curl waits up to
+     * half a minute for its resolver thread.) */
     if (code == CURLE_OK) {
         code = curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
     }
@@ -327,7 +327,7 @@ static CURLcode set_options(CURL *curl, const struct sbx_http_question *question
         struct curl_blob blob = {.data = trusted_pem, .len = strlen(trusted_pem), .flags = CURL_BLOB_NOCOPY};
         code = curl_easy_setopt(curl, CURLOPT_CAINFO_BLOB, &blob);
         if (code == CURLE_OK) {
-            code = curl_easy_setopt(curl, CURLOPT_CAPATH, NULL); /* else the system's would be believed besides */
+            code = curl_easy_setopt(curl, CURLOPT_CAPATH, NULL); /* else the system's authorities are accepted, too */
         }
     }
     if (code == CURLE_OK && question->pin_count != 0) {
@@ -337,8 +337,8 @@ static CURLcode set_options(CURL *curl, const struct sbx_http_question *question
     return code;
 }
 
-/* With NOSIGNAL the TLS library may still raise SIGPIPE when the peer is gone. It is kept from the host: blocked on
- * this thread meanwhile, and taken back if it came. */
+/* With NOSIGNAL, the TLS library may still raise SIGPIPE when the peer is gone. The host must not get this signal. So
+ * it is blocked on this thread during the call, and removed if it is pending afterwards. */
 static CURLcode perform_quietly(CURL *curl)
 {
     sigset_t pipe_only, before, waiting;
@@ -368,7 +368,7 @@ static void attempt(CURL *curl, const struct sbx_http_question *question, const 
         answer->retry_after_ms = longest_wait_ms(arrival);
     }
     if (code != CURLE_OK) {
-        /* A transfer that broke off is no answer, whatever status line came before. */
+        /* A transfer that broke off counts as no answer, even if a status line arrived before. */
         answer->status = 0;
         snprintf(answer->why, sizeof answer->why, "%.159s",
                  arrival->too_large || code == CURLE_FILESIZE_EXCEEDED ? "the answer is too large"

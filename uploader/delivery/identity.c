@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identity.c - SPOOL/identity, and what follows from it. */
+/* identity.c - SPOOL/identity, and the ids and proofs that are derived from it. */
 #include "identity.h"
 
 #include <errno.h>
@@ -68,7 +68,8 @@ static int write_identity(struct sbx_spool *spool, const struct sbx_identity *id
     return result;
 }
 
-/* The secret with `period` among those it is used in. Locked: two processes make one secret, not two. */
+/* Gets the secret, and adds `period` to the periods in which it is used. Locked, so that two processes do not create
+ * two secrets. */
 static int take_identity(struct sbx_spool *spool, uint32_t period, struct sbx_identity *identity)
 {
     int lock = openat(spool->root, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -80,7 +81,7 @@ static int take_identity(struct sbx_spool *spool, uint32_t period, struct sbx_id
         return -error;
     }
     int result = sbx_identity_read(spool, identity_name, identity);
-    bool is_fresh = result == -ENOENT || result == -EPROTO; /* nobody knows what a torn one was */
+    bool is_fresh = result == -ENOENT || result == -EPROTO; /* the former content of a damaged file is not known */
     if (is_fresh) {
         *identity = (struct sbx_identity){.first_period = period, .last_period = period};
         result = getrandom(identity->secret, sizeof identity->secret, 0) == (ssize_t)sizeof identity->secret ? 0 : -EIO;
@@ -90,13 +91,13 @@ static int take_identity(struct sbx_spool *spool, uint32_t period, struct sbx_id
         identity->last_period = period > identity->last_period ? period : identity->last_period;
         result = write_identity(spool, identity);
     }
-    close(lock); /* which unlocks */
+    close(lock); /* this releases the lock */
     return result;
 }
 
 int sbx_identity_proof(const struct sbx_identity *identity, uint32_t period, uint8_t proof_out[SBX_ERASURE_PROOF_BYTES])
 {
-    uint8_t text[sizeof SBX_ERASURE_LABEL + 4] = SBX_ERASURE_LABEL; /* with its NUL */
+    uint8_t text[sizeof SBX_ERASURE_LABEL + 4] = SBX_ERASURE_LABEL; /* including its NUL */
     put_u32(text + sizeof SBX_ERASURE_LABEL, period);
     return sbx_keyed_digest(identity->secret, sizeof identity->secret, text, sizeof text, proof_out);
 }

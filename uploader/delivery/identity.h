@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identity.h - the secret that a spool's rotating ids are made from (proto/erasure_format.h).
+/* identity.h - the secret from which a spool's rotating ids are made (proto/erasure_format.h).
  *
- *   SPOOL/identity               32 random bytes, and in which periods they were used; made with the first payload
- *   SPOOL/identity.XXXXXXXX.erase  one whose payloads the server has yet to be asked to delete
+ *   SPOOL/identity                 32 random bytes, and the periods in which they were used; made with the first
+ *                                  payload
+ *   SPOOL/identity.XXXXXXXX.erase  a former identity; the server must still be asked to delete its payloads
  *
- * Never sent. When the user says no, the first becomes one of the second (agent/shared/consent.c), so that whatever he says
- * later begins with another secret, which has nothing to do with the one before. */
+ * The secret is never sent. When the user says no, the first file is renamed to one of the second kind
+ * (agent/shared/consent.c). So a later yes begins with a new secret, which is independent of the former one. */
 #ifndef SBX_IDENTITY_H
 #define SBX_IDENTITY_H
 
@@ -22,19 +23,19 @@ enum {
 
 struct sbx_identity {
     uint8_t secret[SBX_IDENTITY_SECRET_BYTES];
-    uint32_t first_period, last_period; /* of payloads that carry its ids */
+    uint32_t first_period, last_period; /* periods of payloads that carry its ids */
 };
 
-/* The rotating id of this spool for `period`, making the secret when there is none and writing down that the period is
- * used. Durable when it returns 0; else -errno, and no payload may carry an id of it. */
+/* Gets this spool's rotating id for `period`. Makes the secret if there is none, and stores that the period is used.
+ * Durable if it returns 0. Else it returns -errno, and no payload may carry an id of this secret. */
 SBX_MUST_CHECK int sbx_identity_rotating_id(struct sbx_spool *spool, uint32_t period,
                                             uint8_t id_out[SBX_ROTATING_ID_BYTES]);
 
-/* Read `name` of the spool's root. Returns 0, -ENOENT, -EPROTO when it is none, or another -errno. The caller wipes it.
- */
+/* Read `name` of the spool's root. Returns 0, -ENOENT, -EPROTO if it is no identity, or another -errno. The caller
+ * wipes the value. */
 SBX_MUST_CHECK int sbx_identity_read(struct sbx_spool *spool, const char *name, struct sbx_identity *identity_out);
 
-/* Pure: proof, and id of a proof. Return 0, -EIO or -ENOMEM. */
+/* The proof for a period, and the id for a proof. Pure. Return 0, -EIO or -ENOMEM. */
 SBX_MUST_CHECK int sbx_identity_proof(const struct sbx_identity *identity, uint32_t period,
                                       uint8_t proof_out[SBX_ERASURE_PROOF_BYTES]);
 SBX_MUST_CHECK int sbx_identity_id_of_proof(const uint8_t proof[SBX_ERASURE_PROOF_BYTES],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_fetch.c - the question, and what its answers mean. */
+/* policy_fetch.c - the request, and the meaning of its answers. */
 #include "policy_fetch.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_store.c - files, a lock, and the order of writing. */
+/* policy_store.c - the files, a lock, and the order of writing. */
 #include "policy_store.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ enum {
     STATE_VERSION = 2
 };
 
-/* A bundle that was read, with what came of it. */
+/* A bundle that was read, with its parsing result. */
 struct kept {
     uint8_t *bytes;
     size_t count;
@@ -30,19 +30,19 @@ struct kept {
 
 struct sbx_policy_store {
     int folder, lock; /* descriptors; lock -1: not held */
-    int alive;        /* of the file that says by its lock that we live; -1: none */
-    bool is_new;      /* nothing was ever kept here, so that nothing can have been lost */
+    int alive;        /* of the file whose lock shows that we are alive; -1: none */
+    bool is_new;      /* nothing was ever stored here, so nothing can be lost */
     struct kept shipped, documents, safe;
     uint64_t build_s;
     struct sbx_policy_moment moment;
-    struct sbx_verified_signatures verified; /* of the documents below, as far as they were read before */
+    struct sbx_verified_signatures verified; /* of the documents below that were read before */
     struct sbx_policy_trust trust;
     struct sbx_policy_state state;
     bool has_policy, has_safe;
     struct sbx_policy_document policy, safe_policy;
     uint8_t policy_hash[SBX_DIGEST_BYTES];
     uint8_t rollout_key[SBX_ROLLOUT_KEY_BYTES];
-    struct sbx_process_facts self; /* of this process, for its boot and start */
+    struct sbx_process_facts self; /* of this process; its boot and start are used */
 };
 
 const char *sbx_policy_source_name(enum sbx_policy_source source)
@@ -72,7 +72,8 @@ static int checksum_of(const struct sbx_policy_state *state, uint8_t checksum_ou
     return sbx_digest(&(struct sbx_digest_piece){state, offsetof(struct sbx_policy_state, checksum)}, 1, checksum_out);
 }
 
-/* Read the state. What is not whole is not believed: then the floor is the documents' own, and the day's budget is spent. */
+/* Reads the state. A damaged state is not used: then the floor is that of the documents, and the day's budget counts as
+ * spent. */
 static int read_state(struct sbx_policy_store *store)
 {
     uint8_t *bytes = NULL, checksum[SBX_DIGEST_BYTES];
@@ -125,10 +126,10 @@ static int read_bundle(struct sbx_policy_store *store, const char *name, struct 
 {
     drop(kept);
     int result = sbx_durable_file_read(store->folder, name, SBX_BUNDLE_BYTES_MAX, &kept->bytes, &kept->count);
-    return result == -ENOMEM ? result : 0; /* anything else: there is none that could be believed */
+    return result == -ENOMEM ? result : 0; /* after any other error, there is no document that can be trusted */
 }
 
-/* Take a bundle; remember the policy that is in force by it. */
+/* Verifies a bundle, and stores which policy it puts in force. */
 static enum sbx_policy_verdict take(struct sbx_policy_store *store, const struct kept *kept,
                                     struct sbx_bundle_outcome *outcome)
 {
@@ -142,7 +143,7 @@ static enum sbx_policy_verdict take(struct sbx_policy_store *store, const struct
     return verdict;
 }
 
-/* Everything that can be believed, from the shipped KEYSET on. */
+/* Verifies everything stored, beginning with the shipped KEYSET. */
 static int believe(struct sbx_policy_store *store)
 {
     struct sbx_bundle_outcome *outcome = malloc(sizeof *outcome);
@@ -163,7 +164,7 @@ static int believe(struct sbx_policy_store *store)
     if (verdict != SBX_POLICY_LATER && store->documents.count != 0) {
         verdict = take(store, &store->documents, outcome);
     }
-    /* The safe one last: for it alone the floor is lifted, and it must not become the one in force. */
+    /* The safe policy comes last: only for it the floor is lifted, and it must not become the policy in force. */
     if (verdict != SBX_POLICY_LATER && store->safe.count != 0) {
         struct sbx_policy_trust trust = store->trust;
         memcpy(trust.safe_hash, store->state.safe_hash, sizeof trust.safe_hash);
@@ -196,12 +197,13 @@ static int take_lock(struct sbx_policy_store *store)
 static void release_lock(struct sbx_policy_store *store)
 {
     if (store->lock >= 0) {
-        close(store->lock); /* which lets go of it; the file stays, since another may have it open */
+        close(store->lock); /* this releases the lock; the file stays, because another process may have it open */
         store->lock = -1;
     }
 }
 
-/* The machine's secret, made at the first opening. Locked: who comes second reads what the first one made. */
+/* Reads the machine's secret, which the first opening creates. Locked, so that a second process reads what the first
+ * one created. */
 static int read_secret(struct sbx_policy_store *store)
 {
     uint8_t fresh[SBX_INSTALL_SECRET_BYTES], *bytes = NULL;
@@ -232,7 +234,7 @@ static int read_secret(struct sbx_policy_store *store)
     return result;
 }
 
-/* A folder inside `parent`: made (0700) when missing, and refused when it is not ours alone. */
+/* Opens a folder inside `parent`. It is created (0700) if missing, and refused if other users have access. */
 static int open_folder(int parent, const char *name)
 {
     struct stat status;
@@ -293,7 +295,7 @@ int sbx_policy_store_open(int folder, const uint8_t *shipped, size_t shipped_byt
     if (result == 0) {
         result = read_secret(store);
     }
-    if (result == 0 && store->is_new) { /* from now on a state that is missing is one that was lost */
+    if (result == 0 && store->is_new) { /* from now on, a missing state is a lost one */
         store->moment.wall_s = (uint64_t)time(NULL);
         result = read_state(store);
         if (result == 0) {
@@ -405,7 +407,7 @@ static bool append(struct kept *kept, const struct sbx_signed_document *document
     return true;
 }
 
-/* The documents of `role` from a bundle; of the offered one only those that are new. */
+/* Appends the documents of `role` from a bundle. Of the offered bundle, only the new ones are appended. */
 static bool append_role(struct kept *kept, const struct sbx_bundle *bundle, enum sbx_signed_role role, uint32_t which)
 {
     for (uint32_t i = 0; i < bundle->count; i++) {
@@ -427,7 +429,7 @@ static bool has_role(const struct sbx_bundle *bundle, enum sbx_signed_role role,
     return false;
 }
 
-/* What is to lie in `documents` from now on: the chain of KEYSETs, the kill while it holds, the newest policy. */
+/* Makes the new content of `documents`: the chain of KEYSETs, the kill while it is valid, and the newest policy. */
 static int merge(const struct sbx_policy_store *store, const struct sbx_bundle *offered, uint32_t is_new,
                  struct kept *merged)
 {
@@ -479,13 +481,13 @@ enum sbx_policy_verdict sbx_policy_store_offer(struct sbx_policy_store *store, c
         }
         free(merged.bytes);
     }
-    /* A kill is obeyed by this process even where it cannot be kept. */
+    /* This process obeys a kill even if it cannot be stored. */
     if (store->trust.is_killed && (!was_killed || store->state.killed_at_s == 0)) {
         store->state.killed_at_s = store->moment.wall_s;
     } else if (!store->trust.is_killed) {
         store->state.killed_at_s = 0;
     }
-    if (outcome->policy_is_new) { /* news cannot be a replay, whoever carried it */
+    if (outcome->policy_is_new) { /* a new policy cannot be a replay, whatever path it came by */
         sbx_freshness_renew(&store->state.freshness, store->moment.wall_s);
     }
     store->state.last_verdict = verdict;
@@ -495,7 +497,7 @@ enum sbx_policy_verdict sbx_policy_store_offer(struct sbx_policy_store *store, c
         result = result == 0 ? written : result;
     }
     if (outcome->new_documents != 0 && outcome->keyset_is_new && result == 0) {
-        result = believe(store); /* the keys have changed: what they do not vouch for any more is gone */
+        result = believe(store); /* the keys have changed: documents that they did not sign are dropped */
     }
     free(offered);
     free(outcome);
@@ -505,7 +507,7 @@ enum sbx_policy_verdict sbx_policy_store_offer(struct sbx_policy_store *store, c
     return verdict;
 }
 
-/* A bit for each start whose process is gone. */
+/* Returns a bit for each start whose process is gone. */
 static uint32_t find_dead(const struct sbx_policy_store *store)
 {
     uint32_t dead = 0;
@@ -517,7 +519,7 @@ static uint32_t find_dead(const struct sbx_policy_store *store)
         }
         if (sbx_companion_lives(store->folder, start->pid, start->start_ticks) ||
             sbx_process_facts_read(start->pid, &facts) != 0) {
-            continue; /* it lives, or cannot be asked: leave it */
+            continue; /* it is alive, or this is not known: leave it */
         }
         bool is_alive = facts.is_running && facts.start_ticks == start->start_ticks &&
                         memcmp(facts.boot_id, start->boot_id, sizeof facts.boot_id) == 0;
@@ -577,7 +579,7 @@ int sbx_policy_store_keep_safe(struct sbx_policy_store *store)
     struct sbx_bundle bundle;
     if (!store->has_policy || store->documents.count == 0 ||
         sbx_bundle_parse(store->documents.bytes, store->documents.count, &bundle) != NULL) {
-        return 0; /* the embedded default needs no keeping, and the shipped policy is there */
+        return 0; /* the embedded default need not be stored, and the shipped policy is there already */
     }
     for (uint32_t i = 0; i < bundle.count; i++) {
         if (bundle.documents[i].role == SBX_ROLE_POLICY) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* send.c - one attempt to deliver one payload, and what its answer means: only the one agreed answer is a delivery. */
+/* send.c - one attempt to deliver one payload, and the meaning of the answer. Only the one agreed answer counts as
+ * delivered. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,16 +9,16 @@
 #include "http_exchange.h"
 
 enum {
-    ANSWER_BYTES_MAX = 64 << 10, /* ours is 50 bytes */
+    ANSWER_BYTES_MAX = 64 << 10, /* our server's answer has 50 bytes */
     STORED_BYTES = sizeof SBX_STORED_PREFIX - 1 + 2 * SBX_PAYLOAD_ID_BYTES + 1,
 };
 
 static const uint64_t gone_ms = 86400000;
 
-/* What came back. */
+/* The answer. */
 struct answer {
     struct sbx_http_reply http;
-    char body[STORED_BYTES + 1]; /* as much as can matter */
+    char body[STORED_BYTES + 1]; /* as many bytes as can matter */
 };
 
 static bool is_stored(const struct answer *answer, const char *id_hex)
@@ -27,14 +28,15 @@ static bool is_stored(const struct answer *answer, const char *id_hex)
     return answer->http.body_bytes == STORED_BYTES && memcmp(answer->body, expected, STORED_BYTES) == 0;
 }
 
-/* Does this status speak of the payload itself, so that the same bytes will be refused again? Not 401, 403, 404 and their
- * like: those speak of a token or an address somebody got wrong, and mending that must find the payloads still there. */
+/* Does this status concern the payload itself, so that the same bytes will be refused again? Not 401, 403, 404 and
+ * similar ones: they mean a wrong token or a wrong address. When a person corrects it, the payloads must still be
+ * there. */
 static bool is_about_payload(long status)
 {
     return status == 400 || status == 409 || status == 413 || status == 415 || status == 422;
 }
 
-/* What an answer means. Only a sure sign that the same bytes will be refused again gives a payload up. */
+/* Decides what an answer means. A payload is given up only if it is sure that the same bytes will be refused again. */
 static void judge(const struct answer *answer, const char *id_hex, struct sbx_send_result *result)
 {
     long status = result->http_status;
@@ -55,7 +57,8 @@ static void judge(const struct answer *answer, const char *id_hex, struct sbx_se
     } else if (status == 401 || status == 403 || status == 404) {
         snprintf(result->why, sizeof result->why, "HTTP %ld: is the token or the address wrong?", status);
     } else if (status == 410) {
-        /* This server has done with us. Kept for a day, in case it was said by mistake, and asked again then. */
+        /* This server no longer accepts payloads. They are kept, and the server is asked again after a day, in case the
+         * answer was a mistake. */
         result->retry_after_ms = gone_ms;
         snprintf(result->why, sizeof result->why, "HTTP 410: the server takes no more; asked again in a day");
     } else if (status >= 300 && status < 400) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upload_conditions.c - the environment and /sys. */
+/* upload_conditions.c - reads the environment and /sys. */
 #include "upload_conditions.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@ enum {
     WORDS_BYTES = 256
 };
 
-/* The beginning of a small file, as a text without its line end; "" when it cannot be read. */
+/* Reads the start of a small file, without its line end; "" if it cannot be read. */
 static void read_text(int folder, const char *name, char *text_out, size_t bytes)
 {
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -53,7 +53,7 @@ bool sbx_is_on_mains(const char *power_supplies)
     bool has_battery = false, is_online = false;
     DIR *listing = opendir(power_supplies);
     if (listing == NULL) {
-        return false; /* nobody knows */
+        return false; /* not known */
     }
     for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
         if (entry->d_name[0] == '.') {
@@ -64,7 +64,7 @@ bool sbx_is_on_mains(const char *power_supplies)
         if (strcmp(type, "Battery") == 0) {
             snprintf(path, sizeof path, "%.200s/scope", entry->d_name);
             read_text(dirfd(listing), path, value, sizeof value);
-            has_battery |= strcmp(value, "Device") != 0; /* a mouse's is not the machine's */
+            has_battery |= strcmp(value, "Device") != 0; /* "Device" is the battery of a mouse or similar */
         } else {
             snprintf(path, sizeof path, "%.200s/online", entry->d_name);
             read_text(dirfd(listing), path, value, sizeof value);
@@ -90,7 +90,8 @@ uint32_t sbx_upload_conditions(void)
     return held | sbx_upload_conditions_read(said);
 }
 
-/* What the application says: "PID STARTTICKS WORDS". False when nothing is there, or who said it is gone. */
+/* Reads the application's own conditions, "PID STARTTICKS WORDS". Returns false if there are none, or if the process
+ * that wrote them is gone. */
 static bool read_word(const char *spool_path, uint32_t *held_out)
 {
     char path[4096], text[WORDS_BYTES];
@@ -107,8 +108,8 @@ static bool read_word(const char *spool_path, uint32_t *held_out)
         return false;
     }
     *held_out = sbx_upload_conditions_read(text + used);
-    /* Its writer holds a lock on it. One that exec() has made another program has let go, and a pid tells no more than that
-     * of our own pid namespace. */
+    /* The writer holds a lock on the file. A writer that called exec() has lost the lock, so the pid is checked, too. A
+     * pid is meaningful only in our own pid namespace. */
     if (is_held) {
         return true;
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upload_conditions.h - which conditions of a policy hold now, as far as this machine can tell.
+/* upload_conditions.h - which upload conditions of a policy are true now, as far as this machine can tell.
  *
- * A condition that is not set does not hold. The environment sets it: STALLBOX_CONDITIONS="unmetered idle", or
- * STALLBOX_CONDITIONS=@FILE, whose words are read anew each time, for a script that follows the desktop. Besides, a machine
- * on mains power, or without a battery, counts as charging. An application that knows better says so itself
- * (stallbox_set_conditions); while it lives, its word replaces the environment's. */
+ * A condition that is not set is false. The environment sets conditions: STALLBOX_CONDITIONS="unmetered idle", or
+ * STALLBOX_CONDITIONS=@FILE, whose words are read again each time, for a script that follows the desktop. In addition,
+ * a machine on mains power, or without a battery, counts as charging. An application that knows better sets its
+ * conditions itself (stallbox_set_conditions). While it is alive, its conditions replace the environment's. */
 #ifndef SBX_UPLOAD_CONDITIONS_H
 #define SBX_UPLOAD_CONDITIONS_H
 
@@ -13,16 +13,18 @@
 
 #define SBX_ENV_CONDITIONS "STALLBOX_CONDITIONS"
 
-/* The conditions that hold (enum sbx_upload_condition). Reads files; any thread that does not change the environment. */
+/* Returns the conditions that are true (enum sbx_upload_condition). Reads files. Any thread that does not change the
+ * environment. */
 uint32_t sbx_upload_conditions(void);
 
-/* The same for a spool, in which a living application may have said what holds (agent/shared/conditions.h); NULL: none. */
+/* The same for a spool, in which a living application may have set its conditions (agent/shared/conditions.h); NULL:
+ * none. */
 uint32_t sbx_upload_conditions_of(const char *spool_path);
 
-/* The words of a text as conditions; words that are none are passed over. Pure. */
+/* Parses the words of a text as conditions. Unknown words are skipped. Pure. */
 uint32_t sbx_upload_conditions_read(const char *text);
 
-/* Is the machine not running down a battery, as the folder of power supplies (/sys/class/power_supply) tells? */
+/* Is the machine not running on battery? This reads the folder of power supplies (/sys/class/power_supply). */
 bool sbx_is_on_mains(const char *power_supplies);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upload_jitter.c - a share of the jitter, by id. */
+/* upload_jitter.c - derives a share of the jitter from the id. */
 #include "upload_jitter.h"
 
 #include <fcntl.h>
