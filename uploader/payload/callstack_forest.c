@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* callstack_forest.c - stacks in, modules, frames and callstacks out. */
+/* callstack_forest.c - builds modules, frames and callstacks from the stacks. */
 #include "callstack_forest.h"
 
 #include <errno.h>
@@ -9,11 +9,11 @@
 #include "name_tables.h"
 
 enum {
-    MODULE_HIDDEN = 0xfffc, /* beside SBX_MODULE_CUT, _NONE and _END; no recording has so many modules */
+    MODULE_HIDDEN = 0xfffc, /* besides SBX_MODULE_CUT, _NONE and _END; no recording has so many modules */
     WALK_FIRST = 128,
     WALK_MAX = 1 << 16, /* frames of one stack: the recording's table has no more */
     KIND_RUNTIME = 6,   /* payload.proto, Modules.kind */
-    WALK_END_MAX = 15,  /* enum sbx_walk_end has room to grow */
+    WALK_END_MAX = 15,  /* room for new values of enum sbx_walk_end */
 };
 
 void sbx_callstack_forest_init(struct sbx_callstack_forest *forest, const struct sbx_snapshot *snapshot,
@@ -62,7 +62,7 @@ static bool is_logical_module(uint32_t module)
     return module >= SBX_MODULE_LOGICAL && module < SBX_MODULE_LOGICAL + SBX_PROVIDERS_MAX;
 }
 
-/* A logical frame: its line, and its function by the order in which functions are met. */
+/* Redacts a logical frame: its line, and its function, which is numbered in order of first appearance. */
 static int redact_logical(struct sbx_callstack_forest *forest, uint64_t word, uint64_t *redacted_out)
 {
     const struct sbx_snapshot *snapshot = forest->snapshot;
@@ -88,8 +88,8 @@ static int redact_logical(struct sbx_callstack_forest *forest, uint64_t word, ui
     return result;
 }
 
-/* What is left of a frame word: itself for a module that keeps its identity, one and the same word for all code of all
- * hidden modules. */
+/* Redacts a frame word. A frame in a module that keeps its identity is unchanged. All code of all hidden modules gets
+ * the same word. */
 static int redact_frame(struct sbx_callstack_forest *forest, uint64_t word, uint64_t *redacted_out)
 {
     uint32_t module = module_of(word);
@@ -131,7 +131,7 @@ static int put_frame(struct sbx_callstack_forest *forest, uint64_t word, uint32_
     return result;
 }
 
-/* The callstack that is `frame` called from callstack `parent`. */
+/* Finds or adds the callstack of `frame`, called from callstack `parent`. */
 static int put_callstack(struct sbx_callstack_forest *forest, uint32_t frame, uint32_t parent, uint32_t *number_out)
 {
     uint32_t row;
@@ -147,7 +147,7 @@ static int put_callstack(struct sbx_callstack_forest *forest, uint32_t frame, ui
     return result;
 }
 
-/* The frames of `stack` into forest->walk. */
+/* Copies the frames of `stack` to forest->walk. */
 static int walk_stack(struct sbx_callstack_forest *forest, uint32_t stack, size_t *depth_out)
 {
     if (forest->walk == NULL) {
@@ -197,7 +197,7 @@ int sbx_callstack_forest_put(struct sbx_callstack_forest *forest, uint32_t stack
     size_t depth;
     result = walk_stack(forest, stack, &depth);
     uint32_t number = 0;
-    for (size_t i = depth; i > 0 && result == 0; i--) { /* from the outermost in: parents come first */
+    for (size_t i = depth; i > 0 && result == 0; i--) { /* from the outermost frame inwards: parents come first */
         uint32_t frame;
         result = put_frame(forest, forest->walk[i - 1], &frame);
         if (result == 0) {
@@ -211,14 +211,14 @@ int sbx_callstack_forest_put(struct sbx_callstack_forest *forest, uint32_t stack
 
 /* ---- writing ---- */
 
-/* One frame on its way to its sorted place. */
+/* A frame for sorting. */
 struct sorted_frame {
     uint64_t word;
     uint32_t was; /* index before sorting */
 };
 
-/* By module, then by offset: neighbours in a module have small deltas. The special modules have the highest numbers and
- * end up last. */
+/* Sorts by module, then by offset, so that neighbours in a module have small deltas. The special modules have the
+ * highest numbers and come last. */
 static int by_place(const void *left, const void *right)
 {
     uint64_t a = ((const struct sorted_frame *)left)->word, b = ((const struct sorted_frame *)right)->word;
@@ -255,7 +255,7 @@ static void fill_module(const struct sbx_module_entry *entry, uint8_t verdict, s
     }
 }
 
-/* A runtime's: what its provider is called, as a number. The name itself stays here. */
+/* Fills the module of a runtime: a hash of its provider's name. The name itself does not leave. */
 static void fill_runtime(const struct sbx_provider_entry *provider, struct sbx_redacted_module *module)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, as stallbox_function_id() */
@@ -268,9 +268,9 @@ static void fill_runtime(const struct sbx_provider_entry *provider, struct sbx_r
     }
 }
 
-/* Rows for the modules that frames which leave lie in, and for the executable; the hidden ones share the last row. What
- * is loaded and in no stack is not mentioned. `row_of` maps a module of the snapshot to its row, behind those the
- * hidden ones and the providers. */
+/* Writes rows for the modules of the frames that leave, and for the executable. All hidden modules share one row,
+ * behind the others. Then come the providers. A loaded module that is in no stack is left out. `row_of` maps a module
+ * of the snapshot to its row. */
 static int write_modules(struct sbx_callstack_forest *forest, struct sbx_redacted *redacted, uint32_t *row_of)
 {
     const struct sbx_snapshot *snapshot = forest->snapshot;
@@ -278,7 +278,7 @@ static int write_modules(struct sbx_callstack_forest *forest, struct sbx_redacte
     redacted->modules = calloc((size_t)snapshot->module_count + 1 + SBX_PROVIDERS_MAX, sizeof *redacted->modules);
     if (used == NULL || redacted->modules == NULL) {
         free(used);
-        return -ENOMEM; /* redacted is destroyed by its maker */
+        return -ENOMEM; /* the maker of `redacted` destroys it */
     }
     bool any_hidden = false, is_told[SBX_PROVIDERS_MAX] = {false};
     for (uint32_t i = 0; i < forest->frames.count; i++) {
@@ -317,7 +317,7 @@ static int write_modules(struct sbx_callstack_forest *forest, struct sbx_redacte
     return 0;
 }
 
-/* How many modules lost their identity: those of hidden frames. */
+/* Counts the modules of hidden frames, which have lost their identity. */
 static int count_hidden(struct sbx_callstack_forest *forest, struct sbx_redacted *redacted)
 {
     redacted->redactions.frames_hidden = forest->hidden.count;
@@ -386,7 +386,7 @@ int sbx_callstack_forest_write(struct sbx_callstack_forest *forest, struct sbx_r
     for (uint32_t i = 0; i < forest->callstacks.count; i++) {
         forest->rows[i].frame = now_at[forest->rows[i].frame];
     }
-    redacted->callstacks = forest->rows; /* handed over */
+    redacted->callstacks = forest->rows; /* ownership moves to `redacted` */
     redacted->callstack_count = forest->callstacks.count;
     forest->rows = NULL;
     forest->row_room = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callstack_forest.h - the stacks that leave, interned again.
  *
- * The recording's table holds all stacks of a while and its ids are places in it. A payload gets only those its records
- * name, in a table of its own: frames sorted so that their deltas are small, callstacks with parents first. Two stacks
- * that differ only in frames redaction hides become one. */
+ * The recording's table has all stacks of some time, and its ids are places in this table. A payload gets only the
+ * stacks that its records refer to, in a table of its own: frames sorted so that their deltas are small, and callstacks
+ * with parents first. Two stacks that differ only in frames that redaction hides become one. */
 #ifndef SBX_CALLSTACK_FOREST_H
 #define SBX_CALLSTACK_FOREST_H
 
@@ -37,11 +37,12 @@ struct sbx_callstack_forest {
 void sbx_callstack_forest_init(struct sbx_callstack_forest *forest, const struct sbx_snapshot *snapshot,
                                const uint8_t *verdicts);
 
-/* The callstack number of the recording's `stack`; 0 when it has none. SBX_STACK_OVERFLOW is the caller's to see to.
- * 0, -ENOMEM, or -EOVERFLOW for a stack deeper than any recording holds. */
+/* Gets the callstack number of the recording's `stack`; 0 if it has none. The caller handles SBX_STACK_OVERFLOW.
+ * Returns 0, -ENOMEM, or -EOVERFLOW for a stack that is deeper than any in a recording. */
 SBX_MUST_CHECK int sbx_callstack_forest_put(struct sbx_callstack_forest *forest, uint32_t stack, uint32_t *number_out);
 
-/* All stacks are in: make the modules, frames and callstacks of `redacted` and its counts of what was hidden. */
+/* Call this after all stacks were put. Makes the modules, frames and callstacks of `redacted`, and its counts of hidden
+ * items. */
 SBX_MUST_CHECK int sbx_callstack_forest_write(struct sbx_callstack_forest *forest, struct sbx_redacted *redacted);
 
 void sbx_callstack_forest_finish(struct sbx_callstack_forest *forest);

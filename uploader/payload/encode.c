@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* encode.c - redact, encode, verify, compress; and once more with fewer records when it is too large. */
+/* encode.c - redacts, encodes, verifies and compresses. If the result is too large, it does so again with fewer
+ * records. */
 #include "encode.h"
 
 #include <errno.h>
@@ -16,9 +17,9 @@
 
 enum {
     CUTS_MAX = 64
-}; /* each takes a fifth: from the largest ring down to nothing */
+}; /* each removes a fifth: enough to go from the largest ring to nothing */
 
-/* One attempt with the newest `records_max` records; *record_count_out is how many it had. -E2BIG: too large. */
+/* One attempt with the newest `records_max` records. *record_count_out: how many records it had. -E2BIG: too large. */
 static int encode_once(const struct sbx_snapshot *snapshot, const struct sbx_redaction *redaction,
                        const struct sbx_platform *platform, const struct sbx_sampled *sampled, size_t records_max,
                        uint8_t **envelope_out, size_t *bytes_out, size_t *record_count_out, char *why, size_t why_bytes)
@@ -99,7 +100,7 @@ int sbx_encode_sampled(const struct sbx_snapshot *snapshot, const struct sbx_red
         if (result != -E2BIG) {
             return result;
         }
-        /* The oldest fifth goes; the stall is at the other end. */
+        /* Drop the oldest fifth, because the stall is at the newest end. */
         size_t base = record_count < records_max ? record_count : records_max;
         if (base == 0) {
             break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* function_starts.c - the table of .eh_frame_hdr, and of .eh_frame the ends of functions. */
+/* function_starts.c - reads the table of .eh_frame_hdr, and the ends of functions from .eh_frame. */
 #include "function_starts.h"
 
 #include <elf.h>
@@ -16,8 +16,8 @@ enum {
     NOTES_BYTES_MAX = 1 << 16,
     TABLE_BYTES_MAX = 64 << 20, /* 8 million functions */
     HEAD_BYTES = 12,            /* of .eh_frame_hdr, before its table */
-    ENTRY_HEAD_BYTES = 64,      /* enough of an entry of .eh_frame for what is read of it */
-    NO_ENCODING = 0xff,         /* of pointers: none is understood */
+    ENTRY_HEAD_BYTES = 64,      /* enough of an .eh_frame entry for all fields that are read */
+    NO_ENCODING = 0xff,         /* of pointers: not supported */
 };
 
 /* Encodings of pointers in .eh_frame: DW_EH_PE_*. */
@@ -40,11 +40,11 @@ struct sbx_function_starts {
     uint64_t header_address; /* of .eh_frame_hdr */
     struct row *rows;        /* by function */
     size_t row_count;
-    uint64_t shape_at; /* the shape (CIE) that was read last */
+    uint64_t shape_at; /* the CIE that was read last */
     uint8_t shape_encoding;
 };
 
-/* Whole or not at all. */
+/* Reads all bytes, or fails. */
 static bool read_at(int file, uint64_t at, void *out, size_t bytes)
 {
     return at <= INT64_MAX && pread(file, out, bytes, (off_t)at) == (ssize_t)bytes;
@@ -95,7 +95,7 @@ static bool is_build(const struct sbx_function_starts *starts, const uint8_t *bu
     return is_it;
 }
 
-/* The table, as all linkers of today write it; of another form nothing is told. */
+/* Reads the table. Only the format that all current linkers write is supported. */
 static int read_table(struct sbx_function_starts *starts)
 {
     const Elf64_Phdr *found = NULL;
@@ -123,8 +123,8 @@ static int read_table(struct sbx_function_starts *starts)
                                                                                                            : -EINVAL;
 }
 
-/* A descriptor, or -errno. The path was told by a program that may be hostile: what is no regular file is not opened at all, because
- * opening a device or a FIFO does something to it. */
+/* Returns a descriptor, or -errno. The path comes from a program that may be hostile. A file that is not regular is not
+ * opened at all, because opening a device or a FIFO may have side effects. */
 static int open_regular(const char *path)
 {
     struct stat status;
@@ -185,7 +185,7 @@ void sbx_function_starts_close(struct sbx_function_starts *starts)
 
 /* ---- one function ---- */
 
-/* Bytes of an entry of .eh_frame at an address: as many as there are, up to `bytes`. */
+/* Reads the bytes of an .eh_frame entry at an address, up to `bytes`, or fewer at the end. */
 static size_t read_entry(const struct sbx_function_starts *starts, uint64_t address, uint8_t *out, size_t bytes)
 {
     for (uint32_t i = 0; i < starts->segment_count; i++) {
@@ -211,7 +211,7 @@ static uint32_t word_at(const uint8_t *bytes)
     return word;
 }
 
-/* Behind a number in LEB128; NULL: it does not end. */
+/* Returns the position after a LEB128 number; NULL: the number does not end. */
 static const uint8_t *skip_leb(const uint8_t *at, const uint8_t *end)
 {
     while (at < end && (*at & 0x80) != 0) {
@@ -234,11 +234,11 @@ static size_t pointer_bytes(uint8_t encoding)
     case 0xb:
         return 4;
     default:
-        return 0; /* LEB128, or none */
+        return 0; /* LEB128, or unknown */
     }
 }
 
-/* How entries of the shape at `address` write where their function begins. */
+/* Returns the encoding of function addresses in entries that use the CIE at `address`. */
 static uint8_t encoding_of_shape(const struct sbx_function_starts *starts, uint64_t address)
 {
     uint8_t bytes[ENTRY_HEAD_BYTES];
@@ -251,7 +251,7 @@ static uint8_t encoding_of_shape(const struct sbx_function_starts *starts, uint6
         at++;
     }
     if (at == end || *text != 'z') {
-        return at == end || *text != 0 ? NO_ENCODING : 0; /* none is said: a whole address */
+        return at == end || *text != 0 ? NO_ENCODING : 0; /* no encoding given: absolute addresses */
     }
     at = skip_leb(at + 1, end);                 /* code alignment */
     at = at != NULL ? skip_leb(at, end) : NULL; /* data alignment */
@@ -276,7 +276,7 @@ static uint8_t encoding_of_shape(const struct sbx_function_starts *starts, uint6
     return at != NULL && *text == 0 ? 0 : NO_ENCODING;
 }
 
-/* How long the function is that the entry at `address` describes; 0: that cannot be told. */
+/* Returns the length of the function that the entry at `address` describes; 0: not known. */
 static uint64_t length_of(struct sbx_function_starts *starts, uint64_t address)
 {
     uint8_t bytes[24] = {0};
@@ -295,13 +295,13 @@ static uint64_t length_of(struct sbx_function_starts *starts, uint64_t address)
         return 0;
     }
     uint64_t length = 0;
-    memcpy(&length, bytes + 8 + size, size); /* little endian, as the file is */
+    memcpy(&length, bytes + 8 + size, size); /* little endian, like the file */
     return length;
 }
 
 bool sbx_function_starts_find(struct sbx_function_starts *starts, uint64_t address, uint64_t *begin_out)
 {
-    size_t low = 0, high = starts->row_count; /* the last row that begins at or before the address */
+    size_t low = 0, high = starts->row_count; /* find the last row that begins at or before the address */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (starts->header_address + (uint64_t)(int64_t)starts->rows[middle].function <= address) {
@@ -341,7 +341,7 @@ static struct sbx_function_starts *open_module(const struct sbx_snapshot *snapsh
 void sbx_function_starts_fill(const struct sbx_snapshot *snapshot, struct sbx_redacted *redacted)
 {
     struct sbx_function_starts *starts = NULL;
-    uint32_t opened = UINT32_MAX; /* the module whose file that is: frames come by module */
+    uint32_t opened = UINT32_MAX; /* the module of `starts`: the frames are sorted by module */
     for (uint32_t i = 0; i < redacted->frame_count; i++) {
         struct sbx_redacted_frame *frame = &redacted->frames[i];
         if (frame->module >= redacted->module_count) {

@@ -9,7 +9,7 @@ enum {
     FIRST_SLOTS = 64
 };
 
-/* splitmix64's finisher: keys are addresses and packed pairs, whose low bits alone would collide. */
+/* The final mixing step of splitmix64. Keys are addresses and packed pairs, whose low bits alone would collide. */
 static uint64_t mix(uint64_t key)
 {
     key = (key ^ (key >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t key)
     return key ^ (key >> 31);
 }
 
-/* The slot that holds `key`, or the empty one where it belongs. The table is never full. */
+/* Returns the slot of `key`, or the empty slot for it. The table is never full. */
 static struct sbx_ordinal_slot *probe(struct sbx_ordinal_slot *slots, size_t slot_count, uint64_t key)
 {
     size_t at = (size_t)mix(key) & (slot_count - 1);

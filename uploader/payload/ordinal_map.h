@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ordinal_map.h - numbers in order of first appearance, for values that must not leave.
+/* ordinal_map.h - numbers values in order of first appearance, because the values must not leave the machine.
  *
- * A lock's address becomes "the third lock seen in this payload". The same map interns callstack nodes. */
+ * For example, a lock's address becomes "the third lock in this payload". The same map interns callstack nodes. */
 #ifndef SBX_ORDINAL_MAP_H
 #define SBX_ORDINAL_MAP_H
 
@@ -11,7 +11,7 @@
 
 #include "marks.h"
 
-/* Zero-initialised is empty and valid. Finish releases it and leaves it empty. */
+/* A zeroed map is empty and valid. Finish releases its memory and leaves it empty. */
 struct sbx_ordinal_map {
     struct sbx_ordinal_slot {
         uint64_t key;
@@ -21,9 +21,10 @@ struct sbx_ordinal_map {
     uint32_t count; /* ordinals given: 0 .. count - 1 */
 };
 
-/* The ordinal of `key`, giving it the next one when it is new (then *is_new is true; it may be NULL). 0 or -ENOMEM. */
+/* Gets the ordinal of `key`. A new key gets the next ordinal (then *is_new is true; is_new may be NULL). Returns 0 or
+ * -ENOMEM. */
 SBX_MUST_CHECK int sbx_ordinal_map_put(struct sbx_ordinal_map *map, uint64_t key, uint32_t *ordinal_out, bool *is_new);
-/* The ordinal of `key`; false when it has none. */
+/* Gets the ordinal of `key`. Returns false if it has none. */
 bool sbx_ordinal_map_find(const struct sbx_ordinal_map *map, uint64_t key, uint32_t *ordinal_out);
 void sbx_ordinal_map_finish(struct sbx_ordinal_map *map);
 

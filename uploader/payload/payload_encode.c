@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* payload_encode.c - rows become columns, values become deltas. It decides nothing: redacted.c has. */
+/* payload_encode.c - converts rows to columns, and values to deltas. It makes no decisions: redacted.c has made
+ * them. */
 #include "names.h"
 #include "payload_encode.h"
 
@@ -20,7 +21,7 @@ enum {
 struct columns {
     void *blocks[COLUMNS_MAX];
     unsigned count;
-    bool failed; /* one could not be had: nothing is encoded */
+    bool failed; /* no memory for one of them: nothing is encoded */
 };
 
 static uint32_t at_most(uint64_t value, uint32_t max)
@@ -28,7 +29,7 @@ static uint32_t at_most(uint64_t value, uint32_t max)
     return value < max ? (uint32_t)value : max;
 }
 
-/* A column of `rows` zeros; without memory NULL and `failed`, and then no row is written. */
+/* Makes a column of `rows` zeros. Without memory it returns NULL and sets `failed`; then no row is written. */
 static void *take_column(struct columns *columns, size_t rows, size_t element_bytes)
 {
     if (columns->count == COLUMNS_MAX) {
@@ -41,7 +42,7 @@ static void *take_column(struct columns *columns, size_t rows, size_t element_by
     return block;
 }
 
-/* Give column `name` of `message` as many rows as `rows`, in the function's `columns`. */
+/* Gives column `name` of `message` `rows` rows. Uses the function's variable `columns`. */
 #define COLUMN(message, name, rows) \
     ((message)->n_##name = (rows), (message)->name = take_column(columns, (rows), sizeof *(message)->name))
 
@@ -102,7 +103,7 @@ static void encode_processes(const struct sbx_redacted *redacted, Stallbox__V1__
     }
 }
 
-/* In the order of the table of what is looked for. */
+/* In the order of the table of known runtimes. */
 static void encode_runtimes(const struct sbx_snapshot *snapshot, Stallbox__V1__Runtimes *out, struct columns *columns)
 {
     enum {
@@ -137,7 +138,8 @@ static bool has_functions(const struct sbx_redacted *redacted)
     return false;
 }
 
-/* As payload.proto says: most frames lie in the function of the one before, which takes a byte that compresses well. */
+/* See payload.proto. Most frames are in the same function as the frame before. This case takes one byte that compresses
+ * well. */
 static uint32_t function_of(const struct sbx_redacted_frame *frame, const struct sbx_redacted_frame *before)
 {
     if (frame->function == 0 || frame->function > frame->offset) {
@@ -191,7 +193,7 @@ static void encode_callstacks(const struct sbx_redacted *redacted, Stallbox__V1_
     }
 }
 
-/* Rows that tell faults and switches. */
+/* Counts the rows that have faults and switches. */
 static size_t count_readings(const struct sbx_redacted *redacted)
 {
     size_t count = 0;
@@ -236,7 +238,7 @@ static void encode_records(const struct sbx_redacted *redacted, Stallbox__V1__Re
     size_t reading = 0;
     for (size_t i = 0; i < rows; i++) {
         const struct sbx_redacted_record *record = &redacted->records[i];
-        if (record->thread != last.thread) { /* deltas begin anew */
+        if (record->thread != last.thread) { /* deltas begin again */
             last = (struct sbx_redacted_record){.thread = record->thread};
         }
         out->kind[i] = record->kind;
@@ -336,7 +338,7 @@ static void encode_policy(const struct sbx_snapshot *snapshot, uint32_t detail_l
     out->async_interval_us = at_most(snapshot->header.async_interval_ns / 1000, MICROSECONDS_MAX);
 }
 
-/* Shares, and a time only while it is small: how long the process has run is told in steps alone. */
+/* Shares only, and a time only while it is short. How long the process has run is given in coarse steps only. */
 static void encode_overhead(const struct sbx_snapshot *snapshot, Stallbox__V1__Overhead *out)
 {
     enum {
@@ -367,7 +369,7 @@ static void encode_platform(const struct sbx_platform *platform, const struct sb
     out->os_major = platform->os_major;
     out->kernel_major = platform->kernel_major;
     out->kernel_minor = platform->kernel_minor;
-    /* Not the encoder's: a recording may have been made under an emulator, or elsewhere. */
+    /* Not the encoder's architecture: the recording may be from an emulator or another machine. */
     uint32_t architecture = snapshot->header.architecture;
     out->arch = architecture < SBX_ARCHITECTURE_COUNT ? architecture : SBX_ARCHITECTURE_OTHER;
     out->log2_cores = platform->log2_cores;
@@ -402,7 +404,7 @@ static void encode_redactions(const struct sbx_redacted *redacted, Stallbox__V1_
     out->records_cut = redacted->redactions.records_cut;
 }
 
-/* The executable's file name as a number; 0 when it has none. */
+/* Returns a hash of the executable's file name; 0 if it has none. */
 static uint64_t program_of(const struct sbx_snapshot *snapshot)
 {
     const char *path = snapshot->header.executable_path, *slash = strrchr(path, '/');
@@ -432,7 +434,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     Stallbox__V1__Processes processes = STALLBOX__V1__PROCESSES__INIT;
     Stallbox__V1__Runtimes runtimes = STALLBOX__V1__RUNTIMES__INIT;
 
-    bool is_end = redacted->trigger.kind == SBX_TRIGGER_END; /* the rest was told with its stall */
+    bool is_end = redacted->trigger.kind == SBX_TRIGGER_END; /* the rest was in the payload of its stall */
     if (!is_end) {
         encode_overhead(snapshot, &overhead);
         encode_platform(platform, snapshot, &platform_out);
@@ -455,7 +457,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     encode_watches(redacted, &watches, &columns);
     encode_queues(redacted, &queues, &columns);
 
-    uint8_t ids[6][SBX_PAYLOAD_ID_BYTES]; /* protobuf-c wants them writable */
+    uint8_t ids[6][SBX_PAYLOAD_ID_BYTES]; /* protobuf-c needs them writable */
     memcpy(ids[0], snapshot->header.snapshot_id, sizeof ids[0]);
     memcpy(ids[1], snapshot->header.session_id, sizeof ids[1]);
     payload.format = FORMAT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* payload_encode.h - redacted rows into the columns of payload.proto. The only file of the agent side that knows
- * protobuf-c's way of writing. */
+/* payload_encode.h - encodes redacted rows into the columns of payload.proto. Its implementation is the only file of
+ * the agent side that uses protobuf-c for writing. */
 #ifndef SBX_PAYLOAD_ENCODE_H
 #define SBX_PAYLOAD_ENCODE_H
 
@@ -13,9 +13,8 @@
 #include "sampling.h"
 #include "snapshot.h"
 
-/* Encode `redacted`; of `snapshot` only the ids, the settings in force and what recording
- * cost are taken. `sampled` NULL: it stands for itself. Returns 0 and malloc'ed bytes
- * (given: free) or -ENOMEM. */
+/* Encode `redacted`. From `snapshot` only the ids, the settings in force and the cost of recording are taken. `sampled`
+ * NULL: the snapshot stands for itself. Returns 0 and malloc'ed bytes (given: free) or -ENOMEM. */
 SBX_MUST_CHECK int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_snapshot *snapshot,
                                       uint32_t detail_level, const struct sbx_platform *platform,
                                       const struct sbx_sampled *sampled, uint8_t **payload_out, size_t *bytes_out);

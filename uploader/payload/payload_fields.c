@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* payload_fields.c - the table. Limits are the smallest that true payloads fit in. */
+/* payload_fields.c - the table. The limits are as small as real payloads allow. */
 #include "payload_fields.h"
 
 #include "envelope_format.h"
@@ -8,15 +8,15 @@
 #include "redacted.h"
 
 enum {
-    ROWS_MAX = SBX_PAYLOAD_BYTES_MAX, /* a row takes a byte at least */
+    ROWS_MAX = SBX_PAYLOAD_BYTES_MAX, /* a row takes at least one byte */
     MILLISECONDS_MAX = 86400000,
     MICROSECONDS_MAX = 1000000000,
     COST_MS_MAX = 1000,
     SHARE_MAX = 1000000000, /* a thousand times what the program used itself */
     FLAGS_MAX = SBX_FD_LAST << 8 | SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE | SBX_FLAG_IN_CALL |
                 SBX_FLAG_OPEN | SBX_FLAG_CANCELLED | SBX_FLAG_MERGED,
-    SBX_BURST_MAX = 32, /* frames among which a burst is looked for */
-    NAMES_MAX = 4095,   /* room for the tables of names.c to grow; the verifier looks the index up besides */
+    SBX_BURST_MAX = 32, /* frames that are searched for a burst */
+    NAMES_MAX = 4095,   /* room for more names in names.c; the verifier also looks up the index */
 };
 
 #define NUMBER(message, number, name, max, meaning)                          \

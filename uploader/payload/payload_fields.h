@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* payload_fields.h - payload.proto as a table: what each field is, what it may hold, and what it means to a person.
+/* payload_fields.h - payload.proto as a table: each field's type, its allowed values, and its meaning for a person.
  *
- * Written by hand, not generated: it is the second opinion. The verifier refuses what is not in it and `stallbox show`
- * explains from it. A unit test compares it with the generated descriptors, so neither can be changed alone. */
+ * The table is written by hand and not generated, because it is an independent check. The verifier refuses every field
+ * that is not in it, and `stallbox show` prints its explanations. A unit test compares it with the generated
+ * descriptors, so that neither can be changed alone. */
 #ifndef SBX_PAYLOAD_FIELDS_H
 #define SBX_PAYLOAD_FIELDS_H
 
@@ -37,16 +38,16 @@ enum sbx_payload_type {
     SBX_FIELD_BOOL,     /* varint 0 or 1 */
     SBX_FIELD_ID,       /* exactly 16 bytes; a row of a table may have 0 */
     SBX_FIELD_BUILD_ID, /* 8..32 bytes; a row of a table may have 0 */
-    SBX_FIELD_FUNCTION, /* exactly 8 bytes, one entry a row */
+    SBX_FIELD_FUNCTION, /* exactly 8 bytes, one entry per row */
     SBX_FIELD_MESSAGE,
 };
 
 struct sbx_payload_field {
-    uint8_t message; /* enum sbx_payload_message: where it lies */
+    uint8_t message; /* enum sbx_payload_message: the message that contains it */
     uint8_t number;
     uint8_t type;  /* enum sbx_payload_type */
-    uint8_t child; /* of a message: which */
-    bool repeated; /* numbers: packed, once; build-ids: one entry a row */
+    uint8_t child; /* if it is a message: which one */
+    bool repeated; /* numbers: packed, once; build-ids: one entry per row */
     bool row;      /* a column that has one entry for each row of its table */
     uint64_t max;  /* largest value; of a signed number, largest absolute value, also of its running sum */
     const char *name;
@@ -62,7 +63,7 @@ extern const size_t sbx_payload_field_count; /* <= SBX_PAYLOAD_FIELDS_MAX */
 
 /* Index of a field, or -1. */
 int sbx_payload_field_find(enum sbx_payload_message message, uint64_t number);
-/* "payload", "records" ... */
+/* Returns "payload", "records" ... */
 const char *sbx_payload_message_name(enum sbx_payload_message message);
 
 #endif

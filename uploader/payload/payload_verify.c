@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* payload_verify.c - one walk over the bytes, then the questions that need two columns.
+/* payload_verify.c - walks once over the bytes, and then makes the checks that need two columns.
  *
- * It shares nothing with the encoder but the table of fields; it does not use protobuf-c, because what it has to catch
- * includes what protobuf-c would skip. */
+ * It shares only the table of fields with the encoder. It does not use protobuf-c, because it must also find what
+ * protobuf-c would skip. */
 #include "payload_verify.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ struct bytes {
     const uint8_t *at, *end;
 };
 
-/* Say why and refuse. */
+/* Writes the reason and refuses. */
 __attribute__((format(printf, 2, 3))) static int refuse(const struct walk *walk, const char *format, ...)
 {
     if (walk->why_bytes != 0) {
@@ -54,7 +54,8 @@ static int refuse_field(const struct walk *walk, const struct sbx_payload_field 
     return refuse(walk, "field %s.%s: %s", sbx_payload_message_name(field->message), field->name, reason);
 }
 
-/* The next varint, in its shortest form: a longer one says the same number and could carry something else besides. */
+/* Reads the next varint, which must be in its shortest form. A longer form of the same number could carry hidden
+ * data. */
 static bool take_varint(struct bytes *bytes, uint64_t *value_out)
 {
     uint64_t value = 0;
@@ -89,7 +90,7 @@ static int check_number(const struct walk *walk, const struct sbx_payload_field 
         value = raw > INT64_MAX ? INT64_MAX : (int64_t)raw;
         size = raw;
     }
-    /* A delta is the difference of two values in bounds. */
+    /* A delta is the difference of two values within the bounds. */
     uint64_t max = field->type == SBX_FIELD_SINT ? 2 * field->max : field->max;
     if (size > max || size >> 41 != 0) {
         return refuse(walk, "field %s.%s: value %s%" PRIu64 " is over %" PRIu64 "%s",
@@ -138,7 +139,7 @@ static int check_identifier(const struct walk *walk, const struct sbx_payload_fi
 
 static int walk_message(const struct walk *walk, enum sbx_payload_message message, struct bytes bytes);
 
-/* One field: its tag has been read, `begin` is where that began. */
+/* Checks one field. Its tag was read already; `begin` is where the tag began. */
 static int walk_field(const struct walk *walk, const struct sbx_payload_field *field, uint64_t wire,
                       const uint8_t *begin, struct bytes *bytes)
 {
@@ -152,7 +153,7 @@ static int walk_field(const struct walk *walk, const struct sbx_payload_field *f
         return refuse(walk, "field %s.%s: wire type %" PRIu64 " is not its own",
                       sbx_payload_message_name(field->message), field->name, wire);
     }
-    uint64_t number; /* the value, or the length */
+    uint64_t number; /* the value, or a length */
     if (!take_varint(bytes, &number)) {
         return refuse_field(walk, field, "is cut off or not in its shortest form");
     }
@@ -207,7 +208,7 @@ static int walk_message(const struct walk *walk, enum sbx_payload_message messag
     return 0;
 }
 
-/* ---- the questions that need two columns ---- */
+/* ---- the checks that need two columns ---- */
 
 static const struct sbx_field_survey *survey_of(const struct walk *walk, enum sbx_payload_message message,
                                                 uint64_t number)
@@ -215,7 +216,7 @@ static const struct sbx_field_survey *survey_of(const struct walk *walk, enum sb
     return &walk->survey->fields[sbx_payload_field_find(message, number)];
 }
 
-/* A column as a stream; it has been walked, so its numbers are sound. At its end it gives zeros. */
+/* Returns a column as a stream. It was checked by the walk, so its numbers are valid. After its end it gives zeros. */
 static struct bytes column(const struct walk *walk, enum sbx_payload_message message, uint64_t number)
 {
     const struct sbx_field_survey *survey = survey_of(walk, message, number);
@@ -228,7 +229,7 @@ static uint64_t next(struct bytes *stream)
     return stream->at < stream->end && take_varint(stream, &value) ? value : 0;
 }
 
-/* V4: the rows of a table. */
+/* V4: counts the rows of a table. */
 static int count_rows(const struct walk *walk, enum sbx_payload_message message, uint64_t *rows_out)
 {
     bool first = true;
@@ -249,7 +250,7 @@ static int count_rows(const struct walk *walk, enum sbx_payload_message message,
     return 0;
 }
 
-/* V5: no value of the field is over `limit`. */
+/* V5: checks that no value of the field is above `limit`. */
 static int check_reference(const struct walk *walk, enum sbx_payload_message message, uint64_t number, uint64_t limit)
 {
     int index = sbx_payload_field_find(message, number);
@@ -268,7 +269,7 @@ struct rows {
 static int check_references(const struct walk *walk, const struct rows *rows)
 {
     const uint64_t objects =
-        rows->records + rows->threads + rows->queues; /* there cannot be more than places that name one */
+        rows->records + rows->threads + rows->queues; /* no more objects than places that can refer to one */
     const struct {
         uint8_t message, number;
         uint64_t limit;
@@ -297,7 +298,7 @@ static int check_references(const struct walk *walk, const struct rows *rows)
     return 0;
 }
 
-/* V5 and V6 of modules and thread names. */
+/* V5 and V6 for modules and thread names. */
 static int check_names(const struct walk *walk)
 {
     struct bytes names = column(walk, SBX_IN_MODULES, 3);
@@ -317,7 +318,7 @@ static int check_names(const struct walk *walk)
     return 0;
 }
 
-/* V6: build-ids come one by one between the columns of the message, in the order of the rows. */
+/* V6: build-ids are single entries between the columns of the message, in the order of the rows. */
 static int check_modules(const struct walk *walk)
 {
     struct bytes message = column(walk, SBX_IN_PAYLOAD, 10);
@@ -342,8 +343,9 @@ static int check_modules(const struct walk *walk)
     return 0;
 }
 
-/* V5 and V6 of where functions begin: not in a hidden module, not before the file, and like the row before only where that is in
- * the same module and tells it. `told` is the value, `before` that of the row before in the same module. */
+/* V5 and V6 for the starts of functions. They must not be in a hidden module, and not before the file's start. "Like
+ * the row before" is allowed only if that row is in the same module and has a function. `told` is the value, `before`
+ * that of the row before in the same module. */
 static bool is_function_sound(uint64_t told, uint64_t before, uint8_t kind, int64_t offset)
 {
     bool has_code = kind != KIND_OTHER && kind != KIND_RUNTIME;
@@ -352,7 +354,7 @@ static bool is_function_sound(uint64_t told, uint64_t before, uint8_t kind, int6
                                                    : told - SBX_FUNCTION_BEGINS <= (uint64_t)offset));
 }
 
-/* V2 and V6 of frames: offsets are sums of deltas. */
+/* V2 and V6 for frames: offsets are sums of deltas. */
 static int check_frames(const struct walk *walk, const struct rows *rows)
 {
     struct bytes modules = column(walk, SBX_IN_FRAMES, 1), offsets = column(walk, SBX_IN_FRAMES, 2);
@@ -378,7 +380,7 @@ static int check_frames(const struct walk *walk, const struct rows *rows)
             return refuse(walk, "field frames.offset: row %" PRIu64 " is %" PRId64 ", no place in a file", i, offset);
         }
         uint8_t kind = module < rows->modules ? kinds[module] : KIND_OTHER;
-        int64_t limit = module == rows->modules ? 15 : 0; /* the end marker has the reason there */
+        int64_t limit = module == rows->modules ? 15 : 0; /* in the end marker, this is the reason */
         if (kind == KIND_OTHER && offset > limit) {
             return refuse(walk, "field frames.offset: row %" PRIu64 " tells a place in a hidden module", i);
         }
@@ -394,7 +396,7 @@ static int check_frames(const struct walk *walk, const struct rows *rows)
     return 0;
 }
 
-/* Whose a thread is, is told of all or of none; of whom nothing was recorded there is no number. */
+/* The process is given either for all threads or for none. A process without records has no number. */
 static int check_processes(const struct walk *walk, const struct rows *rows)
 {
     uint64_t told = survey_of(walk, SBX_IN_THREADS, 9)->values;
@@ -423,7 +425,7 @@ static int check_callstacks(const struct walk *walk, const struct rows *rows)
     return 0;
 }
 
-/* V2 of a delta column of the records: the sums start anew at each thread. */
+/* V2 for a delta column of the records: the sums begin again at each thread. */
 static int check_sums(const struct walk *walk, uint64_t number)
 {
     const struct sbx_payload_field *field = &sbx_payload_fields[sbx_payload_field_find(SBX_IN_RECORDS, number)];
@@ -441,7 +443,7 @@ static int check_sums(const struct walk *walk, uint64_t number)
     return 0;
 }
 
-/* Rows whose flags say that they tell faults and switches. */
+/* Counts the rows whose flags say that they have faults and switches. */
 static uint64_t count_readings(const struct walk *walk)
 {
     struct bytes flags = column(walk, SBX_IN_RECORDS, 4);
@@ -482,7 +484,8 @@ static int check_records(const struct walk *walk, const struct rows *rows)
     return 0;
 }
 
-/* V7: the end of a stall names the stall and says how, and tells nothing else; nothing else names one. */
+/* V7: the end of a stall refers to the stall, says how it ended, and contains nothing else. No other payload refers to
+ * one. */
 static int check_end(const struct walk *walk, const struct rows *rows)
 {
     bool is_end = survey_of(walk, SBX_IN_TRIGGER, 1)->max == SBX_TRIGGER_END;
@@ -526,7 +529,7 @@ static int check_whole(const struct walk *walk)
         uint8_t child = sbx_payload_fields[i].child;
         bool is_needed = sbx_payload_fields[i].type == SBX_FIELD_MESSAGE && child != SBX_IN_FUNCTIONS &&
                          child != SBX_IN_SAMPLING && child != SBX_IN_PROCESSES && child != SBX_IN_QUEUES &&
-                         child != SBX_IN_RUNTIMES; /* which not all have */
+                         child != SBX_IN_RUNTIMES; /* not in every payload */
         if (is_needed && walk->survey->fields[i].at == NULL) {
             return refuse_field(walk, &sbx_payload_fields[i], "is not there");
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* platform.c - os-release, uname and sysconf, made coarse. */
+/* platform.c - reads os-release, uname and sysconf, and makes the values coarse. */
 #include "platform.h"
 
 #include <fcntl.h>
@@ -13,10 +13,10 @@
 
 enum {
     OS_RELEASE_BYTES_MAX = 64 << 10,
-    OS_MAJOR_MAX = 9999, /* a rolling release's date would tell the day of its last update */
+    OS_MAJOR_MAX = 9999, /* the date of a rolling release would show the day of its last update */
 };
 
-/* ID and ID_LIKE values of os-release(5); the numbers are Platform.os. */
+/* ID and ID_LIKE values of os-release(5). The numbers are those of Platform.os. */
 static const struct {
     const char *id;
     uint32_t os;
@@ -48,7 +48,7 @@ static uint32_t distribution_of(const char *id, size_t length)
     return 0;
 }
 
-/* Is `line` an assignment to `name`? Gives the value without its quotes. */
+/* Is `line` an assignment to `name`? Gets the value without its quotes. */
 static int take_value(const char *line, size_t bytes, const char *name, const char **value_out, size_t *length_out)
 {
     size_t name_bytes = strlen(name);
@@ -88,7 +88,8 @@ void sbx_platform_parse_os_release(const char *text, size_t bytes, struct sbx_pl
     }
 }
 
-/* Up to three digits at *at, moved beyond them. Not by sscanf(), whose %u takes a sign, and makes 4294967294 of "-2". */
+/* Reads up to three digits at *at, and moves *at. Not with sscanf(), whose %u accepts a sign, and reads "-2" as
+ * 4294967294. */
 static uint32_t take_number(const char **at)
 {
     uint32_t number = 0;
@@ -108,7 +109,7 @@ void sbx_platform_parse_kernel(const char *release, struct sbx_platform *platfor
 uint32_t sbx_platform_log2(uint64_t value)
 {
     uint32_t power = 0;
-    while (power < 40 && value > (UINT64_C(3) << power) / 2) { /* nearer to the next one: above 1.5 * 2^power */
+    while (power < 40 && value > (UINT64_C(3) << power) / 2) { /* above 1.5 * 2^power the next power is nearer */
         power++;
     }
     return power;
@@ -119,7 +120,8 @@ void sbx_platform_read(struct sbx_platform *platform_out)
     *platform_out = (struct sbx_platform){.os = 0};
     uint8_t *text;
     size_t bytes;
-    /* /etc/os-release is a link as a rule, which the reader does not follow; the target is the same everywhere. */
+    /* /etc/os-release is usually a link, which the reader does not follow. The link's target is the same on all
+     * distributions. */
     if (sbx_durable_file_read(AT_FDCWD, "/etc/os-release", OS_RELEASE_BYTES_MAX, &text, &bytes) == 0 ||
         sbx_durable_file_read(AT_FDCWD, "/usr/lib/os-release", OS_RELEASE_BYTES_MAX, &text, &bytes) == 0) {
         sbx_platform_parse_os_release((const char *)text, bytes, platform_out);

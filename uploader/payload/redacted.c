@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redacted.c - which records and threads stay, and what their numbers become.
+/* redacted.c - decides which records and threads stay, and converts their numbers.
  *
- * Every number that could place the payload in the world is made relative to something inside it: times to the trigger,
- * CPU time and allocation counters to the first record of their thread, messages to the oldest of their thread, threads
- * and objects to their order. */
+ * Every number that could identify the time, machine or process is made relative to something in the payload. Times are
+ * relative to the trigger. CPU time and allocation counters are relative to the first record of their thread, messages
+ * to the oldest of their thread. Threads and objects are numbered in order. */
 #include "redacted.h"
 
 #include <errno.h>
@@ -15,28 +15,28 @@
 #include "redaction_work.h"
 
 enum {
-    WATCH_TIMEOUT_MAX_MS = 86400000, /* as agent/stalls/watch_table.h and the table of fields have it */
+    WATCH_TIMEOUT_MAX_MS = 86400000, /* as in agent/stalls/watch_table.h and in the table of fields */
     AFTER_MAX_MS = 86400000,
     SBX_BURST_FRAMES_MAX = 32,
 };
 
 /* ---- which records ---- */
 
-/* Whether the rules let a record leave: it ended in the history and began before the trigger, or was taken because of
- * it. What was recorded after the trigger because it was asked for leaves too. When the process died, the trigger's end is
- * its last noted sign of life, and what is later is evidence too. */
+/* Do the rules allow a record to leave? It must have ended within the history and begun before the trigger, or have
+ * been taken because of the trigger. Records that were requested for the time after the trigger leave, too. If the
+ * process died, the trigger's end is its last noted sign of life, and later records are evidence, too. */
 static bool is_in_time(const struct sbx_redaction_work *work, const struct sbx_record *record)
 {
     if (record->thread >= work->snapshot->thread_count) {
         return false;
     }
     if (record->kind == SBX_RECORD_HOP && record->begin_ns <= work->now_ns) {
-        return true; /* its task may run still, or the thread that was started: what is older is told as as old as the history */
+        return true; /* its task or thread may still run; an older begin is shown as the history's */
     }
     uint64_t history_ns = (uint64_t)work->redaction->history_ms * 1000000u;
     uint64_t oldest_ns = work->now_ns > history_ns ? work->now_ns - history_ns : 0;
     if ((record->flags & SBX_FLAG_AT_TRIGGER) != 0 && record->end_ns >= oldest_ns) {
-        return true; /* one that is older was taken because of a trigger before this one */
+        return true; /* an older one belongs to an earlier trigger */
     }
     uint64_t newest_ns = work->now_ns + (uint64_t)work->snapshot->header.trigger.after_ms * 1000000u;
     return record->end_ns >= oldest_ns && (record->begin_ns <= newest_ns || sbx_redaction_died(work->snapshot));
@@ -46,7 +46,7 @@ static void choose_records(struct sbx_redaction_work *work, size_t records_max)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
     size_t kept = 0, newest = 0;
-    for (size_t i = snapshot->record_count; i > 0; i--) { /* newest first: the oldest go when there is no room */
+    for (size_t i = snapshot->record_count; i > 0; i--) { /* newest first: without room, the oldest are dropped */
         const struct sbx_record *record = &snapshot->records[i - 1];
         if (!is_in_time(work, record)) {
             continue;
@@ -79,8 +79,8 @@ static void give_ordinal(struct sbx_redaction_work *work, uint32_t thread)
     }
 }
 
-/* The main thread first, then those that live or have a record, in the order of the recording. A dead thread without a
- * record is no news, unless somebody waited for it. */
+/* The main thread first, then the threads that are alive or have a record, in the order of the recording. A dead thread
+ * without a record is left out, unless another thread waited for it. */
 static void choose_threads(struct sbx_redaction_work *work)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
@@ -127,7 +127,7 @@ static int fill_thread(struct sbx_redaction_work *work, uint32_t ordinal)
     }
     thread->flags = (is_main ? (uint32_t)SBX_THREAD_FLAG_MAIN : 0) | (entry->flags & SBX_THREAD_FLAG_LOOP) |
                     (ended ? (uint32_t)SBX_THREAD_FLAG_ENDED : 0);
-    /* A call that began after the trigger is not the one the thread was in when it fired. */
+    /* A call that began after the trigger is not the call in which the thread was when the trigger fired. */
     if (entry->call_kind != 0 && !ended && (entry->call_begin_ns <= work->now_ns || sbx_redaction_died(snapshot))) {
         thread->call_kind = entry->call_kind < SBX_RECORD_KINDS ? entry->call_kind : 0;
         thread->call_op = entry->call_op < SBX_OP_MAX ? entry->call_op : 0;
@@ -147,7 +147,7 @@ static int fill_thread(struct sbx_redaction_work *work, uint32_t ordinal)
 
 /* ---- watches and deadlines ---- */
 
-/* The threads that made promises are among those kept. */
+/* The threads with watches or deadlines are kept. */
 static void choose_threads_of_watches(struct sbx_redaction_work *work)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
@@ -158,7 +158,8 @@ static void choose_threads_of_watches(struct sbx_redaction_work *work)
     }
 }
 
-/* Of a name its hash leaves, cut so that it cannot be taken for an address. What began after the trigger is no news. */
+/* Of a name, only its hash leaves, shortened so that it cannot be confused with an address. A watch that began after
+ * the trigger is left out. */
 static int fill_watches(struct sbx_redaction_work *work)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
@@ -173,7 +174,7 @@ static int fill_watches(struct sbx_redaction_work *work)
         if (watch->opened_ns > work->now_ns && !is_triggers) {
             continue;
         }
-        /* A beat after the trigger, while recording went on, is not what fired. */
+        /* A beat after the trigger, while recording went on, is not the beat that triggered. */
         uint64_t begin_ns = is_triggers ? snapshot->header.trigger.begin_ns : watch->begin_ns;
         uint32_t thread = watch->thread < snapshot->thread_count ? work->ordinal[watch->thread] : SBX_THREAD_NOT_KEPT;
         redacted->watches[redacted->watch_count++] = (struct sbx_redacted_watch){
@@ -191,7 +192,7 @@ static int fill_watches(struct sbx_redaction_work *work)
 
 /* ---- queues ---- */
 
-/* How many tasks came and went is told for the last seconds only: totals would tell how long the process has run. */
+/* The numbers of queued and begun tasks cover the last seconds only. Totals would show how long the process has run. */
 static int fill_queues(struct sbx_redaction_work *work)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
@@ -208,7 +209,7 @@ static int fill_queues(struct sbx_redaction_work *work)
         uint64_t gone = queue->begun + queue->cancelled;
         row.pending = sbx_redaction_bounded(queue->queued > gone ? queue->queued - gone : 0);
         for (uint32_t k = 0, oldest = 0; k < SBX_QUEUE_WINDOWS;
-             k++) { /* the totals have grown since the oldest began */
+             k++) { /* the totals have grown since the oldest window began */
             const struct sbx_queue_window *window = &queue->windows[k];
             if (now - window->number < SBX_QUEUE_WINDOWS && now - window->number >= oldest) {
                 oldest = now - window->number;
@@ -255,14 +256,14 @@ static void fill_trigger(struct sbx_redaction_work *work)
     }
 }
 
-/* How far back the rows reach: to the oldest begin, but not beyond what the rules let be told. */
+/* How far back the rows reach: to the oldest begin, but not farther than the rules allow. */
 static void fill_history(struct sbx_redaction_work *work)
 {
     struct sbx_redacted *redacted = work->redacted;
     int64_t oldest_us = 0;
     for (size_t i = 0; i < redacted->record_count; i++) {
         if (redacted->records[i].kind == SBX_RECORD_HOP || redacted->records[i].kind == SBX_RECORD_AWAITED) {
-            continue; /* a timer may have lain for an hour; and who awaits says nothing of what was done */
+            continue; /* a timer may be an hour old; and awaiting functions do not run */
         }
         int64_t begin_us = redacted->records[i].end_us - (int64_t)redacted->records[i].duration_us;
         oldest_us = begin_us < oldest_us ? begin_us : oldest_us;
@@ -271,7 +272,7 @@ static void fill_history(struct sbx_redaction_work *work)
     redacted->trigger.history_us = (uint64_t)-oldest_us < limit_us ? (uint64_t)-oldest_us : limit_us;
 }
 
-/* The numbers by which the machine knows them stay here. */
+/* Process ids, by which the machine knows the processes, do not leave. */
 static int fill_processes(struct sbx_redaction_work *work)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
@@ -304,12 +305,12 @@ static void fill_age(struct sbx_redaction_work *work)
     work->redacted->created_day = (uint32_t)((header->started_real_s + age_s) / 86400u % 100000u);
 }
 
-/* How a stall ended: no thread, no record, no count. */
+/* How a stall ended, without threads, records and counts. */
 static int redact_end(struct sbx_redaction_work *work)
 {
     fill_trigger(work);
     fill_age(work);
-    work->redacted->uptime_bucket = 0; /* told with the stall */
+    work->redacted->uptime_bucket = 0; /* it is in the payload of the stall */
     return sbx_callstack_forest_write(&work->forest, work->redacted);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redacted.h - what of a snapshot is left when redaction is done: rows of numbers, ready to be laid into columns.
+/* redacted.h - the parts of a snapshot that are left after redaction: rows of numbers, ready for the columns.
  *
  *   snapshot -> records in time -> threads as ordinals -> stacks as a forest -> modules folded -> objects as ordinals
  *
- * After this step there is no address, no path, no name, no process or thread id left to leak; encode.c only copies.
- * All numbers are those of payload.proto, but plain: deltas are taken by the encoder. */
+ * After this step there is no address, no path, no name, and no process or thread id left that could leak. encode.c
+ * only copies. All numbers are as in payload.proto, but plain: the encoder computes the deltas. */
 #ifndef SBX_REDACTED_H
 #define SBX_REDACTED_H
 
@@ -25,9 +25,9 @@ struct sbx_redacted_module {
 
 struct sbx_redacted_thread {
     uint32_t name, flags, call_kind, call_op, call_peer, call_object, last_stack;
-    uint32_t process; /* row + 1; 0: this one */
+    uint32_t process; /* row + 1; 0: the recorded process */
     uint64_t call_us;
-    uint32_t record_count; /* its rows */
+    uint32_t record_count; /* number of its rows */
 };
 
 struct sbx_redacted_process {
@@ -36,10 +36,9 @@ struct sbx_redacted_process {
 };
 
 struct sbx_redacted_frame {
-    uint32_t module; /* row; module_count: end marker; + 1: generated code; + 2: frames left out */
-    uint64_t offset; /* of a runtime: function + 1 and line, as payload.proto says */
-    uint64_t
-        function; /* where its function begins, as the module's unwind data tell; 0: not known (function_starts.h) */
+    uint32_t module;   /* row; module_count: end marker; + 1: generated code; + 2: frames left out */
+    uint64_t offset;   /* of a runtime: function + 1 and line, as in payload.proto */
+    uint64_t function; /* where its function begins, from the module's unwind data; 0: not known (function_starts.h) */
     bool exact;
 };
 
@@ -49,7 +48,7 @@ struct sbx_redacted_function {
 
 struct sbx_redacted_callstack {
     uint32_t frame;  /* row */
-    uint32_t parent; /* callstack number (row + 1); 0: outermost. Smaller than the own */
+    uint32_t parent; /* callstack number (row + 1), smaller than its own; 0: outermost */
 };
 
 struct sbx_redacted_watch {
@@ -65,7 +64,7 @@ struct sbx_redacted_queue {
 struct sbx_redacted_record {
     int64_t end_us;
     uint64_t duration_us;
-    int64_t cpu_us;                   /* since the first row of its thread that has it */
+    int64_t cpu_us;                   /* since the first row of its thread with CPU time */
     int64_t alloc_count, alloc_bytes; /* since the first row of its thread */
     uint64_t message, amount;
     uint32_t thread, stack, object, peer, wait;
@@ -106,14 +105,16 @@ struct sbx_redacted {
     } redactions;
 };
 
-/* Bounds that hold whatever the recording says: no number that leaves is larger than the first, because user-space
- * addresses are; no duration is longer than the second, an hour, because an exact one would tell the process's age. */
+/* Bounds that hold whatever the recording contains. No number that leaves is above the first one, because user-space
+ * addresses are. No duration is longer than the second one, an hour, because an exact duration would show the process's
+ * age. */
 #define SBX_NUMBER_MAX ((UINT64_C(1) << 40) - 1)
 #define SBX_LONGEST_US (UINT64_C(3600) * 1000000)
 
-/* Apply `redaction`. Of the end of a stall (SBX_TRIGGER_END) nothing is kept but the trigger, the program and the day. Else keep the newest `records_max` records besides those taken at the trigger. Returns 0 and a value
- * (given: sbx_redacted_destroy), -EPERM when the rules let nothing leave, -ENOMEM, -EOVERFLOW when a stack is deeper or
- * a table larger than any recording can have. */
+/* Apply `redaction`. For the end of a stall (SBX_TRIGGER_END), only the trigger, the program and the day are kept.
+ * Otherwise the newest `records_max` records are kept, in addition to those taken at the trigger. Returns 0 and a value
+ * (given: sbx_redacted_destroy), -EPERM if the rules allow nothing to leave, -ENOMEM, or -EOVERFLOW if a stack or a
+ * table is larger than any in a recording. */
 SBX_MUST_CHECK int sbx_redacted_create(const struct sbx_snapshot *snapshot, const struct sbx_redaction *redaction,
                                        size_t records_max, struct sbx_redacted **redacted_out);
 void sbx_redacted_destroy(struct sbx_redacted *redacted);

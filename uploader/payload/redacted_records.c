@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redacted_records.c - the kept records of a snapshot as rows of relative numbers. */
+/* redacted_records.c - converts the kept records of a snapshot to rows of relative numbers. */
 #include "redacted_records.h"
 
 #include <errno.h>
@@ -9,12 +9,12 @@
 
 static int64_t bounded_difference(uint64_t value, uint64_t base)
 {
-    const int64_t bound = (int64_t)(SBX_NUMBER_MAX / 2); /* so that the delta of two of them is in bounds too */
+    const int64_t bound = (int64_t)(SBX_NUMBER_MAX / 2); /* so that the delta of two such values is within the bounds */
     int64_t difference = (int64_t)(value - base);
     return difference < -bound ? -bound : difference > bound ? bound : difference;
 }
 
-/* What the numbers of one thread's records are relative to. */
+/* The values to which the numbers of one thread's records are relative. */
 struct thread_base {
     uint64_t cpu_ns, alloc_count, alloc_bytes, message;
     bool has_cpu, has_alloc;
@@ -22,7 +22,7 @@ struct thread_base {
     uint32_t minor_faults, major_faults, voluntary_switches, involuntary_switches; /* of the last reading */
     uint64_t kernel[SBX_KERNEL_COUNTS]; /* first value of each of the kernel's counts */
     bool has_kernel[SBX_KERNEL_COUNTS];
-    int64_t last_count, last_bytes; /* of the row before: carried over a row that did not read the counters */
+    int64_t last_count, last_bytes; /* of the row before, repeated for a row that did not read the counters */
 };
 
 static void find_bases(const struct sbx_redaction_work *work, struct thread_base *bases)
@@ -36,7 +36,7 @@ static void find_bases(const struct sbx_redaction_work *work, struct thread_base
         const struct sbx_record *record = &snapshot->records[i];
         struct thread_base *base = &bases[work->ordinal[record->thread]];
         bool is_hop = record->kind == SBX_RECORD_HOP;
-        if (is_hop) { /* its message is that of who queued it */
+        if (is_hop) { /* its message is that of the thread that queued it */
             uint32_t peer = sbx_redaction_peer(work, record->peer);
             base = peer != 0 ? &bases[peer - 1] : &nobody;
         }
@@ -68,7 +68,7 @@ static uint64_t relative_message(const struct thread_base *base, uint64_t messag
                : sbx_redaction_bounded(message - base->message + 1); /* the oldest is 1 */
 }
 
-/* How far a counter of the thread has grown since the last reading of its rows, which then is this one. */
+/* Returns the growth of a thread's counter since the last reading in its rows, and stores this reading. */
 static uint32_t growth_of(uint32_t now, uint32_t *last, bool has_last)
 {
     uint32_t growth = has_last && now > *last ? now - *last : 0;
@@ -86,7 +86,7 @@ static void fill_usage(const struct sbx_record *record, struct thread_base *base
     base->has_usage = true;
 }
 
-/* Ordinal + 1 of a wait id: it only joins a wait with who ended it. */
+/* Gets ordinal + 1 of a wait id, which only joins a wait with the record that ended it. */
 static int wait_of(struct sbx_redaction_work *work, uint32_t wait, uint32_t *wait_out)
 {
     if (wait == 0) {
@@ -97,7 +97,7 @@ static int wait_of(struct sbx_redaction_work *work, uint32_t wait, uint32_t *wai
     return result;
 }
 
-/* Totals since the machine started would tell one machine from another: only their growth leaves. */
+/* Totals since the machine started could distinguish machines, so only their growth leaves. */
 static uint64_t kernel_count_of(const struct sbx_record *record, struct thread_base *base)
 {
     uint32_t what = record->op;
@@ -128,7 +128,7 @@ static int fill_record(struct sbx_redaction_work *work, const struct sbx_record 
         fill_usage(record, base, row);
     }
     if (record->fd_class <=
-        SBX_FD_LAST) { /* what kind of thing was waited for: a cause hangs on it, nobody is told apart by it */
+        SBX_FD_LAST) { /* the kind of descriptor that was waited for: causes depend on it, and it identifies nobody */
         row->flags |= (uint32_t)record->fd_class << 8;
     }
     row->end_us = sbx_redaction_relative_us(work, record->end_ns);
@@ -140,7 +140,8 @@ static int fill_record(struct sbx_redaction_work *work, const struct sbx_record 
         sbx_redaction_relative_us(work, record->begin_ns < record->end_ns ? record->begin_ns : record->end_ns);
     row->duration_us =
         (uint64_t)(row->end_us - begin_us) < SBX_LONGEST_US ? (uint64_t)(row->end_us - begin_us) : SBX_LONGEST_US;
-    /* A hop was recorded when its task ended, and stands where it began: its counters are of no moment of its own. */
+    /* A hop was recorded when its task ended, but is placed where the task began. So its counters belong to no moment
+     * of its own. */
     bool has_counters = record->kind != SBX_RECORD_HOP;
     if (has_counters && record->cpu_ns != 0) {
         row->has_cpu = true;
@@ -163,7 +164,7 @@ static int fill_record(struct sbx_redaction_work *work, const struct sbx_record 
         result = wait_of(work, record->wait, &row->wait);
     }
     if (result == 0 && record->stack == SBX_STACK_OVERFLOW) {
-        row->stack = UINT32_MAX; /* becomes callstack_count + 1 when that is known */
+        row->stack = UINT32_MAX; /* replaced by callstack_count + 1 when that is known */
     } else if (result == 0) {
         result = sbx_callstack_forest_put(&work->forest, record->stack, &row->stack);
     }

@@ -5,8 +5,8 @@
 
 #include "redaction_work.h"
 
-/* Lay the kept records down by thread; within a thread they come by end, as the snapshot has them.
- * The trigger's message becomes relative with them. 0 or -ENOMEM. */
+/* Store the kept records by thread; within a thread, in the snapshot's order, which is by end. The trigger's message
+ * becomes relative in the same way. Returns 0 or -ENOMEM. */
 int sbx_redacted_fill_records(struct sbx_redaction_work *work);
 
 #endif

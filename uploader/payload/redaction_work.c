@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redaction_work.c - how a number is made relative to something inside the payload. */
+/* redaction_work.c - makes a number relative to something inside the payload. */
 #include "redaction_work.h"
 
 #define NS_PER_US INT64_C(1000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* show_payload.c - a payload in words and columns. */
+/* show_payload.c - prints a payload as words and tables. */
 #include "show_payload.h"
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static void print_day(FILE *out, uint32_t day)
     }
 }
 
-/* ---- what it says ---- */
+/* ---- the content ---- */
 
 static const char *name_of(const char *const *names, size_t count, uint32_t number)
 {
@@ -228,7 +228,7 @@ int sbx_show_tables(FILE *out, const struct sbx_show_style *style, const uint8_t
 {
     Stallbox__V1__Payload *payload = stallbox__v1__payload__unpack(NULL, byte_count, bytes);
     if (payload == NULL) {
-        fprintf(stderr, "out of memory\n"); /* the bytes themselves have passed a stricter reader */
+        fprintf(stderr, "out of memory\n"); /* the bytes have passed a stricter reader */
         return 1;
     }
     print_head(out, style, payload);
@@ -241,9 +241,9 @@ int sbx_show_tables(FILE *out, const struct sbx_show_style *style, const uint8_t
     return 0;
 }
 
-/* ---- what leaves ---- */
+/* ---- the fields ---- */
 
-/* The value of a single field, or how many values a column has and between what they lie. */
+/* Prints the value of a single field, or the number of values of a column with their minimum and maximum. */
 static void print_values(FILE *out, const struct sbx_payload_field *field, const struct sbx_field_survey *survey)
 {
     char text[64] = "-";
@@ -252,7 +252,7 @@ static void print_values(FILE *out, const struct sbx_payload_field *field, const
     } else if (survey->values == 0) {
         snprintf(text, sizeof text, "%s", field->repeated || field->type >= SBX_FIELD_ID ? "none" : "0");
     } else if (field->type >= SBX_FIELD_ID && !field->repeated) {
-        size_t shown = survey->at_bytes <= 16 ? survey->at_bytes : 15; /* the column is as wide as an id */
+        size_t shown = survey->at_bytes <= 16 ? survey->at_bytes : 15; /* the column of the table has room for an id */
         for (size_t i = 0; i < shown; i++) {
             snprintf(text + 2 * i, sizeof text - 2 * i, "%02x", survey->at[i]);
         }

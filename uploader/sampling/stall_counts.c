@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_counts.c - the table and the journal.
+/* stall_counts.c - the table, and its bytes in the file.
  *
- * Bytes, all numbers little endian: "SBXSTC1\n", u32 kinds, u32 decisions, u64 decided, order, seed, lost, forgotten; of each
- * kind u64 signature, seen, carried, order; of each decision, oldest first, 16 bytes id, u64 weight, u32 one_in, u32 fate;
- * u64 FNV-1a of all before. */
+ * All numbers are little endian: "SBXSTC1\n", u32 kinds, u32 decisions, u64 decided, order, seed, lost, forgotten; for
+ * each kind u64 signature, seen, carried, order; for each decision, oldest first, 16 bytes id, u64 weight, u32 one_in,
+ * u32 fate; u64 FNV-1a of everything before. */
 #include "stall_counts.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static struct sbx_stall_kind *find_kind(struct sbx_stall_counts *counts, uint64_
     return NULL;
 }
 
-/* A place for one more kind: a free one, else that of the one not seen for longest. */
+/* Finds a place for one more kind: a free place, else that of the kind that was not seen for longest. */
 static struct sbx_stall_kind *make_room(struct sbx_stall_counts *counts)
 {
     struct sbx_stall_kind *oldest = &counts->kinds[0];
@@ -75,7 +75,7 @@ void sbx_stall_counts_decide(struct sbx_stall_counts *counts, uint64_t signature
     struct sbx_stall_kind *kind = find_kind(counts, signature);
     struct sbx_sampled sampled = {.weight = one_in, .one_in = one_in};
     if (kind != NULL && fate == SBX_FATE_TOLD) {
-        uint64_t room = SBX_WEIGHT_MAX - sampled.weight; /* what does not fit is for the next */
+        uint64_t room = SBX_WEIGHT_MAX - sampled.weight; /* the rest is for the next payload */
         uint64_t taken = kind->carried < room ? kind->carried : room;
         sampled.weight += taken;
         kind->carried -= taken;

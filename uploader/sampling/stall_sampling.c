@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_sampling.c - lock, read, decide, write, let go. */
+/* stall_sampling.c - locks, reads, decides, writes, unlocks. */
 #include "stall_sampling.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 static const char file_name[] = "stalls", lock_name[] = ".stalls.lock";
 
-/* A descriptor that holds the lock, or -errno. The file stays: another may have it open. */
+/* Returns a descriptor that holds the lock, or -errno. The file stays, because another process may have it open. */
 static int take_lock(int folder)
 {
     int lock = openat(folder, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -33,14 +33,14 @@ static int take_lock(int folder)
     return lock;
 }
 
-/* Returns 0, also when there is no file yet or what is there is none of ours; -errno when it cannot be known. */
+/* Returns 0 also if there is no file yet, or if the file is not ours. Returns -errno if it cannot be read. */
 static int read_counts(int folder, struct sbx_stall_counts *counts_out)
 {
     uint8_t *bytes;
     size_t count;
     int result = sbx_durable_file_read(folder, file_name, SBX_STALL_COUNTS_BYTES_MAX, &bytes, &count);
     if (result == 0) {
-        (void)sbx_stall_counts_parse(bytes, count, counts_out); /* all zero when it is not whole */
+        (void)sbx_stall_counts_parse(bytes, count, counts_out); /* all zero if the file is damaged */
         free(bytes);
         return 0;
     }
@@ -58,7 +58,7 @@ static int write_counts(int folder, const struct sbx_stall_counts *counts)
     return result;
 }
 
-/* The machine's own number. Without a random one the first snapshot's id is one as well. */
+/* Returns a random number for this machine. If there is none, the first snapshot's id is used, which is random, too. */
 static uint64_t make_seed(const uint8_t id[16])
 {
     uint64_t seed = 0;
@@ -68,7 +68,7 @@ static uint64_t make_seed(const uint8_t id[16])
     return seed != 0 ? seed : 1;
 }
 
-/* Of one that is not known yet. */
+/* Decides about a snapshot that has no stored decision. */
 static enum sbx_stall_fate decide(struct sbx_stall_counts *counts, const struct sbx_snapshot *snapshot,
                                   const struct sbx_sampling_terms *terms, const struct sbx_delivery_gate *gate,
                                   struct sbx_sampled *sampled_out)

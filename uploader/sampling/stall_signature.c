@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_signature.c - samples into stacks with their time, stacks into one path. */
+/* stall_signature.c - computes stacks with their time from samples, and one path from the stacks. */
 #include "stall_signature.h"
 
 #include <stdbool.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum {
-    STACKS_MAX = 256, /* distinct ones of a stall; further ones are rare in it, or there is no heavy path */
+    STACKS_MAX = 256, /* distinct stacks of a stall; if there are more, they are rare, or no path is heavy */
     FRAMES_MAX = 192, /* of a stack, from the leaf */
-    PATH_FRAMES = 8,  /* of the path's inner end are named */
+    PATH_FRAMES = 8,  /* at the inner end of the path, which are used */
 };
 
 struct weighed_stack {
@@ -47,8 +47,8 @@ static uint32_t module_of(uint64_t frame)
     return (uint32_t)(frame >> SBX_FRAME_MODULE_SHIFT);
 }
 
-/* A frame word that is the same wherever the same function calls the same: no epoch, no interrupted instruction, and of a
- * runtime's function no line. */
+/* Makes a frame word that is the same wherever one function calls another one: without epoch, without the mark of an
+ * interrupted instruction, and for a runtime's function without the line. */
 static uint64_t steady(uint64_t frame)
 {
     uint64_t module = frame >> SBX_FRAME_MODULE_SHIFT << SBX_FRAME_MODULE_SHIFT, offset = frame & SBX_FRAME_OFFSET_MASK;
@@ -58,7 +58,7 @@ static uint64_t steady(uint64_t frame)
     return (frame & SBX_FRAME_EXACT) != 0 ? module : module | offset;
 }
 
-/* Where one build's same place is the same number on every start of every machine. */
+/* Adds a number that is the same for the same place of one build, at every start and on every machine. */
 static uint64_t hash_frame(uint64_t hash, const struct sbx_snapshot *snapshot, uint64_t frame)
 {
     uint32_t module = module_of(frame);
@@ -75,7 +75,7 @@ static uint64_t hash_frame(uint64_t hash, const struct sbx_snapshot *snapshot, u
                           : hash_bytes(hash, entry->path, strnlen(entry->path, sizeof entry->path));
         return hash_number(hash, offset);
     }
-    return hash_number(hash_number(hash, module), offset); /* generated code, or why the walk ended */
+    return hash_number(hash_number(hash, module), offset); /* generated code, or the reason why the walk ended */
 }
 
 /* Add time to a stack. */
@@ -104,8 +104,9 @@ static void weigh(struct weighing *weighing, const struct sbx_snapshot *snapshot
     weighing->count++;
 }
 
-/* The judged thread's stacks, each with the time up to it since the record before: a wait's is its own, and a sample
- * stands for what came before it. The last one counts always, if only for a nanosecond: a crash has no duration. */
+/* Weighs the stacks of the judged thread. Each gets the time from the previous record to its own. A wait has its own
+ * time, and a sample stands for the time before it. The last stack always counts, at least with a nanosecond, because a
+ * crash has no duration. */
 static void weigh_all(struct weighing *weighing, const struct sbx_snapshot *snapshot)
 {
     const struct sbx_trigger_entry *trigger = &snapshot->header.trigger;
@@ -125,13 +126,13 @@ static void weigh_all(struct weighing *weighing, const struct sbx_snapshot *snap
         }
     }
     if (last != SBX_STACK_NONE) {
-        /* Of a stall that still went on, the last look stands for the rest. */
+        /* If the stall still went on, the last stack stands for the rest. */
         weigh(weighing, snapshot, last, (trigger->end_ns > covered_ns ? trigger->end_ns - covered_ns : 0) + 1);
     }
 }
 
-/* The frame at `depth` from the root that most of the time of the stacks on the path has; whether it has more than half
- * of `total_ns`. Frames from one end: the outermost is the last. */
+/* Finds the frame at `depth` from the root with the most time among the stacks on the path. Returns whether it has more
+ * than half of `total_ns`. Stacks are stored leaf first, so the outermost frame is the last. */
 static bool heaviest(const struct weighing *weighing, uint32_t depth, uint64_t total_ns, uint64_t *frame_out)
 {
     uint64_t best_ns = 0;
@@ -155,7 +156,7 @@ static bool heaviest(const struct weighing *weighing, uint32_t depth, uint64_t t
     return best_ns > total_ns / 2;
 }
 
-/* The heavy path, outermost first; returns how many frames of it there are. */
+/* Finds the heavy path, outermost first. Returns its number of frames. */
 static uint32_t find_path(struct weighing *weighing, uint64_t path[FRAMES_MAX])
 {
     uint64_t total_ns = 0;
@@ -180,7 +181,7 @@ uint64_t sbx_stall_signature(const struct sbx_snapshot *snapshot)
     uint64_t hash = UINT64_C(14695981039346656037), path[FRAMES_MAX];
     struct weighing weighing = {.stacks = calloc(STACKS_MAX, sizeof *weighing.stacks)};
     hash = hash_number(hash, snapshot->header.trigger.kind);
-    if (weighing.stacks != NULL) { /* without memory, all stalls of a kind are one for now */
+    if (weighing.stacks != NULL) { /* without memory, all stalls of a kind count as one */
         weigh_all(&weighing, snapshot);
         uint32_t depth = find_path(&weighing, path);
         for (uint32_t i = depth > PATH_FRAMES ? depth - PATH_FRAMES : 0; i < depth; i++) {

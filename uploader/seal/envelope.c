@@ -22,7 +22,8 @@ enum {
 
 uint32_t sbx_crc32c(uint32_t crc, const void *content, size_t bytes)
 {
-    /* The table is made on the stack each time: 2,048 steps, nothing beside the bytes of a body, and no state. */
+    /* The table is made on the stack each time. Its 2,048 steps are few compared with the bytes of a body, and it needs
+     * no state. */
     uint32_t table[256];
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t value = i;
@@ -51,7 +52,7 @@ static uint32_t get_u32(const uint8_t *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* Over everything but itself. */
+/* Computes the checksum of everything except the checksum itself. */
 static uint32_t envelope_crc(const uint8_t *header, const uint8_t *body, size_t body_bytes)
 {
     return sbx_crc32c(sbx_crc32c(0, header, CRC_AT), body, body_bytes);
@@ -100,7 +101,7 @@ int sbx_envelope_write(const uint8_t id[SBX_PAYLOAD_ID_BYTES], const void *paylo
     sbx_envelope_put_header(envelope, id, NULL, body, body_bytes);
     *envelope_out = envelope;
     *bytes_out = SBX_ENVELOPE_HEADER_BYTES + body_bytes;
-    envelope = NULL; /* handed over */
+    envelope = NULL; /* ownership moves to the caller */
     result = 0;
 
 free_envelope:
@@ -165,7 +166,7 @@ int sbx_envelope_payload(const struct sbx_envelope *envelope, uint8_t **payload_
         return refuse(why, why_bytes, -ENOKEY, "sealed: it can be opened only with the key it is sealed to");
     }
     if (envelope->body_bytes < 4 || get_u32(envelope->body) != ZSTD_MAGICNUMBER) {
-        return refuse(why, why_bytes, -EPROTO, "the body is not one zstd frame"); /* nor a skippable one */
+        return refuse(why, why_bytes, -EPROTO, "the body is not one zstd frame"); /* a skippable frame is refused */
     }
     unsigned long long content_bytes = ZSTD_getFrameContentSize(envelope->body, envelope->body_bytes);
     if (content_bytes == ZSTD_CONTENTSIZE_UNKNOWN || content_bytes == ZSTD_CONTENTSIZE_ERROR ||
@@ -175,7 +176,8 @@ int sbx_envelope_payload(const struct sbx_envelope *envelope, uint8_t **payload_
     if (ZSTD_findFrameCompressedSize(envelope->body, envelope->body_bytes) != envelope->body_bytes) {
         return refuse(why, why_bytes, -EPROTO, "the body is not one zstd frame");
     }
-    /* One call into a buffer of the told size: the decoder needs no window of its own, so no frame can ask for one. */
+    /* One call decompresses into a buffer of the declared size. So the decoder needs no window of its own, and no frame
+     * can request one. */
     uint8_t *payload = malloc(content_bytes == 0 ? 1 : (size_t)content_bytes);
     if (payload == NULL) {
         return refuse(why, why_bytes, -ENOMEM, "out of memory");

@@ -16,19 +16,19 @@
 
 enum {
     HASH_BYTES = 32,
-    INFO_BYTES_MAX = 128, /* ours has 17 */
-    LABELED_MAX = 256,    /* "HPKE-v1", suite, label and the longest part behind them */
+    INFO_BYTES_MAX = 128, /* ours has 17 bytes */
+    LABELED_MAX = 256,    /* "HPKE-v1", suite, label and the longest part after them */
     KEM_SUITE_BYTES = 5,
     HPKE_SUITE_BYTES = 10,
 };
 
-/* Section 4.1 and 5.1: what tells one suite's derivations from another's. */
+/* Sections 4.1 and 5.1: prefixes that separate the derivations of different suites. */
 static const uint8_t kem_suite[KEM_SUITE_BYTES] = {'K', 'E', 'M', 0x00, 0x20};
 static const uint8_t hpke_suite[HPKE_SUITE_BYTES] = {'H', 'P', 'K', 'E', 0x00, 0x20, 0x00, 0x01, 0x00, 0x03};
 
 /* ---- X25519 (RFC 7748) ---- */
 
-/* Codes that say something about the key rather than about this moment. */
+/* Separates errors that concern the key from temporary ones. */
 static int result_of(int error)
 {
     return error == 0                                                                        ? 0
@@ -36,7 +36,7 @@ static int result_of(int error)
                                                                                              : -ENOMEM;
 }
 
-/* secret * point, or secret * base point when `key` is NULL. */
+/* Computes secret * point, or secret * base point if `key` is NULL. */
 static int multiply(const uint8_t secret[SBX_SEAL_KEY_BYTES], const uint8_t *key, uint8_t out[SBX_SEAL_KEY_BYTES])
 {
     mbedtls_ecp_keypair pair; /* for mbedtls_ecp_read_key(), which clamps */
@@ -62,7 +62,7 @@ static int multiply(const uint8_t secret[SBX_SEAL_KEY_BYTES], const uint8_t *key
     }
     mbedtls_ecp_point_free(&product);
     mbedtls_ecp_point_free(&point);
-    mbedtls_ecp_keypair_free(&pair); /* which wipes the secret */
+    mbedtls_ecp_keypair_free(&pair); /* this wipes the secret */
     return error == 0 && written != SBX_SEAL_KEY_BYTES ? -EINVAL : result_of(error);
 }
 
@@ -79,7 +79,7 @@ int sbx_x25519_shared(const uint8_t secret[SBX_SEAL_KEY_BYTES], const uint8_t ke
     for (size_t i = 0; i < 32 && result == 0; i++) {
         any |= shared_out[i];
     }
-    /* RFC 9180, 7.1.4: also when the library should ever let one through. */
+    /* RFC 9180, 7.1.4: checked here, too, in case the library lets one pass. */
     return result == 0 && any == 0 ? -EINVAL : result;
 }
 
@@ -174,7 +174,7 @@ int sbx_hpke_seal_derive_with(const uint8_t ephemeral[SBX_SEAL_KEY_BYTES], const
         result = expand(kem_suite, KEM_SUITE_BYTES, step.key, "shared_secret", step.kem_context,
                         sizeof step.kem_context, step.shared, sizeof step.shared);
     }
-    step.schedule[0] = 0; /* base mode: no pre-shared key, nobody authenticated */
+    step.schedule[0] = 0; /* base mode: no pre-shared key, no authentication */
     if (result == 0) {
         result = extract(hpke_suite, HPKE_SUITE_BYTES, NULL, 0, "psk_id_hash", NULL, 0, step.schedule + 1);
     }
@@ -235,7 +235,7 @@ int sbx_hpke_seal_message(struct sbx_hpke_seal *seal, const void *aad, size_t aa
         error =
             mbedtls_chachapoly_encrypt_and_tag(&context, bytes, seal->nonce, aad, aad_bytes, plain, out, out + bytes);
     }
-    mbedtls_chachapoly_free(&context); /* which wipes it */
+    mbedtls_chachapoly_free(&context); /* this wipes it */
     explicit_bzero(seal, sizeof *seal);
     return error == 0 ? 0 : -EIO;
 }

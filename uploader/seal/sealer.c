@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sealer.c - keys in, envelopes out. */
+/* sealer.c - chooses the key and seals envelopes. */
 #include "sealer.h"
 
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include "hpke_sender.h"
 
 struct sbx_sealer {
-    pthread_mutex_t lock;                        /* of all below */
+    pthread_mutex_t lock;                        /* protects all fields below */
     struct sbx_seal_key keys[SBX_SEAL_KEYS_MAX]; /* of the KEYSET */
     uint32_t key_count;
-    bool is_awaiting; /* a KEYSET that nobody has read yet */
-    bool is_held;     /* `held` is what a person said */
+    bool is_awaiting; /* a KEYSET is to be followed and was not read yet */
+    bool is_held;     /* `held` was given by a person */
     struct sbx_seal_key held;
-    uint64_t earliest_s; /* it is not earlier than this, whatever the clock says */
+    uint64_t earliest_s; /* the time is never taken as earlier than this */
     struct sbx_sealer_counts counts;
 };
 
@@ -53,7 +53,7 @@ int sbx_seal_key_choose(const struct sbx_seal_key *keys, uint32_t count, uint64_
     return chosen;
 }
 
-/* The key to seal to now, or NULL. Locked. */
+/* Returns the key to use now, or NULL. The lock is held. */
 static const uint8_t *key_now(const struct sbx_sealer *sealer)
 {
     if (sealer->is_held) {
@@ -70,13 +70,13 @@ static const uint8_t *key_now(const struct sbx_sealer *sealer)
 static int derive(const uint8_t key[SBX_SEAL_KEY_BYTES], const void *message, size_t bytes,
                   struct sbx_hpke_seal *seal_out)
 {
-    static const char info[] = SBX_SEAL_INFO; /* with its NUL */
+    static const char info[] = SBX_SEAL_INFO; /* including its NUL */
     return sbx_hpke_seal_derive(key, info, sizeof info, message, bytes, seal_out);
 }
 
 int sbx_sealer_hold(struct sbx_sealer *sealer, const uint8_t key[SBX_SEAL_KEY_BYTES])
 {
-    struct sbx_hpke_seal probe; /* whether it can be sealed to is found out now, not at the first stall */
+    struct sbx_hpke_seal probe; /* so a key that cannot be used is found now, and not at the first stall */
     int result = derive(key, NULL, 0, &probe);
     explicit_bzero(&probe, sizeof probe);
     if (result != 0) {
@@ -144,7 +144,7 @@ int sbx_sealer_check(struct sbx_sealer *sealer, char *why, size_t why_bytes)
     return result;
 }
 
-/* What seals this envelope and no other, and its key's name. */
+/* Derives the key material for this envelope only, and the name of the recipient's key. */
 static int derive_now(struct sbx_sealer *sealer, const uint8_t *envelope, size_t bytes, struct sbx_hpke_seal *seal_out,
                       uint8_t key_id_out[SBX_SEAL_KEY_ID_BYTES], char *why, size_t why_bytes)
 {
@@ -179,7 +179,7 @@ size_t sbx_sealed_bytes(size_t frame_bytes)
     return size <= SBX_ENVELOPE_BYTES_MAX ? size : 0;
 }
 
-/* Length, frame and padding into `plain`, which is zeroes. */
+/* Writes length, frame and padding into `plain`, which is zeroed. */
 static void lay_out(uint8_t *plain, const struct sbx_envelope *envelope)
 {
     for (int i = 0; i < SBX_SEAL_LENGTH_BYTES; i++) {
@@ -213,7 +213,8 @@ int sbx_sealer_seal(struct sbx_sealer *sealer, const uint8_t *envelope, size_t b
     uint8_t *body = sealed + SBX_ENVELOPE_HEADER_BYTES, *text = body + SBX_SEAL_KEY_BYTES;
     size_t body_bytes = size - SBX_ENVELOPE_HEADER_BYTES;
     size_t text_bytes = body_bytes - SBX_SEAL_KEY_BYTES - SBX_SEAL_TAG_BYTES;
-    /* The header first, since it is the additional data; its checksum is not part of that and comes at the end. */
+    /* The header comes first, because it is the additional data. Its checksum is not part of this data, and is written
+     * last. */
     sbx_envelope_put_header(sealed, plain_envelope.id, key_id, body, body_bytes);
     memcpy(body, seal.enc, SBX_SEAL_KEY_BYTES);
     lay_out(text, &plain_envelope);

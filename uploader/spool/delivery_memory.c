@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delivery_memory.c - a few numbers as lines of text, and back. */
+/* delivery_memory.c - converts a few numbers to lines of text, and back. */
 #include "delivery_memory.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@ enum {
     LINE_BYTES_MAX = 160,
     ID_TEXT_BYTES = 2 * SBX_PAYLOAD_ID_BYTES,
 };
-static const uint64_t wait_most_ms = UINT64_C(2) * 86400000; /* a day that was asked for, and its spread */
+static const uint64_t wait_most_ms = UINT64_C(2) * 86400000; /* a requested day, and its jitter */
 
 static uint64_t clock_ms(clockid_t clock)
 {
@@ -36,7 +36,7 @@ void sbx_delivery_now_read(struct sbx_delivery_now *now_out)
     now_out->wall_ms = clock_ms(CLOCK_REALTIME);
 }
 
-/* FNV-1a: told apart, not protected. */
+/* FNV-1a: it distinguishes servers, and protects nothing. */
 static uint64_t hash_of(const char *text)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -79,7 +79,7 @@ size_t sbx_delivery_memory_print(const struct sbx_delivery_memory *memory, const
     return used;
 }
 
-/* The next word of a line, or NULL. */
+/* Returns the next word of a line, or NULL. */
 static char *next_word(char **line)
 {
     char *word = *line + strspn(*line, " ");
@@ -102,7 +102,7 @@ static bool next_number(char **line, uint64_t most, uint64_t *value_out)
     return *value_out <= most;
 }
 
-/* FAILS ASKED BOOT-MS WALL-MS WAIT-MS. */
+/* Parses "FAILS ASKED BOOT-MS WALL-MS WAIT-MS". */
 static bool parse_hold(char *line, bool is_same_boot, const struct sbx_delivery_now *now, struct sbx_hold *hold)
 {
     uint64_t fails, is_asked, boot_ms, wall_ms;
@@ -163,7 +163,7 @@ void sbx_delivery_memory_parse(const char *text, size_t bytes, const char *serve
         size_t length = end == NULL ? bytes - at : (size_t)(end - (text + at));
         char line[LINE_BYTES_MAX];
         if (end == NULL) {
-            return; /* a line that was not finished */
+            return; /* an unfinished line */
         }
         if (length < sizeof line) {
             memcpy(line, text + at, length);
@@ -173,7 +173,7 @@ void sbx_delivery_memory_parse(const char *text, size_t bytes, const char *serve
         }
         if (is_first) {
             if (strncmp(line, first, sizeof first - 1) != 0) {
-                return; /* a later version's, or no such file */
+                return; /* of a later version, or another file */
             }
             is_same_boot = now->boot_id[0] != '\0' && strcmp(line + sizeof first - 1, now->boot_id) == 0;
             is_first = false;

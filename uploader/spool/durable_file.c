@@ -18,11 +18,11 @@
 #include "temporary_file.h"
 
 enum {
-    TEMPORARY_LIFE_S = 3600,         /* older than this, no living writer has it, where no lock can tell */
-    SNAPSHOT_LIFE_S = 7 * 24 * 3600, /* as long as its recording waits */
+    TEMPORARY_LIFE_S = 3600,         /* if locks do not work: no living writer has an older file */
+    SNAPSHOT_LIFE_S = 7 * 24 * 3600, /* as long as its recording is kept */
 };
 
-/* Write all of it, however the kernel cuts it. 0 or -errno. */
+/* Writes all bytes, even if the kernel writes fewer at a time. Returns 0 or -errno. */
 static int write_whole(int file, const uint8_t *content, size_t bytes)
 {
     size_t done = 0;
@@ -35,15 +35,15 @@ static int write_whole(int file, const uint8_t *content, size_t bytes)
             return -errno;
         }
         if (written == 0) {
-            return -EIO; /* no error and no progress: do not spin on it */
+            return -EIO; /* no error and no progress: do not loop for ever */
         }
         done += (size_t)written;
     }
     return 0;
 }
 
-/* Have the blocks before the first byte, so that a full disk shows before anything is written. File systems that cannot
- * (EOPNOTSUPP, EINVAL) are left to the counted writes. */
+/* Allocates the blocks before the first write, so that a full disk is found before anything is written. On file systems
+ * that cannot do this (EOPNOTSUPP, EINVAL), the counted writes find it. */
 static int reserve_blocks(int file, size_t bytes)
 {
     if (bytes == 0) {
@@ -70,7 +70,7 @@ int sbx_durable_file_write(int folder, const char *name, const void *content, si
     if (result == 0 && fsync(file) != 0) {
         result = -errno;
     }
-    int lock = fcntl(file, F_DUPFD_CLOEXEC, 0); /* the lock holds until the name is there */
+    int lock = fcntl(file, F_DUPFD_CLOEXEC, 0); /* keeps the lock until the file has its name */
     if (close(file) != 0 && result == 0) {
         result = -errno; /* network file systems report a failed write only here */
     }
@@ -85,7 +85,7 @@ int sbx_durable_file_write(int folder, const char *name, const void *content, si
     }
     if (fsync(folder) != 0) {
         result = -errno;
-        unlinkat(folder, name, 0); /* its name may not survive a power cut: do not report it as kept */
+        unlinkat(folder, name, 0); /* its name may not survive a power failure, so it must not be reported as stored */
     }
     return result;
 
@@ -122,7 +122,7 @@ int sbx_durable_file_read(int folder, const char *name, size_t bytes_max, uint8_
     }
     ssize_t got = sbx_file_bytes(file, 0, content, bytes);
     if (got < 0 || (size_t)got < bytes) {
-        result = got < 0 ? (int)got : -EIO; /* it shrank while it was read */
+        result = got < 0 ? (int)got : -EIO; /* the file shrank meanwhile */
         free(content);
         goto close_file;
     }
@@ -148,8 +148,9 @@ bool sbx_durable_file_is_temporary(const char *name)
     return begin != end && end - begin <= 10 && begin >= 2 && name[begin - 1] == '.' && name[begin] != '0';
 }
 
-/* ".ID.raw-RANDOM.PID.tmp": perhaps all of a snapshot whose process died before it had its name. The dead process's recording
- * tells, and whoever finds that comes for it (agent/snapshot/recovery_place.h). */
+/* Is this ".ID.raw-RANDOM.PID.tmp"? It may be a complete snapshot whose process died before the rename. The dead
+ * process's recording says so, and the process that finds this recording renames the file
+ * (agent/snapshot/recovery_place.h). */
 static bool is_snapshot(const char *name)
 {
     return strspn(name + 1, "0123456789abcdef") == 32 &&
@@ -158,7 +159,7 @@ static bool is_snapshot(const char *name)
 
 void sbx_durable_file_sweep(int folder)
 {
-    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes what it reads */
+    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes this descriptor */
     if (again < 0) {
         return;
     }
@@ -174,7 +175,7 @@ void sbx_durable_file_sweep(int folder)
             fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(status.st_mode)) {
             continue;
         }
-        /* Below 0: the clock was set back; then it is no younger for that. */
+        /* A negative age means that the clock was set back. The file is not younger for that. */
         time_t age_s = now > status.st_mtime ? now - status.st_mtime : status.st_mtime - now;
         if (is_snapshot(entry->d_name) && age_s <= SNAPSHOT_LIFE_S) {
             continue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spool.c - the folder of payloads: open, put, list, move.
  *
- * What counts is the final name: whoever sees ID.sbx sees all of it. So every change is a durable write or a rename,
- * and the rest (order, limits, the newest few of sent/) is read from the folder each time instead of being remembered,
- * since several processes may use it. */
+ * A payload exists when its final name does: a process that sees ID.sbx sees all of it. So every change is a durable
+ * write or a rename. Everything else (order, limits, the newest few of sent/) is read from the folder each time instead
+ * of being remembered, because several processes may use it. */
 #include "spool.h"
 
 #include <dirent.h>
@@ -22,14 +22,14 @@
 #include "stall_end.h"
 
 enum {
-    FUTURE_S = 60, /* a clock that is put right by a little makes nothing old */
+    FUTURE_S = 60, /* after a small correction of the clock, no file is in the future */
     CONSENT_BYTES = 16,
 };
 
 static const struct sbx_spool_limits default_limits = {
     .bytes_max = 16 << 20, .files_max = 200, .sent_kept = 20, .hours_max = 168};
 
-/* A folder other users may write into could be filled, emptied or have its files swapped by them. */
+/* If other users could write into a folder, they could fill it, empty it, or replace its files. */
 static int check_owner(int folder, const char *path, char *why, size_t why_bytes)
 {
     struct stat status;
@@ -49,7 +49,7 @@ static int check_owner(int folder, const char *path, char *why, size_t why_bytes
     return 0;
 }
 
-/* mkdir -p with 0700. The folders in between keep the modes they have. */
+/* Like mkdir -p with mode 0700. Existing folders keep their modes. */
 static int make_path(const char *path)
 {
     char *copy = strdup(path);
@@ -66,7 +66,7 @@ static int make_path(const char *path)
         if (mkdir(copy, 0700) != 0 && errno != EEXIST) {
             struct stat status;
             int error = errno;
-            if (stat(copy, &status) != 0 || !S_ISDIR(status.st_mode)) { /* EROFS or EACCES above an existing folder */
+            if (stat(copy, &status) != 0 || !S_ISDIR(status.st_mode)) { /* EROFS or EACCES, but the folder exists */
                 result = -error;
                 break;
             }
@@ -80,7 +80,7 @@ static int make_path(const char *path)
     return result;
 }
 
-/* Open the folder `name` below `parent`, making it if needed. Returns a descriptor or -errno with `why` filled. */
+/* Open the folder `name` below `parent`, and create it if needed. Returns a descriptor, or -errno with `why` filled. */
 static int open_folder(int parent, const char *name, const char *path, char *why, size_t why_bytes)
 {
     if (parent != AT_FDCWD && mkdirat(parent, name, 0700) != 0 && errno != EEXIST) {
@@ -139,11 +139,11 @@ int sbx_spool_open(const char *path, const struct sbx_spool_limits *limits, stru
         return -ENOMEM;
     }
     for (size_t length = strlen(spool->path); length > 1 && spool->path[length - 1] == '/'; length--) {
-        spool->path[length - 1] = '\0'; /* "DIR/" would let O_NOFOLLOW follow a link */
+        spool->path[length - 1] = '\0'; /* with "DIR/", O_NOFOLLOW would follow a link */
     }
     spool->root = spool->raw = spool->sent = spool->bad = -1;
     spool->limits = default_limits;
-    if (limits != NULL) { /* 0 asks for the default */
+    if (limits != NULL) { /* 0 means the default */
         spool->limits.bytes_max = limits->bytes_max != 0 ? limits->bytes_max : default_limits.bytes_max;
         spool->limits.files_max = limits->files_max != 0 ? limits->files_max : default_limits.files_max;
         spool->limits.sent_kept = limits->sent_kept != 0 ? limits->sent_kept : default_limits.sent_kept;
@@ -222,7 +222,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* "0123...ef.sbx" -> id. Only such names are payloads; whatever else lies in the folder is not ours. */
+/* Parses "0123...ef.sbx" to an id. Only files with such names are payloads. Other files in the folder are not ours. */
 static bool parse_name(const char *name, uint8_t id_out[SBX_PAYLOAD_ID_BYTES])
 {
     if (strlen(name) != SBX_SPOOL_NAME_BYTES - 1 || strcmp(name + 2 * SBX_PAYLOAD_ID_BYTES, SBX_ENVELOPE_SUFFIX) != 0) {
@@ -243,14 +243,14 @@ static bool parse_name(const char *name, uint8_t id_out[SBX_PAYLOAD_ID_BYTES])
 struct listed {
     char name[256];
     struct timespec changed;
-    bool is_future; /* changed at a time that has not come yet: the clock was set back */
+    bool is_future; /* its time is in the future: the clock was set back */
     uint64_t bytes;
     uint8_t id[SBX_PAYLOAD_ID_BYTES];
 };
 
-/* By age, then by name so that the order is the same for everybody. What seems to come from the future was there before
- * the clock was set back, so it is older than all that was made since: else it would never be the oldest, and would
- * push out everything that comes. */
+/* Sorts by age, then by name, so that the order is the same in every process. A file with a time in the future was
+ * written before the clock was set back, so it is older than all files since then. Otherwise it would never be the
+ * oldest, and would push out every new file. */
 static int by_age(const void *left, const void *right)
 {
     const struct listed *a = left, *b = right;
@@ -268,7 +268,7 @@ static int by_age(const void *left, const void *right)
 
 int sbx_spool_list(int folder, DIR **listing_out)
 {
-    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes what it reads */
+    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes this descriptor */
     if (again < 0) {
         return -errno;
     }
@@ -281,8 +281,8 @@ int sbx_spool_list(int folder, DIR **listing_out)
     return 0;
 }
 
-/* The regular files of a folder, oldest first; with `payloads_only` those that are named and sized like a payload.
- * Returns 0 and an array (given: free; NULL when empty) or -errno. */
+/* Lists the regular files of a folder, oldest first. With `payloads_only`, only those with the name and size of a
+ * payload. Returns 0 and an array (given: free; NULL if empty) or -errno. */
 static int list_folder(int folder, bool payloads_only, struct listed **files_out, size_t *count_out)
 {
     DIR *listing;
@@ -339,7 +339,7 @@ static int list_folder(int folder, bool payloads_only, struct listed **files_out
 }
 
 /* Remove the oldest files of `folder` until at most `files_max` files and `bytes_max` bytes are left, but never `spare`
- * (may be NULL). Returns how many went. Errors are ignored: the next put tries again. */
+ * (may be NULL). Returns how many were removed. Errors are ignored: the next put tries again. */
 static uint64_t prune_folder(int folder, bool payloads_only, uint32_t files_max, uint64_t bytes_max, const char *spare)
 {
     struct listed *files;
@@ -359,7 +359,7 @@ static uint64_t prune_folder(int folder, bool payloads_only, uint32_t files_max,
         if (unlinkat(folder, files[i].name, 0) == 0) {
             removed++;
         }
-        left--; /* gone also when another process was first */
+        left--; /* counted also if another process has removed it */
         bytes -= files[i].bytes;
     }
     free(files);
@@ -382,18 +382,18 @@ int sbx_spool_put(struct sbx_spool *spool, const uint8_t id[16], const void *env
     char name[SBX_SPOOL_NAME_BYTES];
     sbx_spool_name(id, SBX_ENVELOPE_SUFFIX, name);
     if (has_file(spool->root, name) || has_file(spool->sent, name) || has_file(spool->bad, name)) {
-        return 0; /* refused for good counts as known too: the same bytes would be refused again */
+        return 0; /* a payload in bad/ counts as known: the same bytes would be refused again */
     }
     int result = sbx_durable_file_write(spool->root, name, envelope, bytes);
     if ((result == -ENOSPC || result == -EDQUOT) &&
         prune_folder(spool->sent, false, 0, 0, NULL) + prune_folder(spool->bad, false, 0, 0, NULL) != 0) {
-        /* What only a person would have looked at gives its room to what has still to be sent. */
+        /* Files kept only for a person are removed to make room for a file that must still be sent. */
         result = sbx_durable_file_write(spool->root, name, envelope, bytes);
     }
     if (result != 0) {
         return result;
     }
-    /* Only now, when the new one is safe, may it push out older ones. */
+    /* Only now, when the new payload is durable, may it push out older ones. */
     spool->dropped += prune_folder(spool->root, true, spool->limits.files_max, spool->limits.bytes_max, name);
     return 0;
 }
@@ -439,8 +439,8 @@ int sbx_spool_each(struct sbx_spool *spool, int (*each)(void *context, const cha
     return result;
 }
 
-/* Rename `name` from `from` to `to` and make both folders' change durable; the target first, so that a power cut in
- * between shows the file twice rather than nowhere. */
+/* Rename `name` from `from` to `to`, and make the change of both folders durable. The target comes first, so that a
+ * power failure in between leaves the file in both folders rather than in none. */
 static int move_file(int from, int to, const char *name)
 {
     if (renameat(from, name, to, name) != 0) {
@@ -463,7 +463,7 @@ int sbx_spool_mark_sent(struct sbx_spool *spool, const uint8_t id[16])
 {
     char name[SBX_SPOOL_NAME_BYTES];
     sbx_spool_name(id, SBX_ENVELOPE_SUFFIX, name);
-    utimensat(spool->root, name, NULL, AT_SYMLINK_NOFOLLOW); /* newest by delivery; without it the order is by making */
+    utimensat(spool->root, name, NULL, AT_SYMLINK_NOFOLLOW); /* orders sent/ by delivery, not by creation */
     int result = move_file(spool->root, spool->sent, name);
     if (result == 0) {
         prune_folder(spool->sent, true, spool->limits.sent_kept, UINT64_MAX, name);
@@ -488,7 +488,7 @@ int sbx_spool_mark_bad(struct sbx_spool *spool, const uint8_t id[16])
     return sbx_spool_move_to_bad(spool, spool->root, name);
 }
 
-/* What the file says, as agent/shared/consent.c writes it: NULL: there is none; "": not known. */
+/* Returns the text of the consent file, as agent/shared/consent.c writes it. NULL: there is none; "": not known. */
 static const char *read_consent(const struct sbx_spool *spool, char text[CONSENT_BYTES])
 {
     int file = openat(spool->root, "consent", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -516,7 +516,7 @@ bool sbx_spool_empty_when_refused(struct sbx_spool *spool)
     return said != NULL && strcmp(said, "denied\n") == 0 && sbx_spool_empty(spool) == 0;
 }
 
-/* Unlink what ends in `suffix`. */
+/* Remove the files whose names end in `suffix`. */
 static int empty_folder(int folder, const char *suffix)
 {
     DIR *listing;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_ages.c - one look an hour at four folders. */
+/* spool_ages.c - checks four folders once an hour. */
 #include "spool_ages.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@ static const char *const folder_names[] = {".", "raw", "sent", "bad"};
 
 enum {
     FOLDERS = 4,
-    FOLDERS_UNSENT = 2, /* the first two hold what was to be sent yet */
+    FOLDERS_UNSENT = 2, /* the first two contain files that were not sent yet */
 };
 static const uint64_t hour_ms = 3600000;
 
@@ -72,7 +72,7 @@ static int read_ages(const struct sbx_spool *spool, struct sbx_spool_ages *ages)
     size_t count;
     int result = sbx_durable_file_read(spool->root, ages_name, SBX_SPOOL_AGES_BYTES_MAX, &bytes, &count);
     if (result != 0) {
-        return result == -ENOMEM ? result : 0; /* anything else: there was no look that could be believed */
+        return result == -ENOMEM ? result : 0; /* after any other error, there is no earlier text that can be trusted */
     }
     char *text = realloc(bytes, count + 1);
     if (text == NULL) {
@@ -112,7 +112,7 @@ static int write_ages(const struct sbx_spool *spool, const struct sbx_spool_ages
     return result;
 }
 
-/* ---- the look ---- */
+/* ---- the check ---- */
 
 static bool ends_with(const char *name, const char *suffix)
 {
@@ -130,7 +130,7 @@ static const struct sbx_spool_age *find(const struct sbx_spool_ages *ages, int f
     return NULL;
 }
 
-/* What nobody looked at before is as old as its file says, within reason. */
+/* The age of a file that was not checked before is that of its time stamp, within limits. */
 static uint64_t first_age_ms(const struct stat *status, const struct sbx_delivery_now *now, uint64_t limit_ms)
 {
     struct sbx_delivery_now made = {.boot_id = ""};
@@ -138,7 +138,8 @@ static uint64_t first_age_ms(const struct stat *status, const struct sbx_deliver
     return sbx_spool_time_passed_ms(&made, now, limit_ms);
 }
 
-/* One folder: what is too old goes, the others are in `after`. Returns how many went, or -errno. */
+/* Checks one folder. Files that are too old are removed, the others are added to `after`. Returns how many were
+ * removed, or -errno. */
 static int look_at(int descriptor, int folder, const struct sbx_spool_ages *before, const struct sbx_delivery_now *now,
                    uint64_t limit_ms, struct sbx_spool_ages *after)
 {
@@ -164,7 +165,7 @@ static int look_at(int descriptor, int folder, const struct sbx_spool_ages *befo
         } else if (after->count < SBX_SPOOL_AGES_MAX) {
             struct sbx_spool_age *age = &after->kept[after->count++];
             age->folder = folder;
-            age->age_s = (age_ms + 999) / 1000; /* up: looks that are near to one another must not add up to nothing */
+            age->age_s = (age_ms + 999) / 1000; /* rounded up: the times between frequent checks must not add up to 0 */
             strcpy(age->name, name);
         }
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_folders.h - the inside of a spool, for the files of this folder that work on one.
+/* spool_folders.h - the inside of a spool, for the files of this folder that work on it.
  *
- * Everything goes through the descriptors opened and checked once: a folder that is renamed or replaced by a link later
- * changes nothing. */
+ * All accesses go through the descriptors that were opened and checked once. If a folder is later renamed, or replaced
+ * by a link, this has no effect. */
 #ifndef SBX_SPOOL_FOLDERS_H
 #define SBX_SPOOL_FOLDERS_H
 
@@ -25,17 +25,18 @@ struct sbx_spool {
     struct sbx_spool_modules *modules; /* noted and not yet saved; NULL: none */
 };
 
-/* ID in lower hex with `suffix` behind it. */
+/* ID in lower hex, followed by `suffix`. */
 void sbx_spool_name(const uint8_t id[SBX_PAYLOAD_ID_BYTES], const char *suffix, char name_out[SBX_SPOOL_NAME_BYTES]);
 
-/* Begin to list `folder`, one of the spool's, whose own descriptor stays open. 0 and a listing (given: closedir), or -errno. */
+/* Begin to list `folder`, one of the spool's, whose own descriptor stays open. Returns 0 and a listing (given:
+ * closedir), or -errno. */
 int sbx_spool_list(int folder, DIR **listing_out);
 
-/* Read a waiting payload; as sbx_durable_file_read(). */
+/* Read a waiting payload, like sbx_durable_file_read(). */
 int sbx_spool_read(struct sbx_spool *spool, const uint8_t id[SBX_PAYLOAD_ID_BYTES], uint8_t **envelope_out,
                    size_t *bytes_out);
 
-/* Move `name` from `folder` (one of spool's) to bad/ and keep that folder within its bounds. Durable. 0 or -errno. */
+/* Move `name` from `folder` (one of spool's) to bad/, and keep bad/ within its limits. Durable. Returns 0 or -errno. */
 int sbx_spool_move_to_bad(struct sbx_spool *spool, int folder, const char *name);
 
 void sbx_spool_modules_destroy(struct sbx_spool_modules *modules);

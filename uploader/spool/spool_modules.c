@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_modules.c - where modules lie on this machine: SPOOL/modules.
+/* spool_modules.c - the paths of modules on this machine: SPOOL/modules.
  *
- * A payload names modules by build-id only; this file, which never leaves, lets `stallbox report` find them again
- * without a search. Lines are "HEX PATH", or "=HASH NAME" of a watch, newest first; it is a hint, so a lost race between two processes costs a
- * line. */
+ * A payload names modules only by build-id. With this file, which never leaves the machine, `stallbox report` finds
+ * them again without a search. Lines are "HEX PATH", or "=HASH NAME" for a watch, newest first. The file is only a
+ * hint, so if two processes write at the same time, the lost line does no harm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,14 +20,14 @@
 
 enum {
     LINE_BYTES = 2 * SBX_BUILD_ID_MAX + 1 + SBX_PATH_MAX + 1, /* hex, space, path, newline */
-    FILE_BYTES_MAX = 2 << 20,                                 /* some 20,000 modules; the oldest lines go */
+    FILE_BYTES_MAX = 2 << 20,                                 /* some 20,000 modules; the oldest lines are dropped */
     LOCK_TRIES = 20,
     LOCK_WAIT_MS = 10,
 };
 
 static const char modules_name[] = "modules";
 
-/* Lines noted since the last save, one after another, each with its newline. */
+/* Lines that were added since the last save, one after another, each with its newline. */
 struct sbx_spool_modules {
     char *text;
     size_t bytes, room;
@@ -74,7 +74,7 @@ int sbx_spool_note_module(struct sbx_spool *spool, const uint8_t *build_id, size
 {
     if (build_id_bytes == 0 || build_id_bytes > SBX_BUILD_ID_MAX || path[0] != '/' || strlen(path) >= SBX_PATH_MAX ||
         strchr(path, '\n') != NULL) {
-        return -EINVAL; /* no line could say it */
+        return -EINVAL; /* no line can contain it */
     }
     if (spool->modules == NULL && (spool->modules = calloc(1, sizeof *spool->modules)) == NULL) {
         return -ENOMEM;
@@ -106,8 +106,8 @@ int sbx_spool_note_watch(struct sbx_spool *spool, uint64_t what, const char *nam
                : append_line(spool->modules, line, bytes);
 }
 
-/* Take the folder's lock for the merge; after 200 ms go on without: a stopped holder must not stop us. Returns a
- * descriptor to close, or -1. */
+/* Takes the folder's lock for the merge. After 200 ms it goes on without the lock, because a stopped lock holder must
+ * not stop us, too. Returns a descriptor to close, or -1. */
 static int lock_folder(int folder)
 {
     int lock = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -130,7 +130,7 @@ int sbx_spool_save_modules(struct sbx_spool *spool)
     size_t old_bytes = 0;
     int result = sbx_durable_file_read(spool->root, modules_name, FILE_BYTES_MAX, &old, &old_bytes);
     if (result != 0 && result != -ENOMEM) {
-        old_bytes = 0; /* none yet, or not ours to read: begin anew */
+        old_bytes = 0; /* no file yet, or not readable: begin a new one */
     } else if (result != 0) {
         goto close_lock;
     }
@@ -146,7 +146,7 @@ int sbx_spool_save_modules(struct sbx_spool *spool)
     for (const char *at = (const char *)old, *end = at + old_bytes; at < end && result == 0;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         if (newline == NULL) {
-            break; /* an unfinished line is no line */
+            break; /* an unfinished line is ignored */
         }
         size_t length = (size_t)(newline - at) + 1;
         bool known = has_line(spool->modules->text, spool->modules->bytes, at, length);
