@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name_tables.c - what a process's own text is compared with, so that an index is sent and not the text.
+/* name_tables.c - tables of known names. A process's own names are compared with them, and an index is sent instead of
+ * a text.
  *
- * Append-only: an index that was once sent means the same entry for ever, and entries go to the end, whatever order that leaves
- * them in. */
+ * Append-only: an index that was once sent has the same meaning for ever. So new entries go to the end, even if they do
+ * not fit the order there. */
 #include "name_tables.h"
 
 #include <stdbool.h>
@@ -56,7 +57,7 @@ static const char *const system_modules[] = {
     "liblua5.1.so.0", "liblua5.1-cjson.so.0", "liblua5.3.so.0", "liblua5.4.so.0", "libluajit-5.1.so.2",
     "libpython3.11.so.1.0", "libperl.so.5.36", "libruby-3.1.so.3.1", "libnode.so.108", "libjvm.so", "libjli.so",
     "libmono-2.0.so.1", "libguile-3.0.so.1", "libtcl8.6.so", "libcoreclr.so",
-    /* GLib, GTK and what they draw with */
+    /* GLib, GTK and the libraries they draw with */
     "libglib-2.0.so.0", "libgobject-2.0.so.0", "libgio-2.0.so.0", "libgmodule-2.0.so.0", "libgthread-2.0.so.0",
     "libgtk-3.so.0", "libgdk-3.so.0", "libgtk-4.so.1", "libgtk-x11-2.0.so.0", "libgdk-x11-2.0.so.0",
     "libgdk_pixbuf-2.0.so.0", "libcairo.so.2", "libcairo-gobject.so.2", "libpango-1.0.so.0", "libpangocairo-1.0.so.0",
@@ -101,12 +102,13 @@ static const char *const system_modules[] = {
 };
 /* clang-format on */
 
-/* What threads of well-known programs and libraries call themselves. '#' stands for a run of digits, which never leave.
- * The kernel cuts a name to 15 bytes; entries are written whole where that is known and matched cut. Append only. */
+/* The names that threads of well-known programs and libraries have. '#' stands for a run of digits, which are never
+ * sent. The kernel shortens a name to 15 bytes. Entries are complete where the full name is known, and are matched
+ * shortened. Append only. */
 /* clang-format off */
 static const char *const thread_patterns[] = {
     "other", /* 0 */
-    "main",  /* 1: given to the main thread whatever it is called; no other thread gets it by its name */
+    "main",  /* 1: given to the main thread, whatever its name; no other thread gets it */
     /* redis, valkey, jemalloc */
     "bio_close_file", "bio_aof_fsync", "bio_aof", "bio_lazy_free", "io_thd_#", "jemalloc_bg_thd",
     /* GLib, GTK, desktop */
@@ -117,7 +119,7 @@ static const char *const thread_patterns[] = {
     "Thread #", "pool-#-thread-#", "pool-worker-#", "threadpool-#", "thread-pool-#", "io-#", "io_#", "timer",
     "timer-#", "watchdog", "logger", "logging", "scheduler", "dispatcher", "listener", "acceptor", "acceptor-#",
     "background", "signal-handler",
-    /* kernel-made */
+    /* made by the kernel */
     "iou-wrk-#", "iou-sqp-#",
     /* web servers and proxies */
     "nginx", "nginx: worker process", "httpd", "apache#", "haproxy", "wrk:worker_#", "envoy", "wrk",
@@ -204,8 +206,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Does `name` (NUL-terminated, at most 15 bytes) follow `pattern`? A '#' takes a whole run of digits; a name of full
- * length may end where the pattern still goes on, because the kernel has cut it there. */
+/* Does `name` (NUL-terminated, at most 15 bytes) match `pattern`? A '#' matches a whole run of digits. A name of full
+ * length may end before the pattern does, because the kernel has shortened it. */
 static bool follows_pattern(const char *pattern, const char *name, bool was_cut)
 {
     while (*pattern != '\0') {

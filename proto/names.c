@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.c - the tables that let a payload carry numbers where others would carry strings.
+/* names.c - tables with which a payload can carry numbers instead of strings.
  *
- * Both sides are compiled with them. The tables are indexed by the enum itself, so that a name cannot drift from its number. */
+ * Both sides are compiled with them. The tables are indexed by the enum itself, so that a name always belongs to its
+ * number. */
 #include "names.h"
 
 #include <stdbool.h>
@@ -11,7 +12,8 @@
 
 #define ENTRIES(table) (sizeof(table) / sizeof((table)[0]))
 
-/* One entry of a table indexed by its enum; holes and numbers beyond the end are "unknown". */
+/* Returns one entry of a table that is indexed by its enum. Unused numbers, and numbers beyond the end, give
+ * "unknown". */
 static const char *name_at(const char *const *table, size_t entries, uint64_t number)
 {
     return number < entries && table[number] != NULL ? table[number] : "unknown";
@@ -417,7 +419,7 @@ const char *sbx_fd_class_name(uint32_t fd_class)
 
 const char *sbx_syscall_name(uint64_t number)
 {
-    /* arch/x86/entry/syscalls/syscall_64.tbl; only calls that can block, or that a blocked thread is seen in. */
+    /* From arch/x86/entry/syscalls/syscall_64.tbl. Only calls that can block, or in which a blocked thread is found. */
     static const char *const table[] = {
         [0] = "read",
         [1] = "write",
@@ -536,7 +538,8 @@ uint64_t sbx_app_what(const char *name)
     return name[0] == '\0' ? 0 : hash != 0 ? hash : 1;
 }
 
-/* The low 40 bits of FNV-1a of the build-id, a number and what sort of number it is (0: that is left out). */
+/* Returns the low 40 bits of FNV-1a over the build-id, the number's low 8 bits, and the sort of number (left out if it
+ * is 0). */
 static uint64_t number_what(const uint8_t *app_build_id, size_t bytes, uint32_t number, uint8_t sort)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.h - tables both sides are compiled with, so that a payload carries numbers where others would carry strings.
+/* names.h - tables with which both sides are compiled, so that a payload can carry numbers instead of strings.
  *
- * Part of the wire contract: entries are appended, never moved. Index 0 means "none" or "other". */
+ * They are part of the wire contract: entries are appended, never moved. Index 0 means "none" or "other". */
 #ifndef SBX_NAMES_H
 #define SBX_NAMES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Names of the enums of recording_format.h as DESIGN.md and the JSON report spell them ("slow_message", "usleep",
- * "lock"); "unknown" for numbers this build does not know. Never NULL. */
+/* Names of the enums of recording_format.h, as in DESIGN.md and in the JSON report ("slow_message", "usleep", "lock");
+ * "unknown" for numbers that this build does not know. Never NULL. */
 const char *sbx_trigger_name(uint32_t kind);
 const char *sbx_record_name(uint32_t kind);
 const char *sbx_signal_name(uint32_t number); /* "SIGSEGV"; of real-time signals "SIGRT" */
@@ -25,16 +25,16 @@ const char *sbx_point_name(uint32_t group); /* enum sbx_point_group */
 const char *sbx_walk_end_name(uint32_t reason);
 const char *sbx_fd_class_name(uint32_t fd_class);
 
-/* By which number the name of an application's message kind is found beside a payload: the low 40 bits of FNV-1a, 64 bits, of
- * its build-id and the kind. 0 without a build-id: kinds of programs that cannot be told apart have no names. */
-/* The number that stands for what an application is called: FNV-1a, folded to 40 bits. Never 0 for a name; 0 for "". */
+/* Three numbers that stand for a name, or under which a name is stored. sbx_app_what(): for an application's name,
+ * FNV-1a folded to 40 bits; never 0 for a name, and 0 for "". sbx_message_kind_what(): for a kind of message, the low
+ * 40 bits of 64-bit FNV-1a over the application's build-id and the kind; 0 without a build-id, because kinds of
+ * programs that cannot be distinguished have no names. sbx_scene_what(): the same for a scene. */
 uint64_t sbx_app_what(const char *name);
 
 uint64_t sbx_message_kind_what(const uint8_t *app_build_id, size_t bytes, uint32_t kind);
-/* The same of a scene. */
 uint64_t sbx_scene_what(const uint8_t *app_build_id, size_t bytes, uint32_t scene);
 
-/* Name of an x86-64 Linux system call ("futex"), or NULL. Only the blocking ones worth naming. */
+/* Name of an x86-64 Linux system call ("futex"), or NULL. Only important blocking calls have names. */
 const char *sbx_syscall_name(uint64_t number);
 
 #endif
