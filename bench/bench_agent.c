@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_agent.c - what the recorder's own threads do to an application: how long a snapshot takes and whether anybody
- * waits for it, how often they wake while the application rests, how much memory they have.
+/* bench_agent.c - what the recorder's own threads cost an application: how long a snapshot takes and whether a thread
+ * waits for it, how often the recorder's threads wake while the application rests, and how much memory they use.
  *
  * usage: bench_agent [--json] [--rounds N] [--seconds N]
- * N seconds of rest are watched (default 60), while the rest of the program measures something else: a process at rest
- * is disturbed by nothing. Why it matters: a snapshot that holds the application up would be a stall of our own making,
- * and a wake-up is what a laptop's battery is spent on. */
+ * N seconds of rest are watched (default 60) in a process of its own, while other processes measure. Nothing disturbs a
+ * process at rest.
+ * Why it matters: a snapshot that delays the application would be a stall of our own making, and wake-ups use a
+ * laptop's battery. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,11 +31,11 @@
 enum {
     ROUNDS_DEFAULT = 21,
     SECONDS_DEFAULT = 60,
-    SETTLE_S = 3, /* rows are built and written down, and the watch thread has seen that nothing happens */
+    SETTLE_S = 3, /* until the rows are built and written, and the watch thread has seen that nothing happens */
     BUSY_THREADS = 8,
     MEMORY_THREADS = 50,
     OUR_THREADS = 2, /* sbx-watch and sbx-modules */
-    WINDOW_MS = 150, /* a snapshot, or none, happens in each */
+    WINDOW_MS = 150, /* each has one snapshot or none */
 };
 
 static char folder[64], spool[64];
@@ -43,7 +44,7 @@ static enum stallbox_result start(void)
 {
     snprintf(folder, sizeof folder, "%s/stallbox-bench-%d", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
              (int)getpid());
-    snprintf(spool, sizeof spool, "/var/tmp/stallbox-spool-%d", (int)getpid()); /* a disk, where there is one */
+    snprintf(spool, sizeof spool, "/var/tmp/stallbox-spool-%d", (int)getpid()); /* on a disk, if there is one */
     const struct stallbox_options options = {
         .sizeof_options = sizeof options, .recording_path = folder, .spool_path = spool, .interval_us = 1000};
     enum stallbox_result result = stallbox_start(&options);
@@ -86,7 +87,7 @@ static void sleep_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
-/* A child that runs `body` in a process of its own and has something to say at the end. */
+/* A child process that runs `body` and writes a result at the end. */
 struct child {
     pid_t pid;
     int result;
@@ -131,13 +132,13 @@ static int rest(void)
         return 1;
     }
     struct pollfd parent = {.fd = STDOUT_FILENO};
-    poll(&parent, 1, -1); /* until nobody reads what we have to say */
+    poll(&parent, 1, -1); /* until the parent no longer reads our output */
     stop();
     return 0;
 }
 
-/* How often our threads of process `pid` went to sleep so far, which is as often as something woke them. False when
- * there are not two of them. */
+/* Reads how often our threads of process `pid` went to sleep so far, which is as often as they were woken. Returns
+ * false if there are not two of them. */
 static bool read_wake_ups(pid_t pid, long *count_out)
 {
     char path[512], line[256];
@@ -174,7 +175,7 @@ static pthread_barrier_t all_there;
 static void *work_and_rest(void *unused)
 {
     void *volatile memory[16] = {NULL};
-    for (int i = 0; i < 400; i++) { /* 200 ms in which a sample is due each millisecond */
+    for (int i = 0; i < 400; i++) { /* 200 ms in which a sample is due every millisecond */
         for (int k = 0; k < 2000; k++) {
             free(memory[k % 16]);
             memory[k % 16] = malloc(64);
@@ -271,8 +272,8 @@ static bool measure_memory(const struct bench_options *options)
 /* ---- a snapshot of a busy application ---- */
 
 static uint32_t is_over, spin_window;
-static double longest_gap_ns[4096]; /* by window, of the thread that spins */
-static long spinner_slept;          /* voluntary switches of the spinning thread: it never asks for one */
+static double longest_gap_ns[4096]; /* longest gaps of the spinning thread, by window */
+static long spinner_slept;          /* voluntary switches of the spinning thread, which itself never asks for one */
 
 static void *be_busy(void *seed)
 {
@@ -315,7 +316,7 @@ static void tell(const struct bench_options *options, const char *metric, const 
     bench_print(options->json, &line, ours, theirs);
 }
 
-/* `busy` threads beside the spinning one: with none the machine has a processor to spare, with eight it has not. */
+/* Runs `busy` threads beside the spinning one. With none, the machine has an idle CPU; with eight, it has none. */
 static bool measure_snapshots(const struct bench_options *options, int busy)
 {
     pthread_t threads[BUSY_THREADS], spinner;
@@ -353,7 +354,7 @@ static bool measure_snapshots(const struct bench_options *options, int busy)
     bench_series_add(&slept, (double)spinner_slept);
     snprintf(metric, sizeof metric, "trigger to durable snapshot, %d threads busy", busy + 1);
     tell(options, metric, "ms", NULL, "value < 50", &durable, NULL);
-    if (busy == 0) { /* else the scheduler's gaps are longer than the windows */
+    if (busy == 0) { /* otherwise the scheduler's gaps are longer than the windows */
         tell(options, "longest gap of a spinning thread in a snapshot", "ms", "the same without a snapshot",
              "ratio no thread waits: 1.00", &with, &without);
     }
@@ -368,7 +369,7 @@ static int measure_all(const struct bench_options *options)
     struct child resting = start_child("rest");
     char ready = 0;
     bool is_resting = read(resting.result, &ready, 1) == 1;
-    sleep_ms(SETTLE_S * 1000); /* what it wrote to us was an event, and the watch thread has looked at it */
+    sleep_ms(SETTLE_S * 1000); /* its output was an event, and the watch thread has looked at it by now */
     long before = 0, after = 0;
     is_resting = read_wake_ups(resting.pid, &before) && is_resting;
     double rested = bench_now_ns();
@@ -386,7 +387,7 @@ static int measure_all(const struct bench_options *options)
     sleep_ms(left_ms > 0 ? (long)left_ms : 0);
     is_resting = read_wake_ups(resting.pid, &after) && is_resting;
     double seconds = (bench_now_ns() - rested) / 1e9;
-    close(resting.result); /* and with it the child's input: it stops its recorder and ends */
+    close(resting.result); /* this also closes the child's input: it stops its recorder and ends */
     is_done = waitpid(resting.pid, NULL, 0) == resting.pid && is_done;
     if (is_resting) {
         struct bench_series woken = {.count = 0};

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_capture.c - what one capture costs, beside libunwind, glibc and the plain composition of both with the clocks.
+/* bench_capture.c - the cost of one capture, compared with libunwind, glibc, and the plain combination of both with the
+ * clocks.
  *
  * usage: bench_capture [--json] [--rounds N]
  * The capture is the real one (sbx_capture_stack and sbx_capture_put on a registered thread, a mapped recording, rows
- * of all modules), called as a capture point calls it; the peers stand on the same stack and are called through the
- * same functions. Why it matters: this is what the interval buys; at one a millisecond a thread, a microsecond is 0.1
- * %.
+ * of all modules), and is called as a capture point calls it. The peers run on the same stack and are called through
+ * the same functions. Why it matters: the interval pays for this. At one capture per millisecond and thread, a
+ * microsecond is 0.1 %.
  *
- * libunwind is opened and its functions are taken by name: a program linked with it would call its `backtrace` in
- * glibc's place without noticing. */
+ * libunwind is opened with dlopen and its functions are taken by name. A program linked with it would call libunwind's
+ * `backtrace` instead of glibc's without noticing. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,13 +26,13 @@
 
 enum {
     ROUNDS_DEFAULT = 151,
-    CALLS = 200,     /* of each variant in a round */
-    SLOW_CALLS = 20, /* of those that take microseconds */
-    COLD_SHOTS = 7,  /* a round: each after the caches were filled with something else */
+    CALLS = 200,     /* calls of each variant in a round */
+    SLOW_CALLS = 20, /* calls of variants that take microseconds */
+    COLD_SHOTS = 7,  /* per round: before each, the caches are filled with other data */
     COLD_ROUNDS = 60,
-    EVICT_BYTES = 2 << 20, /* twice the L2 cache of the machines this was written on; the data is then in L3 */
+    EVICT_BYTES = 2 << 20, /* twice the L2 cache of the machines this was written on; the data are then in L3 */
     FRAMES_MAX = 256,
-    FRAMES_JUDGED = 30, /* the depth DESIGN.md section 5 speaks of */
+    FRAMES_JUDGED = 30, /* the depth in DESIGN.md section 5 */
 };
 
 static int (*unw_backtrace_)(void **, int);
@@ -62,7 +63,7 @@ CAPTURE(part_stack, STACK)
 CAPTURE(part_run, PUT)
 CAPTURE(part_record, PUT | DIFFERS)
 
-/* As if the thread had never captured: nothing to replay. */
+/* As if the thread had never captured, so there is nothing to reuse. */
 SBX_NOINLINE static uint64_t capture_new(void)
 {
     sbx_self->replay.depth = 0;
@@ -75,7 +76,7 @@ SBX_NOINLINE static uint64_t capture_new_wall(void)
     return bench_capture(WALL | STACK | PUT);
 }
 
-/* And no rule known: each return address is looked up in the rows. */
+/* In addition no rule is known, so each return address is looked up in the rows. */
 SBX_NOINLINE static uint64_t capture_new_rules(void)
 {
     sbx_self->replay.depth = 0;
@@ -83,7 +84,7 @@ SBX_NOINLINE static uint64_t capture_new_rules(void)
     return bench_capture(WALL | CPU | STACK | PUT);
 }
 
-/* The way a leaf point takes when its count is out; every interval is over at once here. */
+/* The path that a leaf point takes when its countdown ends. Here every interval is always over. */
 SBX_NOINLINE static uint64_t capture_leaf(void)
 {
     sbx_leaf_ask(sbx_self, SBX_RECORD_ALLOC, SBX_OP_MALLOC, SBX_GROUP_ALLOC);
@@ -104,7 +105,8 @@ SBX_NOINLINE static uint64_t peer_glibc(void)
     return (uint64_t)glibc_backtrace(frames, FRAMES_MAX);
 }
 
-/* What one writes first: both clocks, the kernel's counts, libunwind, a table of stacks, one ring for all threads. */
+/* The first version that a programmer would write: both clocks, the kernel's counts, libunwind, a table of stacks, one
+ * ring for all threads. */
 struct plain_stack {
     uint64_t hash;
     int count;
@@ -144,7 +146,7 @@ SBX_NOINLINE static uint64_t peer_plain(void)
         stack->count = count;
         memcpy(stack->frames, frames, (size_t)count * sizeof frames[0]);
     } else if (memcmp(stack->frames, frames, (size_t)count * sizeof frames[0]) != 0) {
-        slot = PLAIN_STACKS; /* another stack of the same hash */
+        slot = PLAIN_STACKS; /* another stack has the same hash */
     }
     struct plain_record *record = &plain_ring[__atomic_fetch_add(&plain_next, 1, __ATOMIC_RELAXED) % PLAIN_RECORDS];
     *record = (struct plain_record){
@@ -286,7 +288,7 @@ SBX_NOINLINE static uint64_t call(const struct variant *variant, unsigned which)
     }
 }
 
-/* What the leaf of the chain does next: every variant of one shape, once a round. */
+/* The work at the leaf of the chain: every variant of one shape, once per round. */
 static enum shape shape;
 static bool is_counted;
 
@@ -297,7 +299,7 @@ static uint64_t run_warm(void)
             continue;
         }
         unsigned calls = variants[i].is_slow ? SLOW_CALLS : CALLS;
-        sink += call(&variants[i], 3); /* the capture before the first is of this stack as well */
+        sink += call(&variants[i], 3); /* so that the capture before the first measured one is of this stack, too */
         double begin = bench_now_ns();
         for (unsigned k = 0; k < calls; k++) {
             sink += call(&variants[i], k);
@@ -309,7 +311,7 @@ static uint64_t run_warm(void)
     return sink;
 }
 
-/* Single calls, each after EVICT_BYTES of other memory were read and written. */
+/* Single calls. Before each, EVICT_BYTES of other memory are read and written. */
 static uint64_t run_cold(void)
 {
     static unsigned char memory[EVICT_BYTES];
@@ -335,17 +337,17 @@ static uint64_t run_cold(void)
     return sink;
 }
 
-/* How deep the stack is, as the peer sees it. */
+/* The depth of the stack, as the peer finds it. */
 static int frames_found;
 
 static uint64_t find_frames(void)
 {
     void *frames[FRAMES_MAX];
-    frames_found = unw_backtrace_(frames, FRAMES_MAX) + 2; /* call() and what it calls */
+    frames_found = unw_backtrace_(frames, FRAMES_MAX) + 2; /* call() and the function that it calls */
     return 0;
 }
 
-/* One round: each shape below as many links as make the whole stack `frames` frames deep. */
+/* Runs one round. Each shape gets as many links as make the whole stack `frames` frames deep. */
 static void run_round(int frames, bench_leaf_function *run)
 {
     static const int inner[] = {[SAME] = 0, [END_3] = 3, [END_5] = 5};
@@ -372,7 +374,7 @@ static void measure(int frames, bool is_cold)
         series[i].count = 0;
     }
     int rounds = is_cold ? COLD_ROUNDS : options.rounds;
-    for (int round = -1; round < rounds; round++) { /* the first fills every cache, and is not counted */
+    for (int round = -1; round < rounds; round++) { /* the first round fills every cache, and is not counted */
         is_counted = round >= 0;
         run_round(frames, is_cold ? run_cold : run_warm);
     }

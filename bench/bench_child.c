@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_child.c - what it costs a program that a recorded one starts, and that lives for milliseconds.
+/* bench_child.c - the cost for a program that a recorded program starts, and that lives for milliseconds.
  *
  * usage: bench_child [--json] [--rounds N] [--loop|--spawn] [LIBRARY]
- * First, one child after the other is started and waited for (posix_spawn of /bin/true, in which nothing can wait, and of a shell, in which
- * something can): bare, with the library preloaded that
- * then does nothing, as a child of a recorded program, and recorded from its first moment on, in turns; and the difference to the
- * bare one of the same turn. Then a shell loop of 200 /bin/true, bare and under `stallbox run`, in turns, and the same loop of none,
- * which is what the command itself takes. --loop and --spawn are one of the two alone. Why it matters: a shell loop, and `make`. */
+ * First, children are started and waited for one after another (posix_spawn of /bin/true, which cannot wait for
+ * anything, and of a shell, which can). They run in turns: bare; with the preloaded library, which then does nothing;
+ * as a child of a recorded program; and recorded from the start. The difference to the bare child of the same turn is
+ * printed, too. Then follows a shell loop of 200 /bin/true, bare and under `stallbox run`, in turns, and the same loop
+ * with no child, which is the cost of the command itself. --loop and --spawn run only one of the two parts. Why it
+ * matters: shell loops and `make` start many short programs. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -38,9 +39,9 @@ static void give_up(const char *what)
     exit(1);
 }
 
-static double cpu_us; /* of the program that ran last, with all that it waited for */
+static double cpu_us; /* of the program that ran last, with all children that it waited for */
 
-/* Microseconds until it has ended. */
+/* Runs a program and returns the microseconds until it has ended. */
 static double run_us(const char *program, char *const *arguments, char *const *environment)
 {
     pid_t pid;
@@ -119,7 +120,7 @@ static void measure_spawns(bool json, int rounds)
     measure_spawn(json, rounds, "a shell that does nothing", with_waits);
 }
 
-/* A shell's loop, which starts `children`; under `stallbox run` when `is_recorded`. */
+/* Runs a shell loop that starts `children` programs; under `stallbox run` if `is_recorded`. */
 static double loop_ms(const char *folder, int children, bool is_recorded)
 {
     static char run[] = "run", quiet[] = "--quiet", spool_option[] = "--spool", end[] = "--", sh[] = "/bin/sh",
@@ -136,7 +137,7 @@ static double loop_ms(const char *folder, int children, bool is_recorded)
 static void measure_loop(bool json, int rounds, const char *folder)
 {
     static struct bench_series bare, recorded, command, each, each_alone, each_cpu;
-    for (int i = 0; i <= rounds && i <= LOOP_ROUNDS_MOST; i++) { /* the first to warm up */
+    for (int i = 0; i <= rounds && i <= LOOP_ROUNDS_MOST; i++) { /* the first loop is only a warm-up */
         double bare_ms = loop_ms(folder, CHILDREN, false), bare_cpu_us = cpu_us;
         double recorded_ms = loop_ms(folder, CHILDREN, true), recorded_cpu_us = cpu_us;
         double command_ms = loop_ms(folder, 0, true) - loop_ms(folder, 0, false);

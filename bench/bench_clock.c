@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_clock.c - what it costs to know the time: the thread clock by each source, beside the calls it replaces.
+/* bench_clock.c - the cost of reading the time: the thread clock by each source, compared with the calls that it
+ * replaces.
  *
  * usage: bench_clock [--json] [--rounds N]
- * A round reads each of them a thousand times in a loop, one after the other, so that a slower minute of a shared
- * machine hits all alike. The ratio is formed within a round, against clock_gettime(CLOCK_MONOTONIC); what is printed
- * is the median of the rounds, and the ratio's 10th and 90th percentile. The loop itself is in the figures (some 0.5
- * ns). */
+ * A round reads each of them a thousand times in a loop, one after another, so that a slow minute of a shared machine
+ * affects all of them equally. The ratio to clock_gettime(CLOCK_MONOTONIC) is computed within a round. The printed
+ * figures are the median of the rounds, and the ratio's 10th and 90th percentile. They include the loop itself (some
+ * 0.5 ns). */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +54,7 @@ static void read_wall(void)
     sink = sbx_thread_clock_wall_ns(&clock_of_this_thread);
 }
 
-/* The reading that finds the word gone: two clocks asked, two lines drawn. */
+/* A reading after the word was cleared: it asks both clocks and makes two new lines. */
 static void read_after_switch(void)
 {
     sbx_thread_clock_disarm(&clock_of_this_thread);
@@ -62,9 +63,9 @@ static void read_after_switch(void)
 
 static const struct variant {
     const char *metric;
-    enum sbx_clock_source source; /* the least it needs */
+    enum sbx_clock_source source; /* the minimum that it needs */
     void (*read)(void);
-    const char *reach; /* DESIGN.md 4.1: some 10 ns for both where one call takes 22 to 27 */
+    const char *reach; /* DESIGN.md 4.1: some 10 ns for both, where one call takes 22 to 27 */
 } variants[] = {
     {"clock_gettime(MONOTONIC)", SBX_CLOCK_KERNEL, read_monotonic, NULL}, /* first: the peer */
     {"clock_gettime(THREAD_CPUTIME_ID)", SBX_CLOCK_KERNEL, read_thread_cpu, NULL},
@@ -118,7 +119,7 @@ int main(int count, char **arguments)
     bench_print_heading(options.json, "the time, read once");
     for (int v = 0; v < VARIANTS; v++) {
         const struct bench_line line = {"clock", variants[v].metric, "ns", variants[0].metric, variants[v].reach};
-        if (variants[v].source <= best) { /* else not to be had here: said above, no figure made up */
+        if (variants[v].source <= best) { /* otherwise not available here, as printed above: no figure is made up */
             bench_print(options.json, &line, &ns[v], &ns[0]);
         }
     }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_fleet.c - a fleet in a box: thousands of agents, one real server, an outage, and policies that change.
+/* bench_fleet.c - a simulated fleet on one machine: thousands of agents, one real server, an outage, and policies that
+ * change.
  *
- * Each agent has what a machine has from the finished payload on: a spool of its own on disk (a memory file system),
- * the deliverer, the policy store with its signatures, a day's budget. `stallbox serve` is a process, spoken to over
- * real sockets. Only time is simulated: events lie in a heap and the clock jumps from one to the next, so that ten
- * hours take minutes. What an agent waits is what the code under test says, told the simulated time.
+ * Each agent has everything that a machine uses after a payload is made: its own spool on disk (a memory file system),
+ * the deliverer, the policy store with its signatures, and a day's budget. `stallbox serve` is a process, and is
+ * contacted over real sockets. Only time is simulated. Events are in a heap, and the clock jumps from one to the next,
+ * so that ten hours take minutes. The waits of an agent are those that the code under test computes for the simulated
+ * time.
  *
- *   0 h  agents appear, each making payloads at random moments
- *   2 h  the server is killed (SIGKILL, in the middle of requests) and stays away
- *   4 h  it is started anew on the same data
- *   6 h  a policy is published: nothing may be sent
- *   8 h  another: all may be sent again
- *  10 h  no more payloads are made; what waits is delivered
+ *    0 h  agents appear, and make payloads at random times
+ *    2 h  the server is killed (SIGKILL, during requests) and stays down
+ *    4 h  it is started again on the same data
+ *    6 h  a policy is published: nothing may be sent
+ *    8 h  another one: everything may be sent again
+ *   10 h  no more payloads are made; the waiting ones are delivered
  *
- * In the end the server is asked for every payload that was ever promised. */
+ * In the end, the server is asked for every payload that was ever made. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -48,7 +50,7 @@
 
 enum {
     AGENTS_DEFAULT = 2000,
-    PAYLOADS_AN_AGENT = 4,    /* on average, over the ten hours */
+    PAYLOADS_AN_AGENT = 4,    /* on average, in the ten hours */
     DESCRIPTORS_AN_AGENT = 8, /* the spool's folders, its lock, the policy's */
     POLL_S = 3600,
     BIN_MS = 300000, /* of the curve */
@@ -68,7 +70,7 @@ struct agent {
     struct sbx_day_budget budget;
     char tag[80];
     uint32_t fetch_fails;
-    uint64_t make_ms, deliver_ms, poll_ms; /* what is due when; UINT64_MAX: not */
+    uint64_t make_ms, deliver_ms, poll_ms; /* when each action is due; UINT64_MAX: never */
     uint64_t obeyed_ms[2];                 /* when the second and third policy were in force; 0: not yet */
 };
 
@@ -77,7 +79,7 @@ static struct {
     int count;
     uint64_t now_ms; /* the simulated time */
     uint64_t random;
-    uint32_t made; /* payloads, and the number of the last */
+    uint32_t made; /* number of payloads, and of the last one */
     uint64_t sent, failed, forbidden;
     char folder[64], data[80], url[64], port_text[32];
     uint16_t port;
@@ -97,7 +99,7 @@ static _Noreturn void give_up(const char *what)
     exit(1);
 }
 
-/* The same each run: splitmix64. */
+/* The same numbers in each run: splitmix64. */
 static uint64_t next_random(void)
 {
     uint64_t z = fleet.random += UINT64_C(0x9e3779b97f4a7c15);
@@ -188,7 +190,7 @@ static struct fixture_document make_bundle(uint64_t seq, bool may_be_sent)
     return document;
 }
 
-/* As a release engineer does: written aside and renamed. */
+/* Publishes a policy as a release engineer does: writes a new file and renames it. */
 static void publish(uint64_t seq, bool may_be_sent)
 {
     char path[200], aside[200], app[33];
@@ -208,8 +210,8 @@ static void publish(uint64_t seq, bool may_be_sent)
 
 /* ---- an agent ---- */
 
-/* The day's budget is kept in memory: kept durably, it would have the signatures verified at each question (10 ms),
- * which a machine can afford and two thousand in one process cannot. */
+/* The day's budget is kept in memory. If it were stored durably, each question would verify the signatures (10 ms). One
+ * machine can afford this, but two thousand agents in one process cannot. */
 static bool may_send(void *context, uint64_t bytes)
 {
     struct agent *agent = context;
@@ -224,7 +226,7 @@ static void was_sent(void *context, uint64_t bytes)
     sbx_day_budget_take_bytes(&agent->budget, bytes, SBX_UPLOAD_UNMETERED);
 }
 
-/* A bundle came: decide what is in force. */
+/* A bundle arrived: decide what is in force. */
 static void decide(struct agent *agent, const uint8_t *bundle, size_t bytes)
 {
     struct sbx_policy_report report = {SBX_POLICY_SAME, ""};
@@ -244,7 +246,7 @@ static void decide(struct agent *agent, const uint8_t *bundle, size_t bytes)
     for (int i = 0; i < 2; i++) {
         if (agent->effect.policy.seq == (uint64_t)i + 2 && agent->obeyed_ms[i] == 0) {
             agent->obeyed_ms[i] = fleet.now_ms;
-            agent->deliver_ms = fleet.now_ms; /* the deliverer is told */
+            agent->deliver_ms = fleet.now_ms; /* the deliverer learns this */
         }
     }
 }
@@ -284,7 +286,7 @@ static void deliver(struct agent *agent)
     fleet.tries[bin < BINS ? bin : BINS - 1] += (unsigned)(after.later - before.later);
 }
 
-/* Gaps between an agent's payloads: exponential, but for a grain of a sixteenth of the mean. */
+/* Gaps between an agent's payloads. They are exponential, with a granularity of a sixteenth of the mean. */
 static uint64_t next_gap_ms(void)
 {
     uint64_t mean_ms = last_ms / PAYLOADS_AN_AGENT, gap_ms = 0;
@@ -301,7 +303,7 @@ static void make_payload(struct agent *agent)
     }
     agent->make_ms = fleet.now_ms + next_gap_ms();
     agent->make_ms = agent->make_ms < last_ms ? agent->make_ms : UINT64_MAX;
-    if (agent->deliver_ms == UINT64_MAX) { /* else it waits for something already, and lists the folder then */
+    if (agent->deliver_ms == UINT64_MAX) { /* else it is waiting already, and lists the folder then */
         agent->deliver_ms = fleet.now_ms;
     }
 }
@@ -321,11 +323,11 @@ static void create_agent(struct agent *agent, int number)
     agent->gate = (struct sbx_delivery_gate){.context = agent, .may_send = may_send, .was_sent = was_sent};
     sbx_deliverer_set_gate(agent->deliverer, &agent->gate);
     sbx_deliverer_set_clock(agent->deliverer, &fleet_clock);
-    decide(agent, fleet.shipped.bytes, fleet.shipped.count); /* what came with the application */
+    decide(agent, fleet.shipped.bytes, fleet.shipped.count); /* the bundle that ships with the application */
     agent->make_ms = next_gap_ms();
     agent->make_ms = agent->make_ms < last_ms ? agent->make_ms : UINT64_MAX;
     agent->deliver_ms = UINT64_MAX;
-    agent->poll_ms = random_below((uint64_t)POLL_S * 1000); /* machines are switched on when they are */
+    agent->poll_ms = random_below((uint64_t)POLL_S * 1000); /* machines are switched on at any time */
 }
 
 static uint64_t due_of(const struct agent *agent)
@@ -336,7 +338,7 @@ static uint64_t due_of(const struct agent *agent)
 
 /* ---- time ---- */
 
-/* A heap of agents by what is due first. */
+/* A heap of agents, ordered by the next due time. */
 static int *heap;
 
 static bool is_before(int left, int right)
@@ -361,7 +363,7 @@ static void sink(int at)
     }
 }
 
-/* Until `until_ms`, or until nothing waits when is_draining. */
+/* Runs until `until_ms`, or until nothing is waiting if is_draining. */
 static void run_until(uint64_t until_ms, bool is_draining)
 {
     while (due_of(&fleet.agents[heap[0]]) <= until_ms && !(is_draining && fleet.sent == fleet.made)) {
@@ -385,7 +387,7 @@ static uint64_t waiting_payloads(void)
     return fleet.made - fleet.sent;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static void print_value(bool json, const char *metric_name, double value, const char *unit, const char *reach)
 {
@@ -401,7 +403,7 @@ static int by_number(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* When `share` of the fleet had obeyed policy `which`, in ms after it was published; -1: never. */
+/* Returns when `share` of the fleet had obeyed policy `which`, in ms after its publication; -1: never. */
 static double obeyed_after_ms(int which, uint64_t published_ms, double share)
 {
     uint64_t *times = calloc((size_t)fleet.count, sizeof *times);
@@ -414,7 +416,7 @@ static double obeyed_after_ms(int which, uint64_t published_ms, double share)
     return at_ms == UINT64_MAX ? -1 : (double)at_ms;
 }
 
-/* Those that the server does not have. */
+/* Counts the payloads that the server does not have. */
 static uint64_t count_lost(void)
 {
     uint64_t lost = 0;
@@ -443,7 +445,7 @@ static void draw_area(FILE *out, uint64_t from_ms, uint64_t to_ms, const char *c
             label);
 }
 
-/* Arrivals as bars, tries in vain as a line, each to its own height. */
+/* Draws arrivals as bars, and failed attempts as a line, each with its own scale. */
 static void draw(const char *path)
 {
     unsigned most = 1, most_tries = 1;
@@ -496,7 +498,7 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     return remove(path);
 }
 
-/* What the fleet may open; fewer agents where that is little. */
+/* Raises the limit of open descriptors. If it is still low, fewer agents are used. */
 static void raise_limits(void)
 {
     struct rlimit limit;
@@ -566,7 +568,7 @@ int main(int argc, char **argv)
     if (pthread_create(&killer, NULL, kill_soon, NULL) != 0) {
         give_up("a thread");
     }
-    run_until(killed_ms + 60000, false); /* requests go on while it dies */
+    run_until(killed_ms + 60000, false); /* requests go on while the server dies */
     pthread_join(killer, NULL);
     waitpid(fleet.server, NULL, 0);
     uint64_t failed_before = fleet.failed;

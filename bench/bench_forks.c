@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_forks.c - what it costs a recorded program to fork, and what its children take.
+/* bench_forks.c - the cost of a fork for a recorded program, and the cost of its children.
  *
  * usage: bench_forks [--rounds N] [--memory] [--beside threads|clones] [--starts N]
- * One child after the other, in turns by a bare process and by a recorded one that forks in the same way:
+ * Children are made one after another, in turns by a bare process and by a recorded one that forks in the same way:
  *
- *   ends      the child ends at once: until it has been waited for
+ *   ends      the child ends at once: time until it was waited for
  *   exec      the child calls exec of /bin/true, without the library
- *   lives     the child polls, and so is recorded: CPU time of the child until its fifth poll, and until it has been waited for.
- *             `first`: from before the fork to its first instruction; `poll`: to the return of its first poll, which does not wait; `waited`: to
- *             the return of its fifth. The four behind the first wait a millisecond each, and the recorder begins in the first of them
+ *   lives     the child polls, so it is recorded: CPU time of the child until its fifth poll, and time until it was
+ *             waited for. `first`: from before the fork to its first instruction; `poll`: to the return of its first
+ *             poll, which does not wait; `waited`: to the return of its fifth. The four polls after the first wait a
+ *             millisecond each, and the recorder begins in the first of them
  *
- * `faults`: pages that the child touched first, or wrote; they are the same on a busy machine.
+ * `faults`: pages that the child touched first, or wrote. The number is the same on a busy machine.
  *
- * Behind them, what a fork of the one and of the other copies: mappings, pages and page tables (fork_copies.h).
+ * After these come the objects that a fork of each process copies: mappings, pages and page tables (fork_copies.h).
  *
- * --memory: 8, 64 and 256 children at a time that do nothing, of a bare process and of a recorded one (fork_memory.h).
+ * --memory: 8, 64 and 256 simultaneous children that do nothing, of a bare process and of a recorded one
+ * (fork_memory.h).
  *
- * --beside: in the place of the recorded process one without a recorder that has two sleeping threads: of the C library's, or made by a raw clone() of which
- * it knows nothing. That says which part of the cost is that of a process of several threads.
+ * --beside: replaces the recorded process by one without a recorder that has two sleeping threads. They are the C
+ * library's, or made by a raw clone() that the C library does not know. This shows which part of the cost comes from
+ * having several threads.
  *
- * --starts N: how many starts the budget lends the recorded family. 0: `lives` is a child that is put off, and ends before it is recorded. Else, so that
- * each is recorded, there is no end to them.
+ * --starts N: how many starts the budget lends to the recorded family. 0: `lives` is a child whose start is put off,
+ * and which ends before it is recorded. Without the option, the number is not limited, so that each child is recorded.
  *
- * Printed are median and p99 of each, and the ratio of each recorded one to the bare one of the same turn.
- * Why it matters: servers fork for
- * each connection, and shells for each line. */
+ * It prints the median and p99 of each, and the ratio of each recorded child to the bare one of the same turn.
+ * Why it matters: servers fork for each connection, and shells for each line. */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -52,7 +54,7 @@ enum {
     WAYS = 3,
     POLLS = 5,
     STAMPS = 3,
-    NUMBERS = 6 /* that a forker answers with: enum number */
+    NUMBERS = 6 /* numbers with which a forker answers: enum number */
 };
 enum number {
     WALL,
@@ -88,7 +90,7 @@ static void be_child(int way)
     _exit(0);
 }
 
-/* One child, and the numbers of it. */
+/* Forks one child, and measures its numbers. */
 static void fork_once(int way, double us_out[NUMBERS])
 {
     struct rusage usage;
@@ -111,7 +113,7 @@ static void fork_once(int way, double us_out[NUMBERS])
     us_out[WAITED] = stamps[2] - begin;
 }
 
-/* A process that forks when it is told to, by a byte for the way, and answers with its numbers. */
+/* A process that forks when it gets a byte, which gives the way, and that answers with its numbers. */
 struct forker {
     pid_t pid;
     int orders, answers;
@@ -150,7 +152,8 @@ static void *sleep_as_thread(void *word)
     return NULL;
 }
 
-/* Two of them. The second sort has no thread storage of its own: it calls nothing of the C library's that could want it. */
+/* Adds two sleeping threads. Those of the second kind have no thread-local storage of their own, so they call no C
+ * library function that may need it. */
 static bool add_sleepers(enum beside sort)
 {
     static uint32_t word;
@@ -197,7 +200,7 @@ static struct forker begin(enum beside beside, const char *folder)
         }
         serve(orders[0], answers[1]);
         if (beside >= THREADS) {
-            _exit(0); /* the C library would end one thread of three */
+            _exit(0); /* with exit(), the C library would end only one thread of three */
         }
         exit(0);
     }
@@ -319,7 +322,7 @@ int main(int argc, char **argv)
         fork_memory_measure(folder, recordings);
     } else {
         struct forker forkers[2] = {begin(NOTHING, folder), begin(beside, folder)};
-        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL); /* rows and hooks are there */
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL); /* rows and hooks are ready */
         measure_costs(forkers, rounds);
         print_copies(forkers);
         end(&forkers[0]);

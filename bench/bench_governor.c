@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_governor.c - does the recorder hold its CPU budget in a host that makes it hard: one that allocates and frees
- * all the time, and one that reads single bytes all the time, sampled each 0.1 ms, ten times as often as any policy may
- * ask for.
+/* bench_governor.c - does the recorder keep its CPU budget in a difficult host? One host allocates and frees all the
+ * time, the other reads single bytes all the time. The interval is 0.1 ms, which is ten times shorter than any policy
+ * may request.
  *
  * usage: bench_governor [--json] [--rounds N] [--seconds N]
- * Each round runs the host three times, one after the other: bare, recorded without a budget, recorded with one of 0.5 %.
- * The first ten seconds, in which the governor finds its place, are told apart; then, after 15 s, N seconds (default 5) are
- * measured. What the recorder says it costs
- * stands beside what the host can tell: how much of its work it does in the CPU time that a fixed computation takes, which
- * it does in turn with it, because the machine changes its speed from one second to the next. */
+ * Each round runs the host three times, one after another: bare, recorded without a budget, recorded with a budget of
+ * 0.5 %. The first ten seconds, in which the governor settles, are reported separately. Then, after 15 s, N seconds
+ * (default 5) are measured. The recorder's own cost figure is printed beside what the host itself measures: how much
+ * work it does in the CPU time of a fixed computation. It alternates work and computation, because the machine's speed
+ * changes from one second to the next. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -29,13 +29,13 @@ enum {
     ROUNDS_DEFAULT = 3,
     SECONDS_DEFAULT = 5,
     START_S = 10,
-    SETTLE_S = 5, /* more */
+    SETTLE_S = 5, /* after START_S */
     INTERVAL_US = 100,
     GAP_US = 1000,
     BUDGET_PERMILLE = 5,
-    BATCH = 20000,      /* of work, between two looks at the clock */
+    BATCH = 20000,      /* units of work between two reads of the clock */
     STEPS_A_UNIT = 500, /* of the fixed computation: about a microsecond */
-    UNITS_SHARE = 20,   /* and so much less often than the work */
+    UNITS_SHARE = 20,   /* the fixed computation runs this much less often than the work */
 };
 
 enum variant {
@@ -46,11 +46,11 @@ enum variant {
 };
 static const char *const variant_names[VARIANTS] = {"bare", "off", "governed"};
 
-/* What a host has to tell after its measured seconds. */
+/* What a host reports after its measured seconds. */
 struct outcome {
-    double work;           /* in the time of the fixed computation, which is about a microsecond */
-    double told_permille;  /* by the recorder, of the measured seconds */
-    double start_permille; /* of the first ten */
+    double work;           /* in the time of one unit of the fixed computation, about a microsecond */
+    double told_permille;  /* as the recorder reports it, for the measured seconds */
+    double start_permille; /* for the first ten seconds */
     double interval_us, gap_us, groups_shed, changes;
 };
 
@@ -61,7 +61,8 @@ static double thread_cpu_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Nothing but arithmetic, each step waiting for the one before: the recorder has no say in it but by its signals. */
+/* Only arithmetic, in which each step needs the result of the one before. The recorder can affect it only through its
+ * signals. */
 static uint64_t compute_a_batch(void)
 {
     static volatile uint64_t kept;
@@ -121,8 +122,8 @@ static double permille_of(const struct sbx_overhead *from, const struct sbx_over
     return 1e3 * (double)(cost_of(to) - cost_of(from)) / (double)(to->application_ns - from->application_ns);
 }
 
-/* What one more thread changes, whoever starts it (locks that glibc now takes, descriptors that the kernel now counts), is
- * not the recorder's: the bare host has one as well. */
+/* One more thread changes some costs, whatever code starts it (locks that glibc now takes, references of descriptors
+ * that the kernel now counts). This is not the recorder's cost, so the bare host has one more thread, too. */
 static void *sleep_for_ever(void *unused)
 {
     for (;;) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_intake.c - how many payloads a second a server takes in, and how many it is done with: posted by some senders at once,
- * until the last one has its verdict.
+/* bench_intake.c - how many payloads per second a server takes in, and how many it completes. Several senders post at
+ * the same time, until the last payload has its verdict.
  *
- * The payloads are stalls of a redis-server, of many machines and processes: some shapes of stack, each with ids of its own.
- * With --peer PROGRAM another build of the server does the same in every round, in turn; what is told is the ratio. */
+ * The payloads are stalls of a redis-server, from many machines and processes: several shapes of stacks, and each
+ * payload has its own ids. With --peer PROGRAM, another build of the server does the same in every round, in turn. Then
+ * the ratio is printed. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -33,8 +34,8 @@ enum {
     ROUNDS_DEFAULT = 3,
     SENDERS_MAX = 64,
     OPTIONS_MAX = 16,
-    PAGES = 20,   /* looks at each page */
-    POLLS = 1000, /* for a policy, and machine-days */
+    PAGES = 20,   /* requests of each page */
+    POLLS = 1000, /* for a policy, and for active days */
     WAITS_S = 3600
 };
 
@@ -45,7 +46,7 @@ struct payload {
 
 struct sender {
     pthread_t thread;
-    int first;       /* of the payloads: it sends each senders-th */
+    int first;       /* first payload; it sends each senders-th one from there */
     double *took_ms; /* by payload */
     bool has_failed;
 };
@@ -57,11 +58,11 @@ static struct {
     pid_t server;
     uint16_t port;
     char folder[64];
-    char **options; /* of the server; NULL: none */
+    char **options; /* for the server; NULL: none */
     double cpu_ms, own_cpu_ms,
         data_kb;      /* of the last round, until the last verdict; own: of the server without its workers */
-    double looks_ms;  /* of the server: what came after that */
-    const char *keep; /* where the data folder of the last round goes; NULL: nowhere */
+    double looks_ms;  /* of the server: the time after that */
+    const char *keep; /* where the data folder of the last round is moved; NULL: it is removed */
 } bench;
 
 enum measure {
@@ -70,13 +71,13 @@ enum measure {
     MEASURE_P50,   /* of answers, ms */
     MEASURE_P99,
     MEASURE_RSS, /* MB of the server and its processes at the end */
-    MEASURE_CPU, /* ms of processor time of the server and its processes, a payload */
+    MEASURE_CPU, /* ms of CPU time of the server and its processes, per payload */
     MEASURE_CPU_OWN,
-    MEASURE_DATA, /* bytes of its data folder, a payload */
-    MEASURE_LIST, /* ms of a page, while nothing else goes on */
+    MEASURE_DATA, /* bytes of its data folder, per payload */
+    MEASURE_LIST, /* ms for a page, while the server is otherwise idle */
     MEASURE_STALL,
-    MEASURE_POLL, /* ms of processor time of the server: a poll for a policy that is the same; each over its own connection */
-    MEASURE_ACTIVE, /* the same: a machine-day that is told */
+    MEASURE_POLL,   /* ms of the server's CPU time for a poll for an unchanged policy; each over its own connection */
+    MEASURE_ACTIVE, /* the same for a report of an active day */
     MEASURES
 };
 
@@ -166,7 +167,8 @@ static bool write_all(int fd, const void *bytes, size_t count, int flags)
     return true;
 }
 
-/* Read one answer; what of it fits goes to `body` (may be NULL). Returns its status, 0 when there was none. */
+/* Reads one answer. The part of the body that fits goes to `body` (may be NULL). Returns its status; 0: there was
+ * none. */
 static int read_answer(int fd, char *body, size_t body_room)
 {
     char head[8192];
@@ -211,7 +213,8 @@ static int read_answer(int fd, char *body, size_t body_room)
     return atoi(head + 9);
 }
 
-/* A request over its own connection. `headers`: each with its line end; `sent`: its body. Returns the status, 0 when there was none. */
+/* Makes a request over its own connection. `headers`: each with its line end; `sent`: the body. Returns the status; 0:
+ * there was no answer. */
 static int ask(const char *method, const char *path, const char *headers, const char *sent, char *body,
                size_t body_room)
 {
@@ -319,7 +322,7 @@ static void start_server(const char *program, const char *workers)
     }
 }
 
-/* Processor time of the server without its workers. */
+/* Returns the CPU time of the server without its workers. */
 static double own_cpu_ms(void)
 {
     struct timespec own = {0};
@@ -348,7 +351,7 @@ static void stop_server(void)
     nftw(bench.folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Proportional bytes of a process and its descendants, in MB: what is shared counts once. */
+/* Returns the proportional memory of a process and its descendants in MB: shared pages count once. */
 static double memory_of(pid_t pid)
 {
     char path[300], line[200];
@@ -382,7 +385,7 @@ static int by_size(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The median of some looks at a page. */
+/* Returns the median time of several requests for a page. */
 static double page_ms(const char *path)
 {
     double took[PAGES];
@@ -397,7 +400,7 @@ static double page_ms(const char *path)
     return took[PAGES / 2];
 }
 
-/* What one of these requests takes of the server. */
+/* Returns the server's CPU time for one such request. */
 static double request_ms(const char *method, const char *path, const char *headers, const char *sent, int status)
 {
     double begin = own_cpu_ms();
@@ -458,7 +461,7 @@ static void run(const char *program, const char *workers, struct bench_series se
         if (now_ms() - taken > WAITS_S * 1e3) {
             give_up("triage does not end");
         }
-        sleep_ms(100); /* in a database that has tables for each day a look takes what some payloads take */
+        sleep_ms(100); /* in a database with tables for each day, this query costs as much as some payloads */
     }
     double done = now_ms();
     if (metric("stallbox_store_snapshots") != bench.stalls || metric("stallbox_store_failed") != 0) {

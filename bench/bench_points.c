@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_points.c - what a capture point adds to the call it stands in, when nothing is due and when a sample is due
- * each millisecond; and what a recorder costs that is there but switched off.
+/* bench_points.c - what a capture point adds to its call, when nothing is due and when a sample is due every
+ * millisecond; and the cost of a recorder that is present but switched off.
  *
  * usage: bench_points [--json] [--rounds N]
- * One process: its hooks are taken out and put in again from round to round by the control page, so that bare and
- * hooked calls are the same code at the same addresses. For "switched off" that would prove nothing: there each round
- * starts processes, one that never started a recorder, one that started it and switched it off, and one without a
- * recorder but with a thread that sleeps: in a process of several threads glibc locks with atomic instructions and the
- * kernel counts references of descriptors, so a second thread, whoever starts it, costs a program that had only one.
- * Why it matters: a program makes these calls by the million. */
+ * One process measures. Its hooks are removed and installed again from round to round through the control page, so that
+ * bare and hooked calls are the same code at the same addresses. For "switched off", this would prove nothing. So there
+ * each round starts processes: one that never started a recorder, one that started it and switched it off, and one
+ * without a recorder but with a thread that sleeps. In a process with several threads, glibc locks with atomic
+ * instructions, and the kernel counts references of descriptors. So a second thread, whatever code starts it, costs a
+ * program that had only one. Why it matters: a program makes millions of these calls. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -30,10 +30,10 @@
 enum {
     ROUNDS_DEFAULT = 41,
     OFF_ROUNDS = 15,
-    OFF_PASSES = 7, /* in each process of a pair: its own median counts */
-    REPEATS = 3,    /* of each call in a round: the smallest counts, which the machine's other users disturbed least */
+    OFF_PASSES = 7, /* in each process of a pair; the process's own median counts */
+    REPEATS = 3,    /* of each call in a round; the smallest counts, because other programs disturbed it least */
     MIX_SLOTS = 512,
-    GAP_US = 5000, /* the default: running threads are signalled no more often */
+    GAP_US = 5000, /* the default: running threads get no signals more often than this */
 };
 
 /* ---- the calls ---- */
@@ -50,7 +50,7 @@ static void malloc_pair(int calls)
     }
 }
 
-/* Sizes of 16 bytes to 4 KiB, small ones more often; each lives until its slot is drawn again. */
+/* Sizes from 16 bytes to 4 KiB, small ones more often. Each block lives until its slot is chosen again. */
 static void malloc_mix(int calls)
 {
     static void *slots[MIX_SLOTS];
@@ -94,7 +94,7 @@ static void read_byte(int calls)
     }
 }
 
-/* A message there and back, both ends in this thread: two sends and two receives that find what they want. */
+/* A message in both directions, with both ends in this thread: two sends, and two receives that need not wait. */
 static void ping(int calls)
 {
     for (int i = 0; i < calls; i++) {
@@ -106,7 +106,8 @@ static void ping(int calls)
     }
 }
 
-/* Turns of a loop that finds something each time, of an event that nobody takes away; the messages between are empty. */
+/* Turns of a loop that always finds an event, because the event is never consumed. The messages between the turns are
+ * empty. */
 static void turn(int calls)
 {
     for (int i = 0; i < calls; i++) {
@@ -118,7 +119,7 @@ static void turn(int calls)
 static const struct call {
     const char *name;
     void (*body)(int calls);
-    int calls; /* of one measurement: about a millisecond */
+    int calls; /* in one measurement, which takes about a millisecond */
     const char *reach;
 } calls[] = {
     {"malloc + free of 32 bytes", malloc_pair, 60000, "ratio <= 1.1"},
@@ -185,7 +186,7 @@ static void stop(void)
     rmdir(spool);
 }
 
-/* ---- switched off, against never started: a process each ---- */
+/* ---- switched off, and never started: one process each ---- */
 
 enum state {
     NEVER,
@@ -222,7 +223,7 @@ static int run_child(enum state state)
             return 1;
         }
     }
-    const struct timespec settle = {0, 300000000}; /* rows are built, and written down */
+    const struct timespec settle = {0, 300000000}; /* the rows are built and written meanwhile */
     nanosleep(&settle, NULL);
     for (int pass = 0; pass < OFF_PASSES; pass++) {
         for (int i = 0; i < CALLS; i++) {
@@ -311,7 +312,7 @@ static bool measure_hooks(const struct bench_options *options)
             settings.enabled = state->enabled;
             settings.interval_us = state->interval_us;
             settings.gap_us = state->interval_us > GAP_US ? state->interval_us : GAP_US;
-            settings.max_cpu_permille = 0; /* the bare price, not what the budget makes of it */
+            settings.max_cpu_permille = 0; /* to measure the bare cost, without the budget's effect */
             if (!bench_control_order(header, &settings)) {
                 return false;
             }

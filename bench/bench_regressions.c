@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_regressions.c - how often a comparison of what does not differ tells something, and how often one of what does, simulated.
+/* bench_regressions.c - simulates how often a comparison raises an alarm when the two sides are the same, and how often
+ * when they differ.
  *
- * A fleet of machines, some of which stall often and most never (their rates are spread log-normally), and issues of which
- * few are common and many rare. The same machines may run both versions. Random numbers are the same in each run. */
+ * In a fleet, some machines stall often and most never (their rates are log-normal). Few issues are common, and many
+ * are rare. The same machines may run both versions. The random numbers are the same in each run. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +36,10 @@ static double random_normal(void)
 struct fleet {
     int machines;
     bool is_same;  /* both versions run on the same machines */
-    double spread; /* of machines' rates, on the log scale; 0: all alike */
+    double spread; /* of the machines' rates, on the log scale; 0: all equal */
 };
 
-/* Does a machine meet an issue at all, in its days on a version? */
+/* Does a machine meet an issue at all, in its days with a version? */
 static bool is_met(double rate, double habit)
 {
     return random_share() < 1 - exp(-rate * habit);
@@ -49,7 +50,8 @@ static double habit_of(const struct fleet *fleet)
     return fleet->spread > 0 ? exp(fleet->spread * random_normal() - fleet->spread * fleet->spread / 2) : 1;
 }
 
-/* One comparison; `factor`: by which the third issue is more on this side. Returns how many alarms, and whether that one was told. */
+/* Makes one comparison. The third issue is `factor` times as frequent on this side. Returns the number of alarms, and
+ * whether this issue was among them. */
 static int compare(const struct fleet *fleet, double factor, bool *is_found)
 {
     static struct sbx_change_row rows[ISSUES];
@@ -84,20 +86,20 @@ enum {
 struct told_fleet {
     int machines, here_days, base_days;
     bool is_same;
-    double spread, wander; /* of machines' rates; of days' */
-    bool is_sampled;       /* the first three stalls of an issue are sent, and less and less of the others */
-    bool is_told_in_part;  /* half of the machines tell no days */
-    bool is_untold;        /* none does */
-    int added;             /* an issue, from 1, that is not met on the other side; 0: none */
+    double spread, wander; /* of the machines' rates; of the days' */
+    bool is_sampled;       /* the first three stalls of an issue are sent, later ones less and less often */
+    bool is_told_in_part;  /* half of the machines do not report their days */
+    bool is_untold;        /* no machine reports its days */
+    int added;             /* an issue, from 1, that does not occur on the other side; 0: none */
 };
 
-/* One side. The last row is all stalls together. */
+/* One side. The last row is the sum of all stalls. */
 struct told_side {
     struct sbx_told told[TOLD_ISSUES + 1], stalling[TOLD_ISSUES];
     struct sbx_rate met[TOLD_ISSUES];
 };
 
-/* Whether the n-th stall (from 1) is sent, and how many stalls it stands for (docs/SAMPLING.md). */
+/* Returns 0 if the n-th stall (from 1) is not sent, else how many stalls it stands for (docs/SAMPLING.md). */
 static int weight_of(int number, bool is_sampled)
 {
     int one_in = 1, last = 3;
@@ -108,7 +110,7 @@ static int weight_of(int number, bool is_sampled)
     return random_share() * one_in < 1 ? one_in : 0;
 }
 
-/* By how much each issue is more on each day than on others. */
+/* Draws how much more frequent each issue is on each day. */
 static void draw_days(double wander, double days[TOLD_DAYS_MAX][TOLD_ISSUES])
 {
     for (int day = 0; day < TOLD_DAYS_MAX; day++)
@@ -121,7 +123,7 @@ struct told_sums {
     double squares[TOLD_ISSUES + 1];
 };
 
-/* All days of one machine. */
+/* Simulates all days of one machine. */
 static void live(const struct told_fleet *fleet, double habit, double factor, int lacks, int days, bool tells,
                  double of_days[TOLD_DAYS_MAX][TOLD_ISSUES], struct told_sums *sums, struct told_side *side)
 {
@@ -129,7 +131,7 @@ static void live(const struct told_fleet *fleet, double habit, double factor, in
     for (int day = 0; day < days; day++) {
         bool is_any = false;
         if (random_share() < 0.3)
-            continue; /* it is off */
+            continue; /* the machine is off */
         sums->active[day] += tells;
         for (int issue = 0; issue < TOLD_ISSUES; issue++) {
             if (issue + 1 == lacks || !is_met(0.03 / (issue + 1) * factor * of_days[day][issue], habit))
@@ -185,8 +187,8 @@ static void draw_side(const struct told_fleet *fleet, const double *habits, doub
     }
 }
 
-/* Everything is `factor` times as frequent here. Returns how many alarms, and whether what differs was found: of all stalls together,
- * or the issue that is new. */
+/* Everything is `factor` times as frequent on this side. Returns the number of alarms, and whether the difference was
+ * found: in the sum of all stalls, or in the new issue. */
 static int compare_told(const struct told_fleet *fleet, double factor, bool *is_found)
 {
     static struct sbx_change_row rows[TOLD_ISSUES + 1];
@@ -267,7 +269,7 @@ static void told_found(bool json, const char *metric, const struct told_fleet *f
     print(json, metric, 100.0 * count / (TOLD_COMPARISONS / 4), "% of comparisons", NULL);
 }
 
-/* Days of all machines, of which each has its own habit; on the last one only a part may be told. */
+/* The days of all machines, each with its own rate. On the last day, only a part may be reported. */
 static void told_surges(bool json, const char *metric, double spread, double factor, double part, const char *reach)
 {
     enum {
@@ -294,7 +296,7 @@ static void told_surges(bool json, const char *metric, double spread, double fac
     print(json, metric, 100.0 * told / TOLD_COMPARISONS, "% of days", reach);
 }
 
-/* Days of one issue whose rate wanders by `spread` from day to day. */
+/* The days of one issue whose rate varies by `spread` from day to day. */
 static void surges(bool json, const char *metric, double spread, double factor, const char *reach)
 {
     int told = 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_startup.c - what stallbox_start costs the thread that calls it, and how long until every module has its rows.
+/* bench_startup.c - what stallbox_start costs the calling thread, and how long it takes until every module has its
+ * rows.
  *
  * usage: bench_startup [--json] [--rounds N]
- * Each run is a fresh process that loads well-known libraries until it has 5, 50 or 144 modules, loads one more as the
- * peer (dlopen of libsqlite3, a library of middling size), and then starts the recorder; once with an empty folder of
- * rows (cold) and once with the one the cold run left (warm), in turns. The ratio is formed inside a process. Why it
- * matters: start-up time is what every user of every application waits for. */
+ * Each run is a new process. It loads well-known libraries until it has 5, 50 or 144 modules, then loads one more as
+ * the peer (dlopen of libsqlite3, a library of medium size), and then starts the recorder. It does so once with an
+ * empty folder of rows (cold), and once with the rows of the cold run (warm), in turns. The ratio is computed inside a
+ * process. Why it matters: every user of every application waits for the start-up. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdbool.h>
@@ -29,7 +30,7 @@ enum {
 };
 #define PEER_LIBRARY "libsqlite3.so.0"
 
-/* Loaded in this order until there are enough modules; those that are not installed are passed over. */
+/* Loaded in this order until there are enough modules. Libraries that are not installed are skipped. */
 static const char *const libraries[] = {
     "libstdc++.so.6",
     "libcrypto.so.3",
@@ -83,7 +84,7 @@ static const char *const libraries[] = {
     "libjbig2dec.so.0",
 };
 
-/* What one process saw. */
+/* The results of one process. */
 struct run {
     double start_ms, start_cpu_ms, peer_ms, rows_ms;
     int modules;
@@ -113,13 +114,13 @@ static int count_modules(void)
 
 /* ---- the child ---- */
 
-/* No walk ends for want of rows any more. */
+/* Are there no more walks that end because rows are missing? */
 static bool has_all_rows(const struct sbx_recording_header *header)
 {
     const struct sbx_module_entry *modules =
         (const struct sbx_module_entry *)(const void *)((const char *)header + header->modules.at);
     if (*(const volatile uint32_t *)&header->module_count == 0) {
-        return false; /* nobody has looked at the modules yet */
+        return false; /* the modules were not read yet */
     }
     for (uint32_t i = 0; i < header->module_count; i++) {
         uint32_t flags = *(const volatile uint32_t *)&modules[i].flags;
@@ -134,7 +135,7 @@ static int run_child(int modules_wanted, const char *work)
 {
     char recordings[512], spool[512];
     struct run run = {0};
-    bool has_shm = access("/dev/shm", W_OK) == 0; /* where recordings lie by default */
+    bool has_shm = access("/dev/shm", W_OK) == 0; /* the default place of recordings */
     snprintf(recordings, sizeof recordings, "%s/stallbox-bench-%d", has_shm ? "/dev/shm" : work, (int)getpid());
     snprintf(spool, sizeof spool, "%s/spool", work);
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0] && count_modules() < modules_wanted - 1; i++) {
@@ -169,7 +170,7 @@ static int run_child(int modules_wanted, const char *work)
         nanosleep(&pause, NULL);
     }
     run.rows_ms = clock_ms(CLOCK_MONOTONIC) - started;
-    const struct timespec pause = {0, 300000000}; /* the rows go to the disk after that */
+    const struct timespec pause = {0, 300000000}; /* then the rows are written to disk */
     nanosleep(&pause, NULL);
     stallbox_stop(5000);
     rmdir(recordings);
@@ -211,11 +212,11 @@ static void remove_tree(const char *path)
     waitpid(pid, NULL, 0);
 }
 
-/* What is told of a run. Only the call itself is added to the thread that makes it; DESIGN.md section 5 names its
- * limit, with rows on disk and without. */
+/* The reported figures of a run. Only the call itself delays the calling thread. DESIGN.md section 5 has its limit,
+ * with and without rows on disk. */
 static const struct quantity {
     const char *name, *reach;
-    size_t at; /* in struct run */
+    size_t at; /* offset in struct run */
 } quantities[] = {
     {"stallbox_start", "value < 5", offsetof(struct run, start_ms)},
     {"CPU of the starting thread", NULL, offsetof(struct run, start_cpu_ms)},
@@ -232,7 +233,7 @@ static bool measure(int modules, const char *work, const struct bench_options *o
     memset(peer, 0, sizeof peer);
     snprintf(folder, sizeof folder, "%s/rows", work);
     for (int round = -1; round < options->rounds;
-         round++) { /* the first brings the libraries into memory, and is not counted */
+         round++) { /* the first round brings the libraries into memory, and is not counted */
         remove_tree(folder);
         for (int warm = 0; warm < 2; warm++) {
             struct run run;

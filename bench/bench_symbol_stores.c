@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_symbol_stores.c - names for stacks of 32 frames from a store in Redis, on loopback, against the same from a folder.
+/* bench_symbol_stores.c - names for stacks of 32 frames: from a store in Redis, on loopback, compared with the same
+ * from a folder.
  *
- * Each stack is 32 random addresses of one program, which is more chunks than a real stack asks for. New: the image is
- * opened first, as for a program that was not met before. Open: its directory is there, no chunk is. Warm: all is there. The
- * program is the `stallbox` of the same build, or the one that STALLBOX_BENCH_PROGRAM names. */
+ * Each stack is 32 random addresses of one program, which needs more chunks than a real stack. New: the image is opened
+ * first, as for a program that was not met before. Open: its directory is loaded, but no chunk. Warm: everything is
+ * loaded. The program is the `stallbox` of the same build, or the one in STALLBOX_BENCH_PROGRAM. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +22,7 @@
 
 enum {
     FRAMES = 32,
-    STACKS = 200, /* a round; the 99th percentile is that of two of them */
+    STACKS = 200, /* per round; two of them are above the 99th percentile */
     ADDRESSES = 4096,
     ROUNDS_DEFAULT = 15,
     FRAMES_MAX = 64,
@@ -59,7 +60,7 @@ static void run(char *const *arguments)
     }
 }
 
-/* A server of our own; by a port, because that is what a fleet asks. */
+/* Starts a Redis server of our own. It uses a port, as in a fleet. */
 static void start_redis(char url[64])
 {
     for (unsigned tries = 0; tries < 20; tries++) {
@@ -86,7 +87,7 @@ static void start_redis(char url[64])
             int result = sbx_symbol_store_find(store, build_id, build_id_bytes, 0, 0, &image);
             sbx_symbol_store_close(store);
             if (result == -ENOENT) {
-                return; /* it answers, and has nothing yet */
+                return; /* it answers, and is empty */
             }
         }
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_symbols.c - names for code: a lookup in the store against a warm llvm-symbolizer pipe and against addr2line, which is
- * asked about all addresses at once, at equal work (the whole chain of inlined calls, names demangled); and parsing a program completely against llvm-gsymutil.
+/* bench_symbols.c - names for code: a lookup in the store, compared with a warm llvm-symbolizer on a pipe, and with
+ * addr2line, which gets all addresses at once. The work is equal (the whole chain of inlined calls, demangled names).
+ * Also the complete parsing of a program, compared with llvm-gsymutil.
  *
- * The program looked up is the `stallbox` of the same build, or the one that STALLBOX_BENCH_PROGRAM names. */
+ * The program to look up is the `stallbox` of the same build, or the one in STALLBOX_BENCH_PROGRAM. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -21,7 +22,7 @@
 #include "symbol_store.h"
 
 enum {
-    ADDRESSES = 2000, /* distinct frames of a payload */
+    ADDRESSES = 2000, /* distinct frames in a payload */
     ROUNDS_DEFAULT = 15,
     FRAMES_MAX = 64,
     CACHE_BYTES = 32 << 20,
@@ -29,8 +30,8 @@ enum {
 };
 
 static struct sbx_symbol_frame frames[FRAMES_MAX];
-static uint64_t addresses[ADDRESSES], neighbours[ADDRESSES]; /* each neighbour is of the same chunk */
-static uint64_t siblings[ADDRESSES];                         /* each is of the same functions, inlined ones as well */
+static uint64_t addresses[ADDRESSES], neighbours[ADDRESSES]; /* each neighbour is in the same chunk */
+static uint64_t siblings[ADDRESSES];                         /* each is in the same functions, including inlined ones */
 static char folder[] = "/tmp/bench_symbols.XXXXXX", store_folder[64], gsym_path[64];
 
 static void die(const char *what)
@@ -39,7 +40,7 @@ static void die(const char *what)
     exit(1);
 }
 
-/* Run a program with its output thrown away; its wall time in ms and peak memory in MiB. */
+/* Runs a program and discards its output. Gets its wall time in ms and peak memory in MiB. */
 static void run(char *const *arguments, double *ms_out, double *mib_out)
 {
     double begin = bench_now_ns();
@@ -81,11 +82,11 @@ static struct sbx_symbol_image *open_image(const char *program, uint64_t *bytes_
     return image;
 }
 
-/* Whether two addresses have the same chain of functions. */
+/* Do two addresses have the same chain of functions? */
 static bool are_siblings(struct sbx_symbol_image *image, uint64_t a, uint64_t b)
 {
     static struct sbx_code_frame frames_of_a[FRAMES_MAX], frames_of_b[FRAMES_MAX];
-    static char names[FRAMES_MAX][4096]; /* names are borrowed until the next question */
+    static char names[FRAMES_MAX][4096]; /* names are borrowed until the next lookup */
     size_t count = sbx_symbol_image_find(image, a, frames_of_a, FRAMES_MAX);
     for (size_t i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "%s", frames_of_a[i].name);
@@ -111,7 +112,8 @@ static bool is_taken(uint64_t address, size_t count)
     return false;
 }
 
-/* Another address of the same functions, which stands in neither list, whose first `count` are chosen; 0: there is none nearby. */
+/* Returns another address in the same functions that is in neither list (their first `count` entries are chosen
+ * already); 0: there is none nearby. */
 static uint64_t find_sibling(struct sbx_symbol_image *image, uint64_t address, size_t count)
 {
     for (uint64_t distance = 1; distance <= 256; distance++) {
@@ -125,7 +127,7 @@ static uint64_t find_sibling(struct sbx_symbol_image *image, uint64_t address, s
     return 0;
 }
 
-/* Addresses with a name, spread over what the image covers: found by asking everywhere. */
+/* Chooses addresses with a name, spread over the range of the image, by trying addresses. */
 static void choose_addresses(struct sbx_symbol_image *image)
 {
     uint64_t begin = UINT64_MAX, end = 0, random = 3;
@@ -157,7 +159,7 @@ static void choose_addresses(struct sbx_symbol_image *image)
     }
 }
 
-/* A running llvm-symbolizer: requests on one pipe, answers on the other. */
+/* A running llvm-symbolizer with one pipe for requests and one for answers. */
 struct pipe_pair {
     FILE *requests, *answers;
 };
@@ -209,7 +211,8 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Times of single questions, in ns. Of a busy machine the mean holds its time slices, and the median does not. */
+/* Times of single lookups, in ns. On a busy machine, the mean includes time slices of others, and the median does
+ * not. */
 struct times {
     double mean, p50, p99;
 };
@@ -276,7 +279,7 @@ static struct bench_series series[SERIES];
 static void measure_round(const char *program, struct sbx_symbol_file *file, struct pipe_pair *pair)
 {
     double ms, mib;
-    look_up_all(file, addresses); /* the peer's pipe is warm too: it is asked again and again */
+    look_up_all(file, addresses); /* makes the peer's caches warm, because a running peer is used repeatedly */
     double begin = bench_now_ns();
     look_up_all(file, addresses);
     double all = bench_now_ns() - begin;
@@ -308,7 +311,7 @@ static void measure_round(const char *program, struct sbx_symbol_file *file, str
     begin = bench_now_ns();
     look_up_all(cold, addresses);
     bench_series_add(&series[COLD], (bench_now_ns() - begin) / 1e6);
-    struct times new_ones = time_ours(cold, siblings); /* names are demangled; these answers were not given */
+    struct times new_ones = time_ours(cold, siblings); /* the names are demangled already, but these answers are new */
     bench_series_add(&series[SIBLING], new_ones.mean);
     bench_series_add(&series[SIBLING_P50], new_ones.p50);
     begin = bench_now_ns();
@@ -359,7 +362,7 @@ int main(int count, char **arguments)
     struct sbx_symbol_file *file = sbx_symbol_file_of_image(image);
     struct pipe_pair pair = start_symbolizer(program);
     look_up_all(file, addresses);
-    (void)time_theirs(&pair, addresses); /* warm */
+    (void)time_theirs(&pair, addresses); /* makes it warm */
     for (int round = 0; round < options.rounds; round++) {
         measure_round(program, file, &pair);
     }
@@ -390,7 +393,7 @@ int main(int count, char **arguments)
         bench_print(options.json, &lines[i].line, &series[lines[i].ours],
                     lines[i].peer < 0 ? NULL : &series[lines[i].peer]);
     }
-    fclose(pair.requests); /* it ends by that */
+    fclose(pair.requests); /* this ends the program */
     fclose(pair.answers);
     while (wait(NULL) > 0) {
     }

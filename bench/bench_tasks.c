@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_tasks.c - what following a task costs: queued, begun and ended, by GLib, libuv, libevent, io_uring and Qt, as far as they are here, and by an application that tells of it.
+/* bench_tasks.c - the cost of following a task when it is queued, begun and ended, with GLib, libuv, libevent, io_uring
+ * and Qt, if they are installed, and with an application that reports its tasks.
  *
  * usage: bench_tasks [--json] [--rounds N]
- * One process, whose points are taken out and put in again from round to round, as in bench_points. What calls back for good what it was made with (a pool, a handle)
- * is there twice: made while the points were out, and made while they were in. Why it matters: a program may hand over a hundred thousand
- * tasks a second; the second group of lines says what that is of 10 us, the time between two of them. */
+ * One process measures. Its points are removed and installed again from round to round, as in bench_points. An object
+ * that keeps its callback (a pool, a handle) exists twice: made while the points were out, and made while they were in.
+ * Why it matters: a program may pass on a hundred thousand tasks per second. The second group of lines gives the cost
+ * as a share of 10 us, the time between two such tasks. */
 #include <glib.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -39,7 +41,7 @@ enum {
 static volatile unsigned sink;
 static gint taken;
 
-/* By whether the points were in when they were made. */
+/* Indexed by whether the points were in when the objects were made. */
 static struct objects {
     GThreadPool *pool;
 #ifdef HAS_UV
@@ -69,8 +71,8 @@ static int by_size(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* The time of one, paced: what lies between two tasks is waiting, and is not counted. The mean without the slowest of a hundred: in these the
- * processor was taken away, mostly. */
+/* Returns the time of one task at a fixed pace. The time between two tasks is waiting, and is not counted. It is the
+ * mean without the slowest percent, in which mostly the CPU was taken away. */
 static double paced(void (*one)(void))
 {
     static double each_ns[TASKS];
@@ -216,8 +218,8 @@ static void tell_of_one(void)
     stallbox_task_end(id);
 }
 
-/* To a thread that spins on another processor: nobody is woken, so what is left is the code on both sides, and the lines that go from one to the other. With
- * `chrt -f 10` it is nearly the same on a busy machine. */
+/* Passes a task to a thread that spins on another CPU. No thread is woken, so only the code on both sides is measured,
+ * and the transfer of cache lines. With `chrt -f 10`, the result is nearly the same on a busy machine. */
 static _Alignas(128) struct {
     atomic_uint there; /* 1: a task, 2: the thread is to end */
     uint64_t id;
@@ -345,7 +347,7 @@ int main(int count, char **arguments)
             }
         }
     }
-    for (int i = 0; i < KINDS; i++) { /* a period holds the task and what following it adds */
+    for (int i = 0; i < KINDS; i++) { /* a period includes the task and the cost of following it */
         for (int round = 0; round < hooked[i].count; round++) {
             period[i].values[round] += hooked[i].values[round] - bare[i].values[round];
         }

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_watching.c - what it costs to watch workers from within, and what it would cost from a process beside them.
+/* bench_watching.c - the cost of watching workers from inside, and what it would cost from a process beside them.
  *
  * usage: bench_watching [--children N] [--seconds N]
- * Families of N recorded workers (default 8, no more than there are seats), as shipped, for N seconds each (default 10):
+ * Families of N recorded workers (default 8, at most the number of seats), with default settings, for N seconds each
+ * (default 10):
  *
  *   idle    polls ten times a second and does nothing
  *   serves  computes for half a millisecond, polls for five
  *   waits   sleeps for 50 ms in each message, polls for one: there is a blocked thread to look at
  *
- * `within` is the worker's own watch thread: its processor time and how often it ran, by /proc/PID/task/TID/schedstat.
+ * `within` is the worker's own watch thread: its CPU time and how often it ran, from /proc/PID/task/TID/schedstat.
  *
- * `beside` is a model, which is kinder than the truth: this process looks at each worker as often as the worker's own thread ran, and does only what no such
- * watcher could leave out. It reads the line of the header and that of the first thread in the worker's recording; asks for the processor time of the worker;
- * where a thread is blocked in a message reads where, and 4 KiB of its stack; where one runs asks the kernel whether it may be sent a signal, as who sends it would. It judges nothing,
- * writes no record, keeps no budget, and its sleeps are counted once for all workers. */
+ * `beside` is a model that costs less than a real watcher. This process looks at each worker as often as the worker's
+ * own thread ran, and does only what no such watcher could omit. It reads the cache line of the header and that of the
+ * first thread in the worker's recording, and asks for the worker's CPU time. If a thread is blocked in a message, it
+ * reads where, and 4 KiB of its stack. If a thread runs, it asks the kernel whether a signal may be sent to it, as a
+ * sender must. It decides nothing, writes no record, keeps no budget, and its sleeps are counted once for all
+ * workers. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -86,7 +89,7 @@ static void be_worker(enum kind kind, int until)
     _exit(0);
 }
 
-/* The one thread of a process that has this name; 0: there is none. */
+/* Finds the one thread of a process that has this name; 0: there is none. */
 static int find_thread(pid_t pid, const char *wanted)
 {
     char path[64], name[32] = "";
@@ -159,7 +162,7 @@ static struct counts read_counts(const struct worker *worker)
     return (struct counts){(double)ran_ns / 1e3, (double)slices};
 }
 
-/* One look at a worker from beside it. */
+/* Looks once at a worker from this process. */
 static void look(const struct worker *worker)
 {
     static volatile uint64_t seen;
@@ -187,7 +190,8 @@ static void look(const struct worker *worker)
     }
 }
 
-/* So many looks at each in so many seconds, spread evenly. Returns the processor time that this process took, in us. */
+/* Makes `looks_each` looks at each worker, spread evenly over `seconds`. Returns the CPU time that this process used,
+ * in us. */
 static double look_beside(const struct worker *workers, int children, double looks_each, double seconds)
 {
     double begin_us = now_us(CLOCK_PROCESS_CPUTIME_ID);

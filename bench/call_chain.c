@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_chain.c - the functions whose frames are walked. Nothing is inlined, no call is a tail call. */
+/* call_chain.c - the functions whose frames are walked. No function is inlined, and no call is a tail call. */
 #include "call_chain.h"
 
 #include <alloca.h>
 
 typedef uint64_t link_function(int depth, uint64_t x, uint64_t y, bench_leaf_function *leaf);
 
-/* Each frame of a real stack is mostly another function: 64 of them, eight rows of eight frame sizes. */
+/* In a real stack, most frames are of different functions. So there are 64 functions: eight rows with eight frame
+ * sizes. */
 #define ROW(X, row, a, b, c, d, e, f, g) \
     X(row##0, a) X(row##1, b) X(row##2, c) X(row##3, d) X(row##4, e) X(row##5, f) X(row##6, g)
 /* clang-format off */
@@ -37,7 +38,7 @@ enum {
     LINK_COUNT = sizeof links / sizeof links[0]
 };
 
-/* Values live across the call, so that callee-saved registers are pushed, rbp among them in some. */
+/* Some values are used after the call, so that callee-saved registers are pushed, in some functions also rbp. */
 #define BODY(number, memory, bytes)                                                       \
     (memory)[depth % (bytes)] = (char)x;                                                  \
     uint64_t a = x * 3 + y, b = y * 5 + (uint64_t)depth, c = a ^ b, below;                \
@@ -57,8 +58,9 @@ enum {
     }
 LINKS(DEFINE_LINK)
 
-/* A frame whose size only it knows hangs on the frame pointer. Half of these tell their size to nobody; the others have
- * room for a constant, and hang on the stack pointer as all the others do: some six in a hundred functions differ. */
+/* A function whose frame size is known only at run time addresses its frame through the frame pointer. In half of these
+ * functions the compiler does not know the size. The others have room for a constant, and use the stack pointer like
+ * all other functions. So some six functions in a hundred use a frame pointer. */
 #define DEFINE_ON_FRAME_POINTER(number)                                                        \
     __attribute__((noinline)) static uint64_t link_##number(int depth, uint64_t x, uint64_t y, \
                                                             bench_leaf_function *leaf)         \
@@ -74,7 +76,7 @@ uint64_t bench_call_deep(int depth, bench_leaf_function *leaf)
     return links[0](depth, (uint64_t)depth, 7, leaf) + 1;
 }
 
-/* ---- innermost frames that change: four sets of functions, and a call site of each ---- */
+/* ---- varying innermost frames: four sets of functions, with one call site each ---- */
 
 #define END(which, bytes)                                                                \
     __attribute__((noinline)) static uint64_t end_##which##_1(bench_leaf_function *leaf) \

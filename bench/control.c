@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.c - the control page of another process, or of this one. */
+/* control.c - the control page of this process, or of another one. */
 #include "control.h"
 
 #include <dirent.h>
@@ -75,7 +75,7 @@ bool bench_control_order(struct sbx_recording_header *header, const struct sbx_c
     control->wanted = *wanted;
     uint32_t generation = sbx_control_order(control);
     for (int waited_ms = 0; waited_ms < ANSWER_MS; waited_ms++) {
-        /* With a budget the governor may want fewer hooks. */
+        /* With a budget, the governor may use fewer hooks. */
         if (sbx_control_is_taken(control, generation, wanted->max_cpu_permille == 0) &&
             (sbx_load_relaxed(&header->hooked_slots) != 0) == (wanted->enabled != 0)) {
             return true;

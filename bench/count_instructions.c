@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* count_instructions.c - what runs under valgrind's callgrind, which counts: calls with their hooks out and in, and captures.
- * bench_instructions starts it and reads what was counted.
+/* count_instructions.c - the program that runs under valgrind's callgrind, which counts instructions: calls with their
+ * hooks out and in, and captures. bench_instructions starts it and reads the counts.
  *
- * Each measurement is a dump with a name: "KIND REPEATS CALLS NAME". Of the kinds,
- *   bare, hooked    CALLS calls in a row, nothing due
- *   native, runtime     the same as hooked, without and on a thread of a runtime that can be asked for its functions
- *   bare_cold ...   one call, after the simulated caches were filled with something else
- *   capture, capture_cold    the same of captures, whose names say what they are
- *   empty, empty_cold        nothing at all: what the measurement itself takes
+ * Each measurement is a dump with a name: "KIND REPEATS CALLS NAME". The kinds are:
+ *   bare, hooked           CALLS calls in a row, nothing due
+ *   native, runtime        the same as hooked, on a thread without a runtime, and on a thread of a runtime that can
+ *                          report its functions
+ *   bare_cold ...          one call, after the simulated caches were filled with other data
+ *   capture, capture_cold  the same for captures, whose names say what they are
+ *   empty, empty_cold      no call: the cost of the measurement itself
  * The smallest of the repetitions counts.
  *
- * The kernel's part is not counted. Valgrind knows no rseq(2), so nothing takes the word down here, and the clock is told to use it
- * all the same: this is the way of a thread that was not switched out. */
+ * The kernel's part is not counted. Valgrind does not implement rseq(2), so the word is never cleared here. The clock
+ * is told to use it all the same. So this is the path of a thread that was not switched out. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -40,17 +41,17 @@ enum {
     COLD_REPEATS = 7,
     FRAMES = 30,
     FRAMES_MAX = 256,
-    EVICT_BYTES = 1 << 20, /* four times the last level that bench_instructions asks for */
+    EVICT_BYTES = 1 << 20, /* four times the last-level cache that bench_instructions sets */
     NEVER_US = 1000000000,
     RSEQ_REFUSED = -2,    /* RSEQ_CPU_ID_REGISTRATION_FAILED */
-    COUNT_LONG = 1 << 30, /* leaf calls: the count does not run out */
+    COUNT_LONG = 1 << 30, /* for leaf calls: the countdown never ends */
 };
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 static int (*unw_backtrace_)(void **, int);
 static volatile uint64_t sink;
 
-/* As long as an instruction cache of 32 KiB and as much again, and none of it used for anything else. */
+/* Code as long as an instruction cache of 32 KiB plus the same again, which does nothing else. */
 #if defined(__x86_64__)
 __asm__(".text\n.balign 64\nevict_code:\n.rept 1023\nnop\n.balign 64\n.endr\nret\n");
 #else
@@ -67,7 +68,8 @@ static void evict(void)
     evict_code();
 }
 
-/* A measurement's name, made before it begins. Apart: its arguments on the stack would move what is called next. */
+/* Makes a measurement's name before it begins. This is a separate function, because its arguments on the stack would
+ * move the next call's stack. */
 SBX_NOINLINE static const char *name_of(const char *kind, int repeat, int calls, const char *name)
 {
     static char text[160];
@@ -75,8 +77,8 @@ SBX_NOINLINE static const char *name_of(const char *kind, int repeat, int calls,
     return text;
 }
 
-/* The next countdown does not end, and time stands still, so that no line of the thread's clock (thread_clock.h) is too old: a count
- * of the counter is worth nearly nothing, and the lines begin where they are read. */
+/* The next countdown never ends, and time stands still. So no line of the thread's clock (thread_clock.h) is too old: a
+ * cycle of the counter counts almost no time, and the lines begin where they are read. */
 static void stop_time(void)
 {
     if (!sbx_thread_is_registered(sbx_self)) {
@@ -87,7 +89,7 @@ static void stop_time(void)
     if (now_ns == 0) {
         now_ns = sbx_now_ns();
     }
-    now_ns = now_ns < clock->wall_floor ? clock->wall_floor : now_ns; /* what was told before is not to come again */
+    now_ns = now_ns < clock->wall_floor ? clock->wall_floor : now_ns; /* time must not go back before earlier times */
     uint64_t scaled = sbx_cycles_scaled(sbx_cycle_counter(), 1);
     clock->multiplier = 1;
     clock->wall_base = clock->cpu_base = scaled != 0 ? scaled : 1;
@@ -133,7 +135,7 @@ static void measure(const char *kind, const char *name, void (*body)(int))
 
 static pthread_key_t runtime_key;
 
-/* As HotSpot's threads are found: by a key of its own. */
+/* A runtime is found by a key of its own, as HotSpot's threads are. */
 static void *find_runtime(void)
 {
     return pthread_getspecific(runtime_key);
@@ -164,7 +166,7 @@ static void *end_at_once(void *unused)
     return unused;
 }
 
-/* From its first thread on the C library does more for each call. */
+/* Once it has started a thread, the C library does more work in each call. */
 static void become_threaded(void)
 {
     pthread_t thread;
@@ -173,7 +175,8 @@ static void become_threaded(void)
     }
 }
 
-/* As if rseq(2) were there for this thread, and for the clock. While it is, no thread can begin: the C library would miss it there. */
+/* Makes this thread and the clock use rseq(2) as if it were there. Meanwhile no thread can begin, because the C library
+ * would not find it there. */
 static void pretend_rseq(bool is_there)
 {
     if (&__rseq_offset != NULL) {
@@ -183,17 +186,17 @@ static void pretend_rseq(bool is_there)
     }
 }
 
-static const char *state; /* the kind of what is measured */
+static const char *state; /* the kind of the current measurement */
 
 static void *measure_call(void *which)
 {
     const struct counted_call *call = which;
-    pthread_setspecific(runtime_key, which); /* nobody asks for it before there is a runtime */
+    pthread_setspecific(runtime_key, which); /* nothing reads this value before there is a runtime */
     measure(state, call->name, call->body);
     return NULL;
 }
 
-/* What a thread of a runtime's may pay more for. */
+/* The calls that may cost more on a thread of a runtime. */
 static bool may_ask_runtime(const char *name)
 {
     static const char *const names[] = {
@@ -244,14 +247,14 @@ static uint64_t capture_record(void)
     return bench_capture((enum bench_capture_part)(ALL | BENCH_DIFFERS));
 }
 
-/* Nothing to replay, as of a thread that never captured. */
+/* There is nothing to reuse, as on a thread that never captured. */
 static uint64_t capture_new(void)
 {
     sbx_self->replay.depth = 0;
     return bench_capture((enum bench_capture_part)ALL);
 }
 
-/* A leaf point whose count is out finds that nothing is due yet, and that a sample is. */
+/* A leaf point whose countdown ended finds that no sample is due yet, or that one is. */
 static uint64_t ask_early(void)
 {
     sbx_self->sampled_ns = sbx_self->clock.wall_floor;
@@ -261,12 +264,12 @@ static uint64_t ask_early(void)
 
 static uint64_t ask_due(void)
 {
-    sbx_self->sampled_ns = UINT64_MAX / 2; /* later than now, so it is long ago */
+    sbx_self->sampled_ns = UINT64_MAX / 2; /* later than now, so the difference is very large */
     sbx_leaf_ask(sbx_self, SBX_RECORD_LEAF, SBX_OP_CLOCK_GETTIME, SBX_GROUP_CLOCK);
     return 1;
 }
 
-/* A task that is followed, into a queue that is counted: whoever runs it has its id, or finds it by its key. */
+/* A followed task in a counted queue. The thread that runs it has its id, or finds it by its key. */
 static uint64_t task_by_id(void)
 {
     static const char queue;
@@ -340,7 +343,7 @@ static uint64_t measure_captures(void)
 
 int main(void)
 {
-    /* Nothing is due, ever. */
+    /* No sample is ever due. */
     struct sbx_capture_settings settings = {
         .interval_us = NEVER_US, .wait_min_us = NEVER_US, .points = SBX_POINTS_DEFAULT, .enabled = 1};
     uint32_t unsettled = 0;
@@ -356,13 +359,13 @@ int main(void)
     become_threaded();
     pthread_key_create(&runtime_key, NULL);
     sbx_store_relaxed(&sbx_the_capture.calls_are_safe,
-                      1); /* as the agent finds on kernels that delay signals of timers */
+                      1); /* as the agent finds on kernels that delay the signals of timers */
     sbx_got_hook_resolve();
     CALLGRIND_START_INSTRUMENTATION;
     measure("empty", "nothing", nothing);
     measure_calls("bare", true);
     uint32_t slots = sbx_got_hook_apply(SBX_POINTS_DEFAULT, UINT64_MAX, &unsettled);
-    if (!counted_calls_open()) { /* once more, seen by the hooks */
+    if (!counted_calls_open()) { /* once more, now through the hooks */
         return 1;
     }
     measure_calls("hooked", true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fork_copies.c - /proc/PID/maps says which mappings there are, and which of them no child gets; /proc/PID/pagemap which pages
- * (the kernel's admin-guide/mm/pagemap.rst). */
+/* fork_copies.c - reads the mappings from /proc/PID/smaps, with a flag for those that a child does not get, and their
+ * pages from /proc/PID/pagemap (the kernel's admin-guide/mm/pagemap.rst). */
 #include "fork_copies.h"
 
 #include <fcntl.h>
@@ -20,7 +20,8 @@ static bool is_copied(int pagemap, unsigned long at, unsigned long page)
     return is_told && (entry >> 63) != 0 && (entry >> 61 & 1) == 0;
 }
 
-/* smaps: a line with the addresses, and one with the flags, of which "dc" says that a child does not get it. */
+/* In smaps, a mapping has a line with its addresses, and one with flags. The flag "dc" means that a child does not get
+ * it. */
 bool fork_copies_count(pid_t pid, struct fork_copies *copies_out)
 {
     char path[64], line[512], mode[5] = "";
@@ -32,7 +33,7 @@ bool fork_copies_count(pid_t pid, struct fork_copies *copies_out)
     int pagemap = open(path, O_RDONLY | O_CLOEXEC);
     while (maps != NULL && pagemap >= 0 && fgets(line, sizeof line, maps) != NULL) {
         unsigned long first, last;
-        if (sscanf(line, "%lx-%lx %4s", &first, &last, mode) == 3) { /* "Fi..." is a number, too */
+        if (sscanf(line, "%lx-%lx %4s", &first, &last, mode) == 3) { /* "Fi..." begins with a hexadecimal digit */
             begin = first;
             end = last;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fork_memory.c - families that wait, and what /proc says of each of them. */
+/* fork_memory.c - families that wait, and the memory of each process according to /proc. */
 #include "fork_memory.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@ enum {
     CHILDREN_MAX = 256,
     SEATS = 64,
     SETTLE_MS =
-        3000, /* when all that will be are recorded: they ask again after a second, and a start takes milliseconds */
+        3000, /* until all with a seat are recorded: they try again after a second, and a start takes milliseconds */
     PATIENCE_MS = 60000
 };
 
@@ -42,7 +42,8 @@ static void be_child(int until)
     _exit(0);
 }
 
-/* Sums of the lines of /proc/PID/NAME that begin with one of two words; with `path`, only those of mappings of it. */
+/* Returns the sum of the lines of /proc/PID/NAME that begin with one of two words. With `path`, only mappings of that
+ * file count. */
 static double sum_of(pid_t pid, const char *name, const char *word, const char *other, const char *path)
 {
     char file_name[64], line[1024];
@@ -64,7 +65,7 @@ static double sum_of(pid_t pid, const char *name, const char *word, const char *
     return sum;
 }
 
-/* How much of the file of its recording lies in memory; below 0: it has none. */
+/* Returns how much of the process's recording file is in memory; below 0: it has none. */
 static double recording_of(pid_t pid, const char *recordings)
 {
     char begin[32], path[512];
@@ -110,7 +111,7 @@ static int count_recordings(const char *recordings)
     return count;
 }
 
-/* The family's first process: starts the recorder perhaps, forks, looks, and writes what it saw. */
+/* The first process of a family: it may start the recorder, then forks, measures, and writes the results. */
 static void lead(int children, const char *folder, const char *recordings, int answer)
 {
     pid_t pids[CHILDREN_MAX];
@@ -125,7 +126,7 @@ static void lead(int children, const char *folder, const char *recordings, int a
             fputs("bench_forks: the recorder did not start\n", stderr);
             _exit(1);
         }
-        pause_ms(500); /* rows and hooks are there */
+        pause_ms(500); /* rows and hooks are ready */
     }
     if (pipe(until) != 0) {
         _exit(1);
@@ -163,7 +164,7 @@ static int compare(const void *one, const void *other)
 struct medians {
     int count;
     double private_kib, recording_kib, tables_kib, threads,
-        own_kib; /* own: private, with the recording's file, and tables */
+        own_kib; /* own: private, with the recording's file and page tables */
 };
 
 static double median_of(double *values, int count)
@@ -200,7 +201,7 @@ static bool run_family(int children, const char *folder, const char *recordings,
     if (pipe(answer) != 0) {
         return false;
     }
-    fflush(stdout); /* a child that exits would print it once more */
+    fflush(stdout); /* otherwise a child that exits would print the text again */
     pid_t pid = fork();
     if (pid == 0) {
         close(answer[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorder_alone.c - what the agent sets up at its start, by its parts. */
+/* recorder_alone.c - sets up the parts of the agent that its start sets up. */
 #include "recorder_alone.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "thread_registry.h"
 
 enum {
-    CALIBRATIONS = 50 /* of the clock, a fiftieth of a second apart; mostly two are enough */
+    CALIBRATIONS = 50 /* of the clock, a fiftieth of a second apart; usually two are enough */
 };
 
 uint64_t bench_invented_ns;
@@ -27,7 +27,7 @@ bool bench_recorder_alone(const char *name, const struct sbx_capture_settings *s
     static struct sbx_recording_file file;
     static uint32_t gate[2] = {1, 1};
     char folder[64];
-    bool has_shm = access("/dev/shm", W_OK) == 0; /* where recordings lie by default */
+    bool has_shm = access("/dev/shm", W_OK) == 0; /* the default place of recordings */
     snprintf(folder, sizeof folder, "%s/stallbox-bench-%d", has_shm ? "/dev/shm" : "/tmp", (int)getpid());
     if (sbx_recording_create(folder, "", &file) != 0) {
         fprintf(stderr, "%s: no recording\n", name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorder_alone.h - the insides of the recorder in this process, as the agent sets them up, without its threads: what a
- * point or a capture costs, with nobody else at work. */
+/* recorder_alone.h - the inside of the recorder in this process, set up as the agent does it, but without its threads.
+ * So the cost of a point or a capture is measured while no other thread works. */
 #ifndef SBX_BENCH_RECORDER_ALONE_H
 #define SBX_BENCH_RECORDER_ALONE_H
 
@@ -13,20 +13,21 @@
 #include "registers.h"
 #include "thread_block.h"
 
-/* A recording without a name, the thread clock at its best, rows of all modules, the calling thread registered; no hook is in.
- * `name` stands in what is said when it fails. False then. Once. */
+/* Sets up a recording without a name, the thread clock with its best source, rows of all modules, and the calling
+ * thread as registered. No hook is installed. `name` is used in the message on failure. Returns false on failure. Call
+ * this once. */
 bool bench_recorder_alone(const char *name, const struct sbx_capture_settings *settings);
 
-/* How much of a capture; told apart at compile time. */
+/* The parts of a capture; selected at compile time. */
 enum bench_capture_part {
     BENCH_WALL = 1,    /* read the wall clock */
     BENCH_CPU = 2,     /* and the thread's CPU time */
-    BENCH_STACK = 4,   /* walk and intern */
-    BENCH_PUT = 8,     /* record */
-    BENCH_DIFFERS = 16 /* a message of its own: the sample is no repetition of the last one, and becomes a record */
+    BENCH_STACK = 4,   /* walk and intern the stack */
+    BENCH_PUT = 8,     /* write the record */
+    BENCH_DIFFERS = 16 /* a message of its own: the sample does not repeat the last one, and becomes a record */
 };
 
-extern uint64_t bench_invented_ns; /* a clock that costs nothing */
+extern uint64_t bench_invented_ns; /* a clock that costs nothing to read */
 
 /* What a capture point does when a sample is due. */
 __attribute__((always_inline)) static inline uint64_t bench_capture(enum bench_capture_part parts)

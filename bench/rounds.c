@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rounds.c - medians, and their line. */
+/* rounds.c - medians, and how they are printed. */
 #include "rounds.h"
 
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_count.h - how many instructions a call takes, counted one by one on the calling thread: the same number on a busy machine and on a quiet
- * one, in programs that valgrind cannot run and on machines that have no counters. x86-64.
+/* step_count.h - counts how many instructions a call takes, one by one on the calling thread. The number is the same on
+ * a busy machine and on a quiet one. It works in programs that valgrind cannot run, and on machines without counters.
+ * x86-64.
  *
- * The processor stops after each instruction, by a flag, and a handler counts. The kernel's own are not counted. The call should have been
- * made before, so that it is warm. */
+ * The CPU traps after each instruction, because of a flag, and a signal handler counts. The kernel's own instructions
+ * are not counted. The call should have been made before, so that it is warm. */
 #ifndef SBX_BENCH_STEP_COUNT_H
 #define SBX_BENCH_STEP_COUNT_H
 
@@ -19,7 +20,7 @@ static void bench_on_step(int number)
     bench_steps++;
 }
 
-/* 0: they cannot be counted here. */
+/* Returns 0 if instructions cannot be counted here. */
 static inline uint64_t bench_count_steps(void (*call)(void *), void *to)
 {
     struct sigaction action = {.sa_handler = bench_on_step}, before;

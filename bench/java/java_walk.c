@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* java_walk.c - our walk of a Java stack, ids and lines included, beside GetStackTrace of the machine's tool interface.
+/* java_walk.c - our walk of a Java stack, with ids and lines, compared with GetStackTrace of the JVM's tool interface.
  *
- * In a process that `stallbox run` records, because the door to memory is the agent's. The provider is measured as it is: its file is part
- * of this one. */
+ * It runs in a process that `stallbox run` records, because the guarded loads are the agent's. The provider is measured
+ * unchanged: its file is part of this one. */
 #include <jvmti.h>
 
 #include "provider.c"
@@ -54,7 +54,7 @@ JNIEXPORT jint JNICALL Java_JavaWalk_measure(JNIEnv *env, jclass class, jint rou
     static struct bench_series ours, theirs;
     size_t depth = 0;
     (void)class;
-    if (rounds > 0) { /* the recorder knows the thread from here on, as it does wherever it walks */
+    if (rounds > 0) { /* after this the recorder knows the thread, as in every real walk */
         stallbox_message_begin(1);
         stallbox_message_end();
         if (!stallbox_is_running()) {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jvmti_sampler.c - a profiler as it is commonly built on the machine's tool interface: a thread of its own asks for the stacks of all threads that run, again and again.
- * usage: java -agentpath:libjvmti_sampler.so=INTERVAL_US. Says at the end how many stacks there were. */
+/* jvmti_sampler.c - a profiler as commonly built on the JVM's tool interface: its own thread repeatedly asks for the
+ * stacks of all running threads.
+ *
+ * usage: java -agentpath:libjvmti_sampler.so=INTERVAL_US
+ * Prints the number of stacks at the end. */
 #include <jvmti.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +15,7 @@ enum {
 };
 
 static long interval_us;
-static unsigned long stacks; /* of the sampler's thread alone */
+static unsigned long stacks; /* used by the sampler's thread only */
 
 static void take_samples(jvmtiEnv *tools, JNIEnv *env)
 {

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alternate.c - one process under load, its recorder in and out in turn, and what each turn cost.
+/* alternate.c - measures one process under load, with its recorder alternately in and out, and prints what each window
+ * cost.
  *
  * usage: alternate PID [--port N --request FILE --connections N --deep N --by lines|bytes] [--pairs N] [--window-ms N]
  *                      [--settle-ms N] [--warm-ms N] [--null 1] [--steady 1] [KEY=NUMBER...]
- * With --port it is the load as well: so many connections, on each `deep` copies of FILE's request under way. A response is told by
- * the lines, or the bytes, that the first one had. Without, the process says what it has done by lines, which come on standard input.
+ * With --port, this program is also the load: it opens the given number of connections, and keeps `deep` copies of
+ * FILE's request under way on each. A response is recognised by the number of lines, or bytes, that the first response
+ * had. Without --port, the process reports its work as lines, which arrive on standard input.
  *
- * A pair is two windows, one with the recorder in and one with it out, in random order. Prints one line a window:
+ * A pair is two windows in random order, one with the recorder in and one with it out. Each window prints one line:
  *     in|out PAIR CPU_NS RECORDER_NS DONE WALL_NS SLEEPS BEGIN_NS
- * and at the end one of what the recorder's budget has come to, and what its own account says of the windows with it in:
+ * At the end, one line gives the state of the recorder's budget, and its own account of the windows with it in:
  *     end INTERVAL_US GAP_US SHED_POINTS WINDOW_PPM MEAN_PPM WATCH_NS CAPTURES_NS CALLS_NS CPU_NS
- * MEAN_PPM is the mean of what it said of its last second at the end of each such window. The four sums are from its first to its last
- * tidings in this run: of its three parts, and the CPU time of the process in that time, out or in.
- * CPU_NS is that of the whole process by its CPU clock, which the kernel brings up to date when it is asked; RECORDER_NS is what of it
- * the threads named sbx-* have used, by /proc/PID/task/TID/schedstat, and SLEEPS how often those went to sleep; BEGIN_NS is when it
- * began, by CLOCK_MONOTONIC. The kernel brings schedstat up to date when a thread sleeps and at each tick: of threads that hardly run it
- * is exact, and of those that compute it would be late by some milliseconds; what is the program's own is CPU_NS less RECORDER_NS.
- * KEY=NUMBER: settings while it is in, as for capture_order. --null 1: it is out in both windows, which must then read the same. --steady 1: it
- * is in all the while, as an installation runs, and there are no windows without it.
+ * MEAN_PPM is the mean of its reports about the last second, at the end of each such window. The four sums are from its
+ * first to its last report in this run: of its three parts, and the CPU time of the process in that time, out or in.
+ * CPU_NS is that of the whole process by its CPU clock, which the kernel updates when it is read. RECORDER_NS is the
+ * part of the threads named sbx-*, from /proc/PID/task/TID/schedstat, and SLEEPS is how often they went to sleep.
+ * BEGIN_NS is the window's begin, by CLOCK_MONOTONIC. The kernel updates schedstat when a thread sleeps and at each
+ * tick. So it is exact for threads that hardly run, and would be late by some milliseconds for those that compute. The
+ * program's own part is CPU_NS minus RECORDER_NS.
+ * KEY=NUMBER: settings while it is in, as for capture_order. --null 1: it is out in both windows, which must then give
+ * the same. --steady 1: it is in all the time, as in an installation, and there are no windows without it.
  *
- * "Out" means that no hook is in and no thread of the recorder wakes. The threads are there, so that the C library's and the kernel's
- * ways of a process with several threads are in both. With --warm-ms it is in for so long before the first pair: what it does by
- * itself to keep its CPU budget goes on from turn to turn (agent/governor.h). */
+ * "Out" means that no hook is installed and no thread of the recorder wakes. The threads exist, so that the C library
+ * and the kernel treat the process as one with several threads in both kinds of windows. With --warm-ms, the recorder
+ * is in for this time before the first pair. What it does to keep its CPU budget continues from window to window
+ * (agent/governor.h). */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -46,8 +50,8 @@ enum {
     CONNECTIONS_MAX = 16384,
     REQUEST_MAX = 4096,
     DEEP_MAX = 64,
-    FIRST_QUIET_MS = 100, /* a response is over when nothing came for so long */
-    FIRST_TRIES = 50,     /* and has not begun before it came: on a busy machine that takes its time */
+    FIRST_QUIET_MS = 100, /* a response is over when nothing has arrived for this time */
+    FIRST_TRIES = 50,     /* and waits for its first byte take several such times: a busy machine is slow */
     OPEN_TRIES = 300,
     RECORDER_THREADS_MAX = 16,
     MS = 1000000,
@@ -85,7 +89,7 @@ static size_t request_bytes;
 static uint64_t response_units;
 static struct {
     int fd;
-    uint64_t units; /* of responses, so far */
+    uint64_t units; /* lines or bytes of responses, so far */
     uint64_t asked;
 } connections[CONNECTIONS_MAX];
 
@@ -190,7 +194,7 @@ static void *count_lines(void *unused)
 
 /* ---- what was used ---- */
 
-/* What the recorder's threads have used, and how often they went to sleep. */
+/* CPU time of the recorder's threads, and how often they went to sleep. */
 struct recorder_use {
     uint64_t cpu_ns, sleeps;
 };
@@ -213,7 +217,8 @@ static uint64_t sleeps_of(int tid)
     return count;
 }
 
-/* They are there from the start, and looked for once: among thousands of threads that takes as long as a window. */
+/* These threads exist from the start, and are searched only once: with thousands of threads, the search takes as long
+ * as a window. */
 static int recorder_tids[RECORDER_THREADS_MAX];
 static int recorder_threads;
 
@@ -257,14 +262,15 @@ static struct recorder_use recorder_use(void)
     return sum;
 }
 
-/* What the recorder's own account said. */
+/* The recorder's own account. */
 struct account {
     uint64_t watch_ns, captures_ns, calls_ns, cpu_ns;
 };
 
 static uint64_t seconds_ppm, seconds_told;
 
-/* What it has told by now, the process's CPU time with it: the two belong together as far as its window of a second allows. */
+/* Reads what it has reported so far, and the process's CPU time. The two match as closely as its window of a second
+ * allows. */
 static struct account account_of(const struct sbx_recording_header *header)
 {
     /* order: none - statistics of another process */
@@ -276,7 +282,7 @@ static struct account account_of(const struct sbx_recording_header *header)
                                       overhead->calls_ns};
 }
 
-/* A window begins and ends when something was just done: what is in the making is not cut in two. */
+/* Returns when a request was just completed. Windows begin and end at such times, so that no request is cut in two. */
 static uint64_t next_done(void)
 {
     enum {
@@ -398,7 +404,7 @@ int main(int count, char **arguments)
     pthread_t thread;
     struct sbx_recording_header *header = NULL;
     options.pid = count > 1 ? atoi(arguments[1]) : 0;
-    for (int tries = 0; options.pid > 0 && header == NULL && tries < OPEN_TRIES; tries++) { /* it may be starting */
+    for (int tries = 0; options.pid > 0 && header == NULL && tries < OPEN_TRIES; tries++) { /* may be starting */
         header = bench_control_open(getenv("STALLBOX_RECORDINGS"), (uint32_t)options.pid);
         if (header == NULL) {
             rest_ms(10);
@@ -411,7 +417,7 @@ int main(int count, char **arguments)
     in.enabled = 1;
     in.points = SBX_POINTS_DEFAULT;
     in.interval_us = 1000;
-    in.max_cpu_permille = 0; /* no budget, which no policy can ask for */
+    in.max_cpu_permille = 0; /* no budget; no policy can request this */
     if (!read_options(count, arguments, &in)) {
         fail("what is asked for is not known");
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* busy_threads.c - eight threads that compute all the time, each in phases of some milliseconds: sorting, a tree built,
- * walked and dropped, a dictionary, text, arithmetic without a call, copying.
+/* busy_threads.c - eight threads that compute all the time, each in phases of some milliseconds: sorting; building,
+ * walking and freeing a tree; a dictionary; text; arithmetic without a call; copying.
  *
  * usage: busy_threads SECONDS
- * Waits for a line, works, says "done", waits for another line. */
+ * Waits for a line, works, prints "done", waits for another line. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

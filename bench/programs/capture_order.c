@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_order.c - settings for a running process, by its control page: how the server benchmarks ask for all points
- * at one millisecond whatever the default is, and for "installed but switched off".
+/* capture_order.c - changes settings of a running process through its control page. So the server benchmarks can ask
+ * for all points at one millisecond whatever the default is, and for "installed but switched off".
  *
  * usage: capture_order PID [interval_us=N] [gap_us=N] [points=all] [enabled=0|1] [min_gap_ms=N] [max_cpu_permille=N]
- * Prints what is in force then, and what was recorded so far: "interval_us N enabled N points HEX captures N". */
+ * Prints the settings in force afterwards, and the number of captures so far: "interval_us N enabled N points HEX
+ * captures N". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ int main(int count, char **arguments)
         return 2;
     }
     struct sbx_recording_header *header = NULL;
-    for (int tries = 0; tries < 300 && header == NULL; tries++) { /* it may be starting */
+    for (int tries = 0; tries < 300 && header == NULL; tries++) { /* the process may still be starting */
         header = bench_control_open(getenv("STALLBOX_RECORDINGS"), (uint32_t)atoi(arguments[1]));
         if (header == NULL) {
             usleep(10000);
@@ -39,7 +40,7 @@ int main(int count, char **arguments)
         } else if (strncmp(arguments[i], "gap_us=", 7) == 0) {
             wanted.gap_us = number;
         } else if (strncmp(arguments[i], "max_cpu_permille=", 17) == 0) {
-            wanted.max_cpu_permille = number; /* 0: no budget, which no policy can ask for */
+            wanted.max_cpu_permille = number; /* 0: no budget; no policy can request this */
         } else if (strcmp(arguments[i], "points=all") == 0) {
             wanted.points = SBX_POINTS_ALL;
         } else if (strncmp(arguments[i], "enabled=", 8) == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_gaps.c - asks for the time again and again from the line "begin" on standard input to its next line, and prints the longest time between two
- * answers, in milliseconds: for so long it was kept from running. */
+/* clock_gaps.c - reads the time repeatedly, from the line "begin" on standard input to the next line, and prints the
+ * longest time between two readings in milliseconds. For this time it could not run. */
 #include <poll.h>
 #include <stdio.h>
 #include <time.h>

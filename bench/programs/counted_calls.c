@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counted_calls.c - the calls. A library of its own, because a module with the recorder inside is never hooked.
+/* counted_calls.c - the calls. They are in their own library, because a module that contains the recorder is never
+ * hooked.
  *
- * None of them is due to be recorded, and none but the last two waits. Those wait for a thread that waits for them, and what both
- * take is counted. */
+ * None of them is due to be recorded, and only the last two wait. These two wait for a thread that waits for them, and
+ * the cost of both is counted. */
 #include "counted_calls.h"
 
 #include <fcntl.h>
@@ -44,7 +45,7 @@ static int file_fd, pipe_fds[2], pair_fds[2], quiet_fds[2], client_fds[2], epoll
 static FILE *stream;
 static uint32_t word;
 
-/* What the other end does: no hook may see it. */
+/* A call of the other end, which no hook may see. */
 static void unseen(long number, int fd, void *bytes, size_t count)
 {
     sbx_raw_syscall(number, fd, (long)(uintptr_t)bytes, (long)count, 0, 0, 0);
@@ -106,7 +107,7 @@ static void signal_nobody(int calls)
     }
 }
 
-/* The time is over before the wait begins. */
+/* The time limit has passed before the wait begins. */
 static void wait_in_vain(int calls)
 {
     const struct timespec over = {1, 0};
@@ -174,7 +175,7 @@ static void move_by_number(int calls)
     }
 }
 
-/* Both ends do not block, as those of a server do not. */
+/* Neither end blocks, as in a server. */
 static void ping_quietly(int calls)
 {
     char byte = 1;
@@ -213,7 +214,7 @@ static void send_a_message(int calls)
     }
 }
 
-/* A client comes and goes. */
+/* A client connects and closes. */
 static void accept_and_close(int calls)
 {
     for (int i = 0; i < calls; i++) {
@@ -239,7 +240,7 @@ static void set_event(int calls)
     }
 }
 
-/* One turn of a server's loop: what came from a client is read and answered. The descriptor does not block. */
+/* One turn of a server's loop: a client's data are read and answered. The descriptor is non-blocking. */
 static void serve(int calls)
 {
     char byte = 1;
@@ -253,7 +254,7 @@ static void serve(int calls)
     }
 }
 
-/* The loop turns and finds something at once. */
+/* One turn of a loop that finds an event at once. */
 static void turn(int calls)
 {
     struct epoll_event event;
@@ -344,10 +345,11 @@ static void ask_for_mask(int calls)
     }
 }
 
-/* ---- what another thread answers ---- */
+/* ---- calls that another thread answers ---- */
 
-/* Who asks rests first, so that the other one waits; who answers rests before, so that the first one does. No hook may see
- * that. So each call is two waits and two wakes, and no lock is held by the other. */
+/* The asking thread pauses first, so that the other one waits. The answering thread pauses before it answers, so that
+ * the first one waits. No hook may see these pauses. So each call has two waits and two wakes, and neither thread holds
+ * a lock that the other one needs. */
 static void let_the_other_wait(void)
 {
     const struct timespec pause = {0, 4000000};
@@ -430,7 +432,7 @@ static int be_quiet(int fd)
     return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-/* A connection that this process accepted: a client's. */
+/* Makes a connection of this process with itself, and accepts it as a client's. */
 static bool accept_one(void)
 {
     socklen_t bytes = sizeof door_address;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* known_share.c - a program of whose work a known share lies in a library: what a profiler's account of shares is checked with.
+/* known_share.c - a program that does a known share of its work in a library, with which a profiler's figures can be
+ * checked.
  *
  * usage: known_share TENTHS_OF_PERMILLE
- * Of 10,000 equal pieces of work so many are done by the library (known_share_library.c), spread evenly. Runs until it is ended. */
+ * The library (known_share_library.c) does this many of 10,000 equal pieces of work, spread evenly. Runs until it is
+ * killed. */
 #include <stdint.h>
 #include <stdlib.h>
 

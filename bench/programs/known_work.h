@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* known_work.h - a piece of work of less than a tenth of a microsecond. Each step waits for the one before: it takes the same time
- * wherever it is done. */
+/* known_work.h - a piece of work of less than a tenth of a microsecond. Each step needs the result of the one before,
+ * so it takes the same time wherever it runs. */
 #ifndef SBX_BENCH_KNOWN_WORK_H
 #define SBX_BENCH_KNOWN_WORK_H
 

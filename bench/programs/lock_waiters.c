@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lock_waiters.c - more threads than locks: a server whose requests meet each other at shared state.
+/* lock_waiters.c - more threads than locks, like a server whose requests compete for shared state.
  *
  * usage: lock_waiters LOCKS THREADS
- * Each thread takes one of the locks, by a number of its own that goes round, computes for some 10 us with it and for some 10 without.
- * Prints a line for each 64 such turns, until nobody reads them. */
+ * Each thread takes one lock after another, beginning at a number of its own. It computes some 10 us with the lock, and
+ * some 10 us without. Prints a line for each 64 such turns, until the output is closed. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ enum {
     THREADS_MAX = 4096,
     TURNS_A_LINE = 64,
     ROUNDS = 8000,
-    STRIDE = 7, /* so that two threads that met do not meet again at the next lock */
+    STRIDE = 7, /* so that two threads that met at a lock do not meet at the next one */
 };
 
 static struct {

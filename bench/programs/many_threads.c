@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* many_threads.c - threads by the thousand: what an allocation and a wait of each cost, and what the recorder's own threads take.
+/* many_threads.c - thousands of threads: the cost of an allocation and a wait in each of them, and the cost of the
+ * recorder's own threads.
  *
  * usage: many_threads THREADS SECONDS [--asleep|--held]
- * All threads take turns of 100 allocations and a sleep of 50 ms; with --asleep only 100 of them do, and the others sleep for half a
- * second each time: much beyond 2,000 threads that are awake a machine of two processors does nothing else. With --held the others begin
- * first, allocate once, and sleep past every hook: a recorder cannot take their seats from them, so that beyond 1,024 of them the 100
- * have none, as beside so many threads that compute and never wait. Prints
- * "NS_A_PAIR NS_A_TURN RECORDER_CPU_PERCENT RSS_KIB": a pair is malloc and free, a turn all pairs and the sleep, both in CPU time
- * of the thread; the recorder's is the CPU time of its threads by wall time. */
+ * Each turn of a thread is 100 allocations and a sleep of 50 ms. With --asleep, only 100 threads do this, and the
+ * others sleep for half a second each time: with many more than 2,000 awake threads, a machine with two CPUs does
+ * nothing else. With --held, the others begin first, allocate once, and sleep in a way that no hook sees. A recorder
+ * cannot take their seats away. So if there are more than 1,024 of them, the 100 threads have no seat, as with that
+ * many threads that compute and never wait. Prints "NS_A_PAIR NS_A_TURN RECORDER_CPU_PERCENT RSS_KIB". A pair is malloc
+ * and free, a turn is all pairs and the sleep, both in CPU time of the thread. The recorder's figure is the CPU time of
+ * its threads divided by wall time. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -20,7 +22,7 @@
 #include <unistd.h>
 
 enum {
-    PAIRS = 100, /* of 10,000 threads: one processor */
+    PAIRS = 100, /* with 10,000 threads this uses one CPU */
     AWAKE = 100,
     THREADS_MAX = 20000
 };
@@ -80,7 +82,7 @@ static void *run(void *number)
     return NULL;
 }
 
-/* CPU ticks of our process's threads whose name begins with "sbx-". */
+/* Returns the CPU ticks of our process's threads whose names begin with "sbx-". */
 static double recorder_ticks(void)
 {
     double ticks = 0;
@@ -136,7 +138,7 @@ int main(int argc, char **argv)
     pthread_attr_setstacksize(&small, 64 * 1024);
     for (size_t i = 0; i < count; i++) {
         while (are_held && i + AWAKE == count && held < i) {
-            usleep(1000); /* until each of them has had its chance of a seat */
+            usleep(1000); /* until each of them had the chance to get a seat */
         }
         if (pthread_create(&threads[i], &small, run, (void *)i) != 0) {
             perror("many_threads");

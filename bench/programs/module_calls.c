@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module_calls.c - a program of many modules, whose requests go through eight of them each.
+/* module_calls.c - a program with many modules, in which each request runs through eight of them.
  *
  * usage: module_calls FOLDER COUNT
- * Loads FOLDER/0.so to FOLDER/COUNT-1.so, copies of one_module.c. A request begins at the module after the one before. Prints a line for
- * each 64 requests, until nobody reads them. */
+ * Loads FOLDER/0.so to FOLDER/COUNT-1.so, copies of one_module.c. Each request begins one module after the previous
+ * one. Prints a line for each 64 requests, until the output is closed. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* one_module.c - a module of which module_calls.c loads any number of copies: it allocates, reads a clock, and calls the next one. */
+/* one_module.c - a module that module_calls.c loads in any number of copies. It allocates, reads a clock, and calls the
+ * next module. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

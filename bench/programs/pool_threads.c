@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool_threads.c - a pool of threads that take tasks from one queue: what a server of blocking handlers does all day.
+/* pool_threads.c - a pool of threads that take tasks from one queue, like a server with blocking handlers.
  *
  * usage: pool_threads THREADS [ROUNDS]
- * One thread puts tasks into the queue, which holds some; the others take them, allocate, compute (20,000 rounds are some 50 us), read
- * a clock, move counters behind a lock of their own shard. Prints a line for each 64 tasks, until nobody reads them. */
+ * One thread puts tasks into the queue, which has a limited length. The others take tasks, allocate, compute (20,000
+ * rounds are some 50 us), read a clock, and update counters under a lock of their own shard. Prints a line for each 64
+ * tasks, until the output is closed. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording_size.c - what a recording spends on what it tells.
+/* recording_size.c - how many bytes a recording uses for its contents.
  *
  * usage: recording_size FILE
  * FILE: a live recording or a snapshot. Prints one JSON object: bytes of the ring in use (records and chunk heads),
- * slots of the callstack table in use (nodes, frames; 8 bytes each), records, samples, and how many samples differ in
- * their stack from the one before of the same thread. */
+ * slots of the callstack table in use (nodes, frames; 8 bytes each), records, samples, and the number of samples whose
+ * stack differs from that of the previous sample of the same thread. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>

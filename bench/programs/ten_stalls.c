@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ten_stalls.c - a small server that stalls ten times for a known reason, and a phase of plain work, for bench_comparison.
+/* ten_stalls.c - a small server that stalls ten times for a known reason, and a phase of plain work, for
+ * bench_comparison.
  *
  * usage: ten_stalls stalls FOLDER | ten_stalls work SECONDS
- * Prints "pid N" first, and begins when it is given a line. The main thread has a loop on a pipe into which a client puts a request each 10 ms; two threads serve requests of their own.
- * `stalls`: 300 ms before each stall a message computes for 60 ms in a function of its own (before_NAME). After each a line tells its
- * name, and its begin and end in ns by CLOCK_MONOTONIC and CLOCK_REALTIME. FOLDER is where a file is written and fsync is called.
- * `work`: the two threads do nothing but serve. The first second is not counted; prints "rate REQUESTS_A_SECOND CPU_US_A_REQUEST", and
- * "used CPU_US REQUESTS" of all of its life. */
+ * Prints "pid N" first, and begins when it reads a line. The main thread has a loop on a pipe into which a client
+ * writes a request every 10 ms. Two other threads serve their own requests.
+ * `stalls`: 300 ms before each stall, a message computes for 60 ms in a function of its own (before_NAME). After each
+ * stall, a line gives its name, and its begin and end in ns by CLOCK_MONOTONIC and CLOCK_REALTIME. FOLDER is where a
+ * file is written and fsync is called.
+ * `work`: the two threads only serve. The first second is not counted. Prints "rate REQUESTS_A_SECOND
+ * CPU_US_A_REQUEST", and "used CPU_US REQUESTS" for its whole life. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -19,21 +22,21 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Functions that the bench looks for must be there to be found, and stay on the stack. */
+/* The bench looks for these functions, so they must exist as functions and stay on the stack. */
 #define NAMED  __attribute__((noinline, noclone, noipa))
 #define STAY() __asm__ volatile("" ::: "memory")
 
 enum {
     WORKERS = 2,
     STALL_MS = 400,
-    BRIEF_MS = 250, /* over before a watchdog of half a second had looked */
+    BRIEF_MS = 250, /* over before a watchdog with half a second notices it */
     LEAD_MS = 60,
-    HELD_MS = STALL_MS + 5, /* a holder begins first */
+    HELD_MS = STALL_MS + 5, /* a lock holder begins first */
     TICK_MS = 10,
-    LEAD_TICK = 100, /* of a stall's 200 ticks */
+    LEAD_TICK = 100, /* in ticks of a stall, of 200 */
     STALL_TICK = 130,
     LAST_TICK = 200,
-    FIRST_TICK = 100, /* those who attach have found their way by then */
+    FIRST_TICK = 100, /* so late that attached tools are ready by then */
     WARM_S = 1,
 };
 
@@ -46,7 +49,7 @@ static int64_t now_ns(clockid_t clock)
 
 static volatile uint64_t sink;
 
-/* Macros, so that no inlined function stands between a function that is looked for and what it does. */
+/* These are macros, so that no inlined function is between a searched function and its work. */
 #define COMPUTE(rounds)                                        \
     do {                                                       \
         uint64_t value = sink;                                 \
@@ -65,7 +68,7 @@ static volatile uint64_t sink;
         nanosleep(&pause, NULL);                                       \
     } while (0)
 
-/* ---- work: what a request is ---- */
+/* ---- the work of a request ---- */
 
 enum {
     SHARDS = 8,
@@ -121,7 +124,7 @@ static void *serve(void *unused)
     return unused;
 }
 
-/* ---- the ten stalls; `truth` in bench_comparison says what is to be told of each ---- */
+/* ---- the ten stalls; `truth` in bench_comparison lists what a tool should report about each ---- */
 
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t is_encoded = PTHREAD_COND_INITIALIZER;
@@ -355,7 +358,7 @@ static void *ask(void *pipe_end)
     }
 }
 
-/* One message of the main thread. False: that was the last. */
+/* Handles one message of the main thread. Returns false after the last one. */
 static int take_request(int tick, int64_t end_of_work)
 {
     if (is_busy) {
