@@ -387,7 +387,7 @@ static int measure_all(const struct bench_options *options)
     sleep_ms(left_ms > 0 ? (long)left_ms : 0);
     is_resting = read_wake_ups(resting.pid, &after) && is_resting;
     double seconds = (bench_now_ns() - rested) / 1e9;
-    close(resting.result); /* this also closes the child's input: it stops its recorder and ends */
+    close(resting.result); /* the child's output has no reader now: it stops its recorder and ends */
     is_done = waitpid(resting.pid, NULL, 0) == resting.pid && is_done;
     if (is_resting) {
         struct bench_series woken = {.count = 0};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* java_stack.h - the Java frames of the calling thread, innermost first, with those that are called by native code in
- * between.
+/* java_stack.h - the Java frames of the calling thread, innermost first, including those with native code in between.
  *
  * If the thread runs Java code, the walk begins where the thread was interrupted. If the thread has left Java code, the
  * walk begins where it left (the anchor). At each call stub, the next anchor leads to the earlier Java frames. The

@@ -268,9 +268,10 @@ static void fill_runtime(const struct sbx_provider_entry *provider, struct sbx_r
     }
 }
 
-/* Writes rows for the modules of the frames that leave, and for the executable. All hidden modules share one row,
- * behind the others. Then come the providers. A loaded module that is in no stack is left out. `row_of` maps a module
- * of the snapshot to its row. */
+/* Writes rows for the modules of the frames that leave, and for the executable. All hidden modules share one row, after
+ * the others. Then come the providers. A loaded module that is in no stack is left out. `row_of` maps a module of the
+ * snapshot to its row. The entry of the hidden modules and those of the providers follow after the snapshot's
+ * modules. */
 static int write_modules(struct sbx_callstack_forest *forest, struct sbx_redacted *redacted, uint32_t *row_of)
 {
     const struct sbx_snapshot *snapshot = forest->snapshot;
