@@ -32,7 +32,7 @@ enum {
     COLD_ROUNDS = 60,
     EVICT_BYTES = 2 << 20, /* twice the L2 cache of the machines this was written on; the data are then in L3 */
     FRAMES_MAX = 256,
-    FRAMES_JUDGED = 30, /* the depth in DESIGN.md section 5 */
+    FRAMES_JUDGED = 30, /* the depth for which a target is set */
 };
 
 static int (*unw_backtrace_)(void **, int);

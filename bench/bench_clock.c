@@ -65,7 +65,7 @@ static const struct variant {
     const char *metric;
     enum sbx_clock_source source; /* the minimum that it needs */
     void (*read)(void);
-    const char *reach; /* DESIGN.md 4.1: some 10 ns for both, where one call takes 22 to 27 */
+    const char *reach; /* the target: some 10 ns for both, where one call takes 22 to 27 */
 } variants[] = {
     {"clock_gettime(MONOTONIC)", SBX_CLOCK_KERNEL, read_monotonic, NULL}, /* first: the peer */
     {"clock_gettime(THREAD_CPUTIME_ID)", SBX_CLOCK_KERNEL, read_thread_cpu, NULL},

@@ -212,8 +212,8 @@ static void remove_tree(const char *path)
     waitpid(pid, NULL, 0);
 }
 
-/* The reported figures of a run. Only the call itself delays the calling thread. DESIGN.md section 5 has its limit,
- * with and without rows on disk. */
+/* The reported figures of a run. Only the call itself delays the calling thread, so it has a
+ * target, with and without rows on disk. */
 static const struct quantity {
     const char *name, *reach;
     size_t at; /* offset in struct run */

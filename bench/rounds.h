@@ -31,7 +31,7 @@ void bench_series_add(struct bench_series *series, double value);
 double bench_series_at(const struct bench_series *series, double rank);
 
 /* Print one line: the median of `ours` and, with a peer, the median, 10th and 90th percentile of ours / peer's,
- * computed round by round. The line is a JSON object (DESIGN.md 3.5; "peer" names it, "peer_value" is its median) or a
+ * computed round by round. The line is a JSON object ("peer" names the peer, "peer_value" is its median) or a
  * table row. */
 void bench_print(bool json, const struct bench_line *line, const struct bench_series *ours,
                  const struct bench_series *peer);

@@ -4,7 +4,7 @@
  * A running thread that has not recorded for gap_us is asked by a timer of its CPU time (sample_signal.h), and records
  * itself in the handler. A blocked thread is never signalled. The kernel says where it sleeps
  * (/proc/self/task/TID/syscall), and its stack is copied and walked from outside. This costs the thread nothing and
- * interrupts no call (DESIGN.md 4.2). All functions: the watch thread only. */
+ * interrupts no call. All functions: the watch thread only. */
 #ifndef SBX_SAMPLER_H
 #define SBX_SAMPLER_H
 

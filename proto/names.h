@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Names of the enums of recording_format.h, as in DESIGN.md and in the JSON report ("slow_message", "usleep", "lock");
+/* Names of the enums of recording_format.h, as in the docs and in the JSON report ("slow_message", "usleep", "lock");
  * "unknown" for numbers that this build does not know. Never NULL. */
 const char *sbx_trigger_name(uint32_t kind);
 const char *sbx_record_name(uint32_t kind);

@@ -74,7 +74,7 @@ enum sbx_architecture {
     SBX_ARCHITECTURE_COUNT = 3
 };
 
-/* The kinds of triggers (DESIGN.md 3.2). The numbers are part of the payload. */
+/* The kinds of triggers. The numbers are part of the payload. */
 enum sbx_trigger_kind {
     SBX_TRIGGER_NONE = 0,
     SBX_TRIGGER_ANR = 1,

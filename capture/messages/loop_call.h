@@ -3,7 +3,7 @@
  *
  * The loop is recognised by the place of the call: the same return address and the same stack pointer, met twice. For a
  * call from elsewhere, a walk of the stack shows whether it lies in the loop: it does when one of the loop's innermost
- * activations is still on the stack (DESIGN.md 3.3). Where the stack alone does not decide, the next pass does: see
+ * activations is still on the stack. Where the stack alone does not decide, the next pass does: see
  * name_activations().
  *
  * A call that lies in the loop is made by a handler. The polled descriptors and the place of the call decide whether

@@ -11,9 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "client_message.h"
+#include "descriptor_hooks.h"
 #include "notify_socket.h"
-#include "prompt_call.h"
 #include "wide_names.h"
 
 /* A call on descriptor `fd` that returns how many bytes it moved. */
@@ -21,29 +20,9 @@
     SBX_BLOCKING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \
                       result > 0 ? result : 0, result < 0, fd)
 /* The same for a descriptor that may be a client's. */
-#define READS(name, parameters, arguments, op, asked)                                                             \
-    static ssize_t(*real_##name) parameters;                                                                      \
-    static ssize_t hook_##name parameters                                                                         \
-    {                                                                                                             \
-        uint32_t known = sbx_fd_known(fd);                                                                        \
-        SBX_PROMPT_READ(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_FILE);                           \
-        SBX_READ_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_FILE, op, SBX_GROUP_FILE),                     \
-                      sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0), asked, \
-                      real_##name arguments);                                                                     \
-    }
-/* The same for writes. `first` may make the call as a prompt call. */
-#define WRITES(name, parameters, arguments, op, first)                                                                \
-    static ssize_t(*real_##name) parameters;                                                                          \
-    static ssize_t hook_##name parameters                                                                             \
-    {                                                                                                                 \
-        uint32_t known = sbx_fd_known(fd);                                                                            \
-        first;                                                                                                        \
-        if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {                                                             \
-            sbx_self_pipe_write(fd, op);                                                                              \
-        }                                                                                                             \
-        SBX_WRITE_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_FILE, op, SBX_GROUP_FILE), real_##name arguments, \
-                       (void)0);                                                                                      \
-    }
+#define READS(name, parameters, arguments, op, asked) SBX_READ_HOOK(name, parameters, arguments, FILE, op, asked)
+#define WRITES(name, parameters, arguments, op, first) \
+    SBX_WRITE_HOOK(name, parameters, arguments, FILE, op, first, (void)0)
 
 /* An eventfd reads and writes eight bytes, so a thread that writes eight bytes may end such a read. */
 enum {

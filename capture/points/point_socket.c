@@ -5,35 +5,16 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-#include "client_message.h"
+#include "descriptor_hooks.h"
 #include "message_loop.h"
 #include "notify_socket.h"
-#include "prompt_call.h"
 
 /* A call on descriptor `fd` that receives `result` bytes. */
-#define RECEIVES(name, parameters, arguments, op, asked)                                                              \
-    static ssize_t(*real_##name) parameters;                                                                          \
-    static ssize_t hook_##name parameters                                                                             \
-    {                                                                                                                 \
-        uint32_t known = sbx_fd_known(fd);                                                                            \
-        SBX_PROMPT_READ(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_SOCKET);                             \
-        SBX_READ_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_SOCKET, op, SBX_GROUP_SOCKET),                     \
-                      sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0), asked, \
-                      real_##name arguments);                                                                         \
-    }
+#define RECEIVES(name, parameters, arguments, op, asked) SBX_READ_HOOK(name, parameters, arguments, SOCKET, op, asked)
 /* A call that sends. `seen` checks whether it went to the service manager's socket. */
-#define SENDS(name, parameters, arguments, op, seen)                                               \
-    static ssize_t(*real_##name) parameters;                                                       \
-    static ssize_t hook_##name parameters                                                          \
-    {                                                                                              \
-        uint32_t known = sbx_fd_known(fd);                                                         \
-        SBX_PROMPT_WRITE(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_SOCKET);         \
-        if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {                                          \
-            sbx_self_pipe_write(fd, op);                                                           \
-        }                                                                                          \
-        SBX_WRITE_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_SOCKET, op, SBX_GROUP_SOCKET), \
-                       real_##name arguments, seen);                                               \
-    }
+#define SENDS(name, parameters, arguments, op, seen)        \
+    SBX_WRITE_HOOK(name, parameters, arguments, SOCKET, op, \
+                   SBX_PROMPT_WRITE(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_SOCKET), seen)
 
 /* The descriptor that accept() returns is a client's. A connected one is not. */
 #define ACCEPTS(name, parameters, arguments, is_prompt)                                                         \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_print_json.c - the contract of DESIGN.md 3.2, read back by another program's parser. */
+/* test_print_json.c - the JSON report's contract, read back by another program's parser. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
