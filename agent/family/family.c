@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* family.c - two shared pages of seats, rates and stalls, and one of shared_hands.h behind them. */
+/* family.c - two shared pages of seats, rates and stalls, and a page of shared_hands.h after them. */
 #include "family.h"
 
 #include <assert.h>
@@ -16,14 +16,14 @@
 
 enum {
     PAGES_BYTES = 8192,
-    STALLS = 64, /* remembered at a time, the newest */
-    WISHES = 64, /* of those that have no seat */
-    HOLDERS = 16 /* that were named, the newest */
+    STALLS = 64, /* the newest ones are kept */
+    WISHES = 64, /* of processes without a seat */
+    HOLDERS = 16 /* named by waiters; the newest ones are kept */
 };
 #define SECOND_NS UINT64_C(1000000000)
-#define WISH_NS   (3 * SECOND_NS)    /* a wish holds so long: who still wants a seat asks once a second */
-#define HOLDER_NS (10 * SECOND_NS)   /* a name holds so long: who waits says it twice a second */
-#define WORK_NS   UINT64_C(10000000) /* in which work is counted */
+#define WISH_NS   (3 * SECOND_NS)    /* lifetime of a wish: a process that still wants a seat asks once a second */
+#define HOLDER_NS (10 * SECOND_NS)   /* lifetime of a name: a waiter names its holder twice a second */
+#define WORK_NS   UINT64_C(10000000) /* the unit in which work is counted */
 
 struct stall {
     uint64_t begin_ns, end_ns, moment;
@@ -43,23 +43,23 @@ struct holder {
 struct family {
     uint8_t id[16];
     uint64_t starts;       /* second << 16 | starts in it */
-    uint64_t sleepers;     /* the same of those whose thread sleeps first */
+    uint64_t sleepers;     /* the same for children whose thread sleeps before the start */
     uint64_t snapshots;    /* minute << 16 | snapshots in it */
-    uint64_t holders_told; /* the same of holders, when the others had used up the minute */
-    uint64_t swept_ns;     /* when it was last looked whose owners have ended */
+    uint64_t holders_told; /* the same for holders, after the others have used up the minute */
+    uint64_t swept_ns;     /* when the owners were last checked for having ended */
     uint32_t stalls_ever;
-    uint32_t work_permille;           /* how much it works, as the first process says */
+    uint32_t work_permille;           /* how much the family works; the first process reports it */
     uint64_t start_account;           /* start_account.h */
-    uint64_t first;                   /* the first process, as a seat names one */
+    uint64_t first;                   /* the first process, in the format of a seat */
     uint64_t seats[SBX_FAMILY_SEATS]; /* when its owner began << 32 | its pid; 0: free */
     struct stall stalls[STALLS];
     struct wish wishes[WISHES];
     struct holder holders[HOLDERS];
-    uint64_t seatless[SBX_FAMILY_SEATLESS]; /* recorders without a seat, named as seats name them */
+    uint64_t seatless[SBX_FAMILY_SEATLESS]; /* recorders without a seat, in the format of seats */
 };
 static_assert(sizeof(struct family) <= PAGES_BYTES, "two pages for all of them");
 
-/* A seat's owner. A number alone may be another process's by now: when it began tells the two apart. */
+/* A seat's owner. The pid alone may belong to another process by now; the start time tells the two apart. */
 static uint64_t named(uint32_t pid, uint32_t began)
 {
     return (uint64_t)began << 32 | pid;
@@ -71,7 +71,7 @@ static bool lives(uint64_t owner)
 }
 
 static struct family *family;
-static uint8_t id_of_all[16]; /* the page's: a forked child need not touch that for it */
+static uint8_t id_of_all[16]; /* a copy of the page's id: a forked child need not touch the page to read it */
 static uint32_t seats_most = SBX_FAMILY_SEATS;
 static uint32_t starts_lent = SBX_STARTS_AHEAD;
 
@@ -82,7 +82,7 @@ void sbx_family_allow_seats(uint32_t seats)
 
 void sbx_family_lend_starts(uint32_t starts)
 {
-    const uint32_t most = 1000000; /* of a millisecond: no word overflows */
+    const uint32_t most = 1000000; /* each up to a millisecond: no word overflows */
     starts_lent = starts < most ? starts : most;
 }
 
@@ -97,14 +97,14 @@ bool sbx_family_found(const uint8_t session_id[16], uint32_t began)
     page->first = named((uint32_t)getpid(), began);
     memcpy(id_of_all, session_id, sizeof id_of_all);
     sbx_hands_use((uint8_t *)page + PAGES_BYTES);
-    family = page; /* one that was there stays mapped: another thread may be at it */
+    family = page; /* an older page stays mapped: another thread may be using it */
     return true;
 }
 
 bool sbx_family_is_of(uint32_t pid)
 {
     return family != NULL &&
-           (uint32_t)sbx_load_relaxed(&family->first) == pid; /* relaxed: written before there were others */
+           (uint32_t)sbx_load_relaxed(&family->first) == pid; /* relaxed: written before there were other processes */
 }
 
 SBX_FORK_CODE const uint8_t *sbx_family_id(void)
@@ -112,7 +112,7 @@ SBX_FORK_CODE const uint8_t *sbx_family_id(void)
     return id_of_all;
 }
 
-/* Once more in this window of time, if that is allowed. order: relaxed - a limit, not a lock */
+/* Counts one more in this window of time, if the limit allows it. order: relaxed - a limit, not a lock */
 static bool count_in(uint64_t *word, uint64_t window, uint32_t most)
 {
     uint64_t now = sbx_load_relaxed(word), next;
@@ -130,7 +130,7 @@ static uint32_t count_free(void)
 {
     uint32_t free = 0;
     for (uint32_t i = 0; i < seats_most; i++) {
-        free += sbx_load_relaxed(&family->seats[i]) == 0; /* relaxed: who takes it looks again */
+        free += sbx_load_relaxed(&family->seats[i]) == 0; /* relaxed: the thread that takes the seat checks again */
     }
     return free;
 }
@@ -172,7 +172,7 @@ static void leave_to_the_living(uint64_t *places, uint32_t count)
     }
 }
 
-/* Free the seats whose owners have ended; once a second at most, by whoever finds all taken. */
+/* Free the seats whose owners have ended. Runs once a second at most, in a process that finds all seats taken. */
 static void sweep(uint64_t now_ns)
 {
     uint64_t swept_ns = sbx_load_relaxed(&family->swept_ns);
@@ -184,7 +184,8 @@ static void sweep(uint64_t now_ns)
     leave_to_the_living(family->seatless, SBX_FAMILY_SEATLESS);
 }
 
-/* Wishes are hints, and every word of them is relaxed: two that are written at once cost one of them a second. */
+/* Wishes are hints, and every word of them is relaxed: if two are written at once, one of the two processes loses a
+ * second. */
 
 static uint32_t pid_of(uint64_t who)
 {
@@ -196,7 +197,7 @@ static bool is_in_force(const struct wish *wish, uint64_t who, uint64_t now_ns)
     return who != 0 && now_ns - sbx_load_relaxed(&wish->asked_ns) < WISH_NS; /* relaxed: see above */
 }
 
-/* By a quarter, and by more than 100 ms: else each would wait for the other. */
+/* Longer by a quarter, and by more than 100 ms: otherwise two processes would each wait for the other. */
 static bool has_worked_much_longer(uint32_t other, uint32_t worked)
 {
     return other > (uint64_t)worked + worked / 4 + 10;
@@ -214,7 +215,7 @@ static bool has_another_worked_longer(uint32_t pid, uint64_t now_ns, uint32_t wo
     return false;
 }
 
-/* In its own place, a free one, or that of one who has worked less. */
+/* In the process's own place, in a free one, or in that of a process that has worked less. */
 static void wish(uint32_t pid, uint64_t now_ns, uint32_t worked)
 {
     struct wish *place = NULL;
@@ -264,7 +265,8 @@ bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, boo
     if (is_its_turn && !has_free()) {
         sweep(now_ns);
     }
-    /* A start is counted where there is a seat alone: those who ask in vain would use up the second of who could begin. */
+    /* A start is counted only if a seat is free. Otherwise processes that ask in vain would use up this second's
+     * starts. */
     bool may_begin = is_its_turn && has_free() &&
                      (is_last_chance || count_in(&family->starts, now_ns / SECOND_NS, SBX_FAMILY_STARTS_A_SECOND));
     bool has_seat = may_begin && take_free(family->seats, seats_most, named(pid, 0));
@@ -386,7 +388,7 @@ uint32_t sbx_family_members(uint32_t *pids_out, uint32_t max)
     return count;
 }
 
-/* Names are hints, as wishes are: every word of them is relaxed. */
+/* Names of holders are hints, as wishes are: every word of them is relaxed. */
 
 void sbx_family_name_holder(uint32_t pid, uint64_t now_ns)
 {
@@ -430,7 +432,7 @@ uint32_t sbx_family_note_stall(uint32_t pid, uint64_t begin_ns, uint64_t end_ns,
     }
     uint32_t others[STALLS], count = 0;
     for (uint32_t i = 0; i < STALLS; i++) {
-        /* relaxed: words that another process may be changing; what comes of it is a number for people */
+        /* relaxed: another process may be changing these words; the result is only a number for people */
         struct stall it = {.begin_ns = sbx_load_relaxed(&family->stalls[i].begin_ns),
                            .end_ns = sbx_load_relaxed(&family->stalls[i].end_ns),
                            .moment = sbx_load_relaxed(&family->stalls[i].moment),

@@ -10,15 +10,15 @@ enum {
     OF_OPEN_FILE = -1
 };
 
-/* One line: its number, whether it waits, whose it is. */
+/* One line: the lock's number, whether the line is a waiter's, and the process. */
 struct line {
     uint64_t number, inode;
-    long pid; /* OF_OPEN_FILE: no process's */
+    long pid; /* OF_OPEN_FILE: belongs to no process */
     bool waits;
-    const char *kind; /* where it begins, behind the number */
+    const char *kind; /* start of the text after the number */
 };
 
-/* What comes behind so many words of a line; NULL: it has fewer. */
+/* The text after `words` words of a line; NULL: the line has fewer. */
 static const char *behind_words(const char *at, const char *end, int words)
 {
     for (int i = 0; i < words; i++) {
@@ -71,7 +71,7 @@ static bool is_wait_of(const struct line *line, uint32_t pid, uint64_t inode)
     return line->waits && (line->pid == (long)pid || is_open_files) && (inode == 0 || inode == line->inode);
 }
 
-/* The line of the lock that is waited for; false: there is none, or two answers are possible. */
+/* Finds the line of the lock that `pid` waits for. False: there is none, or two answers are possible. */
 static bool find_holder(const char *text, uint32_t pid, uint64_t inode, struct line *found)
 {
     struct line holder = {.pid = 0}, line;

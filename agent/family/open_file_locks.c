@@ -13,11 +13,11 @@
 
 enum {
     LISTING_BYTES = 2048,
-    TEXT_BYTES = 4096, /* of a descriptor: some 50 locks of one file */
+    TEXT_BYTES = 4096, /* for one descriptor: some 50 locks of one file */
     LOOKS_MAX = 1024   /* descriptors for one question: 3 ms */
 };
 
-/* "lock:\t1: OFDLCK  ADVISORY  WRITE -1 fe:00:7 0 EOF": is a line of the text that lock? */
+/* "lock:\t1: OFDLCK  ADVISORY  WRITE -1 fe:00:7 0 EOF": does the text have such a line for that lock? */
 static bool has_line(const char *text, const char *lock, size_t bytes)
 {
     static const char mark[] = "\nlock:";

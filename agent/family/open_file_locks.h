@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open_file_locks.h - which process of the family has the open file that a lock belongs to (fcntl(2), F_OFD_SETLK).
+/* open_file_locks.h - finds the process of the family that has the open file to which a lock belongs (fcntl(2),
+ * F_OFD_SETLK).
  *
- * Such a lock is nobody's: the kernel's list shows it without a process, but beside each descriptor of that open file (/proc/PID/fdinfo).
- * Whoever alone has one is the holder; where several have it, as after a fork, or this process itself, nobody is named.
+ * Such a lock belongs to an open file and not to a process. The kernel's list of locks shows it without a process, but
+ * /proc/PID/fdinfo shows it beside each descriptor of that open file. If exactly one process has such a descriptor, it
+ * is the holder. If several have one, as after a fork, or if this process has one, no holder is named.
  *
- * The watch thread alone. No allocation, no lock; so many descriptors are looked at for a question, and no more. */
+ * Watch thread only. No allocation, no lock. The number of descriptors examined for one question is limited. */
 #ifndef SBX_OPEN_FILE_LOCKS_H
 #define SBX_OPEN_FILE_LOCKS_H
 
 #include <stdint.h>
 
-/* `lock`: what /proc/locks says behind its number, to the line's end (file_locks.h). Which of the `count` processes `pids` has it; 0: none, or
- * several. */
+/* Which of the `count` processes `pids` has the lock? `lock`: the text of /proc/locks after the number, up to the
+ * line's end (file_locks.h). Returns 0 when none has it, or several. */
 uint32_t sbx_open_file_lock_find(const char *lock, const uint32_t *pids, uint32_t count);
 
 #endif

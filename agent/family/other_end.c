@@ -23,7 +23,7 @@ enum {
     LOOKS_MAX = 4096 /* descriptors for one question: 3 ms */
 };
 
-/* What a descriptor is called, "pipe:[81]"; false: it is not there. */
+/* The name of a descriptor, "pipe:[81]"; false: there is no such descriptor. */
 static bool read_name(int folder, const char *entry, char name_out[NAME_BYTES])
 {
     ssize_t got = readlinkat(folder, entry, name_out, NAME_BYTES - 1);
@@ -31,7 +31,7 @@ static bool read_name(int folder, const char *entry, char name_out[NAME_BYTES])
     return got > 0;
 }
 
-/* Has process `pid` an open file of that name, open so that one of `mode`'s bits is set? */
+/* Does process `pid` have an open file of that name, opened so that one of `mode`'s bits is set? */
 static bool has_end(uint32_t pid, const char *name, mode_t mode, unsigned *looks_left)
 {
     _Alignas(8) char listing[LISTING_BYTES];
@@ -58,7 +58,7 @@ static bool has_end(uint32_t pid, const char *name, mode_t mode, unsigned *looks
     return has_it;
 }
 
-/* The number of the socket that a local one is connected to; 0: none, or the kernel does not tell. */
+/* The inode of the socket that a local socket is connected to; 0: none, or the kernel does not tell. */
 static uint32_t peer_of(uint32_t inode)
 {
     struct {
@@ -76,7 +76,7 @@ static uint32_t peer_of(uint32_t inode)
     int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
     ssize_t got = -1;
     if (netlink >= 0 && send(netlink, &question, sizeof question, 0) == (ssize_t)sizeof question) {
-        got = recv(netlink, answer, sizeof answer, 0); /* it is there when send() is back */
+        got = recv(netlink, answer, sizeof answer, 0); /* the answer is there when send() returns */
     }
     const struct nlmsghdr *header = (const struct nlmsghdr *)(const void *)answer;
     if (got >= (ssize_t)(NLMSG_HDRLEN + sizeof(struct unix_diag_msg)) && header->nlmsg_len <= (size_t)got &&
@@ -103,7 +103,7 @@ static uint32_t peer_of(uint32_t inode)
 uint32_t sbx_other_end_find(uint32_t tid, int fd, bool for_reading, bool may_ask, const uint32_t *pids, uint32_t count)
 {
     char path[64], name[NAME_BYTES];
-    mode_t mode = for_reading ? S_IWUSR : S_IRUSR; /* the end that whoever has it writes to, or reads from */
+    mode_t mode = for_reading ? S_IWUSR : S_IRUSR; /* the end that the other process writes to, or reads from */
     unsigned looks_left = LOOKS_MAX;
     uint32_t found = 0, own = (uint32_t)getpid();
     snprintf(path, sizeof path, "/proc/self/task/%u/fd/%d", tid, fd);

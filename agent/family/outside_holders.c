@@ -28,28 +28,28 @@
 #include "thread_where.h"
 
 enum {
-    ASKED = 64,                /* waits whose last question is remembered */
-    QUESTIONS_A_SECOND = 20,   /* each is a file of /proc or two: some 20 us */
+    ASKED = 64,                /* waits whose last look-up is remembered */
+    QUESTIONS_A_SECOND = 20,   /* each reads one or two files of /proc: some 20 us */
     QUESTIONS_AT_TRIGGER = 16, /* a stall does not wait for more */
     LOCKS_BYTES = 64 * 1024
 };
-#define YOUNG_NS UINT64_C(30000000) /* most waits are over by then */
+#define YOUNG_NS UINT64_C(30000000) /* most waits end sooner */
 #define PATIENT_NS \
-    UINT64_C(200000000) /* what costs a look at many descriptors, or a system call of its own each time */
+    UINT64_C(200000000) /* for a look-up that examines many descriptors, or needs a system call of its own */
 #define AGAIN_NS  UINT64_C(500000000)
 #define SECOND_NS UINT64_C(1000000000)
 
 static struct {
     struct {
-        uint64_t begin_ns, asked_ns; /* of which wait, and when */
+        uint64_t begin_ns, asked_ns; /* of which wait, and time of the last look-up */
     } asked[ASKED];                  /* by thread */
     uint64_t second;
-    uint32_t questions; /* in it */
+    uint32_t questions; /* in that second */
 } outside;
 
 static char locks_text[LOCKS_BYTES];
 
-/* Semaphores of System V have no point that tells of them: the kernel says in which call the thread is. */
+/* No point covers System V semaphores: the kernel tells in which call the thread is. */
 static bool waits_for_semaphore(const struct sbx_where *where)
 {
     return where->is_blocked && (where->call == SYS_semtimedop
@@ -59,14 +59,15 @@ static bool waits_for_semaphore(const struct sbx_where *where)
                                 );
 }
 
-/* Is it a thing between processes, which one of them has noted? */
+/* Is the object shared between processes, and has one of them noted it? */
 static bool is_shared(const struct sbx_thread_entry *entry)
 {
     struct sbx_hands hands;
     return sbx_hands_find(entry->call_object, &hands);
 }
 
-/* What a thread waits for that another process may hold. Of pipes, sockets and semaphores only where a message waits, too. */
+/* What kind of look-up a thread's wait needs, if another process may end the wait. For pipes and sockets only when a
+ * message waits. */
 static enum sbx_holder_kind kind_of(const struct sbx_thread_entry *entry, uint64_t waited_ns)
 {
     bool is_stall = sbx_load_relaxed(&entry->message_begin_ns) != 0 && waited_ns >= PATIENT_NS;
@@ -108,7 +109,7 @@ static enum sbx_holder_kind kind_of(const struct sbx_thread_entry *entry, uint64
     }
 }
 
-/* Is it time to ask about this wait? Each is asked about again when it has lasted for a quarter longer. */
+/* Is it time to look this wait up? Each wait is looked up again when it has become longer by a quarter. */
 static bool is_due(uint32_t thread, uint64_t begin_ns, uint64_t now_ns, bool is_trigger)
 {
     uint64_t asked_ns = outside.asked[thread % ASKED].begin_ns == begin_ns ? outside.asked[thread % ASKED].asked_ns : 0;
@@ -129,7 +130,7 @@ static bool is_due(uint32_t thread, uint64_t begin_ns, uint64_t now_ns, bool is_
     return true;
 }
 
-/* A small file of /proc, whole up to `bytes` - 1. */
+/* Reads a small file of /proc completely, up to `bytes` - 1. */
 static bool read_text(const char *path, char *text, size_t bytes)
 {
     size_t have = 0;
@@ -153,8 +154,8 @@ static bool is_there(const char *folder, uint32_t number)
     return stat(path, &status) == 0;
 }
 
-/* Is the watch thread behind a filter of system calls? One that kills for what it does not know knows nothing of these questions, and
- * who installed it before the recorder began has not been seen (docs/SANDBOXES.md). */
+/* Does a system call filter apply to the watch thread? A filter that kills for unknown calls does not allow these
+ * calls, and a filter that was installed before the recorder began has not been seen (docs/SANDBOXES.md). */
 static bool is_filtered(void)
 {
     char text[2048];
@@ -164,7 +165,7 @@ static bool is_filtered(void)
 
 /* ---- mutexes ---- */
 
-/* The process of thread `tid`; 0: ours, or it has ended, or may not be looked at. */
+/* The process of thread `tid`; 0: it is ours, has ended, or may not be read. */
 static uint32_t process_of(uint32_t tid)
 {
     char path[48], text[1024];
@@ -191,7 +192,7 @@ static bool is_own(uint32_t tid)
 
 /* ---- locks on files ---- */
 
-/* The file that is waited for, by the waiting thread's descriptor; 0: not known. */
+/* The file that the thread waits for, read from its descriptor; 0: unknown. */
 static uint64_t inode_of(uint32_t tid, uint64_t object)
 {
     char path[64];
@@ -200,7 +201,7 @@ static uint64_t inode_of(uint32_t tid, uint64_t object)
     return object != 0 && stat(path, &status) == 0 ? (uint64_t)status.st_ino : 0;
 }
 
-/* Who of the family has the open file that holds it. */
+/* The process of the family that has the open file to which the lock belongs. */
 static uint32_t find_open_file(uint32_t pid, uint64_t inode)
 {
     uint32_t members[1 + SBX_FAMILY_SEATS];
@@ -209,7 +210,7 @@ static uint32_t find_open_file(uint32_t pid, uint64_t inode)
     return count > 0 ? sbx_open_file_lock_find(lock, members, count) : 0;
 }
 
-/* By the file where the kernel's number is that of the list; it is not on every file system. */
+/* First by the file's inode number, if it is the number of the list; on some file systems it is not. */
 static uint32_t find_lock_holder(uint32_t tid, uint64_t object)
 {
     if (!read_text("/proc/locks", locks_text, sizeof locks_text)) {
@@ -224,7 +225,7 @@ static uint32_t find_lock_holder(uint32_t tid, uint64_t object)
 
 /* ---- the other end ---- */
 
-/* The descriptor that the call is about; of a poll the only one that it looks at. -1: none, or several. */
+/* The descriptor of the call. For a poll, the only descriptor in it. -1: none, or several. */
 static int descriptor_of(const struct sbx_thread *thread, const struct sbx_thread_entry *entry)
 {
     struct sbx_where where;
@@ -255,7 +256,8 @@ static uint32_t find_other_end(const struct sbx_thread *thread, const struct sbx
 
 /* ---- semaphores of System V ---- */
 
-/* The process that was the last to change the first semaphore of the call: who took it, where it is used as a lock. */
+/* The process that last changed the first semaphore of the call. If the semaphore is used as a lock, that is its
+ * holder. */
 static uint32_t find_last_changer(const struct sbx_where *where)
 {
     struct sembuf operation;
@@ -270,7 +272,8 @@ static uint32_t find_last_changer(const struct sbx_where *where)
 
 /* ---- what processes share ---- */
 
-/* The thread of another process that `who` names, if that one lives and has the same memory there. False: it is one of ours, or nobody. */
+/* The thread of another process that `who` names, if that process is alive and has the same memory at this address.
+ * False: it is in this process, or there is none. */
 static bool name_hands(uint64_t object, uint64_t who, struct sbx_holder_entry *found)
 {
     found->pid = (uint32_t)(who >> 32);
@@ -291,7 +294,8 @@ static void find_hands(struct sbx_holder_entry *found)
 
 /* ---- the table ---- */
 
-/* The snapshot's copy is this thread's. The companion may copy at any moment, and find half of two: where that leads, it checks. */
+/* The snapshot copies the table on this thread. The companion may copy it at any moment and find a half-written entry:
+ * it checks what the entry refers to. */
 static void note(const struct sbx_holder_entry *found)
 {
     struct sbx_holder_entry *holders = sbx_the_capture.header->holders, *place = &holders[0];
@@ -323,7 +327,7 @@ static void ask(const struct sbx_thread *thread, enum sbx_holder_kind kind, uint
     } else {
         found.pid = find_other_end(thread, entry);
     }
-    /* order: acquire entry.call - still the same wait, so that what was found is of it */
+    /* order: acquire entry.call - still the same wait, so that the result belongs to it */
     bool is_same =
         sbx_load_acquire(&entry->call_kind) != SBX_RECORD_NONE && sbx_load_relaxed(&entry->call_begin_ns) == begin_ns;
     if (found.pid != 0 && is_same) {
@@ -331,7 +335,7 @@ static void ask(const struct sbx_thread *thread, enum sbx_holder_kind kind, uint
     }
 }
 
-/* A thread with an open message that no point tells of, and that has not run for a while. */
+/* A thread with an open message that is in no recorded call and has not run for a while. */
 static void ask_kernel(const struct sbx_thread *thread, uint64_t begin_ns, uint64_t now_ns)
 {
     struct sbx_where where, again;
@@ -349,7 +353,7 @@ static void ask_kernel(const struct sbx_thread *thread, uint64_t begin_ns, uint6
     }
 }
 
-/* A long wait of the thread's is over, and another process has ended it. */
+/* The thread's long wait is over, and another process has ended it. */
 static void take_word(struct sbx_thread *thread, uint64_t now_ns)
 {
     uint64_t begin_ns = sbx_load_acquire(&thread->shared_wait.begin_ns); /* order: acquire thread.shared_wait */
@@ -364,7 +368,7 @@ static void take_word(struct sbx_thread *thread, uint64_t now_ns)
     if (name_hands(found.object, thread->shared_wait.ended_by, &found)) {
         note(&found);
     }
-    sbx_store_release(&thread->shared_wait.begin_ns, 0); /* order: release thread.shared_wait - it was read */
+    sbx_store_release(&thread->shared_wait.begin_ns, 0); /* order: release thread.shared_wait - the entry was read */
 }
 
 void sbx_outside_holders_look(uint64_t now_ns, bool is_trigger)

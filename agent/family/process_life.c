@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_life.c - a signal that is none, and the line of /proc/PID/stat. */
+/* process_life.c - kill() with signal 0, and the line of /proc/PID/stat. */
 #include "process_life.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "process_facts.h"
 #include "raw_syscall.h"
 
-/* By raw calls: open() and read() would let a thread be cancelled here. */
+/* Raw system calls, because open() and read() are cancellation points. */
 static bool read_stat(uint32_t pid, struct sbx_process_stat *stat_out)
 {
     char path[32], text[1024];

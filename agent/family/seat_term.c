@@ -3,7 +3,7 @@
 #include "seat_term.h"
 
 enum {
-    REST_SHARE = 100 /* who uses less than this part of a processor rests */
+    REST_SHARE = 100 /* a process that uses less than this part of a processor rests */
 };
 
 static void begin_window(struct sbx_seat_term *term, uint64_t now_ns, uint64_t worked_ns)

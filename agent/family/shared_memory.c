@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared_memory.c - the line of an address in two lists. */
+/* shared_memory.c - finds an address in the mapping lists of two processes. */
 #include "shared_memory.h"
 
 #include <fcntl.h>
@@ -13,13 +13,14 @@ enum {
     PARTS_MAX = 256 /* of a list: some 10,000 mappings */
 };
 
-/* Which byte of which file an address is. */
+/* The byte of a file that an address maps. */
 struct place {
     uint64_t inode, offset;
     char device[16];
 };
 
-/* "7f00-7f10 rw-s 00001000 00:01 1026    /dev/zero (deleted)": is the address in it, and of a shared mapping? */
+/* "7f00-7f10 rw-s 00001000 00:01 1026    /dev/zero (deleted)": does this line contain the address, and is it a shared
+ * mapping? */
 static bool read_line(const char *line, uint64_t address, struct place *place_out)
 {
     char *at;
@@ -59,7 +60,7 @@ static bool find(const char *path, uint64_t address, struct place *place_out)
             line = end + 1;
         }
         have -= (size_t)(line - text);
-        have = have < PART_BYTES ? have : 0; /* a line without an end is none of the kernel's */
+        have = have < PART_BYTES ? have : 0; /* the kernel writes no line without an end */
         memmove(text, line, have);
     }
     if (file >= 0) {

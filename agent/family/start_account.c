@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start_account.c - a bucket of CPU time that leaks as the family works. */
+/* start_account.c - a leaky bucket of CPU time, which the family's work drains. */
 #include "start_account.h"
 
 enum {
     BUDGET_OF_ALL = 10000,
     WORK_LEAST_PERMILLE = 100,
-    PUT_OFF_STARTS = 4 /* so many more that are owed put a child off for as long again */
+    PUT_OFF_STARTS = 4 /* each such number of starts owed in excess delays a child by SBX_PUT_OFF_MS more */
 };
 
 static uint32_t owed_us(uint64_t account)
@@ -27,7 +27,7 @@ uint64_t sbx_start_account_at(uint64_t account, uint64_t now_ns, uint32_t budget
         return (uint64_t)now_ms << 32;
     }
     if (passed_ms > UINT32_MAX / 2 || paid_us == 0) {
-        return account; /* another has written it meanwhile; or too little for a microsecond: its time goes on */
+        return account; /* another process has changed it meanwhile; or less than 1 us was paid: keep the older time */
     }
     return (uint64_t)now_ms << 32 | (paid_us < owed_us(account) ? owed_us(account) - paid_us : 0);
 }
