@@ -11,10 +11,10 @@
 #include "thread_registry.h"
 
 static struct {
-    struct sbx_roster *roster; /* NULL: nobody wants to know */
+    struct sbx_roster *roster; /* NULL: there is no companion */
     uint64_t number;
     bool has_said_loop;
-    uint32_t unrecorded_pid; /* the process that was counted last as one that is not recorded, or not always */
+    uint32_t unrecorded_pid; /* the last process that was counted as not recorded, or not always recorded */
 } attendance;
 
 void sbx_attendance_join(const char *recordings_folder, uint64_t number)
@@ -78,12 +78,12 @@ void sbx_attendance_look(void)
         return;
     }
     const struct sbx_thread *thread = sbx_thread_main();
-    attendance.has_said_loop = (thread != NULL && thread->entry->message != 0) || /* relaxed: numbers for people */
+    attendance.has_said_loop = (thread != NULL && thread->entry->message != 0) || /* relaxed: statistics */
                                sbx_load_relaxed(&sbx_the_capture.has_frames) != 0 ||
                                sbx_load_relaxed(&sbx_the_capture.has_clients) != 0 ||
                                sbx_load_relaxed(&sbx_the_capture.header->watch_count) != 0;
     if (attendance.has_said_loop && sbx_the_agent.family.role == SBX_ROLE_WORKER) {
-        sbx_store_relaxed(&attendance.roster->has_worker_loop, 1); /* relaxed: said once, whoever says it */
+        sbx_store_relaxed(&attendance.roster->has_worker_loop, 1); /* relaxed: every writer writes the same value */
     } else if (attendance.has_said_loop) {
         sbx_roster_say_loop(attendance.roster, sbx_the_capture.header->pid);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handler_above.c - the stack above the caller, searched for addresses that only a handler returns to. */
+/* handler_above.c - searches the stack above the caller for addresses to which only a signal handler returns. */
 #include "handler_above.h"
 
 #include <elf.h>
@@ -17,16 +17,16 @@
 #include "raw_syscall.h"
 
 enum {
-    WORDS = 512, /* copied at a time: a page, so that none is copied in part that is not there */
+    WORDS = 512, /* copied at a time: a page, because a page is mapped as a whole or not at all */
     PAGE_BYTES = WORDS * 8,
-    PAGES_MAX = 4096, /* 16 MiB: a deeper stack is not searched to its end, and cannot be told */
+    PAGES_MAX = 4096, /* 16 MiB: a deeper stack is not searched to its end, and the answer is "perhaps" */
 };
 
 #if defined(__x86_64__)
 enum {
     SIGNALS = 64,
-    /* Words of the frame that the kernel pushes, from the return address on (struct rt_sigframe, then ucontext; the kernel's
-     * arch/x86/include/uapi/asm/sigcontext.h). */
+    /* Word indexes in the frame that the kernel pushes, from the return address on (struct rt_sigframe, then ucontext;
+     * the kernel's arch/x86/include/uapi/asm/sigcontext.h). */
     FRAME_LINK = 2,
     FRAME_SP = 21,
     FRAME_FLAGS = 23,
@@ -36,7 +36,7 @@ enum {
     FLAG_ALWAYS = 2
 };
 
-/* As the kernel has it; libc's differs. */
+/* The kernel's layout; libc's differs. */
 struct kernel_action {
     uint64_t handler, flags, restorer, mask;
 };
@@ -54,7 +54,7 @@ void sbx_handler_learn(void)
 #if defined(__x86_64__)
     struct kernel_action before, ours;
     struct sigaction ignored = {.sa_handler = SIG_IGN};
-    const int number = SIGNALS; /* the last real-time signal, whatever libc calls SIGRTMAX */
+    const int number = SIGNALS; /* the last real-time signal, whatever value libc's SIGRTMAX has */
     if (read_action(number, &before) && sigaction(number, &ignored, NULL) == 0) {
         libc_restorer = read_action(number, &ours) ? ours.restorer : 0;
         (void)sbx_raw_syscall(SYS_rt_sigaction, number, (long)(uintptr_t)&before, 0, 8, 0, 0);
@@ -62,7 +62,7 @@ void sbx_handler_learn(void)
 #endif
 }
 
-/* Copy what is there of the program's memory: the kernel says what is not. */
+/* Copies the program's memory as far as it is mapped: the kernel reports unmapped addresses. */
 static long copy_from(uint64_t address, void *to, size_t bytes)
 {
     struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
@@ -71,9 +71,9 @@ static long copy_from(uint64_t address, void *to, size_t bytes)
 }
 
 struct search {
-    uint64_t restorers[8]; /* those that differ; programs have one or two */
+    uint64_t restorers[8]; /* the distinct ones; programs have one or two */
     unsigned count;
-    uint64_t vdso_begin, vdso_end; /* code there is a trampoline where handlers have no restorer */
+    uint64_t vdso_begin, vdso_end; /* an address in it is a trampoline when handlers have no restorer */
     bool is_full;
 };
 
@@ -115,7 +115,8 @@ static void find_restorers(struct search *search)
 #endif
 }
 
-/* Is the frame behind a word that was found whole? A word that a handler left in a hole of a later frame has no longer one. */
+/* Is there a complete signal frame behind the word that was found? An old word that lies in an unused part of a later
+ * stack frame no longer has one. */
 static bool is_frame(uint64_t address)
 {
 #if defined(__x86_64__)
@@ -150,7 +151,7 @@ SBX_HOOK_SAFE uint64_t sbx_handler_find_above(uint64_t until)
         return SBX_HANDLER_PERHAPS;
     }
     for (unsigned pages = 0; pages < PAGES_MAX; pages++) {
-        /* To the end of the page: the stack ends at one. */
+        /* Up to the end of the page, because the stack ends at a page boundary. */
         size_t bytes = PAGE_BYTES - at % PAGE_BYTES;
         long got = copy_from(at, words, bytes);
         if (got == -EFAULT) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* last_thread.c - who is left in /proc/self/task, read without allocating. */
+/* last_thread.c - reads /proc/self/task without allocating. */
 #include "last_thread.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ bool sbx_first_thread_has_ended(void)
     ssize_t got = read(file, text, sizeof text - 1);
     close(file);
     text[got > 0 ? got : 0] = 0;
-    const char *at = strrchr(text, ')'); /* the name may hold anything */
+    const char *at = strrchr(text, ')'); /* the thread's name may contain any character */
     return at != NULL && at[1] == ' ' && at[2] == 'Z';
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* light_sleep.c - the signal that is taken in a sleep, and who sends it. */
+/* light_sleep.c - a sleep that takes a signal, and the sender of that signal. */
 #include "light_sleep.h"
 
 #include <errno.h>
@@ -14,19 +14,20 @@
 #include "thread_timer.h"
 
 enum {
-    AWAKE = 0,  /* or asleep in a futex */
+    AWAKE = 0,  /* or sleeping on the futex */
     ASLEEP = 1, /* a signal wakes it */
-    RUNG = 2,   /* somebody is about to send that */
+    RUNG = 2,   /* a thread is about to send that signal */
 };
 
 enum {
     SENDER_LOOK_NS = 50000,
-    SENDER_LOOKS = 20000, /* a second: the sender has no processor */
+    SENDER_LOOKS = 20000, /* one second: the sender has no processor */
 };
 
 #define OURS (UINT64_C(1) << (SIGSTKFLT - 1))
 
-/* The signal that was taken, or a negative errno: EAGAIN when the time is over, EINTR behind a stop. `pause` NULL: there is no end. */
+/* The signal that was taken, or a negative errno: EAGAIN when the time is over, EINTR after a stop. `pause` NULL: no
+ * limit. */
 static long take_signal(const struct timespec *pause, siginfo_t *info_out)
 {
     const uint64_t ours = OURS;
@@ -34,13 +35,13 @@ static long take_signal(const struct timespec *pause, siginfo_t *info_out)
                            (long)(uintptr_t)pause, sizeof ours, 0, 0);
 }
 
-/* Is it of a ring? Where the user's queue is full the kernel keeps the number and forgets the sender. */
+/* Is it a ring? When the user's signal queue is full, the kernel keeps the signal number and drops the sender. */
 static bool is_ring(const siginfo_t *info)
 {
     return (info->si_code == SI_TKILL && info->si_pid == getpid()) || (info->si_code == SI_USER && info->si_pid == 0);
 }
 
-/* Does one that this thread sends itself come out again? Not below a filter that refuses a part of it. */
+/* Can this thread take a signal that it sends to itself? Not below a filter that refuses one of these calls. */
 static bool try_on_self(void)
 {
     const struct timespec at_once = {0, 0};
@@ -51,7 +52,8 @@ static bool try_on_self(void)
            take_signal(&at_once, &info) == SIGSTKFLT && is_ring(&info);
 }
 
-/* Who exchanges the word still has to send: until that is done this thread must not end, for its number may be another's then. */
+/* Ends the sleep. A thread that has exchanged the state still has to send its signal. Until it has, this thread must
+ * not end, because its tid may be reused. */
 static void get_up(struct sbx_light_sleep *sleep)
 {
     uint32_t asleep = ASLEEP;
@@ -65,13 +67,13 @@ static void get_up(struct sbx_light_sleep *sleep)
     }
 }
 
-/* What ended the sleep: a stop? */
+/* Was a stop the end of the sleep? */
 static bool was_stopped(struct sbx_light_sleep *sleep, long taken, const siginfo_t *info)
 {
     if (taken == -EINTR) {
         return true;
     }
-    if (taken == SIGSTKFLT && !is_ring(info)) { /* somebody means the program: not our business, from here on neither */
+    if (taken == SIGSTKFLT && !is_ring(info)) { /* the signal is the program's; sleep on the futex from now on */
         sbx_store_relaxed(&sleep->trust, SBX_LIGHT_REFUSED);
         (void)kill(getpid(), SIGSTKFLT);
     } else if (taken != SIGSTKFLT && taken != -EAGAIN) {
@@ -82,7 +84,7 @@ static bool was_stopped(struct sbx_light_sleep *sleep, long taken, const siginfo
 
 bool sbx_light_sleep_until(struct sbx_light_sleep *sleep, uint32_t seen, const struct timespec *pause, bool is_light)
 {
-    /* relaxed, all: this thread's own */
+    /* relaxed, all: written by this thread only */
     if (is_light && sbx_load_relaxed(&sleep->trust) == SBX_LIGHT_UNTRIED) {
         sbx_store_relaxed(&sleep->trust, try_on_self() ? SBX_LIGHT_WORKS : SBX_LIGHT_REFUSED);
     }
@@ -105,7 +107,7 @@ bool sbx_light_sleep_until(struct sbx_light_sleep *sleep, uint32_t seen, const s
 void sbx_light_sleep_ring(struct sbx_light_sleep *sleep)
 {
     uint32_t asleep = ASLEEP;
-    sbx_add_acq_rel(&sleep->bell, 1); /* order: release module_bell - what was said before is seen by who wakes */
+    sbx_add_acq_rel(&sleep->bell, 1); /* order: release module_bell - the woken thread sees what was written before */
     sbx_fence_seq_cst();              /* order: seq_cst module_bell - Dekker with light_sleep.state */
     if (!sbx_cas_acq_rel(&sleep->state, &asleep, RUNG)) { /* order: acq_rel light_sleep.state - one sends */
         syscall(SYS_futex, &sleep->bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locked_memory.c - the limit, the right to ignore it, and who calls mlockall(). */
+/* locked_memory.c - the limit, the right to exceed it, and the modules that call mlockall(). */
 #include "locked_memory.h"
 
 #include <link.h>
@@ -14,7 +14,7 @@
 #include "elf_image.h"
 #include "loader_visit.h"
 
-#define LARGE_LIMIT ((rlim_t)256 << 20) /* our maps are a small part of it */
+#define LARGE_LIMIT ((rlim_t)256 << 20) /* our mappings are a small part of it */
 
 static bool may_lock_without_limit(void)
 {
@@ -42,11 +42,11 @@ static int look_at_module(struct dl_phdr_info *info, size_t bytes, void *unused)
     (void)unused;
     return sbx_elf_image_read(&image, info) &&
            (names_it(&image, image.jump_relocations, image.jump_bytes) ||
-            names_it(&image, image.relocations + image.relative_count, /* the others have no names */
+            names_it(&image, image.relocations + image.relative_count, /* the relative ones have no names */
                      image.relocation_bytes - image.relative_count * sizeof *image.relocations));
 }
 
-/* How many modules were ever loaded; 0: the C library does not say. */
+/* How many modules were ever loaded; 0: the C library does not report this. */
 static int count_loads(struct dl_phdr_info *info, size_t bytes, void *loads)
 {
     *(uint64_t *)loads =
@@ -56,14 +56,14 @@ static int count_loads(struct dl_phdr_info *info, size_t bytes, void *loads)
 
 bool sbx_may_lock_all_memory(void)
 {
-    static uint64_t loads_then; /* the modules of a forked worker are its parent's, most of the time */
+    static uint64_t loads_then; /* a forked worker usually has the same modules as its parent */
     static bool is_called;
     struct rlimit limit;
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur >= LARGE_LIMIT || may_lock_without_limit()) {
         return false;
     }
     uint64_t loads = 0;
-    sbx_loader_visit_begin(); /* a late start has the program's threads beside it, which may fork */
+    sbx_loader_visit_begin(); /* in a late start the program's threads run meanwhile, and may fork */
     (void)sbx_loader_visit_each(count_loads, &loads);
     if (loads == 0 || loads != loads_then) {
         is_called = sbx_loader_visit_each(look_at_module, NULL) != 0;

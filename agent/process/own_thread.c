@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_thread.c - stacks for three, and pthread_create(). */
+/* own_thread.c - stacks for three threads, and pthread_create(). */
 #include "own_thread.h"
 
 #include <dlfcn.h>
@@ -14,19 +14,19 @@
 #include "pages.h"
 
 enum {
-    STACK_BYTES = 256 * 1024, /* the deepest path is the snapshot's, some 20 KiB. Without what libc takes of it */
-    SPARE_BYTES = 64 * 1024   /* below each, where a guard would be. What is not touched is addresses only */
+    STACK_BYTES = 256 * 1024, /* the deepest path is the snapshot's, some 20 KiB. Without the C library's part of it */
+    SPARE_BYTES = 64 * 1024   /* below each, in place of a guard. Untouched pages use only addresses */
 };
 
-static size_t libc_bytes; /* of a stack, for the C library */
-static uint32_t *alive;   /* how many of ours live, for others to read */
+static size_t libc_bytes; /* the part of a stack that the C library uses */
+static uint32_t *alive;   /* how many of our threads are alive, for other modules to read */
 
-/* ---- how much the C library takes ---- */
+/* ---- the C library's part of a stack ---- */
 
-/* What the C library takes off the top of a stack for itself: of the stack size that is asked for, glibc takes the guard and
- * the static TLS of the program and all its libraries, which may be megabytes. It tells how much, by a function that it
- * keeps for its own libraries (and that Rust's and Java's run-times have long called); where it does not, PT_TLS does. musl
- * adds what it takes. */
+/* The C library uses the top of a stack for itself. From the requested stack size glibc takes the guard and the static
+ * TLS of the program and all its libraries, which may be megabytes. A function that glibc keeps for its own libraries
+ * returns this size (the run-times of Rust and Java have long called it); without that function, PT_TLS gives it. musl
+ * adds its part to the requested size. */
 static int add_tls(struct dl_phdr_info *info, size_t bytes, void *sum)
 {
     (void)bytes;
@@ -65,14 +65,14 @@ static size_t stack_bytes(size_t page_bytes)
     return up_to(STACK_BYTES + libc_bytes, page_bytes);
 }
 
-/* ---- where ---- */
+/* ---- the place of a stack ---- */
 
 #ifdef __GLIBC__
 static uint8_t *stacks;                    /* all of them; NULL: not mapped yet */
-static uint32_t taken_by[SBX_OWN_THREADS]; /* which process has made its thread there already */
+static uint32_t taken_by[SBX_OWN_THREADS]; /* the process that has already made its thread there */
 
-/* Give the thread its place. Once a process: whether the last one that was there has left it to the last instruction only the kernel knows.
- * Else the C library makes a stack, as it does for others. */
+/* Gives the thread its place in the mapping, once in each process: only the kernel knows when the last thread there has
+ * executed its last instruction. Later threads get a stack from the C library, like other threads. */
 static void choose_stack(enum sbx_own_thread which, pthread_attr_t *attributes)
 {
     size_t bytes = stack_bytes((size_t)sysconf(_SC_PAGESIZE)), place_bytes = SPARE_BYTES + bytes;
@@ -86,7 +86,8 @@ static void choose_stack(enum sbx_own_thread which, pthread_attr_t *attributes)
     }
 }
 #else
-/* musl writes to each thread of a forked child's parent, wherever its stack is. */
+/* In a forked child musl writes to each thread of the parent, wherever its stack is, so an own mapping would save
+ * nothing. */
 static void choose_stack(enum sbx_own_thread which, pthread_attr_t *attributes)
 {
     (void)which;
@@ -103,7 +104,7 @@ static void *run(void *body)
     return result;
 }
 
-/* Our threads take no signal of the host's: its handlers must run where the host expects them. */
+/* Our threads take no signal of the host: its handlers must run on the threads where the host expects them. */
 int sbx_own_thread_start(enum sbx_own_thread which, pthread_t *thread, void *(*body)(void *))
 {
     pthread_attr_t attributes;

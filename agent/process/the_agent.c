@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* the_agent.c - the value, and waiting for its words. */
+/* the_agent.c - the value, and waiting for its futex words. */
 #include "the_agent.h"
 
 #include <linux/futex.h>

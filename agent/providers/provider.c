@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider.c - the public functions about logical frames: check, and hand to capture (capture/threads/providers.h). */
+/* provider.c - the public functions about logical frames: they check arguments and pass them to capture
+ * (capture/threads/providers.h). */
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -17,10 +18,10 @@
 
 static struct sbx_provider *inner(struct stallbox_provider *provider)
 {
-    return (struct sbx_provider *)(void *)provider; /* the public type has no members: it is this one */
+    return (struct sbx_provider *)(void *)provider; /* the public type has no members: it stands for this one */
 }
 
-/* The first header's struct. */
+/* The size of the struct in the first version of the header. */
 #define OLDEST_OPTIONS_BYTES offsetof(struct stallbox_provider_options, resolve)
 
 static_assert(sizeof(struct stallbox_interrupted) == sizeof(struct sbx_interrupted) &&
@@ -35,7 +36,7 @@ static_assert(sizeof(struct stallbox_code_frame) == sizeof(struct sbx_code_frame
                   offsetof(struct stallbox_code_frame, flags) == offsetof(struct sbx_code_frame, flags),
               "one layout");
 
-/* What may be the name of a file of names: "provider-NAME.map". */
+/* A name that may be part of a file name: "provider-NAME.map". */
 static bool is_name(const char *name)
 {
     size_t length = strlen(name);
@@ -43,12 +44,12 @@ static bool is_name(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == length;
 }
 
-/* A caller of an older header has a smaller struct: what it does not know is not wanted. */
+/* A caller compiled with an older header passes a smaller struct: the missing members are zero. */
 static bool take_options(const struct stallbox_provider_options *given, struct stallbox_provider_options *options_out)
 {
     const uint32_t known = STALLBOX_PROVIDER_SIGNAL_SAFE | STALLBOX_PROVIDER_SAFEPOINTS;
     if (given == NULL || given->sizeof_options < OLDEST_OPTIONS_BYTES || given->sizeof_options > sizeof *options_out ||
-        given->sizeof_options % sizeof(void *) != 0) { /* what was added is pointers */
+        given->sizeof_options % sizeof(void *) != 0) { /* all added members are pointers */
         return false;
     }
     memset(options_out, 0, sizeof *options_out);
@@ -70,7 +71,7 @@ enum stallbox_result stallbox_provider_register(const struct stallbox_provider_o
     uint64_t code = (uint64_t)(uintptr_t)options->code;
     struct sbx_provider provider = {
         .walk = options->walk,
-        /* the same structs under the names that lower rooms know them by */
+        /* the same structs under their names in the lower layers */
         .walk_at = (sbx_provider_walk_at)(void *)options->walk_at,
         .step = (sbx_code_step)(void *)options->step,
         .resolve = options->resolve,
@@ -91,7 +92,7 @@ enum stallbox_result stallbox_provider_register(const struct stallbox_provider_o
     };
     memcpy(provider.entry.name, options->name, strlen(options->name));
     pthread_mutex_lock(&one_at_a_time);
-    (void)sbx_name_ring_prepare(); /* without memory names are not taken, no more */
+    (void)sbx_name_ring_prepare(); /* without memory only names are not recorded */
     struct sbx_provider *added = sbx_provider_add(&provider);
     if (added != NULL) {
         sbx_providers_publish();
@@ -126,7 +127,7 @@ void stallbox_provider_leave(struct stallbox_provider *provider, void *former)
     sbx_store_relaxed(&sbx_provider_contexts[inner(provider)->index], former); /* relaxed: as above */
     struct sbx_thread *thread = sbx_self;
     if (former == NULL && sbx_thread_is_registered(thread)) {
-        sbx_store_relaxed(&thread->logical.wanted, 0); /* relaxed: this thread's own. No safepoint will come */
+        sbx_store_relaxed(&thread->logical.wanted, 0); /* relaxed: own thread only. No safepoint will come */
     }
 }
 
@@ -162,7 +163,7 @@ int stallbox_provider_can_read(const void *at, size_t bytes)
     return can;
 }
 
-/* SBX_OP_NONE: no work of a sort that is known. */
+/* SBX_OP_NONE: an unknown kind of work. */
 static uint8_t op_of(enum stallbox_work work)
 {
     static const uint8_t ops[] = {
@@ -201,7 +202,7 @@ void stallbox_provider_work_taken_out(const void *queue)
 
 static uint64_t add_bytes(uint64_t hash, const char *bytes, size_t count)
 {
-    for (size_t i = 0; i < count; i++) { /* FNV-1a: Fowler, Noll, Vo; draft-eastlake-fnv-17 */
+    for (size_t i = 0; i < count; i++) { /* FNV-1a (Fowler, Noll, Vo; draft-eastlake-fnv-17) */
         hash = (hash ^ (uint8_t)bytes[i]) * UINT64_C(0x100000001b3);
     }
     return hash;
@@ -215,7 +216,7 @@ uint64_t stallbox_function_id(const char *source, size_t source_bytes, uint32_t 
         digits[--at] = (char)('0' + line % 10);
         line /= 10;
     } while (line != 0);
-    digits[--at] = ':'; /* eleven: ':' and the ten digits of 2^32 - 1 */
+    digits[--at] = ':'; /* eleven characters: ':' and the ten digits of 2^32 - 1 */
     uint64_t hash = add_bytes(UINT64_C(0xcbf29ce484222325), source, source_bytes);
     hash = add_bytes(hash, digits + at, sizeof digits - at);
     if (name != NULL) {

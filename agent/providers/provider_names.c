@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider_names.c - takes names out of the ring and appends them.
+/* provider_names.c - takes names out of the ring and appends them to files.
  *
- * What the file has already is read once a process, so that a program started a thousand times does not write a thousand times
- * what its functions are called. Memory of its own pages: the host's allocator may be what stalls. */
+ * What the file already contains is read once in each process, so that a program that is started a thousand times does
+ * not write its functions' names a thousand times. The memory is mapped and not allocated, because the host's allocator
+ * may be what stalls. */
 #include "provider_names.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@
 #include "the_capture.h"
 
 enum {
-    KNOWN_MAX = 1 << 16, /* functions that are remembered, of all providers; power of two */
+    KNOWN_MAX = 1 << 16, /* remembered functions of all providers; power of two */
     LINES_BYTES = 1 << 16,
     LINE_MAX_BYTES = 16 + 1 + 10 + 1 + SBX_NAME_SOURCE_MAX + 1 + SBX_NAME_FUNCTION_MAX + 1,
     ID_DIGITS = 16
@@ -29,15 +30,15 @@ enum {
 
 static struct names {
     struct {
-        bool is_read; /* what its file has is known */
-        bool is_full; /* no more is written to it */
+        bool is_read; /* the content of its file is known */
+        bool is_full; /* nothing more is written to it */
     } files[SBX_PROVIDERS_MAX];
     uint32_t known_count;
     uint64_t known[KNOWN_MAX];
     char lines[LINES_BYTES];
 } * names;
 
-/* Is it new? Then it is known from now on. With the table full everything is new. */
+/* Is the function new? From now on it is known. When the table is full, every function is new. */
 static bool is_news(uint32_t provider, uint64_t function)
 {
     uint64_t key = function * UINT64_C(0x9e3779b97f4a7c15) + provider + 1;
@@ -57,7 +58,7 @@ static bool is_news(uint32_t provider, uint64_t function)
     }
 }
 
-/* Sixteen hex digits. False: no such. */
+/* Reads sixteen hex digits. False: the text is not that. */
 static bool read_id(const char *text, uint64_t *id_out)
 {
     uint64_t id = 0;
@@ -72,7 +73,7 @@ static bool read_id(const char *text, uint64_t *id_out)
     return true;
 }
 
-/* Learn what the file has: the ids at the begin of its lines. */
+/* Learn the content of the file: the ids at the beginning of its lines. */
 static void learn(int file, uint32_t provider)
 {
     char digits[ID_DIGITS];
@@ -101,7 +102,7 @@ static void learn(int file, uint32_t provider)
     }
 }
 
-/* Tabs and line ends part columns and lines; what is said in a name is somebody else's word. */
+/* Tabs separate columns and line ends separate lines, so they must not occur in a name, which is untrusted text. */
 static size_t put_text(char *to, const char *text, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes; i++) {
@@ -135,7 +136,7 @@ static void write_whole(int file, const char *text, size_t bytes)
     }
 }
 
-/* The provider's file, open to be appended to; negative: there is none to write to. */
+/* The provider's file, opened for appending; negative: there is no file to write to. */
 static int open_file(int folder, uint32_t provider)
 {
     char path[64];
@@ -164,7 +165,7 @@ static int open_file(int folder, uint32_t provider)
     return file;
 }
 
-/* Names come mixed; a file is written to in one piece as long as they are of one provider. */
+/* Names of several providers come mixed; consecutive names of one provider are written in one piece. */
 static void write_all(int folder, struct sbx_told_name *name)
 {
     size_t bytes = 0;
@@ -204,7 +205,7 @@ void sbx_provider_names_write(void)
     int folder =
         names != NULL && sbx_root_is_unchanged() ? sbx_own_folder_make(sbx_the_capture.header->spool_path) : -1;
     if (folder < 0) {
-        while (sbx_name_ring_take(&name)) { /* nobody will read them */
+        while (sbx_name_ring_take(&name)) { /* drop them: no file can be written */
         }
         return;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* provider_names.h - names of logical functions, written beside the spool's list of modules: SPOOL/provider-NAME.map.
  *
- * `stallbox report` reads them there (docs/PROVIDERS.md has the format). They stay on this machine. Processes of one program
- * append to one file: whole lines, each function once a process, and none that the file had when it was opened. A file
- * that has grown to SBX_NAMES_FILE_MAX is left as it is. */
+ * `stallbox report` reads them there (docs/PROVIDERS.md has the format). They stay on this machine. Processes of one
+ * program append whole lines to one file: each process writes a function once at most, and writes none that the file
+ * had when it was opened. A file that has grown to SBX_NAMES_FILE_MAX is not changed any more. */
 #ifndef SBX_PROVIDER_NAMES_H
 #define SBX_PROVIDER_NAMES_H
 
@@ -11,7 +11,8 @@ enum {
     SBX_NAMES_FILE_MAX = 16 << 20
 };
 
-/* Write down what was told since the last time. Watch thread. Nothing to do: a load. */
+/* Write down the names that were given since the last call. Watch thread. If there is nothing to do, this is one
+ * load. */
 void sbx_provider_names_write(void);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime_modules.c - which runtimes there are, by the names of the program's modules, and the loading of what tells their frames.
+/* runtime_modules.c - recognizes runtimes by the names of the program's modules, and loads the providers of their
+ * frames.
  *
- * A runtime that is linked into the executable bears no name of its own: it is known by a symbol that it exports. */
+ * A runtime that is linked into the executable has no module of its own: it is recognized by a symbol that it
+ * exports. */
 #include "runtime_modules.h"
 
 #include <dlfcn.h>
@@ -21,10 +23,10 @@ typedef uint32_t (*version_function)(void);
 static struct runtime {
     enum sbx_runtime_kind kind;
     const char *name;
-    const char *module; /* how the file name of its module begins */
-    const char *symbol; /* what it exports when it is part of the executable; NULL: it never is */
+    const char *module; /* the beginning of the module's file name */
+    const char *symbol; /* exported when the runtime is part of the executable; NULL: it never is */
     attach_function attach;
-    version_function version; /* NULL: its provider has none to tell */
+    version_function version; /* NULL: its provider reports none */
     uint32_t state;           /* enum sbx_runtime_state */
     uint32_t pause_ms;
 } runtimes[] = {
@@ -42,7 +44,7 @@ void sbx_runtime_modules_look_at_environment(void)
     are_left_alone = runtimes_word != NULL && strcmp(runtimes_word, "off") == 0;
 }
 
-/* For people: what became of it. */
+/* Writes for people what happened to the runtime. */
 static void tell(const struct runtime *runtime, const char *why)
 {
     struct sbx_runtime_entry *entry = &sbx_the_capture.header->runtimes[runtime - runtimes];
@@ -69,7 +71,7 @@ static bool is_loaded(const char *begin)
     return false;
 }
 
-/* Within a visit. */
+/* Called within a loader visit. */
 static void load(struct runtime *runtime)
 {
     char path[SBX_PATH_MAX + 64];
@@ -110,8 +112,8 @@ static int look_for_symbol(struct dl_phdr_info *info, size_t bytes, void *symbol
                                                 sbx_elf_image_find_variable(&image, symbol, hash) != 0);
 }
 
-/* Within a visit. Not by dlsym(), which allocates the words of its failure: our thread would have an arena of malloc's for them, which each
- * fork of the program copies. */
+/* Called within a loader visit. Does not use dlsym(), which allocates its error message: our thread would get a malloc
+ * arena for it, and each fork of the program would copy that arena. */
 static bool is_exported(const char *symbol)
 {
     char name[64];
@@ -119,7 +121,7 @@ static bool is_exported(const char *symbol)
     return sbx_loader_visit_each(look_for_symbol, name) != 0;
 }
 
-/* Within a visit. */
+/* Called within a loader visit. */
 static void ask(struct runtime *runtime)
 {
     char why[SBX_RUNTIME_WHY_MAX] = "";
@@ -132,8 +134,7 @@ static void ask(struct runtime *runtime)
 
 uint32_t sbx_runtime_modules_step(bool modules_changed)
 {
-    static uint64_t
-        loads_then; /* of which modules it is known that none is a runtime; true in a forked child as well */
+    static uint64_t loads_then; /* the modules that are known to contain no new runtime; also valid in a forked child */
     uint64_t loads = sbx_module_map_loads();
     uint32_t pause_ms = 0;
     modules_changed = modules_changed && (loads == 0 || loads != loads_then);
@@ -141,7 +142,7 @@ uint32_t sbx_runtime_modules_step(bool modules_changed)
     for (struct runtime *runtime = runtimes; runtime < runtimes + SBX_COUNT_OF(runtimes); runtime++) {
         if (runtime->state == SBX_RUNTIME_ATTACHED &&
             sbx_load_relaxed(&sbx_the_capture.header->runtimes[runtime - runtimes].state) == 0) {
-            tell(runtime, ""); /* a forked child's recording: the provider came along */
+            tell(runtime, ""); /* a forked child's recording: the provider was inherited */
         }
         bool may_be_there = runtime->state == SBX_RUNTIME_NONE && modules_changed;
         if (runtime->state != SBX_RUNTIME_NOT_YET && !may_be_there) {
