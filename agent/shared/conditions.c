@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conditions.c - one line, written aside and renamed. */
+/* conditions.c - one line, written to a temporary file that is then renamed. */
 #include "conditions.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ int sbx_conditions_write(const char *spool_path, uint32_t pid, uint64_t start_ti
         if (result == 0 && renameat(folder, temporary, folder, SBX_CONDITIONS_FILE) != 0) {
             result = -errno;
         }
-        /* Who reads it knows by the lock that we live, whatever pid namespace he is in. One call at a time. */
+        /* A reader sees from the lock that we are alive, whatever pid namespace it runs in. One call at a time. */
         static void *kept;
         SBX_OF_ONE_PROCESS(kept);
         sbx_lock_drop(kept);

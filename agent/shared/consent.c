@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* consent.c - what the user said about recording, as a file in the spool. */
+/* consent.c - the user's answer about recording, as a file in the spool. */
 #include "consent.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ enum sbx_consent sbx_consent_read(const char *spool_path)
 {
     char text[16] = "";
     int folder = sbx_believed_folder_open(spool_path);
-    if (folder < 0) { /* who may not look does not know; what others may have written is no yes */
+    if (folder < 0) { /* without access: unknown; a folder that others may write to: no */
         return folder == -ENOENT || folder == -EACCES ? SBX_CONSENT_UNKNOWN : SBX_CONSENT_DENIED;
     }
     int file = openat(folder, SBX_CONSENT_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -56,7 +56,7 @@ bool sbx_consent_look(const char *spool_path, enum sbx_consent *said_out, bool *
     return got >= 0;
 }
 
-/* A whole file or none: written aside, synced, renamed. */
+/* Writes the whole file or nothing: a temporary file is written, synced and renamed. */
 static int write_file(int folder, const char *text)
 {
     char temporary[SBX_TEMPORARY_NAME_BYTES];
@@ -72,21 +72,22 @@ static int write_file(int folder, const char *text)
     if (result == 0 && renameat(folder, temporary, folder, SBX_CONSENT_FILE) != 0) {
         result = -errno;
     }
-    close(file); /* and with it goes the lock, which nobody needs who has the name */
+    close(file); /* this also drops the lock, which is not needed after the rename */
     if (result != 0) {
         unlinkat(folder, temporary, 0);
     }
     return result;
 }
 
-/* The secret that rotating ids come from becomes one whose payloads are to be deleted: whoever delivers asks the server
- * for that (uploader/delivery/identity.h), and a later yes begins with another one. */
+/* Renames the secret from which rotating ids are made. The new name says that the payloads of this secret must be
+ * deleted: the delivery asks the server to do so (uploader/delivery/identity.h). A later yes begins with a new
+ * secret. */
 static int put_identity_aside(int folder)
 {
     char name[40];
     uint32_t random = 0;
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) {
-        random = (uint32_t)getpid(); /* any name that is not taken will do */
+        random = (uint32_t)getpid(); /* any unused name will do */
     }
     snprintf(name, sizeof name, SBX_IDENTITY_FILE ".%08x" SBX_ERASE_SUFFIX, random);
     return renameat(folder, SBX_IDENTITY_FILE, folder, name) == 0 || errno == ENOENT ? 0 : -errno;
@@ -104,7 +105,7 @@ int sbx_consent_write(const char *spool_path, enum sbx_consent consent)
     } else if (unlinkat(folder, SBX_CONSENT_FILE, 0) != 0 && errno != ENOENT) {
         result = -errno;
     }
-    if (consent == SBX_CONSENT_DENIED) { /* after the word is written: nothing is packed any more */
+    if (consent == SBX_CONSENT_DENIED) { /* after the answer is written: nothing is packed any more */
         int aside = put_identity_aside(folder);
         result = result != 0 ? result : aside;
     }
@@ -121,7 +122,7 @@ static bool ends_with(const char *name, const char *suffix)
     return bytes > suffix_bytes && strcmp(name + bytes - suffix_bytes, suffix) == 0;
 }
 
-/* Payloads, snapshots, and the beginnings of either. */
+/* Payloads, snapshots, and temporary files of both. */
 static bool is_unsent(const char *name)
 {
     return ends_with(name, ".sbx") || ends_with(name, SBX_RAW_SUFFIX) || (name[0] == '.' && ends_with(name, ".tmp"));
@@ -140,7 +141,7 @@ static int delete_listed(int folder, const uint8_t *listing, long bytes)
     return result;
 }
 
-/* Without opendir(), which allocates: this runs on the watch thread too. */
+/* Without opendir(), which allocates: this also runs on the watch thread. */
 static int delete_files(int folder)
 {
     uint8_t listing[4096] __attribute__((aligned(8)));

@@ -17,7 +17,7 @@ struct sbx_control_page *sbx_control_page_of(struct sbx_recording_header *header
 
 void sbx_control_ring(struct sbx_control_page *control)
 {
-    sbx_add_acq_rel(&control->bell, 1); /* order: release bell - what was written before is seen by the watch thread */
+    sbx_add_acq_rel(&control->bell, 1); /* order: release bell - the watch thread sees what was written before */
     syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
@@ -33,7 +33,7 @@ bool sbx_control_is_taken(const struct sbx_control_page *control, uint32_t gener
 {
     const struct sbx_capture_settings *wanted = &control->wanted;
     uint64_t hooked = wanted->enabled != 0 ? wanted->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
-    /* order: acquire control.applied - what is in force is there; hooked_points - so are the hooks */
+    /* order: acquire control.applied - the settings in force are visible; hooked_points - so are the hooks */
     return sbx_load_acquire(&control->applied) == generation &&
            (!hooks || sbx_load_acquire(&control->hooked_points) == hooked);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* preload.c - orders as text and back. */
+/* preload.c - converts orders to text and back. */
 #include "preload.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ void sbx_orders_print(const struct sbx_preload_orders *orders, char *text)
     *text = 0;
 }
 
-/* -1: it is none of `digits`. */
+/* The value of a hex digit; -1: it is none. */
 static int value_of(char digit)
 {
     return digit >= '0' && digit <= '9' ? digit - '0' : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording_file.c - making the mapped file that outlives the process.
+/* recording_file.c - creates the mapped file that outlives the process.
  *
- * Its folder is in a memory file system where there is one: writing costs memory bandwidth, and what must survive is
- * the death of the process, not of the machine. */
+ * Its folder is in a memory file system if there is one: then writing costs only memory bandwidth, and the file must
+ * survive the death of the process, not of the machine. */
 #include "recording_file.h"
 
 #include <errno.h>
@@ -35,15 +35,16 @@ enum {
     LOCK_TRIES = 3,
     LISTING_BYTES = 4096,
     TURN_TRIES = 100, /* half a millisecond each */
-    /* The limits of a policy: what it says came through an environment. */
+    /* The limits of a policy, checked here because the value comes from an environment variable. */
     CHUNKS_LEAST = 256,
     CHUNKS_MOST = 16384
 };
 
-/* How many of each it has room for. Both tables of callstacks are touched at random, so all of a recording takes memory. */
+/* How many entries of each kind the recording has room for. Both tables of callstacks are accessed at random places, so
+ * the whole recording uses memory. */
 struct shape {
     uint32_t modules, threads, frames, nodes, ids, tasks, chunks, chunks_least;
-    uint32_t chunks_first; /* of a worker's: reserved at once, and used until there is more to record */
+    uint32_t chunks_first; /* of a worker's recording: reserved at once, and used alone until there is more to record */
     bool is_workers;
 };
 
@@ -56,7 +57,8 @@ static const struct shape of_program = {.modules = SBX_MODULES_MAX,
                                         .chunks = SBX_CHUNKS_DEFAULT,
                                         .chunks_least = CHUNKS_LEAST};
 
-/* A process of few threads, and one of many: some 0.9 MiB. A thread that works all the time fills the ring in half a minute. */
+/* A worker process of few threads, and one of many: some 0.9 MiB. A thread that works all the time fills the ring in
+ * half a minute. */
 static const struct shape of_worker = {.modules = 128,
                                        .threads = 128,
                                        .frames = SBX_FRAMES_MAX / 8,
@@ -117,7 +119,7 @@ static uint64_t start_ticks_of(const char *path)
         return 0;
     }
     text[got] = 0;
-    char *at = strrchr(text, ')'); /* the name may hold spaces and brackets */
+    char *at = strrchr(text, ')'); /* the name may contain spaces and brackets */
     for (int field = 2; at != NULL && field < 22; field++) {
         at = strchr(at + 1, ' ');
     }
@@ -131,7 +133,7 @@ uint64_t sbx_process_start_ticks(uint32_t pid)
     return start_ticks_of(path);
 }
 
-/* Once: a forked child has it from its parent. */
+/* Read once: a forked child inherits the value. */
 static void read_boot_id(uint8_t boot_id[16])
 {
     static uint8_t boot_of_all[16];
@@ -143,7 +145,7 @@ static void read_boot_id(uint8_t boot_id[16])
     }
     int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (file < 0) {
-        return; /* zero: equal to any other unknown boot; pid and start time still tell processes apart */
+        return; /* zero: equal to any other unknown boot; pid and start time still distinguish processes */
     }
     ssize_t got = read(file, text, sizeof text);
     close(file);
@@ -195,8 +197,9 @@ static uint64_t chunks_bytes(const struct sbx_recording_header *header)
     return (uint64_t)header->chunks.count * sizeof(struct sbx_chunk);
 }
 
-/* The path by which the program was started, when it is absolute and leads to what runs; else what the kernel says
- * runs: /proc/self/exe leads somewhere else as soon as somebody else asks. The first tells more: Debian's redis-server is a link to redis-check-rdb, and nobody runs a redis-check-rdb. */
+/* The path by which the program was started, if it is absolute and leads to the running file; otherwise the path that
+ * the kernel reports, because /proc/self/exe means another file in another process. The first path tells more: Debian's
+ * redis-server is a link to redis-check-rdb, and no user starts a redis-check-rdb. */
 static void look_for_executable(char path_out[SBX_PATH_MAX])
 {
     const char *given = (const char *)getauxval(AT_EXECFN);
@@ -212,11 +215,11 @@ static void look_for_executable(char path_out[SBX_PATH_MAX])
     path_out[length > 0 ? length : 0] = 0;
     size_t bytes = strlen(path_out), mark = sizeof deleted - 1;
     if (bytes > mark && strcmp(path_out + bytes - mark, deleted) == 0 && stat(path_out, &named) != 0) {
-        path_out[bytes - mark] = 0; /* the kernel's word, not the file's */
+        path_out[bytes - mark] = 0; /* the kernel has added this word to the path */
     }
 }
 
-/* Once: a forked child runs what its parent does. */
+/* Looked up once: a forked child runs the same program as its parent. */
 static void find_executable(char path_out[SBX_PATH_MAX])
 {
     static char path_of_all[SBX_PATH_MAX];
@@ -226,7 +229,7 @@ static void find_executable(char path_out[SBX_PATH_MAX])
     memcpy(path_out, path_of_all, sizeof path_of_all);
 }
 
-/* Does somebody hold a lock on it? */
+/* Is the file locked by a process? */
 static bool is_locked(int folder, const char *name)
 {
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -237,14 +240,15 @@ static bool is_locked(int folder, const char *name)
     return is_it;
 }
 
-/* Hold a lock on the recording for as long as this process lives: who gets it knows that we are gone, whatever pid
- * namespace he looks from, and whatever the state of our main thread is. A flock(2) belongs to the open file, and a
- * mapping keeps that open: so no descriptor is needed, which the host might close (closefrom(3)), and a child of fork()
- * does not inherit it (MADV_DONTFORK), so that it does not hold its dead parent's. exec() lets it go with the memory. A
- * kernel or emulator where a mapping keeps nothing is found out, and pid and start time have to do. */
+/* Hold a lock on the recording for as long as this process lives. A process that gets the lock knows that we have
+ * ended, from any pid namespace and whatever the state of our main thread is. A flock(2) belongs to the open file, and
+ * a mapping keeps that file open. So no descriptor is needed, which the host could close (closefrom(3)). A child of
+ * fork() does not inherit the mapping (MADV_DONTFORK), so it does not hold the lock of its dead parent. exec() drops
+ * the lock with the memory. Some kernels or emulators do not keep the lock with the mapping. This is detected here, and
+ * then processes are identified by pid and start time. */
 static bool hold_lock(int folder, const char *name)
 {
-    static bool mapping_holds; /* of the parent's, which was found out then: a worker need not ask */
+    static bool mapping_holds; /* a worker inherits the result and need not test again */
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0) {
         return false;
@@ -252,7 +256,7 @@ static bool hold_lock(int folder, const char *name)
     bool is_held = false;
     for (int tries = 0; !is_held && tries < LOCK_TRIES; tries++) {
         is_held = flock(file, LOCK_EX | LOCK_NB) == 0;
-        if (!is_held) { /* who recovers recordings has found this one and holds it for as long as it takes to let it be */
+        if (!is_held) { /* a recoverer has opened this file and holds the lock until it has judged it */
             const struct timespec pause = {0, 1000000};
             nanosleep(&pause, NULL);
         }
@@ -269,8 +273,8 @@ static uint64_t own_pid_namespace(void)
     return stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t)status.st_ino : 0;
 }
 
-/* Take away what this very process recorded before it called exec: its pid and start time are ours. What a dead process
- * of the same pid left is somebody's evidence and stays. */
+/* Removes the recording that this very process made before it called exec: its pid and start time are ours. The
+ * recording of a dead process with the same pid is evidence and stays. */
 static void forget_it_before_exec(int folder, const char *name, const struct sbx_recording_header *draft)
 {
     struct sbx_recording_header old;
@@ -316,8 +320,8 @@ bool sbx_root_is_unchanged(void)
     return stat("/", &now) == 0 && now.st_dev == root_at_start.device && now.st_ino == root_at_start.inode;
 }
 
-/* Those who start at the same time take turns while they look for room and say how much of it is theirs; who is stopped in the
- * middle of that holds up nobody for long. The lock goes with the descriptor. */
+/* Processes that start at the same time take turns while they look for room and reserve their part. A process that is
+ * stopped meanwhile delays the others only for a short time. The lock is dropped when the descriptor is closed. */
 static void wait_for_turn(int folder)
 {
     for (int tries = 0; tries < TURN_TRIES && flock(folder, LOCK_EX | LOCK_NB) != 0; tries++) {
@@ -326,10 +330,10 @@ static void wait_for_turn(int folder)
     }
 }
 
-/* Lay the recording out in the room there is: as it is wanted, or as small as it gets. 0, or -ENOSPC. */
+/* Lays the recording out in the available room, with the wanted size or with the smallest one. 0, or -ENOSPC. */
 static int find_room(int folder, struct sbx_recording_header *draft, const struct shape *shape)
 {
-    static uint64_t limit_bytes; /* 0: not asked yet */
+    static uint64_t limit_bytes; /* 0: not read yet */
     struct sbx_recording_room room;
     wait_for_turn(folder);
     if (!shape->is_workers || limit_bytes == 0) {
@@ -357,12 +361,13 @@ bool sbx_recording_fits(const char *folder_path)
     if (folder < 0) {
         return false;
     }
-    sbx_recording_room_look_below(folder, UINT64_MAX, &room); /* the control group's limit is the same everywhere */
+    sbx_recording_room_look_below(folder, UINT64_MAX, &room); /* the group's limit is the same for every folder */
     close(folder);
     return lay_out(&draft, &of_program, of_program.chunks_least) <= sbx_recording_room(&room);
 }
 
-/* Reserve through the mapping, which wants no rights (Linux 5.14). A full file system is an error here as well. */
+/* Reserves memory through the mapping, which needs no access to the file (Linux 5.14). A full file system is an error
+ * here as well. */
 static bool populate(void *mapping, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -374,9 +379,9 @@ static bool populate(void *mapping, size_t bytes)
 #endif
 }
 
-/* The memory must be there before it is written to: a full /dev/shm must be an error here, not a SIGBUS in a hook. What
- * the start itself writes, and what the application's calls write before anything is recorded, is reserved at once; the
- * rest costs a millisecond or two and is sbx_recording_reserve()'s. */
+/* The memory must exist before it is written to: a full /dev/shm must be an error here, not a SIGBUS in a hook. The
+ * part that the start itself and the application's calls write before anything is recorded is reserved at once. The
+ * rest costs a millisecond or two and is reserved by sbx_recording_reserve(). */
 static int reserve_head(int file, const struct sbx_recording_header *header)
 {
     struct statvfs space;
@@ -400,7 +405,7 @@ static int reserve(const struct sbx_recording_file *file, uint64_t bytes)
     return result;
 }
 
-/* Of a program that is all there is. */
+/* The part of the file that the header names. For a program's recording this is the whole file. */
 static uint64_t named_bytes(const struct sbx_recording_file *file)
 {
     return file->header->chunks.at + chunks_bytes(file->header);
@@ -426,7 +431,7 @@ bool sbx_recording_release(const struct sbx_recording_file *file)
 {
     const struct sbx_recording_header *header = file->header;
     bool can_reserve = access(file->path, R_OK | W_OK) == 0 || populate(file->header, SBX_CONTROL_AT);
-    /* The ids between the two stay: words of providers that were seen once are known by them for good. */
+    /* The ids between the two sections stay: providers use the ids that they have seen once for ever. */
     return can_reserve && remove_section(file, header->chunks.at, file->bytes) &&
            remove_section(file, header->frames.at, header->ids.at);
 }
@@ -446,7 +451,7 @@ int sbx_recording_grow(struct sbx_recording_file *file)
     int result = reserve(file, file->bytes);
     if (result == 0 || populate(file->header, file->bytes)) {
         sbx_store_relaxed(&file->header->chunks.count,
-                          chunks_that_fit(file)); /* relaxed: its memory is there for everybody */
+                          chunks_that_fit(file)); /* relaxed: the memory exists for all threads */
         return 0;
     }
     return result;
@@ -472,7 +477,8 @@ static int create(const char *folder_path, const char *spool_path, const struct 
 {
     struct sbx_recording_header draft;
     struct rlimit limit;
-    /* A recording tells what the process does. A worker's folder is its parent's; where it is missing the worker has changed its root meanwhile. */
+    /* A recording shows what the process does, so its folder must be ours alone. A worker uses its parent's folder; if
+     * this is missing, the worker has changed its root meanwhile. */
     int folder = shape->is_workers ? sbx_own_folder_open(folder_path) : sbx_own_folder_make(folder_path);
     if (folder < 0) {
         return folder;
@@ -483,7 +489,7 @@ static int create(const char *folder_path, const char *spool_path, const struct 
         goto close_folder;
     }
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < draft.file_bytes) {
-        result = -EFBIG; /* asking for it all the same would send the host SIGXFSZ */
+        result = -EFBIG; /* otherwise reserving would send SIGXFSZ to the host */
         goto close_folder;
     }
     struct stat root;
@@ -501,7 +507,7 @@ static int create(const char *folder_path, const char *spool_path, const struct 
 #endif
     draft.state = SBX_STATE_STARTING;
     draft.pid = (uint32_t)getpid();
-    draft.process_start_ticks = start_ticks_of("/proc/self/stat"); /* our pid may be another's in this /proc */
+    draft.process_start_ticks = start_ticks_of("/proc/self/stat"); /* our pid may be another process's in this /proc */
     read_boot_id(draft.boot_id);
     draft.pid_namespace = own_pid_namespace();
     if (getrandom(draft.session_id, sizeof draft.session_id, GRND_NONBLOCK) != (ssize_t)sizeof draft.session_id) {
@@ -512,11 +518,11 @@ static int create(const char *folder_path, const char *spool_path, const struct 
     draft.started_real_s = sbx_read_clock_ns(CLOCK_REALTIME) / 1000000000u;
     draft.epoch = 1;
     draft.main_thread = UINT32_MAX;
-    draft.consent = SBX_CONSENT_GRANTED; /* who asks for consent says so at the start (agent/stallbox.c) */
+    draft.consent = SBX_CONSENT_GRANTED; /* an application that requires consent sets it later (agent/stallbox.c) */
     snprintf(draft.spool_path, sizeof draft.spool_path, "%s", spool_path);
     find_executable(draft.executable_path);
 
-    if (!shape->is_workers) { /* no exec since it was forked */
+    if (!shape->is_workers) { /* a worker has not called exec since the fork */
         forget_before_exec(folder, &draft);
     }
     char name[SBX_RECORDING_NAME_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording_folder.c - one walk over the places, for making and for finding. */
+/* recording_folder.c - one walk over the list of places, used to create and to find recordings. */
 #include "recording_folder.h"
 
 #include <dirent.h>
@@ -21,9 +21,9 @@ enum {
     RANDOM_TRIES = 4
 };
 
-/* What is done with each place. Returns true when that was enough. */
+/* What a walk does with each place. The functions below return true when the walk can stop. */
 struct walk {
-    bool makes;      /* make what is missing, and stop at the first with room; else collect */
+    bool makes;      /* create missing folders, and stop at the first one with room; otherwise collect */
     unsigned usable; /* places that are ours */
     struct sbx_recording_folders *found;
     char *path_out, *why;
@@ -41,7 +41,7 @@ static bool take(struct walk *walk, const char *path)
     walk->usable++;
     if (walk->makes) {
         bool fits = sbx_recording_fits(path);
-        if (fits || walk->path_out[0] == 0) { /* without room anywhere it is the first, which says so */
+        if (fits || walk->path_out[0] == 0) { /* the first one, if none has room: creating the recording reports it */
             snprintf(walk->path_out, SBX_RECORDING_PATH_MAX, "%s", path);
         }
         return fits;
@@ -67,7 +67,7 @@ static void note_refusal(struct walk *walk, const char *path, int error)
     }
 }
 
-/* A place by its name. */
+/* Tries the place `path`. */
 static bool try_name(struct walk *walk, const char *path)
 {
     if (walk->makes && mkdir(path, 0700) != 0 && errno != EEXIST) {
@@ -90,7 +90,7 @@ static bool try_below(struct walk *walk, const char *parent, const char *name)
     return length > 0 && (size_t)length < sizeof path && try_name(walk, path);
 }
 
-/* A folder for this session: it must be ours, whoever told us of it. */
+/* A folder of this session: it must be ours, wherever the path comes from. */
 static bool try_session(struct walk *walk, const char *parent)
 {
     int folder = parent != NULL && parent[0] == '/' ? sbx_own_folder_open(parent) : -ENOENT;
@@ -101,7 +101,8 @@ static bool try_session(struct walk *walk, const char *parent)
     return try_below(walk, parent, "stallbox");
 }
 
-/* Those with a random end that are there; in everybody's folder anybody may have made some, and only ours count. */
+/* Existing folders with a random suffix. In a folder that everybody may write to, anybody may have created some; only
+ * ours count. */
 static bool try_random(struct walk *walk, const char *parent)
 {
     char prefix[40], path[SBX_RECORDING_PATH_MAX];
@@ -126,7 +127,7 @@ static bool try_random(struct walk *walk, const char *parent)
     for (int i = 0; walk->makes && !is_enough && i < RANDOM_TRIES; i++) {
         uint64_t random;
         if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) {
-            break; /* a name that could be foretold is no use here */
+            break; /* a predictable name would be of no use here */
         }
         snprintf(path, sizeof path, "%s/%s%016llx", parent, prefix, (unsigned long long)random);
         if (mkdir(path, 0700) == 0) {
@@ -138,7 +139,7 @@ static bool try_random(struct walk *walk, const char *parent)
     return is_enough;
 }
 
-/* The home must be ours: under sudo it may be somebody else's, and we do not leave folders of root there. */
+/* The home must be ours: under sudo it may be another user's, and we do not create folders of root there. */
 static bool try_state_home(struct walk *walk)
 {
     char path[SBX_RECORDING_PATH_MAX];
@@ -156,7 +157,8 @@ static bool try_state_home(struct walk *walk)
     return try_name(walk, path);
 }
 
-/* Folders with a random end. One is made where the name without it is another's, and not where ours is full: the room there is one. */
+/* Folders with a random suffix. A new one is created only if the name without suffix belongs to another user. It is not
+ * created if our folder is full, because both have the same room. */
 static bool try_for_all(struct walk *walk, const char *parent, bool has_name)
 {
     return (!walk->makes || !has_name) && try_random(walk, parent);

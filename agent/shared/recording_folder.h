@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recording_folder.h - where recordings lie when no folder was given, and how they are found again.
  *
- * All users may write to /dev/shm and /tmp: the first name may already be another user's folder, or a link. So
+ * All users may write to /dev/shm and /tmp: the first name may already be another user's folder, or a symbolic link. So
  * there is a list of places, the same for writers and for readers of recordings:
  *
  *   1  /dev/shm/stallbox-UID
@@ -10,8 +10,8 @@
  *   4  /tmp/stallbox-UID, then /tmp/stallbox-UID-RANDOM
  *   5  $XDG_STATE_HOME/stallbox/recordings or ~/.local/state/stallbox/recordings: a disk, but ours
  *
- * A folder that is another's, a link, no folder, or open for others to write is passed over, whoever made it, and so is one
- * without room for a recording (recording_room.h) while another has room. */
+ * A place is skipped if it belongs to another user, is a symbolic link, is no folder, or may be written by others,
+ * whoever made it. A place without room for a recording (recording_room.h) is skipped while another place has room. */
 #ifndef SBX_RECORDING_FOLDER_H
 #define SBX_RECORDING_FOLDER_H
 
@@ -29,15 +29,17 @@ struct sbx_recording_folders {
     char paths[SBX_RECORDING_FOLDERS_MAX][SBX_RECORDING_PATH_MAX];
 };
 
-/* Where a recording is to be made: the first place of the list that is ours already or can be made ours, and has room for the smallest
- * recording; where none has room, the first that is ours. Returns 0, or -errno of the first place, with `why` telling what is the matter there. `why` may be NULL. */
+/* Where to create a recording: the first place of the list that is ours, or can be created by us, and has room for the
+ * smallest recording. If no place has room, it is the first place that is ours. Returns 0, or -errno of the first
+ * place; then `why` describes the problem there. `why` may be NULL. */
 SBX_MUST_CHECK int sbx_recordings_choose(char path_out[SBX_RECORDING_PATH_MAX], char *why, size_t why_bytes);
 
-/* The folder that STALLBOX_RECORDINGS names, until the environment changes; NULL: none. An empty one names none, as of other variables. */
+/* The folder in STALLBOX_RECORDINGS, valid until the environment changes; NULL: none. An empty value means none, as for
+ * our other variables. */
 const char *sbx_recordings_given(void);
 
-/* Where recordings of this user may lie: each place of the list that is there and ours; with a `given` folder (not NULL), that
- * one alone, whatever it is. */
+/* Where recordings of this user may lie: each existing place of the list that is ours. If `given` is not NULL, only
+ * that folder, without any check. */
 void sbx_recordings_find(const char *given, struct sbx_recording_folders *found_out);
 
 #endif

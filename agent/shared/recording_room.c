@@ -39,13 +39,13 @@ uint64_t sbx_recording_room(const struct sbx_recording_room *room)
     return room_bytes;
 }
 
-/* The sizes that recordings will have, reserved or not. */
+/* The sum of the recordings' full sizes, reserved or not. */
 static uint64_t add_recordings(int folder)
 {
     _Alignas(8) char listing[LISTING_BYTES];
     uint64_t sum = 0;
     long got;
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* a place in the listing of its own */
+    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* for a file position of its own */
     while (copy >= 0 && (got = syscall(SYS_getdents64, copy, listing, sizeof listing)) > 0) {
         for (long at = 0; at < got;) {
             const char *name = sbx_folder_list_next(listing, &at);
@@ -81,13 +81,13 @@ static uint64_t read_limit(const char *folder, const char *group, const char *na
     char path[GROUP_MAX + 96], text[32];
     snprintf(path, sizeof path, "%s%s/%s", folder, group, name);
     if (!read_text(path, text, sizeof text) || text[0] < '0' || text[0] > '9') {
-        return UINT64_MAX; /* there is none, or it is "max" */
+        return UINT64_MAX; /* there is no limit, or it is "max" */
     }
     return strtoull(text, NULL, 10);
 }
 
-/* The lowest of the control groups that we are in, of either version. In a container the path may not be what is mounted: then
- * what is mounted is asked. */
+/* The lowest limit of the control groups that we are in, of version 1 or 2. In a container the path of the group may
+ * not exist in the mounted hierarchy: then the mounted root is read. */
 static uint64_t find_memory_limit(void)
 {
     char text[4096], group[GROUP_MAX];
@@ -106,7 +106,7 @@ static uint64_t find_memory_limit(void)
             const char *folder = is_first ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup";
             const char *name = is_first ? "memory.limit_in_bytes" : "memory.max";
             memcpy(group, path + 1, strlen(path + 1) + 1);
-            for (;;) { /* the group and those around it */
+            for (;;) { /* the group and its parents */
                 uint64_t of_group = read_limit(folder, strcmp(group, "/") == 0 ? "" : group, name);
                 limit = of_group < limit ? of_group : limit;
                 char *slash = strrchr(group, '/');
@@ -130,7 +130,7 @@ void sbx_recording_room_look_below(int folder, uint64_t limit_bytes, struct sbx_
 {
     struct statvfs space;
     *room_out = (struct sbx_recording_room){.limit_bytes = limit_bytes};
-    if (fstatvfs(folder, &space) == 0) { /* without any blocks it does not tell */
+    if (fstatvfs(folder, &space) == 0) { /* a file system with no blocks does not report its size */
         room_out->total_bytes = (uint64_t)space.f_blocks * space.f_frsize;
         room_out->free_bytes = (uint64_t)space.f_bavail * space.f_frsize;
     }
