@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* callstack_reader.c - the callstack table of a snapshot: made safe once, then followed.
+/* callstack_reader.c - the callstack table of a snapshot: cleaned once, then followed.
  *
- * A callstack id carries 8 bits of its epoch, a node 16, a frame 8. An id is good when its byte is that of the current or
- * of the previous epoch, and the nodes it leads through and their frames carry that epoch's tags. The byte comes round
- * after 256 epochs; an id that old, left by a thread that has slept since, would name some other stack. It is told by its
- * time: it is older than the epoch it seems to belong to. */
+ * A callstack id carries 8 bits of its epoch, a node 16, a frame 8. An id is valid when its byte is that of the current
+ * or of the previous epoch, and the nodes that it leads through and their frames carry that epoch's tags. The byte
+ * repeats after 256 epochs, so a very old id, for example of a thread that has slept since, could name a wrong stack.
+ * Such an id is detected by its time: it is older than the epoch that it seems to belong to. */
 #include "callstack_reader.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* A thread reads the clock before it interns its stack, and the epoch may turn in between: what is older than its epoch
- * by less than this is taken for that case. Rather more than a thread is kept from running, and far less than 256
- * epochs last: each takes 3/4 of a half of new nodes, and the watch thread looks but every few milliseconds. */
+/* A thread reads the clock before it interns its stack, and the epoch may change in between. So an id that is older
+ * than its epoch by less than this value is accepted. The value is longer than a thread is usually kept from running,
+ * and far shorter than 256 epochs: each epoch needs new nodes for 3/4 of a half, and the watch thread checks only every
+ * few milliseconds. */
 #define EPOCH_SLACK_NS UINT64_C(1000000000)
 
-/* What is known of a node while the table is cleaned: its depth, or one of these. */
+/* The state of a node while the table is cleaned: its depth, or one of these. */
 enum {
     UNKNOWN = 0,
     BAD = UINT16_MAX,
@@ -28,25 +29,25 @@ static uint32_t parent_of(uint64_t node)
     return (uint32_t)(node >> SBX_NODE_PARENT_SHIFT) & SBX_NODE_FRAME_MASK;
 }
 
-/* Whether a frame word belongs to `epoch`. */
+/* Does a frame word belong to `epoch`? */
 static bool frame_is_of(uint64_t frame, uint32_t epoch)
 {
     return frame != 0 && (frame & SBX_FRAME_TAG_MASK) >> SBX_FRAME_TAG_SHIFT == (epoch & 0xff);
 }
 
-/* Whether a node, looked at alone, can belong to `epoch`. */
+/* Can a node, looked at alone, belong to `epoch`? */
 static bool node_is_sound(const struct sbx_snapshot *snapshot, uint64_t node, uint32_t epoch, uint32_t half_count)
 {
     uint32_t frame = (uint32_t)node & SBX_NODE_FRAME_MASK, frames_half = snapshot->frame_count / 2;
-    uint32_t frames_from = (epoch & 1) * frames_half; /* its epoch's frames are here; index 0 of a half is none */
+    uint32_t frames_from = (epoch & 1) * frames_half; /* frames of its epoch are here; index 0 of a half is unused */
     return epoch != 0 && node >> SBX_NODE_TAG_SHIFT == (epoch & 0xffff) && frame > frames_from &&
            frame - frames_from < frames_half && frame_is_of(snapshot->frames[frame], epoch) &&
            parent_of(node) < half_count;
 }
 
-/* Find the depth of every node of one half and empty those that have none. Each chain is followed up to the first node
- * whose depth is known and then once more to note it: every node is visited a constant number of times, whatever the
- * bytes say. */
+/* Finds the depth of every node of one half, and clears the nodes that have none. Each chain is followed up to the
+ * first node of known depth, and then once more to store the depths: every node is visited a constant number of times,
+ * whatever the bytes are. */
 static void clean_half(const struct sbx_snapshot *snapshot, uint64_t *nodes, uint16_t *depths, uint32_t half_count,
                        uint32_t epoch)
 {
@@ -60,7 +61,7 @@ static void clean_half(const struct sbx_snapshot *snapshot, uint64_t *nodes, uin
             at = parent_of(nodes[at]);
             steps++;
         }
-        /* A node met twice on one way is a circle. */
+        /* A node that is met twice in one chain is part of a cycle. */
         uint32_t base = at == 0 ? 0 : depths[at] >= ON_THE_WAY ? BAD : depths[at];
         for (at = start; steps > 0; steps--) {
             uint32_t depth = base + steps;
@@ -75,7 +76,7 @@ static void clean_half(const struct sbx_snapshot *snapshot, uint64_t *nodes, uin
     }
 }
 
-/* Take the tags off; what no node names any more, because its epoch has been left, is emptied. */
+/* Removes the tags. Frames of a past epoch, which no node refers to any more, are cleared. */
 static void clean_frames(struct sbx_snapshot *snapshot)
 {
     uint32_t current = snapshot->header.epoch;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chunk_reader.c - the ring's chunks, decoded into records of known threads.
+/* chunk_reader.c - decodes the ring's chunks into records of known threads.
  *
- * A record must never be shown under a thread that did not make it. An entry of the thread table is used again after
- * its thread has ended, so a chunk names the entry together with its generation; where that is no longer the entry's,
+ * A record must never be shown under a thread that did not make it. An entry of the thread table is reused after its
+ * thread has ended, so a chunk names the entry together with its generation. If the entry has another generation now,
  * the records go to an extra thread of which only the tid is known.
  *
- * A thread may have sat on several entries, one after the other (capture/calls/seat_turns.h): its generation and tid are the same on all. All
- * it did goes to the entry it has last, or to one extra thread.
+ * A thread may have used several entries, one after the other (capture/calls/seat_turns.h), with the same generation
+ * and tid on all of them. All its records go to the entry that it used last, or to one extra thread.
  *
- * What a run of equal samples has to tell is in its thread's entry until it is told, and a copy may hold it in both
- * places (C3 of snapshot_copy.h). The record in the ring is then the later one of the two and has all the looks, so the
- * entry's is left out: a run is known by its thread, stack, kind and begin. The ring tells the begin less exactly than the
- * entry; two runs of a thread lie much farther apart. */
+ * A run of equal samples is kept in its thread's entry until it is written to the ring, and a copy may contain it in
+ * both places (C3 of snapshot_copy.h). The record in the ring is then the later of the two and contains all looks, so
+ * the entry's copy is left out. A run is identified by its thread, stack, kind and begin. The ring stores the begin
+ * less exactly than the entry does; two runs of a thread are much farther apart than that. */
 #include "chunk_reader.h"
 
 #include <errno.h>
@@ -28,11 +28,11 @@ enum {
     EXTRA_THREADS_MAX = 2 * SBX_THREADS_MAX
 };
 
-/* Whom an extra thread stands for. */
+/* The former thread that an extra thread represents. */
 struct extra_thread {
     uint32_t generation, tid;
-    uint32_t index;      /* of the entry, with any_generation; else 0 */
-    bool any_generation; /* met through an observer's record: only that it was an earlier one is known */
+    uint32_t index;      /* of the entry, if any_generation is set; else 0 */
+    bool any_generation; /* known from an observer's record only: an earlier thread of that entry */
 };
 
 struct reading {
@@ -40,7 +40,7 @@ struct reading {
     size_t record_capacity;
     struct extra_thread *extras;
     uint32_t extra_count, thread_capacity;
-    uint32_t *last_of; /* by entry: the entry that its thread has last; often itself */
+    uint32_t *last_of; /* by entry: the entry that its thread used last; often the same */
 };
 
 /* ---- threads on several entries ---- */
@@ -87,7 +87,7 @@ static int find_last_entries(struct reading *reading, uint32_t entry_count)
     return 0;
 }
 
-/* The entry that a thread has now; UINT32_MAX: none. */
+/* The entry that a thread uses now; UINT32_MAX: none. */
 static uint32_t find_entry(const struct reading *reading, uint32_t generation, uint32_t tid)
 {
     const struct sbx_snapshot *snapshot = reading->snapshot;
@@ -102,8 +102,8 @@ static uint32_t find_entry(const struct reading *reading, uint32_t generation, u
 
 /* ---- extra threads ---- */
 
-/* The place in snapshot->threads of a former thread, or one that sits elsewhere now; UINT32_MAX when there are too many. Returns 0 or
- * -ENOMEM. */
+/* Finds the index in snapshot->threads of a former thread, or of one that uses another entry now; UINT32_MAX if there
+ * are too many. Returns 0 or -ENOMEM. */
 static int find_extra(struct reading *reading, struct extra_thread wanted, uint32_t *thread_out)
 {
     struct sbx_snapshot *snapshot = reading->snapshot;
@@ -172,7 +172,7 @@ static bool is_sample_kind(unsigned kind)
            kind == SBX_RECORD_BLOCKED;
 }
 
-/* Numbers that later become names: what we do not know becomes "none". Only samples repeat. */
+/* Limits numbers that later become names: an unknown number becomes "none". Only samples repeat. */
 static void tame(struct sbx_record *record)
 {
     if (record->op >= SBX_OP_MAX) {
@@ -186,18 +186,19 @@ static void tame(struct sbx_record *record)
     }
 }
 
-/* Decode one readable chunk. `head` is an aligned copy of its fixed part, `bytes` what follows it in the file. */
+/* Decodes one readable chunk. `head` is an aligned copy of its fixed part, `bytes` are the bytes after it in the
+ * file. */
 static int read_chunk(struct reading *reading, const struct sbx_chunk *head, const uint8_t *bytes)
 {
     struct sbx_snapshot *snapshot = reading->snapshot;
     const uint32_t entry_count = snapshot->header.thread_count;
-    uint32_t own = UINT32_MAX; /* place of the chunk's own thread; looked up with its first record */
+    uint32_t own = UINT32_MAX; /* index of the chunk's own thread; looked up at its first record */
     struct sbx_codec_state state = sbx_codec_begin(head);
     struct sbx_record record;
     for (uint32_t at = 0; at < head->committed;) {
         size_t used = sbx_record_decode(&state, bytes + at, head->committed - at, &record);
         if (used == 0) {
-            snapshot->drops[SBX_DROP_BAD_RECORD]++; /* once for the rest of the chunk: where one ends, no next begins */
+            snapshot->drops[SBX_DROP_BAD_RECORD]++; /* once for the rest of the chunk: no next record can be found */
             return 0;
         }
         at += (uint32_t)used;
@@ -209,8 +210,8 @@ static int read_chunk(struct reading *reading, const struct sbx_chunk *head, con
         const struct sbx_thread_entry *entry = &snapshot->threads[record.thread].entry;
         int error = 0;
         if (record.thread != head->thread) {
-            /* An observer's record names an entry without its generation: one from before the entry's thread was born
-             * is about a former one. */
+            /* An observer's record names an entry without its generation. If the record is from before the birth of the
+             * entry's thread, it is about a former thread. */
             if (record.end_ns < entry->born_ns) {
                 error = find_extra(reading, (struct extra_thread){.index = record.thread, .any_generation = true},
                                    &record.thread);
@@ -237,9 +238,10 @@ static int read_chunk(struct reading *reading, const struct sbx_chunk *head, con
     return 0;
 }
 
-/* ---- runs that were not told ---- */
+/* ---- runs that are not in the ring ---- */
 
-/* Whether a begin that the ring tells is that of this run: samples are told to two units below (record_codec.h). */
+/* Is a begin from the ring the begin of this run? The ring stores the begin of samples with an error of up to two units
+ * (record_codec.h). */
 static bool is_same_begin(const struct sbx_record *told, const struct sbx_record *run)
 {
     return told->begin_ns - run->begin_ns + 2 * SBX_SAMPLE_UNIT_NS <= 4 * SBX_SAMPLE_UNIT_NS; /* either may be later */
@@ -250,7 +252,8 @@ static uint64_t in_units(uint64_t ns)
     return ns / SBX_TIME_UNIT_NS * SBX_TIME_UNIT_NS;
 }
 
-/* The record of a run, as if it had been told and decoded; false when there is nothing to tell, or nothing sound. */
+/* The record of a run, as if it had been written and decoded; false when there is nothing to report, or nothing
+ * valid. */
 static bool read_run(struct sbx_snapshot *snapshot, const struct sbx_repeat *run, uint32_t thread,
                      struct sbx_record *record_out)
 {
@@ -273,8 +276,9 @@ static bool read_run(struct sbx_snapshot *snapshot, const struct sbx_repeat *run
     return true;
 }
 
-/* Whose run it is: the entry's thread, or a former one when the entry was given away after its runs were copied. What ended before the entry's
- * thread was born is a former one's too: the watch thread had looked at that one, and wrote it down when the next sat there. */
+/* Finds the thread of a run: the entry's thread, or a former one if the entry was reused after its runs were copied. A
+ * run that ended before the birth of the entry's thread also belongs to a former thread: the watch thread had looked at
+ * that thread, and wrote the run when the next thread used the entry. */
 static int find_owner(struct reading *reading, uint32_t index, struct sbx_record *record)
 {
     const struct sbx_thread_entry *entry = &reading->snapshot->threads[index].entry;
@@ -289,7 +293,7 @@ static int find_owner(struct reading *reading, uint32_t index, struct sbx_record
                       &record->thread);
 }
 
-/* Fill pending[2 * entry_count]: own and observed run of each entry; kind NONE: none that can be told. */
+/* Fills pending[2 * entry_count]: own and observed run of each entry; kind NONE: no usable run. */
 static int collect_runs(struct reading *reading, struct sbx_record *pending, uint32_t entry_count)
 {
     struct sbx_snapshot *snapshot = reading->snapshot;
@@ -311,7 +315,7 @@ static int collect_runs(struct reading *reading, struct sbx_record *pending, uin
     return 0;
 }
 
-/* Take out those that the ring tells of. */
+/* Removes the runs that are also in the ring. */
 static int leave_out_told(const struct sbx_snapshot *snapshot, struct sbx_record *pending, uint32_t entry_count)
 {
     uint32_t *entry_of = calloc(snapshot->thread_count, sizeof *entry_of); /* by thread: entry + 1 of its runs */
@@ -371,7 +375,7 @@ static int compare_places(const void *left, const void *right)
 
 struct record_key {
     uint64_t end_ns;
-    size_t place; /* decides between equal times: the order in which they were written, which begins do not tell */
+    size_t place; /* decides between equal times: the order of writing, which begins do not show */
 };
 
 static int compare_keys(const void *left, const void *right)
@@ -412,13 +416,14 @@ int sbx_records_sort(struct sbx_snapshot *snapshot)
 
 /* ---- CPU time ---- */
 
-/* A thread tells its CPU time by a line that runs ahead while a hypervisor has the processor, by what the line's life
- * allows at most (thread_clock.h), and holds it until it is true again; who looks at the thread from outside asks the
- * kernel, and a rough sample may be told a little late (record_codec.h). Here they meet: what is a little less than what
- * this thread told before is held too. A larger step back was not made by clocks, and stays for who reads it to see. */
+/* A thread reports its CPU time from a linear estimate. While a hypervisor uses the processor the estimate runs ahead,
+ * by a bounded amount (thread_clock.h), and then it is held until it is true again. The watch thread asks the kernel
+ * instead, and a rough sample may be reported a little late (record_codec.h). So a value may be slightly less than one
+ * that was reported before: then the earlier value is kept. A larger step back is not caused by clocks, and stays
+ * visible for the reader. */
 static int hold_cpu_times(struct sbx_snapshot *snapshot)
 {
-    uint64_t *told = calloc((size_t)snapshot->thread_count + 1, sizeof *told); /* by thread; 0: nothing yet */
+    uint64_t *told = calloc((size_t)snapshot->thread_count + 1, sizeof *told); /* by thread; 0: none yet */
     if (told == NULL) {
         return -ENOMEM;
     }
@@ -440,7 +445,7 @@ static int hold_cpu_times(struct sbx_snapshot *snapshot)
 /* ---- allocations ---- */
 
 enum {
-    ROUGH_LOSS_MOST = 1 << 15 /* of a growth below 2^19 less than a sixteenth is left out (record_codec.h) */
+    ROUGH_LOSS_MOST = 1 << 15 /* of a growth below 2^19, less than a sixteenth is omitted (record_codec.h) */
 };
 
 static void hold(uint64_t *now, uint64_t *floor, uint64_t most)
@@ -451,8 +456,9 @@ static void hold(uint64_t *now, uint64_t *floor, uint64_t most)
     *floor = *now;
 }
 
-/* A thread tells in its samples a little less than it has allocated, and catches up with the next; who looks at it from outside tells
- * all. So a sample of its own may seem to be behind a look before it. A larger step back stays for who reads it to see. */
+/* A thread's own samples report a little less than it has allocated, and later samples catch up; a look from outside
+ * reports everything. So a sample of the thread may seem to be behind an earlier look at it. A larger step back stays
+ * visible for the reader. */
 static int hold_allocations(struct sbx_snapshot *snapshot)
 {
     struct told {
@@ -475,7 +481,7 @@ static int hold_allocations(struct sbx_snapshot *snapshot)
 
 /* ---- entry ---- */
 
-/* The fixed part of a chunk, copied out because the bytes may lie at any address. */
+/* Copies the fixed part of a chunk, because the bytes may be unaligned. */
 static struct sbx_chunk *read_head(struct sbx_chunk *head, const uint8_t *chunk)
 {
     memcpy(head, chunk, offsetof(struct sbx_chunk, bytes));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guest_copy.c - the recording of another process, read piece by piece, written behind a snapshot. */
+/* guest_copy.c - reads the recording of another process piece by piece, and writes it behind a snapshot. */
 #include "guest_copy.h"
 
 #include <errno.h>
@@ -19,13 +19,13 @@ enum {
     HEAD_OF_CHUNK = offsetof(struct sbx_chunk, base_ns)
 };
 #define LOOKS_NS \
-    UINT64_C(100000000) /* so long in all a snapshot waits for others' looks; then it takes what there is */
+    UINT64_C(100000000) /* a snapshot waits so long in all for other processes' looks; then it goes on without them */
 
-/* One guest. */
+/* The copy of one guest. */
 struct copy {
     int from, to;
-    uint64_t at;                      /* where it goes */
-    struct sbx_recording_header head; /* as it was checked */
+    uint64_t at;                      /* offset of the copy in the snapshot */
+    struct sbx_recording_header head; /* as checked */
     uint64_t since_ns;                /* nothing older is copied */
     uint8_t *one, *other;             /* halves of the scratch */
     uint64_t torn_chunks;
@@ -65,9 +65,9 @@ static int copy_bytes(const struct copy *copy, uint64_t at, uint64_t bytes)
     return error;
 }
 
-/* ---- what its writers are at ---- */
+/* ---- data that its writers may be changing ---- */
 
-/* Read what says how much of a chunk is whole before the chunk, and its turn once more behind it. */
+/* Reads a chunk's committed length before the chunk, and its turn once more after it. */
 static int copy_chunks(struct copy *copy)
 {
     struct sbx_chunk *batch = (struct sbx_chunk *)(void *)copy->one;
@@ -113,8 +113,8 @@ static void settle_run(struct sbx_repeat *run, const struct sbx_repeat *again, b
     }
 }
 
-/* The entries twice: what did not change in between is whole. `runs_only`: before the ring, so that no run is missed
- * (snapshot_copy.h, C3); else all but the runs. */
+/* Reads the entries twice: an entry that did not change in between is consistent. `runs_only`: copies only the runs,
+ * before the ring, so that no run is missed (snapshot_copy.h, C3); otherwise copies everything but the runs. */
 static int copy_threads(const struct copy *copy, bool runs_only)
 {
     struct sbx_thread_entry *batch = (struct sbx_thread_entry *)(void *)copy->one;
@@ -155,7 +155,7 @@ static uint32_t at_most(uint32_t count, uint32_t most)
     return count < most ? count : most;
 }
 
-/* The header last: a copy that was broken off is no recording. */
+/* Written last: an interrupted copy has no header and is no recording. */
 static int copy_header(const struct copy *copy)
 {
     struct sbx_recording_header *header = (struct sbx_recording_header *)(void *)copy->one;
@@ -185,7 +185,7 @@ static int copy_header(const struct copy *copy)
     return sbx_file_write(copy->to, copy->at, header, sizeof *header);
 }
 
-/* From what refers to what is referred to. Watches, message kinds and tasks are left out. */
+/* Copies the data that refers before the data that is referred to. Watches, message kinds and tasks are left out. */
 static int copy_recording(struct copy *copy)
 {
     const struct sbx_recording_header *head = &copy->head;
@@ -212,8 +212,9 @@ static int copy_recording(struct copy *copy)
     return error == 0 ? copy_header(copy) : error;
 }
 
-/* What has come since its header was checked: the look, where it was put, and whom its threads wait for. Sizes and places stay as checked. False:
- * it may not be kept any more. */
+/* Takes over what has changed since the header was checked: the look, the tickets and threads that it used, and the
+ * holders that its threads wait for. Sizes and offsets stay as checked. False: the recording may not be kept any
+ * more. */
 static bool take_news(struct copy *copy)
 {
     struct sbx_recording_header now;
@@ -263,7 +264,7 @@ int sbx_guests_copy(const struct sbx_recording_header *host, uint64_t key, const
             copy.at += whole_pages(copy.head.file_bytes);
             sbx_guests_want(&wanted, &copy.head, trigger, host->pid);
         } else if (error == -ENODATA) {
-            error = (int)sbx_raw_ftruncate(out_fd, copy.at); /* it was cut short, and what there is of it goes */
+            error = (int)sbx_raw_ftruncate(out_fd, copy.at); /* it was cut short: remove the part that was copied */
         }
         close(copy.from);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guest_look.c - two words of a control page, changed by the kernel, and a third one read. */
+/* guest_look.c - the kernel changes two words of a control page, and a third one is read. */
 #include "guest_look.h"
 
 #include <limits.h>
@@ -19,19 +19,19 @@ enum {
     STEP_NS = 200000 /* between two looks at the answer */
 };
 
-/* Read one word of its control page. */
+/* Reads one word of the guest's control page. */
 #define READ_WORD(file, field, to) \
     (sbx_guest_read((file), SBX_CONTROL_AT + offsetof(struct sbx_control_page, field), (to), sizeof *(to)) == 0)
 
-/* It has looked since then. */
+/* Has the guest looked since then? */
 static bool has_looked(int file, uint64_t since_ns)
 {
     uint64_t looked_ns = 0;
     return READ_WORD(file, looked_ns, &looked_ns) && looked_ns >= since_ns;
 }
 
-/* Add 1 to a word of another process's file, and wake who sleeps on `bell`. The kernel stores: where the file has been cut short that is an
- * error, and would be a SIGBUS here. */
+/* Adds 1 to a word of another process's file, and wakes the sleeper on `bell`. The kernel stores the word: if the file
+ * has been cut short, this is an error; a store by this thread would be a SIGBUS. */
 static bool bump(uint32_t *word, uint32_t *bell)
 {
     const unsigned add_one = FUTEX_OP(FUTEX_OP_ADD, 1, FUTEX_OP_CMP_EQ, 0);
@@ -39,7 +39,7 @@ static bool bump(uint32_t *word, uint32_t *bell)
     return syscall(SYS_futex, bell, FUTEX_WAKE_OP, INT_MAX, (long)0, word, add_one) >= 0;
 }
 
-/* *request_out: what it has to answer. */
+/* Asks the guest to look. *request_out: the number that it has to answer. */
 static bool ring(int file, uint32_t *request_out)
 {
     void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, SBX_CONTROL_AT);
@@ -52,12 +52,12 @@ static bool ring(int file, uint32_t *request_out)
     return is_rung && READ_WORD(file, look_request, request_out);
 }
 
-/* Has it answered, whether it could look or not? */
+/* Has the guest answered, whether it could look or not? */
 static bool has_answered(int file, uint32_t request)
 {
     uint32_t answer = request;
     bool is_read = READ_WORD(file, look_answer, &answer);
-    sbx_fence_acquire(); /* order: acquire control.look_answer - when it looked is read behind it */
+    sbx_fence_acquire(); /* order: acquire control.look_answer - looked_ns is read after it */
     return !is_read || (int32_t)(answer - request) >= 0;
 }
 

@@ -10,31 +10,31 @@
 enum {
     PROCESSES_MAX = SBX_HOLDERS_MAX + SBX_GUESTS_MAX * SBX_HOLDERS_MAX,
     DEPTH_MAX = 1024,
-    ROUNDS_MAX = 4, /* who waits for whom inside a guest is followed so far */
+    ROUNDS_MAX = 4, /* chains of waits inside a guest are followed for so many steps */
 };
 #define LATE_NS       UINT64_C(1000000000)
-#define SAME_BEGIN_NS UINT64_C(2000) /* the ring tells a begin in steps */
+#define SAME_BEGIN_NS UINT64_C(2000) /* the ring stores a begin with a limited resolution */
 
-/* A thread of a guest that lived when it was copied. */
+/* A thread of a guest that was alive when it was copied. */
 struct living {
     uint32_t tid, index;
 };
 
-/* What of one guest becomes what of the host. */
+/* Translates indexes of one guest into indexes of the host. */
 struct guest {
     const struct sbx_snapshot *from;
-    uint32_t process;      /* its place in host->processes, + 1 */
-    uint32_t *modules;     /* by module: the host's */
-    uint32_t *threads;     /* by thread: the host's; UINT32_MAX: not taken */
+    uint32_t process;      /* its index in host->processes, + 1 */
+    uint32_t *modules;     /* by guest module: the host's module */
+    uint32_t *threads;     /* by guest thread: the host's thread; UINT32_MAX: not taken */
     struct living *living; /* by tid */
     uint32_t living_count;
-    uint32_t *stacks;    /* ids that are taken, ascending */
-    uint32_t *stack_ids; /* by place in `stacks`: the host's id */
+    uint32_t *stacks;    /* ids that are taken, in ascending order */
+    uint32_t *stack_ids; /* by index in `stacks`: the host's id */
     uint32_t stack_count;
-    uint32_t functions_at; /* where its functions' ids begin in host->ids */
+    uint32_t functions_at; /* index in host->ids where its functions' ids begin */
 };
 
-/* ---- who is waited for ---- */
+/* ---- holders ---- */
 
 static const struct sbx_snapshot *recording_of(struct sbx_snapshot *const *guests, uint32_t guest_count, uint32_t pid)
 {
@@ -54,7 +54,7 @@ static bool is_used(const struct sbx_holder_entry *holder, const struct sbx_snap
            holder->seen_ns + LATE_NS >= trigger->begin_ns;
 }
 
-/* The tid by which the holder is named: its own, or its process's. */
+/* The tid that names the holder: its own, or its process's. */
 static uint32_t tid_of(const struct sbx_holder_entry *holder)
 {
     return holder->tid != 0 ? holder->tid : holder->pid;
@@ -85,13 +85,13 @@ static bool is_of_wait(const struct sbx_record *record, const struct sbx_holder_
     }
     if (record->kind == SBX_RECORD_BLOCKED) { /* a look at the thread in that call */
         uint64_t late_ns =
-            holder->kind != SBX_HOLDER_HANDS ? LATE_NS : 0; /* it may have been told when the wait was over */
+            holder->kind != SBX_HOLDER_HANDS ? LATE_NS : 0; /* other kinds may be found out after the wait */
         return record->begin_ns + SAME_BEGIN_NS >= holder->begin_ns && record->begin_ns <= holder->seen_ns + late_ns;
     }
     return record->begin_ns + SAME_BEGIN_NS >= holder->begin_ns && record->begin_ns <= holder->begin_ns + SAME_BEGIN_NS;
 }
 
-/* Let the waits of a recording name who held what they were for. */
+/* Writes the holders of what was waited for into the waits of a recording. */
 static void name_holders(struct sbx_snapshot *snapshot)
 {
     for (uint32_t i = 0; i < SBX_HOLDERS_MAX; i++) {
@@ -114,7 +114,7 @@ static void name_holders(struct sbx_snapshot *snapshot)
 
 /* ---- processes ---- */
 
-/* Its place + 1; a new one where it is not known yet. 0: there is no room. */
+/* The index + 1 of a process, which is added if it is not known yet. 0: there is no room. */
 static uint32_t put_process(struct sbx_snapshot *host, uint32_t pid, const struct sbx_snapshot *recording)
 {
     for (uint32_t i = 0; i < host->process_count; i++) {
@@ -158,7 +158,7 @@ static bool has_tid(const struct sbx_snapshot *host, uint32_t tid)
     return false;
 }
 
-/* A holder of which nothing was recorded. */
+/* Adds a holder of which nothing was recorded. */
 static int add_stranger(struct sbx_snapshot *host, uint32_t tid, uint32_t process)
 {
     if (process == 0 || has_tid(host, tid)) {
@@ -181,7 +181,7 @@ static int compare_tids(const void *left, const void *right)
     return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-/* Its threads by tid, so that finding one costs little, whatever a damaged recording asks for. */
+/* Lists a guest's living threads by tid, so that finding one is cheap even if a recording is damaged. */
 static int list_living(struct guest *guest)
 {
     const struct sbx_snapshot *from = guest->from;
@@ -226,14 +226,14 @@ static int take_thread(struct sbx_snapshot *host, struct guest *guest, uint32_t 
     return 0;
 }
 
-/* Is it of a thread that is taken? How work changed hands in another process is not followed. */
+/* Does the record belong to a thread that is taken? How work was passed on in another process is not followed. */
 static bool is_taken(const struct guest *guest, const struct sbx_record *record)
 {
     return guest->threads[record->thread] != UINT32_MAX && record->kind != SBX_RECORD_HOP &&
            record->kind != SBX_RECORD_TASK;
 }
 
-/* Those that are named by tid, and whom these wait for in the same process. */
+/* Takes the threads that are named by tid, and the threads of the same process that these wait for. */
 static int take_threads(struct sbx_snapshot *host, struct guest *guest, uint32_t tid)
 {
     const struct sbx_snapshot *from = guest->from;
@@ -277,7 +277,7 @@ static int map_modules(struct sbx_snapshot *host, struct guest *guest)
     host->modules = grown;
     for (uint32_t i = 0; i < from->module_count; i++) {
         uint32_t at =
-            i < known && is_same_module(&grown[i], &from->modules[i]) ? i : 0; /* inherited: in the same place */
+            i < known && is_same_module(&grown[i], &from->modules[i]) ? i : 0; /* an inherited module: same index */
         while (at < known && !is_same_module(&grown[at], &from->modules[i])) {
             at++;
         }
@@ -308,7 +308,7 @@ static int map_functions(struct sbx_snapshot *host, struct guest *guest)
     return 0;
 }
 
-/* A provider is the same where it has the same name; one that the host has not leaves its frames without a name. */
+/* The host's provider of the same name. Frames of a provider that the host does not have get no name. */
 static uint32_t provider_of(const struct sbx_snapshot *host, const struct sbx_snapshot *guest, uint32_t provider)
 {
     for (uint32_t i = 0; i < host->header.provider_count && provider < guest->header.provider_count; i++) {
@@ -352,8 +352,9 @@ static int compare_stacks(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Was its newest stack taken in the call that it is in? While its recorder rests nobody looks at who goes to sleep, and a look that was asked for
- * may not have come (guest_look.h): then where it was before says nothing of where it is. */
+/* Was the thread's newest stack taken in its current call? While a recorder rests, it does not look at threads that go
+ * to sleep, and a look that was asked for may not have happened (guest_look.h). Then an older stack says nothing about
+ * the call. */
 static bool is_stack_of_call(const struct sbx_thread_entry *entry)
 {
     const struct sbx_repeat *looks = &entry->observed;
@@ -437,7 +438,7 @@ static uint32_t stack_of(const struct guest *guest, uint32_t stack)
 
 /* ---- records ---- */
 
-/* Does a thread of the host's wait for it? Then it is a thing that both know, by the same address. */
+/* Does a thread of the host wait for this object? Then both processes know it by the same address. */
 static bool is_shared(const struct sbx_snapshot *host, uint64_t object)
 {
     for (uint32_t i = 0; i < SBX_HOLDERS_MAX && object != 0; i++) {
@@ -454,7 +455,7 @@ static uint64_t object_of(const struct sbx_snapshot *host, const struct guest *g
     return object == 0 || is_shared(host, object) ? object : object ^ (uint64_t)guest->process << 56;
 }
 
-/* Both are in order of their ends; so is what comes of it. */
+/* Merges the records of both by their ends; both are sorted, and so is the result. */
 static int take_records(struct sbx_snapshot *host, struct guest *guest)
 {
     const struct sbx_snapshot *from = guest->from;
@@ -475,7 +476,7 @@ static int take_records(struct sbx_snapshot *host, struct guest *guest)
         record.thread = guest->threads[record.thread];
         record.stack = stack_of(guest, record.stack);
         record.object = object_of(host, guest, record.object);
-        record.wait = 0; /* numbers of its own process */
+        record.wait = 0; /* such numbers are valid in their own process only */
         while (next < host->record_count && host->records[next].end_ns <= record.end_ns) {
             merged[at++] = host->records[next++];
         }
@@ -513,7 +514,7 @@ static void finish(struct guest *guest)
     free(guest->stack_ids);
 }
 
-/* Take the threads of a guest that anybody waits for: threads of the host, and of guests before it. */
+/* Takes the threads of a guest that are waited for by threads of the host, or of guests that were merged before. */
 static int merge(struct sbx_snapshot *host, struct sbx_snapshot *const *guests, uint32_t guest_count,
                  const struct sbx_snapshot *from)
 {

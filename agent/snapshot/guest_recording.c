@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guest_recording.c - whom a header names, the folder's list, and whose a file is. */
+/* guest_recording.c - the processes that a header names, the listing of the folder, and the owner of a file. */
 #include "guest_recording.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 enum {
     LISTING_BYTES = 4096
 };
-#define LATE_NS UINT64_C(1000000000) /* a wait that was seen so long before the judged time may reach into it */
+#define LATE_NS UINT64_C(1000000000) /* a wait that was seen so long before the judged time may extend into it */
 
 void sbx_guests_want(struct sbx_guests_wanted *wanted, const struct sbx_recording_header *header,
                      const struct sbx_trigger_entry *trigger, uint32_t host_pid)
@@ -44,7 +44,7 @@ int sbx_guest_read(int file, uint64_t at, void *to, size_t bytes)
     return got < 0 ? (int)got : (size_t)got < bytes ? -ENODATA : 0;
 }
 
-/* ---- whose it is ---- */
+/* ---- identity ---- */
 
 static bool is_same_family(const struct sbx_recording_header *host, const struct sbx_recording_header *guest)
 {
@@ -61,7 +61,8 @@ static bool is_alive(const struct sbx_recording_header *header, uint32_t pid)
            (header->pid_namespace == 0 || header->pid_namespace == facts.pid_namespace);
 }
 
-/* Is the open file the recording of process `pid`, of the host's family, and may it be kept? Its header, checked. */
+/* Is the open file the recording of process `pid`, of the host's family, and may it be kept? *header_out: its header,
+ * checked. */
 static bool identify(const struct sbx_recording_header *host, uint64_t key, uint32_t pid, int file,
                      struct sbx_recording_header *header_out)
 {
@@ -80,7 +81,7 @@ static bool identify(const struct sbx_recording_header *host, uint64_t key, uint
 
 /* ---- the folder ---- */
 
-/* Open the recording that process `pid` has in the folder. A descriptor, or -1. */
+/* Opens the recording of process `pid` in the folder. A descriptor, or -1. */
 static int open_by_name(int folder, uint32_t pid)
 {
     _Alignas(8) char listing[LISTING_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* logical_splice.c - logical frames put where the interpreter that runs them stands. */
+/* logical_splice.c - puts logical frames at the places of the interpreter that runs them. */
 #include "logical_splice.h"
 
 #include <stdbool.h>
@@ -15,12 +15,12 @@ static uint32_t provider_of(uint64_t word)
     return (uint32_t)(word >> SBX_FRAME_MODULE_SHIFT) - SBX_MODULE_LOGICAL;
 }
 
-/* How many words at the leaf end are logical, marks of what was left out between them included. */
+/* How many words at the leaf end are logical, including marks of omitted frames between them. */
 static size_t logical_count(const uint64_t *words, size_t count)
 {
     size_t logical = 0;
     for (size_t i = 0; i < count && (sbx_is_logical(words[i]) || is_cut(words[i])); i++) {
-        logical = sbx_is_logical(words[i]) ? i + 1 : logical; /* a mark behind the last of them is the native stack's */
+        logical = sbx_is_logical(words[i]) ? i + 1 : logical; /* a mark after the last one is the native stack's */
     }
     return logical;
 }
@@ -37,19 +37,19 @@ static bool is_interpreter(const struct sbx_snapshot *snapshot, const struct sbx
     if (provider->code_end == 0) {
         return provider->code_begin >= entry->start && provider->code_begin < entry->end;
     }
-    /* A return address lies behind the call, perhaps behind the code. */
+    /* A return address lies after the call, and so perhaps after the end of the code. */
     uint64_t address = entry->bias + (word & SBX_FRAME_OFFSET_MASK) - ((word & SBX_FRAME_EXACT) == 0);
     return address >= provider->code_begin && address < provider->code_end;
 }
 
-/* One native entry into a runtime: words[from..to) of a native stack; none when from is its end. */
+/* One native entry into a runtime: words[from..to) of a native stack; empty when `from` is the end of the stack. */
 struct entry {
     size_t from, to;
-    bool is_generated; /* frames of generated code, which the logical ones tell better */
+    bool is_generated; /* frames of generated code, which the logical frames describe better */
 };
 
-/* A function of the interpreter is one entry each time it stands there; of a whole module, and of generated code, frames
- * that stand together are one. */
+/* If the provider named one function of the interpreter, each frame of it is one entry. If it named a whole module, and
+ * for generated code, adjacent frames are one entry. */
 static struct entry next_entry(const struct sbx_snapshot *snapshot, uint32_t provider, const uint64_t *words,
                                size_t from, size_t count)
 {
@@ -75,7 +75,7 @@ static bool is_border(uint64_t word)
     return !is_cut(word) && (word & SBX_FRAME_BORDER) != 0;
 }
 
-/* Where the run that begins at group[from] ends. Without marks all is one. */
+/* The end of the run that begins at group[from]. Without border marks all frames are one run. */
 static size_t run_end(const uint64_t *group, size_t length, size_t from, bool has_borders)
 {
     size_t to = from + 1;
@@ -85,8 +85,9 @@ static size_t run_end(const uint64_t *group, size_t length, size_t from, bool ha
     return to;
 }
 
-/* Which entry each run stands on. Both lists are counted from the leaf; but the native one may have an entry more there, which
- * has just been begun or is being left, so if it is whole, from the root. Behind a mark of what was left out, always. */
+/* Which native entry belongs to each run. Both lists are counted from the leaf. But the native list may have one more
+ * entry at the leaf, which has just begun or is about to return. So if the native stack is complete, both are counted
+ * from the root. After a mark of omitted frames they are always counted from the root. */
 struct pairing {
     size_t runs, leaf_runs, entries, skip;
 };
@@ -123,8 +124,8 @@ static size_t target_of(const struct pairing *pairing, size_t run)
     return pairing->entries >= from_root ? pairing->entries - from_root : pairing->entries;
 }
 
-/* Put the runs of `group` on their entries of `native`, all of it into `out`. Returns how many words there are then. A run
- * without an entry of its own follows the run inside of it. */
+/* Puts the runs of `group` onto their entries of `native`, and everything into `out`. Returns the number of words in
+ * `out`. A run without an entry of its own follows the next inner run. */
 static size_t merge(const struct sbx_snapshot *snapshot, const uint64_t *group, size_t length, const uint64_t *native,
                     size_t have, uint64_t *out)
 {
@@ -142,7 +143,7 @@ static size_t merge(const struct sbx_snapshot *snapshot, const uint64_t *group, 
         }
         size_t until = at.from < have ? at.from : used;
         for (; used < until; used++) {
-            if (run != 0 || !is_safepoint) { /* else they are the provider's own */
+            if (run != 0 || !is_safepoint) { /* otherwise these frames are the provider's own */
                 out[count++] = native[used];
             }
         }
@@ -170,14 +171,14 @@ size_t sbx_logical_splice(const struct sbx_snapshot *snapshot, uint64_t *words, 
     }
     size_t have = count - end;
     memcpy(room, words + end, have * sizeof *room);
-    while (end > 0) { /* from the outermost group in */
+    while (end > 0) { /* from the outermost group inwards */
         uint32_t provider = provider_of(words[end - 1]);
         size_t begin = end - 1;
         while (begin > 0 && (is_cut(words[begin - 1]) || provider_of(words[begin - 1]) == provider)) {
             begin--;
         }
         while (is_cut(words[begin])) {
-            begin++; /* a mark at a group's leaf end is no part of it. Ends: the last word is logical */
+            begin++; /* a mark at a group's leaf end is not part of it. Ends: the last word is logical */
         }
         memcpy(words + end, room, have * sizeof *words); /* there is space: these words came from there */
         have = merge(snapshot, words + begin, end - begin, words + end, have, room);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_folder.c - open first, then look: what was opened cannot be exchanged. */
+/* own_folder.c - opens first, and checks what was opened, because that cannot be exchanged any more. */
 #include "own_folder.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 enum {
     OTHERS_WRITE = S_IWGRP | S_IWOTH,
-    PATH_BYTES = 512 /* of a path whose folders are made; on the stack of a thread of the application */
+    PATH_BYTES = 512 /* of a path whose folders are created; on the stack of an application thread */
 };
 
 static int open_checked(int parent, const char *name, bool may_be_roots)
@@ -57,7 +57,7 @@ int sbx_make_folders(const char *path)
         memcpy(part, path, i);
         part[i] = 0;
         if (mkdir(part, 0700) != 0 && errno != EEXIST && !(errno == EROFS || errno == EACCES)) {
-            return -errno; /* what exists on a read-only or closed file system is found out by the last component */
+            return -errno; /* the last component shows whether a folder exists on a read-only or closed file system */
         }
     }
     struct stat status;

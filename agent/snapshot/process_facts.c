@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_facts.c - what /proc says of a process that a recording names. */
+/* process_facts.c - reads from /proc about a process that a recording names. */
 #include "process_facts.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Read a small file whole and end it with NUL. Returns its length or -errno. */
+/* Read a small file completely and end it with NUL. Returns its length or -errno. */
 static int read_text(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -38,7 +38,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* "8a6b...-....\n": 16 bytes as the kernel writes a UUID, dashes anywhere. */
+/* "8a6b...-....\n": 16 bytes in the kernel's text form of a UUID, with dashes anywhere. */
 static int parse_boot_id(const char *text, uint8_t boot_id_out[16])
 {
     unsigned digits = 0;
@@ -54,13 +54,13 @@ static int parse_boot_id(const char *text, uint8_t boot_id_out[16])
     return digits == 32 ? 0 : -EINVAL;
 }
 
-/* PF_EXITING of the kernel (include/linux/sched.h). What a process had mapped, and with it the locks on that, goes before it is a zombie: who
- * has waited for those locks finds it in between. */
+/* PF_EXITING of the kernel (include/linux/sched.h). The mappings of a process, and with them the locks on the mapped
+ * files, are released before the process is a zombie: a waiter that gets such a lock may see the process in between. */
 #define IS_ENDING 0x4u
 
 int sbx_process_stat_parse(const char *text, struct sbx_process_stat *stat_out)
 {
-    const char *at = strrchr(text, ')'); /* the name may hold anything */
+    const char *at = strrchr(text, ')'); /* the name may contain anything */
     if (at == NULL || at[1] != ' ' || at[2] == 0) {
         return -EINVAL;
     }
@@ -101,8 +101,8 @@ int sbx_process_facts_read(uint32_t pid, struct sbx_process_facts *facts_out)
     }
     snprintf(path, sizeof path, "/proc/%u/stat", pid);
     got = read_text(path, text, sizeof text);
-    if (got == -ENOENT || got == -ESRCH) {                        /* gone before the open, gone before the read */
-        return access("/proc/self/stat", F_OK) == 0 ? 0 : -errno; /* unless there is no /proc to ask */
+    if (got == -ENOENT || got == -ESRCH) {                        /* ended before the open, or before the read */
+        return access("/proc/self/stat", F_OK) == 0 ? 0 : -errno; /* unless /proc cannot be read at all */
     }
     if (got < 0) {
         return got;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw_snapshot.c - the folder, the names in it, and how a file gets one. */
+/* raw_snapshot.c - the folder, the names in it, and the rename of a finished file. */
 #include "raw_snapshot.h"
 
 #include <errno.h>

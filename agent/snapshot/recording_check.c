@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording_check.c - whether bytes may be read as a recording at all. */
+/* recording_check.c - can these bytes be read as a recording at all? */
 #include "recording_check.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where the first section may begin: behind the header's page and the control page's. */
+/* The first possible offset of a section: after the pages of the header and of the control page. */
 enum {
     SECTIONS_FROM = SBX_CONTROL_AT + 4096
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording_name.c - text and back. */
+/* recording_name.c - converts names to text and back. */
 #include "recording_name.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ void sbx_recording_name_print(const struct sbx_recording_name *name, char text_o
              (unsigned long long)name->spool);
 }
 
-/* Exactly `digits` lower hex digits, in bytes. */
+/* Reads exactly `digits` lower-case hex digits into bytes. */
 static bool read_hex(const char *text, unsigned digits, uint8_t *bytes_out)
 {
     static const char all[] = "0123456789abcdef";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording_name.h - what a recording's name says: "PID-SESSION-SPOOL.rec".
+/* recording_name.h - the information in a recording's name: "PID-SESSION-SPOOL.rec".
  *
- * The folder of recordings is its user's alone, so only a process that had his rights can have given the name. What is in the
- * file may have been written since by one that gave them up and was taken over: whoever makes something of a dead
- * process's recording goes by the name where the two could differ. */
+ * Only the user of the folder of recordings may write to it, so only a process with that user's rights can have given
+ * the name. The content of the file may have been written later by a process that had dropped its privileges and was
+ * compromised. So whoever processes a dead process's recording trusts the name if the name and the content differ. */
 #ifndef SBX_RECORDING_NAME_H
 #define SBX_RECORDING_NAME_H
 
@@ -16,17 +16,17 @@ enum {
 };
 
 struct sbx_recording_name {
-    uint32_t pid; /* in the process's own pid namespace */
+    uint32_t pid; /* in the recorded process's own pid namespace */
     uint8_t session_id[16];
-    uint64_t spool; /* sbx_spool_mark() of its spool; 0: it had none that could be looked at */
+    uint64_t spool; /* sbx_spool_mark() of its spool; 0: it had none that could be read */
 };
 
 void sbx_recording_name_print(const struct sbx_recording_name *name, char text_out[SBX_RECORDING_NAME_BYTES]);
 
-/* False: some other name, which says nothing. */
+/* Returns false for any other name, which contains no information. */
 bool sbx_recording_name_parse(const char *text, struct sbx_recording_name *name_out);
 
-/* Which spool it is, by device and inode: the same by whatever path it is reached. Never 0. */
+/* Identifies a spool by device and inode: the result is the same for every path to it. Never 0. */
 uint64_t sbx_spool_mark(const struct stat *spool);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording_recover.c - what a process left behind: decide, and make the snapshot of a stall or a fault that killed it.
+/* recording_recover.c - judges what a process left behind, and makes the snapshot of a stall or a fault that killed it.
  *
- * Also runs inside applications, so: memory by mmap and given back, no stream, and the recording is read into memory of
- * our own, because a mapped file that somebody cuts short is a SIGBUS. */
+ * Also runs inside applications. So it takes memory with mmap and returns it, and uses no stream. The recording is read
+ * into private memory, because a mapped file that another process cuts short causes a SIGBUS. */
 #include "recording_recover.h"
 
 #include <errno.h>
@@ -27,24 +27,26 @@
 #include "roster.h"
 #include "stall_end.h"
 
-/* A process that dies between creating its recording and filling in the header leaves a file of zeroes. Where it cannot be
- * asked whether the process lives: starting takes milliseconds, and what is still empty after this long never began. */
+/* A process that dies between creating its recording and filling in the header leaves a file of zeroes. If we cannot
+ * find out whether the process lives, the file's age decides: a start takes milliseconds, so a file that is still empty
+ * after this time will never be filled. */
 enum {
     LISTING_BYTES = 2048,
     EMPTY_KEPT_S = 60
 };
 
-/* Of another version: left behind by a program that died before an upgrade, and nobody's news each time one is started. Its
- * own version may still come for it, when two are installed side by side; after so long nobody will. */
+/* A recording of another version was left by a program that died before an upgrade. It is not reported at each later
+ * start. If two versions are installed side by side, the other version may still recover it; after this time none
+ * will. */
 enum {
     FOREIGN_KEPT_S = 7 * 24 * 3600
 };
 
-/* How large a recording can be: a ring of 64 MiB, the most a policy allows, and its tables. */
+/* The largest possible recording: a ring of 64 MiB, the most that a policy allows, and the tables. */
 #define BYTES_MAX (UINT64_C(96) << 20)
 
-/* Says of a dead process's recording that somebody has seen it, and left it to whom it belongs: its time of change is when
- * that was. Before, it is when the process began, perhaps weeks ago. */
+/* Marks the recording of a dead process as seen and left to its owner. The modification time is then the time when it
+ * was first seen; before that, it is the time when the process began, perhaps weeks ago. */
 #define SEEN_DEAD S_IXUSR
 
 /* ---- one recording ---- */
@@ -53,22 +55,23 @@ struct recovery {
     const struct sbx_recovery_order *order;
     struct sbx_recovery_counts counts;
     struct sbx_recovery_place place;
-    int folder;    /* of recordings */
-    uint64_t mark; /* of our spool, 0: it is not there yet */
+    int folder;    /* of the recordings */
+    uint64_t mark; /* of our spool; 0: it does not exist yet */
     bool is_denied;
 };
 
-/* A recording that is being dealt with. */
+/* The recording that is being processed. */
 struct dead {
-    const char *path, *name; /* for people; in the folder of recordings */
+    const char *path, *name; /* for messages; in the folder of recordings */
     int file;
     struct stat status;
-    struct sbx_recording_name says; /* what its name says; a pid of 0: nothing */
+    struct sbx_recording_name says; /* parsed from its name; a pid of 0: the name contains nothing */
     struct sbx_process_facts facts;
-    uint8_t id[16]; /* of its own snapshot */
+    uint8_t id[16]; /* of the snapshot that is made of it */
 };
 
-/* The first two pages of a recording, which decide about it: read once, and what is made of it begins with them. */
+/* The first two pages of a recording, which decide what to do with it. They are read once, and the copy of the
+ * recording begins with the same bytes. */
 union head {
     struct sbx_recording_header header;
     uint8_t bytes[SBX_CONTROL_AT + 4096];
@@ -98,15 +101,15 @@ fail(struct recovery *recovery, const char *path, const char *format, ...)
     }
 }
 
-/* Private memory that is zero and given back with munmap(); NULL without any. Not malloc(): in an application this would
- * be some megabytes of its heap. */
+/* Private zeroed memory, returned with munmap(); NULL if there is none. Not malloc(), because in an application this
+ * would take some megabytes of its heap. */
 static void *take_memory(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory != MAP_FAILED ? memory : NULL;
 }
 
-/* From here on no snapshot is made of this recording any more. Returns 0 or -errno. */
+/* From here on no snapshot is made of this recording. Returns 0 or -errno. */
 static int mark_published(int fd)
 {
     const uint32_t state = SBX_STATE_PUBLISHED;
@@ -123,27 +126,28 @@ static bool is_older_than(const struct stat *status, int64_t seconds)
     return clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - status->st_mtime > seconds;
 }
 
-/* Whether who it belongs to has had a week to come for it. The first who asks notes the day. */
+/* Has the owner had a week to process it? The first recoverer that calls this notes the time in the file. */
 static bool has_waited(const struct dead *dead)
 {
     if ((dead->status.st_mode & SEEN_DEAD) != 0) {
         return is_older_than(&dead->status, FOREIGN_KEPT_S);
     }
     if (fchmod(dead->file, 0600 | SEEN_DEAD) == 0 && futimens(dead->file, NULL) != 0) {
-        return false; /* then it is as old as it was */
+        return false; /* then the file keeps its old time */
     }
     return false;
 }
 
-/* Whether a file is no recording yet: its process is just making it, or was killed at that. */
+/* Is the file no recording yet? Its process is just creating it, or was killed while doing so. */
 static bool has_not_begun(const struct sbx_recording_header *header)
 {
     static const char no_magic[sizeof header->magic];
     return memcmp(header->magic, no_magic, sizeof no_magic) == 0;
 }
 
-/* Has who made a file that is no recording yet ended? Only its name says who that is, so it is asked of our spool's alone. One of
- * another pid namespace that shares our spool is taken for ended: it holds the lock as soon as its file is there, some microseconds later. */
+/* Has the process that created such a file ended? Only the name tells which process this is, so only names with our
+ * spool are trusted. A process in another pid namespace that shares our spool looks ended here, but it locks its file
+ * some microseconds after creating it. */
 static bool has_died_young(const struct recovery *recovery, const struct dead *dead)
 {
     struct sbx_process_facts facts;
@@ -151,7 +155,7 @@ static bool has_died_young(const struct recovery *recovery, const struct dead *d
            sbx_process_facts_read(dead->says.pid, &facts) == 0 && !facts.is_running;
 }
 
-/* Is it the one whose death its parent tells? */
+/* Is this the process whose death its parent reports? */
 static bool is_known_death(const struct recovery *recovery, const struct sbx_recording_header *header)
 {
     const struct sbx_known_death *death = recovery->order->death;
@@ -159,7 +163,7 @@ static bool is_known_death(const struct recovery *recovery, const struct sbx_rec
            death->start_ticks == header->process_start_ticks;
 }
 
-/* What its parent knows of its death. */
+/* Adds what the parent knows of the death. */
 static void learn_death(const struct recovery *recovery, const struct sbx_recording_header *header,
                         struct sbx_process_facts *facts)
 {
@@ -168,7 +172,8 @@ static void learn_death(const struct recovery *recovery, const struct sbx_record
     facts->had_no_memory = is_it && recovery->order->death->had_no_memory;
 }
 
-/* The whole recording in memory of our own, of dead->status.st_size bytes; NULL: it could not be had (told). Given: munmap(). */
+/* Reads the whole recording into private memory of dead->status.st_size bytes; NULL: impossible, and reported. Given:
+ * munmap(). */
 static struct sbx_recording_header *load(struct recovery *recovery, const struct dead *dead, const union head *head)
 {
     size_t bytes = (size_t)dead->status.st_size;
@@ -177,7 +182,7 @@ static struct sbx_recording_header *load(struct recovery *recovery, const struct
         fail(recovery, dead->path, "does not fit into memory");
         return NULL;
     }
-    /* No byte is read twice: what was judged is what is kept. */
+    /* No byte is read twice: the bytes that were judged are the bytes that are kept. */
     memcpy(data, head, sizeof *head);
     ssize_t got = sbx_file_bytes(dead->file, sizeof *head, (uint8_t *)data + sizeof *head, bytes - sizeof *head);
     if (got < 0 || (uint64_t)got + sizeof *head < data->file_bytes) {
@@ -188,8 +193,8 @@ static struct sbx_recording_header *load(struct recovery *recovery, const struct
     return data;
 }
 
-/* A process that died before any of its threads came to a point has none in its recording. Its first thread is put there: what is told
- * of a death is told of a thread. */
+/* A process that died before any of its threads came to a point has no thread in its recording. Its first thread is
+ * added here, because a death is reported of a thread. */
 static void show_first_thread(struct sbx_recording_header *data, struct sbx_trigger_entry *trigger)
 {
     struct sbx_thread_entry *entries = (struct sbx_thread_entry *)(void *)((uint8_t *)data + data->threads.at);
@@ -207,7 +212,7 @@ static void show_first_thread(struct sbx_recording_header *data, struct sbx_trig
     trigger->thread = 0;
 }
 
-/* Make the snapshot of a dead process's recording. False when it could not be made (told). */
+/* Makes the snapshot of a dead process's recording. False when this failed, and was reported. */
 static bool save(struct recovery *recovery, const struct dead *dead, struct sbx_recording_header *data,
                  const union head *head, enum sbx_recovery verdict)
 {
@@ -236,7 +241,7 @@ static bool save(struct recovery *recovery, const struct dead *dead, struct sbx_
     return error == 0;
 }
 
-/* When the process died, as its parent saw it, or the last sign of life. */
+/* When the process died, as seen by its parent, or the last sign of life in the recording. */
 static uint64_t end_ns_of(const struct recovery *recovery, const struct sbx_recording_header *data)
 {
     uint64_t sign_ns = sbx_recovery_last_sign_ns(data);
@@ -244,14 +249,15 @@ static uint64_t end_ns_of(const struct recovery *recovery, const struct sbx_reco
                                                                                      : sign_ns;
 }
 
-/* The signal that ended it, as it told itself or its parent saw. */
+/* The signal that ended the process, as recorded by itself or seen by its parent. */
 static uint32_t signal_of(const struct dead *dead, const struct sbx_recording_header *data)
 {
     return sbx_signal_is_fatal(data->crash.signal) ? data->crash.signal : dead->facts.signal;
 }
 
-/* Tell how the stalls ended that the process had told while they went on. Nothing remembers that this was done: who does it
- * again makes the same snapshot under the same id, which is packed and sent once. False when one could not be made (told). */
+/* Reports the ends of the stalls that the process had reported while they went on. Nothing stores that this was done: a
+ * repetition makes the same snapshot under the same id, which is packed and sent once. False when one could not be
+ * made, and was reported. */
 static bool save_ends(struct recovery *recovery, const struct dead *dead, const struct sbx_recording_header *data)
 {
     for (uint32_t i = 0; i < SBX_TOLD_MAX; i++) {
@@ -288,7 +294,8 @@ static bool has_ends(const struct sbx_recording_header *header)
     return has && header->consent == SBX_CONSENT_GRANTED;
 }
 
-/* All that is to be made of it. False when something could not be (told); then it stays, for the next recoverer. */
+/* Makes everything that is to be made of the recording. False when something failed, and was reported; then the
+ * recording stays for the next recoverer. */
 static bool keep(struct recovery *recovery, const struct dead *dead, const union head *head, enum sbx_recovery verdict,
                  bool has_snapshot, bool tells_ends)
 {
@@ -305,7 +312,7 @@ static bool keep(struct recovery *recovery, const struct dead *dead, const union
     return is_kept;
 }
 
-/* End what a recoverer began that was broken off. False when it could not be ended (told). */
+/* Completes what an interrupted recoverer began. False when this failed, and was reported. */
 static bool finish(struct recovery *recovery, const struct dead *dead, const struct sbx_recording_header *header)
 {
     bool has_named;
@@ -319,13 +326,14 @@ static bool finish(struct recovery *recovery, const struct dead *dead, const str
     return error == 0;
 }
 
-/* What the dead process had begun to write: name it when it is whole, else take it away. The id is the recording's word, so
- * only a file that says itself that it is of this session gets a name. 0 or -errno. */
+/* Handles the snapshot that the dead process had begun to write: if it is complete it gets its name, otherwise it is
+ * removed. The id comes from the recording, so only a file whose own header names this session gets the name. 0 or
+ * -errno. */
 static int end_pending(struct recovery *recovery, const struct sbx_recording_header *header, bool *has_name_out)
 {
     int error = sbx_recovery_place_open(&recovery->place);
     *has_name_out = false;
-    /* order: acquire pending.state - by the lock, which its dead writer has let go of */
+    /* order: acquire pending.state - through the lock, which its dead writer has released */
     bool is_whole = header->pending.state == SBX_PENDING_DURABLE && header->consent == SBX_CONSENT_GRANTED;
     if (error == 0 && !is_whole) {
         sbx_recovery_place_sweep(&recovery->place, header->pending.snapshot_id);
@@ -338,7 +346,7 @@ static int end_pending(struct recovery *recovery, const struct sbx_recording_hea
                                                 has_name_out);
 }
 
-/* Judge a locked recording. False when it cannot be judged (told). */
+/* Judges a locked recording. False when it cannot be judged, which was reported. */
 static bool judge(struct recovery *recovery, struct dead *dead, union head *head_out, enum sbx_recovery *verdict_out)
 {
     struct sbx_recording_header *header = &head_out->header;
@@ -352,10 +360,10 @@ static bool judge(struct recovery *recovery, struct dead *dead, union head *head
     header->spool_path[sizeof header->spool_path - 1] = 0;
     const char *complaint = sbx_recording_check(header, (uint64_t)dead->status.st_size, &error);
     if (complaint != NULL) {
-        memset(header->told, 0, sizeof header->told); /* it is none, or another version's */
+        memset(header->told, 0, sizeof header->told); /* it is no recording, or one of another version */
     }
     if (complaint != NULL && has_not_begun(header)) {
-        /* A young one is somebody's who starts at this moment. */
+        /* A young file may belong to a process that starts at this moment. */
         bool is_over = is_older_than(&dead->status, EMPTY_KEPT_S) || has_died_young(recovery, dead);
         *verdict_out = is_over ? SBX_RECOVERY_QUIET : SBX_RECOVERY_LIVE;
         return true;
@@ -369,7 +377,7 @@ static bool judge(struct recovery *recovery, struct dead *dead, union head *head
         fail(recovery, dead->path, "%s", complaint);
         return false;
     }
-    if (dead->says.pid != 0) { /* its word against its name's */
+    if (dead->says.pid != 0) { /* trust the name more than the content */
         header->pid = dead->says.pid;
         memcpy(header->session_id, dead->says.session_id, sizeof header->session_id);
     }
@@ -386,13 +394,13 @@ static bool judge(struct recovery *recovery, struct dead *dead, union head *head
     return true;
 }
 
-/* Is it for us to make something of? What is of another spool waits for who has that one, for a week. */
+/* May we process it? A recording of another spool waits for that spool's users, for a week. */
 static bool is_ours(const struct recovery *recovery, const struct dead *dead)
 {
     return dead->says.spool == 0 || dead->says.spool == recovery->mark;
 }
 
-/* Deal with a locked recording. */
+/* Processes a locked recording. */
 static void settle(struct recovery *recovery, struct dead *dead)
 {
     enum sbx_recovery verdict;
@@ -415,7 +423,7 @@ static void settle(struct recovery *recovery, struct dead *dead)
         has_snapshot = is_pending = tells_ends = false;
         verdict = SBX_RECOVERY_QUIET;
     }
-    if (recovery->is_denied) { /* what the user said in the spool holds over what the recording says he said */
+    if (recovery->is_denied) { /* the consent in the spool overrides the consent in the recording */
         head.header.consent = SBX_CONSENT_DENIED;
         has_snapshot = tells_ends = false;
         verdict = verdict == SBX_RECOVERY_CLEAN ? verdict : SBX_RECOVERY_QUIET;
@@ -454,7 +462,7 @@ static void recover_file(struct recovery *recovery, const char *path, const char
     struct dead dead = {.path = path, .name = name};
     dead.file = openat(recovery->folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (dead.file < 0) {
-        if (errno != ENOENT) { /* its process or another recoverer was faster */
+        if (errno != ENOENT) { /* ENOENT: its process or another recoverer was faster */
             fail(recovery, path, "cannot be opened: %s", strerror(errno));
         }
         return;
@@ -477,7 +485,7 @@ static void recover_file(struct recovery *recovery, const char *path, const char
         }
         goto close_file;
     }
-    if (fstat(dead.file, status) != 0) { /* again: nobody else is at it now */
+    if (fstat(dead.file, status) != 0) { /* again: now nobody else changes the file */
         fail(recovery, path, "cannot be read: %s", strerror(errno));
         goto close_file;
     }
@@ -486,7 +494,7 @@ static void recover_file(struct recovery *recovery, const char *path, const char
     }
     uint64_t bytes_max = recovery->order->bytes_max;
     if (bytes_max != 0 && (uint64_t)status->st_size > bytes_max) {
-        recovery->counts.live++; /* left for who has more room */
+        recovery->counts.live++; /* left to a recoverer with more room */
         goto close_file;
     }
     if ((uint64_t)status->st_size > BYTES_MAX) {
@@ -498,7 +506,7 @@ static void recover_file(struct recovery *recovery, const char *path, const char
     }
     settle(recovery, &dead);
 close_file:
-    close(dead.file); /* and unlock */
+    close(dead.file); /* this also unlocks it */
 }
 
 static bool ends_with(const char *name, const char *suffix)
@@ -526,13 +534,13 @@ static void recover_name(struct recovery *recovery, const char *name)
     recover_file(recovery, path, name);
 }
 
-/* Returns 0 or -errno: the folder cannot be read. Not by opendir(), which allocates: a thread of the recorder's would have an arena of malloc's
- * for it, which each fork of the program copies. */
+/* Returns 0, or -errno when the folder cannot be read. Not by opendir(), which allocates: a thread of the recorder
+ * would get a malloc arena, and each fork of the program would copy it. */
 static int recover_all(struct recovery *recovery)
 {
     _Alignas(8) char listing[LISTING_BYTES];
     long got = 0;
-    int folder = openat(recovery->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* a place in it of its own */
+    int folder = openat(recovery->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* for a file position of its own */
     int error = folder < 0 ? -errno : 0;
     while (error == 0 && !is_enough(recovery) &&
            (got = syscall(SYS_getdents64, folder, listing, sizeof listing)) != 0) {

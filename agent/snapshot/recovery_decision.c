@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recovery_decision.c - the living from the dead, and of the dead those that have something to tell. */
+/* recovery_decision.c - separates living from dead processes, and finds the dead ones with something to report. */
 #include "recovery_decision.h"
 
 #include <signal.h>
@@ -48,11 +48,13 @@ static bool is_alive(const struct sbx_recording_header *header, const struct sbx
     if (has_let_go(header, facts)) {
         return false;
     }
-    /* Without a lock of its own its pid means nothing outside its namespace, and a reboot ends every namespace. */
+    /* If the process holds no lock, its pid means nothing outside its pid namespace, and a reboot ends every
+     * namespace. */
     return is_foreign(header, facts) ? is_same_boot(header, facts) : is_same_process(header, facts);
 }
 
-/* Had the message of the note come to its end, so that it was told as slow? The watch thread withdraws the note behind the snapshot. */
+/* Had the message of the note ended, so that it was reported as slow? The watch thread withdraws the note after the
+ * snapshot. */
 static bool has_ended(const struct sbx_recording_header *header)
 {
     const struct sbx_pending *pending = &header->pending;
@@ -69,7 +71,7 @@ enum sbx_recovery sbx_recovery_decide(const struct sbx_recording_header *header,
         return SBX_RECOVERY_LIVE;
     }
     if (header->consent != SBX_CONSENT_GRANTED) {
-        return SBX_RECOVERY_QUIET; /* nobody agreed that it be kept */
+        return SBX_RECOVERY_QUIET; /* nobody agreed to keep it */
     }
     if (header->state == SBX_STATE_CLEAN) {
         return SBX_RECOVERY_CLEAN;
@@ -77,7 +79,7 @@ enum sbx_recovery sbx_recovery_decide(const struct sbx_recording_header *header,
     if (header->state == SBX_STATE_PUBLISHED) {
         return SBX_RECOVERY_PUBLISHED;
     }
-    /* The very process that let go still runs: it called exec(), and nothing killed it. */
+    /* The process that dropped the lock is still running: it called exec(), and nothing killed it. */
     bool became_another = has_let_go(header, facts) && !is_foreign(header, facts) && is_same_process(header, facts);
     if (header->state != SBX_STATE_LIVE || became_another) {
         return SBX_RECOVERY_QUIET;
@@ -110,7 +112,7 @@ uint64_t sbx_recovery_last_sign_ns(const struct sbx_recording_header *header)
     return last_ns;
 }
 
-/* What had fired, as it was; recording went on afterwards for as long as the process lived. */
+/* The trigger that had fired, unchanged; recording went on after it until the process died. */
 static struct sbx_trigger_entry overtaken(const struct sbx_recording_header *header, uint32_t signal,
                                           uint64_t last_sign_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recovery_place.c - folders by descriptor, temporary files by their lock, snapshots by what they say of themselves. */
+/* recovery_place.c - uses folders by descriptor, temporary files by their lock, snapshots by their own header. */
 #include "recovery_place.h"
 
 #include <dirent.h>
@@ -35,7 +35,7 @@ bool sbx_recovery_place_is_denied(const char *spool)
     char text[16] = "";
     int folder = sbx_own_folder_open(spool);
     if (folder < 0) {
-        return false; /* and nothing can be written there */
+        return false; /* then nothing can be written there either */
     }
     int file = openat(folder, "consent", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     bool is_denied = file >= 0 || errno != ENOENT;
@@ -70,8 +70,8 @@ void sbx_recovery_place_close(struct sbx_recovery_place *place)
     }
 }
 
-/* Does it say of itself that it is snapshot `id` of session `session_id`? A copy's header is written last: what is not whole says
- * nothing. */
+/* Does the file's own header say that it is snapshot `id` of session `session_id`? A copy's header is written last, so
+ * an incomplete file does not say so. */
 static bool is_snapshot(int folder, const char *temporary, const uint8_t id[16], const uint8_t session_id[16])
 {
     struct sbx_recording_header header;
@@ -88,7 +88,7 @@ static bool is_snapshot(int folder, const char *temporary, const uint8_t id[16],
     return is_it;
 }
 
-/* What is to become of the temporary files of one snapshot: at most one gets its name, the others go. */
+/* A search through the temporary files of one snapshot: one of them at most gets its name, the others are removed. */
 struct search {
     const struct sbx_recovery_place *place;
     const uint8_t *id, *session_id; /* session_id NULL: none gets a name */
@@ -108,7 +108,7 @@ static void deal_with(struct search *search, const char *temporary, const char *
             return;
         }
     }
-    (void)sbx_temporary_sweep(folder, temporary); /* or it stays; nobody takes it for a snapshot */
+    (void)sbx_temporary_sweep(folder, temporary); /* if this fails it stays; its name is not that of a snapshot */
 }
 
 static int search_temporaries(struct search *search)
@@ -140,7 +140,7 @@ void sbx_recovery_place_sweep(const struct sbx_recovery_place *place, const uint
 {
     struct search search = {.place = place, .id = id};
     if (search_temporaries(&search) != 0) {
-        return; /* they stay, and go with their age */
+        return; /* they stay, and are removed when they are old */
     }
 }
 

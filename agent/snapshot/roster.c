@@ -19,7 +19,7 @@
 
 enum {
     NAME_BYTES = 32,
-    YOUNG_S = 60 /* a file without a lock may be one that is being made */
+    YOUNG_S = 60 /* a younger file without a lock may be one that is being created */
 };
 
 /* A number that changes when the struct does. */
@@ -33,9 +33,10 @@ static void print_name(uint64_t number, char name_out[NAME_BYTES])
     snprintf(name_out, NAME_BYTES, "%016llx" SBX_ROSTER_SUFFIX, (unsigned long long)number);
 }
 
-/* Be a member: a read lock of the open file (fcntl(2), "open file description locks"). The mapping keeps the file open, children of
- * fork() share the mapping, exec() and the end let it go; so it needs no descriptor, and nobody has to sign off. The
- * companion's own lock, by which rosters are swept, is flock(2)'s and another. */
+/* Become a member with a read lock of the open file (fcntl(2), "open file description locks"). The mapping keeps the
+ * file open. Children of fork() share the mapping; exec() and the end of the process release it. So no descriptor is
+ * needed, and no process has to sign off. The companion's own lock, which protects its roster from being swept, is a
+ * separate flock(2) lock. */
 static struct flock member_lock(short type)
 {
     return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
@@ -44,7 +45,7 @@ static struct flock member_lock(short type)
 static void become_member(int file)
 {
     struct flock lock = member_lock(F_RDLCK);
-    (void)fcntl(file, F_OFD_SETLK, &lock); /* where there are no such locks, nobody waits for this process */
+    (void)fcntl(file, F_OFD_SETLK, &lock); /* without such locks the companion does not wait for this process */
 }
 
 static struct sbx_roster *map_in(int folder, uint64_t number, bool as_member)
@@ -96,7 +97,7 @@ static struct sbx_roster_process *place_of(struct sbx_roster *roster, uint32_t p
             return process;
         }
     }
-    return NULL; /* many children: the counts have them */
+    return NULL; /* too many children: they are only counted */
 }
 
 void sbx_roster_say(struct sbx_roster *roster, uint32_t pid, enum sbx_roster_state state, uint32_t error)
@@ -106,7 +107,7 @@ void sbx_roster_say(struct sbx_roster *roster, uint32_t pid, enum sbx_roster_sta
     }
     struct sbx_roster_process *process = place_of(roster, pid);
     if (state == SBX_ROSTER_FAILED) {
-        sbx_store_relaxed(&roster->last_error, error); /* relaxed: numbers for people, as all of it */
+        sbx_store_relaxed(&roster->last_error, error); /* relaxed: statistics, as are all of these */
         sbx_add_relaxed(&roster->failed, 1);
     }
     if (process != NULL) {
@@ -137,7 +138,7 @@ static bool has_id(const struct sbx_roster *roster, const uint8_t id[SBX_ROSTER_
 void sbx_roster_add(struct sbx_roster *roster, const uint8_t id[SBX_ROSTER_ID_BYTES])
 {
     if (roster != NULL && !has_id(roster, id)) {
-        uint32_t number = sbx_add_relaxed(&roster->snapshots, 1); /* relaxed: a place of its own */
+        uint32_t number = sbx_add_relaxed(&roster->snapshots, 1); /* relaxed: reserves a place of its own */
         memcpy(roster->ids[number % SBX_ROSTER_IDS], id, SBX_ROSTER_ID_BYTES);
     }
 }
@@ -151,7 +152,7 @@ void sbx_roster_add_to(int folder, uint64_t number, const uint8_t id[SBX_ROSTER_
     }
 }
 
-/* ---- the companion's side ---- */
+/* ---- for the companion ---- */
 
 static bool is_roster(const char *name)
 {
@@ -159,7 +160,7 @@ static bool is_roster(const char *name)
     return name[0] != '.' && length > suffix && strcmp(name + length - suffix, SBX_ROSTER_SUFFIX) == 0;
 }
 
-/* Take away what companions left that were killed. */
+/* Removes the rosters of companions that were killed. */
 static void sweep(int folder)
 {
     int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -187,7 +188,7 @@ static void sweep(int folder)
     }
 }
 
-/* Its memory must be there before a program maps it: a full file system is an error here, and would be a SIGBUS there. */
+/* The memory must exist before a program maps it: a full file system must be an error here, not a SIGBUS there. */
 static int fill(int file)
 {
     static struct sbx_roster empty;
@@ -220,7 +221,7 @@ int sbx_roster_create(const char *folder_path, uint64_t *number_out)
         goto close_folder;
     }
     result = flock(file, LOCK_EX) == 0 ? fill(file)
-                                       : -errno; /* before it has its size: see sweep(), which lets go at once */
+                                       : -errno; /* before it has its size: see sweep(), which unlocks it at once */
     if (result == 0) {
         *number_out = number;
         result = file;

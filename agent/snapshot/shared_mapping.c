@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared_mapping.c - one handler of SIGBUS: a way out for the thread that asked for one, a small table of mappings for the
- * others. */
+/* shared_mapping.c - one handler of SIGBUS: it lets a thread leave the faulting code if the thread asked for that, and
+ * repairs mappings in a small table for the others. */
 #include "shared_mapping.h"
 
 #include <errno.h>
@@ -14,15 +14,15 @@
 #include "order.h"
 
 enum {
-    MAPPINGS_MAX = 64, /* a companion has one for each recording it gives an order to, for as long as that takes */
+    MAPPINGS_MAX = 64, /* a companion maps each recording to which it gives an order, while that takes */
     PAGE_BYTES = 4096
 };
 
-/* `begin` is stored last, and taken back first: a handler believes an entry with one. */
+/* `begin` is stored last and cleared first: the handler trusts an entry with a begin. */
 static struct {
     uint64_t begin, bytes;
 } mappings[MAPPINGS_MAX];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of who adds and takes away */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for adding and removing */
 
 static bool heal(const void *address)
 {
@@ -38,7 +38,7 @@ static bool heal(const void *address)
     return false;
 }
 
-static _Thread_local sigjmp_buf *way_out; /* of a thread within sbx_mapping_survive() */
+static _Thread_local sigjmp_buf *way_out; /* of a thread in sbx_mapping_survive() */
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
@@ -48,12 +48,12 @@ static void on_fault(int number, siginfo_t *info, void *context)
         siglongjmp(*way_out, 1);
     }
     if (!heal(info->si_addr)) {
-        signal(number, SIG_DFL); /* and the instruction is tried again */
+        signal(number, SIG_DFL); /* the instruction is retried, and its fault ends the process */
     }
     errno = saved_errno;
 }
 
-/* Each time: whoever else sets a handler in between, as test libraries do, has not known of us. */
+/* Installs the handler, each time: other code may have set a handler in between, as test libraries do. */
 static void be_ready(void)
 {
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_RESTART};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot.c - one recording, read into a value. */
+/* snapshot.c - reads one recording into a value. */
 #include "snapshot.h"
 
 #include <errno.h>
@@ -41,8 +41,8 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 
 /* ---- sections ---- */
 
-/* A malloc'ed copy of the first `count` elements of a section; not NULL for none, so that every caller may index and
- * free alike. */
+/* A malloc'ed copy of the first `count` elements of a section. It is not NULL for a count of 0, so that every caller
+ * may index and free alike. */
 static void *copy_section(const uint8_t *data, const struct sbx_section *section, uint32_t count)
 {
     size_t bytes = (size_t)count * section->entry_bytes;
@@ -68,7 +68,7 @@ static int read_modules(struct sbx_snapshot *snapshot, const uint8_t *data)
     return 0;
 }
 
-/* Numbers that later become names: what we do not know becomes "none". */
+/* Limits numbers that later become names: an unknown number becomes "none". */
 static void tame(struct sbx_thread_entry *entry)
 {
     entry->name[sizeof entry->name - 1] = 0;
@@ -83,7 +83,7 @@ static void tame(struct sbx_thread_entry *entry)
     }
 }
 
-/* A recording without threads gets one nobody knows anything of, so that the main thread's index is always good. */
+/* A recording without threads gets an empty thread, so that the main thread's index is always valid. */
 static int read_threads(struct sbx_snapshot *snapshot, const uint8_t *data)
 {
     uint32_t count = snapshot->header.thread_count;
@@ -104,8 +104,8 @@ static int read_threads(struct sbx_snapshot *snapshot, const uint8_t *data)
     return 0;
 }
 
-/* What was begun and neither kept nor given back. Its words were stored one by one while it was copied: what does not
- * fit together is left out. */
+/* Reads the entries that were begun and neither kept nor given back. Their words were stored one by one while they were
+ * copied: inconsistent entries are left out. */
 static int read_watches(struct sbx_snapshot *snapshot, const uint8_t *data)
 {
     uint32_t count = snapshot->header.watches.count, named = snapshot->header.trigger.watch;
@@ -127,7 +127,7 @@ static int read_watches(struct sbx_snapshot *snapshot, const uint8_t *data)
         }
         if (watch->thread >= snapshot->header.thread_count ||
             snapshot->threads[watch->thread].entry.generation != watch->thread_generation) {
-            watch->thread = UINT32_MAX; /* its thread ended, and the entry may be another's */
+            watch->thread = UINT32_MAX; /* its thread ended; the entry may belong to another thread */
         }
         watch->name[sizeof watch->name - 1] = 0;
         snapshot->watch_count++;
@@ -138,7 +138,7 @@ static int read_watches(struct sbx_snapshot *snapshot, const uint8_t *data)
     return 0;
 }
 
-/* What was being written while it was copied has no name yet. */
+/* A name that was being written while it was copied is left out. */
 static int read_kinds(struct sbx_snapshot *snapshot, const uint8_t *data)
 {
     uint32_t count = snapshot->header.kinds.count;
@@ -171,7 +171,7 @@ static int read_callstacks(struct sbx_snapshot *snapshot, const uint8_t *data)
     return sbx_callstacks_clean(snapshot);
 }
 
-/* Replace the callstack ids that lead nowhere by 0. */
+/* Replaces invalid callstack ids by 0. */
 static void check_callstack_ids(struct sbx_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->record_count; i++) {
@@ -182,13 +182,13 @@ static void check_callstack_ids(struct sbx_snapshot *snapshot)
     }
     for (uint32_t i = 0; i < snapshot->thread_count; i++) {
         struct sbx_thread_entry *entry = &snapshot->threads[i].entry;
-        /* Not judged by the time of its record: the watch thread carries it into each new epoch. */
+        /* Not checked against the time of its record, because the watch thread carries it into each new epoch. */
         entry->last_stack = sbx_callstack_check(snapshot, entry->last_stack, UINT64_MAX);
         entry->starter_stack = sbx_callstack_check(snapshot, entry->starter_stack, UINT64_MAX);
     }
 }
 
-/* The header's own numbers, brought into the bounds of what is there. */
+/* Limits the header's own numbers to the available sections. */
 static void tame_header(struct sbx_recording_header *header)
 {
     header->module_count = smaller(header->module_count, header->modules.count);
@@ -227,7 +227,7 @@ static void tame_header(struct sbx_recording_header *header)
 
 /* ---- entries ---- */
 
-/* One recording, whatever lies behind it. */
+/* Reads one recording, whatever lies behind it. */
 static int read_alone(const uint8_t *file, size_t bytes, struct sbx_snapshot **snapshot_out, char *why,
                       size_t why_bytes)
 {
@@ -241,7 +241,7 @@ static int read_alone(const uint8_t *file, size_t bytes, struct sbx_snapshot **s
         error = -EINVAL;
         goto destroy_snapshot;
     }
-    memcpy(&snapshot->header, file, sizeof snapshot->header); /* the data may lie at any address */
+    memcpy(&snapshot->header, file, sizeof snapshot->header); /* the data may be unaligned */
     const char *complaint = sbx_recording_check(&snapshot->header, bytes, &error);
     if (complaint != NULL) {
         say_why(why, why_bytes, "%s", complaint);
@@ -256,7 +256,7 @@ static int read_alone(const uint8_t *file, size_t bytes, struct sbx_snapshot **s
         read_kinds(snapshot, file) != 0 || read_callstacks(snapshot, file) != 0 ||
         sbx_chunks_read(snapshot, file + snapshot->header.chunks.at, snapshot->header.chunks.count) != 0 ||
         sbx_tasks_read(snapshot, file + snapshot->header.tasks.at, file + snapshot->header.queues.at) != 0) {
-        goto out_of_memory; /* nothing else fails there: damage costs records */
+        goto out_of_memory; /* nothing else fails there: damaged data only loses records */
     }
     check_callstack_ids(snapshot);
     *snapshot_out = snapshot;
@@ -270,7 +270,8 @@ destroy_snapshot:
     return error;
 }
 
-/* Those behind a snapshot that are sound; the others were left behind by a disk that was full, or are damage. */
+/* Reads the guests behind a snapshot that are valid. The others are incomplete because a disk was full, or are
+ * damaged. */
 static int read_guests(const uint8_t *file, size_t bytes, struct sbx_snapshot *snapshot)
 {
     struct sbx_snapshot *guests[SBX_GUESTS_MAX];
@@ -302,7 +303,7 @@ int sbx_snapshot_read(const void *data, size_t bytes, struct sbx_snapshot **snap
     return error;
 }
 
-/* How much of a snapshot's file is its own and its guests'. */
+/* The part of a snapshot's file that belongs to the snapshot and its guests. */
 static size_t whole_bytes(const struct sbx_recording_header *header, uint64_t file_bytes)
 {
     uint64_t whole = header->file_bytes;
@@ -325,13 +326,13 @@ static int read_whole(int fd, size_t bytes, void **data_out)
     ssize_t got = sbx_file_bytes(fd, 0, data, bytes);
     if (got < 0 || (size_t)got < bytes) {
         free(data);
-        return got < 0 ? (int)got : -EINVAL; /* it became shorter */
+        return got < 0 ? (int)got : -EINVAL; /* the file became shorter */
     }
     *data_out = data;
     return 0;
 }
 
-/* A recording that is being written is read by way of a copy, so that what its writers do meanwhile is not misread.
+/* A recording that is still being written is read through a copy, so that changes by its writers are not misread.
  * Returns 0 and the copy's descriptor, or -errno. */
 static int copy_live(int fd, size_t bytes, int *copy_out)
 {
@@ -370,7 +371,7 @@ int sbx_snapshot_read_file(const char *path, struct sbx_snapshot **snapshot_out,
     struct stat status;
     void *data = NULL;
     int error = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe of that name must not hold us */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe of that name must not block */
     if (fd < 0) {
         error = -errno;
         say_why(why, why_bytes, "cannot be opened: %s", strerror(-error));
@@ -396,7 +397,7 @@ int sbx_snapshot_read_file(const char *path, struct sbx_snapshot **snapshot_out,
         goto close_file;
     }
     const char *complaint = sbx_recording_check(&header, (uint64_t)status.st_size, &error);
-    if (complaint != NULL) { /* checked before anything of the file's size is allocated */
+    if (complaint != NULL) { /* checked before memory of the file's size is allocated */
         say_why(why, why_bytes, "%s", complaint);
         goto close_file;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot_copy.c - a live recording becomes a snapshot file while its writers go on.
+/* snapshot_copy.c - copies a live recording into a snapshot file while its writers run.
  *
- * The recording is read in aligned 64-bit words, so that every word is one that was stored: counters and table words
- * are never half old, half new. Chunks are checked as a whole by their turn, thread entries by their generation. */
+ * The recording is read in aligned 64-bit words, so that every word was stored as a whole: counters and table words are
+ * never half old, half new. Whole chunks are checked by their turn, thread entries by their generation. */
 #include "snapshot_copy.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@ enum {
     RUN_TRIES = 4
 };
 
-/* Writers store bytes and words into what we read here, on purpose; a thread sanitizer must not take that for a
- * mistake. What makes it sound is checked afterwards: the turn of a chunk, the generation of an entry. */
+/* Writers may store bytes and words here while we read them. This is intended, and a thread sanitizer must not report
+ * it. Validity is checked afterwards by the turn of a chunk or the generation of an entry. */
 #if defined(__SANITIZE_THREAD__)
 #define READS_LIVE_MEMORY __attribute__((no_sanitize("thread")))
 #elif defined(__has_feature)
@@ -36,16 +36,16 @@ enum {
 
 struct copy {
     const uint8_t *live;
-    const struct sbx_recording_header *head; /* as it was checked: the live one may say something else by now */
+    const struct sbx_recording_header *head; /* as it was checked: the live header may have changed since */
     int fd;
     uint64_t *scratch; /* SBX_COPY_SCRATCH_MIN bytes are used */
     uint64_t torn_chunks;
-    uint64_t since_ns;                   /* what was recorded before the user agreed stays where it is */
-    uint32_t thread_count, module_count; /* entries copied: what begins later is not part of the copy */
+    uint64_t since_ns;                   /* what was recorded before the user agreed is not copied */
+    uint32_t thread_count, module_count; /* copied entries: entries that begin later are not part of the copy */
 };
 
-/* Loads are volatile, not atomic builtins, only so that a sanitizer leaves them alone: an aligned 64-bit load is whole
- * on every machine we build for. */
+/* Loads are volatile instead of atomic builtins only because a sanitizer ignores those: an aligned 64-bit load is not
+ * torn on any machine that we build for. */
 READS_LIVE_MEMORY static void read_words(uint64_t *to, const void *from, size_t words)
 {
     const volatile uint64_t *at = from;
@@ -63,12 +63,12 @@ static bool is_zero(const uint64_t *words, size_t count)
     return any == 0;
 }
 
-/* Write `count` bytes of scratch (a multiple of 8) to place `at`, leaving out the pages that are zero: the file is a
- * hole there already. Neighbouring pages go out in one call. */
+/* Writes `count` bytes of scratch (a multiple of 8) to offset `at`, except pages that are zero: the file has a hole
+ * there already. Adjacent pages are written in one call. */
 static int write_scratch(const struct copy *copy, size_t count, uint64_t at)
 {
     const uint8_t *bytes = (const uint8_t *)copy->scratch;
-    size_t from = 0; /* first byte not yet written or left out */
+    size_t from = 0; /* first byte that is neither written nor skipped */
     for (size_t page = 0; page < count; page += PAGE) {
         size_t length = count - page < PAGE ? count - page : PAGE;
         if (!is_zero(copy->scratch + page / WORD, length / WORD)) {
@@ -100,7 +100,7 @@ static int copy_words(const struct copy *copy, uint64_t at, uint64_t bytes)
     return 0;
 }
 
-/* Copy one chunk's records into *out, or leave it FREE. Keeps C1. */
+/* Copies one chunk's records into *out, or leaves it FREE. Keeps C1. */
 READS_LIVE_MEMORY static void copy_chunk(struct copy *copy, const struct sbx_chunk *chunk, struct sbx_chunk *out)
 {
     uint64_t *words = (uint64_t *)(void *)out;
@@ -116,7 +116,7 @@ READS_LIVE_MEMORY static void copy_chunk(struct copy *copy, const struct sbx_chu
             /* order: acquire fence - the second look at the turn comes after the bytes; pairs with claim_chunk() */
             sbx_fence_acquire();
             if (out->base_ns < copy->since_ns) {
-                filled = 0; /* begun before consent: what it holds of the time after goes with it */
+                filled = 0; /* begun before consent: later records in this chunk are lost with it */
             } else if (sbx_chunk_turn_of(sbx_load_relaxed(&chunk->state)) == sbx_chunk_turn_of(before)) {
                 out->state = before;
                 out->committed = committed;
@@ -139,7 +139,7 @@ static int copy_chunks(struct copy *copy, const struct sbx_recording_header *hea
 {
     struct sbx_chunk *batch = (struct sbx_chunk *)(void *)copy->scratch;
     const uint32_t batch_max = SBX_COPY_SCRATCH_MIN / sizeof *batch;
-    /* Chunks that no ticket was ever drawn for were never touched: not looking keeps their pages unallocated. */
+    /* Chunks for which no ticket was drawn were never touched: skipping them keeps their pages unallocated. */
     uint64_t tickets = sbx_load_relaxed(&header->ring_ticket); /* relaxed: a chunk opened from now on may be missed */
     uint32_t used = tickets < copy->head->chunks.count ? (uint32_t)tickets : copy->head->chunks.count;
     for (uint32_t first = 0; first < used; first += batch_max) {
@@ -157,8 +157,8 @@ static int copy_chunks(struct copy *copy, const struct sbx_recording_header *hea
     return 0;
 }
 
-/* Copy the tasks, before the ring: one that ends meanwhile is in the ring then (keeps C3). An entry that changes hands while it is
- * read, or was queued before consent, is left out. */
+/* Copies the tasks, before the ring: a task that ends meanwhile is in the ring then (keeps C3). An entry that is reused
+ * while it is read, or was queued before consent, is left out. */
 READS_LIVE_MEMORY static int copy_tasks(const struct copy *copy)
 {
     struct sbx_task_entry *batch = (struct sbx_task_entry *)(void *)copy->scratch;
@@ -193,13 +193,13 @@ static uint32_t count_threads(const struct copy *copy, const struct sbx_recordin
     return count < copy->head->threads.count ? count : copy->head->threads.count;
 }
 
-/* Copy a run that began at since_ns or later; its sequence is odd when it could not be had whole. */
+/* Copies a run that began at since_ns or later. Its sequence is odd when no consistent copy was possible. */
 READS_LIVE_MEMORY static void copy_run(const struct sbx_repeat *run, uint64_t since_ns, struct sbx_repeat *out)
 {
     static_assert(sizeof *run % WORD == 0, "runs are copied in words");
     for (int tries = 0; tries < RUN_TRIES; tries++) {
         /* order: acquire run.sequence - pairs with sbx_run_close(): the fields are whole, and the record of the run
-         * before, which is put first, is in the ring (keeps C3) */
+         * before, which is written first, is in the ring (keeps C3) */
         uint32_t before = sbx_load_acquire(&run->sequence);
         read_words((uint64_t *)(void *)out, run, sizeof *run / WORD);
         sbx_fence_acquire(); /* order: acquire run.sequence - the second look comes after the fields */
@@ -214,7 +214,7 @@ READS_LIVE_MEMORY static void copy_run(const struct sbx_repeat *run, uint64_t si
     out->sequence |= 1;
 }
 
-/* Copy the runs of the threads there are, before the ring (keeps C3). What else their entries say is copied after the
+/* Copies the runs of the present threads, before the ring (keeps C3). The rest of their entries is copied after the
  * ring, over what is written here. */
 static int copy_runs(struct copy *copy, const struct sbx_recording_header *header)
 {
@@ -227,8 +227,8 @@ static int copy_runs(struct copy *copy, const struct sbx_recording_header *heade
         const struct sbx_thread_entry *entries = (const struct sbx_thread_entry *)(const void *)(copy->live + at);
         for (uint32_t i = 0; i < count; i++) {
             batch[i] = (struct sbx_thread_entry){.state = SBX_THREAD_FREE};
-            batch[i].run_tid = sbx_load_relaxed(&entries[i].tid); /* relaxed: a name for former threads, no more */
-            /* order: acquire entry.generation - what is read of the runs is of this thread or a later one */
+            batch[i].run_tid = sbx_load_relaxed(&entries[i].tid); /* relaxed: only a name for former threads */
+            /* order: acquire entry.generation - the runs that are read belong to this thread or to a later one */
             batch[i].run_generation = sbx_load_acquire(&entries[i].generation);
             uint64_t born_ns = sbx_load_relaxed(&entries[i].born_ns);
             copy_run(&entries[i].own, copy->since_ns, &batch[i].own);
@@ -236,7 +236,7 @@ static int copy_runs(struct copy *copy, const struct sbx_recording_header *heade
             sbx_fence_acquire(); /* order: acquire fence - the second look comes after the runs */
             if (sbx_load_relaxed(&entries[i].generation) != batch[i].run_generation ||
                 sbx_load_relaxed(&entries[i].born_ns) != born_ns) {
-                batch[i].own.sequence |= 1; /* given away meanwhile: whose run it is is not known */
+                batch[i].own.sequence |= 1; /* reused meanwhile: the owner of the runs is unknown */
                 batch[i].observed.sequence |= 1;
             }
         }
@@ -248,8 +248,8 @@ static int copy_runs(struct copy *copy, const struct sbx_recording_header *heade
     return 0;
 }
 
-/* Copy the thread entries up to their runs, each as one thread's: an entry that is given to another thread while it is
- * read is read anew. */
+/* Copies the thread entries up to their runs, each as one thread's: an entry that is given to another thread while it
+ * is read is read again. */
 static int copy_threads(struct copy *copy, const struct sbx_recording_header *header)
 {
     enum {
@@ -266,7 +266,7 @@ static int copy_threads(struct copy *copy, const struct sbx_recording_header *he
         do {
             /* order: acquire entry.generation - and the fence below: the entry read in between is one thread's */
             before = sbx_load_acquire(&entry->generation);
-            born_ns = sbx_load_relaxed(&entry->born_ns); /* a thread may come back to it: then it is born anew there */
+            born_ns = sbx_load_relaxed(&entry->born_ns); /* a thread may return to it: born_ns changes then */
             read_words(copy->scratch, entry, PART / WORD);
             /* order: acquire fence - the second look at the generation comes after the entry */
             sbx_fence_acquire();
@@ -292,7 +292,7 @@ static int copy_modules(struct copy *copy, const struct sbx_recording_header *he
     return copy_words(copy, copy->head->modules.at, (uint64_t)copy->module_count * sizeof(struct sbx_module_entry));
 }
 
-/* The header last (keeps C4), and with it the newest epoch: callstacks are judged by it. */
+/* Writes the header last (keeps C4), and with it the newest epoch: callstack ids are checked against it. */
 static int write_header(const struct copy *copy, const struct sbx_trigger_entry *trigger, const uint8_t snapshot_id[16],
                         uint64_t now_ns)
 {
@@ -357,12 +357,12 @@ int sbx_snapshot_copy_bounded(const struct sbx_recording_header *live, uint64_t 
     if (truncated != 0) {
         return (int)truncated;
     }
-    if (trigger != NULL && trigger->kind == SBX_TRIGGER_END) { /* of an end nothing is kept but that, and whose it is */
+    if (trigger != NULL && trigger->kind == SBX_TRIGGER_END) { /* the end of a stall needs nothing more */
         error = copy_modules(&copy, live);
         error = error == 0 ? copy_words(&copy, SBX_CONTROL_AT, sizeof(struct sbx_control_page)) : error;
         return error == 0 ? write_header(&copy, trigger, snapshot_id, now_ns) : error;
     }
-    /* From what refers to what is referred to: keeps C2. Counts are read when their section's turn comes. */
+    /* In the order from referring to referred-to data: keeps C2. Counts are read when their section is copied. */
     if ((error = copy_tasks(&copy)) != 0 || (error = copy_runs(&copy, live)) != 0 ||
         (error = copy_chunks(&copy, live)) != 0 || (error = copy_threads(&copy, live)) != 0 ||
         (error = copy_words(&copy, head.nodes.at, (uint64_t)head.nodes.count * WORD)) != 0 ||

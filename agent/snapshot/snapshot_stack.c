@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot_stack.c - the frames of a callstack of a snapshot. Apart from snapshot.c, because what reads guests needs it as well. */
+/* snapshot_stack.c - the frames of a callstack of a snapshot. It is separate from snapshot.c because the reader of
+ * guests needs it as well. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "logical_splice.h"
 #include "snapshot.h"
 
-/* The frame words from node `place` out. */
+/* The frame words from node `place` outwards. */
 static size_t native_stack(const struct sbx_snapshot *snapshot, uint32_t place, uint32_t half_at, uint64_t *frames_out,
                            size_t max)
 {
@@ -25,7 +26,7 @@ static size_t native_stack(const struct sbx_snapshot *snapshot, uint32_t place, 
     return count;
 }
 
-/* The same of a stack with logical frames, each in its place. */
+/* The same for a stack with logical frames, each put in its place. */
 static size_t logical_stack(const struct sbx_snapshot *snapshot, uint32_t place, uint32_t half_at, uint64_t *frames_out,
                             size_t max)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_end.c - how a stall ended that had been told. */
+/* stall_end.c - how a reported stall ended. */
 #include "stall_end.h"
 
 #include <string.h>
@@ -17,7 +17,8 @@ struct sbx_trigger_entry sbx_stall_end_trigger(const struct sbx_told *told, enum
     return trigger;
 }
 
-/* The first's, turned by TURN bytes and changed in a fixed way: from either the other follows, and never the same. */
+/* The first id, rotated by TURN bytes and changed in a fixed way: each id follows from the other one, and the two
+ * always differ. */
 enum {
     TURN = 5
 };

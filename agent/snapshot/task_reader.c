@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* task_reader.c - tasks that were queued or ran when a recording was copied, as records. */
+/* task_reader.c - turns tasks that were queued or running when a recording was copied into records. */
 #include "task_reader.h"
 
 #include <errno.h>
@@ -9,14 +9,14 @@
 
 #include "chunk_reader.h"
 
-/* The moment that the snapshot is about: what is open was open then. */
+/* The moment of the snapshot: tasks that were open at that moment are open in the records. */
 static uint64_t now_of(const struct sbx_snapshot *snapshot)
 {
     const struct sbx_recording_header *header = &snapshot->header;
     return header->trigger.end_ns != 0 ? header->trigger.end_ns : header->snapshot_ns;
 }
 
-/* The thread with that number that lives, or lived last; UINT32_MAX: none. */
+/* The living thread with that tid, or the last one that had it; UINT32_MAX: none. */
 static uint32_t thread_of(const struct sbx_snapshot *snapshot, uint32_t tid)
 {
     uint32_t found = UINT32_MAX;
@@ -35,7 +35,7 @@ static int compare_hops(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* What lies in no queue comes last: timers wait for their time, and are many. */
+/* Tasks in no queue come last: they are timers that wait for their time, and there are many. */
 static int by_age(const void *left, const void *right)
 {
     const struct sbx_task_entry *a = left, *b = right;
@@ -45,7 +45,7 @@ static int by_age(const void *left, const void *right)
     return (a->queued_ns > b->queued_ns) - (a->queued_ns < b->queued_ns);
 }
 
-/* Numbers of the hops that records tell of; *hops_out is given: free. */
+/* The numbers of the hops that are in the records; *hops_out is given: free. */
 static int told_hops(const struct sbx_snapshot *snapshot, uint32_t **hops_out, size_t *count_out)
 {
     size_t count = 0;
@@ -68,7 +68,7 @@ static int told_hops(const struct sbx_snapshot *snapshot, uint32_t **hops_out, s
     return 0;
 }
 
-/* Sound, and not begun after the moment of the snapshot? */
+/* Is the task valid, and did it not begin after the moment of the snapshot? */
 static bool is_sound(const struct sbx_task_entry *task, uint64_t now_ns)
 {
     enum sbx_task_state state = sbx_task_state_of(task->word);
@@ -77,7 +77,7 @@ static bool is_sound(const struct sbx_task_entry *task, uint64_t now_ns)
            (state == SBX_TASK_QUEUED || (task->begun_ns >= task->queued_ns && task->begun_ns <= now_ns));
 }
 
-/* Room for its records is there. */
+/* Adds a task's records. There is room for them. */
 static void add_task(struct sbx_snapshot *snapshot, const struct sbx_task_entry *task, uint64_t now_ns)
 {
     bool runs = sbx_task_state_of(task->word) == SBX_TASK_RUNNING;
@@ -114,14 +114,15 @@ static void add_task(struct sbx_snapshot *snapshot, const struct sbx_task_entry 
     }
 }
 
-/* Who started each thread that lives, as a hop without a queue: its task is the thread. Room for the records is there. */
+/* Adds the starter of each living thread, as a hop without a queue: the task is the thread itself. There is room for
+ * the records. */
 static void add_starts(struct sbx_snapshot *snapshot, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < snapshot->header.thread_count && i < SBX_STARTS_MAX; i++) {
         const struct sbx_thread_entry *entry = &snapshot->threads[i].entry;
         if (entry->state == SBX_THREAD_LIVE && entry->starter_stack != SBX_STACK_NONE && entry->starter_tid != 0 &&
             entry->born_ns <= now_ns) {
-            const uint32_t hop = SBX_START_HOPS + i; /* beyond what waits and hops reach in a process's life */
+            const uint32_t hop = SBX_START_HOPS + i; /* larger than any number of a wait or hop of a process */
             const struct sbx_record start = {.kind = SBX_RECORD_HOP,
                                              .op = SBX_OP_PTHREAD_CREATE,
                                              .begin_ns = entry->born_ns,

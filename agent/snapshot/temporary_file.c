@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* temporary_file.c - O_EXCL, a lock, and who has it. */
+/* temporary_file.c - O_EXCL, a lock, and a test for the owner of the lock. */
 #include "temporary_file.h"
 
 #include <errno.h>
@@ -15,22 +15,23 @@
 
 enum {
     PAGE = 4096,
-    NAME_TRIES = 8 /* a planted or left-over name costs one try; eight in a row is no accident */
+    NAME_TRIES = 8 /* a planted or left-over name costs one try; eight in a row are not chance */
 };
 
 static uint32_t any_number(const void *salt)
 {
     uint32_t random;
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) {
-        struct timespec now = {0, 0}; /* early boot, or forbidden: a name that is taken is found out */
+        struct timespec now = {0, 0}; /* early boot, or forbidden: a name that is taken is detected */
         clock_gettime(CLOCK_MONOTONIC, &now);
         random = (uint32_t)now.tv_nsec ^ (uint32_t)((uintptr_t)salt >> 4);
     }
     return random;
 }
 
-/* Take the lock of a file that was just made. False when somebody swept it between the open and the lock: then it has lost
- * its name, or is about to. A file system without locks leaves the file to its age. */
+/* Takes the lock of a file that was just created. False if another process swept the file between the open and the
+ * lock: then it has lost its name, or is about to lose it. On a file system without locks the file is only protected by
+ * its age. */
 static bool hold(int file)
 {
     struct stat status;
@@ -75,7 +76,7 @@ static enum sbx_writer ask(int folder, const char *name, bool sweeps)
         if (flock(file, LOCK_SH | LOCK_NB) == 0) {
             writer = SBX_WRITER_IS_GONE;
             if (sweeps) {
-                unlinkat(folder, name, 0); /* or it stays for the next */
+                unlinkat(folder, name, 0); /* on failure it stays for the next sweep */
             }
         } else if (errno == EWOULDBLOCK) {
             writer = SBX_WRITER_LIVES;
