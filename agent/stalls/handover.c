@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handover.c - asking the companion for a snapshot. */
+/* handover.c - asks the companion for a snapshot. */
 #include "handover.h"
 
 #include <errno.h>
@@ -13,14 +13,14 @@
 #include "the_capture.h"
 #include "the_agent.h"
 
-/* The companion answers within 20 ms or so; on a machine where everybody waits for a processor, or a disk, later.
- * Recording goes on meanwhile, and the ring holds some ten seconds, so this may be long; other triggers count as
- * busy. */
+/* The companion answers within some 20 ms; later on a machine that waits for processors or a disk. Recording goes on
+ * meanwhile, and the ring holds some ten seconds, so this may be long. Other triggers count as busy during that
+ * time. */
 #define LONGEST_NS UINT64_C(3000000000)
 
 static struct {
-    int descriptor;   /* of the recording; -1: there is nobody to wake, or no way to */
-    uint32_t request; /* the last that was made */
+    int descriptor;   /* of the recording; -1: there is no companion, or no way to wake it */
+    uint32_t request; /* the last request */
 } handover = {.descriptor = -1};
 
 static struct sbx_handover *block(void)
@@ -45,14 +45,14 @@ void sbx_handover_forget_parent(void)
 
 static bool has_been_answered(void)
 {
-    /* order: acquire handover.answer - result is that of the answer, and the snapshot has its name */
+    /* order: acquire handover.answer - the result belongs to this answer, and the snapshot has its name */
     return sbx_load_acquire(&block()->answer) == handover.request;
 }
 
 bool sbx_handover_begin(const struct sbx_trigger_entry *trigger, uint32_t error, uint64_t now_ns)
 {
-    /* A companion that was killed, or stopped, costs one wait and not one for each stall; when it goes on, it answers
-     * what waits, too late, and is asked again. */
+    /* A companion that was killed or stopped costs one wait, and not one for each stall. When it runs again, it answers
+     * the waiting request, too late, and is asked again. */
     if (handover.descriptor < 0 || !has_been_answered()) {
         return false;
     }
@@ -68,13 +68,13 @@ bool sbx_handover_begin(const struct sbx_trigger_entry *trigger, uint32_t error,
     do {
         wrote = pwrite(handover.descriptor, &byte, 1, wake_at);
     } while (wrote < 0 && errno == EINTR);
-    return true; /* though nobody should have heard it: somebody may look by himself */
+    return true; /* even if the wake-up failed: the companion may look by itself */
 }
 
 bool sbx_handover_is_over(uint64_t now_ns, int *result_out)
 {
     if (has_been_answered()) {
-        *result_out = -(int)(block()->result & 0xfff); /* no errno is larger, whoever wrote it */
+        *result_out = -(int)(block()->result & 0xfff); /* no errno is larger, whatever was written there */
         return true;
     }
     *result_out = -ETIME;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service_pings.c - a watch that is begun by the first ping. */
+/* service_pings.c - a watch that begins with the first ping. */
 #include "service_pings.h"
 
 #include <stdbool.h>
@@ -17,19 +17,19 @@ enum {
 };
 
 static struct {
-    uint32_t is_busy; /* one thread at a time; a ping of another at that moment says nothing new */
+    uint32_t is_busy; /* one thread at a time; a ping of another thread at that moment adds nothing */
     uint64_t watchdog_us;
     uint64_t id; /* of the watch; 0: none yet */
     uint32_t timeout_ms;
     uint64_t last_ns;
-    uint32_t is_blind; /* some of SBX_POINTS_OF_PINGS are out, or on their way */
+    uint32_t is_blind; /* some of SBX_POINTS_OF_PINGS are out, or are being taken out */
 } pings;
 
 uint32_t sbx_service_ping_timeout_ms(uint64_t watchdog_us, uint64_t interval_ns)
 {
     uint64_t watchdog_ms = watchdog_us / 1000;
     bool is_slow = interval_ns == 0 || interval_ns / 10000 > watchdog_us * SLOW_FROM_PERCENT / 1000;
-    if (watchdog_us > UINT64_C(1000) * SBX_WATCH_TIMEOUT_MAX_MS) { /* "infinity" is nearly that */
+    if (watchdog_us > UINT64_C(1000) * SBX_WATCH_TIMEOUT_MAX_MS) { /* "infinity" is about that large */
         return 0;
     }
     return (uint32_t)(watchdog_ms * (is_slow ? SLOW_PERCENT : SILENT_PERCENT) / 100);
@@ -55,7 +55,7 @@ static void on_ping(void)
     uint64_t now_ns = sbx_now_ns();
     uint64_t interval_ns = pings.last_ns != 0 ? now_ns - pings.last_ns : 0;
     uint32_t timeout_ms = sbx_service_ping_timeout_ms(pings.watchdog_us, interval_ns);
-    /* A silence that was told is no habit: a beat ends it, and the next interval tells. */
+    /* A silence that was reported is no usual interval: this beat ends the silence, and the next interval counts. */
     bool is_habit = interval_ns / 1000000 <= pings.timeout_ms;
     pings.last_ns = now_ns;
     if (!sbx_watch_beat(pings.id)) {
@@ -68,15 +68,16 @@ static void on_ping(void)
 
 bool sbx_service_pings_are_awaited(void)
 {
-    uint64_t watchdog_us = sbx_load_relaxed(&pings.watchdog_us); /* relaxed: late by a look */
+    uint64_t watchdog_us = sbx_load_relaxed(&pings.watchdog_us); /* relaxed: late by one look */
     return watchdog_us != 0 && watchdog_us != UINT64_MAX;
 }
 
-/* Of a thread that pings at this moment and one that says that pings cannot be seen, the later one ends the watch. */
+/* One thread may ping at the moment when another one finds that pings cannot be seen. The later of the two ends the
+ * watch. */
 static void end_when_blind(void)
 {
     uint32_t idle = 0;
-    sbx_fence_seq_cst(); /* order: seq_cst pings - one of the two sees what the other stored before */
+    sbx_fence_seq_cst(); /* order: seq_cst pings - one of the two sees what the other has stored */
     if (sbx_load_relaxed(&pings.is_blind) == 0 ||
         !sbx_cas_acq_rel(&pings.is_busy, &idle, 1)) { /* order: acq_rel pings */
         return;
@@ -112,7 +113,7 @@ static void told(enum sbx_notify_word word, uint64_t value)
     case SBX_NOTIFY_STOPPING:
         sbx_watch_end(pings.id);
         pings.id = 0;
-        sbx_store_relaxed(&pings.watchdog_us, UINT64_MAX); /* no ping begins it again */
+        sbx_store_relaxed(&pings.watchdog_us, UINT64_MAX); /* no ping begins the watch again */
         break;
     }
     sbx_store_release(&pings.is_busy, 0); /* order: release pings */

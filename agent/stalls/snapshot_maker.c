@@ -35,21 +35,21 @@
 
 enum {
     SCRATCH_BYTES = 256 * 1024, /* bounce buffer of the snapshot copy */
-    LAST_OF_TWO_MS = 50,        /* how long a trigger waits for the companion to end the snapshot before its own */
+    LAST_OF_TWO_MS = 50,        /* how long a trigger waits for the companion to finish an earlier snapshot */
 };
 
 static struct {
     void *scratch;
     uint64_t last_ns[SBX_TRIGGER_KINDS];   /* when the newest of each kind was made */
     uint64_t busy_ns;                      /* spent in writing them */
-    uint32_t answered_request;             /* control page's snapshot_request */
+    uint32_t answered_request;             /* the control page's snapshot_request that was answered last */
     bool is_pending;                       /* a trigger has fired and recording goes on for a while */
-    bool is_handed_over;                   /* it is pending because the companion is at it */
-    int own_result;                        /* why it is */
-    uint64_t due_ns;                       /* until then */
-    struct sbx_trigger_entry trigger;      /* of it */
-    uint8_t id[16];                        /* of it */
-    bool answers_application, answers_ctl; /* who waits for it */
+    bool is_handed_over;                   /* it is pending because the companion is making it */
+    int own_result;                        /* our own error, the reason for that */
+    uint64_t due_ns;                       /* when the copy is due */
+    struct sbx_trigger_entry trigger;      /* of the pending snapshot */
+    uint8_t id[16];                        /* of the pending snapshot */
+    bool answers_application, answers_ctl; /* the callers that wait for it */
     uint32_t application_ticket, ctl_request;
 } maker;
 
@@ -66,12 +66,13 @@ static void make_id(uint8_t id[16])
     if (getrandom(id, 16, GRND_NONBLOCK) != 16) {
         uint64_t now_ns = sbx_now_ns();
         memcpy(id, sbx_the_capture.header->session_id,
-               8); /* forbidden, or early boot: this session and this moment name it as well */
+               8); /* forbidden, or early boot: session and time are unique as well */
         memcpy(id + 8, &now_ns, 8);
     }
 }
 
-/* One that nobody announces: who asked by hand is gone with the process, and what ended is in the table of told stalls. */
+/* A snapshot that is not announced in the recording: a request by hand ends with the process, and the end of a stall is
+ * in the table of reported stalls. */
 static bool is_unannounced(void)
 {
     return maker.trigger.kind == SBX_TRIGGER_MANUAL || maker.trigger.kind == SBX_TRIGGER_END;
@@ -83,7 +84,7 @@ static void set_pending(enum sbx_pending_state state)
     sbx_store_release(&sbx_the_capture.header->pending.state, (uint32_t)state);
 }
 
-/* Tell whoever finds this recording that something has fired (docs/DEATH.md). */
+/* Announces in the recording that a trigger has fired, for a recoverer (docs/DEATH.md). */
 static void announce(void)
 {
     struct sbx_pending *pending = &sbx_the_capture.header->pending;
@@ -96,8 +97,8 @@ static void announce(void)
     set_pending(SBX_PENDING_FIRED);
 }
 
-/* The folder of recordings, where somebody is named that held something during the trigger. A descriptor, or -1: also without the right to
- * read it. */
+/* Opens the folder of recordings if a process is named that held something during the trigger. A descriptor, or -1:
+ * also when we may not read it. */
 static int open_guests(const struct sbx_trigger_entry *trigger)
 {
     char path[SBX_RECORDING_PATH_MAX];
@@ -112,7 +113,7 @@ static int open_guests(const struct sbx_trigger_entry *trigger)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-/* Ask those that rest to look at their threads, as this one does meanwhile. */
+/* Asks the recorders of holders that rest to look at their threads, while this one does the same. */
 static void call_guests(const struct sbx_trigger_entry *trigger)
 {
     int folder = open_guests(trigger);
@@ -122,8 +123,8 @@ static void call_guests(const struct sbx_trigger_entry *trigger)
     }
 }
 
-/* Behind it, what is recorded of other processes that held what a thread waited for. What could not be written whole stays behind the
- * snapshot, which does not name it. */
+/* Adds the recordings of other processes that held what a thread waited for, behind the snapshot. An incomplete one
+ * stays behind the snapshot, but is not listed in its header. */
 static void add_guests(const struct sbx_trigger_entry *trigger, int file)
 {
     int folder = open_guests(trigger);
@@ -138,7 +139,7 @@ static int write_snapshot(const struct sbx_trigger_entry *trigger, const uint8_t
 {
     char name[SBX_RAW_NAME_BYTES], temporary[SBX_TEMPORARY_NAME_BYTES];
     if (!sbx_root_is_unchanged()) {
-        return -EXDEV; /* the spool's path leads elsewhere now */
+        return -EXDEV; /* the spool's path means another folder now */
     }
     int folder = sbx_raw_folder_open(sbx_the_capture.header->spool_path);
     if (folder < 0) {
@@ -194,18 +195,19 @@ static void answer_application(uint32_t ticket, int result)
 
 static bool has_consent(void)
 {
-    /* order: acquire header.consent - consent_ns is that of the answer */
+    /* order: acquire header.consent - consent_ns belongs to this answer */
     return sbx_load_acquire(&sbx_the_capture.header->consent) == SBX_CONSENT_GRANTED;
 }
 
-/* The snapshot is durable, under this id; of a stall that goes on, its end is awaited from now on. */
+/* The snapshot is durable under this id. If it is about a stall that goes on, the end of the stall is awaited from now
+ * on. */
 static void keep_in_mind(void)
 {
-    /* The companion makes its own ids, because it believes none of ours. */
+    /* The companion makes its own ids, because it trusts none of ours. */
     sbx_told_begin(&maker.trigger, maker.is_handed_over ? sbx_the_capture.control->handover.snapshot_id : maker.id);
 }
 
-/* What was pending has come to this: count it, and tell who waits. */
+/* The pending snapshot has this result: count it, and answer the waiting callers. */
 static int conclude(int result)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
@@ -213,9 +215,9 @@ static int conclude(int result)
     if (is_end) {
         sbx_told_settle(&maker.trigger);
     } else if (result == 0) {
-        keep_in_mind(); /* before it is not pending any more: who finds us dead finds one of the two */
+        keep_in_mind(); /* before it is not pending any more: so after our death a recoverer finds one of the two */
     }
-    set_pending(SBX_PENDING_NONE); /* it has its name, or was dropped and counted */
+    set_pending(SBX_PENDING_NONE); /* the file has its name, or the snapshot was dropped and counted */
     if (is_end) {
         header->last_error = result != 0 && result != -ENOKEY ? (uint32_t)-result : header->last_error;
         if (result != 0) {
@@ -224,7 +226,7 @@ static int conclude(int result)
     } else if (result == 0) {
         maker.last_ns[maker.trigger.kind] = maker.trigger.end_ns;
         header->snapshots_made++;
-        if (!maker.is_handed_over) { /* else it has an id of the companion's, which said it */
+        if (!maker.is_handed_over) { /* otherwise it has an id of the companion, which has reported it */
             sbx_attendance_made(maker.id);
         }
     } else if (result == -ENOKEY) {
@@ -233,7 +235,7 @@ static int conclude(int result)
         header->last_error = (uint32_t)-result;
         sbx_count_drop(SBX_DROP_SNAPSHOT_FAILED);
     }
-    if (!is_end) { /* it was of that stall: what comes next may be a crash */
+    if (!is_end) { /* these values belong to that stall: the next trigger may be a crash */
         header->family.stalled_beside = 0;
         header->family.moment = 0;
     }
@@ -250,12 +252,12 @@ static int conclude(int result)
     return result;
 }
 
-/* Copy and make durable what is pending, or hand it to the companion, which is told what we cannot write, whatever the
- * reason: it may have the right, the descriptor or the root that we have not, and if not, it says so when the program has
- * ended. Returns 0 also when it was handed over, and is still pending then. */
+/* Copies the pending snapshot and makes it durable, or hands it to the companion. It is handed over whatever the error
+ * is, because the companion may have the right, the descriptor or the root that we lack; if not, the companion reports
+ * it when the program has ended. Returns 0 also when the snapshot was handed over; then it is still pending. */
 static int finish(void)
 {
-    if (!has_consent()) { /* it may have been taken back since */
+    if (!has_consent()) { /* consent may have been withdrawn since */
         return conclude(-ENOKEY);
     }
     uint64_t begin_ns = sbx_now_ns();
@@ -263,7 +265,7 @@ static int finish(void)
     maker.busy_ns += sbx_now_ns() - begin_ns;
     if (result != 0 && sbx_handover_begin(&maker.trigger, (uint32_t)-result, sbx_now_ns())) {
         if (!is_unannounced()) {
-            set_pending(SBX_PENDING_FIRED); /* nothing of it is durable, after all */
+            set_pending(SBX_PENDING_FIRED); /* the snapshot is not durable after all */
         }
         maker.is_handed_over = true;
         maker.own_result = result;
@@ -272,7 +274,7 @@ static int finish(void)
     return conclude(result);
 }
 
-/* See what became of it at the companion. False: it is still at it. */
+/* Takes the companion's result. False: it is still making the snapshot. */
 static bool settle_handover(void)
 {
     int result;
@@ -283,14 +285,14 @@ static bool settle_handover(void)
     return true;
 }
 
-/* May it be made at all? Counts why not. */
+/* May a snapshot be made at all? Counts the reason if not. */
 static int ask_leave(uint32_t kind, uint32_t min_gap_ms, uint64_t now_ns)
 {
     if (!has_consent()) {
         sbx_count_drop(SBX_DROP_NO_CONSENT);
         return -ENOKEY;
     }
-    if (maker.is_handed_over && !settle_handover()) { /* two of one moment; what we write ourselves is done by now */
+    if (maker.is_handed_over && !settle_handover()) { /* two of one moment; our own snapshots are finished by now */
         sbx_handover_wait(LAST_OF_TWO_MS);
         (void)settle_handover();
     }
@@ -305,7 +307,7 @@ static int ask_leave(uint32_t kind, uint32_t min_gap_ms, uint64_t now_ns)
     return 0;
 }
 
-/* The scene at the trigger is taken now, whenever the copy is made. */
+/* The samples at the time of the trigger are taken now, even if the copy is made later. */
 static int begin(const struct sbx_trigger_entry *trigger, uint32_t after_ms, uint64_t now_ns)
 {
     maker.trigger = *trigger;
@@ -315,7 +317,7 @@ static int begin(const struct sbx_trigger_entry *trigger, uint32_t after_ms, uin
     maker.is_pending = true;
     make_id(maker.id);
     announce();
-    sbx_store_release(&sbx_the_agent.snapshot_active, 1); /* order: release snapshot_active - exit waits for it */
+    sbx_store_release(&sbx_the_agent.snapshot_active, 1); /* order: release snapshot_active - an exit waits for it */
     call_guests(&maker.trigger);
     sbx_sampler_capture_all(now_ns);
     sbx_outside_holders_look(now_ns, true);
@@ -330,7 +332,7 @@ int sbx_snapshot_maker_fire(const struct sbx_trigger_entry *trigger, const struc
     uint8_t random[16];
     make_id(random);
     memcpy(&moment, random, sizeof moment);
-    moment = family->role != SBX_ROLE_NONE ? moment >> 24 | 1 : 0; /* 40 bits: no number that leaves has more */
+    moment = family->role != SBX_ROLE_NONE ? moment >> 24 | 1 : 0; /* 40 bits: no number in a payload has more */
     family->stalled_beside =
         sbx_family_note_stall(sbx_the_capture.header->pid, trigger->begin_ns, trigger->end_ns, &moment);
     family->moment = moment;
@@ -356,11 +358,11 @@ int sbx_snapshot_maker_end(const struct sbx_trigger_entry *trigger)
     maker.trigger = *trigger;
     maker.is_pending = true;
     sbx_stall_end_id(trigger->first_id, maker.id);
-    sbx_store_release(&sbx_the_agent.snapshot_active, 1); /* order: release snapshot_active - exit waits for it */
+    sbx_store_release(&sbx_the_agent.snapshot_active, 1); /* order: release snapshot_active - an exit waits for it */
     return finish();
 }
 
-/* What the main thread was in the middle of, or nothing. */
+/* The message that the main thread is in, or none. */
 static struct sbx_trigger_entry manual_trigger(uint64_t now_ns)
 {
     struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_MANUAL, .begin_ns = now_ns, .end_ns = now_ns};
@@ -377,8 +379,8 @@ static struct sbx_trigger_entry manual_trigger(uint64_t now_ns)
     return trigger;
 }
 
-/* Begin a snapshot that somebody asked for by hand; what was pending is made at once, so that nobody waits for another's
- * after_ms. */
+/* Begins a snapshot that was requested by hand. A pending one is made at once, so that no caller waits for the after_ms
+ * of another. */
 static int begin_manual(uint32_t after_ms, uint32_t min_gap_ms, uint64_t now_ns)
 {
     if (maker.is_pending && !maker.is_handed_over) {
@@ -398,7 +400,7 @@ void sbx_snapshot_maker_refuse(int result)
         maker.answered_request = request;
         answer_ctl(request, result);
     }
-    if (wanted != sbx_load_relaxed(&sbx_the_agent.snapshot_done)) { /* relaxed: this thread's own */
+    if (wanted != sbx_load_relaxed(&sbx_the_agent.snapshot_done)) { /* relaxed: written by this thread only */
         answer_application(wanted, result);
     }
 }
@@ -407,10 +409,10 @@ void sbx_snapshot_maker_step(const struct sbx_capture_settings *settings, uint64
 {
     struct sbx_control_page *control = sbx_the_capture.control;
     if (!sbx_ring_is_open(&sbx_the_capture.ring)) {
-        return; /* what was asked for before there was anything waits: the module thread rings the bell */
+        return; /* earlier requests wait: the module thread rings the bell */
     }
     if (maker.is_handed_over && !settle_handover()) {
-        return; /* what else is asked for waits so long */
+        return; /* other requests wait so long */
     }
     if (maker.is_pending && now_ns >= sbx_snapshot_maker_due_ns()) {
         finish();
@@ -462,6 +464,6 @@ uint64_t sbx_snapshot_maker_due_ns(void)
     if (maker.is_handed_over) {
         return sbx_handover_due_ns();
     }
-    /* order: acquire agent.hurry - who exits does not wait for what would come after the trigger */
+    /* order: acquire agent.hurry - an exit does not wait for the time after the trigger */
     return sbx_load_acquire(&sbx_the_agent.hurry) != 0 ? 0 : maker.due_ns;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_ends.c - when and how a told stall ended. */
+/* stall_ends.c - when and how a reported stall ended. */
 #include "stall_ends.h"
 
 #include <errno.h>
@@ -11,20 +11,20 @@
 #include "snapshot_maker.h"
 #include "told_stalls.h"
 
-/* When the thread ended whose place this was; by now, where that is not known any more. */
+/* When the stall's thread ended; now, if this is no longer known. */
 static uint64_t thread_end_ns(const struct sbx_told *told, uint64_t now_ns)
 {
     uint64_t died_ns = sbx_load_relaxed(&sbx_the_capture.threads[told->thread].died_ns); /* relaxed: one word */
     return died_ns > told->begin_ns ? died_ns : now_ns;
 }
 
-/* When a told message ended: as its thread said, or by now; 0: it is open. */
+/* When a reported message ended: as reported by its thread, or now; 0: it is still open. */
 static uint64_t message_end_ns(const struct sbx_told *told, const struct sbx_thread *thread, uint64_t now_ns)
 {
     if (thread == NULL) {
         return thread_end_ns(told, now_ns);
     }
-    /* order: acquire entry.message_begin_ns - told before it is closed would be told too early */
+    /* order: acquire entry.message_begin_ns - the end must not be reported before the message is closed */
     bool is_open = sbx_load_acquire(&thread->entry->message_begin_ns) == told->begin_ns;
     if (is_open && thread->entry->message == told->message) {
         return 0;
@@ -42,12 +42,12 @@ static uint64_t frame_end_ns(const struct sbx_told *told, const struct sbx_threa
     if (sbx_load_acquire(&thread->frame.entered_ns) == told->begin_ns) {
         return 0;
     }
-    /* order: acquire frame.slow_frame - the times are whole; what was judged by now keeps them until the next */
+    /* order: acquire frame.slow_frame - the times are whole; a frame that was judged keeps them until the next one */
     (void)sbx_load_acquire(&thread->frame.slow_frame);
     return thread->frame.slow_begin_ns == told->begin_ns ? thread->frame.slow_end_ns : now_ns;
 }
 
-/* A beat ends the silence before it; a watch that rests or was closed says nothing of when. */
+/* A beat ends the silence before it. If a watch rests or was closed, the time is unknown. */
 static uint64_t watch_end_ns(const struct sbx_told *told, uint64_t now_ns)
 {
     if (told->watch == 0 || told->watch > SBX_WATCHES_MAX) {
@@ -67,7 +67,8 @@ static uint64_t watch_end_ns(const struct sbx_told *told, uint64_t now_ns)
     return sbx_load_relaxed(&entry->told_begin_ns) == told->begin_ns && end_ns != 0 ? end_ns : begin_ns;
 }
 
-/* Any thread may keep a deadline, too late. The entry is given back behind that, by the look that finds nobody awaiting its end. */
+/* Any thread may end a deadline late. The watch thread gives the entry back later, at the look that finds its end no
+ * longer awaited. */
 static uint64_t deadline_end_ns(const struct sbx_told *told, uint64_t now_ns)
 {
     if (told->watch == 0 || told->watch > SBX_WATCHES_MAX) {
@@ -118,7 +119,7 @@ static void look(enum sbx_stall_end otherwise, uint64_t now_ns)
         if (told->state == SBX_TOLD_ENDED && !sbx_snapshot_maker_is_busy()) {
             struct sbx_trigger_entry trigger = sbx_told_trigger(told);
             if (sbx_snapshot_maker_end(&trigger) == -EBUSY) {
-                return; /* it stays in the table */
+                return; /* the stall stays in the table */
             }
         }
     }

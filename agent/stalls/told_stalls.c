@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* told_stalls.c - the table of stalls that were told while they went on. */
+/* told_stalls.c - the table of stalls that were reported while they went on. */
 #include "told_stalls.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static bool is_open(const struct sbx_told *told)
     return state == SBX_TOLD_STANDS || state == SBX_TOLD_ENDED;
 }
 
-/* A snapshot made by hand tells of no stall. */
+/* Does the trigger report a stall that can end? One made by hand does not. */
 static bool has_an_end(const struct sbx_trigger_entry *trigger)
 {
     return trigger->in_progress != 0 &&
@@ -34,7 +34,8 @@ static bool has_an_end(const struct sbx_trigger_entry *trigger)
             trigger->kind == SBX_TRIGGER_WATCHDOG || trigger->kind == SBX_TRIGGER_DEADLINE);
 }
 
-/* A place that is free; or else that of the deadline that was missed first: it may never be ended. NULL: there is none. */
+/* A free place, or else the place of the deadline that was missed first, because that one may never be ended. NULL:
+ * there is none. */
 static struct sbx_told *find_place(void)
 {
     struct sbx_told *found = NULL;

@@ -4,8 +4,8 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-/* A look later than this is a gap and not the scheduler's everyday delay: on a saturated machine a woken thread waits
- * some time slices, tens of milliseconds; a stop lasts longer. */
+/* A look that is later than this is a gap, and not the usual delay of the scheduler: on a saturated machine a woken
+ * thread waits some time slices, tens of milliseconds; a stop lasts longer. */
 #define GAP_MIN_NS UINT64_C(200000000)
 
 bool sbx_is_over(const struct sbx_open_view *view, uint32_t limit_ms)

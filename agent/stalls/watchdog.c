@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watchdog.c - what is open and for how long: messages, frames, watches and deadlines of all threads. */
+/* watchdog.c - judges how long messages, frames, watches and deadlines of all threads have been open. */
 #include "watchdog.h"
 
 #include "message.h"
@@ -15,48 +15,51 @@
 #include "tracer.h"
 #include "watch_table.h"
 
-/* Open for so long, and for its limit and some more, a message that did not fire is not near to anything any more. */
+/* A message that has been open so long, and longer than its limit and some time more, without firing is not close to a
+ * stall any more. */
 #define STANDING_NS     UINT64_C(60000000000)
 #define GRACE_NS        UINT64_C(1000000000)
-#define TRACER_EVERY_NS UINT64_C(100000000) /* how often we ask for a debugger while something is over a limit */
+#define TRACER_EVERY_NS UINT64_C(100000000) /* how often we check for a debugger while an item is over its limit */
 
 enum {
-    NEAR_MESSAGE_GAPS = 2, /* a message open for so many gaps is near to being slow */
-    LIMIT_MAX_MS = 600000, /* the longest that may be set */
-    NEAR_SHARE = 8,        /* and a watch or a deadline that has used up one in so many parts of its time */
+    NEAR_MESSAGE_GAPS = 2, /* a message that is open for so many gaps is close to being slow */
+    LIMIT_MAX_MS = 600000, /* the longest limit that may be set */
+    NEAR_SHARE = 8,        /* a watch or deadline is close when it has used this part (1/8) of its time */
 };
 
-/* One look: what it is made with. */
+/* The input and the findings of one look. */
 struct look {
     const struct sbx_capture_settings *settings;
     const struct sbx_gaps *gaps;
     uint64_t now_ns;
-    bool is_near; /* found: something is near to being a stall */
+    bool is_near; /* found: an item is close to being a stall */
     bool stands;  /* found: a stall that has been judged goes on */
-    /* the message that would be noted: the one that has been open longest */
+    /* the message to be noted: the one that has been open longest */
     const struct sbx_thread *noted;
     uint64_t noted_message, noted_begin_ns;
     uint32_t noted_kind;
 };
 
-/* The beat, or the begin, for which a watch or a deadline has fired, by index: one report a silence. Watch thread only. */
+/* By index: the beat, or the begin, for which a watch or deadline has fired, so that each silence is reported once.
+ * Watch thread only. */
 static uint64_t fired_begin_ns[SBX_WATCHES_MAX];
 
 static uint32_t seen_news;  /* of sbx_the_capture.news */
-static bool has_left_news;  /* something ended while we looked: the next look judges it */
-static bool is_standing_by; /* by the last look: a stall stands, and nothing else wants to be looked at closely */
+static bool has_left_news;  /* an item ended during our look: the next look judges it */
+static bool is_standing_by; /* at the last look a stall stood, and nothing else needed close looks */
 SBX_OF_ONE_PROCESS(fired_begin_ns);
 SBX_OF_ONE_PROCESS(seen_news);
 SBX_OF_ONE_PROCESS(has_left_news);
 SBX_OF_ONE_PROCESS(is_standing_by);
 
-/* Blocks of threads lie far apart: what none of them uses is not looked for in each. */
+/* The blocks of threads lie far apart, so they are not searched for a feature that no thread uses. */
 static bool has_frames(void)
 {
     return sbx_load_seq_cst(&sbx_the_capture.has_frames) != 0;
 }
 
-/* The block of an entry, whether its thread lives or not: what it told before it ended is judged all the same. */
+/* The block of an entry, whether its thread is alive or not: what the thread reported before its end is still
+ * judged. */
 static struct sbx_thread *block_at(uint32_t index)
 {
     return sbx_load_acquire(&sbx_thread_blocks[index]); /* order: acquire block */
@@ -70,19 +73,19 @@ static struct sbx_open_view view_of(const struct sbx_gaps *gaps, uint64_t begin_
                                   .has_fired = has_fired};
 }
 
-/* Did it end after this look began? We may have been stopped in the middle of the look, with the process, and what that was
- * is known to the next one only. */
+/* Did it end after this look began? The whole process may have been stopped in the middle of the look. The gap of such
+ * a stop is only known to the next look. */
 static bool is_for_the_next(const struct look *look, uint64_t end_ns)
 {
     has_left_news |= end_ns > look->now_ns;
     return end_ns > look->now_ns;
 }
 
-/* Was a debugger attached while this was open? It stops threads for as long as somebody thinks, and that is no stall. Asked
- * of what is over a limit only; judging resumes with what begins when the debugger has gone. */
+/* Was a debugger attached while this was open? A debugger stops threads as long as its user thinks, and that is no
+ * stall. This is checked only for items over a limit. Items that begin after the debugger has gone are judged again. */
 static bool was_traced(uint64_t begin_ns, uint64_t now_ns)
 {
-    static uint64_t traced_ns, asked_ns; /* when one was seen, and when we asked last */
+    static uint64_t traced_ns, asked_ns; /* when a tracer was seen, and when we checked last */
     if (begin_ns > traced_ns && now_ns - asked_ns >= TRACER_EVERY_NS) {
         asked_ns = now_ns;
         traced_ns = sbx_tracer_is_attached() ? now_ns : traced_ns;
@@ -90,7 +93,7 @@ static bool was_traced(uint64_t begin_ns, uint64_t now_ns)
     return begin_ns <= traced_ns;
 }
 
-/* Over its limit, and nobody's doing but the program's. */
+/* Is it over its limit, and is the program itself the cause? */
 static bool is_over(const struct sbx_open_view *view, uint32_t limit_ms, uint64_t now_ns)
 {
     return sbx_is_over(view, limit_ms) && !was_traced(view->begin_ns, now_ns);
@@ -115,7 +118,7 @@ static void leave_note(const struct look *look)
     if (note->open != 0 && note->message == look->noted_message && note->thread == look->noted->index) {
         return;
     }
-    sbx_store_release(&note->open, 0); /* order: release note.open - a reader after a kill finds whole notes only */
+    sbx_store_release(&note->open, 0); /* order: release note.open - a reader after a kill finds only complete notes */
     note->thread = look->noted->index;
     note->message = look->noted_message;
     note->message_kind = look->noted_kind;
@@ -126,7 +129,8 @@ static void leave_note(const struct look *look)
 
 /* ---- messages ---- */
 
-/* The message that just ended was slow: unless the process was stopped meanwhile, or it fired as `anr` already. */
+/* Judges the message that just ended as slow, unless the process was stopped meanwhile, or the message fired as `anr`
+ * already. */
 static void judge_slow_message(const struct look *look, struct sbx_thread *thread)
 {
     struct sbx_message_loop *loop = &thread->loop;
@@ -144,23 +148,23 @@ static void judge_slow_message(const struct look *look, struct sbx_thread *threa
                                         .message = message,
                                         .message_kind = loop->slow_kind,
                                         .threshold_ms = limit_ms};
-    sbx_store_release(&loop->slow_message, 0); /* order: release loop.slow_message - the next may be told */
+    sbx_store_release(&loop->slow_message, 0); /* order: release loop.slow_message - may report the next */
     if (is_over(&view, limit_ms, look->now_ns)) {
         sbx_snapshot_maker_fire(&trigger, look->settings, look->now_ns);
     }
 }
 
-/* Has it been judged, or open for so long that it is not judged any more? It goes on, and that is known: what is left to
- * see is its end, which its thread tells. */
+/* Has the message been judged, or been open so long that it is not judged any more? Then only its end is left to be
+ * seen, and its thread will report that. */
 static bool stands(const struct look *look, const struct sbx_thread *thread, uint64_t message, uint64_t begin_ns)
 {
-    bool is_judged = look->settings->anr_ms <= LIMIT_MAX_MS; /* 0 and what is longer than any limit: never */
+    bool is_judged = look->settings->anr_ms <= LIMIT_MAX_MS; /* 0, and values above the longest limit: never */
     uint64_t limit_ns = is_judged ? (uint64_t)look->settings->anr_ms * 1000000u + GRACE_NS : 0;
     limit_ns = limit_ns > STANDING_NS ? limit_ns : STANDING_NS;
     return thread->loop.anr_message == message || look->now_ns - begin_ns >= limit_ns;
 }
 
-/* Look at the message that is open now. */
+/* Judges the message that is open now. */
 static void judge_open_message(struct look *look, struct sbx_thread *thread)
 {
     uint64_t begin_ns = sbx_load_acquire(&thread->entry->message_begin_ns); /* order: acquire entry.message_begin_ns */
@@ -178,7 +182,7 @@ static void judge_open_message(struct look *look, struct sbx_thread *thread)
     struct sbx_open_view view = view_of(look->gaps, begin_ns, look->now_ns, false);
     bool is_long = sbx_is_over(&view, look->settings->note_ms) || sbx_is_over(&view, look->settings->anr_ms);
     if (is_long && (sbx_message_loop_was_left(thread) || sbx_message_is_paced(thread, look->now_ns))) {
-        return; /* what follows a loop is no message, nor is what has its pace from elsewhere */
+        return; /* time after a loop is no message; nor is a message whose pace is set from elsewhere */
     }
     view.late_ns += is_long ? sbx_message_awaited_ns(thread, look->now_ns) : 0;
     if (is_over(&view, look->settings->note_ms, look->now_ns) &&
@@ -202,7 +206,7 @@ static void judge_open_message(struct look *look, struct sbx_thread *thread)
                                             .threshold_ms = look->settings->anr_ms,
                                             .in_progress = 1};
         sbx_store_relaxed(&thread->loop.anr_end_ns, 0);
-        /* order: release loop.anr_message - one report a message; an end that is told from now on is of this one */
+        /* order: release loop.anr_message - one report a message; an end that is reported from now on belongs to it */
         sbx_store_release(&thread->loop.anr_message, message);
         sbx_snapshot_maker_fire(&trigger, look->settings, look->now_ns);
     }
@@ -210,7 +214,7 @@ static void judge_open_message(struct look *look, struct sbx_thread *thread)
 
 /* ---- frames ---- */
 
-/* A slow frame, or a burst of dropped ones, that just ended. */
+/* Judges a slow frame, or a burst of dropped frames, that just ended. */
 static void judge_slow_frame(const struct look *look, struct sbx_thread *thread)
 {
     struct sbx_frame_pace *pace = &thread->frame;
@@ -227,15 +231,15 @@ static void judge_slow_frame(const struct look *look, struct sbx_thread *thread)
                                         .end_ns = view.now_ns,
                                         .threshold_ms = limit_ms,
                                         .frames = dropped};
-    sbx_store_release(&pace->slow_frame, 0); /* order: release frame.slow_frame - the next may be told */
+    sbx_store_release(&pace->slow_frame, 0); /* order: release frame.slow_frame - the thread may report the next */
     bool fires = dropped != 0 ? limit_ms != 0 && sbx_burst_fires(&view, dropped) : sbx_is_over(&view, limit_ms);
     if (fires && !was_traced(view.begin_ns, look->now_ns)) {
         sbx_snapshot_maker_fire(&trigger, look->settings, look->now_ns);
     }
 }
 
-/* A frame that the application began and does not end has hung when a message would have. Frames known by their presents
- * alone are not asked: who does not present may have nothing to show. */
+/* A frame that the application began and does not end has hung after the same time as a message. Frames that are only
+ * known by their presents are not judged: a program that presents nothing may have nothing to show. */
 static void judge_open_frame(struct look *look, struct sbx_thread *thread)
 {
     struct sbx_frame_pace *pace = &thread->frame;
@@ -253,14 +257,14 @@ static void judge_open_frame(struct look *look, struct sbx_thread *thread)
                                             .threshold_ms = look->settings->anr_ms,
                                             .in_progress = 1,
                                             .frames = 1};
-        pace->hung_ns = begin_ns; /* one report a frame */
+        pace->hung_ns = begin_ns; /* one report for each frame */
         sbx_snapshot_maker_fire(&trigger, look->settings, look->now_ns);
     }
 }
 
 /* ---- watches and deadlines ---- */
 
-/* The thread it is about: who began it or beat last, while that one lives. */
+/* The thread of the entry: the one that began it or beat last, while it is alive. */
 static struct sbx_thread *thread_of(const struct sbx_watch_entry *entry)
 {
     uint32_t index = sbx_load_relaxed(&entry->thread);
@@ -280,7 +284,7 @@ static void judge_watch(struct look *look, uint32_t index)
     uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire watch.word - its fields are whole */
     bool is_told = sbx_told_is_watch(index + 1, sbx_load_relaxed(&entry->begin_ns));
     if (sbx_watch_state_of(word) == SBX_WATCH_TOLD && !is_told) {
-        sbx_watch_take_away(index, word); /* its end is told, or nobody will tell it */
+        sbx_watch_take_away(index, word); /* its end was reported, or will never be */
         return;
     }
     if (!is_pledged(word)) {
@@ -300,11 +304,11 @@ static void judge_watch(struct look *look, uint32_t index)
     look->is_near |= !view.has_fired && sbx_is_over(&view, entry->timeout_ms / NEAR_SHARE);
     bool has_run_out = sbx_is_over(&view, entry->timeout_ms);
     if (has_run_out && was_traced(begin_ns, look->now_ns)) {
-        fired_begin_ns[index] = begin_ns; /* excused, once and for all: nobody is to be woken for it again */
+        fired_begin_ns[index] = begin_ns; /* excused for good: the watch thread must not wake for it again */
         has_run_out = false;
     }
     if (!has_run_out && !is_watch && (is_late || view.has_fired) && !sbx_snapshot_maker_is_busy()) {
-        if (!is_told) { /* unmet once, and in its snapshot; or late because the process was stopped */
+        if (!is_told) { /* missed once, and in a snapshot; or late because the process was stopped */
             sbx_watch_take_away(index, word);
         } else if (!is_late) {
             (void)sbx_watch_set_told(index, word);
@@ -327,12 +331,13 @@ static void judge_watch(struct look *look, uint32_t index)
     }
     fired_begin_ns[index] = begin_ns;
     if (is_watch) {
-        sbx_store_relaxed(&entry->told_begin_ns, begin_ns); /* relaxed: the beat that ends it rings the bell */
+        sbx_store_relaxed(&entry->told_begin_ns, begin_ns); /* relaxed: the beat that ends the silence rings the bell */
     }
     sbx_snapshot_maker_fire(&trigger, look->settings, look->now_ns);
 }
 
-/* Is none begun? Behind a store of wake_ns, and in front of somebody's look at that, the answer is good until he rings. */
+/* Is no watch or deadline begun? When this is read after a store of wake_ns, the answer holds until the bell: a thread
+ * that begins one later reads wake_ns and rings. */
 static bool has_none(void)
 {
     return sbx_load_seq_cst(&sbx_the_capture.header->watch_count) == 0; /* order: acquire header.watch_count */
@@ -353,13 +358,13 @@ uint64_t sbx_watchdog_due_ns(const struct sbx_gaps *gaps)
     uint64_t due_ns = UINT64_MAX;
     for (uint32_t i = 0; i < SBX_WATCHES_MAX && !has_none(); i++) {
         const struct sbx_watch_entry *entry = &sbx_the_capture.watches[i];
-        /* order: seq_cst watch.word - Dekker with wake_ns: behind the caller's store of it */
+        /* order: seq_cst watch.word - Dekker with wake_ns: after the caller's store of it */
         uint64_t word = sbx_load_seq_cst(&entry->word);
         if (!is_pledged(word)) {
             continue;
         }
         uint64_t begin_ns = sbx_load_relaxed(&entry->begin_ns);
-        struct sbx_open_view view = view_of(gaps, begin_ns, UINT64_MAX, false); /* gaps since then put it off */
+        struct sbx_open_view view = view_of(gaps, begin_ns, UINT64_MAX, false); /* gaps since then delay it */
         view.has_fired = fired_begin_ns[i] == begin_ns;
         uint64_t at_ns = sbx_is_over_at_ns(&view, entry->timeout_ms);
         due_ns = at_ns < due_ns ? at_ns : due_ns;
@@ -412,7 +417,7 @@ void sbx_watchdog_look_at_watches(const struct sbx_capture_settings *settings, c
     judge_watches(&look);
 }
 
-/* Open, and not one that is known to stand. */
+/* Is a message open that is not known to stand? */
 static bool has_open_message(const struct sbx_thread *thread)
 {
     return sbx_load_seq_cst(&thread->entry->message_begin_ns) != 0 && !sbx_message_is_unseen(thread) &&
@@ -448,7 +453,7 @@ bool sbx_watchdog_has_news(void)
             return true;
         }
     }
-    /* relaxed: one that is just being opened is not late. Where there is none, eight pages need not be touched at an exit. */
+    /* relaxed: an entry that is just being opened is not late. Without entries, an exit need not touch eight pages. */
     bool has_watches = sbx_load_relaxed(&sbx_the_capture.header->watch_count) != 0;
     for (uint32_t i = 0; i < SBX_WATCHES_MAX && has_watches; i++) {
         /* order: acquire watch.word */
@@ -463,7 +468,7 @@ void sbx_watchdog_forget(uint64_t now_ns)
 {
     uint32_t count = sbx_thread_count();
     has_left_news = is_standing_by = false;
-    if (sbx_load_relaxed(&sbx_the_capture.header->consent) == SBX_CONSENT_GRANTED) { /* relaxed: it is this thread's */
+    if (sbx_load_relaxed(&sbx_the_capture.header->consent) == SBX_CONSENT_GRANTED) { /* relaxed: written by us */
         sbx_stall_ends_close(SBX_END_UNSEEN, now_ns);
     } else {
         sbx_told_forget();
@@ -472,7 +477,8 @@ void sbx_watchdog_forget(uint64_t now_ns)
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = block_at(i);
         if (thread != NULL) {
-            /* What is open now has long ended when recording begins again: a loop must be met anew to be judged. */
+            /* An open message would have ended long before recording begins again: a loop must be seen anew to be
+             * judged. */
             sbx_store_relaxed(&thread->loop.hits, 0);
             sbx_store_seq_cst(&thread->entry->message_begin_ns, 0);
             sbx_store_seq_cst(&thread->frame.entered_ns, 0);
@@ -484,7 +490,7 @@ void sbx_watchdog_forget(uint64_t now_ns)
         const struct sbx_watch_entry *entry = &sbx_the_capture.watches[i];
         uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire watch.word */
         if (is_pledged(word) && entry->kind == SBX_WATCH_WATCHDOG) {
-            sbx_watch_put_to_rest(i, word); /* its beats count again when recording does */
+            sbx_watch_put_to_rest(i, word); /* its beats count again when recording is on */
         } else if (is_pledged(word)) {
             sbx_watch_take_away(i, word);
         }
