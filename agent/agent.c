@@ -52,16 +52,16 @@
 
 enum {
     EXIT_WAIT_MS = 500,   /* how long an exiting process waits for a snapshot in flight */
-    CLOSE_WAIT_MS = 100,  /* and for its recording's name to be taken away; some 0.05 do */
+    CLOSE_WAIT_MS = 100,  /* how long it waits until the recording's name is removed; usually some 0.05 ms */
     HOOK_MAX_NS = 500000, /* how long the starting thread patches slots: some 10 to 20 modules */
-    OPEN_WAIT_MS = 200,   /* how long the starting thread waits for the first record to be possible; 1 to 2 do */
-    LEAVE_WAIT_MS = 1000, /* how long a program that cannot go on beside us waits for us to be gone */
+    OPEN_WAIT_MS = 200,   /* how long the starting thread waits until a record can be written; usually 1 to 2 */
+    LEAVE_WAIT_MS = 1000, /* how long a program that needs the recorder gone waits for its end */
 };
 
 static bool is_declined; /* what sbx_agent_look_at_environment() found */
 
-/* Valgrind's tools run the program on a processor of their own, take a walk over a stack for reading what was never written,
- * and preload vgpreload_*.so into it (Valgrind's manual, 2.8). */
+/* Valgrind's tools run the program on a simulated processor, report a stack walk as a read of uninitialized memory, and
+ * preload vgpreload_*.so into the program (Valgrind's manual, 2.8). */
 static bool is_in_valgrind(void)
 {
     const char *preloaded = getenv("LD_PRELOAD");
@@ -75,8 +75,8 @@ bool sbx_agent_is_declined(void)
            getauxval(AT_SECURE) != 0 || getuid() != geteuid();
 }
 
-/* What the environment says is read once, by the thread that starts us or before main(): getenv() beside somebody who sets
- * is undefined, and a late start has a thread of its own. */
+/* The environment is read once, by the starting thread or before main(): getenv() is undefined while another thread
+ * calls setenv(), and a late start runs on a thread of its own. */
 
 void sbx_agent_look_at_environment(void)
 {
@@ -85,12 +85,12 @@ void sbx_agent_look_at_environment(void)
         return;
     }
     has_looked = true;
-    const char *seats = getenv("STALLBOX_SEATS"); /* tests/host: few, so that threads go in turn */
+    const char *seats = getenv("STALLBOX_SEATS"); /* tests/host: few seats, so that threads take turns */
     if (seats != NULL && atoi(seats) > 0) {
         sbx_seats_allow((uint32_t)atoi(seats));
     }
     const char *children =
-        getenv("STALLBOX_FAMILY_SEATS"); /* tests/integration/family: few, so that workers go in turn */
+        getenv("STALLBOX_FAMILY_SEATS"); /* tests/integration/family: few seats, so that workers take turns */
     if (children != NULL && atoi(children) > 0) {
         sbx_family_allow_seats((uint32_t)atoi(children));
     }
@@ -112,13 +112,14 @@ void sbx_agent_look_at_environment(void)
     }
 }
 
-/* Is the recording this process's own? Its number rather than the gate page tells: a kernel before 4.14 wipes nothing. */
+/* Does the recording belong to this process? The pid is compared, and not the gate page, because kernels before 4.14 do
+ * not wipe that page at a fork. */
 static bool is_owner(void)
 {
     return sbx_the_capture.header != NULL && sbx_the_capture.header->pid == (uint32_t)getpid();
 }
 
-/* `wanted` is what was ordered, `settings` what is in force of it: nothing when the user said no. */
+/* `wanted` is what was ordered. `settings` is what is in force of it: nothing if the user refused consent. */
 static void set_first_settings(const struct sbx_capture_settings *wanted, const struct sbx_capture_settings *settings)
 {
     struct sbx_control_page *control = sbx_the_capture.control;
@@ -128,25 +129,26 @@ static void set_first_settings(const struct sbx_capture_settings *wanted, const 
     sbx_capture_apply(settings);
 }
 
-/* The program's own calls and those of its first libraries, for as long as a start may take. What is left, and what another
- * thread is loading right now, is the module thread's. */
+/* Hooks the program's own calls and those of the first libraries, within the time that a start may take. The module
+ * thread hooks the rest, and the modules that another thread is loading right now. */
 static void hook_what_is_quick(void)
 {
     uint64_t wanted = sbx_the_agent.wanted_points;
     uint32_t left;
-    sbx_loader_visit_begin(); /* a late start has the program's threads beside it, which may fork */
+    sbx_loader_visit_begin(); /* in a late start the program's threads run meanwhile, and may fork */
     sbx_the_capture.header->hooked_slots = sbx_got_hook_apply(wanted, sbx_now_ns() + HOOK_MAX_NS, &left);
     sbx_loader_visit_end();
     sbx_the_agent.hooks_were_whole = left == 0;
     if (left == 0) {
         sbx_capture_hooks_are_in(
-            wanted); /* of a forked child whose parent, that serves nobody, was without those of clients */
+            wanted); /* a forked child's parent that served no clients had no hooks of the client points */
         sbx_the_agent.applied_points = wanted;
         sbx_the_capture.control->hooked_points = wanted;
     }
 }
 
-/* The start has failed with threads running: the hooks pass through from here on; the module thread takes them out. */
+/* The start has failed while our threads run. From here on the hooks pass every call through; the module thread removes
+ * them. */
 static int give_up(int result)
 {
     sbx_store_relaxed(sbx_the_capture.gate, 0);
@@ -159,14 +161,14 @@ static int give_up(int result)
 
 static void leave_to_the_program(void);
 
-/* One start a process, by whichever thread comes first: pages of the first recording stay mapped for hooks that may still be in
- * them. A start that failed before there was a recording may be tried again. */
+/* A process starts once, by whichever thread comes first: the pages of the first recording stay mapped because hooks
+ * may still use them. A start that failed before there was a recording may be tried again. */
 static uint32_t has_started;
 SBX_OF_ONE_PROCESS(has_started);
 
 int sbx_agent_may_start(void)
 {
-    /* order: acquire agent.is_running; a forked child has a copy of the word, and no recorder */
+    /* order: acquire agent.is_running; a forked child has a copy of the word, but no recorder */
     if (sbx_load_acquire(&sbx_the_agent.is_running) != 0) {
         return is_owner() ? -EALREADY : -ENOTSUP;
     }
@@ -176,14 +178,14 @@ int sbx_agent_may_start(void)
     return sbx_load_acquire(&sbx_the_agent.stopping) == 0 ? -EALREADY : -ENOTSUP; /* order: acquire agent.stopping */
 }
 
-/* The recording, with what this process is written into it. 0 or -errno: then there is none, and a start may be tried again. */
+/* Creates the recording and writes into it what this process is. 0 or -errno: then there is no recording, and the start
+ * may be tried again. */
 static int make_recording(const char *recordings_folder, const char *spool_path,
                           const struct sbx_capture_settings *wanted, enum sbx_consent consent)
 {
-    /* The recording's name says which spool it is for (recording_name.h): so there must be one. One that cannot be made is told
-     * by the first snapshot that cannot be written. */
-    bool is_worker =
-        sbx_the_agent.family.role == SBX_ROLE_WORKER; /* its parent has, or it is below another root by now */
+    /* The recording's name contains an identifier of the spool folder (recording_name.h), so the folder must exist. If
+     * it cannot be created, the first snapshot that cannot be written reports the error. */
+    bool is_worker = sbx_the_agent.family.role == SBX_ROLE_WORKER; /* its parent has made it, or its root has changed */
     int result = !is_worker && access(spool_path, F_OK) != 0 ? sbx_make_folders(spool_path) : 0;
     result = is_worker ? sbx_recording_create_for_worker(recordings_folder, spool_path, sbx_the_agent.parent_modules,
                                                          &sbx_the_agent.recording)
@@ -206,11 +208,12 @@ static int make_recording(const char *recordings_folder, const char *spool_path,
     return 0;
 }
 
-/* Capture works on it from here on, as far as it can before there are hooks, a map and a ring. 0 or -errno. */
+/* From here on capture writes to this recording, as far as it can without hooks, a module map and a ring. 0 or
+ * -errno. */
 static int attach(const struct sbx_capture_settings *wanted, const struct sbx_capture_settings *settings)
 {
     sbx_the_capture.agent_begin =
-        (uint64_t)(uintptr_t)&sbx_agent_start; /* widened to the module when it is described */
+        (uint64_t)(uintptr_t)&sbx_agent_start; /* widened to the whole module when the module is described */
     sbx_the_capture.agent_end = sbx_the_capture.agent_begin + 1;
     sbx_clock_start();
     sbx_capture_attach(sbx_the_agent.recording.header);
@@ -229,12 +232,12 @@ static int attach(const struct sbx_capture_settings *wanted, const struct sbx_ca
     sbx_the_agent.wanted_points = settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
     sbx_the_capture.header->async_signal = (uint32_t)sbx_sampler_start();
     sbx_store_relaxed(sbx_the_capture.gate + 1, 1);
-    sbx_message_names_publish(); /* a forked child's parent may have said some */
+    sbx_message_names_publish(); /* a forked child's parent may have named some */
     sbx_loader_visit_start();
     return 0;
 }
 
-/* The calling thread puts the first hooks in, and gives them to the module thread. */
+/* The calling thread installs the first hooks, and then hands the hooks over to the module thread. */
 static void hook(const struct sbx_capture_settings *settings)
 {
     sbx_got_hook_resolve();
@@ -246,9 +249,9 @@ static void hook(const struct sbx_capture_settings *settings)
         hook_what_is_quick();
     }
     sbx_store_release(&sbx_the_agent.hooks_are_handed_over,
-                      1); /* order: release agent.hooks - all they know is theirs */
+                      1); /* order: release agent.hooks - the module thread owns the hooks */
     syscall(SYS_futex, &sbx_the_agent.hooks_are_handed_over, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-    /* before the watch thread, which goes on with it */
+    /* before the watch thread starts, because that thread continues with them */
     sbx_crash_signals_start(
         settings, sbx_load_acquire(&sbx_the_agent.hooks_were_whole), /* order: acquire agent.hooks_were_whole */
         sbx_now_ns());
@@ -264,10 +267,11 @@ static void say_that_it_runs(void)
     sbx_store_release(&sbx_the_capture.leave, leave_to_the_program); /* order: release capture.leave */
 }
 
-/* From a thread that goes on with something else: the module thread works beside it, and is waited for. */
+/* Start from a thread that continues with other work: the module thread runs beside it, and the caller waits for it. */
 static int start_threads(const struct sbx_capture_settings *settings)
 {
-    /* It opens the recording while we look for what is to be hooked, and touches no hook until they are handed to it. */
+    /* The module thread opens the recording while we look for calls to hook. It touches no hook before the hooks are
+     * handed over. */
     int result = sbx_own_thread_start(SBX_OWN_MODULES, &sbx_the_agent.module_thread, sbx_module_main);
     if (result != 0) {
         sbx_recording_unlink(&sbx_the_agent.recording);
@@ -279,22 +283,24 @@ static int start_threads(const struct sbx_capture_settings *settings)
     if (result != 0) {
         return give_up(result);
     }
-    /* Who starts the recorder may expect that what he does next is recorded. The module thread has worked beside us; it is
-     * waited for, but not for ever: a machine that has no processor for it has none for the application either. */
+    /* The caller may expect that what it does after the start is recorded. The module thread has worked in parallel, so
+     * we wait for it, but not for ever: if the machine has no processor for the module thread, it has none for the
+     * application either. */
     uint64_t begin_ns = sbx_now_ns();
     if (!sbx_agent_wait_for(&sbx_the_agent.opened, SBX_OPENED, OPEN_WAIT_MS) &&
         sbx_load_acquire(&sbx_the_agent.opened) == SBX_OPEN_NOT) { /* order: acquire agent.opened */
         return give_up(-ENOSPC);
     }
     uint64_t waited_ms = (sbx_now_ns() - begin_ns) / 1000000;
-    if (sbx_the_agent.companion_key != 0 && waited_ms < OPEN_WAIT_MS) { /* the host may give up its rights next */
+    if (sbx_the_agent.companion_key != 0 && waited_ms < OPEN_WAIT_MS) { /* the host may drop its privileges next */
         /* order: acquire agent.watch_is_up */
         (void)sbx_agent_wait_for(&sbx_the_agent.watch_is_up, 1, OPEN_WAIT_MS - (uint32_t)waited_ms);
     }
     return 0;
 }
 
-/* From the module thread: one thread less, nobody to be waited for, and one table of descriptors for both. */
+/* Start from the module thread: there is one thread less, no thread to wait for, and both threads share one descriptor
+ * table. */
 static int start_watch_thread(const struct sbx_capture_settings *settings)
 {
     sbx_the_agent.module_thread = pthread_self();
@@ -303,7 +309,7 @@ static int start_watch_thread(const struct sbx_capture_settings *settings)
     if (sbx_load_acquire(&sbx_the_agent.opened) == SBX_OPEN_NOT) { /* order: acquire agent.opened */
         return give_up(-ENOSPC);
     }
-    if (sbx_the_agent.shares_descriptors != 0) { /* the host may give up its rights next */
+    if (sbx_the_agent.shares_descriptors != 0) { /* the host may drop its privileges next */
         sbx_handover_start();
     }
     int result = sbx_own_thread_start(SBX_OWN_WATCH, &sbx_the_agent.watch_thread, sbx_watch_main);
@@ -358,7 +364,8 @@ int sbx_agent_start_by_module_thread(const char *recordings_folder, const char *
     return start(recordings_folder, spool_path, wanted, said, is_consent_required, true);
 }
 
-/* Wait for what was promised: a snapshot being made, something slow told but not judged yet, the end of a told stall. */
+/* Wait for pending work: a snapshot being made, a reported slow message that has not been judged yet, the end of a
+ * reported stall. */
 static bool wait_for_snapshot(uint32_t timeout_ms)
 {
     sbx_store_release(&sbx_the_agent.hurry, 1); /* order: release agent.hurry */
@@ -367,7 +374,7 @@ static bool wait_for_snapshot(uint32_t timeout_ms)
          waited_ms < timeout_ms && sbx_capture_is_open() && (sbx_watchdog_has_news() || sbx_told_is_open());
          waited_ms++) {
         uint32_t nobodys_word =
-            0; /* an exit is the program's thread: it makes no call that a filter was not judged by */
+            0; /* at an exit this is the program's thread: only calls for which its filter was judged */
         (void)sbx_agent_wait_for(&nobodys_word, 1, 1);
     }
     return sbx_agent_wait_for(&sbx_the_agent.snapshot_active, 0, timeout_ms); /* order: acquire snapshot_active */
@@ -380,12 +387,13 @@ static void mark_clean(void)
     sbx_store_release(&header->state, SBX_STATE_CLEAN); /* order: release header.state */
 }
 
-/* The calling thread is the program's, which exits, perhaps in a sandbox that knows of futex and of no unlink: the watch
- * thread takes the name away. Where it does not in time, whoever looks next finds a clean recording of a dead process. */
+/* The calling thread is the program's. It exits, perhaps in a sandbox that allows futex but not unlink, so the watch
+ * thread removes the name. If it does not do so in time, the process that looks next finds a clean recording of a dead
+ * process. */
 static void have_recording_closed(void)
 {
     mark_clean();
-    if (sbx_self == SBX_THREAD_GONE) { /* the last thread there is, and it is ours */
+    if (sbx_self == SBX_THREAD_GONE) { /* this is the last thread, and it is ours */
         sbx_recording_unlink(&sbx_the_agent.recording);
         return;
     }
@@ -408,15 +416,14 @@ int sbx_agent_stop(uint32_t timeout_ms)
     bool in_time = wait_for_snapshot(timeout_ms);
     sbx_store_relaxed(sbx_the_capture.gate, 0);
     sbx_thread_registry_stop();
-    sbx_store_relaxed(&sbx_the_agent.is_closing, 1); /* relaxed: before `stopping`. As at an exit, it is not this thread
-                                                        that takes the recording's name away */
+    sbx_store_relaxed(&sbx_the_agent.is_closing, 1); /* relaxed: before `stopping`. Another thread removes the name */
     sbx_store_release(&sbx_the_agent.stopping, 1);   /* order: release agent.stopping */
     sbx_module_thread_call(0);
     sbx_capture_ring_bell();
-    /* order: acquire agent.tid - what the threads did is done */
+    /* order: acquire agent.tid - what the threads did is visible */
     in_time &= sbx_agent_wait_for(&sbx_the_agent.module_tid, 0, timeout_ms);
     in_time &= sbx_agent_wait_for(&sbx_the_agent.watch_tid, 0, timeout_ms);
-    /* Once more: a watch thread that took settings over at that moment may have opened it again. */
+    /* Again: a watch thread that was applying settings at that moment may have opened the gate. */
     sbx_store_relaxed(sbx_the_capture.gate, 0);
     if (in_time) {
         pthread_join(sbx_the_agent.module_thread, NULL);
@@ -432,15 +439,16 @@ int sbx_agent_stop(uint32_t timeout_ms)
     return in_time ? 0 : -ETIMEDOUT;
 }
 
-/* A thread that was joined may still count as one of the process for some microseconds. */
+/* A thread that was joined may still be counted as one of the process for some microseconds. */
 static bool is_gone(uint32_t tid)
 {
     return tid == 0 || (syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH);
 }
 
-/* The program is about to do what it cannot do beside us: to enter a sandbox that would end it for what we call, or to ask for
- * something that only a process of one thread gets. The recorder ends first, its threads are gone, and every thread of the
- * program's that is in a hook gets out of it: what it would still have called could be its last. */
+/* The program is about to do what it cannot do while the recorder runs: enter a sandbox that would kill it for our
+ * system calls, or request something that is only granted to a process of one thread. So the recorder stops first, its
+ * threads end, and every thread of the program leaves the hook that it is in: a system call that the hook would still
+ * make could kill the process. */
 static void leave_to_the_program(void)
 {
     uint32_t watch_tid = sbx_load_acquire(&sbx_the_agent.watch_tid); /* order: acquire agent.tid */
@@ -458,16 +466,17 @@ static void leave_to_the_program(void)
     }
 }
 
-/* Who calls exit() on the thread of the message that is open too long has come to an end after all. Who calls it on
- * another one, a watchdog of the host's perhaps, ends a process that does not answer: the recording stays as a kill would
- * leave it, and whoever looks next makes the snapshot. An exit is not held up for that. */
+/* If exit() is called on the thread whose message is open too long, that message has ended after all. If it is called
+ * on another thread, perhaps by the host's own watchdog, a process that does not respond is being ended. Then the
+ * recording stays as a kill would leave it, and the process that looks next makes the snapshot. This does not delay the
+ * exit. */
 static bool ends_in_a_stall(void)
 {
     const struct sbx_note *note = &sbx_the_capture.header->note;
     if (sbx_load_acquire(&note->open) == 0 || note->thread >= SBX_THREADS_MAX) { /* order: acquire note.open */
         return false;
     }
-    /* Its end was told, and our thread has not got a processor since: what is written down is that it was open. */
+    /* The end was reported, but our thread has not run since: the note still says that the message is open. */
     return sbx_watchdog_has_news() ||
            sbx_load_relaxed(&sbx_the_capture.threads[note->thread].tid) != (uint32_t)syscall(SYS_gettid);
 }
@@ -480,7 +489,7 @@ void sbx_agent_process_exits(void)
     }
     sbx_attendance_look();
     sbx_message_exit();
-    bool is_made = wait_for_snapshot(EXIT_WAIT_MS); /* else it is still written, and will be cut off */
+    bool is_made = wait_for_snapshot(EXIT_WAIT_MS); /* false: it is still being written, and is cut off */
     bool is_killed = !is_made || ends_in_a_stall();
     sbx_family_give_seat((uint32_t)getpid());
     sbx_store_relaxed(sbx_the_capture.gate, 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* application_cpu.h - has the application run since the last tick?
  *
- * The kernel adds up all threads of a process for its CPU time, some 100 ns each: of 2,000 that is 0.2 ms a tick, 1 % of a processor. So
- * where threads are many it is asked only when the sampler, which has met some of them, cannot tell. The watch thread alone. */
+ * For the CPU time of a process the kernel adds up all its threads, some 100 ns each: for 2,000 threads that is 0.2 ms
+ * a tick, 1 % of a processor. So in a process with many threads the kernel is asked only if the sampler, which has seen
+ * some of them run, cannot answer the question. Watch thread only. */
 #ifndef SBX_APPLICATION_CPU_H
 #define SBX_APPLICATION_CPU_H
 
@@ -10,19 +11,19 @@
 #include <stdint.h>
 
 enum {
-    SBX_QUIET_CPU_NS = 20000, /* CPU time of the application in a tick that counts as quiet */
+    SBX_QUIET_CPU_NS = 20000, /* an application that uses less CPU time in a tick is quiet */
     SBX_THREADS_ADDED_UP = 128,
 };
 
-/* Zeroed: never asked. */
+/* Zeroed: never read. */
 struct sbx_application_cpu {
-    uint64_t total_ns; /* when it was asked last */
-    uint64_t ran_ns;   /* in the last tick; at least so much, where it was not asked */
-    bool is_known;     /* it was asked in the last tick as well: what is more now was used in this one */
+    uint64_t total_ns; /* at the last reading */
+    uint64_t ran_ns;   /* in the last tick; a lower bound, if the clock was not read */
+    bool is_known;     /* the clock was read in the last tick as well, so the difference was used in this tick */
 };
 
-/* `threads` are known, of which the sampler saw some run for `seen_ns` in this tick; `total_ns` tells what the application has used of
- * CPU time so far. */
+/* The process has `threads` threads. The sampler saw some of them run for `seen_ns` in this tick. `total_ns` returns
+ * the CPU time that the application has used so far. */
 static inline bool sbx_application_has_run(struct sbx_application_cpu *cpu, uint32_t threads, uint64_t seen_ns,
                                            uint64_t (*total_ns)(void))
 {

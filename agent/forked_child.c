@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forked_child.c - pending at the fork, begun by a sign of life.
+/* forked_child.c - a child is pending after the fork, and starts at a sign of life.
  *
- * Everything of the parent's that the child has a copy of is abandoned and never tidied up: its threads may have been in the middle of
- * changing it. What is zero in every process at its start is made zero again (port/process_state.h). */
+ * The child abandons its copy of the parent's data and never cleans it up, because the parent's threads may have
+ * been changing that data at the fork. What is zero in every process at its start is made zero again
+ * (port/process_state.h). */
 #include "forked_child.h"
 
 #include <errno.h>
@@ -39,14 +40,15 @@
 #include "thread_registry.h"
 
 enum {
-    START_WAIT_MS = 1000, /* how long a program that gives up rights waits for the start; one takes 1 to 3 */
+    START_WAIT_MS = 1000, /* how long a program that drops privileges waits for the start; one takes 1 to 3 */
     EXIT_WAIT_MS = 50
 };
-#define ASK_AGAIN_NS UINT64_C(1000000000) /* a child without a seat */
+#define ASK_AGAIN_NS UINT64_C(1000000000) /* for a child without a seat */
 #define SECOND_NS    UINT64_C(1000000000)
-#define WORKED_NS    UINT64_C(5000000) /* of processor time: as good as being old enough */
+#define WORKED_NS    UINT64_C(5000000) /* of CPU time: counts as being old enough */
 
-/* Waits, reads and writes of files, and loads of modules: none is called below an allocator's lock. Locks, clocks, mappings and streams may be. */
+/* Waits, reads and writes of files, and loads of modules: none of these is called while an allocator's lock is held.
+ * Locks, clocks, mappings and streams may be. */
 #define SIGNS_OF_LIFE                                                                          \
     (SBX_WAITS_THAT_ASK | SBX_POINT_BIT(SBX_GROUP_FILE) | SBX_POINT_BIT(SBX_GROUP_FILE_LOCK) | \
      SBX_POINT_BIT(SBX_GROUP_SYNC) | SBX_POINT_BIT(SBX_GROUP_BARRIER) | SBX_POINT_BIT(SBX_GROUP_LOADER))
@@ -56,32 +58,33 @@ enum state {
     PENDING = 1,
     STARTING = 2,
     DONE = 3,
-    PUT_OFF = 4, /* it has a thread of ours, which sleeps until the child is old enough */
-    HURRIED = 5, /* and is to begin now: there is no later */
-    ENDING = 6   /* and goes */
+    PUT_OFF = 4, /* the child has a thread of ours, which sleeps until it is old enough */
+    HURRIED = 5, /* that thread is to start now: there is no later */
+    ENDING = 6   /* that thread is to end */
 };
 
 static struct {
     uint32_t state; /* enum state. A futex word */
     uint32_t pid, parent_pid;
-    uint32_t parent_is_recorded; /* 1: what follows is of the process that this was forked from; 0: of one before it */
-    uint64_t forked_ns, ask_again_ns; /* the second one is of the thread that sleeps, where there is one */
-    uint32_t sleeper_tid;             /* 0: it has not begun */
-    uint64_t handler_at;              /* where the frame of the handler lies in which it was forked; 0: in none */
-    uint64_t allocations;             /* what the child had counted then */
+    uint32_t parent_is_recorded;      /* 1: what follows describes the parent; 0: an older ancestor */
+    uint64_t forked_ns, ask_again_ns; /* the second one belongs to the sleeping thread, if there is one */
+    uint32_t sleeper_tid;             /* 0: it has not begun to run */
+    uint64_t handler_at;              /* frame address of the signal handler that forked; 0: not in a handler */
+    uint64_t allocations;             /* the child's count of allocations at the fork */
     struct sbx_capture_settings settings;
     enum sbx_consent consent;
     bool is_consent_required;
-    /* Of a process whose recorder has not begun, and of its children: the start is not under way. NULL: it has begun, or never will. */
+    /* In a process whose recorder has not started, and in its children: says that no start is under way. NULL: the
+     * start has begun, or never will. */
     bool (*is_untouched)(uint32_t wait_ms);
-    uint8_t unstarted_id[16]; /* of the family that such a process founds */
+    uint8_t unstarted_id[16]; /* id of the family that such a process founds */
     struct sbx_family_entry family;
     uint32_t modules;
-    uint32_t told_by;    /* pid of the recorded process that all this is of; 0: the paths below are being written */
-    uint32_t generation; /* of its settings, as they were told last; 0: they were not yet */
+    uint32_t told_by;    /* pid of the recorded process described here; 0: the paths are being written */
+    uint32_t generation; /* of the settings that were copied last; 0: none were copied yet */
 } child SBX_FORK_DATA_FIRST;
 
-/* Where the recordings of this process's children are made, and what they are for. */
+/* The folder for the recordings of this process's children, and their spool. */
 static char child_folder[SBX_RECORDING_PATH_MAX], child_spool[SBX_PATH_MAX];
 
 static void set_state(enum state state)
@@ -110,13 +113,13 @@ static void forget_parent(void)
     sbx_capture_forget_parent();
 }
 
-/* Who has lost its parent is no worker of anybody's: daemon(3), or a program that puts itself into the background. */
+/* A process that has lost its parent is not a worker: daemon(3), or a program that puts itself into the background. */
 static bool is_daemon(void)
 {
     return (uint32_t)getppid() != child.parent_pid;
 }
 
-/* This process is the first of a family, or of one of its own. */
+/* This process is the first of its family. If it has no family, it founds one. */
 static bool lead(void)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
@@ -129,13 +132,13 @@ static bool lead(void)
     return true;
 }
 
-/* The children of this process record beside it. They find what was written before the fork. */
+/* The children of this process record into the same folder. They find here what was written before the fork. */
 static void keep_paths(void)
 {
     const char *path = sbx_the_agent.recording.path, *spool = sbx_the_agent.recording.header->spool_path;
     const char *slash = strrchr(path, '/');
     size_t bytes = slash != NULL ? (size_t)(slash - path) : 0;
-    sbx_store_relaxed(&child.told_by, 0); /* relaxed: a child has the memory of one moment */
+    sbx_store_relaxed(&child.told_by, 0); /* relaxed: a fork copies the memory of one moment */
     sbx_order_with_handler();
     child.generation = 0;
     memcpy(child_folder, path, bytes);
@@ -144,7 +147,7 @@ static void keep_paths(void)
     sbx_store_release(&child.told_by, bytes != 0 ? (uint32_t)getpid() : 0); /* order: release child.told_by */
 }
 
-/* The thread that starts it is the module thread of this process from then on. */
+/* The thread that runs this start is the module thread of this process from then on. */
 static void *start(void *unused)
 {
     (void)unused;
@@ -155,7 +158,7 @@ static void *start(void *unused)
     sbx_the_agent.family = child.family;
     sbx_the_agent.family.role = is_daemon() ? SBX_ROLE_MAIN : SBX_ROLE_WORKER;
     sbx_the_agent.parent_modules = child.modules;
-    if (child.is_untouched != NULL) { /* what its parent would have done at its own start */
+    if (child.is_untouched != NULL) { /* do what its parent would have done at its own start */
         child.is_untouched = NULL;
         child.consent = sbx_consent_read(child_spool);
         (void)sbx_process_barrier_start();
@@ -185,7 +188,7 @@ static void *start(void *unused)
     return NULL;
 }
 
-/* Returns whether it is under way: by this call, or another's. */
+/* Returns whether a start is under way, begun by this call or by another one. */
 static bool begin(uint64_t now_ns, bool is_last_chance)
 {
     uint32_t expected = PENDING;
@@ -218,7 +221,7 @@ SBX_FORK_CODE static inline bool is_still_to_come(uint32_t state)
     return state == PENDING || state >= PUT_OFF;
 }
 
-/* Until then, or until somebody wants something else. */
+/* Sleeps until `due_ns`, or until the state changes. */
 static void sleep_until(uint64_t due_ns)
 {
     for (;;) {
@@ -231,20 +234,21 @@ static void sleep_until(uint64_t due_ns)
     }
 }
 
-/* The thread of a child that is put off, from its first wait on, whatever it waits for: nobody would come by again for one that hangs there. It
- * takes a seat once there is to be a recorder, and becomes the module thread. */
+/* The thread of a child that is put off. It exists from the child's first wait on, whatever the child waits for: if the
+ * child hangs in that wait, no other call would start the recorder. The thread takes a seat when the recorder is to
+ * start, and becomes the module thread. */
 static void *start_later(void *unused)
 {
     sbx_thread_become(SBX_THREAD_GONE);
-    sbx_store_relaxed(&child.sleeper_tid, (uint32_t)syscall(SYS_gettid)); /* relaxed: read behind its end */
+    sbx_store_relaxed(&child.sleeper_tid, (uint32_t)syscall(SYS_gettid)); /* relaxed: read after the thread's end */
     for (;;) {
         sleep_until(child.ask_again_ns);
         uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
         if (state == OFF || state == ENDING) {
-            pthread_detach(pthread_self()); /* nobody waits for its end, but by its number */
+            pthread_detach(pthread_self()); /* nobody joins it; its end is seen by its tid */
             return NULL;
         }
-        if (state == STARTING) { /* who made this thread has not said so yet */
+        if (state == STARTING) { /* the creator of this thread has not set the state yet */
             syscall(SYS_futex, &child.state, FUTEX_WAIT_PRIVATE, STARTING, NULL, NULL, 0);
             continue;
         }
@@ -280,7 +284,7 @@ static void begin_later(uint64_t now_ns, uint64_t due_ns)
     set_state(has_sleeper ? PUT_OFF : PENDING);
 }
 
-/* It begins at once. Returns whether it was put off. */
+/* The child starts at once. Returns whether it was put off. */
 static bool hurry(void)
 {
     uint32_t expected = PUT_OFF;
@@ -291,15 +295,16 @@ static bool hurry(void)
     return was_put_off || expected == HURRIED;
 }
 
-/* Not before it has begun: then it has a number. */
+/* True as well before the thread has begun to run: then it has no tid yet. */
 static bool sleeper_lives(void)
 {
-    uint32_t tid = sbx_load_relaxed(&child.sleeper_tid); /* relaxed: it is written before the state is looked at */
+    uint32_t tid = sbx_load_relaxed(&child.sleeper_tid); /* relaxed: written before that thread reads the state */
     return tid == 0 || sbx_raw_syscall(SYS_tgkill, child.pid, tid, 0, 0, 0, 0) == 0;
 }
 
-/* There is no thread of ours when this returns, unless it got no processor for a second: then it ends when it gets one, and the child is never
- * recorded, because its stack is in use. Returns whether there was one. */
+/* There is no thread of ours when this returns, except if the thread got no processor for a second. In that case it
+ * ends when it gets one, and the child is never recorded because the thread's stack is in use. Returns whether there
+ * was a thread. */
 static bool call_off(enum state next)
 {
     uint32_t expected = PUT_OFF, nobodys_word = 0;
@@ -317,34 +322,37 @@ static bool call_off(enum state next)
 
 /* ---- when ---- */
 
-/* A poll that has no time to wait has no name (message_loop.c). One that is ready may be a client's question: what the child does with it matters. */
+/* A poll that has no time to wait has no op (message_loop.c). If it finds a descriptor ready, that may be a client's
+ * request, so the child's next work matters. */
 static bool waits_for_work(uint8_t group, uint8_t op)
 {
     return (group == SBX_GROUP_POLL && op != SBX_OP_NONE) || op == SBX_OP_ACCEPT || op == SBX_OP_PAUSE ||
            op == SBX_OP_SIGSUSPEND;
 }
 
-/* A thread is made with pthread_create(), which may allocate: not in a handler that has perhaps interrupted an allocation. A child that was
- * forked in a handler lives in it ever after, as some of postgres do. Then it is its own allocations that show that it may. */
+/* pthread_create() may allocate, so it is not called in a signal handler, which may have interrupted an allocation. A
+ * child that was forked in a handler stays in that handler, as some processes of postgres do. Such a child may create a
+ * thread when it has made allocations of its own. */
 static bool may_make_thread(uint64_t now_ns)
 {
     bool may = sbx_handler_find_above(child.handler_at) == SBX_HANDLER_NONE;
     if (!may) {
-        child.ask_again_ns = now_ns + ASK_AGAIN_NS; /* the look is not cheap */
+        child.ask_again_ns = now_ns + ASK_AGAIN_NS; /* the check is not cheap */
     }
     return may && (child.handler_at == 0 || sbx_entry_of_nobody.alloc_count != child.allocations);
 }
 
-/* Nothing that the parent recorded, or will, can be read or written here. What still points there finds zeroes. */
+/* The child can neither read nor write the parent's recording. Old pointers into it find zeroes. */
 SBX_FORK_CODE static bool shut_out(struct sbx_recording_header *header, size_t bytes)
 {
     return sbx_raw_syscall(SYS_mmap, (long)(uintptr_t)header, (long)bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == (long)(uintptr_t)header;
 }
 
-/* A child that no fork handler ran in, by _Fork() or a raw clone(): it may make no thread, because what another thread of its parent had
- * locked at that moment stays locked there. Once it waits for work it is counted, and its parent's recording is out of its reach. The gate
- * tells it, which a fork of any sort wipes, from a child of vfork(), and from a process that was switched off. */
+/* A child in which no fork handler ran, because of _Fork() or a raw clone(). It may create no thread: a lock that
+ * another thread of its parent held at the fork stays locked in the child. When it waits for work it is counted, and
+ * its parent's recording is unmapped. The gate, which every kind of fork wipes, distinguishes it from a child of
+ * vfork() and from a process that was switched off. */
 SBX_HOOK_SAFE static void ask_unfollowed(uint8_t group, uint8_t op)
 {
     if (sbx_capture_is_ours() || !waits_for_work(group, op) || is_callers()) {
@@ -353,7 +361,7 @@ SBX_HOOK_SAFE static void ask_unfollowed(uint8_t group, uint8_t op)
     const struct sbx_capture_settings *wanted = &sbx_the_capture.control->wanted;
     bool is_wanted =
         sbx_load_relaxed(&sbx_the_agent.is_running) != 0 && wanted->enabled != 0 && wanted->follow_forks != 0;
-    sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: once a child */
+    sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: once in each child */
     sbx_store_relaxed(&sbx_the_capture.leave, NULL);
     sbx_thread_become(SBX_THREAD_GONE);
     (void)shut_out(sbx_the_agent.recording.header, sbx_the_agent.recording.bytes);
@@ -362,16 +370,16 @@ SBX_HOOK_SAFE static void ask_unfollowed(uint8_t group, uint8_t op)
     }
 }
 
-/* The thread that forked goes on as one of the program's. */
+/* The thread that forked continues as a thread of the program. */
 static void come_back(void)
 {
     if (sbx_self == SBX_THREAD_GONE && (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) == child.pid) {
         sbx_thread_become(NULL);
-        sbx_store_relaxed(&sbx_the_capture.late_ask, ask_unfollowed); /* relaxed: who asks once more finds it done */
+        sbx_store_relaxed(&sbx_the_capture.late_ask, ask_unfollowed); /* relaxed: asking twice is harmless */
     }
 }
 
-/* Children that call exec or end at once have done neither by then. */
+/* Children that call exec or end at once do so before that age. */
 static bool is_old_enough(uint64_t now_ns)
 {
     uint64_t age_ns = now_ns - child.forked_ns;
@@ -379,15 +387,16 @@ static bool is_old_enough(uint64_t now_ns)
            (age_ns >= WORKED_NS && sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= WORKED_NS);
 }
 
-/* When it is to begin: now, or later where its family makes many children that end soon, and has used up what it may spend on their starts. Who
- * waits for connections is no such child. */
+/* When the child is to start: now, or later if its family makes many short-lived children and has used up what it may
+ * spend on their starts. A child that waits for connections is not short-lived. */
 static uint64_t due_ns(uint64_t now_ns, uint8_t op)
 {
     bool serves = op == SBX_OP_ACCEPT || op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND;
     return serves ? now_ns : child.forked_ns + sbx_family_put_off_ns(now_ns, sbx_budget_of(&child.settings));
 }
 
-/* By a thread that sleeps until then; else by the first sign of life behind that. */
+/* A sleeping thread starts the child at that time. Without such a thread, the first sign of life after that time
+ * does. */
 static void put_off(uint64_t now_ns, uint64_t begin_ns)
 {
     if (sbx_family_lend_sleeper(now_ns) && may_make_thread(now_ns)) {
@@ -398,8 +407,8 @@ static void put_off(uint64_t now_ns, uint64_t begin_ns)
     }
 }
 
-/* A thread of the program's waits, works with files, or loads a module. A clock that is read changes no errno, and where that lies libc is asked for: a
- * page more in each child that only polls once. */
+/* A thread of the program waits, works with files, or loads a module. errno is saved only after the clock is read: the
+ * clock does not change errno, and to find its address costs a page more in each child that only polls once. */
 SBX_FORK_CODE SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
 {
     uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
@@ -409,7 +418,7 @@ SBX_FORK_CODE SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
     uint64_t now_ns = sbx_now_ns();
     bool is_too_early = state == PENDING && (now_ns < child.ask_again_ns ||
                                              (!waits_for_work(group, op) && now_ns - child.forked_ns < WORKED_NS));
-    if (is_too_early || !is_callers()) { /* most of the time, and the kernel is not asked */
+    if (is_too_early || !is_callers()) { /* the usual case, which makes no system call */
         return;
     }
     int saved_errno = errno;
@@ -417,7 +426,7 @@ SBX_FORK_CODE SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
         come_back();
     } else if (state == OFF) {
         if (waits_for_work(group, op) || is_old_enough(now_ns)) {
-            sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: once a child, more or less */
+            sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: about once in each child */
             sbx_attendance_unrecorded_child();
         }
     } else if (waits_for_work(group, op) || is_old_enough(now_ns)) {
@@ -447,10 +456,10 @@ static bool wait_for_start(uint32_t timeout_ms)
     }
 }
 
-/* Begin, where there may be no later. Returns whether a start is under way. */
+/* Start now, because a later start may be impossible. Returns whether a start is under way. */
 static bool begin_at_last(uint64_t now_ns)
 {
-    (void)wait_for_start(START_WAIT_MS);                        /* one that was under way may have found no seat */
+    (void)wait_for_start(START_WAIT_MS);                        /* a start that was under way may have found no seat */
     return sbx_load_acquire(&child.state) == DONE || hurry() || /* order: acquire child.state */
            begin(now_ns, true);
 }
@@ -506,7 +515,7 @@ bool sbx_forked_child_is_to_come(void)
     return (is_still_to_come(state) || state == STARTING) && is_callers();
 }
 
-/* One that was put off ends without a recorder: its thread sleeps on, and the end of the process is its end. */
+/* A child that was put off ends without a recorder: its thread sleeps until the process ends. */
 void sbx_forked_child_settle_at_exit(void)
 {
     uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
@@ -519,8 +528,8 @@ void sbx_forked_child_settle_at_exit(void)
 
 /* ---- the fork ---- */
 
-/* In the parent, before the fork: what a child is told of it. Written when it has changed alone, because a page that is written costs a fault
- * after each fork; two threads that fork at once write the same. */
+/* In the parent, before the fork: what the child needs to know of it. It is written only if it has changed, because a
+ * written page costs a fault after each fork. Two threads that fork at once write the same values. */
 static void hand_down(void)
 {
     const struct sbx_recording_header *header = sbx_the_agent.recording.header;
@@ -529,8 +538,8 @@ static void hand_down(void)
         sbx_load_acquire(&child.told_by) != child.pid || !is_callers()) { /* order: acquire child.told_by */
         return;
     }
-    uint32_t consent = sbx_load_relaxed(&header->consent);        /* relaxed: the child asks anew */
-    uint32_t modules = sbx_load_relaxed(&header->module_count);   /* relaxed: how much room its recording gets */
+    uint32_t consent = sbx_load_relaxed(&header->consent);        /* relaxed: the child reads consent again */
+    uint32_t modules = sbx_load_relaxed(&header->module_count);   /* relaxed: for the recording's size */
     uint32_t generation = sbx_load_acquire(&control->generation); /* order: acquire control.generation */
     if (child.generation == generation && child.modules == modules && child.consent == (enum sbx_consent)consent) {
         return;
@@ -543,18 +552,19 @@ static void hand_down(void)
     memcpy(child.family.parent_session, header->session_id, sizeof child.family.parent_session);
 }
 
-/* Has the child been told all that it needs? Not where the parent had no recorder, was just ending, or was just changing what would be
- * inherited. */
+/* Does the child know all that it needs? Not if the parent had no recorder, was ending, or was just changing data that
+ * would be inherited. */
 SBX_FORK_CODE static bool take_over(void)
 {
     return sbx_loader_was_left() &&
            sbx_load_acquire(&sbx_the_agent.is_running) != 0 &&     /* order: acquire agent.is_running */
            sbx_load_acquire(&child.told_by) == child.parent_pid && /* order: acquire child.told_by */
-           sbx_the_agent.recording.path[0] != 0;                   /* its name is gone already: it is ending */
+           sbx_the_agent.recording.path[0] != 0;                   /* empty: the parent is ending */
 }
 
-/* A child that is forked while the recorder begins is never recorded: what it would inherit is half made. A server that has just begun to wait or to
- * work with files, and makes its workers at once, would lose all of them where a start takes long. */
+/* A child that is forked while the recorder starts is never recorded, because it would inherit half-initialized data.
+ * Without this wait, a server that begins to wait or to work with files and forks its workers at once would lose all of
+ * them when a start takes long. */
 static void wait_for_a_start(void)
 {
     bool (*is_untouched)(uint32_t) = sbx_load_relaxed(&child.is_untouched);
@@ -572,15 +582,16 @@ static void wait_for_a_start(void)
     errno = saved_errno;
 }
 
-/* It may be in a handler. In a process whose recorder has not begun the first fork founds the family. This handler comes before that of the loader's
- * visits, because it was set behind it: a start that visits is not held up. */
+/* May run in a signal handler. In a process whose recorder has not started, the first fork founds the family. This fork
+ * handler runs before that of the loader's visits, because it was registered later: so it does not delay a start that
+ * is visiting modules. */
 static void before_fork(void)
 {
     wait_for_a_start();
     hand_down();
     if (child.state == OFF && child.is_untouched != NULL && child.is_untouched(0) && !sbx_family_is_of(child.pid)) {
         int saved_errno = errno;
-        (void)sbx_family_found(child.unstarted_id, 0); /* a thread of the program's, perhaps below a filter */
+        (void)sbx_family_found(child.unstarted_id, 0); /* 0: this is the program's thread, perhaps below a filter */
         errno = saved_errno;
     }
 }
@@ -591,7 +602,7 @@ SBX_FORK_CODE static bool take_over_from_unstarted(void)
     return sbx_loader_was_left() && child.is_untouched(0);
 }
 
-/* In the child, on its one thread, which may be in a handler: no allocation, no lock, nothing that lasts. */
+/* Runs in the child, on its only thread, perhaps in a signal handler: no allocation, no lock, nothing slow. */
 SBX_FORK_CODE static void begin_pending(void)
 {
     bool may_begin = is_still_to_come(child.state), has_mapping = sbx_the_agent.recording.header != NULL;
@@ -611,7 +622,7 @@ SBX_FORK_CODE static void begin_pending(void)
     }
     memcpy(child.family.id, sbx_family_id(), sizeof child.family.id);
     if (!is_still_to_come(child.state) &&
-        has_mapping) { /* one that was pending itself has shut its parent's out already */
+        has_mapping) { /* a child that was pending itself has unmapped its parent's recording already */
         may_begin = child.state != STARTING && take_over();
         may_begin = shut_out(sbx_the_agent.recording.header, sbx_the_agent.recording.bytes) && may_begin;
     }

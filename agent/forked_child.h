@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forked_child.h - a child of fork() that calls no exec is recorded like its parent, from when it begins to matter.
+/* forked_child.h - a child of fork() that does not call exec is recorded like its parent, as soon as it shows that it
+ * will live.
  *
- * Nearly all children call exec or end at once, so fork itself makes nothing: the child shuts its parent's recording out of its
- * memory and is PENDING. Hooks, the map of the code and its unwind rows are its parent's, and true. It starts
+ * Nearly all children call exec or end at once, so the fork itself starts nothing: the child unmaps its parent's
+ * recording and is PENDING. Hooks, the module map and its unwind rows are inherited from the parent, and still valid.
+ * The recorder of the child starts
  *
  *   - at its first call of the poll family that has time to wait, accept() or pause(): it waits for work;
  *   - at another wait, a read or write of a file, or a load of a module, once it is 20 ms old or has used 5 ms of processor time;
- *   - before it gives up rights or changes its root, because it could make no recording afterwards.
+ *   - before it drops privileges or changes its root, because it could create no recording afterwards.
  *
  *   RECORDED (or PENDING) --fork--> PENDING --a sign of life, and a seat--> STARTING --> DONE: RECORDED
  *                                     |  ^----- no seat: asks again a second later
  *                                     `--> OFF: a sandbox
  *
- * A program whose own recorder has not begun yet (late_start.h) can fork as well: a shell, a server that has just put another version of itself in its
- * place. Its children are recorded like those of a recorded one, but have nothing to inherit: no map, no rows, hooks of the waits alone.
+ * A program whose own recorder has not started yet (late_start.h) can fork as well: a shell, or a server that has just
+ * replaced itself by a new version. Its children are recorded like those of a recorded program, but they inherit no map
+ * and no rows, and only the hooks of waits.
  *
- * Orders come from memory: a worker may have no environment any more. Its recording is an eighth of a program's, its seat is one
- * of its family's (family.h). One whose parent has ended is a daemon, and recorded as the program that it is. */
+ * The child takes its orders from inherited memory, because a worker may have no environment any more. Its recording is
+ * an eighth of a program's size, and it takes one of the family's seats (family.h). A child whose parent has ended is a
+ * daemon, and is recorded like a program. */
 #ifndef SBX_FORKED_CHILD_H
 #define SBX_FORKED_CHILD_H
 
@@ -27,20 +31,22 @@
 /* The recorder of this process has started: from here on its children are to be recorded. */
 void sbx_forked_child_look_out(void);
 
-/* The recorder of this process has not started, and has what it will start with; its children are to be recorded all the same. All is
- * copied. `is_untouched` says in a child whether the start had not begun at the fork: one that had been under way leaves nothing that could be
- * relied on. So before a fork it waits for the end of one, for `wait_ms` at most. Before main(). */
+/* The recorder of this process has not started, but its settings are known; its children are to be recorded all the
+ * same. All arguments are copied. `is_untouched` says in a child that no start had begun at the fork: a start under way
+ * leaves half-initialized data that the child cannot use. For this reason a fork waits for the end of such a start, for
+ * `wait_ms` at most. Called before main(). */
 void sbx_forked_child_look_out_unstarted(const char *folder, const char *spool, const struct sbx_preload_orders *orders,
                                          bool (*is_untouched)(uint32_t wait_ms));
 
-/* Begin now, by the calling thread's wish: stallbox_start() in a child. Returns 0; -ESRCH where this process is no child of a
- * recorded one; -EALREADY; -ENOTSUP where it is not to be recorded, or has no seat; -ETIMEDOUT where it takes its time. */
+/* Start now, because the calling thread asks for it: stallbox_start() in a child. Returns 0; -ESRCH: this process is no
+ * child of a recorded one; -EALREADY; -ENOTSUP: it is not to be recorded, or has no seat; -ETIMEDOUT: the start takes
+ * longer. */
 int sbx_forked_child_start(void);
 
-/* Is this process a forked child whose recorder has not begun, and may yet? Any thread. */
+/* Is this process a forked child whose recorder has not started but still may? Any thread. */
 bool sbx_forked_child_is_to_come(void);
 
-/* The process exits: when its recorder is just starting, wait until it has, for some milliseconds at most. */
+/* The process exits: if its recorder is just starting, wait until it has started, for some milliseconds at most. */
 void sbx_forked_child_settle_at_exit(void);
 
 #endif

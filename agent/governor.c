@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* governor.c - gathers what a window cost, has it decided, and says what is in force. */
+/* governor.c - measures what a window cost, lets governor_decision.c decide, and writes down what is in force. */
 #include "governor.h"
 
 #include <string.h>
@@ -33,19 +33,20 @@ struct readings {
 static struct {
     struct sbx_governor governor;
     struct sbx_cost_sums costs;
-    struct readings begin; /* of the window */
+    struct readings begin; /* at the window's begin */
     uint64_t begin_ns, rested_ns, off_in_window_ns;
     bool was_close; /* at any moment of the window a stall was recorded closely */
-    /* The recorder is switched off: since when, and what had been used by then. */
+    /* The recorder is switched off: since when, and the readings at that time. */
     bool is_off;
     uint64_t off_ns;
     struct readings off;
-    uint64_t told_ns, told_worked_ns; /* when the family was told last how much it works, and what it had worked then */
-    struct sbx_capture_settings governed; /* settings that are, or were, governed; zeroed: none yet */
+    uint64_t told_ns, told_worked_ns;     /* when the family was last told how much it works, and its CPU time then */
+    struct sbx_capture_settings governed; /* the settings of the current or last governed period; zeroed: none yet */
 } the;
 SBX_OF_ONE_PROCESS(the);
 
-/* Measured once for each source: the clock has a better one after some milliseconds, and loses it in a sandbox. A forked child is on the same machine. */
+/* Measured once for each clock source: a better source is available after some milliseconds, and is lost in a sandbox.
+ * A forked child runs on the same machine, so it keeps the price. */
 static const struct sbx_clock_price *price_of_clock(void)
 {
     static struct sbx_clock_price price_of_all; /* of the source below; 0: not measured yet */
@@ -70,7 +71,7 @@ static void read_all(struct readings *readings_out)
         .snapshots = sbx_the_capture.header->snapshots_made,
     };
     uint32_t modules = sbx_load_acquire(&sbx_the_agent.module_tid); /* order: acquire agent.tid */
-    /* One that is gone has no clock; it ends when we do. */
+    /* A thread that has ended has no clock; the module thread ends only with the recorder. */
     readings_out->modules_ns = modules != 0 ? sbx_thread_cpu_ns(modules) : the.begin.modules_ns;
     memcpy(readings_out->pass_ns, the.costs.pass_ns, sizeof readings_out->pass_ns);
 }
@@ -89,13 +90,14 @@ static uint64_t sum_of(const uint64_t ns[SBX_POINT_GROUPS_MAX])
     return sum_ns;
 }
 
-/* What is the application's own of so much CPU time of the process. */
+/* The application's own part of the CPU time of the process. */
 static uint64_t without_us(uint64_t process_ns, uint64_t ours_ns)
 {
     return since(process_ns, ours_ns);
 }
 
-/* The groups that are out, of those that are wanted: last of all, so that who sees them finds what they cost. */
+/* Writes the wanted groups that are shed. This is written last, so that a reader that sees them finds what they
+ * cost. */
 static void tell_shed(const struct sbx_capture_settings *wanted)
 {
     uint64_t shed = (the.governor.shed | the.governor.aside) & wanted->points;
@@ -103,7 +105,7 @@ static void tell_shed(const struct sbx_capture_settings *wanted)
                       shed); /* order: release overhead.shed - the rest is told */
 }
 
-/* Say what it came to: everything since the start, and the window that just ended. */
+/* Writes the costs of everything since the start, and of the window that just ended. */
 static void tell(const struct readings *now, const struct sbx_cost_view *view,
                  const struct sbx_capture_settings *wanted, const struct sbx_capture_settings *settings)
 {
@@ -135,7 +137,7 @@ static void begin_window(uint64_t now_ns, const struct readings *now)
     the.was_close = the.governor.records_close;
 }
 
-/* What was used since it was switched off is no part of the window that goes on. */
+/* CPU time used while the recorder was off does not belong to the window that continues. */
 static void leave_out(const struct readings *now)
 {
     struct readings *begin = &the.begin;
@@ -184,7 +186,7 @@ void sbx_governor_begin(const struct sbx_capture_settings *wanted, struct sbx_ca
 
 void sbx_governor_has_rested(uint64_t from_ns, uint64_t to_ns)
 {
-    the.rested_ns += the.is_off ? 0 : since(to_ns, from_ns); /* what is off is left out as a whole */
+    the.rested_ns += the.is_off ? 0 : since(to_ns, from_ns); /* the time while switched off is left out as a whole */
 }
 
 static bool has_java_machine(void)
@@ -198,16 +200,17 @@ static bool has_java_machine(void)
     return is_found;
 }
 
-/* Does it answer clients on threads without a loop, or may it do so soon? The start of a Java machine alone is over the budget, and its
- * servers meet their first client later: so these have the first seconds to show what they are. */
+/* Does the process answer clients on threads without a loop, or may it do so soon? A Java machine's start alone exceeds
+ * the budget, and its servers meet their first client later. So such a process gets the first seconds to show whether
+ * it serves. */
 static bool may_serve(void)
 {
     return sbx_load_relaxed(&sbx_the_capture.serves) != 0 || /* relaxed: late by one window */
            (the.governor.windows < SBX_EARLY_WINDOWS && has_java_machine());
 }
 
-/* Nobody can be let go in a process that has always been of one thread and has no family with which it may share anything. A thread
- * of the program's has its entry before its first instruction, or since a look at all. */
+/* In a process that has always had one thread and has no family to share anything with, no release can wake another
+ * thread. A thread of the program has its entry before its first instruction, or since a look at all threads. */
 static uint64_t useless_points(void)
 {
     bool is_alone =
@@ -215,7 +218,8 @@ static uint64_t useless_points(void)
     return is_alone ? SBX_POINTS_OF_COMPANY : 0;
 }
 
-/* What the starts of its children may cost is a share of what the family works: this process, and those that it has waited for. */
+/* What the starts of its children may cost is a share of the family's work: this process, and the children that it has
+ * waited for. */
 static void tell_family(uint64_t now_ns, uint64_t process_ns)
 {
     struct rusage ended;
@@ -234,7 +238,7 @@ static void tell_family(uint64_t now_ns, uint64_t process_ns)
     the.told_worked_ns = worked_ns;
 }
 
-/* A window has ended. A snapshot that was made in it is no tick's cost, and is not held against it. */
+/* A window has ended. The cost of a snapshot that was made in it is no cost of a tick, and is not counted. */
 static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings, uint64_t now_ns,
                   uint64_t awake_ns, bool is_near)
 {
@@ -285,7 +289,7 @@ bool sbx_governor_tick(const struct sbx_capture_settings *wanted, struct sbx_cap
                        bool is_near, uint64_t now_ns)
 {
     struct sbx_capture_settings settings = *settings_inout;
-    const struct sbx_note *note = &sbx_the_capture.header->note; /* this thread's own */
+    const struct sbx_note *note = &sbx_the_capture.header->note; /* written by this thread only */
     bool is_stalling = sbx_governor_is_stalling(note->open != 0 ? note->begin_ns : 0, now_ns);
     bool was_close = the.governor.records_close;
     bool is_close = sbx_governor_records_closely(&the.governor, is_stalling, sbx_budget_of(wanted));

@@ -9,8 +9,8 @@ enum {
     INTERVAL_MAX_US = 1000000, /* the compiled limits of a policy (policy.c) */
     GAP_MAX_US = 10000000,
     BUDGET_SHARES = 10000,
-    SHARE_THAT_MATTERS = 16, /* of what is spent too much */
-    PAID_BACK_IN = 8,        /* windows; half of the budget at most is used for it */
+    SHARE_THAT_MATTERS = 16, /* of the excess cost */
+    PAID_BACK_IN = 8,        /* windows; uses half of the budget at most */
 };
 
 uint64_t sbx_governor_reference_ns(const struct sbx_cost_view *view)
@@ -27,14 +27,14 @@ uint32_t sbx_governor_share_ppm(uint64_t cost_ns, uint64_t reference_ns)
     if (cost_ns / 1000 >= reference_ns) {
         return (uint32_t)SHARE_MAX_PPM;
     }
-    /* An hour of CPU time of 100 processors times a million needs 79 bits. */
+    /* CPU time of one hour on 100 processors, times a million, needs 79 bits. */
     uint64_t whole = cost_ns / reference_ns, rest = cost_ns % reference_ns;
     uint64_t part =
         reference_ns > UINT64_MAX / 1000000 ? rest / (reference_ns / 1000000) : rest * 1000000 / reference_ns;
     return (uint32_t)(whole * 1000000 + part);
 }
 
-/* How often what is wanted may be doubled. */
+/* How often the wanted value may be doubled. */
 static uint32_t levels_of(uint32_t wanted_us, uint32_t widest_us)
 {
     uint32_t levels = 0;
@@ -44,7 +44,7 @@ static uint32_t levels_of(uint32_t wanted_us, uint32_t widest_us)
     return levels;
 }
 
-/* What doubling can still save of a cost. */
+/* What further doubling can still save of a cost. */
 static uint64_t savable(uint64_t cost_ns, uint32_t level, uint32_t levels)
 {
     return level < levels ? cost_ns - (cost_ns >> (levels - level)) : 0;
@@ -64,9 +64,9 @@ static uint64_t cost_of_passes(const struct sbx_governor *governor, const struct
     return sum_ns;
 }
 
-/* Without clock reads and counts of what is freed no report is poorer, and the calls of the second rank are seldom what a
- * stall waits for. Then come those that say who queued the work, and the counts of allocations; last what says that
- * a thread waited, and for whom. */
+/* The ranks in which groups are shed. Clock reads and frees come first, because no report is poorer without them. A
+ * stall seldom waits in the calls of the second rank. Then come the groups that say who queued the work, and the counts
+ * of allocations. The groups that say that a thread waited, and for whom, come last. */
 uint32_t sbx_governor_rank(uint32_t group)
 {
     enum {
@@ -82,9 +82,10 @@ uint32_t sbx_governor_rank(uint32_t group)
     return group < SBX_GROUP_COUNT && ranks[group] != 0 ? ranks[group] : NOT_LISTED;
 }
 
-/* The group to go, of those that may: of those that save a sixteenth of the excess the one of the lowest rank, of equals the
- * dearest; the dearest of all if none does. SBX_GROUP_COUNT: none costs anything, or all together save less than that sixteenth,
- * because it is the looks of the watch thread that cost: their evidence would be given up for nothing. */
+/* The group to shed, of those that may be shed. Among the groups that save a sixteenth of the excess it is the one of
+ * the lowest rank, and of equal ranks the dearest. If no group saves that much, it is the dearest of all.
+ * SBX_GROUP_COUNT: no group costs anything, or all together save less than a sixteenth of the excess: then the watch
+ * thread's ticks cause the cost, and shedding would lose evidence for nothing. */
 static uint32_t least_telling(const struct sbx_governor *governor, const struct sbx_cost_view *view, uint64_t excess_ns)
 {
     uint32_t found = SBX_GROUP_COUNT, found_rank = UINT32_MAX;
@@ -106,8 +107,8 @@ static uint32_t least_telling(const struct sbx_governor *governor, const struct 
     return all_ns >= excess_ns / SHARE_THAT_MATTERS ? found : SBX_GROUP_COUNT;
 }
 
-/* Out at first for SBX_SHED_FOR_S, at the start for less; for twice as long as the last time when it did not last that long
- * inside. */
+/* A group is shed for SBX_SHED_FOR_S at first, and for less at the start. If the group did not stay restored as long as
+ * it was shed last time, it is shed for twice as long. */
 static void shed(struct sbx_governor *governor, uint32_t group, uint64_t now_ns)
 {
     uint32_t last_s = governor->shed_for_s[group];
@@ -120,7 +121,7 @@ static void shed(struct sbx_governor *governor, uint32_t group, uint64_t now_ns)
     governor->restore_at_ns[group] = now_ns + for_s * NS_PER_S;
 }
 
-/* One step. What it saves is taken off the costs in *view. */
+/* Takes one step. What the step saves is subtracted from the costs in *view. */
 static enum sbx_governor_step spend_less(struct sbx_governor *governor, struct sbx_cost_view *view, uint64_t excess_ns,
                                          bool may_shed)
 {
@@ -148,7 +149,8 @@ static enum sbx_governor_step spend_less(struct sbx_governor *governor, struct s
     if (group != SBX_GROUP_COUNT) {
         return SBX_STEP_NONE;
     }
-    /* All that is left would be over the budget, as in a server with a runtime, whose groups are all wanted: samples become rarer still. */
+    /* All remaining groups must stay, and the cost is still over the budget, as in a server with a runtime that needs
+     * all of them: samples become rarer still. */
     uint32_t last_levels = levels_of(view->interval_us, SBX_INTERVAL_LAST_US);
     uint64_t last_savable_ns = savable(view->capture_ns, governor->interval_level, last_levels);
     if (last_savable_ns > 0 && last_savable_ns >= excess_ns / SHARE_THAT_MATTERS) {
@@ -173,7 +175,7 @@ static uint32_t due_back(const struct sbx_governor *governor, uint64_t now_ns)
     return found;
 }
 
-/* `room_ns` is what may be spent besides. A level that is taken back costs again what it costs now. */
+/* `room_ns` is what may be spent in addition. If a doubling is taken back, the cost rises by its present amount. */
 static enum sbx_governor_step spend_more(struct sbx_governor *governor, const struct sbx_cost_view *view,
                                          uint64_t room_ns)
 {
@@ -221,14 +223,14 @@ static int64_t second_of(uint32_t budget)
     return (int64_t)budget * (int64_t)(NS_PER_S / BUDGET_SHARES);
 }
 
-/* The budget for a second in which the application gets as much of the processors as in this window. */
+/* The budget for a second in which the application gets the same share of the processors as in this window. */
 static int64_t rate_of(const struct sbx_cost_view *view, uint64_t budget_ns)
 {
     uint64_t window_ms = view->window_ns / (NS_PER_S / 1000);
     return (int64_t)(budget_ns * 1000 / (window_ms != 0 ? window_ms : 1));
 }
 
-/* Over the budget while there is credit: a burst that is over soon is let pass. */
+/* Over the budget while there is credit: a short burst is tolerated. */
 static enum sbx_governor_step spend_less_slowly(struct sbx_governor *governor, struct sbx_cost_view *view,
                                                 uint64_t excess_ns)
 {
@@ -241,7 +243,7 @@ static enum sbx_governor_step spend_less_slowly(struct sbx_governor *governor, s
     return step;
 }
 
-/* Over the budget without credit: whatever brings the cost down to `allowed_ns`. */
+/* Over the budget without credit: takes every step that is needed to bring the cost down to `allowed_ns`. */
 static enum sbx_governor_step spend_less_at_once(struct sbx_governor *governor, struct sbx_cost_view *view,
                                                  uint64_t allowed_ns, bool may_shed)
 {
@@ -271,7 +273,7 @@ enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const 
     if (budget == 0) {
         return step;
     }
-    governor->shed &= ~view.kept; /* what turned out to be needed comes back at once */
+    governor->shed &= ~view.kept; /* a group that turned out to be needed is restored at once */
     uint64_t budget_ns = sbx_governor_reference_ns(&view) / BUDGET_SHARES * budget;
     uint64_t cost_ns = cost_of(governor, &view);
     governor->rate_ns = rate_of(&view, budget_ns);
@@ -283,7 +285,7 @@ enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const 
     credit_ns = credit_ns > -SBX_DEBT_MOST_S * second_ns ? credit_ns : -SBX_DEBT_MOST_S * second_ns;
     governor->credit_ns = credit_ns;
     if (view.was_close) {
-        return step; /* what that costs says nothing of what it costs without; it ends with the credit */
+        return step; /* the cost of close recording says nothing about the usual cost; it ends with the credit */
     }
     uint64_t debt_ns = credit_ns < 0 ? (uint64_t)-credit_ns : 0;
     uint64_t owed_ns = credit_ns < advance_ns ? (uint64_t)(advance_ns - credit_ns) : 0;
@@ -371,13 +373,14 @@ void sbx_governor_apply(const struct sbx_governor *governor, const struct sbx_ca
         return;
     }
     uint32_t widest = levels_of(wanted->interval_us, SBX_INTERVAL_WIDEST_US), level = governor->interval_level;
-    uint32_t wait_level = level < widest ? level : widest; /* a tenth of a second of waiting is always told */
+    uint32_t wait_level = level < widest ? level : widest; /* a wait of a tenth of a second is always recorded */
     settings_out->interval_us = widened(wanted->interval_us, level, INTERVAL_MAX_US);
     settings_out->wait_min_us = widened(wanted->wait_min_us, wait_level, INTERVAL_MAX_US);
     settings_out->gap_us = widened(wanted->gap_us, governor->gap_level, GAP_MAX_US);
     for (uint32_t group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
         struct sbx_point_limits *limits = &settings_out->limits[group];
-        /* A group's own interval holds when it is longer than everybody's (the_capture.c): it is widened in effect. */
+        /* A group's own interval counts only if it is longer than the general interval (the_capture.c), so it needs no
+         * widening. */
         if (limits->threshold_us != 0) {
             limits->threshold_us = widened(limits->threshold_us, wait_level, GAP_MAX_US);
         }

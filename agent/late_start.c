@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* late_start.c - armed before main(), begun by a wait. */
+/* late_start.c - armed before main(), started by a wait. */
 #include "late_start.h"
 
 #include <errno.h>
@@ -29,14 +29,14 @@
 #include "thread_block.h"
 
 enum {
-    SETTLE_MS = 1000, /* how long a program that cannot go on beside us waits for a start under way; 3 to 10 do */
+    SETTLE_MS = 1000, /* how long a program that needs us gone waits for a start under way; usually 3 to 10 */
     SETTLE_EXIT_MS = 50,
 };
 
 enum state {
     OFF = 0,
     ARMED = 1,
-    ASLEEP = 2, /* our thread is up, and sleeps until the program is old enough */
+    ASLEEP = 2, /* our thread has begun, and sleeps until the program is old enough */
     STARTING = 3,
     DONE = 4,
 };
@@ -44,7 +44,7 @@ enum state {
 static struct {
     uint32_t state; /* enum state. A futex word */
     uint32_t pid;
-    uint32_t tid; /* of our thread; 0: there is none, or it is not up yet */
+    uint32_t tid; /* of our thread; 0: there is none, or it has not begun yet */
     uint64_t armed_ns;
     dev_t root_device;
     ino_t root_inode;
@@ -74,7 +74,7 @@ static bool sleep_until_due(void)
         const struct timespec pause = {0, (long)(late.armed_ns + SBX_OLD_ENOUGH_NS - now_ns)};
         syscall(SYS_futex, &late.state, FUTEX_WAIT_PRIVATE, ASLEEP, &pause, NULL, 0);
     }
-    return sbx_cas_acq_rel(&late.state, &expected, STARTING) || /* order: acq_rel late.state - or it was called off */
+    return sbx_cas_acq_rel(&late.state, &expected, STARTING) || /* order: acq_rel late.state - or it was cancelled */
            expected == STARTING;
 }
 
@@ -94,7 +94,7 @@ static void *start(void *unused)
     return NULL;
 }
 
-/* A wait begins, or a module is about to be loaded. */
+/* Called when a wait begins, or when a module is about to be loaded. */
 SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
 {
     (void)op;
@@ -104,7 +104,8 @@ SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
         (group != SBX_GROUP_POLL && !is_load && sbx_now_ns() - late.armed_ns < SBX_OLD_ENOUGH_NS)) {
         return;
     }
-    /* A forked child has a start of its own (forked_child.h), and a vforked one lives in its parent's memory. Nobody calls dlopen() in a handler. */
+    /* A forked child has a start of its own (forked_child.h), and a vforked child runs in its parent's memory. For
+     * dlopen() the stack is not searched, because it is never called in a signal handler. */
     if ((uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != late.pid ||
         (!is_load && sbx_handler_find_above(0) != SBX_HANDLER_NONE) ||
         /* order: acq_rel late.state - one starter */
@@ -122,11 +123,11 @@ SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
     errno = saved_errno;
 }
 
-/* The thread was called off: wait until the kernel has none any more. */
+/* The thread was cancelled: wait until it is gone from the kernel. */
 static void wait_for_its_end(uint32_t timeout_ms)
 {
     for (uint32_t waited = 0; waited < 10 * timeout_ms; waited++) {
-        uint32_t tid = sbx_load_acquire(&late.tid); /* order: acquire late.tid; 0: it is just coming up */
+        uint32_t tid = sbx_load_acquire(&late.tid); /* order: acquire late.tid; 0: it is just beginning */
         if (tid != 0 && sbx_raw_syscall(SYS_tgkill, late.pid, tid, 0, 0, 0, 0) == -ESRCH) {
             return;
         }
@@ -136,7 +137,7 @@ static void wait_for_its_end(uint32_t timeout_ms)
     }
 }
 
-/* Returns when no start is under way; false: not within `timeout_ms`. */
+/* Waits until no start is under way. False: one still is after `timeout_ms`. */
 static bool wait_for_start(uint32_t timeout_ms)
 {
     for (uint32_t waited_ms = 0;; waited_ms++) {
@@ -152,8 +153,8 @@ static bool wait_for_start(uint32_t timeout_ms)
     }
 }
 
-/* The program is about to do what it might not do beside us. Not started yet, it has nothing of us but hooks, unless it is to
- * stay so. */
+/* The program is about to do something that may be impossible while the recorder runs. If the recorder has not started,
+ * the program has only our hooks, and the start may still come; before a sandbox it is switched off for good. */
 SBX_HOOK_SAFE static void settle(enum sbx_settle what)
 {
     bool for_good = what == SBX_SETTLE_SANDBOX;
@@ -166,7 +167,7 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
     if (for_good) {
         (void)sbx_cas_acq_rel(&late.state, &armed, OFF); /* order: acq_rel late.state */
     }
-    /* order: acq_rel late.state - it is called off, or on its way already */
+    /* order: acq_rel late.state - it is cancelled, or under way already */
     if (sbx_cas_acq_rel(&late.state, &asleep, (uint32_t)(for_good ? OFF : ARMED))) {
         syscall(SYS_futex, &late.state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
         wait_for_its_end(SETTLE_MS);
@@ -175,19 +176,20 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
     errno = saved_errno;
 }
 
-/* Before a fork, and in the forked child: is nothing under way? Our thread that sleeps has touched nothing yet. */
+/* Called before a fork, and in the forked child: is no start under way? Our sleeping thread has changed nothing yet. */
 static bool is_untouched(uint32_t wait_ms)
 {
     if (wait_ms != 0) {
         (void)wait_for_start(wait_ms);
     }
     uint32_t state =
-        sbx_load_relaxed(&late.state); /* relaxed: a child has one thread; before a fork it is asked again there */
+        sbx_load_relaxed(&late.state); /* relaxed: a child has one thread; before a fork the answer is only a hint */
     return state == ARMED || state == ASLEEP;
 }
 
-/* What is no wait, and may bring one all the same: who loads a module may load one that waits; who looks functions up may call
- * them by pointer, ours among them. Who becomes another program keeps the companion (attendance.h) for it. */
+/* These functions do not wait, but may bring in a module or code that waits. A loaded module may wait. Functions that
+ * are looked up may be called by pointer, and they may be ours. A program that calls exec keeps the companion
+ * (attendance.h) for the next program. */
 #define MAY_BRING_WAITS                                \
     "dlopen\0dlmopen\0dlsym\0dlvsym\0stallbox_start\0" \
     "execve\0execv\0execvp\0execvpe\0execl\0execlp\0execle\0fexecve\0execveat\0"
@@ -211,7 +213,7 @@ bool sbx_late_start_arm(const char *recordings_folder, const char *spool_path, c
     late.root_device = root.st_dev;
     late.root_inode = root.st_ino;
     late.pid = (uint32_t)getpid();
-    sbx_attendance_join(recordings_folder, orders->roster); /* its companion is to wait for it, too */
+    sbx_attendance_join(recordings_folder, orders->roster); /* its companion must wait for this program, too */
     sbx_handler_learn();
     sbx_agent_look_at_environment();
     sbx_loader_visit_start();
@@ -228,7 +230,7 @@ bool sbx_late_start_arm(const char *recordings_folder, const char *spool_path, c
 
 void sbx_late_start_settle_at_exit(void)
 {
-    if (sbx_load_relaxed(&late.state) == STARTING && late.pid == (uint32_t)getpid()) { /* relaxed: looked at again */
+    if (sbx_load_relaxed(&late.state) == STARTING && late.pid == (uint32_t)getpid()) { /* relaxed: read again below */
         (void)wait_for_start(SETTLE_EXIT_MS);
     }
 }

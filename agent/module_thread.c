@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* module_thread.c - sbx-modules: the loader's list, the unwind rows, the hooks.
  *
- * At its first rest it also looks after what dead processes have left (orphans.c), and when it is called, what the user said
- * meanwhile.
+ * At its first rest it also recovers what dead processes have left (orphans.c). Each time it is called, it reads the
+ * user's consent as well.
  *
- * Apart from the watch thread because all of it may wait for the loader's lock, which a constructor in a slow dlopen
- * holds for as long as it likes, and the watch thread must see exactly such a stall. */
+ * This work has a thread of its own, apart from the watch thread, because all of it may wait for the loader's lock. A
+ * constructor in a slow dlopen holds that lock as long as it likes, and the watch thread must record exactly such a
+ * stall. */
 #include "module_thread.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@
 #include "thread_block.h"
 #include "tracer_look.h"
 
-/* A dlopen leaves word before it has loaded anything (its hook must be a tail call), so one look is not enough: look
+/* The hook of dlopen is a tail call, so it reports the call before anything is loaded, and one look is not enough: look
  * again after these pauses. A look that finds nothing new costs 30 ns. */
 static const uint32_t look_again_ms[] = {1, 5, 20, 100, 500, 2000};
 
@@ -44,14 +45,14 @@ void sbx_module_thread_call(uint64_t points)
     sbx_light_sleep_ring(&sbx_the_agent.module_sleep);
 }
 
-/* Returns how many modules the loader was still busy with. */
+/* Returns how many modules the loader was still loading. */
 static uint32_t apply_hooks(void)
 {
     uint64_t points = sbx_load_relaxed(&sbx_the_agent.wanted_points);
     uint32_t unsettled;
     uint32_t slots = sbx_got_hook_apply(points, UINT64_MAX, &unsettled);
     sbx_store_relaxed(&sbx_the_capture.header->hooked_slots, slots);
-    /* order: release control.hooked_points - hooked_slots is theirs */
+    /* order: release control.hooked_points - hooked_slots belongs to them */
     sbx_store_release(&sbx_the_capture.control->hooked_points, points);
     sbx_store_relaxed(&sbx_the_agent.applied_points, points); /* relaxed: this thread alone reads it */
     if (unsettled == 0 && points != 0) {
@@ -61,12 +62,13 @@ static uint32_t apply_hooks(void)
     return unsettled;
 }
 
-/* One round: what came, what went, what is to be hooked. Returns true when the loader was still busy with something. */
+/* One round: modules that were loaded or unloaded, and hooks to change. Returns true when the loader was still busy
+ * with a module. */
 static bool look_around(bool *changed)
 {
     static bool is_behind;
     SBX_OF_ONE_PROCESS(is_behind);
-    sbx_loader_visit_begin(); /* no rows are built in here: a fork waits for it */
+    sbx_loader_visit_begin(); /* no rows are built in a visit, because a fork waits for its end */
     bool has_changed = sbx_module_map_refresh();
     *changed |= has_changed;
     if (has_changed || is_behind ||
@@ -83,13 +85,14 @@ static void say_opened(enum sbx_opening opened)
     syscall(SYS_futex, &sbx_the_agent.opened, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* What no thread of the application should have to do: the memory of the recording, then the first modules and our own
- * rows, so that the first walk gets out of us. Until then points keep counting, calls are seen, and nothing is recorded:
- * the ring has no chunk and walks have no map. Without memory it stays so, and the hooks come out again. */
+/* Work that no application thread should do: reserve the memory of the recording, then add the first modules and our
+ * own rows, so that the first stack walk gets out of our code. Before this, points count and see calls but record
+ * nothing, because the ring has no chunk and walks have no module map. If there is no memory it stays so, and the hooks
+ * are removed again. */
 void sbx_module_thread_open(void)
 {
     if (sbx_recording_reserve_again(&sbx_the_agent.recording) !=
-        0) { /* a worker may have given up its rights meanwhile */
+        0) { /* a worker may have dropped its privileges meanwhile */
         sbx_store_relaxed(sbx_the_capture.gate, 0);
         sbx_store_relaxed(&sbx_the_agent.wanted_points, 0);
         say_opened(SBX_OPEN_NOT);
@@ -101,10 +104,10 @@ void sbx_module_thread_open(void)
     sbx_module_rows_get_next();
     sbx_ring_open_whole(&sbx_the_capture.ring, sbx_the_capture.header);
     say_opened(SBX_OPENED);
-    sbx_capture_ring_bell(); /* somebody may have asked for a snapshot already */
+    sbx_capture_ring_bell(); /* a snapshot may have been requested already */
 }
 
-/* The starting thread puts in the first hooks, while we have opened the recording: it is at it for half a millisecond. */
+/* The starting thread installs the first hooks while this thread opens the recording. That takes half a millisecond. */
 static void wait_for_the_hooks(void)
 {
     while (sbx_load_acquire(&sbx_the_agent.hooks_are_handed_over) == 0) { /* order: acquire agent.hooks */
@@ -112,9 +115,10 @@ static void wait_for_the_hooks(void)
     }
 }
 
-/* Meanwhile a debugger may come and stop us all. The watch thread looks for one when it would ask somebody; a question that stands is asked
- * already, and its signal would be the first that the debugger is shown. So this thread sleeps lightly, for it has nothing else to do: it runs again
- * when the others do, and takes all questions back. */
+/* While this thread sleeps, a debugger may attach and stop all threads. The watch thread checks for a tracer before it
+ * sends a sampling request, but an earlier request may be pending, and its signal would be the first that the debugger
+ * is shown. So this thread sleeps lightly while requests are pending: it runs again when the other threads do, and
+ * takes all requests back. */
 static void sleep_until_called(uint32_t bell, const struct timespec *pause)
 {
     struct sbx_light_sleep *sleep = &sbx_the_agent.module_sleep;
@@ -144,7 +148,8 @@ void *sbx_module_main(void *unused)
     return NULL;
 }
 
-/* Once. A worker has its rows from its parent, most of the time, and makes no folders: it may be below another root. */
+/* Opens the rows cache once. A worker usually inherits its rows from its parent, and creates no folders, because it may
+ * be below another root. */
 static void open_rows_cache(bool *is_open)
 {
     bool is_worker = sbx_the_agent.family.role == SBX_ROLE_WORKER;
@@ -163,7 +168,7 @@ void sbx_module_thread_go_on(void)
     open_rows_cache(&is_cache_open);
     wait_for_the_hooks();
     unsigned looks_left = 0;
-    bool has_recovered = false, has_changed = true;                         /* the first look was the recording's */
+    bool has_recovered = false, has_changed = true;                         /* the first look was made at the opening */
     while (sbx_load_acquire(&sbx_the_agent.stopping) == 0) {                /* order: acquire agent.stopping */
         uint32_t bell = sbx_load_acquire(&sbx_the_agent.module_sleep.bell); /* order: acquire module_bell */
         if (sbx_swap_acq_rel(&sbx_modules_dirty, 0) != 0) {                 /* order: acquire modules_dirty */
@@ -173,17 +178,16 @@ void sbx_module_thread_go_on(void)
         open_rows_cache(&is_cache_open);
         /* order: acquire agent.stopping */
         while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 && sbx_module_rows_get_next()) {
-            is_behind =
-                look_around(&has_changed); /* what is loaded meanwhile is not to wait for the rows of all others */
+            is_behind = look_around(&has_changed); /* new modules must not wait for the rows of all others */
         }
         if (!has_recovered) {
             has_recovered = true;
-            (void)sbx_process_barrier_start(); /* a grace period of the kernel's when there are threads: not before */
-            if (!is_worker) {                  /* its parent has, and may have had the right to */
+            (void)sbx_process_barrier_start(); /* in a process with threads this takes a grace period of the kernel */
+            if (!is_worker) {                  /* its parent has recovered them, and may have had the right to */
                 sbx_agent_recover_orphans();
             }
         }
-        sbx_agent_follow_consent(); /* a worker that was put off has begun with what its parent knew of it then */
+        sbx_agent_follow_consent(); /* a worker that was put off started with an older answer */
         if (is_behind && looks_left == 0) {
             looks_left = SBX_COUNT_OF(look_again_ms);
         }
@@ -197,7 +201,7 @@ void sbx_module_thread_go_on(void)
         struct timespec pause = {pause_ms / 1000, (long)(pause_ms % 1000) * 1000000};
         sleep_until_called(bell, pause_ms != 0 ? &pause : NULL);
     }
-    /* Stopping: the hooks come out here, where they went in. */
+    /* Stopping: the hooks are removed on the thread that installed them. */
     sbx_store_relaxed(&sbx_the_agent.wanted_points, 0);
     sbx_loader_visit_begin();
     apply_hooks();

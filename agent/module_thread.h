@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module_thread.h - the thread that follows the loader: modules, unwind rows, hooks; orphans and consent besides. It may wait for
- * the loader's lock; nobody waits for it but stop, and that with a time-out. */
+/* module_thread.h - the thread that follows the loader: modules, unwind rows, hooks; also orphans and consent. It may
+ * wait for the loader's lock. No thread waits for it except a stop, which has a time-out. */
 #ifndef SBX_MODULE_THREAD_H
 #define SBX_MODULE_THREAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Its body. */
+/* The body of the thread. */
 void *sbx_module_main(void *unused);
 
-/* The same in three parts, for a thread of ours that starts the recorder and is the module thread from then on: it becomes that thread (returns
- * whether it has a table of descriptors of its own), it opens the recording once capture is attached to it, and it does all the rest until it is
- * stopped. */
+/* The same in three parts, for a thread of ours that starts the recorder and is the module thread from then on.
+ * become() makes it that thread and returns whether it has a descriptor table of its own. open() opens the recording
+ * when capture is attached to it. go_on() does all the rest until the recorder is stopped. */
 bool sbx_module_thread_become(void);
 void sbx_module_thread_open(void);
 void sbx_module_thread_go_on(void);
 
-/* Ask it to bring the hooks to `points` and look at the modules again. Any thread. */
+/* Ask the module thread to change the hooks to `points` and to look at the modules again. Any thread. */
 void sbx_module_thread_call(uint64_t points);
 
 #endif

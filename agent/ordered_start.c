@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ordered_start.c - join the roster, start, say so. */
+/* ordered_start.c - joins the roster, starts, reports the result. */
 #include "ordered_start.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ void sbx_ordered_start_prepare(const struct sbx_preload_orders *orders)
 
 void sbx_ordered_start(const char *recordings_folder, const char *spool_path, const struct sbx_preload_orders *orders)
 {
-    if (sbx_agent_is_declined()) { /* set-user-id, perhaps: what the environment names is not even opened */
+    if (sbx_agent_is_declined()) { /* set-user-id, perhaps: do not even open the paths from the environment */
         return;
     }
     sbx_ordered_start_prepare(orders);

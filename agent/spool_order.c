@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_order.c - three orders, each a number that is counted up and one that follows. */
+/* spool_order.c - three kinds of orders, each with a number of orders given and a number of orders done. */
 #include "spool_order.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@
 #include "the_capture.h"
 
 static struct order {
-    uint32_t asked; /* how many were ordered */
-    uint32_t done;  /* and carried out. A futex word */
+    uint32_t asked; /* number of orders given */
+    uint32_t done;  /* number of orders done. A futex word */
     uint32_t value;
     int32_t result;
-    pthread_mutex_t lock; /* one who orders at a time; zero is PTHREAD_MUTEX_INITIALIZER */
+    pthread_mutex_t lock; /* one caller at a time; zero is PTHREAD_MUTEX_INITIALIZER */
 } orders[SBX_SPOOL_WHATS];
 SBX_OF_ONE_PROCESS(orders);
 
@@ -61,7 +61,7 @@ void sbx_spool_orders_carry_out(void)
     for (unsigned what = 0; what < SBX_SPOOL_WHATS; what++) {
         struct order *order = &orders[what];
         uint32_t asked = sbx_load_acquire(&order->asked); /* order: acquire order.asked */
-        if (sbx_load_relaxed(&order->done) == asked) {    /* relaxed: this thread's own */
+        if (sbx_load_relaxed(&order->done) == asked) {    /* relaxed: written by this thread only */
             continue;
         }
         order->result = carry_out((enum sbx_spool_what)what, order->value);

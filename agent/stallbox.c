@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stallbox.c - the public functions: check arguments, call the agent, translate results. And the preload door: a
- * process that `stallbox run` started finds its orders in the environment and starts recording before main(). */
+/* stallbox.c - the public functions: check arguments, call the agent, translate results. Also the start by preloading:
+ * a process that `stallbox run` started finds its orders in the environment and starts recording before main(). */
 #include "stallbox/stallbox.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@
 
 enum {
     AFTER_MAX_MS = 60000,
-    VERSION_NUMBER_MAX = 999999, /* six digits, as a server reads them */
+    VERSION_NUMBER_MAX = 999999, /* six digits, the limit of the server */
     CONDITIONS_WAIT_MS = 2000    /* for the watch thread, which may be making a snapshot */
 };
 
@@ -49,7 +49,7 @@ static enum stallbox_result to_result(int error)
     case ECANCELED:
         return STALLBOX_DECLINED;
     case ESRCH:
-    case ENODATA: /* a worker whose seat has just gone to another */
+    case ENODATA: /* a worker that has just given up its seat */
         return STALLBOX_NOT_RUNNING;
     case ENOMEM:
         return STALLBOX_NO_MEMORY;
@@ -72,7 +72,7 @@ static uint32_t limit_of(uint32_t given, uint32_t by_default)
     return given == 0 ? by_default : given == STALLBOX_OFF ? 0 : given;
 }
 
-/* Options -> policy value -> settings. The one way numbers reach capture. */
+/* Options -> policy value -> settings. This is the only way from options to capture. */
 static int settings_of(const struct stallbox_options *options, struct sbx_capture_settings *settings_out)
 {
     struct sbx_policy policy = *sbx_policy_default();
@@ -86,7 +86,7 @@ static int settings_of(const struct stallbox_options *options, struct sbx_captur
     capture->max_cpu_tenths = options->max_cpu_tenths;
     capture->recording_kib = options->recording_kib != 0 ? options->recording_kib : capture->recording_kib;
     if (capture->crash == SBX_CRASH_SETTLED) {
-        capture->crash = SBX_CRASH_AT_ONCE; /* who calls us has put in what it wants before, or will afterwards */
+        capture->crash = SBX_CRASH_AT_ONCE; /* the caller installs its own handlers before this, or afterwards */
     }
     if (options->leave_crashes != 0) {
         capture->crash = SBX_CRASH_OFF;
@@ -99,7 +99,8 @@ static int settings_of(const struct stallbox_options *options, struct sbx_captur
     return 0;
 }
 
-/* Can its name and version be told as they are? What would be cut is refused: the parts would be of another application. */
+/* Can the name and version be reported unchanged? A name that would be cut is refused, because the rest would name
+ * another application. */
 static bool is_application(const struct stallbox_options *options)
 {
     const char *name = options->app_name != NULL ? options->app_name : "";
@@ -114,8 +115,8 @@ static bool is_application(const struct stallbox_options *options)
     return is_fine;
 }
 
-/* The options as this library knows them. One compiled against an older header has fewer: the rest is zero. One against a
- * newer has more: they must be zero, because we could not honour them. */
+/* Reads the options in this library's layout. A caller compiled against an older header passes fewer members: the rest
+ * is zero. A caller with a newer header passes more members: these must be zero, because we could not honour them. */
 static int read_options(const struct stallbox_options *given, struct stallbox_options *options_out)
 {
     const size_t first_bytes = offsetof(struct stallbox_options, slow_frame_ms);
@@ -137,7 +138,8 @@ static int read_options(const struct stallbox_options *given, struct stallbox_op
     return is_fine && is_application(options_out) ? 0 : -EINVAL;
 }
 
-/* For the recording that is to be made. `stallbox run --app` may have told a name before us: that one stays. */
+/* Takes name and version for the recording that will be made. If `stallbox run --app` has given a name before, that
+ * name stays. */
 static void take_application(const struct stallbox_options *options)
 {
     if (options->app_name != NULL && (sbx_the_agent.companion_key == 0 || sbx_the_agent.app_name[0] == '\0')) {
@@ -155,7 +157,7 @@ enum stallbox_result stallbox_start(const struct stallbox_options *given)
     char folder[SBX_RECORDING_PATH_MAX], spool[SBX_RECORDING_PATH_MAX];
     struct sbx_capture_settings settings;
     struct stallbox_options options;
-    int result = sbx_forked_child_start(); /* in a forked child: its parent's recorder goes on here */
+    int result = sbx_forked_child_start(); /* in a forked child: continues the recorder of its parent */
     if (result != -ESRCH) {
         return to_result(result);
     }
@@ -163,7 +165,7 @@ enum stallbox_result stallbox_start(const struct stallbox_options *given)
     if (result == 0) {
         result = settings_of(&options, &settings);
     }
-    if (result == 0) { /* before there are calls that a sandbox may forbid */
+    if (result == 0) { /* before any call that a sandbox may forbid */
         result = sbx_agent_may_start();
     }
     if (result == 0 && options.recording_path == NULL) {
@@ -192,7 +194,7 @@ enum stallbox_result stallbox_stop(uint32_t timeout_ms)
 
 bool stallbox_is_running(void)
 {
-    /* Not in a forked child, which has a copy of the word. order: acquire agent.is_running */
+    /* False in a forked child, which has a copy of the word. order: acquire agent.is_running */
     return sbx_load_acquire(&sbx_the_agent.is_running) != 0 && sbx_capture_is_ours();
 }
 
@@ -204,9 +206,9 @@ enum stallbox_result stallbox_snapshot_after(uint32_t timeout_ms, uint32_t after
     if (!stallbox_is_running() || !sbx_capture_is_open()) {
         return STALLBOX_NOT_RUNNING;
     }
-    /* relaxed: of two who ask at the same time one's wish has to do for both */
+    /* relaxed: if two threads ask at the same time, one value holds for both */
     sbx_store_relaxed(&sbx_the_agent.snapshot_after_ms, after_ms);
-    /* order: acq_rel agent.snapshot_wanted - pairs with the watch thread's look */
+    /* order: acq_rel agent.snapshot_wanted - pairs with the watch thread's check */
     uint32_t ticket = sbx_add_acq_rel(&sbx_the_agent.snapshot_wanted, 1) + 1;
     sbx_capture_ring_bell();
     uint64_t end_ns = sbx_now_ns() + (uint64_t)timeout_ms * 1000000u;
@@ -229,10 +231,10 @@ enum stallbox_result stallbox_snapshot(uint32_t timeout_ms)
     return stallbox_snapshot_after(timeout_ms, 0);
 }
 
-/* ---- what the application tells ----
+/* ---- calls of the application about its work ----
  *
- * A gate that is shut costs one branch. The ends ask less: who was never told of a begin does nothing, and what was begun
- * before recording was switched off is to end. */
+ * A closed gate costs one branch. The functions that end something do not check the gate: without a begin they do
+ * nothing, and what was begun before recording was switched off must be ended. */
 
 void stallbox_message_begin(uint32_t kind)
 {
@@ -319,7 +321,7 @@ void stallbox_watch_close(uint64_t id)
     }
 }
 
-/* Queue numbers are addresses, mostly; this one is none. */
+/* Queue numbers are usually addresses; this one is not. */
 enum {
     UNNAMED_QUEUE = 1
 };
@@ -411,7 +413,7 @@ enum stallbox_result stallbox_read_counts(struct stallbox_counts *counts)
     now.snapshots_failed = sbx_load_relaxed(&header->drops[SBX_DROP_SNAPSHOT_FAILED]);
     now.consent = sbx_load_relaxed(&header->consent);
     size_t bytes = counts->sizeof_counts < sizeof now ? counts->sizeof_counts : sizeof now;
-    for (size_t i = 0; i < bytes; i++) { /* not memcpy: this may run in a handler */
+    for (size_t i = 0; i < bytes; i++) { /* not memcpy: this may run in a signal handler */
         ((volatile char *)counts)[i] = ((const char *)&now)[i];
     }
     return STALLBOX_OK;
@@ -439,11 +441,11 @@ const char *stallbox_version(void)
     return STALLBOX_VERSION_STRING;
 }
 
-/* ---- the preload door ---- */
+/* ---- the start by preloading ---- */
 
-/* Is this a process that others are forked from, as browsers have one? Chromium's, which Electron, CEF and Qt WebEngine have
- * too, counts its threads and ends itself when it finds more than the one (content/zygote/zygote_main_linux.cc). What is
- * forked from it has no recorder in any case. */
+/* Is this a zygote, a process from which a browser forks others? Chromium's zygote, which Electron, CEF and Qt
+ * WebEngine have too, counts its threads and ends itself when it finds more than one
+ * (content/zygote/zygote_main_linux.cc). Its forked children have no recorder in any case. */
 static bool is_zygote(void)
 {
     static const char option[] = "--type=zygote";
@@ -463,7 +465,8 @@ static bool is_zygote(void)
     return false;
 }
 
-/* What was ordered for this very process, or for whoever reads it; what others start begins late (late_start.h). */
+/* Is the order for this very process, or for every process that reads it? Programs that it starts begin late
+ * (late_start.h). */
 static bool is_to_start_at_once(const char *whose)
 {
     long number = strtol(whose, NULL, 10);
@@ -487,7 +490,7 @@ __attribute__((constructor)) static void start_when_preloaded(void)
     }
     const char *text = getenv(SBX_ENV_ORDERS);
     if (text == NULL || !sbx_orders_parse(text, &orders)) {
-        memset(&orders, 0, sizeof orders); /* nobody told a name either */
+        memset(&orders, 0, sizeof orders); /* no name was given either */
         sbx_policy_settings(sbx_policy_default(), &orders.settings);
     }
     if (folder_path != NULL && !is_zygote()) {

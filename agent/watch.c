@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch.c - sbx-watch: the tick, the rest, the settings.
  *
- * It ticks only while the application works or something is open that could become a stall. While a stall goes on that has been
- * judged, it stands by: it looks every few seconds, and the end of the stall rings the bell. When the process has used no
- * CPU time for a few ticks and no message and no frame is open, it sleeps on the bell: until the next watch or deadline is
- * due, and without a time-out when there is none. The next record or message rings. */
+ * The thread ticks only while the application works or something is open that could become a stall. While a stall goes
+ * on that has been judged, it stands by: it looks every few seconds, and the end of the stall rings the bell. When the
+ * process has used no CPU time for a few ticks and no message and no frame is open, the thread rests: it sleeps on the
+ * bell until the next watch or deadline is due, and without a time-out when there is none. The next record or message
+ * rings the bell. */
 #include "watch.h"
 
 #include <errno.h>
@@ -47,65 +48,66 @@
 #include "worker_ring.h"
 #include "worker_seat.h"
 
-/* The one sleep while the program is ending in a handler of its own, which may test all memory meanwhile, this thread's stack
- * too: it must not wake in between. Who survives rings the bell before. */
+/* The single sleep while the program ends in its own signal handler. That handler may check all memory, including this
+ * thread's stack, so this thread must not wake in between. If the program survives, it rings the bell earlier. */
 #define STILL_NS UINT64_C(30000000000)
 
 enum {
-    REST_AFTER_TICKS = 4,             /* quiet ticks, counted in gaps, before the watch thread lies down */
-    FAR_TICK_GAPS = 4,                /* gaps from tick to tick while nothing is near to being a stall */
-    SCAN_EVERY_NS = 500000000,        /* how often threads are listed while it is awake */
+    REST_AFTER_TICKS = 4,             /* quiet ticks, counted in gaps, before the watch thread rests */
+    FAR_TICK_GAPS = 4,                /* gaps from tick to tick while nothing is close to being a stall */
+    SCAN_EVERY_NS = 500000000,        /* how often threads are listed while the watch thread is awake */
     CALIBRATE_EVERY_NS = 1000000000,  /* once the clock is calibrated */
-    PAUSE_MIN_NS = 100000,            /* so far apart at least are two looks, whatever is due */
-    LAST_THREAD_EVERY_NS = 500000000, /* how often we look for the others' end once the first thread is gone */
+    PAUSE_MIN_NS = 100000,            /* the least time between two looks, whatever is due */
+    LAST_THREAD_EVERY_NS = 500000000, /* how often we check whether all threads have ended, after the first one has */
 };
-/* How far apart looks are while a stall stands: at first, and at most. Each is twice as far as the one before. */
+/* Time between looks while a stall stands: at first, and at most. Each is twice as long as the one before. */
 #define STAND_BY_NS      UINT64_C(1000000000)
 #define STAND_BY_MAX_NS  UINT64_C(4000000000)
-#define CONSENT_EVERY_NS UINT64_C(5000000000) /* how often the spool is asked what the user said, while we are awake */
+#define CONSENT_EVERY_NS UINT64_C(5000000000) /* how often the consent in the spool is read, while we are awake */
 
 static struct {
-    struct sbx_capture_settings ordered;  /* the last that came over the control page */
-    struct sbx_capture_settings settings; /* as they were ordered; switched off when the user said no */
-    struct sbx_capture_settings governed; /* and as the governor has them: in force */
-    struct sbx_gaps gaps;                 /* when we did not run */
-    uint64_t last_tick_ns;                /* 0: it lay down since */
-    uint64_t lay_down_ns;                 /* when it did that for the last time; 0: never */
-    uint64_t asleep_ns, due_ns;           /* when it last began to sleep, and until when it meant to */
+    struct sbx_capture_settings ordered;  /* the last settings from the control page */
+    struct sbx_capture_settings settings; /* the same, but switched off if the user has refused consent */
+    struct sbx_capture_settings governed; /* the same after the governor's changes: in force */
+    struct sbx_gaps gaps;                 /* when this thread did not run */
+    uint64_t last_tick_ns;                /* 0: it has rested since */
+    uint64_t lay_down_ns;                 /* begin of its last rest; 0: never */
+    uint64_t asleep_ns, due_ns;           /* begin of its last sleep, and the planned end */
     uint64_t last_scan_ns, last_calibration_ns, last_consent_ns;
-    uint64_t work_ns, work_busy_ns; /* when it last began to work, and what snapshots had taken then */
+    uint64_t work_ns, work_busy_ns; /* begin of its last work, and the time that snapshots had taken by then */
     struct sbx_application_cpu cpu;
-    uint64_t seen_ns;     /* CPU time of threads that the sampler saw run in this tick */
+    uint64_t seen_ns;     /* CPU time of the threads that the sampler saw run in this tick */
     uint64_t random;      /* xorshift state for the phase of the ticks */
-    uint64_t stand_by_ns; /* how long it sleeps next when it stands by; 0: it does not */
+    uint64_t stand_by_ns; /* length of the next sleep when it stands by; 0: it does not */
     uint32_t quiet_ticks;
-    uint32_t tick_gaps;   /* gaps until the next tick: 1 when something is near to being a stall */
-    uint32_t paused_gaps; /* gaps since the last one; 0: it lay down since */
-    bool notices_stops;   /* the module thread knows that it is to */
+    uint32_t tick_gaps;   /* gaps until the next tick: 1 when something is close to being a stall */
+    uint32_t paused_gaps; /* gaps since the last tick; 0: it has rested since */
+    bool notices_stops;   /* the module thread knows that it must notice stops */
 } watch;
 
 /* ---- settings ---- */
 
-/* Bring the hooks to what is in force. What the governor has shed goes, but for those that shield calls from our signal: these
- * stay and do nothing else. */
+/* Adapts the hooks to the settings in force. Hooks of shed groups are removed, except those that shield calls from our
+ * signal: these stay and only shield. */
 static void call_for_hooks(void)
 {
     uint64_t points = watch.governed.points, shed = watch.settings.points & ~points;
-    /* relaxed: 1 once it is known, for good */
+    /* relaxed: once it is 1 it stays 1 */
     bool shields =
         (points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0;
     uint64_t quiet = shields ? shed & SBX_POINTS_SHIELDING : 0;
     sbx_store_relaxed(&sbx_the_capture.quiet_groups, quiet); /* relaxed: see sbx_blocking_begin() */
     sbx_service_pings_follow(watch.settings.enabled != 0 ? points : 0);
     uint64_t wanted = watch.settings.enabled != 0 ? points | quiet | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
-    /* relaxed: this thread alone wants something; what is applied was asked for before */
+    /* relaxed: only this thread writes `wanted`; what is applied was ordered before */
     if (sbx_load_relaxed(&sbx_the_agent.wanted_points) != wanted ||
         sbx_load_relaxed(&sbx_the_agent.applied_points) != wanted) {
         sbx_module_thread_call(wanted);
     }
 }
 
-/* Put in force what was ordered, as far as the user lets us: after a no every hook goes, whoever orders it. */
+/* Puts the ordered settings in force, as far as the user allows: after a refusal every hook is removed, whoever ordered
+ * it. */
 static void put_in_force(void)
 {
     struct sbx_capture_settings wanted = watch.ordered;
@@ -137,7 +139,7 @@ static void take_settings(void)
     }
     struct sbx_capture_settings wanted = control->wanted;
     if (sbx_load_acquire(&control->generation) != generation) {
-        return; /* a writer is at it: the next tick has it whole */
+        return; /* a writer is changing it: the next tick reads it whole */
     }
     watch.ordered = wanted;
     put_in_force();
@@ -155,12 +157,12 @@ static enum sbx_consent consent_of(uint32_t order)
     case SBX_CONSENT_ORDER_NOT_ASKED:
         return sbx_the_agent.is_consent_required != 0 ? SBX_CONSENT_UNKNOWN : SBX_CONSENT_GRANTED;
     default:
-        return SBX_CONSENT_DENIED; /* an order that nobody understands is no yes */
+        return SBX_CONSENT_DENIED; /* an unknown order is no yes */
     }
 }
 
-/* Put in force what the user said. A yes holds from now on: what was recorded before stays in chunks of its own, which no
- * copy takes (snapshot_copy.h, C5). After a no the hooks go and what was recorded is wiped. */
+/* Puts the user's answer in force. A yes counts from now on: what was recorded before stays in chunks of its own, which
+ * no copy contains (snapshot_copy.h, C5). After a no the hooks are removed and the recording is wiped. */
 static void take_consent(void)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
@@ -182,21 +184,22 @@ static void take_consent(void)
     }
     bool is_silent = order == SBX_CONSENT_ORDER_NOT_ASKED;
     sbx_store_relaxed(&sbx_the_agent.consent_said, is_silent ? SBX_CONSENT_UNKNOWN : consent);
-    sbx_store_release(&header->consent, consent); /* order: release header.consent - consent_ns is its own */
+    sbx_store_release(&header->consent, consent); /* order: release header.consent - consent_ns belongs to it */
     if ((consent == SBX_CONSENT_DENIED) != (before == SBX_CONSENT_DENIED)) {
         put_in_force();
     }
     if (consent == SBX_CONSENT_DENIED) {
         sbx_upkeep_wipe();
     }
-    /* Not a store: who orders meanwhile has rung the bell, and is heard in the next tick. */
+    /* Not a store: a caller that orders meanwhile has rung the bell, and its order is taken in the next tick. */
     /* order: release control.consent_order */
     if (sbx_cas_acq_rel(&control->consent_order, &order, SBX_CONSENT_ORDER_NONE)) {
         syscall(SYS_futex, &control->consent_order, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     }
 }
 
-/* Others may say it in the spool without knowing of us. The disk may be slow, so it is the module thread that reads it. */
+/* Other processes may write an answer into the spool without knowing of us. The disk may be slow, so the module thread
+ * reads the spool. */
 static void look_for_consent(uint64_t now_ns)
 {
     if (now_ns - watch.last_consent_ns >= CONSENT_EVERY_NS) {
@@ -205,12 +208,13 @@ static void look_for_consent(uint64_t now_ns)
     }
 }
 
-/* A worker's seat may go to another of its family, or come back. Where it goes the hooks stay: they do nothing else than of a child that is yet to
- * be recorded, and who comes back is recorded at once. */
+/* A worker may pass its seat to another worker of its family, or get one again. When it passes the seat on, the hooks
+ * stay. They cost as little as those of a child that is not recorded yet, and when the worker gets a seat again it is
+ * recorded at once. */
 static void take_turns(uint64_t now_ns)
 {
     if (!sbx_worker_seat_is_due(now_ns)) {
-        return; /* what follows goes round all threads */
+        return; /* the following visits all threads */
     }
     bool is_free_to_go = !sbx_watchdog_is_armed() && !sbx_watchdog_stands_by() && !sbx_told_is_open() &&
                          !sbx_snapshot_maker_is_busy() && sbx_watchdog_due_ns(&watch.gaps) == UINT64_MAX &&
@@ -225,7 +229,7 @@ static void take_turns(uint64_t now_ns)
 
 /* ---- the tick ---- */
 
-/* The application's own CPU time so far: the process's without ours. */
+/* The application's own CPU time so far: that of the process without ours. */
 static uint64_t application_cpu_ns(void)
 {
     uint64_t process_ns = sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID), own_ns = sbx_own_cpu_ns();
@@ -238,14 +242,14 @@ static void wait_for_bell(uint32_t bell, uint64_t timeout_ns)
     syscall(SYS_futex, &sbx_the_capture.control->bell, FUTEX_WAIT, bell, timeout_ns != 0 ? &pause : NULL, NULL, 0);
 }
 
-/* The tick's length: the gap filler's. */
+/* The length of a tick, which depends on the gap. */
 static uint64_t tick_ns(void)
 {
     return (uint64_t)watch.governed.gap_us * 1000u * watch.tick_gaps;
 }
 
-/* And with some jitter, so that it does not beat with the application's own rhythm (Profilo randomizes the phase for the same reason):
- * between 3/4 and 5/4 of it. */
+/* The next pause: a tick with some jitter, between 3/4 and 5/4 of it. The jitter avoids a fixed phase with the
+ * application's own rhythm (Profilo randomizes the phase for the same reason). */
 static uint64_t next_pause_ns(void)
 {
     watch.random ^= watch.random << 13; /* xorshift64, Marsaglia 2003 */
@@ -255,24 +259,26 @@ static uint64_t next_pause_ns(void)
     return mean_ns * 3 / 4 + watch.random % (mean_ns / 2 + 1);
 }
 
-/* A tick costs the application's processor some 80 us where it has to make room for us (two switches, ten calls), so one a
- * gap is kept for when it matters: something is open that has lasted longer than the short messages of a program that
- * answers, frames are shown, or a snapshot still wants what comes after its trigger. Else the points carry the sampling,
- * and a look at each thread every few gaps is what the sampler takes anyway of those that sample themselves. Where the governor has made
- * the gaps wide, messages that only compute would lie between two such ticks: their threads are asked ahead (sbx_sampler_step()). */
+/* A tick costs the application some 80 us of CPU time when it has to give us its processor (two context switches, ten
+ * calls). So one tick a gap is used only when it matters: something has been open longer than the short messages of a
+ * program that responds, frames are shown, or a pending snapshot needs the time after its trigger. Otherwise the points
+ * do the sampling, and a look at each thread every few gaps is all that the sampler needs for threads that sample
+ * themselves. If the governor has widened the gaps, a message that only computes could lie between two such ticks: its
+ * thread is asked ahead of time (sbx_sampler_step()). */
 static uint32_t gaps_to_next_tick(bool is_near)
 {
     return is_near || sbx_snapshot_maker_due_ns() != UINT64_MAX ? 1 : FAR_TICK_GAPS;
 }
 
-/* When a watch, a deadline or a snapshot that waits is due. */
+/* When the next watch, deadline or pending snapshot is due. */
 static uint64_t next_due_ns(void)
 {
     uint64_t watch_ns = sbx_watchdog_due_ns(&watch.gaps), snapshot_ns = sbx_snapshot_maker_due_ns();
     return watch_ns < snapshot_ns ? watch_ns : snapshot_ns;
 }
 
-/* Sleep until due_ns (UINT64_MAX: for ever) or the bell. Who begins something that is due earlier rings it. */
+/* Sleeps until due_ns (UINT64_MAX: no limit) or the bell. A thread that begins something that is due earlier rings the
+ * bell. */
 static void sleep_until(uint32_t bell, uint64_t due_ns)
 {
     watch.asleep_ns = sbx_now_ns();
@@ -287,7 +293,7 @@ static void sleep_until(uint32_t bell, uint64_t due_ns)
     }
 }
 
-/* Say until when we sleep, and look once more whether something is due before. */
+/* Publishes the end of our sleep, and checks again whether something is due earlier. */
 static uint64_t say_when(uint64_t wanted_ns)
 {
     uint64_t due_ns = next_due_ns();
@@ -302,21 +308,21 @@ static uint64_t say_when(uint64_t wanted_ns)
     }
 }
 
-/* From here on time is work's; what was before was sleep's. */
+/* From here on time counts as work, before it counted as sleep. */
 static void begin_work(uint64_t now_ns)
 {
     watch.work_ns = now_ns;
     watch.work_busy_ns = sbx_snapshot_maker_busy_ns();
 }
 
-/* Sleep for a tick, or less when something is due. */
+/* Sleeps for a tick, or less when something is due. */
 static void pause_for_a_tick(uint32_t bell)
 {
     watch.paused_gaps = watch.tick_gaps;
     sleep_until(bell, say_when(sbx_now_ns() + next_pause_ns()));
 }
 
-/* When to get up though nobody rings: points that are out cannot. */
+/* When to wake up without a bell: points that are shed cannot ring it. */
 static uint64_t doubt_rest(uint64_t now_ns)
 {
     uint64_t points = watch.governed.points;
@@ -327,23 +333,23 @@ static uint64_t doubt_rest(uint64_t now_ns)
     return doubt_ns;
 }
 
-/* From here on who begins something rings, and says when. Returns the time. */
+/* From here on a thread that begins something rings the bell and stores the time. Returns the time. */
 static uint64_t lie_down(void)
 {
-    sbx_store_relaxed(&sbx_the_capture.rung_ns, 0); /* relaxed: before `resting`, which they look at first */
+    sbx_store_relaxed(&sbx_the_capture.rung_ns, 0); /* relaxed: before `resting`, which they read first */
     sbx_sampler_lies_down();
     watch.lay_down_ns = sbx_now_ns();
     return watch.lay_down_ns;
 }
 
-/* Lie down until somebody rings: by then each thread is due at its next point. What comes due meanwhile is looked at
- * without getting up. */
+/* Rests until the bell: a ringing thread samples itself at its next point. Watches, deadlines and snapshots that become
+ * due meanwhile are handled without leaving the rest. */
 static void rest(uint32_t bell)
 {
     uint64_t lay_down_ns = lie_down(), doubt_ns = doubt_rest(lay_down_ns);
     sbx_crash_signals_learn();
     sbx_store_seq_cst(&sbx_the_capture.resting, SBX_RESTS); /* order: seq_cst resting - Dekker with message_begin_ns */
-    bool may_rest = sbx_process_barrier_between();          /* else a message might begin and not see that we rest */
+    bool may_rest = sbx_process_barrier_between();          /* else a message might begin without seeing that we rest */
     sbx_sampler_lay_down();
     if (!may_rest) {
         pause_for_a_tick(bell);
@@ -378,12 +384,13 @@ static void rest(uint32_t bell)
     sbx_store_seq_cst(&sbx_the_capture.resting, SBX_AWAKE);
     watch.quiet_ticks = 0;
     watch.paused_gaps = 0;
-    watch.last_tick_ns = 0; /* the time asleep was no gap of ours */
+    watch.last_tick_ns = 0; /* the time of the rest is no gap */
     sbx_governor_has_rested(lay_down_ns, sbx_now_ns());
 }
 
-/* Sleep for seconds: a stall goes on that is told already, and its thread rings when it ends. Who begins a message or a frame
- * rings as well; records do not, so that a program whose other threads work is not followed at a tick's cost without end. */
+/* Sleeps for seconds: a stall goes on that was reported already, and its thread rings the bell when it ends. A thread
+ * that begins a message or a frame rings as well. Records do not ring, so that a program whose other threads work does
+ * not cost ticks without end. */
 static void stand_by(uint32_t bell)
 {
     uint64_t lay_down_ns = lie_down();
@@ -398,7 +405,7 @@ static void stand_by(uint32_t bell)
     }
     watch.stand_by_ns = watch.stand_by_ns == 0 ? STAND_BY_NS : watch.stand_by_ns * 2;
     watch.stand_by_ns = watch.stand_by_ns < STAND_BY_MAX_NS ? watch.stand_by_ns : STAND_BY_MAX_NS;
-    /* Nobody rings when the last of the program's threads ends, nor when it has survived a fatal signal. */
+    /* No thread rings when the last thread of the program ends, nor when the program has survived a fatal signal. */
     uint64_t most_ns = sbx_thread_main() == NULL ? LAST_THREAD_EVERY_NS : watch.stand_by_ns;
     uint64_t fatal_ns = sbx_crash_signals_due_ns(&watch.settings), end_ns = lay_down_ns + most_ns;
     uint64_t due_ns = say_when(fatal_ns < end_ns ? fatal_ns : end_ns);
@@ -412,7 +419,7 @@ static void stand_by(uint32_t bell)
     sbx_governor_has_rested(lay_down_ns, now_ns);
 }
 
-/* The seat is another's: sleep until it is to be seen whether the program works. */
+/* Another worker has the seat: sleeps until it is time to check whether the program works. */
 static void sit_out(uint32_t bell)
 {
     uint64_t lay_down_ns = sbx_now_ns(), due_ns = sbx_worker_seat_due_ns();
@@ -438,7 +445,7 @@ static void calibrate(uint64_t now_ns)
     }
 }
 
-/* Hold the CPU budget: something may be recorded less often from here on, or again as often as it was ordered. */
+/* Keeps the CPU budget: something may be recorded less often from here on, or again as often as ordered. */
 static void govern(bool is_near, uint64_t now_ns)
 {
     uint64_t points = watch.governed.points;
@@ -450,8 +457,8 @@ static void govern(bool is_near, uint64_t now_ns)
     }
 }
 
-/* Another process waits for what this one has, and is about to tell so (guest_look.h): where do our threads sleep, and whom do they wait for in
- * turn? While nothing is open here nobody has looked. */
+/* Another process waits for what a thread of this one holds, and is about to report it (guest_look.h). Find out where
+ * our threads sleep, and whom they wait for in turn: while nothing is open here, no look has been made. */
 static void look_for_who_waits(void)
 {
     struct sbx_control_page *control = sbx_the_capture.control;
@@ -465,12 +472,12 @@ static void look_for_who_waits(void)
         sbx_outside_holders_look(now_ns, true);
         control->looked_ns = now_ns;
     }
-    /* order: release control.look_answer - looked_ns is that of the look, and what was seen is in the ring */
+    /* order: release control.look_answer - looked_ns belongs to the look, and what was seen is in the ring */
     sbx_store_release(&control->look_answer, request);
 }
 
-/* It lay down while nothing was open: whoever began something then rang, and should have been looked at at once. What is older than that was written
- * by a thread that saw us lie the time before. */
+/* The thread rested while nothing was open. A thread that began something then rang the bell, and we should have looked
+ * at once: a delay is a gap. An older rung_ns was stored by a thread that had seen the rest before this one. */
 static void look_for_late_rising(uint64_t now_ns)
 {
     uint64_t rung_ns = sbx_load_relaxed(&sbx_the_capture.rung_ns); /* relaxed: stored before the bell was rung */
@@ -497,12 +504,12 @@ static void tick(uint64_t now_ns)
     header->tick++;
     watch.seen_ns = 0;
     take_settings();
-    /* order: acquire agent.hooks_were_whole - what asks sigaction() from here on asks a hook */
+    /* order: acquire agent.hooks_were_whole - from here on a query with sigaction() goes through a hook */
     bool hooks_are_in = sbx_load_acquire(&sbx_the_agent.hooks_were_whole) != 0;
     sbx_crash_signals_tick(&watch.settings, hooks_are_in, now_ns);
     take_consent();
     sbx_spool_orders_carry_out();
-    sbx_provider_names_write(); /* before the snapshot whose reader wants them */
+    sbx_provider_names_write(); /* before the snapshot, whose reader needs them */
     sbx_snapshot_maker_step(&watch.settings, now_ns);
     take_turns(now_ns);
     if (!sbx_worker_sits()) {
@@ -519,19 +526,20 @@ static void tick(uint64_t now_ns)
         sbx_thread_registry_scan(sbx_the_agent.watch_tid, sbx_the_agent.module_tid);
         sbx_sample_show_frame();
         if (sbx_family_has_children()) {
-            sbx_sample_learn_place(now_ns); /* once for all of its workers to come */
+            sbx_sample_learn_place(now_ns); /* once for all its future workers */
         }
     }
     bool is_near = sbx_watchdog_look(&watch.settings, &watch.gaps, now_ns);
     watch.tick_gaps = gaps_to_next_tick(is_near);
-    /* order: acquire agent.hurry - from here on nobody sees how told stalls end. Behind the look: what has ended has */
+    /* order: acquire agent.hurry - from here on the ends of reported stalls are not seen. After the look: it has seen
+     * those that have ended */
     if (SBX_UNLIKELY(sbx_load_acquire(&sbx_the_agent.hurry) != 0)) {
         bool exits = sbx_load_acquire(&sbx_the_agent.is_running) != 0; /* order: acquire agent.is_running */
         sbx_stall_ends_close(exits ? SBX_END_DIED : SBX_END_UNSEEN, now_ns);
     }
     watch.seen_ns = sbx_sampler_step(&watch.governed, tick_ns(), now_ns);
     sbx_outside_holders_look(now_ns, false);
-    look_for_who_waits(); /* behind the sampler: this look is the newest */
+    look_for_who_waits(); /* after the sampler: this look is the newest */
     govern(is_near, now_ns);
     sbx_upkeep_callstacks();
     sbx_upkeep_chunks(now_ns);
@@ -539,17 +547,18 @@ static void tick(uint64_t now_ns)
     calibrate(now_ns);
 }
 
-/* The process is at its end, and waits for this. */
+/* The process is exiting, and waits for this. */
 static void close_for_exit(void)
 {
-    if (sbx_load_relaxed(&sbx_the_agent.exit_done) == 0) { /* relaxed: this thread's own */
+    if (sbx_load_relaxed(&sbx_the_agent.exit_done) == 0) { /* relaxed: written by this thread only */
         sbx_recording_unlink(&sbx_the_agent.recording);
         sbx_store_release(&sbx_the_agent.exit_done, 1); /* order: release agent.exit_done */
         syscall(SYS_futex, &sbx_the_agent.exit_done, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     }
 }
 
-/* Is nobody left but us? Then we go, and the process with us: its exit handlers run in the thread that goes last. */
+/* Are our threads the only ones left? Then we end, and the process with us: its exit handlers run in the thread that
+ * ends last. */
 static bool leave_with_the_last_thread(uint64_t now_ns)
 {
     static uint64_t last_ns;
@@ -565,7 +574,8 @@ static bool leave_with_the_last_thread(uint64_t now_ns)
     return true;
 }
 
-/* From the first question on the module thread sleeps so that it learns of a debugger: it is called for that, once. */
+/* After the first sampling request the module thread must sleep so that it notices a debugger's stop: it is called for
+ * that, once. */
 static void have_stops_noticed(void)
 {
     if (SBX_UNLIKELY(!watch.notices_stops && sbx_sample_has_asked())) {
@@ -584,12 +594,12 @@ void *sbx_watch_main(void *unused)
     memset(&watch, 0, sizeof watch);
     watch.tick_gaps = 1;
     watch.random = sbx_now_ns() | 1;
-    if (has_own_descriptors) { /* else it has begun, or has no table to begin in */
+    if (has_own_descriptors) { /* otherwise it has begun already, or has no table of its own */
         sbx_handover_start();
     }
     sbx_store_release(&sbx_the_agent.watch_is_up, 1); /* order: release agent.watch_is_up */
     syscall(SYS_futex, &sbx_the_agent.watch_is_up, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-    watch.last_consent_ns = sbx_now_ns(); /* it was read at the start */
+    watch.last_consent_ns = sbx_now_ns(); /* consent was read at the start */
     sbx_worker_seat_begin(watch.last_consent_ns);
     bool is_ready = sbx_snapshot_maker_start();
     while (is_ready && sbx_load_acquire(&sbx_the_agent.stopping) == 0) {      /* order: acquire agent.stopping */
@@ -639,7 +649,7 @@ void *sbx_watch_main(void *unused)
     sbx_sample_withdraw_ahead();
     sbx_provider_names_write();
     sbx_spool_orders_carry_out();
-    if (sbx_load_relaxed(&sbx_the_agent.is_closing) != 0) { /* relaxed: it was stored before `stopping` */
+    if (sbx_load_relaxed(&sbx_the_agent.is_closing) != 0) { /* relaxed: stored before `stopping` */
         sbx_recording_unlink(&sbx_the_agent.recording);
     }
     sbx_store_release(&sbx_the_agent.watch_tid, 0); /* order: release agent.tid */

@@ -15,20 +15,20 @@
 #include "the_agent.h"
 #include "the_capture.h"
 
-#define LOOK_NS      UINT64_C(1000000000) /* while it sits and works, or works without a seat */
-#define LOOK_MOST_NS UINT64_C(4000000000) /* and while it rests without one: twice as far each time */
-#define WORKED_NS    UINT64_C(1000000)    /* of processor time since the last look: it works again */
+#define LOOK_NS      UINT64_C(1000000000) /* while it has a seat, or works without one */
+#define LOOK_MOST_NS UINT64_C(4000000000) /* longest pause while it rests without a seat; each is twice as long */
+#define WORKED_NS    UINT64_C(1000000)    /* CPU time since the last look: it works again */
 
 static struct {
     bool is_worker, is_away;
     struct sbx_seat_term term;
     uint64_t look_ns, pause_ns;
-    uint64_t left_worked_ns, seen_worked_ns; /* when it passed its seat on, and at the last look since */
+    uint64_t left_worked_ns, seen_worked_ns; /* when it passed its seat on, and at the last look since then */
     bool has_paid;                           /* for its own start: start_account.h */
 } seat;
 SBX_OF_ONE_PROCESS(seat);
 
-/* What the program has worked, without this thread of ours. */
+/* CPU time of the program, without this thread of ours. */
 static uint64_t worked_ns(void)
 {
     uint64_t process_ns = sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID), own_ns = sbx_own_cpu_ns();
@@ -54,7 +54,7 @@ static bool come_back(uint64_t now_ns, uint64_t now_worked_ns)
         return false;
     }
     sbx_family_date_seat(pid);
-    if (sbx_recording_reserve_again(&sbx_the_agent.recording) != 0) { /* others have filled the file system meanwhile */
+    if (sbx_recording_reserve_again(&sbx_the_agent.recording) != 0) { /* the file system has become full meanwhile */
         (void)sbx_family_pass_seat_on(pid);
         return false;
     }
@@ -64,7 +64,7 @@ static bool come_back(uint64_t now_ns, uint64_t now_worked_ns)
     return true;
 }
 
-/* Away: it wants a seat only while it works. */
+/* Without a seat: the worker wants one only while it works. */
 static bool look_for_seat(uint64_t now_ns)
 {
     uint64_t now_worked_ns = worked_ns();
@@ -120,7 +120,8 @@ bool sbx_worker_seat_pass_on(uint64_t now_ns)
         sbx_attendance_unrecorded_child();
         return true;
     }
-    /* Its memory may be gone and not to be had: then it is away all the same, and its seat stays taken until it finds room. */
+    /* The memory may be released and not available any more. Then the worker is without a recording all the same, and
+     * keeps its seat until it finds room. */
     seat.is_away = is_closed && sbx_recording_reserve_again(&sbx_the_agent.recording) != 0;
     if (is_closed && !seat.is_away) {
         sbx_ring_open_whole(&sbx_the_capture.ring, sbx_the_capture.header);

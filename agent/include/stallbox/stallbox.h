@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stallbox.h - the public interface of libstallbox: a flight recorder for stalls inside your application.
  *
- * Start it once and forget it:
+ * Start it once; nothing more is necessary:
  *
  *     #include <stallbox/stallbox.h>
  *     int main(void) { stallbox_start(NULL); ... }
  *
- * From then on the call stacks of all threads go into a fixed-size recording. When something does not answer in time, the
- * seconds *before* are kept as a file in SPOOL/raw. `stallbox deliver` (or `stallbox run`) encodes, redacts and uploads it.
- * An application that cannot be changed is run as `stallbox run -- ./application`: the same library, preloaded.
+ * From then on the call stacks of all threads go into a fixed-size recording. When the application does not respond in
+ * time, the seconds *before* that are kept as a file in SPOOL/raw. `stallbox deliver` (or `stallbox run`) encodes,
+ * redacts and uploads it. An application that cannot be changed is run as `stallbox run -- ./application`: the same
+ * library, preloaded.
  *
  * WHAT IS NOTICED WITHOUT ANOTHER CALL
  *
@@ -33,24 +34,25 @@
  *              work that one thread queues and another runs: a report of slow work names the queuing function
  *   by hand    stallbox_snapshot(1000): manual
  *
- * Every function here may be called from any thread, unless its comment says otherwise. All are harmless before the start
- * and after the stop: messages, frames, deadlines, watches and tasks then cost one predictable branch. None of these five
- * allocates, takes a lock or waits. When the recorder rests because the application does, the first of them wakes it (one
- * system call). Their tables have a fixed size: entries that do not fit are counted, and not checked.
+ * Every function here may be called from any thread, unless its comment says otherwise. All are harmless before the
+ * start and after the stop: messages, frames, deadlines, watches and tasks then cost one predictable branch. None of
+ * these five allocates, takes a lock or waits. When the recorder rests because the application rests, the first of
+ * these calls wakes it (one system call). Their tables have a fixed size: entries that do not fit are counted, and not
+ * checked.
  *
  * The library links nothing but libc, starts two threads, and never calls exit, abort or printf. It takes no part in
  * C++ exceptions. What a longjmp() or an exception leaves open stays open until the next begin or end of that thread,
- * so put the ends where your cleanup is. errno is kept by all functions but stallbox_start(), stallbox_stop(),
+ * so put the ends where your cleanup is. All functions keep errno, except stallbox_start(), stallbox_stop(),
  * stallbox_snapshot(), stallbox_snapshot_after() and stallbox_set_consent().
  *
- * NAMES AND NUMBERS THAT YOU GIVE. The name of a deadline or a watch stays on this machine. A payload has 40 bits of its
- * FNV-1a hash instead. `stallbox report` prints the name if it finds it in the spool beside the payload. Message kinds are
- * small numbers, which leave the machine as they are; their names stay, and are printed in the same way. Use no personal
- * data in any of them.
+ * NAMES AND NUMBERS THAT YOU GIVE. The name of a deadline or a watch stays on this machine. A payload has 40 bits of
+ * its FNV-1a hash instead. `stallbox report` prints the name if it finds it in the spool beside the payload. Message
+ * kinds are small numbers, which leave the machine as they are; their names stay, and are printed in the same way. Use
+ * no personal data in any of them.
  *
- * VERSIONS. Structs begin with their size, so that they may grow: a program that was compiled against an older or a newer
- * header works. Symbols are versioned (STALLBOX_0.1). Numbers of enumerations are fixed; new ones are appended. Usable
- * from C99, C11, C17 and C++. */
+ * VERSIONS. Structs begin with their size, so that they may grow: a program that was compiled against an older or a
+ * newer header works. Symbols are versioned (STALLBOX_0.1). Numbers of enumerations are fixed; new ones are appended.
+ * Usable from C99, C11, C17 and C++. */
 #ifndef STALLBOX_H
 #define STALLBOX_H
 
@@ -103,7 +105,7 @@ struct stallbox_options {
     uint32_t interval_us; /* a thread takes at most one sample in this time; 1000..1000000, default 1000 */
     uint32_t slow_frame_ms;    /* a frame that took so long fires `slow_frame`; 10..60000, default 700, Android's
                                    "frozen frame". Off: bursts are off too */
-    uint32_t after_ms;         /* recording goes on for so long after a trigger before it is kept: at most 10000,
+    uint32_t after_ms;         /* recording goes on for so long after a trigger before the snapshot: at most 10000,
                                    default 0. A process that exits meanwhile does not wait for the rest */
     uint32_t consent_required; /* 1: nothing is kept before stallbox_set_consent(STALLBOX_CONSENT_GRANTED), in this
                                    run or one before with the same spool. 0: you have another basis to record */
@@ -117,9 +119,9 @@ struct stallbox_options {
                                    (docs/GOVERNOR.md) */
     uint32_t recording_kib;    /* size of the recording's ring; 1024..65536, default 4096 */
     uint32_t leave_forks;      /* 1: children of fork() are not recorded. By default a child that calls no exec is
-                                   recorded, in a recording of its own, from its first wait on, or from when it gives
-                                   up rights */
-    const char *app_name;      /* what the application is called, the same in all its versions: up to 47 bytes without
+                                   recorded, in a recording of its own, from its first wait on, or from the moment
+                                   when it drops privileges */
+    const char *app_name;      /* name of the application, the same in all its versions: up to 47 bytes without
                                    control characters; borrowed until return. A payload has a number instead, 40 bits of
                                    its hash; the name stays on this machine. Default: the executable's file name. The
                                    name that `stallbox run --app` gave is kept */
@@ -145,9 +147,10 @@ STALLBOX_EXPORT bool stallbox_is_running(void);
 
 /* ---- by hand ---- */
 
-/* Keep the recent past now, as a snapshot of kind `manual`. Waits until it is durable, at most `timeout_ms`. With 0 the
- * call returns at once, and the snapshot is made later. Two manual snapshots within a second are one: the second call returns STALLBOX_OK and keeps
- * nothing. STALLBOX_IO_FAILED when the spool could not be written. Not from a signal handler. */
+/* Save the recent past now, as a snapshot of kind `manual`. Waits until it is durable, at most `timeout_ms`. With 0 the
+ * call returns at once, and the snapshot is made later. Two manual snapshots within a second are one: the second call
+ * returns STALLBOX_OK and saves nothing. STALLBOX_IO_FAILED when the spool could not be written. Not from a signal
+ * handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_snapshot(uint32_t timeout_ms);
 
 /* The same, but recording goes on for `after_ms` (at most 60000) first, because what followed often explains the stall. The
@@ -328,12 +331,12 @@ enum stallbox_provider_flag {
     STALLBOX_PROVIDER_SAFEPOINTS = 2
 };
 
-/* What `walk` returns when the runtime is in the middle of something: the sample is then taken at the next safepoint. */
+/* `walk` returns this when the runtime is in an inconsistent state: the sample is then taken at the next safepoint. */
 #define STALLBOX_PROVIDER_NOT_NOW SIZE_MAX
 
-/* In `lines` of a walk: this frame is the outermost that one native entry into the runtime runs. Native frames and logical ones
- * then stand in the order in which they called, run by run: the first run on the innermost entry, and so on. Entries are the
- * native frames in `code` (each of them; of a whole module those that stand together) or in generated code. */
+/* In `lines` of a walk: this frame is the outermost one of a native entry into the runtime. A report then shows native
+ * and logical frames in the order of their calls, run by run: the first run on the innermost entry, and so on. Native
+ * entries are frames in `code` (each frame; for a whole module, adjacent frames are one entry) or in generated code. */
 #define STALLBOX_PROVIDER_BORDER (UINT32_C(1) << 31)
 
 /* Where the calling thread was interrupted by the recorder's signal. */
@@ -347,27 +350,28 @@ enum stallbox_code_flag {
     STALLBOX_CODE_FP = 2     /* fp is known */
 };
 
-/* One frame of generated code. `step` turns it into its caller's, flags included. */
+/* One frame of generated code. `step` changes it into the frame of its caller, including the flags. */
 struct stallbox_code_frame {
     uint64_t pc, sp, fp;
     uint64_t stack_low,
         stack_high;      /* what may be read of the stack: [low, high), each word at its address + stack_delta */
-    int64_t stack_delta; /* not 0: the thread is another, and this is a copy */
+    int64_t stack_delta; /* not 0: it is another thread, and this is a copy */
     uint32_t flags;      /* enum stallbox_code_flag */
 };
 
-/* How work was queued that the runtime will run later: the names are asyncio's and JavaScript's. */
+/* How work was queued that the runtime will run later. The names come from asyncio and JavaScript. */
 enum stallbox_work {
     STALLBOX_WORK_CALL_SOON = 1,   /* a callback, as soon as the loop comes to it */
-    STALLBOX_WORK_CALL_LATER = 2,  /* a callback, when its time has come */
-    STALLBOX_WORK_CREATE_TASK = 3, /* a coroutine, to be begun as a task of its own */
+    STALLBOX_WORK_CALL_LATER = 2,  /* a callback, at a set time */
+    STALLBOX_WORK_CREATE_TASK = 3, /* a coroutine, which becomes a task of its own */
     STALLBOX_WORK_TO_THREAD = 4,   /* a call, by a thread of a pool, awaited in the loop */
     STALLBOX_WORK_SUBMIT = 5,      /* a call, by a thread of a pool (concurrent.futures) */
-    STALLBOX_WORK_SET_TIMEOUT = 6, /* a function, when its time has come */
-    STALLBOX_WORK_SET_INTERVAL = 7 /* the same again and again: the item keeps its number */
+    STALLBOX_WORK_SET_TIMEOUT = 6, /* a function, at a set time */
+    STALLBOX_WORK_SET_INTERVAL = 7 /* the same repeatedly: the item keeps its number */
 };
 
-/* Pieces of work that a runtime numbers itself. An item has one number in its queue, which is never 0 and is not used again. */
+/* Work items that a runtime numbers itself. An item has one number in its queue, which is never 0 and is never used
+ * again. */
 struct stallbox_queued_work {
     uint64_t queue, item;
     uint32_t work; /* enum stallbox_work */
@@ -375,88 +379,93 @@ struct stallbox_queued_work {
 
 struct stallbox_running_work {
     uint64_t queue, item;
-    uint64_t queued_in; /* the item that ran when this one was queued; 0: none, or it is not known */
+    uint64_t queued_in; /* the item that ran when this one was queued; 0: none, or unknown */
 };
 
-/* Zero the struct, set sizeof_options, name and walk or walk_at, then what else applies. A provider that was compiled against
- * an older header has a smaller struct, and goes on working. */
+/* Zero the struct, set sizeof_options, name and walk or walk_at, then all other members that apply. A provider that was
+ * compiled against an older header has a smaller struct, and still works. */
 struct stallbox_provider_options {
     size_t sizeof_options; /* sizeof(struct stallbox_provider_options) */
     const char *name;      /* copied: 1 to 23 of a-z 0-9 - _ . */
-    /* Tell the logical stack of the calling thread, whose `context` it is (stallbox_provider_enter()). Frame number 0 is
-     * the innermost; write those from number `first` on, `max` at most, into `functions` (ids; 0: not known) and `lines`
-     * (0: not known), and return how many frames there are in all, or
-     * STALLBOX_PROVIDER_NOT_NOW. Called twice for stacks deeper than 128. Must not
-     * allocate, lock, wait, or leave by longjmp or an exception, and keeps errno; calls of libc it makes are not
-     * recorded. */
+    /* Report the logical stack of the calling thread, to which `context` belongs (stallbox_provider_enter()). Frame
+     * number 0 is the innermost. Write the frames from number `first` on, at most `max`, into `functions` (ids; 0:
+     * unknown) and `lines` (0: unknown). Return the total number of frames, or STALLBOX_PROVIDER_NOT_NOW. Called twice
+     * for stacks deeper than 128. Must not allocate, lock, wait, or be left by longjmp or an exception, and must keep
+     * errno. Its calls of libc are not recorded. */
     size_t (*walk)(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max);
-    /* Ask for a safepoint soon. Called in a signal handler on the thread whose `context` it is; may be NULL. */
+    /* Ask the runtime for a safepoint soon. Called in a signal handler on the thread to which `context` belongs; may be
+     * NULL. */
     void (*want)(void *context);
     /* The code of the interpreter's loop: logical frames are shown on top of the innermost native frame in it. With 0
-     * bytes, the whole module in which `code` lies; NULL: not told, and logical frames are shown at the leaf. */
+     * bytes: the whole module in which `code` lies. NULL: unknown, and logical frames are shown at the leaf. */
     const void *code;
     size_t code_bytes;
     uint32_t flags; /* enum stallbox_provider_flag */
-    /* Return the calling thread's context, NULL if it does not run the runtime. Asked at each capture of a thread that gave
-     * none by stallbox_provider_enter(). It must be signal safe, as with SIGNAL_SAFE. May be NULL. */
+    /* Return the calling thread's context, or NULL if the thread does not run the runtime. Called at each capture of a
+     * thread that has set no context with stallbox_provider_enter(). It must be signal safe, as with SIGNAL_SAFE. May
+     * be NULL. */
     void *(*resolve)(void);
-    /* Like walk, which may then be NULL; `interrupted` (borrowed) is where a signal met the thread, NULL in the middle of its own
-     * calls. Structures that may be half made are looked at by stallbox_provider_can_read() first. */
+    /* Like walk, which may then be NULL. `interrupted` (borrowed) says where a signal interrupted the thread; it is
+     * NULL in the middle of the thread's own calls. Before structures that may be incomplete are read, they must be
+     * checked with stallbox_provider_can_read(). */
     size_t (*walk_at)(void *context, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
                       uint32_t *lines, size_t max);
-    /* Unwind one frame of code in stallbox_provider_add_code()'s ranges: the native walk goes on at the caller. 0: it cannot
-     * be known, and the frame pointer is used. Also called by a thread of the recorder, for another thread: use no state of
-     * the calling thread. The same rules as for walk, in handlers too. May be NULL. */
+    /* Unwind one frame of code in the ranges of stallbox_provider_add_code(): the native walk continues at the caller.
+     * Return 0 if this is impossible: then the frame pointer is used. Also called by a thread of the recorder for
+     * another thread, so it must not use state of the calling thread. The same rules as for walk, also in signal
+     * handlers. May be NULL. */
     int (*step)(struct stallbox_code_frame *frame);
-    /* The calling thread, whose `context` it is, is about to wait for a condition, a semaphore or a futex: the kernel's number of the
-     * thread that holds what it waits for; 0: no thread does, or it is not known. The same rules as for walk. May be NULL. */
+    /* The calling thread, to which `context` belongs, is about to wait for a condition, a semaphore or a futex. Return
+     * the kernel's thread id of the holder; 0: there is no holder, or it is unknown. The same rules as for walk. May be
+     * NULL. */
     uint32_t (*holder)(void *context);
-    /* A thread begins to wait for the condition variable (pthread_cond_t) at `condition`. Is that how the runtime waits for
-     * a lock of its own? Then the wait is reported as one for a lock: returns the holder's thread id, 0 when no thread holds it or
-     * it is not known; -1 for other conditions. Called at every such wait of every thread, so it must be quick; otherwise as
-     * resolve. May be NULL. */
+    /* A thread begins to wait for the condition variable (pthread_cond_t) at `condition`. Does the runtime wait for one
+     * of its own locks in this way? Then the wait is reported as a wait for a lock: return the holder's thread id; 0:
+     * there is no holder, or it is unknown; -1: this is another condition. Called at every such wait of every thread,
+     * so it must be quick. Other rules as for resolve. May be NULL. */
     int (*lock_holder)(const void *condition);
-    /* Which functions await the task that the calling thread, whose `context` it is, runs: functions that are suspended until
-     * this task ends, as coroutines are, from the one that awaits it outwards. Written and marked as by walk_at (the border is
-     * the outermost function of each task), `max` at most; returns how many there are. Asked in the middle of long messages,
-     * and of calls that may block. The same rules as for walk_at. May be NULL. */
+    /* Report the functions that await the task which the calling thread, to which `context` belongs, runs. These
+     * functions are suspended until the task ends, as coroutines are. The order is from the awaiting function outwards.
+     * They are written and marked as by walk_at (the border is the outermost function of each task), at most `max`;
+     * return the total number. Called in the middle of long messages, and of calls that may block. The same rules as
+     * for walk_at. May be NULL. */
     size_t (*awaited_by)(void *context, const struct stallbox_interrupted *interrupted, uint64_t *functions,
                          uint32_t *lines, size_t max);
-    /* For a runtime that, when it queues work, calls nothing of libc but a clock: the native code that calls clock_gettime()
-     * then, and perhaps at other times. NULL: there is none. */
+    /* For a runtime that calls no function of libc but a clock when it queues work: the native code that calls
+     * clock_gettime() then, and perhaps at other times. NULL: there is none. */
     const void *queuing_code;
     size_t queuing_code_bytes;
-    /* The calling thread, whose `context` it is, has read the clock in queuing_code. Does it queue work just now? 1: yes, and
-     * *work_out has it; 0: no. Asked some thousand times a second at most, never in a handler; else the same rules as for
-     * walk. May be NULL. */
+    /* The calling thread, to which `context` belongs, has read the clock in queuing_code. Does it queue work at this
+     * moment? 1: yes, and *work_out describes it; 0: no. Called some thousand times a second at most, never in a signal
+     * handler. Other rules as for walk. May be NULL. */
     int (*queues)(void *context, struct stallbox_queued_work *work_out);
-    /* Which piece of queued work does the calling thread, whose `context` it is, run? 1: *work_out has it; 0: none, or it is
-     * not known. Asked at each capture; the same rules as for walk_at. May be NULL. */
+    /* Which item of queued work does the calling thread, to which `context` belongs, run? 1: *work_out describes it; 0:
+     * none, or it is unknown. Called at each capture; the same rules as for walk_at. May be NULL. */
     int (*runs)(void *context, const struct stallbox_interrupted *interrupted, struct stallbox_running_work *work_out);
-    /* How many bytes has the calling thread, whose `context` it is, allocated in the runtime's own heap since it began? They
-     * count as the thread's allocations, beside those of malloc(). 0: not known. Asked at each capture; the same rules as for
-     * walk_at. May be NULL. */
+    /* How many bytes has the calling thread, to which `context` belongs, allocated in the runtime's own heap since it
+     * began? They count as allocations of the thread, in addition to those of malloc(). 0: unknown. Called at each
+     * capture; the same rules as for walk_at. May be NULL. */
     uint64_t (*allocated)(void *context);
-    /* How many frames of compiled code has the runtime given up since it began, to go on in its interpreter (deoptimized)?
-     * How many compilations has it begun? Totals of the process that only grow. Asked some times a second while a message is
-     * open, by a thread of the recorder, never in a handler. May be NULL. */
+    /* How many frames of compiled code has the runtime deoptimized since it began, to continue in its interpreter? How
+     * many compilations has it begun? These are totals of the process that only grow. Called some times a second while
+     * a message is open, by a thread of the recorder, never in a signal handler. May be NULL. */
     void (*deoptimized)(uint64_t *frames_out, uint64_t *compilations_out);
 };
 
-/* Register a runtime, before or after stallbox_start(), once a process. It stays registered, so its code must stay loaded. At
- * most four. `options` is copied, *provider_out is set on success. STALLBOX_BAD_ARGUMENT, or STALLBOX_NO_MEMORY for a fifth. Any
- * thread; not in a signal handler. */
+/* Register a runtime, before or after stallbox_start(), once in each process. It stays registered, so its code must
+ * stay loaded. At most four. `options` is copied; *provider_out is set on success. STALLBOX_BAD_ARGUMENT, or
+ * STALLBOX_NO_MEMORY for a fifth. Any thread; not in a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_provider_register(const struct stallbox_provider_options *options,
                                                                 struct stallbox_provider **provider_out);
 
-/* The calling thread runs in the runtime from now on: `walk` gets `context`, which stays valid until it is left. Returns
- * the thread's former context, NULL when it was not in the runtime; give it to stallbox_provider_leave(). Calls nest, and
- * an outer leave makes up for an inner one that was jumped over. A few instructions; any thread, also in a signal handler. With a
- * NULL provider (registering failed) both do nothing. */
+/* From now on the calling thread runs in the runtime: `walk` gets `context`, which must stay valid until the leave.
+ * Returns the thread's former context, or NULL when it was not in the runtime; pass it to stallbox_provider_leave().
+ * Calls nest, and an outer leave also ends an inner enter whose leave was skipped. A few instructions; any thread, also
+ * in a signal handler. With a NULL provider (when registering failed) both do nothing. */
 STALLBOX_EXPORT void *stallbox_provider_enter(struct stallbox_provider *provider, void *context);
 STALLBOX_EXPORT void stallbox_provider_leave(struct stallbox_provider *provider, void *former);
 
-/* A safepoint: the calling thread's logical stack may be asked for now. Records a sample when one is wanted; otherwise it
+/* A safepoint: the calling thread's logical stack can be walked now. Records a sample if one is wanted; otherwise it
  * costs two loads. Any thread; not in a signal handler. */
 STALLBOX_EXPORT void stallbox_provider_poll(void);
 
@@ -478,12 +487,13 @@ STALLBOX_EXPORT int stallbox_provider_can_read(const void *at, size_t bytes);
 
 /* For providers whose runtime has a queue of its own. Any thread; not in a signal handler.
  *
- * stallbox_provider_work_queued(): the calling thread puts work into the queue now, and its stack shows which function does.
- * `queue` is an address that stands for the queue, in which the work is counted; NULL: none. Returns the id of a task, for
- * stallbox_task_begin(), _end() and _cancelled(); 0: it is not followed.
+ * stallbox_provider_work_queued(): the calling thread puts work into the queue now, and its stack shows which function
+ * queues it. `queue` is an address that stands for the queue, in which the work is counted; NULL: none. Returns the id
+ * of a task, for stallbox_task_begin(), _end() and _cancelled(); 0: the work is not followed.
  *
- * stallbox_provider_work_passed_on(): the runtime queues work for the function that queued the task `id`, which the calling
- * thread runs. That function, at that time, counts as the one that queued the work. Returns 0 if the thread runs no such task.
+ * stallbox_provider_work_passed_on(): the runtime queues work for the function that queued the task `id`, which the
+ * calling thread runs. That function, at that time, counts as the one that queued the work. Returns 0 if the thread
+ * runs no such task.
  *
  * stallbox_provider_work_forgotten(): no call will follow for this task. It stays counted in its queue.
  *
@@ -512,11 +522,11 @@ STALLBOX_EXPORT const char *stallbox_version(void);
 namespace stallbox
 {
 
-/* A task from being queued to its end, for C++. Constructed where it is queued, moved along with what is to run, and:
+/* A task from queuing to its end, for C++. Construct it where the work is queued, and move it along with the work:
  *
  *     queue.push([task = stallbox::task(&queue)]() mutable { stallbox::task::run running(task); work(); });
  *
- * Destroyed without having run, it is cancelled. An exception that leaves the scope of `run` ends the task. */
+ * If it is destroyed without having run, it is cancelled. An exception that leaves the scope of `run` ends the task. */
 class task
 {
   public:
@@ -546,7 +556,7 @@ class task
         stallbox_task_cancelled(id_);
     }
 
-    /* Its run: from construction to destruction. */
+    /* The run of a task: from construction to destruction. */
     class run
     {
       public:
