@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crash_loop.c - counting starts that did not survive. */
+/* crash_loop.c - counts starts that crashed. */
 #include "crash_loop.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static bool is_quarantined(const struct sbx_crash_loop *loop, const uint8_t *has
 {
     static const uint8_t none[SBX_DIGEST_BYTES];
     if (is_same_hash(hash, none)) {
-        return false; /* the embedded default cannot be left for anything but off */
+        return false; /* after the embedded default there is no other choice but off */
     }
     for (unsigned i = 0; i < SBX_QUARANTINE_MAX; i++) {
         if (is_same_hash(loop->quarantine[i], hash)) {
@@ -32,11 +32,11 @@ static void quarantine_points(struct sbx_crash_loop *loop, uint64_t points, uint
     }
 }
 
-/* One crash of a start that was made with this newest document. */
+/* Counts one crash of a start that was made with this newest document. */
 static void count_crash(struct sbx_crash_loop *loop, const struct sbx_open_start *start, uint64_t wall_s)
 {
     if (!is_same_hash(start->newest, loop->newest)) {
-        return; /* of a document that is gone */
+        return; /* the document has been replaced */
     }
     loop->streak++;
     if (loop->streak == SBX_STREAK_SAFE && is_same_hash(start->applied, loop->newest)) {
@@ -44,7 +44,7 @@ static void count_crash(struct sbx_crash_loop *loop, const struct sbx_open_start
             memcpy(loop->quarantine[loop->quarantine_next % SBX_QUARANTINE_MAX], loop->newest, SBX_DIGEST_BYTES);
             loop->quarantine_next++;
         }
-        if (loop->proven_points != 0) { /* else every point would be a suspect, and the safe document an empty one */
+        if (loop->proven_points != 0) { /* else every point would be suspected, and the safe document would be empty */
             quarantine_points(loop, start->points & ~loop->proven_points, wall_s);
         }
     }
@@ -81,7 +81,7 @@ enum sbx_policy_choice sbx_crash_loop_choose(struct sbx_crash_loop *loop, const 
     turn_to(loop, newest, app_mark);
     *points_off_out = 0;
     for (uint32_t group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
-        /* A clock that was far ahead when the point was quarantined must not keep it so for years. */
+        /* If the clock was far ahead when the point was quarantined, it must not stay quarantined for years. */
         if (loop->point_until_s[group] <= wall_s || loop->point_until_s[group] - wall_s > SBX_POINT_QUARANTINE_S) {
             loop->point_until_s[group] = 0;
         } else {
@@ -114,14 +114,14 @@ bool sbx_crash_loop_arm(struct sbx_crash_loop *loop, const struct sbx_open_start
         if (start == NULL) {
             return false;
         }
-        start->pid = 0; /* what it was on trial for before is over */
+        start->pid = 0; /* an earlier trial of this process has ended */
         return true;
     }
     for (unsigned i = 0; i < SBX_OPEN_STARTS_MAX && start == NULL; i++) {
         start = loop->open[i].pid == 0 ? &loop->open[i] : NULL;
     }
     if (start == NULL) {
-        return false; /* sixteen others are on trial with it */
+        return false; /* sixteen other starts are on trial already */
     }
     *start = *who;
     start->points = points;
@@ -143,7 +143,7 @@ bool sbx_crash_loop_survive(struct sbx_crash_loop *loop, const struct sbx_open_s
     loop->streak = 0;
     loop->proven_points |= points;
     if (!is_same_hash(applied, loop->newest)) {
-        return false; /* the safe one survived, as it should; the newest has still to prove itself */
+        return false; /* the safe document survived, as expected; the newest is still to be proved */
     }
     loop->state = SBX_TRIAL_SURVIVED;
     loop->survivals += loop->survivals < UINT32_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keyset.c - KEYSET payload to value and back. */
+/* keyset.c - converts a KEYSET payload to a value and back. */
 #include "keyset.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ enum {
     CAP_MAX = 3
 };
 
-/* Bytes of a fixed length into the next place of a list. */
+/* Copies bytes of a fixed length into the next place of a list. */
 static bool take_bytes(const struct sbx_wire_field *field, void *list, uint32_t *count, uint32_t max, size_t size)
 {
     if (field->type != SBX_WIRE_BYTES || field->count != size || *count == max) {
@@ -94,7 +94,8 @@ static bool take_cap(const struct sbx_wire_field *field, struct sbx_keyset *keys
             max = part.value;
         }
     }
-    /* A cap on a field that this build does not know binds nothing here: a policy that sets it is not understood either. */
+    /* A cap on a field that this build does not know has no effect here: a policy that sets the field is not understood
+     * either. */
     if (more != 0 || number == 0 || number > UINT32_MAX || min > max) {
         return false;
     }
@@ -111,7 +112,7 @@ static bool take_number(const struct sbx_wire_field *field, uint64_t max, uint64
     return true;
 }
 
-/* One field. Returns false when it cannot be what the message says. */
+/* Reads one field. Returns false when the field is invalid for the message. */
 static bool take_field(const struct sbx_wire_field *field, struct sbx_keyset *keyset, uint64_t numbers[10])
 {
     uint32_t ids = 0;
@@ -140,7 +141,7 @@ static bool take_field(const struct sbx_wire_field *field, struct sbx_keyset *ke
     case FIELD_CAP:
         return take_cap(field, keyset);
     default:
-        return true; /* of a later version */
+        return true; /* a field of a later version */
     }
 }
 
@@ -159,7 +160,7 @@ static int check_keys(const uint8_t (*keys)[SBX_PUBLIC_KEY_BYTES], uint32_t coun
         }
         for (uint32_t k = 0; k < i; k++) {
             if (memcmp(keys[i], keys[k], SBX_PUBLIC_KEY_BYTES) == 0) {
-                return -EINVAL; /* one key twice would make a threshold of two a threshold of one */
+                return -EINVAL; /* with a key listed twice, one signer could reach a threshold of two */
             }
         }
     }

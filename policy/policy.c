@@ -1,42 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy.c - the embedded default, the compiled limits, and the way from a policy to numbers.
+/* policy.c - the embedded default, the compiled limits, and the conversion of a policy to numbers.
  *
- * The limits hold whoever signed: a stolen key can make an application record more often, not without bound. */
+ * The limits hold whoever has signed a policy: with a stolen key an application can be made to record more often, but
+ * not without bound. */
 #include "policy.h"
 
 #include <assert.h>
 #include <string.h>
 
 /* Why these values:
- *   interval 1 ms   btrace's. A thread samples itself at its own calls, which costs some 0.1 us when its stack has kept
- *                   most of its frames: a ten-thousandth of the interval. Nobody ticks for it.
- *   gap 5 ms        A running thread that makes no such calls is looked at by the watch thread's tick. A tick of 1 ms
- *                   would cost up to a hundredth of a core; a stall worth telling lasts hundreds of milliseconds.
- *   refresh 5 ms    Only of a thread that is blocked inside an open message: a stall in the making. A blocked stack does not
- *                   change, but looking costs the thread nothing and us some 10 us, and the history then has no hole.
- *   wait 200 us     Shorter than any wait a person notices, longer than a warm read or an uncontended wake-up. It also
- *                   bounds the ring: no thread writes more than 5,000 wait records a second. A tenth of it would let a
- *                   server at full load fill the ring with successful reads; ten times it would hide the stall that
- *                   many small waits add up to.
- *   anr 5 s         Android's and sentry's limit; below it a person still waits.
- *   slow message    1 s: somebody noticed.
+ *   interval 1 ms   As in btrace. A thread samples itself at its own calls, which costs some 0.1 us when its stack has
+ *                   kept most of its frames: a ten-thousandth of the interval. No timer tick is needed for it.
+ *   gap 5 ms        A running thread that makes no such calls is sampled by the watch thread's tick. A tick of 1 ms
+ *                   would cost up to a hundredth of a core; a stall worth reporting lasts hundreds of milliseconds.
+ *   refresh 5 ms    Only for a thread that is blocked inside an open message: a developing stall. A blocked stack does
+ *                   not change, but looking costs the thread nothing and us some 10 us, and the history then has no
+ *                   hole.
+ *   wait 200 us     Shorter than any wait that a person notices, longer than a warm read or an uncontended wake-up. It
+ *                   also bounds the ring: no thread writes more than 5,000 wait records a second. With a tenth of it, a
+ *                   server at full load would fill the ring with successful reads; with ten times of it, a stall that
+ *                   consists of many small waits would be hidden.
+ *   anr 5 s         The limit of Android and Sentry; up to that time a person still waits.
+ *   slow message    1 s: a person noticed.
  *   slow frame      700 ms: Android's "frozen frame".
  *   note 500 ms     Before the first limit, so that a process killed by its impatient user has left its note.
- *   min gap 1 s     A snapshot costs a copy of the recording; one a second of one kind bounds it.
- *   crash settled   A handler that is there before the program's own would be seen by it (docs/DEATH.md).
- *   5 permille      Of the application's CPU time: nobody notices, and what is recorded at that price tells what it must.
- *   4 MiB of ring   At 16 bytes a sample, 8 threads that record one each millisecond fill it in 30 s. 64 bounds what a
- *                   signature can take of a machine's memory.
- *   follow forks    A server is its workers.
- *   16 MiB, 200     Of payloads that wait: 20 days' worth without a network.
- *   168 h           Of anything in the spool: who is back from a week without a network is still told, and what nobody
- *                   fetched in that time tells of a release that is gone. 720 bound what a machine keeps of its user.
- *   history 10 s    Twice the longest default limit: the whole stall and as much of what led to it.
- *   10 and 3 a day  Snapshots of a machine, and of one trigger: the tenth stall of a day tells what the first nine did.
- *                   (Crashpad sends one an hour, Glean 15 a minute, Chromium's traces one a week.)
- *   3 of a place    The first is seen, the second believed, the third compared; what follows says how often, and for
- *                   that one in so many does (docs/SAMPLING.md).
- *   1 MiB a day     Ten payloads; a quarter where bytes may cost money.
+ *   min gap 1 s     A snapshot costs a copy of the recording; one a second for each kind bounds this cost.
+ *   crash settled   A handler installed before the program's own would be visible to the program (docs/DEATH.md).
+ *   5 permille      Of the application's CPU time: nobody notices this, and it is enough for useful reports.
+ *   4 MiB of ring   At 16 bytes a sample, 8 threads that record one each millisecond fill it in 30 s. The limit of 64
+ *                   MiB bounds how much of a machine's memory a signed policy can take.
+ *   follow forks    The work of a server is done by its workers.
+ *   16 MiB, 200     Limits of payloads that wait: enough for 20 days without a network.
+ *   168 h           For anything in the spool: it is still reported after a week without a network; later it would be
+ *                   about an old release. The limit of 720 h bounds what a machine stores about its user.
+ *   history 10 s    Twice the longest default limit: the whole stall and the same time before it.
+ *   10 and 3 a day  Snapshots of a machine, and of one trigger: the tenth stall of a day shows what the first nine
+ *                   showed. (Crashpad sends one an hour, Glean 15 a minute, Chromium's traces one a week.)
+ *   3 of a place    The first shows the problem, the second confirms it, the third can be compared. Later ones only
+ *                   show how often it happens, and for that a sample of one in N is enough (docs/SAMPLING.md).
+ *   1 MiB a day     Ten payloads; a quarter of that when bytes may cost money.
  *   poll 6 h        A fleet follows within a working day; Firebase asks every 12 h, Chromium every 30 min. */
 static const struct sbx_policy embedded_default = {
     .epoch = 0,
@@ -85,7 +87,8 @@ static const struct sbx_policy embedded_default = {
         },
 };
 
-/* The limits bound what capture costs the host, how much one payload may tell, and how much a machine may send. */
+/* The limits bound the cost of capture for the host, the amount of data in one payload, and the amount that a machine
+ * may send. */
 #define FIELD(number, name, form, place, min, max, may_be_off)                       \
     {                                                                                \
         name, number, form, offsetof(struct sbx_policy, place), min, max, may_be_off \
@@ -189,7 +192,7 @@ void sbx_policy_set(struct sbx_policy *policy, const struct sbx_policy_field *fi
 bool sbx_policy_field_holds(const struct sbx_policy_field *field, uint64_t value)
 {
     if (field->form == SBX_FIELD_POINTS || field->form == SBX_FIELD_CONDITIONS) {
-        return (value & ~field->max) == 0; /* a bit this build does not know cannot be honoured */
+        return (value & ~field->max) == 0; /* an unknown bit cannot be honoured */
     }
     return (field->may_be_off && value == 0) || (value >= field->min && value <= field->max);
 }
@@ -227,7 +230,7 @@ const char *sbx_policy_check(const struct sbx_policy *policy)
         }
     }
     if (policy->capture.gap_us < policy->capture.interval_us) {
-        return "gap_us"; /* the gap filler would sample threads that are not late */
+        return "gap_us"; /* the gap filler would sample threads that are on time */
     }
     if (sbx_budget_of(&policy->capture) > SBX_BUDGET_MOST) {
         return "max_cpu_tenths";

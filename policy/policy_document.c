@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_document.c - POLICY and KILL payloads to values and back, by the table of fields in policy.c. */
+/* policy_document.c - converts POLICY and KILL payloads to values and back, by the table of fields in policy.c. */
 #include "policy_document.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ enum {
     FIELD_KILL = 9,
     FIELD_POINT_LIMITS = 40,
     FIELD_ROLLOUT = 41,
-    FIELD_LAST = 49, /* of the table's; those above are not known */
+    FIELD_LAST = 49, /* the last one of the table; larger numbers are unknown */
 };
 enum {
     LIMITS_GROUP = 1,
@@ -35,7 +35,7 @@ enum {
     ROLLOUT_POINTS = 5
 };
 
-/* Of the caps that hold for a group's own numbers. */
+/* Numbers of the caps that also apply to a group's own values. */
 enum {
     NUMBER_POINTS = 12,
     NUMBER_INTERVAL = 13,
@@ -49,7 +49,7 @@ uint32_t sbx_agent_number(void)
     return major * 1000000u + minor * 1000u + patch;
 }
 
-/* A 32-bit number; more is remembered as out of range, not cut. */
+/* Reads a 32-bit number; a larger value is noted as out of range, and not cut. */
 static bool take_u32(const struct sbx_wire_field *field, const char *name, struct sbx_policy_document *document,
                      uint32_t *value_out)
 {
@@ -117,7 +117,7 @@ static bool take_rollout(const struct sbx_wire_field *field, struct sbx_policy_d
         return false;
     }
     struct sbx_rollout *rollout = &document->rollouts[document->rollout_count++];
-    rollout->threshold = UINT32_MAX; /* must be told */
+    rollout->threshold = UINT32_MAX; /* the field is required */
     while ((more = sbx_wire_next(&reader, &part)) == 1) {
         bool fits = !sbx_wire_repeats(&seen, part.number, ROLLOUT_POINTS);
         switch (fits ? part.number : UINT32_MAX) {
@@ -151,7 +151,7 @@ static bool take_rollout(const struct sbx_wire_field *field, struct sbx_policy_d
     return more == 0 && rollout->salt_bytes != 0;
 }
 
-/* One field. Returns false when it cannot be what the message says. */
+/* Reads one field. Returns false when the field is invalid for the message. */
 static bool take_field(const struct sbx_wire_field *field, struct sbx_policy_document *document)
 {
     uint32_t value = 0;
@@ -190,7 +190,7 @@ static bool take_field(const struct sbx_wire_field *field, struct sbx_policy_doc
     }
     const struct sbx_policy_field *known = sbx_policy_field_of_number(field->number);
     if (known == NULL) {
-        return true; /* of a later version, which says so in required_features when it must not be overlooked */
+        return true; /* a field of a later version; required_features says when it must not be ignored */
     }
     if (known->form == SBX_FIELD_POINTS) {
         sbx_policy_set(&document->policy, known, field->value);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_trust.c - the steps. TUF's rules for roots and rollback (specification 5.3 and 5.4), with a kill besides. */
+/* policy_trust.c - the verification steps: TUF's rules for roots and rollback (specification 5.3 and 5.4), and a kill
+ * in addition. */
 #include "policy_trust.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ uint64_t sbx_trusted_now(const struct sbx_policy_trust *trust, const struct sbx_
     return trust->newest_issued_s > now_s ? trust->newest_issued_s : now_s;
 }
 
-/* Steps 3 to 6: enough of these keys? SBX_POLICY_ACCEPTED, SIGNATURE or LATER. */
+/* Steps 3 to 6: did enough of these keys sign? SBX_POLICY_ACCEPTED, SIGNATURE or LATER. */
 static enum sbx_policy_verdict check_signers(const struct sbx_signed_document *document,
                                              const uint8_t (*keys)[SBX_PUBLIC_KEY_BYTES], uint32_t key_count,
                                              uint32_t threshold, struct sbx_verified_signatures *verified,
@@ -73,7 +74,7 @@ enum sbx_policy_verdict sbx_policy_trust_begin(const uint8_t *keyset_document, s
     return sbx_policy_judge(report, SBX_POLICY_ACCEPTED, "KEYSET %u", trust.keyset.version);
 }
 
-/* Step 10 for documents of any role. */
+/* Step 10, for documents of any role. */
 static enum sbx_policy_verdict check_validity(uint64_t issued_at_s, uint64_t expires_at_s, uint32_t days_max,
                                               uint64_t now_s, struct sbx_policy_report *report)
 {
@@ -138,7 +139,7 @@ static enum sbx_policy_verdict take_keyset(struct sbx_policy_trust *trust, const
                    : sbx_policy_judge(report, SBX_POLICY_CHAIN,
                                       "KEYSET %u is not signed by enough of its own root keys", keyset.version);
     }
-    /* One that has expired is a step on the way to the next (TUF 5.3.10): policies under it are refused later. */
+    /* An expired KEYSET is still a step towards the next one (TUF 5.3.10): policies under it are refused later. */
     uint64_t now_s = sbx_trusted_now(trust, moment);
     uint64_t seen_from_s = keyset.expires_at_s > now_s ? now_s : keyset.issued_at_s;
     verdict = check_validity(keyset.issued_at_s, keyset.expires_at_s, SBX_KEYSET_DAYS_MAX, seen_from_s, report);
@@ -153,7 +154,7 @@ static enum sbx_policy_verdict take_keyset(struct sbx_policy_trust *trust, const
     return sbx_policy_judge(report, SBX_POLICY_ACCEPTED, "KEYSET %u", keyset.version);
 }
 
-/* Lexicographic: -1, 0, 1. */
+/* Compares epoch, then seq: -1, 0, 1. */
 static int compare_to_floor(const struct sbx_policy *policy, const struct sbx_policy_floor *floor)
 {
     if (policy->epoch != floor->epoch) {
@@ -162,7 +163,7 @@ static int compare_to_floor(const struct sbx_policy *policy, const struct sbx_po
     return policy->seq < floor->seq ? -1 : policy->seq > floor->seq;
 }
 
-/* Step 9. ACCEPTED: it is newer, or it is the one that has proved itself. */
+/* Step 9. ACCEPTED: the document is newer, or it is the one that has proved itself. */
 static enum sbx_policy_verdict check_number(const struct sbx_policy_trust *trust, const struct sbx_policy *policy,
                                             bool is_kill, const uint8_t hash[SBX_DIGEST_BYTES],
                                             struct sbx_policy_report *report)
@@ -182,7 +183,7 @@ static enum sbx_policy_verdict check_number(const struct sbx_policy_trust *trust
         return sbx_policy_judge(report, SBX_POLICY_SAME, "%u.%llu is known", policy->epoch, seq);
     }
     if (order == 0 && is_kill && floor->is_kill == 0) {
-        return SBX_POLICY_ACCEPTED; /* who kills need not know how far policies have come */
+        return SBX_POLICY_ACCEPTED; /* the signer of a kill need not know the newest policy number */
     }
     if (order == 0 && (is_kill || floor->is_kill == 0)) {
         return sbx_policy_judge(report, SBX_POLICY_EQUIVOCATION, "another document has the number %u.%llu",
@@ -192,7 +193,7 @@ static enum sbx_policy_verdict check_number(const struct sbx_policy_trust *trust
                             policy->epoch, seq, floor->epoch, floor_seq, floor->is_kill != 0 ? " (a kill)" : "");
 }
 
-/* Steps 11 to 13 left the document standing: remember its number. */
+/* The document has passed steps 11 to 13: remember its number. */
 static void raise_floor(struct sbx_policy_trust *trust, const struct sbx_policy_document *document, bool is_kill,
                         const uint8_t hash[SBX_DIGEST_BYTES])
 {
@@ -208,7 +209,7 @@ static void raise_floor(struct sbx_policy_trust *trust, const struct sbx_policy_
     }
 }
 
-/* POLICY and KILL, from step 3 on. */
+/* Takes a POLICY or a KILL, from step 3 on. */
 static enum sbx_policy_verdict take_numbered(struct sbx_policy_trust *trust, const struct sbx_signed_document *document,
                                              const struct sbx_policy_moment *moment,
                                              struct sbx_policy_document *document_out, struct sbx_policy_report *report)
@@ -252,7 +253,7 @@ static enum sbx_policy_verdict take_numbered(struct sbx_policy_trust *trust, con
     } else if (verdict != SBX_POLICY_ACCEPTED) {
         return verdict;
     }
-    if (!is_kill_role) { /* a kill stays true however old it is */
+    if (!is_kill_role) { /* a kill is valid however old it is */
         verdict =
             check_validity(document_out->issued_at_s, document_out->expires_at_s, SBX_POLICY_DAYS_MAX, now_s, report);
         if (verdict == SBX_POLICY_ACCEPTED && keyset->expires_at_s <= now_s) {
@@ -289,8 +290,8 @@ static bool is_good(enum sbx_policy_verdict verdict)
     return verdict == SBX_POLICY_ACCEPTED || verdict == SBX_POLICY_SAME;
 }
 
-/* The bundle's first document to be looked at: the KEYSETs before the one that is in force were signed by keys that may be
- * unknown by now, and lie behind us. */
+/* The bundle's first document to check: earlier KEYSETs than the one in force were signed by keys that may be unknown
+ * by now, and are not needed any more. */
 static uint32_t first_of_interest(const struct sbx_policy_trust *trust, const struct sbx_bundle *bundle)
 {
     uint8_t hash[SBX_DIGEST_BYTES];
@@ -304,7 +305,7 @@ static uint32_t first_of_interest(const struct sbx_policy_trust *trust, const st
     return 0;
 }
 
-/* Take the bundle's documents of one role. */
+/* Takes the bundle's documents of one role. */
 static void take_role(struct sbx_policy_trust *trust, const struct sbx_bundle *bundle, enum sbx_signed_role role,
                       const struct sbx_policy_moment *moment, struct sbx_bundle_outcome *outcome)
 {

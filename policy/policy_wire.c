@@ -61,7 +61,7 @@ int sbx_wire_next(struct sbx_wire_reader *reader, struct sbx_wire_field *field_o
         reader->at += length;
         return 1;
     default:
-        return -1; /* groups, and what is no type at all */
+        return -1; /* groups, and invalid types */
     }
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_wire.h - protobuf's wire format, as much as flat messages of numbers need, without allocating or recursing.
+/* policy_wire.h - the part of protobuf's wire format that flat messages of numbers need, without allocation or
+ * recursion.
  *
- * Not protobuf-c: it allocates for every repeated and every unknown field and has no depth limit, and what is read here
- * comes from outside. Two readers of one message agree: a number in more bytes than it needs is taken, a field that may
- * stand once and stands twice is for the caller to refuse. Groups are refused. */
+ * protobuf-c is not used: it allocates for every repeated and every unknown field and has no depth limit, and the bytes
+ * read here come from outside. Two readers of one message must agree: a number with more bytes than necessary is
+ * accepted, and the caller must refuse a field that occurs twice but may occur only once. Groups are refused. */
 #ifndef SBX_POLICY_WIRE_H
 #define SBX_POLICY_WIRE_H
 
@@ -18,7 +19,7 @@ enum sbx_wire_type {
     SBX_WIRE_FIXED32 = 5
 };
 
-/* What is left of a message. */
+/* The unread part of a message. */
 struct sbx_wire_reader {
     const uint8_t *at, *end;
 };
@@ -26,19 +27,19 @@ struct sbx_wire_reader {
 struct sbx_wire_field {
     uint32_t number;      /* 1..2^29-1 */
     uint32_t type;        /* enum sbx_wire_type */
-    uint64_t value;       /* of a number */
-    const uint8_t *bytes; /* of bytes, else `count` is 0; borrowed from the message, never NULL */
+    uint64_t value;       /* for a number */
+    const uint8_t *bytes; /* for bytes, else `count` is 0; borrowed from the message, never NULL */
     size_t count;
 };
 
-/* The next field. Returns 1, 0 at the end of the message, -1 when the bytes are no message. Pure. */
+/* The next field. Returns 1; 0 at the end of the message; -1 when the bytes are no valid message. Pure. */
 int sbx_wire_next(struct sbx_wire_reader *reader, struct sbx_wire_field *field_out);
 
-/* Was a field of this number seen before? Those above `last` (at most 63) are unknown, and may be repeated for all we know.
- * *seen begins as 0. */
+/* Was a field of this number seen before? Numbers above `last` (at most 63) are unknown and may be repeated. *seen must
+ * be 0 at first. */
 bool sbx_wire_repeats(uint64_t *seen, uint32_t number, uint32_t last);
 
-/* A message being made in the caller's bytes. What does not fit sets `is_full` and is dropped. */
+/* A message that is written into the caller's bytes. A field that does not fit sets `is_full` and is dropped. */
 struct sbx_wire_writer {
     uint8_t *bytes;
     size_t used, room;

@@ -2,17 +2,17 @@
 /* redaction.c - which modules keep their identity.
  *
  * A build-id names a file exactly, so the set of build-ids of a process is a fingerprint of its machine and of what its
- * user has installed. Therefore an allow-list: the application itself, and what a distribution ships. The decision
- * looks only at flags and at the path's text, never at the file system: the payload of a killed process must come out
- * the same as that of a living one. */
+ * user has installed. Therefore an allow-list decides: it contains the application itself and the modules of a
+ * distribution. The decision uses only flags and the path's text, never the file system, because the payload of a
+ * killed process must be the same as that of a living one. */
 #include "redaction.h"
 
 #include <string.h>
 
 #include "name_tables.h"
 
-/* Folders that belong to no single application: an executable that lies in one of them directly does not make
- * its neighbours part of the application. */
+/* Folders that belong to no single application: if an executable lies directly in one of them, its neighbours are not
+ * part of the application. */
 /* clang-format off */
 static const char *const shared_folders[] = {
     "/",         "/bin",     "/sbin",          "/lib",            "/lib64",        "/usr",
@@ -31,7 +31,8 @@ static bool starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* An absolute path without "." and ".." steps: only such a path lies where its beginning says. */
+/* Is it an absolute path without "." and ".." steps? Only the beginning of such a path tells in which folder the file
+ * lies. */
 static bool is_plain_path(const char *path)
 {
     return path[0] == '/' && strstr(path, "/../") == NULL && strstr(path, "/./") == NULL && strstr(path, "//") == NULL;
@@ -44,11 +45,11 @@ static bool is_shared_folder(const char *path, size_t length)
             return true;
         }
     }
-    /* /home/NAME: what a person keeps at the top of the home folder is not one application either. */
+    /* /home/NAME: files at the top of a home folder are not one application either. */
     return starts_with(path, "/home/") && memchr(path + 6, '/', length - 6) == NULL;
 }
 
-/* Does `path` lie in the folder of the executable or below it? */
+/* Is `path` in the folder of the executable or below it? */
 static bool is_in_folder_of(const char *executable_path, const char *path)
 {
     if (!is_plain_path(executable_path)) {
@@ -99,5 +100,5 @@ enum sbx_module_verdict sbx_redact_module(const struct sbx_redaction *redaction,
     case SBX_MODULES_APP_ONLY:
         return sbx_system_module_index(strrchr(path, '/') + 1) != 0 ? SBX_KEEP_SYSTEM : SBX_HIDE;
     }
-    return SBX_HIDE; /* a rule of a later policy: fail closed */
+    return SBX_HIDE; /* unknown rule of a later policy: fail closed */
 }

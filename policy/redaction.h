@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redaction.h - what of a snapshot may leave: rules as plain values, applied before anything is encoded.
+/* redaction.h - which parts of a snapshot may leave the machine: rules as plain values, applied before anything is
+ * encoded.
  *
- * The wire schema has no place for strings or addresses at all (payload.proto); these rules decide the rest: which
- * modules keep their identity, how far back records reach, which detail level applies. They fail closed: what no rule
- * allows is folded into "other". */
+ * The wire schema has no fields for strings or addresses at all (payload.proto). These rules decide the rest: which
+ * modules keep their identity, how far back records go, which detail level applies. They fail closed: a module that no
+ * rule allows is merged into "other". */
 #ifndef SBX_REDACTION_H
 #define SBX_REDACTION_H
 
@@ -12,10 +13,11 @@
 
 #include "snapshot.h"
 
-/* Which modules besides the executable keep build-id and offsets. Indexes into compiled rules, never free text. */
+/* Which modules, in addition to the executable, keep build-id and offsets. The values select compiled rules, never free
+ * text. */
 enum sbx_module_rule {
-    SBX_MODULES_APP_ONLY = 0,     /* the executable and modules in its own folder tree; the table of system modules */
-    SBX_MODULES_DISTRIBUTION = 1, /* and every module below /usr/lib, /lib and their 64-bit siblings */
+    SBX_MODULES_APP_ONLY = 0,     /* the executable, modules in its folder tree, and the table of system modules */
+    SBX_MODULES_DISTRIBUTION = 1, /* also every module below /usr/lib, /lib and their 64-bit variants */
 };
 
 struct sbx_redaction {
@@ -23,7 +25,7 @@ struct sbx_redaction {
     uint32_t detail_level; /* capture_settings.h */
     uint32_t history_ms;
     bool has_rotating_id;
-    uint8_t rotating_id[16]; /* of the machine for now (proto/erasure_format.h); whoever packs gives it */
+    uint8_t rotating_id[16]; /* the machine's id for the present period (proto/erasure_format.h); the packer sets it */
 };
 
 enum sbx_module_verdict {
@@ -34,7 +36,7 @@ enum sbx_module_verdict {
     SBX_HIDE = 5
 };
 
-/* Pure: what becomes of one module. `executable_path` is the application's. */
+/* Decides what happens to one module. `executable_path` is the application's. Pure. */
 enum sbx_module_verdict sbx_redact_module(const struct sbx_redaction *redaction, const struct sbx_module_entry *module,
                                           const char *executable_path);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rollout.c - key and salt to a bucket. */
+/* rollout.c - computes a bucket from key and salt. */
 #include "rollout.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ int sbx_rollout_key(const uint8_t secret[SBX_INSTALL_SECRET_BYTES], uint8_t key_
 int sbx_rollout_bucket(const uint8_t key[SBX_ROLLOUT_KEY_BYTES], const uint8_t *salt, size_t salt_bytes,
                        uint32_t *bucket_out)
 {
-    static const char domain[] = "stallbox-rollout-v1"; /* with its NUL */
+    static const char domain[] = "stallbox-rollout-v1"; /* including its NUL */
     uint8_t length[2] = {(uint8_t)salt_bytes, (uint8_t)(salt_bytes >> 8)}, digest[SBX_DIGEST_BYTES];
     const struct sbx_digest_piece pieces[] = {
         {domain, sizeof domain}, {length, sizeof length}, {salt, salt_bytes}, {key, SBX_ROLLOUT_KEY_BYTES}};
@@ -31,7 +31,7 @@ int sbx_rollout_bucket(const uint8_t key[SBX_ROLLOUT_KEY_BYTES], const uint8_t *
     for (int i = 0; i < 8; i++) {
         u = u << 8 | digest[i];
     }
-    /* The high half of a 64 by 64 bit product, in two steps: u * 10000 has 78 bits. */
+    /* The upper half of a 64 by 64 bit product, computed in two steps because u * 10000 has 78 bits. */
     uint64_t low = (u & UINT32_MAX) * SBX_ROLLOUT_BUCKETS, high = (u >> 32) * SBX_ROLLOUT_BUCKETS;
     *bucket_out = (uint32_t)((high + (low >> 32)) >> 32);
     return 0;

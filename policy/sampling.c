@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampling.c - blocks and lots. */
+/* sampling.c - blocks, and the random choice in a block. */
 #include "sampling.h"
 
 struct sbx_sampling_block sbx_sampling_block_of(const struct sbx_sampling_terms *terms, uint32_t trigger_kind,
@@ -31,5 +31,5 @@ static uint64_t mix(uint64_t x)
 bool sbx_sampling_picks(const struct sbx_sampling_block *block, uint64_t n, uint64_t seed, uint64_t place)
 {
     uint64_t lot = mix(mix(mix(seed ^ UINT64_C(0x9e3779b97f4a7c15)) ^ place) ^ mix(block->begin ^ block->one_in));
-    return n - block->begin == lot % block->one_in; /* of 2^64 numbers: even to one in 2^44 */
+    return n - block->begin == lot % block->one_in; /* the choice is uniform to one part in 2^44 */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signature.c - ECDSA P-256 by mbedTLS 2.28's libmbedcrypto.
+/* signature.c - ECDSA P-256 with mbedTLS 2.28's libmbedcrypto.
  *
- * Not by its pk layer, which parses other curves and other forms of keys; not by PSA. Random bytes come from getrandom(2)
- * directly: the library's generator gives the same bytes in a parent and its forked child. */
+ * Neither its pk layer is used, which parses other curves and other key formats, nor PSA. Random bytes come directly
+ * from getrandom(2), because the library's generator returns the same bytes in a parent and its forked child. */
 #include "signature.h"
 
 #include <errno.h>
@@ -63,8 +63,8 @@ int sbx_key_id(const uint8_t key[SBX_PUBLIC_KEY_BYTES], uint8_t id_out[SBX_KEY_I
     return result;
 }
 
-/* Every code that says something about the bytes rather than about this moment. Codes may be sums of a module's and a
- * deeper one's; those that are none of these are taken as "not now". */
+/* Is the error about the bytes, and not about the present situation? A code may be the sum of a module's code and that
+ * of a lower module. Any other code counts as "not now". */
 static bool is_about_bytes(int error)
 {
     return error == MBEDTLS_ERR_ECP_VERIFY_FAILED || error == MBEDTLS_ERR_ECP_INVALID_KEY ||
@@ -118,7 +118,7 @@ int sbx_signature_verify(const uint8_t key[SBX_PUBLIC_KEY_BYTES], const uint8_t 
     mbedtls_ecp_point_init(&point);
     mbedtls_mpi_init(&r);
     mbedtls_mpi_init(&s);
-    bool is_judged = false; /* what failed, failed for what the bytes are */
+    bool is_judged = false; /* the bytes are the cause of a failure */
     int error = mbedtls_ecp_group_load(&group, MBEDTLS_ECP_DP_SECP256R1);
     if (error == 0) {
         error = read_point(&group, &point, key);
@@ -173,7 +173,7 @@ int sbx_key_of_secret(const uint8_t secret[SBX_SECRET_KEY_BYTES], uint8_t key_ou
         error = mbedtls_ecp_point_write_binary(&group, &point, MBEDTLS_ECP_PF_UNCOMPRESSED, &written, key_out,
                                                SBX_PUBLIC_KEY_BYTES);
     }
-    mbedtls_mpi_free(&number); /* which wipes it */
+    mbedtls_mpi_free(&number); /* this also wipes it */
     mbedtls_ecp_point_free(&point);
     mbedtls_ecp_group_free(&group);
     return error == 0 && written == SBX_PUBLIC_KEY_BYTES ? 0 : is_about_bytes(error) ? -EINVAL : -ENOMEM;
@@ -181,7 +181,7 @@ int sbx_key_of_secret(const uint8_t secret[SBX_SECRET_KEY_BYTES], uint8_t key_ou
 
 int sbx_key_make(uint8_t secret_out[SBX_SECRET_KEY_BYTES], uint8_t key_out[SBX_PUBLIC_KEY_BYTES])
 {
-    /* A random string is no key with a chance of 2^-32 (it is above the order): then another is taken. */
+    /* With a chance of 2^-32 a random string is no key (it is larger than the order): then another one is tried. */
     for (int i = 0; i < 8; i++) {
         if (sbx_random_bytes(NULL, secret_out, SBX_SECRET_KEY_BYTES) != 0) {
             return -EIO;
@@ -229,7 +229,7 @@ int sbx_signature_make(const uint8_t secret[SBX_SECRET_KEY_BYTES], const uint8_t
     if (error != 0) {
         return is_about_bytes(error) ? -EINVAL : -ENOMEM;
     }
-    /* Before 2.28.5 the library could sign wrongly without saying so when memory ran out. */
+    /* Before 2.28.5 the library could make a wrong signature without an error when memory ran out. */
     int result = sbx_key_of_secret(secret, key);
     if (result == 0) {
         result = sbx_signature_verify(key, digest, signature_out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signed_document.c - bounds, digest and signatures of a document; nothing of what is in it. */
+/* signed_document.c - bounds, digest and signatures of a document; its payload is not read. */
 #include "signed_document.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ int sbx_signed_document_hash(const struct sbx_signed_document *document, uint8_t
     return sbx_digest(&(struct sbx_digest_piece){document->payload, document->payload_bytes}, 1, hash_out);
 }
 
-/* Whether a key of the list before `index` has the same bytes. */
+/* Does an earlier key of the list have the same bytes? */
 static bool is_repeated(const uint8_t (*keys)[SBX_PUBLIC_KEY_BYTES], uint32_t index)
 {
     for (uint32_t i = 0; i < index; i++) {
@@ -124,7 +124,7 @@ static bool is_repeated(const uint8_t (*keys)[SBX_PUBLIC_KEY_BYTES], uint32_t in
     return false;
 }
 
-/* Whether any signature of the document is this key's. 1, 0 or -ENOMEM. */
+/* Is one of the document's signatures made with this key? 1, 0 or -ENOMEM. */
 static int has_signed(const struct sbx_signed_document *document, const uint8_t digest[SBX_DIGEST_BYTES],
                       const uint8_t key[SBX_PUBLIC_KEY_BYTES], struct sbx_verified_signatures *verified)
 {
