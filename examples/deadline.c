@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deadline.c - a document is to be saved within half a second. Three messages of the main thread, none of them long, keep
- * the saving from happening in time: the report's interval reaches back over all of them.
+/* deadline.c - a document must be saved within half a second. Three messages of the main thread, none of them long,
+ * delay the save: the report's interval includes all of them.
  *
  *     ./deadline && stallbox report ~/.local/state/stallbox/spool */
 #include <poll.h>
@@ -15,7 +15,7 @@ enum {
     PRESSED = 20
 };
 
-static uint64_t saving; /* the deadline; 0: nothing is to be saved */
+static uint64_t saving; /* the deadline; 0: nothing to save */
 
 static void pause_ms(long ms)
 {
@@ -33,7 +33,7 @@ static void handle(int turn)
     if (turn == PRESSED) {
         saving = stallbox_deadline_begin("save the document", 500);
     } else if (turn > PRESSED && turn <= PRESSED + 3) {
-        check_spelling(); /* queued before the saving */
+        check_spelling(); /* queued before the save */
     } else if (turn == PRESSED + 4) {
         stallbox_deadline_end(saving); /* too late */
     }
@@ -42,12 +42,12 @@ static void handle(int turn)
 int main(void)
 {
     if (stallbox_start(NULL) != STALLBOX_OK) {
-        fputs("no recorder\n", stderr); /* the program goes on all the same */
+        fputs("no recorder\n", stderr); /* the program continues all the same */
     }
     for (int turn = 0; turn < TURNS; turn++) {
         poll(NULL, 0, 10);
         handle(turn);
     }
-    stallbox_stop(10000); /* so long at the most, when a snapshot is being written */
+    stallbox_stop(10000); /* waits at most so long if a snapshot is being written */
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* epoll_loop.c - a loop of one's own over epoll, which knows nothing of the recorder: the handler of one event computes
- * for too long, calling nothing.
+/* epoll_loop.c - a program with its own loop over epoll, which does not know the recorder: the handler of one event
+ * computes for too long and calls nothing.
  *
  *     stallbox run --slow-message-ms 500 -- ./epoll_loop; stallbox report ~/.local/state/stallbox/spool */
 #include <stdint.h>
@@ -16,7 +16,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* How many steps of Collatz' problem the numbers up to `limit` take: all of it without a single call. */
+/* How many steps of Collatz' problem the numbers below `limit` take, computed without a single call. */
 static uint64_t count_steps(uint64_t limit)
 {
     uint64_t steps = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event_loop.c - a libevent loop that knows nothing of the recorder: one callback sleeps.
+/* event_loop.c - a libevent loop that does not know the recorder: one callback sleeps.
  *
  *     stallbox run --slow-message-ms 500 -- ./event_loop; stallbox report ~/.local/state/stallbox/spool */
 #include <event2/event.h>
@@ -18,7 +18,7 @@ static void wait_for_a_lock_file(evutil_socket_t none, short what, void *unused)
     (void)none;
     (void)what;
     (void)unused;
-    for (int tries = 0; tries < 40; tries++) { /* somebody has it, all the time */
+    for (int tries = 0; tries < 40; tries++) { /* another process holds it all the time */
         nanosleep(&pause, NULL);
     }
 }

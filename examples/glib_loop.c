@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* glib_loop.c - a GLib main loop that knows nothing of the recorder. A callback runs a loop of its own until an answer comes, as a
- * modal dialog does: that loop turns, so it is no stall. What a callback inside of it does for 800 ms is one.
+/* glib_loop.c - a GLib main loop that does not know the recorder. A callback runs a nested loop until an answer comes,
+ * as a modal dialog does. The nested loop turns, so this is no stall. But what a callback inside that loop does for 800
+ * ms is one.
  *
  *     stallbox run --slow-message-ms 500 -- ./glib_loop; stallbox report ~/.local/state/stallbox/spool */
 #include <glib.h>

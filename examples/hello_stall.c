@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hello_stall.c - an event loop with one slow handler, and the recorder that tells of it.
+/* hello_stall.c - an event loop with one slow handler, and the recorder that reports it.
  *
  *     ./hello_stall && stallbox report ~/.local/state/stallbox/spool */
 #include <poll.h>
@@ -18,13 +18,13 @@ int main(void)
 {
     enum stallbox_result result = stallbox_start(NULL);
     if (result != STALLBOX_OK) {
-        fprintf(stderr, "no recorder: %s\n", stallbox_result_name(result)); /* the program goes on all the same */
+        fprintf(stderr, "no recorder: %s\n", stallbox_result_name(result)); /* the program continues all the same */
     }
     struct pollfd none = {.fd = -1};
     for (int turn = 0; turn < 50; turn++) {
         poll(&none, 1, 20);
         if (turn == 25) {
-            slow_handler(); /* longer than slow_message_ms: kept when it ends */
+            slow_handler(); /* longer than slow_message_ms: saved when it ends */
         }
     }
     struct stallbox_counts counts = {.sizeof_counts = sizeof counts};
@@ -32,6 +32,6 @@ int main(void)
         printf("%llu messages, %llu snapshots\n", (unsigned long long)counts.messages,
                (unsigned long long)counts.snapshots);
     }
-    stallbox_stop(10000); /* so long at the most, when a snapshot is being written */
+    stallbox_stop(10000); /* waits at most so long if a snapshot is being written */
     return 0;
 }

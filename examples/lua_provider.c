@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lua_provider.c - an event loop that runs a Lua script, and reports that name the script's functions.
+/* lua_provider.c - an event loop that runs a Lua script, with reports that name the script's functions.
  *
  *     stallbox run --spool spool -- ./lua_provider stall.lua compute symbols
  *     stallbox report --symbols symbols spool
  *
- * Calls the global function named second after half a second of idle loop; the third is the folder for names. */
+ * Calls the global function that the second argument names, after half a second of idle loop. The third argument is the
+ * folder for names. */
 #include <lauxlib.h>
 #include <lualib.h>
 #include <poll.h>
@@ -22,7 +23,8 @@ static int sleep_ms(lua_State *L)
     return nanosleep(&(struct timespec){(time_t)(ms / 1000), (long)(ms % 1000) * 1000000}, NULL);
 }
 
-/* A state with all libraries and our functions, known to the recorder; the script is in it when it returns LUA_OK. */
+/* A Lua state with all libraries and our functions, known to the recorder. The script is loaded in it if the function
+ * returns LUA_OK. */
 struct interpreter {
     lua_State *L;
     struct stallbox_lua *lua;
@@ -34,7 +36,7 @@ static int open_interpreter(struct interpreter *interpreter, const char *text, s
     luaL_openlibs(L);
     lua_register(L, "sleep_ms", sleep_ms);
     interpreter->lua = stallbox_lua_attach(L);
-    /* The name of a chunk is part of its functions' ids: one that is the same on every machine. */
+    /* The name of a chunk is part of its functions' ids, so it must be the same on every machine. */
     return luaL_loadbuffer(L, text, bytes, "@stall.lua") || stallbox_lua_pcall(interpreter->lua, L, 0, 0, 0);
 }
 
@@ -44,7 +46,7 @@ static void close_interpreter(struct interpreter *interpreter)
     stallbox_lua_free(interpreter->lua);
 }
 
-/* Calls the function named first in another state, as a program with a state for each plug-in does. */
+/* Calls the function named by the first argument in another state, like a program with a state for each plug-in. */
 static int in_plugin(lua_State *L)
 {
     struct interpreter *plugin = lua_touserdata(L, lua_upvalueindex(1));
@@ -94,14 +96,14 @@ int main(int argc, char **argv)
     lua_pushlightuserdata(L, &plugin);
     lua_pushcclosure(L, in_plugin, 1);
     lua_setglobal(L, "in_plugin");
-    lua_pushlightuserdata(L, &host); /* into the state that it is called from */
+    lua_pushlightuserdata(L, &host); /* back into the calling state */
     lua_pushcclosure(L, in_plugin, 1);
     lua_setglobal(L, "again");
     for (int turn = 0; turn < 50 && status == LUA_OK; turn++) {
         poll(NULL, 0, 20);
         if (turn == 25) {
             lua_getglobal(L, argv[2]);
-            status = stallbox_lua_pcall(host.lua, L, 0, 0, 0); /* a slow message, told when it ends */
+            status = stallbox_lua_pcall(host.lua, L, 0, 0, 0); /* a slow message, reported when it ends */
         }
     }
     if (status != LUA_OK) {
@@ -109,7 +111,7 @@ int main(int argc, char **argv)
     }
     close_interpreter(&host);
     close_interpreter(&plugin);
-    stallbox_stop(10000); /* so long at the most, when a snapshot is being written */
+    stallbox_stop(10000); /* waits at most so long if a snapshot is being written */
     free(text);
     return status != LUA_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* message_kinds.c - a queue of jobs worked off by a thread of its own, which tells the recorder where each job begins and ends, of
- * which kind it is, and what jobs of a kind are called. One of them takes too long.
+/* message_kinds.c - a thread works off a queue of jobs. It tells the recorder where each job begins and ends, of which
+ * kind it is, and the names of the kinds. One of the jobs takes too long.
  *
  *     ./message_kinds && stallbox report ~/.local/state/stallbox/spool */
 #include <pthread.h>
@@ -61,6 +61,6 @@ int main(void)
     }
     pthread_join(worker, NULL);
     printf("%.0f\n", width);
-    stallbox_stop(10000); /* so long at the most, when a snapshot is being written */
+    stallbox_stop(10000); /* waits at most so long if a snapshot is being written */
     return 0;
 }

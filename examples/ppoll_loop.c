@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ppoll_loop.c - a loop over ppoll as Qt's event dispatcher has it, with a dialog that runs the loop again from inside a
+/* ppoll_loop.c - a loop over ppoll like that of Qt's event dispatcher, with a dialog that runs the loop again inside a
  * handler: that is one message, however often it polls.
  *
  *     stallbox run --slow-message-ms 500 -- ./ppoll_loop; stallbox report ~/.local/state/stallbox/spool */
@@ -17,7 +17,7 @@ enum {
 
 struct dispatcher {
     int turn;
-    bool has_dialog; /* a handler runs a loop of its own */
+    bool has_dialog; /* a handler runs a nested loop */
 };
 
 static void process_events(struct dispatcher *dispatcher);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sdl_frames.c - a game loop over SDL2 that knows nothing of the recorder: one frame waits for a level to be loaded.
+/* sdl_frames.c - a game loop over SDL2 that does not know the recorder: one frame waits until a level is loaded.
  *
  *     SDL_VIDEODRIVER=dummy stallbox run --slow-frame-ms 400 -- ./sdl_frames */
 #include <SDL.h>
 #include <stdio.h>
 
-/* On the render thread, where it should not be. */
+/* Runs on the render thread, which is the mistake. */
 static void load_level(void)
 {
     SDL_Delay(800);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared_lock.c - an editor whose thread "saver" holds the document's lock while it writes, and whose loop wants that lock for
- * the next key. It knows nothing of the recorder.
+/* shared_lock.c - an editor whose thread "saver" holds the document's lock while it writes. Its loop needs that lock
+ * for the next key. The program does not know the recorder.
  *
  *   stallbox run -- build/release/examples/shared_lock [SECONDS]
  *
@@ -15,7 +15,7 @@ static pthread_mutex_t document_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t keys;
 static double seconds = 2;
 
-static void wait_for_disk(void) /* an old one */
+static void wait_for_disk(void) /* an old disk */
 {
     struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     nanosleep(&left, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uv_loop.c - a libuv loop that knows nothing of the recorder: one timer's callback reads from a pipe that has nothing to
- * say for a while.
+/* uv_loop.c - a libuv loop that does not know the recorder: one timer's callback reads from a pipe that stays empty for
+ * a while.
  *
  *     stallbox run --slow-message-ms 500 -- ./uv_loop; stallbox report ~/.local/state/stallbox/spool */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_watch.c - a worker thread that promises to show signs of life, rests while it has nothing to do, and then waits
- * for something that does not come.
+/* worker_watch.c - a worker thread that promises signs of life, rests while it has nothing to do, and then waits for
+ * something that does not come.
  *
  *     ./worker_watch && stallbox report ~/.local/state/stallbox/spool */
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void *work(void *unused)
     for (int job = 0; job != 3;) {
         job = wait_for_job(watch);
         if (job == 2) {
-            ask_a_server_that_does_not_answer(); /* longer than it promised: kind watchdog */
+            ask_a_server_that_does_not_answer(); /* longer than promised: kind watchdog */
         }
     }
     stallbox_watch_close(watch);
@@ -57,19 +57,19 @@ int main(void)
 {
     pthread_t worker;
     if (stallbox_start(NULL) != STALLBOX_OK) {
-        fputs("no recorder\n", stderr); /* the program goes on all the same */
+        fputs("no recorder\n", stderr); /* the program continues all the same */
     }
     if (pthread_create(&worker, NULL, work, NULL) != 0) {
         return 1;
     }
     for (int job = 1; job <= 3; job++) {
-        pause_ms(600); /* the worker rests for longer than it promised, too */
+        pause_ms(600); /* the worker rests longer than it promised, too: no stall */
         pthread_mutex_lock(&lock);
         next_job = job;
         pthread_cond_signal(&has_job);
         pthread_mutex_unlock(&lock);
     }
     pthread_join(worker, NULL);
-    stallbox_stop(10000); /* so long at the most, when a snapshot is being written */
+    stallbox_stop(10000); /* waits at most so long if a snapshot is being written */
     return 0;
 }

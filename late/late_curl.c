@@ -9,7 +9,7 @@
 
 #include "late_library.h"
 
-/* Their macros check the types of arguments, and call what is defined below. */
+/* These macros of curl check the types of arguments; without them the functions can be defined below. */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 
@@ -61,7 +61,7 @@ static bool has_library(void)
     return is_here;
 }
 
-/* ---- what can be called first ---- */
+/* ---- functions that may be called first ---- */
 
 CURLcode curl_global_init(long flags)
 {
@@ -88,7 +88,7 @@ const char *curl_easy_strerror(CURLcode code)
     return has_library() ? real.easy_strerror(code) : "libcurl is not here";
 }
 
-/* ---- what frees: NULL where it was never loaded ---- */
+/* ---- functions that free: NULL if the library was never loaded ---- */
 
 void curl_easy_cleanup(CURL *curl)
 {
@@ -118,9 +118,9 @@ void curl_free(void *text)
     }
 }
 
-/* ---- what needs an object, which the library has made ---- */
+/* ---- functions that need an object of the library ---- */
 
-/* Every option, and every place for an answer, is a word: a number, a pointer, a curl_off_t. */
+/* Every option, and every place for a result, is one word: a number, a pointer, a curl_off_t. */
 CURLcode curl_easy_setopt(CURL *curl, CURLoption option, ...)
 {
     va_list arguments;

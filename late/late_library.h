@@ -11,8 +11,8 @@ struct sbx_late_function {
     void *place; /* a pointer to a function of that type: set when the library is loaded */
 };
 
-/* Load the library and find all of the functions. It stays loaded. Returns false, and tells people why, when it is not there or lacks
- * one; nothing is set then. Once a library: the caller sees to that. */
+/* Load the library and find all functions. It stays loaded. Returns false, and prints the reason, when the library is
+ * missing or lacks a function; then nothing is set. The caller calls this once for each library. */
 bool sbx_late_library_load(const char *soname, const struct sbx_late_function *functions, size_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* late_microhttpd.c - the functions of libmicrohttpd that are called here (README.md). A daemon is started first, so that one alone looks
- * whether the library is there. */
+/* late_microhttpd.c - the functions of libmicrohttpd that are called here (README.md). A daemon is started before any
+ * other call, so only that function checks whether the library is there. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -104,7 +104,7 @@ void MHD_resume_connection(struct MHD_Connection *connection)
     real.resume_connection(connection);
 }
 
-/* None of the kinds takes more than these. */
+/* No kind of information takes further arguments. */
 const union MHD_ConnectionInfo *MHD_get_connection_info(struct MHD_Connection *connection,
                                                         enum MHD_ConnectionInfoType kind, ...)
 {

@@ -78,13 +78,14 @@ static bool has_library(void)
     return is_here;
 }
 
-/* What libpq does without memory; without a connection it says so of NULL. */
+/* Returns NULL without the library, as libpq does without memory. libpq's other functions treat NULL as a failed
+ * connection. */
 PGconn *PQconnectdb(const char *information)
 {
     return has_library() ? real.connectdb(information) : NULL;
 }
 
-/* ---- of NULL as well, where the library was never there ---- */
+/* ---- functions that accept NULL, also without the library ---- */
 
 ConnStatusType PQstatus(const PGconn *connection)
 {
@@ -111,7 +112,7 @@ void PQclear(PGresult *result)
     }
 }
 
-/* ---- what needs a connection, or what came from one ---- */
+/* ---- functions that need a connection, or an object from one ---- */
 
 void PQreset(PGconn *connection)
 {

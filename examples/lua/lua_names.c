@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lua_names.c - what the functions of a Lua source are called, by where they are defined.
+/* lua_names.c - finds names for the functions of a Lua source by the places of their definitions.
  *
- * Lua's functions have no names; people know them by what they are assigned to. So this reads the source: just enough of
- * Lua's grammar to tell code from strings and comments, and to find each "function" with its name and line. */
+ * Functions in Lua have no names; people know them by the variables to which they are assigned. So this code reads the
+ * source: just enough of Lua's grammar to distinguish code from strings and comments, and to find each "function" with
+ * its name and line. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +30,7 @@ static void skip(struct source *source, size_t count)
     }
 }
 
-/* At "[[" or "[==[": behind the closing bracket. False: it is no such bracket. */
+/* At "[[" or "[==[": skips behind the closing bracket. False: it is no such bracket. */
 static bool skip_long(struct source *source)
 {
     size_t level = 0;
@@ -61,7 +62,7 @@ static void skip_string(struct source *source)
     skip(source, 1);
 }
 
-/* Blanks and comments. */
+/* Skips blanks and comments. */
 static void skip_blank(struct source *source)
 {
     while (source->at < source->end) {
@@ -80,7 +81,7 @@ static void skip_blank(struct source *source)
     }
 }
 
-/* A name with its dots and colon, cut to the room there is. */
+/* Reads a name with its dots and colon, cut to the available room. */
 static void take_name(struct source *source, char name[128])
 {
     size_t length = 0;
@@ -129,7 +130,7 @@ void stallbox_lua_write_names(FILE *map, const char *chunk, const char *text, si
             if (look(&source, 0) != '(') {
                 take_name(&source, name);
                 skip_blank(&source);
-                write_function(map, chunk, is_local ? source.line : line, name); /* as Lua's own parser counts */
+                write_function(map, chunk, is_local ? source.line : line, name); /* as in Lua's own parser */
             } else {
                 write_function(map, chunk, source.line, is_assigned ? last : "anonymous function");
             }

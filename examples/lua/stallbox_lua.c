@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stallbox_lua.c - tells Stallbox which Lua functions a thread is in.
+/* stallbox_lua.c - tells Stallbox in which Lua functions a thread is.
  *
- * Functions that can be on a stack begin with stallbox_lua_: reports never blame those. */
+ * All functions that can be on a stack begin with stallbox_lua_: reports never blame such functions. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif
@@ -22,19 +22,20 @@ enum {
 }; /* lua_getstack() counts from the leaf each time: deeper stacks end in a function 0 */
 
 struct stallbox_lua {
-    struct stallbox_lua_run *run; /* the innermost: which lua_State runs */
+    struct stallbox_lua_run *run; /* the innermost run: which lua_State runs */
     volatile bool is_closed;      /* Lua's stack may be half moved: see stallbox_lua_allocate() */
     lua_Alloc allocate;
     void *allocate_data;
 };
 
 static struct stallbox_provider *provider;
-static __thread struct stallbox_lua_run *running; /* of the calling thread, in whichever state */
-static const char key;                            /* its address names our entry in a state's registry */
+static __thread struct stallbox_lua_run *running; /* of the calling thread, in any state */
+static const char key;                            /* its address is the key of our entry in a state's registry */
 
-/* ---- being asked ---- */
+/* ---- walking the stack ---- */
 
-/* What the id of a function is made of. A chunk that was loaded from a string bears its whole text as its name. */
+/* The id of a function. A chunk that was loaded from a string has its whole text as its name, so the short name is
+ * used. */
 static uint64_t id_of(const lua_Debug *at)
 {
     bool has_name = at->source[0] == '@' || at->source[0] == '=';
@@ -42,7 +43,8 @@ static uint64_t id_of(const lua_Debug *at)
     return stallbox_function_id(name, strlen(name), (uint32_t)at->linedefined, NULL);
 }
 
-/* Where the calls of `run` begin in its state's list, counted from the leaf: behind those of the runs inside of it on the same state. */
+/* The level where the calls of `run` begin in its state's list, counted from the leaf: after the calls of inner runs on
+ * the same state. */
 static int first_level(const struct stallbox_lua_run *innermost, const struct stallbox_lua_run *run)
 {
     const struct stallbox_lua_run *inside = NULL;
@@ -58,18 +60,18 @@ static int first_level(const struct stallbox_lua_run *innermost, const struct st
             return level;
         }
     }
-    return inside != NULL ? LEVELS_MAX + 1 : 0; /* one inside of it has told the whole list */
+    return inside != NULL ? LEVELS_MAX + 1 : 0; /* an inner run has reported the whole list */
 }
 
-/* lua_getstack() follows the list of calls, lua_getinfo() with "S" and "l" copies a few fields of the function: neither
- * changes the state, allocates, or raises an error. C functions are on the native stack already. The outermost function of each run is
- * marked: a reader puts the run where that native call into Lua stands. */
+/* lua_getstack() follows the list of calls, and lua_getinfo() with "S" and "l" copies a few fields of the function.
+ * Neither changes the state, allocates, or raises an error. C functions are on the native stack already. The outermost
+ * function of each run is marked as a border: a reader puts the run at that native call into Lua. */
 static size_t walk(void *context, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
                    uint32_t *lines, size_t max)
 {
     const struct stallbox_lua_run *innermost = context;
     size_t count = 0;
-    (void)interrupted; /* never: it is not said to be safe then */
+    (void)interrupted; /* always NULL: the provider is not registered as signal-safe */
     for (const struct stallbox_lua_run *run = innermost; run != NULL; run = run->below) {
         if (run->lua->is_closed) {
             return STALLBOX_PROVIDER_NOT_NOW;
@@ -111,18 +113,18 @@ static struct stallbox_lua *find(lua_State *L)
     return lua;
 }
 
-/* Between two instructions, once: `want` set it. */
+/* Called between two instructions, once, because `want` has set the hook. */
 static void stallbox_lua_safepoint(lua_State *L, lua_Debug *event)
 {
     (void)event;
     lua_sethook(L, NULL, 0, 0);
     struct stallbox_lua *lua = find(L);
-    if (lua->run != NULL && lua->run->L == L) { /* else a coroutine that your program resumed without telling */
+    if (lua->run != NULL && lua->run->L == L) { /* else a coroutine that the program resumed by itself */
         stallbox_provider_poll();
     }
 }
 
-/* In a signal handler: Lua says of lua_sethook() that it may be called there, and lua.c itself does. */
+/* Called in a signal handler: Lua documents that lua_sethook() may be called there, and lua.c itself does so. */
 static void want(void *context)
 {
     const struct stallbox_lua_run *run = context;
@@ -131,18 +133,18 @@ static void want(void *context)
     }
 }
 
-/* ---- knowing who runs ---- */
+/* ---- which state runs ---- */
 
 void stallbox_lua_enter(struct stallbox_lua *lua, lua_State *L, struct stallbox_lua_run *run)
 {
     if (lua != NULL) {
         lua_Debug at;
         *run = (struct stallbox_lua_run){.lua = lua, .L = L, .outer = lua->run, .below = running};
-        /* A coroutine that yielded goes on where it was: all of its list runs. */
+        /* A coroutine that yielded continues where it was: its whole list runs. */
         if (lua_status(L) != LUA_YIELD && lua_getstack(L, 0, &at) != 0) {
             run->caller = at.i_ci;
         }
-        __atomic_signal_fence(__ATOMIC_SEQ_CST); /* whole before a handler meets it */
+        __atomic_signal_fence(__ATOMIC_SEQ_CST); /* complete before a signal handler reads it */
         lua->run = running = run;
         (void)stallbox_provider_enter(provider, run);
     }
@@ -167,7 +169,7 @@ int stallbox_lua_pcall(struct stallbox_lua *lua, lua_State *L, int arguments, in
     return status;
 }
 
-/* Call the function in upvalue 1 with all arguments, while coroutine `co` runs. */
+/* Calls the function in upvalue 1 with all arguments, while coroutine `co` runs. */
 static int stallbox_lua_call(lua_State *L, lua_State *co)
 {
     struct stallbox_lua *lua = find(L);
@@ -175,7 +177,7 @@ static int stallbox_lua_call(lua_State *L, lua_State *co)
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, 1);
     stallbox_lua_enter(lua, co != NULL ? co : L, &run);
-    int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0); /* protected, so that it is left whatever happens */
+    int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0); /* protected, so that the run is left in any case */
     stallbox_lua_leave(lua, &run);
     return status == LUA_OK ? lua_gettop(L) : lua_error(L);
 }
@@ -190,7 +192,7 @@ static int stallbox_lua_call_wrapped(lua_State *L)
     return stallbox_lua_call(L, lua_tothread(L, lua_upvalueindex(2)));
 }
 
-/* What coroutine.wrap() gives is a C function with the coroutine as its upvalue. */
+/* The result of coroutine.wrap() is a C function with the coroutine as its upvalue. */
 static int stallbox_lua_wrap(lua_State *L)
 {
     lua_pushvalue(L, lua_upvalueindex(1));
@@ -212,8 +214,8 @@ static void replace(lua_State *L, const char *name, lua_CFunction function)
 
 /* ---- attaching ---- */
 
-/* While Lua moves its stack, pointers into it are stale or, since 5.4.6, no pointers: inside its allocator nothing is looked
- * at. */
+/* While Lua moves its stack, pointers into it are stale or, since 5.4.6, not pointers at all. So the stack is not
+ * walked inside Lua's allocator. */
 static void *stallbox_lua_allocate(void *data, void *block, size_t old_bytes, size_t new_bytes)
 {
     struct stallbox_lua *lua = data;
@@ -234,7 +236,7 @@ static void register_provider(void)
     void *interpreter = dlsym(RTLD_DEFAULT, "lua_pcallk");
     if (interpreter != NULL && dladdr(interpreter, &there) != 0 && dladdr((const void *)&key, &here) != 0 &&
         here.dli_fbase != there.dli_fbase) {
-        options.code = interpreter; /* a library of its own: all of it is the interpreter */
+        options.code = interpreter; /* a library of its own: all its code is the interpreter */
     }
     (void)stallbox_provider_register(&options, &provider);
 }
