@@ -6,7 +6,7 @@
  *   sbx-watch    ticks while the application works, sleeps while it rests; looks at what is open (watchdog.h), fills
  *                gaps, makes snapshots. Never takes a lock, never waits for the loader, never allocates.
  *   sbx-modules  follows dlopen and dlclose, compiles unwind rows, puts hooks in and takes them out. May wait for the
- *                loader's lock; nobody waits for it but stop, and that with a time-out. */
+ *                loader's lock; only a stop waits for it, and with a time-out. */
 #ifndef SBX_AGENT_H
 #define SBX_AGENT_H
 

@@ -407,8 +407,9 @@ static void put_off(uint64_t now_ns, uint64_t begin_ns)
     }
 }
 
-/* A thread of the program waits, works with files, or loads a module. errno is saved only after the clock is read: the
- * clock does not change errno, and to find its address costs a page more in each child that only polls once. */
+/* A thread of the program waits, works with files, or loads a module. errno is saved only after the clock is read.
+ * Reading the clock does not change errno, and finding the address of errno through libc would touch one page more in
+ * each child that only polls once. */
 SBX_FORK_CODE SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
 {
     uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */

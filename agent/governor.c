@@ -102,7 +102,7 @@ static void tell_shed(const struct sbx_capture_settings *wanted)
 {
     uint64_t shed = (the.governor.shed | the.governor.aside) & wanted->points;
     sbx_store_release(&sbx_the_capture.header->overhead.shed,
-                      shed); /* order: release overhead.shed - the rest is told */
+                      shed); /* order: release overhead.shed - the rest is written */
 }
 
 /* Writes the costs of everything since the start, and of the window that just ended. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* day_budget.h - counts what a machine makes and sends in a UTC day. Pure: the caller stores the counts durably and
- * passes the time. If the clock goes back by less than two days, the counts are kept. If it goes back further, or if
- * the counts were lost, nothing more is sent on that day (Perfetto's guardrail: on bad state, clear and do not
+ * passes the time. If the clock goes back by up to two days, the counts are kept. If it goes back further, or if the
+ * counts were lost, nothing more is made or sent on that day (Perfetto's guardrail: on bad state, clear and do not
  * trace). */
 #ifndef SBX_DAY_BUDGET_H
 #define SBX_DAY_BUDGET_H

@@ -35,8 +35,8 @@ bool sbx_family_is_of(uint32_t pid);
 const uint8_t *sbx_family_id(void);
 
 /* A child asks for a seat. `worked_ns`: the processor time that it has used. A seat is free if its owner has ended; the
- * owner may be a zombie, or have left its number to another process. The child that asks next gets it, unless another
- * one that has worked much longer has asked in vain in the last seconds. `is_last_chance`: the child drops its
+ * owner may be a zombie, or its pid may belong to another process by now. The child that asks next gets it, unless
+ * another one that has worked much longer has asked in vain in the last seconds. `is_last_chance`: the child drops its
  * privileges, and could not create a recording later. Then neither other children's wishes nor the limit of starts in a
  * second count. */
 bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, uint64_t worked_ns, bool is_last_chance);

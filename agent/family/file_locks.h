@@ -16,9 +16,9 @@
 #include <stdint.h>
 
 /* The process that holds the lock for which `pid` and the waiters in front of it wait. `inode` selects one of several
- * waits; it is needed to find a wait for an open file's lock, which is listed without a process. 0: any file. Returns 0
- * when there is no holder, when the holder is not listed (an open file's lock, another pid namespace), or when two
- * answers are possible. */
+ * waits; it is needed to find a waiting open file, which is listed without a process. 0: any file. Returns 0 when there
+ * is no holder, when the holder is not listed (an open file's lock, another pid namespace), or when two answers are
+ * possible. */
 uint32_t sbx_file_lock_holder(const char *text, uint32_t pid, uint64_t inode);
 
 /* The same for a lock that belongs to an open file. Returns the part of its line after the number, up to the line's

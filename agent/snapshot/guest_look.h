@@ -21,7 +21,7 @@
 bool sbx_guest_look(int file, uint64_t since_ns, uint64_t until_ns);
 
 /* Ask all processes that held something during `trigger`, without waiting, so that sbx_guests_copy() finds fresh data
- * later. It takes the same arguments. */
+ * later. The arguments have the same meaning. */
 void sbx_guests_call(const struct sbx_recording_header *host, uint64_t key, const struct sbx_trigger_entry *trigger,
                      int folder);
 
