@@ -120,7 +120,7 @@ with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as jar:
         # On a machine that has too much to do, what had no processor for so long did stall, at its start or at a request: that is the machine's.
         read -r load _ </proc/loadavg
         told=.
-        [ "${load%.*}" -lt $((10 * $(nproc))) ] || told='select(.attribution.cause != "cpu_contention")'
+        [ "${load%.*}" -lt $((3 * $(nproc))) ] || told='select(.attribution.cause != "cpu_contention")'
         "$stallbox" report --format json "$work/spool" 2>/dev/null | jq -c "$told" >"$work/report" || true
         [ ! -s "$work/report" ] || fail "stalls of a server that rests: $(wc -l <"$work/report")"
         ;;
