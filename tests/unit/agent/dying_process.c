@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dying_process.c - a child process that ends, and what is found of it. */
+/* dying_process.c - a child process that ends, and what it leaves behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,8 @@
 
 /* ---- in the child ---- */
 
-/* cmocka has handlers for faults, and a child has them from it: as a host that has its own. */
+/* cmocka sets handlers for faults, and a forked child inherits them. A host with handlers of its own would look the
+ * same. */
 void dying_take_no_handlers_along(void)
 {
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};

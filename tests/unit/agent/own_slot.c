@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_slot.c - the library's slots, found as the loader finds them. */
+/* own_slot.c - finds the library's GOT slots in the way the loader does. */
 #include "own_slot.h"
 
 #include <stdint.h>

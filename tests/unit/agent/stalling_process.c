@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stalling_process.c - a child process with the recorder in it, and the snapshots it left. */
+/* stalling_process.c - a child process that runs the recorder, and the snapshots that it leaves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ int stalling_process_set_up(void **state)
     }
     snprintf(spool, sizeof spool, "%s/spool", folder);
     snprintf(recordings, sizeof recordings, "%s/recordings", folder);
-    snprintf(rows, sizeof rows, "%s/rows", folder); /* not the developer's own */
+    snprintf(rows, sizeof rows, "%s/rows", folder); /* not the developer's own row cache */
     return setenv("STALLBOX_ROWS", rows, 1);
 }
 

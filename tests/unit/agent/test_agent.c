@@ -33,7 +33,7 @@ static void child_forks(void)
     stallbox_read_counts(&before);
     pid_t pid = fork();
     if (pid == 0) {
-        for (int i = 0; i < 200; i++) { /* would record, slept and allocated, if it were not inert */
+        for (int i = 0; i < 200; i++) { /* an active recorder would record sleeps and allocations */
             void *volatile memory = malloc(100);
             free(memory);
             child_run_loop(1, -1, NULL);
@@ -48,8 +48,8 @@ static void child_forks(void)
     stallbox_stop(5000);
 }
 
-/* The address of malloc as this program sees it: a GOT slot like any other. The compiler takes it for a constant, so
- * it is read in a function that the compiler may not look into. */
+/* The address of malloc as this program sees it: in a GOT slot, as any other. The compiler takes the address for a
+ * constant, so a function reads it that the compiler may not look into. */
 __attribute__((noinline, noipa)) static void *address_of_malloc(void)
 {
     void *(*volatile address)(size_t) = malloc;

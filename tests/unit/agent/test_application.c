@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_application.c - what an application that links the library says it is: its name and version are in its recordings. */
+/* test_application.c - the name and version that an application which links the library gives itself are in its
+ * recordings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@ static void child_says_what_it_is(void)
     options.app_version[1] = 4;
     options.app_version[2] = 999999;
     stalling_start(&options);
-    memset(name, 'x', sizeof name - 1); /* borrowed until return */
+    memset(name, 'x', sizeof name - 1); /* the name is only borrowed until the call returns */
     stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot is made");
     stallbox_stop(5000);
 }
@@ -43,7 +44,7 @@ static void child_was_compiled_against_an_older_header(void)
 {
     struct stallbox_options options = stalling_options();
     options.sizeof_options = offsetof(struct stallbox_options, app_name);
-    options.app_name = (const char *)1; /* what lies behind an older struct is not ours */
+    options.app_name = (const char *)1; /* the bytes behind an older struct are not options */
     options.app_version[0] = 7;
     stalling_start(&options);
     stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot is made");
@@ -85,7 +86,7 @@ static void child_gives_what_cannot_be(void)
     stalling_expect(stallbox_start(&options) == STALLBOX_OK, "nothing was begun by these");
     const struct sbx_overhead *overhead = &stalling_own_recording()->overhead;
     for (int i = 0; i < 1000 && sbx_load_acquire(&overhead->budget_tenths) == 0; i++) {
-        stalling_pause_ms(10); /* the watch thread tells it when it has come to it */
+        stalling_pause_ms(10); /* wait until the watch thread reports it */
     }
     stalling_expect(overhead->budget_permille == 2 && overhead->budget_tenths == 5,
                     "the budget is a quarter of one per cent");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_application_cpu.c - the kernel is asked for the process's CPU time where that is cheap, or where nothing else tells. */
+/* test_application_cpu.c - the recorder asks the kernel for the process's CPU time only where that is cheap, or where
+ * nothing else gives it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,14 +25,14 @@ static uint64_t ask(void)
     return used_ns;
 }
 
-/* A tick in which the application has used so much, of which the sampler saw so much. */
+/* A tick in which the application used `used` of CPU time and the sampler saw `seen` of it. */
 static bool tick(struct sbx_application_cpu *cpu, uint32_t threads, uint64_t used, uint64_t seen)
 {
     used_ns += used;
     return sbx_application_has_run(cpu, threads, seen, ask);
 }
 
-/* It has been asked once. */
+/* Begin with a count that has been asked for once. */
 static int begin(void **state)
 {
     static struct sbx_application_cpu cpu;
@@ -51,7 +52,7 @@ static void test_a_program_of_few_threads_is_asked_each_tick(void **state)
     assert_int_equal(((struct sbx_application_cpu *)*state)->ran_ns, SBX_QUIET_CPU_NS - 1);
 }
 
-/* Symptom: adding up 2,000 threads took a sixth of the watch thread's time. */
+/* Symptom: the kernel took a sixth of the watch thread's time to add up 2,000 threads. */
 static void test_of_many_threads_it_is_not_asked_while_some_are_seen_to_run(void **state)
 {
     for (int i = 0; i < 10; i++) {
@@ -61,7 +62,8 @@ static void test_of_many_threads_it_is_not_asked_while_some_are_seen_to_run(void
     assert_int_equal(times_asked, 0);
 }
 
-/* What was used before, while nobody asked, is no proof of this tick; nor is the first quiet look one that it rests. */
+/* CPU time from before, when nobody asked, proves nothing about this tick. And one quiet look does not prove that the
+ * process rests. */
 static void test_the_first_answer_after_a_while_only_says_where_the_next_tick_begins(void **state)
 {
     struct sbx_application_cpu *cpu = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_crash.c - every fault of which a process can die, with and without handlers of its own, each in a real process,
- * and what is found of it afterwards (docs/DEATH.md). */
+/* test_crash.c - every fault that can kill a process, with and without handlers of the process, each in a real process,
+ * and what is found afterwards (docs/DEATH.md). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void fault_at_an_impossible_address(void)
 
 static void run_no_instruction(void)
 {
-    __builtin_trap(); /* ud2 */
+    __builtin_trap(); /* the instruction ud2 */
 }
 
 static void divide_by_zero(void)
@@ -97,7 +97,7 @@ static void send_itself_a_fault(void)
     raise(SIGBUS);
 }
 
-static void (*fault)(void); /* of the case at hand */
+static void (*fault)(void); /* of the current case */
 
 __attribute__((noinline)) static void child_faults(void)
 {
@@ -182,7 +182,7 @@ static void overflow_the_stack_with_another_at_hand(void)
 
 /* ---- hosts with handlers of their own ---- */
 
-static struct sigaction found; /* what the host found when it put in its own */
+static struct sigaction found; /* the action that the host found when it set its own */
 static volatile int host_calls;
 
 static void put_in(void (*handler)(int, siginfo_t *, void *))
@@ -211,7 +211,8 @@ static void child_has_a_handler_afterwards(void)
     fault_at_nowhere();
 }
 
-/* As Breakpad, sentry-native, CPython's faulthandler do: put back what was there, and let it happen again. */
+/* As Breakpad, sentry-native and CPython's faulthandler do: restore the earlier action and let the fault happen
+ * again. */
 static void put_back_and_return(int number, siginfo_t *info, void *context)
 {
     (void)info, (void)context;
@@ -226,11 +227,11 @@ static void child_puts_back_what_it_found(void)
     fault_at_nowhere();
 }
 
-/* As a Java machine does: call what was there, and if that returns take the signal for dealt with. */
+/* As a Java machine does: call the earlier action. If it returns, the signal counts as handled. */
 static void call_what_was_there(int number, siginfo_t *info, void *context)
 {
     if (++host_calls > 5) {
-        _exit(98); /* it never ends */
+        _exit(98); /* not reached: the loop does not end */
     }
     if (found.sa_handler != SIG_DFL && found.sa_handler != SIG_IGN) {
         found.sa_sigaction(number, info, context);
@@ -261,7 +262,7 @@ static void child_survives_and_is_killed_later(void)
     if (sigsetjmp(way_out, 1) == 0) {
         fault_at_nowhere();
     }
-    for (int i = 0; i < 30; i++) { /* awake: the watch thread ticks */
+    for (int i = 0; i < 30; i++) { /* keep the watch thread awake, so that it ticks */
         stalling_pause_ms(100);
         for (volatile int j = 0; j < 3000000; j++) {
         }
@@ -300,10 +301,11 @@ static void child_has_children_that_crash(void)
         function_that_crashes(0, nowhere);
     }
     expect_death_by(pid, SIGSEGV);
-    raise(SIGKILL); /* nothing of it is to be seen in our own recording */
+    raise(SIGKILL); /* our own recording must show nothing of this */
 }
 
-/* Whether one of the frames of the stack lies in the function. Addresses are this process's: the child is its fork. */
+/* Whether one of the frames of the stack lies in the function. The addresses of this process are valid, because the
+ * child is its fork. */
 static bool stack_goes_through(const struct sbx_snapshot *snapshot, uint32_t stack, void (*function)(void))
 {
     uint64_t frames[256], address = (uint64_t)(uintptr_t)function;
@@ -321,7 +323,7 @@ static bool stack_goes_through(const struct sbx_snapshot *snapshot, uint32_t sta
     return false;
 }
 
-/* The record that the dying thread made of itself. */
+/* The record that the dying thread wrote about itself. */
 static const struct sbx_record *last_record(const struct sbx_snapshot *snapshot)
 {
     const struct sbx_record *last = NULL;
@@ -343,7 +345,7 @@ static struct sbx_snapshot *expect_a_crash(uint32_t number, uint32_t kind_of_fau
     assert_int_equal(trigger->kind, SBX_TRIGGER_CRASH);
     assert_int_equal(trigger->signal, number);
     assert_int_equal(trigger->fault, kind_of_fault);
-    assert_int_equal(dying_process_recover().crashed, 0); /* once */
+    assert_int_equal(dying_process_recover().crashed, 0); /* a crash is reported once */
     return snapshot;
 }
 
@@ -388,7 +390,7 @@ static void test_each_fatal_signal_is_told_with_its_kind_of_fault(void **state)
         struct sbx_snapshot *snapshot = expect_a_crash(faults[i].number, faults[i].kind);
         const struct sbx_record *record = last_record(snapshot);
         assert_non_null(record);
-#ifdef __GLIBC__ /* musl has no unwind data: what its abort() and raise() were called by is not known */
+#ifdef __GLIBC__ /* musl has no unwind data: the callers of its abort() and raise() are unknown */
         if (!stack_goes_through(snapshot, record->stack, child_faults)) {
             fail_msg("fault %zu: child_faults() is not on its stack", i);
         }
@@ -483,7 +485,7 @@ static void test_crashes_that_are_left_alone_leave_nothing(void **state)
 }
 
 #ifdef __x86_64__
-/* What a debugger, and so a core dump, sees of the signal that ends the process is what it would have seen without us. */
+/* A debugger, and so a core dump, sees of the fatal signal exactly what it would see without the recorder. */
 static void test_the_signal_that_ends_the_process_is_the_one_that_came(void **state)
 {
     (void)state;
@@ -518,7 +520,7 @@ static void test_the_signal_that_ends_the_process_is_the_one_that_came(void **st
         skip();
     }
     assert_true(died_by(status, SIGSEGV));
-    assert_int_equal(count, 2); /* as it came, and as it came again */
+    assert_int_equal(count, 2); /* once as it came, once when it happened again */
     assert_int_equal(seen[1].si_code, SEGV_MAPERR);
     assert_int_equal(seen[0].si_code, SEGV_MAPERR);
     assert_ptr_equal(seen[1].si_addr, (void *)(uintptr_t)nowhere);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_death.c - every way in which a process can end that is no fault, each by a real process that ends so, and what is
- * found of it afterwards by whoever looks (docs/DEATH.md has the table; test_crash.c has the faults). The deaths under
- * `stallbox run` are in tests/integration. */
+/* test_death.c - every way in which a process can end that is no fault, each by a real process that ends so, and what
+ * is found afterwards (docs/DEATH.md has the table, test_crash.c has the faults). The deaths under `stallbox run` are
+ * in tests/integration. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +75,7 @@ static void *exit_from_here(void *unused)
     exit(3);
 }
 
-/* As a watchdog of the host's does. */
+/* As a watchdog thread of the host does. */
 static void child_exits_in_a_stall_on_another_thread(void)
 {
     dying_start(false);
@@ -85,7 +85,7 @@ static void child_exits_in_a_stall_on_another_thread(void)
     pthread_join(thread, NULL);
 }
 
-/* It dies and leaves a child that goes on for a while, with all its memory mapped. */
+/* The process dies and leaves a child that lives on for a while, with all of its memory mapped. */
 static void child_dies_before_its_child(void)
 {
     dying_start(false);
@@ -213,7 +213,7 @@ static bool is_locked(void)
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return false; /* not begun, or gone */
+        return false; /* not there yet, or already gone */
     }
     bool is_it = flock(fd, LOCK_EX | LOCK_NB) != 0;
     close(fd);
@@ -232,14 +232,14 @@ static void test_a_recording_is_its_process_s_until_that_is_gone_whatever_it_clo
     (void)state;
     pid_t pid = dying_process_begin(child_closes_all_its_files);
     dying_process_wait_until(is_locked, "the recording is locked");
-    stalling_pause_ms(700); /* it closes them meanwhile */
+    stalling_pause_ms(700); /* the child closes the descriptors meanwhile */
     assert_true(is_locked());
     assert_int_equal(dying_process_recover().locked, 1);
     assert_int_equal(dying_process_recordings_left(), 1);
     kill(pid, SIGKILL);
     assert_true(died_by(dying_process_end(pid), SIGKILL));
     assert_int_equal(dying_process_recordings_left(), 1);
-    assert_false(is_locked()); /* at once: the lock goes before the parent hears of the death */
+    assert_false(is_locked()); /* immediately: the lock is released before the parent is told of the death */
     dying_process_expect_nothing();
 }
 
@@ -259,13 +259,13 @@ static void *stall_in_a_thread(void *unused)
 static void child_has_no_main_thread_any_more(void)
 {
     dying_start(false);
-    dying_stall(); /* its note stays open: the main thread never comes back from this message */
+    dying_stall(); /* the note stays open: the main thread never returns from this message */
     pthread_t thread;
     pthread_create(&thread, NULL, stall_in_a_thread, NULL);
     syscall(SYS_exit, 0); /* /proc/PID/stat says that it is a zombie now */
 }
 
-static pid_t child; /* whose state is waited for */
+static pid_t child; /* the child whose state is waited for */
 
 /* "NAME STATE" of the child's main thread. */
 static bool is_now(const char *name_and_state)
@@ -328,7 +328,7 @@ static void test_a_process_in_another_pid_namespace_is_left_alone_while_it_lives
         if (unshare(CLONE_NEWPID) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) {
             _exit(77);
         }
-        pid_t inner = dying_process_begin(child_waits); /* pid 1 over there */
+        pid_t inner = dying_process_begin(child_waits); /* pid 1 in the new namespace */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         int status = dying_process_end(inner);
         _exit(WIFSIGNALED(status) ? 0 : 1);
@@ -351,7 +351,7 @@ static void test_a_process_in_another_pid_namespace_is_left_alone_while_it_lives
     kill((pid_t)atoi(text), SIGKILL);
     munmap((void *)is_stalled, 4096);
     assert_true(exited_with(dying_process_end(outer), 0));
-    dying_process_expect_killed(); /* its pid was 1: ours lives, and is not it */
+    dying_process_expect_killed(); /* its pid was 1 in its namespace; the pid 1 of ours lives and is another process */
 }
 
 static void child_becomes_another_program(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_forked_child.c - what the recorder of a forked child has from its parent's: real processes, linked with the library. */
+/* test_forked_child.c - what the recorder of a forked child takes over from its parent: real processes, linked with the
+ * library. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,7 +99,8 @@ static int count_threads(void)
     return count_threads_of(getpid());
 }
 
-/* A child that would not end has so many threads sooner or later, and ends. */
+/* Expect that many threads and kill the child. The children do not end by themselves, so the threads appear sooner or
+ * later. */
 static void expect_threads_and_kill(pid_t pid, int least)
 {
     int threads = 0;
@@ -115,7 +117,7 @@ static void stop_with_snapshot(void)
     stallbox_stop(5000);
 }
 
-/* Polls with no time to wait, then one that waits. Returns 0: good; 1: not; 2: it was too slow to tell. */
+/* Poll without waiting, then with a wait. Returns 0: as expected; 1: not; 2: the machine was too slow to say. */
 static int poll_without_waiting(const int ends[2], double forked_ms)
 {
     struct pollfd ready = {.fd = ends[0], .events = POLLIN};
@@ -125,7 +127,7 @@ static int poll_without_waiting(const int ends[2], double forked_ms)
     stalling_expect(epoll_wait(silent, &event, 1, 0) == 0, "waits of a set");
     int threads = count_threads();
     if (now_ms() - forked_ms >= 20) {
-        return 2; /* so old that any of them counted */
+        return 2; /* the child is so old that every poll counts */
     }
     if (threads != 1) {
         return 1;
@@ -155,7 +157,7 @@ static void child_polls_without_waiting(void)
     stallbox_stop(5000);
 }
 
-/* What the child does with a poll that is ready is what matters, and it may pass no other hook. */
+/* The case is about a poll that is ready at once, so the child may pass no other hook. */
 static void child_polls_what_is_ready(void)
 {
     struct stallbox_options options = stalling_options();
@@ -181,7 +183,8 @@ static void test_a_poll_that_is_ready_begins_the_recorder_of_a_child(void **stat
     sbx_snapshot_destroy(stalling_process_snapshot());
 }
 
-/* A server that makes its workers right behind its first wait: what they would inherit is being made. */
+/* A server that forks its workers right after its first wait, while the state that they would inherit is still being
+ * made. */
 static void child_forks_while_its_recorder_begins(void)
 {
     struct stallbox_options options = stalling_options();
@@ -222,7 +225,7 @@ static void test_a_poll_with_no_time_to_wait_does_not_begin_the_recorder_of_a_yo
 
 /* ---- how it begins ---- */
 
-/* Of this process; 0: it has no such thread. */
+/* The thread id of that thread of this process; 0: there is none. */
 static int find_thread(const char *name)
 {
     int found = 0;
@@ -243,7 +246,7 @@ static int find_thread(const char *name)
     return found;
 }
 
-/* Returns whether the first number that was given out behind the child's own is that of the thread that follows its modules. */
+/* Returns whether the first thread id after the child's process id belongs to the thread that follows its modules. */
 static int see_who_begins(void)
 {
     while (find_thread("sbx-watch") == 0) {
@@ -257,13 +260,13 @@ static void child_sees_who_begins(void)
     struct stallbox_options options = stalling_options();
     int status = -1;
     stalling_start(&options);
-    do { /* others take numbers as well: one of them is the next sooner or later */
+    do { /* other processes take ids as well; sooner or later the next id is the child's */
         pid_t pid = fork();
         if (pid == 0) {
             _exit(see_who_begins());
         }
         stalling_expect(waitpid(pid, &status, 0) == pid && WIFEXITED(status), "the child ends");
-        stalling_pause_ms(50); /* no more than 20 begin in a second */
+        stalling_pause_ms(50); /* at most 20 recorders begin in a second */
     } while (WEXITSTATUS(status) == 0);
     stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot");
     stallbox_stop(5000);
@@ -277,7 +280,7 @@ static void test_no_thread_begins_a_child_that_is_not_one_of_the_two_that_stay(v
 }
 
 enum {
-    SLEEPERS = 24 /* each has a chunk of its own */
+    SLEEPERS = 24 /* each thread has a chunk of its own */
 };
 
 static void *sleep_a_while(void *unused)
@@ -286,7 +289,7 @@ static void *sleep_a_while(void *unused)
     return unused;
 }
 
-/* What the recording of this process, which has its number in its name, says of itself. */
+/* The header of this process's recording, which is found by the process id in its name. */
 static struct sbx_recording_header own_header(void)
 {
     struct sbx_recording_header header;
@@ -306,7 +309,7 @@ static struct sbx_recording_header own_header(void)
     return header;
 }
 
-/* Sleeps in so many threads, until its ring has all that there is room for. */
+/* Sleep in that many threads, until the ring has used all of its room. */
 static int fill_ring(unsigned threads)
 {
     pthread_t sleepers[SLEEPERS];
@@ -399,7 +402,7 @@ static void test_a_child_of_a_family_that_makes_many_short_ones_is_recorded_when
     sbx_snapshot_destroy(stalling_process_snapshot());
 }
 
-/* A wait begins and does not end: nobody comes by again. */
+/* One wait begins and does not end, and the child passes no other hook. */
 static void child_hangs_at_once(void)
 {
     start_with_no_start_lent();
@@ -408,7 +411,7 @@ static void child_hangs_at_once(void)
         (void)poll(NULL, 0, 600000);
         _exit(1);
     }
-    expect_threads_and_kill(pid, 3); /* its own, and both of ours: the one that sleeps is no recorder */
+    expect_threads_and_kill(pid, 3); /* its own thread and our two; the helper thread that sleeps is not a recorder */
     stop_with_snapshot();
 }
 
@@ -419,7 +422,7 @@ static void test_a_child_that_was_put_off_and_hangs_in_its_first_wait_is_recorde
     sbx_snapshot_destroy(stalling_process_snapshot());
 }
 
-/* It is there, and gives itself its name when it has a processor. */
+/* The thread exists before it has its name, because it names itself once it has a processor. */
 static bool has_thread_soon(const char *name)
 {
     int found = 0;
@@ -433,7 +436,7 @@ static void children_that_were_put_off_end_fork_and_give_up_what_they_may(void)
 {
     start_with_no_start_lent();
     pid_t pid = fork();
-    if (pid == 0) { /* soon */
+    if (pid == 0) { /* ends soon */
         (void)poll(NULL, 0, 1);
         exit(0);
     }
@@ -475,7 +478,7 @@ static void test_a_child_that_was_put_off_ends_forks_and_gives_up_rights_as_othe
     sbx_snapshot_destroy(stalling_process_snapshot());
 }
 
-/* Returns whether the child had its recorder before the time until which others are put off. */
+/* Returns whether the child got its recorder before the time until which other children are put off. */
 static bool begins_at_once(int listener)
 {
     double forked_ms = now_ms();
@@ -486,7 +489,7 @@ static bool begins_at_once(int listener)
         _exit(1);
     }
     while (!has_threads && now_ms() - forked_ms < 100) {
-        has_threads = count_threads_of(pid) == 3; /* a child that is put off has two of them */
+        has_threads = count_threads_of(pid) == 3; /* a child that is put off has two threads */
     }
     bool is_early = has_threads && now_ms() - forked_ms < 100;
     stalling_expect(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid, "the child ends");
@@ -500,8 +503,8 @@ static void child_waits_for_connections(void)
     stalling_expect(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 5) == 0,
                     "a door");
     start_with_no_start_lent();
-    while (tries < 200 && !begins_at_once(listener)) { /* on a busy machine one of them does */
-        stalling_pause_ms(60);                         /* no more than 20 begin in a second */
+    while (tries < 200 && !begins_at_once(listener)) { /* on a busy machine only some do */
+        stalling_pause_ms(60);                         /* at most 20 recorders begin in a second */
         tries++;
     }
     stalling_expect(tries < 200, "its recorder begins at once");
@@ -518,7 +521,7 @@ static void test_a_child_that_waits_for_connections_is_never_put_off(void **stat
 /* ---- below a handler ---- */
 
 #if defined(__x86_64__)
-/* As runtimes bring one that set their handlers without the C library. */
+/* Some runtimes set their handlers without the C library, and bring a restorer like this one. */
 void own_restorer(void);
 __asm__(".text\n.type own_restorer, @function\nown_restorer:\n mov $15, %eax\n syscall\n");
 
@@ -534,7 +537,7 @@ static void fork_and_wait(int number)
     expect_end(pid, "no thread is made where an allocation may have been interrupted");
 }
 
-/* Set long after the recorder has begun, so that what it has seen of handlers by then says nothing of this one. */
+/* The handler is set long after the recorder began, so nothing that the recorder has seen of handlers applies to it. */
 static void child_forks_below_a_handler_of_its_own(void)
 {
     const struct {
@@ -562,7 +565,7 @@ static void test_below_a_handler_that_returns_by_code_of_its_own_no_thread_is_ma
 /* ---- what a fork copies ---- */
 
 #ifdef __GLIBC__
-/* What the C library says of its arenas: each is a line of its own, and two mappings. */
+/* Count the C library's arenas. Each has a line of its own and two mappings. */
 static int count_arenas(void)
 {
     char *text = NULL;
@@ -582,7 +585,7 @@ static void child_counts_arenas(void)
     struct stallbox_options options = stalling_options();
     int before = count_arenas();
     stalling_start(&options);
-    stalling_pause_ms(300); /* all that the recorder does once at its start is done, or nothing is tested */
+    stalling_pause_ms(300); /* wait for all one-time work of the start, or the test shows nothing */
     stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot");
     stallbox_stop(20000);
     stalling_expect(count_arenas() == before, "no thread of the recorder's has allocated");
@@ -596,8 +599,8 @@ static void test_no_thread_of_the_recorder_has_an_arena_that_forks_would_copy(vo
 }
 #endif
 
-/* Pages of this process that a fork goes through one by one: present, and neither a file's nor shared memory (the kernel's
- * admin-guide/mm/pagemap.rst). */
+/* Count the pages of this process that a fork handles one by one: those that are present and belong neither to a file
+ * nor to shared memory (the kernel's admin-guide/mm/pagemap.rst). */
 static int count_pages_that_a_fork_copies(void)
 {
     int count = 0;
@@ -622,20 +625,20 @@ static int count_pages_that_a_fork_copies(void)
     return count;
 }
 
-/* Rows, which are most of what the recorder has in memory, are not among them, however many modules there are. */
+/* Most of the recorder's memory is rows. They are not among these pages, however many modules there are. */
 static void child_counts_pages(void)
 {
     enum {
-        MOST = 110 /* measured: 80; with its rows among them 170 and more */
+        MOST = 110 /* measured: 80; with the rows 170 and more */
     };
     struct stallbox_options options = stalling_options();
-    (void)count_pages_that_a_fork_copies(); /* what stdio wants for it */
+    (void)count_pages_that_a_fork_copies(); /* let stdio allocate its buffers */
     int before = count_pages_that_a_fork_copies();
     stalling_start(&options);
     stalling_expect(stallbox_snapshot(20000) == STALLBOX_OK, "a snapshot");
-    stalling_pause_ms(500); /* its rows are there, or nothing is tested */
+    stalling_pause_ms(500); /* wait until the rows are made, or the test shows nothing */
     int more = count_pages_that_a_fork_copies() - before;
-    for (int looks = 0; looks < 20 && more > MOST; looks++) { /* while rows are made there is memory for that as well */
+    for (int looks = 0; looks < 20 && more > MOST; looks++) { /* making rows takes memory for a while, too */
         stalling_pause_ms(250);
         more = count_pages_that_a_fork_copies() - before;
     }
@@ -647,7 +650,7 @@ static void child_counts_pages(void)
 static void test_a_fork_copies_few_pages_for_the_recorder(void **state)
 {
     (void)state;
-    if (prctl(PR_GET_SECCOMP) != 0) { /* below a filter rows are private pages */
+    if (prctl(PR_GET_SECCOMP) != 0) { /* under a seccomp filter rows are private pages */
         skip();
     }
     stalling_process_run(child_counts_pages);
@@ -727,7 +730,7 @@ static void test_a_hundred_children_have_a_hundred_snapshots_and_sessions(void *
         }
     }
     closedir(listing);
-    assert_int_equal(count, CHILDREN); /* one with the id of another would have replaced its file */
+    assert_int_equal(count, CHILDREN); /* a child with the id of another would have replaced its file */
     for (int i = 0; i < count; i++) {
         assert_memory_not_equal(headers[i].snapshot_id, zero, sizeof zero);
         assert_memory_not_equal(headers[i].session_id, zero, sizeof zero);

@@ -19,7 +19,7 @@
 #include "live_recording.h"
 #include "stalling_process.h"
 
-/* The pointers are volatile, or the compiler takes a malloc whose memory is freed for none. */
+/* The pointers are volatile; otherwise the compiler removes a malloc whose memory is freed at once. */
 static void allocate(int times)
 {
     for (int i = 0; i < times; i++) {
@@ -69,7 +69,7 @@ static void child_allocates_all_the_time(void)
                     "what was ordered is still what was ordered");
     stalling_expect((sbx_control_page_of(header)->hooked_points & SBX_POINT_BIT(SBX_GROUP_POLL)) != 0, "others are in");
     stalling_expect(stallbox_snapshot(5000) == STALLBOX_OK, "a snapshot is made");
-    /* Switched off and on again it goes on where it was. */
+    /* Recording that is switched off and on again continues where it was. */
     stalling_expect(order(header, 1, false), "it is switched off");
     for (int waited = 0; waited < 1000 && sbx_control_page_of(header)->hooked_points != 0; waited++) {
         stalling_pause_ms(5);
@@ -83,7 +83,7 @@ static void child_allocates_all_the_time(void)
                     "hooks are in again");
     stalling_expect((sbx_control_page_of(header)->hooked_points & points) == 0 && (overhead->shed & points) == points,
                     "but those that were shed");
-    /* Other orders are tried as they are; without a budget they stay. */
+    /* Other orders are tried as they are; without a budget they stay in force. */
     stalling_expect(order(header, 0, true), "another order is taken");
     stalling_expect(overhead->shed == 0 && overhead->interval_us == 1000, "it is tried as it is");
     for (int waited = 0; waited < 1000 && (sbx_control_page_of(header)->hooked_points & points) != points; waited++) {
@@ -116,7 +116,8 @@ static void *accept_one(void *listener)
 
 static int zeros;
 
-/* Between two reads, so that both are dear. Below an emulator a look at the clock takes a microsecond, and the governor knows it: of a read there are two. */
+/* The allocations are between two reads, so that both groups cost much. Under an emulator reading the clock takes a
+ * microsecond, and the governor knows that each read of the file includes two. */
 #ifdef __aarch64__
 enum {
     ALLOCATIONS = 3000
@@ -136,7 +137,7 @@ static void read_and_allocate(void)
     }
 }
 
-/* Its reads from a file cost a good part of it, and its clients' questions would be such reads. */
+/* Recording its reads from a file costs much of their time, and reads for its clients would cost the same. */
 static void child_waits_for_clients_while_it_reads(void)
 {
     struct stallbox_options options = stalling_options();
@@ -166,7 +167,7 @@ static void answer_slowly(void)
     stallbox_message_end();
 }
 
-/* Each of its messages is open for longer than note_ms (500): there is hardly a second without a stall in the making. */
+/* Each of its messages is open for longer than note_ms (500), so a stall is almost always near. */
 static void child_answers_slowly_all_the_time(void)
 {
     struct stallbox_options options = stalling_options();
@@ -191,7 +192,7 @@ static void *be_there(void *is_over)
     return NULL;
 }
 
-/* Hardly works, but never rests. */
+/* The process hardly works, but never rests. */
 static bool is_in_while_it_works(struct sbx_recording_header *header, uint64_t points, bool wanted)
 {
     const struct sbx_control_page *control = sbx_control_page_of(header);
@@ -226,7 +227,7 @@ static void child_has_one_thread_for_a_while(void)
     pthread_join(thread, NULL);
 }
 
-/* An emulator has a thread of its own in the process, which the kernel lists with the others. */
+/* An emulator has a thread of its own in the process, and the kernel lists it with the others. */
 static unsigned threads_of_kernel(void)
 {
     unsigned count = 0;

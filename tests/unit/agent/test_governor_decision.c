@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_governor_decision.c - what is recorded less, and when again: windows of numbers, and a model of a host. */
+/* test_governor_decision.c - what is recorded less, and when it is recorded again: windows of numbers, and a model of a
+ * host. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ static struct sbx_cost_view busy(uint64_t now_s)
                                   .gap_us = 5000};
 }
 
-/* One that has saved for long. */
+/* A governor that has saved for a long time. */
 static struct sbx_governor rich(void)
 {
     return (struct sbx_governor){.windows = 100, .credit_ns = SBX_CREDIT_MOST_S * BUDGET * MS};
@@ -73,7 +74,7 @@ static void test_a_burst_changes_nothing_while_there_is_credit(void **state)
     }
     assert_int_equal(governor.changes, 0);
     assert_int_equal(sbx_governor_decide(&governor, &over, ORDERED),
-                     SBX_STEP_INTERVAL_WIDER); /* the fourth is too much */
+                     SBX_STEP_INTERVAL_WIDER); /* the fourth group is too much */
 }
 
 static void test_the_dearer_of_captures_and_ticks_is_widened(void **state)
@@ -99,7 +100,7 @@ static void test_in_debt_all_that_is_needed_is_changed_at_once(void **state)
     view.capture_ns = 16 * MS;
     view.tick_ns = 12 * MS;
     assert_int_equal(decide_n(&governor, &view, 1), SBX_STEP_INTERVAL_WIDER);
-    assert_int_equal(governor.interval_level, 4); /* to 1 and 1.5 ms: half of the budget, for a debt of 23 */
+    assert_int_equal(governor.interval_level, 4); /* to 1 and 1.5 ms: half of the budget, because the debt is 23 */
     assert_int_equal(governor.gap_level, 3);
     assert_int_equal(governor.shed, 0);
     assert_int_equal(governor.changes, 7);
@@ -111,7 +112,7 @@ static void test_in_debt_all_that_is_needed_is_changed_at_once(void **state)
     assert_int_equal(governor.shed, SBX_POINT_BIT(SBX_GROUP_CLOCK) | SBX_POINT_BIT(SBX_GROUP_ALLOC));
 }
 
-/* Before the first window there is an advance; then only what was saved. */
+/* Before the first window an advance is granted; later the credit is only what was saved. */
 static void test_what_a_window_leaves_is_saved_up_to_a_bound_and_so_is_rest(void **state)
 {
     (void)state;
@@ -120,7 +121,7 @@ static void test_what_a_window_leaves_is_saved_up_to_a_bound_and_so_is_rest(void
     view.tick_ns = 3 * MS;
     (void)decide_n(&governor, &view, 1);
     assert_int_equal(governor.credit_ns, (SBX_ADVANCE_S * BUDGET + 2) * MS);
-    view.rested_ns = 10 * S; /* of a tenth of a processor: 5 ms */
+    view.rested_ns = 10 * S; /* at a tenth of a processor: 5 ms */
     (void)decide_n(&governor, &view, 1);
     assert_int_equal(governor.credit_ns, (SBX_ADVANCE_S * BUDGET + 9) * MS);
     (void)decide_n(&governor, &view, 1000);
@@ -137,7 +138,7 @@ static void test_a_stall_is_recorded_closely_for_as_long_as_there_is_credit(void
     struct sbx_governor governor = rich();
     struct sbx_cost_view view = busy(1);
     int windows = 0;
-    view.tick_ns = 20 * MS; /* 15 too much, of 150 */
+    view.tick_ns = 20 * MS; /* 15 ms too much in each window; the credit is 150 */
     assert_false(sbx_governor_records_closely(&governor, false, ORDERED));
     while (windows < 100 && sbx_governor_records_closely(&governor, true, ORDERED)) {
         view.was_close = true;
@@ -145,14 +146,14 @@ static void test_a_stall_is_recorded_closely_for_as_long_as_there_is_credit(void
         windows++;
     }
     assert_int_equal(windows, 10);
-    /* Not again for a trifle. */
+    /* After that, a small saving is not enough to begin again. */
     view.tick_ns = 1 * MS;
     view.was_close = false;
     (void)decide_n(&governor, &view, 1);
     assert_false(sbx_governor_records_closely(&governor, true, ORDERED));
     (void)decide_n(&governor, &view, 1);
     assert_true(sbx_governor_records_closely(&governor, true, ORDERED));
-    /* Without a budget there is no account. */
+    /* Without a budget no account is kept. */
     governor = (struct sbx_governor){.windows = 1, .credit_ns = -1};
     assert_false(sbx_governor_records_closely(&governor, true, ORDERED));
     assert_true(sbx_governor_records_closely(&governor, true, 0));
@@ -167,11 +168,11 @@ static void test_groups_stay_for_a_while_when_something_is_near_to_being_a_stall
     view.is_near = true;
     governor.over_windows = SBX_SHED_AFTER;
     governor.credit_ns = 15 * MS;
-    assert_int_equal(decide_n(&governor, &view, 1), SBX_STEP_NONE); /* nor while there is credit */
+    assert_int_equal(decide_n(&governor, &view, 1), SBX_STEP_NONE); /* nothing is shed while there is credit */
     governor.credit_ns = 0;
-    assert_int_equal(decide_n(&governor, &view, 2), SBX_STEP_NONE); /* in debt by 20 ms */
+    assert_int_equal(decide_n(&governor, &view, 2), SBX_STEP_NONE); /* the debt is 20 ms */
     assert_int_equal(governor.shed, 0);
-    assert_int_equal(decide_n(&governor, &view, 1), SBX_STEP_SHED); /* by more than 25 */
+    assert_int_equal(decide_n(&governor, &view, 1), SBX_STEP_SHED); /* the debt is more than 25 ms */
     governor = (struct sbx_governor){.windows = 100};
     view.is_near = false;
     assert_int_equal(decide_n(&governor, &view, 1), SBX_STEP_SHED);
@@ -188,7 +189,8 @@ static void test_without_a_budget_nothing_is_held(void **state)
     }
 }
 
-/* Symptom: releases of locks in a process that has but one thread were hooked for as long as it ran: 0.4 per cent of python's time. */
+/* Symptom: releases of locks were hooked for the whole life of a process with a single thread, which cost python 0.4
+ * per cent of its time. */
 static void test_groups_that_explain_nothing_are_put_aside_after_the_first_seconds(void **state)
 {
     (void)state;
@@ -204,8 +206,8 @@ static void test_groups_that_explain_nothing_are_put_aside_after_the_first_secon
     assert_int_equal(settings.points, SBX_POINTS_ALL & ~SBX_POINTS_OF_COMPANY);
     assert_int_equal(governor.shed, 0);
     assert_int_equal(sbx_governor_look_again_ns(&governor, view.now_ns),
-                     UINT64_MAX); /* nobody has to get up for them */
-    /* A second thread: they are back at once, and stay for as long as it is there. */
+                     UINT64_MAX); /* the governor asks for no wake-up */
+    /* A second thread: the groups are back at once, and stay while that thread exists. */
     assert_true(sbx_governor_put_aside(&governor, 0, ORDERED));
     sbx_governor_apply(&governor, &wanted, &settings);
     assert_int_equal(settings.points, SBX_POINTS_ALL);
@@ -225,7 +227,7 @@ static void test_without_a_budget_or_where_they_are_to_stay_no_groups_are_put_as
     view.kept = SBX_POINT_BIT(SBX_GROUP_LOCK);
     (void)decide_n(&governor, &view, 1);
     assert_int_equal(governor.aside, SBX_POINT_BIT(SBX_GROUP_WAKE));
-    /* What is aside is not what may be shed as well: it costs nothing. */
+    /* A group that is put aside costs nothing, so it is not also a candidate for shedding. */
     view.pass_ns[SBX_GROUP_WAKE] = 50 * MS;
     governor.credit_ns = 0;
     (void)decide_n(&governor, &view, 1);
@@ -237,7 +239,7 @@ static void test_points_are_shed_only_when_widening_cannot_do_it(void **state)
     (void)state;
     struct sbx_governor governor = rich();
     struct sbx_cost_view view = busy(1);
-    view.capture_ns = 6 * MS; /* doubling can save 5.8 of it: enough */
+    view.capture_ns = 6 * MS; /* doubling can save 5.8 ms: enough */
     view.pass_ns[SBX_GROUP_FILE] = 2 * MS;
     assert_int_equal(decide_n(&governor, &view, 6), SBX_STEP_INTERVAL_WIDER);
     assert_int_equal(governor.shed, 0);
@@ -257,7 +259,7 @@ static void test_the_group_that_explains_least_goes_first(void **state)
     view.pass_ns[SBX_GROUP_CLOCK] = 2 * MS;
     view.pass_ns[SBX_GROUP_FREE] = 3 * MS;
     view.pass_ns[SBX_GROUP_STAT] = 2 * MS;
-    view.pass_ns[SBX_GROUP_STDIO] = 1; /* saves nothing: it stays */
+    view.pass_ns[SBX_GROUP_STDIO] = 1; /* saves nothing, so it stays */
     view.pass_ns[SBX_GROUP_ALLOC] = 4 * MS;
     view.pass_ns[SBX_GROUP_LOCK] = 7 * MS;
     view.pass_ns[SBX_GROUP_FILE] = 8 * MS;
@@ -265,7 +267,7 @@ static void test_the_group_that_explains_least_goes_first(void **state)
     decide_n(&governor, &view, SBX_SHED_AFTER - 1);
     const uint32_t order[] = {SBX_GROUP_FREE, SBX_GROUP_CLOCK, SBX_GROUP_STAT, SBX_GROUP_ALLOC, SBX_GROUP_FILE};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-        governor.credit_ns = SBX_CREDIT_MOST_S * BUDGET * MS; /* one a window */
+        governor.credit_ns = SBX_CREDIT_MOST_S * BUDGET * MS; /* one group in each window */
         assert_int_equal(decide_n(&governor, &view, 1), SBX_STEP_SHED);
         expected |= SBX_POINT_BIT(order[i]);
         assert_int_equal(governor.shed, expected);
@@ -327,7 +329,8 @@ static void test_who_serves_clients_keeps_what_sees_them_and_gives_up_the_rest(v
     assert_int_equal(governor.shed, SBX_POINTS_ALL & ~(SBX_POINTS_KEPT | SBX_POINTS_OF_CLIENTS));
 }
 
-/* The looks of the watch thread cost all of it: what the groups explain would be given up for nothing. */
+/* The looks of the watch thread are the whole cost. Shedding groups would give up their explanations without saving
+ * anything. */
 static void test_groups_that_save_hardly_anything_together_stay(void **state)
 {
     (void)state;
@@ -354,7 +357,7 @@ static void test_it_ends_at_the_last_level_and_says_so(void **state)
     assert_int_equal(governor.interval_level, 8);
     assert_int_equal(governor.gap_level, 3);
     assert_int_equal(governor.shed, SBX_POINTS_ALL & ~SBX_POINTS_KEPT);
-    /* What is wanted as wide as that already is left as it is. */
+    /* An interval that the settings already want that wide is left as it is. */
     governor = (struct sbx_governor){0};
     view.interval_us = 200000;
     view.gap_us = 50000;
@@ -377,7 +380,7 @@ static void test_where_no_group_may_go_samples_become_rarer_still_and_waits_are_
     sbx_governor_apply(&governor, &wanted, &settings);
     assert_int_equal(settings.interval_us, 256000);
     assert_int_equal(settings.wait_min_us, 32000);
-    /* Where it is the calls that cost all of it, samples would be given up for nothing. */
+    /* Where the calls are the whole cost, giving up samples would save nothing. */
     governor = (struct sbx_governor){0};
     view.pass_ns[SBX_GROUP_SOCKET] = 400 * MS;
     assert_int_equal(decide_n(&governor, &view, 100), SBX_STEP_AT_END);
@@ -389,7 +392,7 @@ static void test_a_step_is_taken_back_only_where_a_fifth_stays_free(void **state
     (void)state;
     struct sbx_governor governor = {.interval_level = 2};
     struct sbx_cost_view view = busy(1);
-    view.capture_ns = 2 * MS + 1; /* twice that is over 4 of 5 ms */
+    view.capture_ns = 2 * MS + 1; /* twice that is over 4 of the 5 ms */
     assert_int_equal(decide_n(&governor, &view, 100), SBX_STEP_NONE);
     assert_int_equal(governor.interval_level, 2);
     view.capture_ns = 2 * MS - 1;
@@ -418,23 +421,23 @@ static void test_a_group_comes_back_after_its_time_and_later_each_time(void **st
         uint64_t out_ns = view.now_ns - begin_ns;
         assert_true(out_ns + S >= SBX_SHED_FOR_S * S);
         assert_true(out_ns <= (SBX_SHED_FOR_MOST_S + 2) * S);
-        assert_true(out_ns + S >= last_out_ns); /* each time as long at least as the last */
+        assert_true(out_ns + S >= last_out_ns); /* each pause is at least as long as the last */
         assert_true(round == 0 || out_ns > last_out_ns || out_ns + 2 * S >= SBX_SHED_FOR_MOST_S * S);
         last_out_ns = out_ns;
     }
-    /* After a long good time it begins with the shortest again. */
+    /* After a long good time the pauses begin with the shortest again. */
     view.pass_ns[SBX_GROUP_ALLOC] = 0;
     view.now_ns += 2 * SBX_SHED_FOR_MOST_S * S;
     view.pass_ns[SBX_GROUP_ALLOC] = 30 * MS;
     decide_n(&governor, &view, SBX_SHED_AFTER);
     assert_int_equal(governor.shed_for_s[SBX_GROUP_ALLOC], SBX_SHED_FOR_S);
-    /* What goes in the first seconds is not out for so long. */
+    /* A group that is shed in the first seconds comes back sooner. */
     governor = (struct sbx_governor){0};
     decide_n(&governor, &view, SBX_SHED_AFTER);
     assert_int_equal(governor.shed_for_s[SBX_GROUP_ALLOC], SBX_SHED_AT_START_S);
 }
 
-/* What a tick costs is not much of a second, and all of what a process at rest uses. */
+/* The cost of ticks is a small part of a second, but it is all the CPU time of a process at rest. */
 static void test_a_process_that_hardly_runs_is_compared_with_a_tenth_of_the_time(void **state)
 {
     (void)state;
@@ -497,7 +500,7 @@ static void test_a_message_that_never_ends_is_no_stall_for_ever(void **state)
     assert_false(sbx_governor_is_stalling(100 * S, (100 + SBX_STALL_MOST_S) * S));
 }
 
-/* Lies down, and is rung by nobody, until all groups are back: after a second, 4, 16 and 64. */
+/* The process rests and nobody rings it, until all groups are back: after 1, 4, 16 and 64 seconds. */
 static void rest_for_good(struct sbx_governor *governor, struct sbx_cost_view *view)
 {
     static const uint64_t rests_ns[SBX_LOOKS_AT_REST] = {S, 4 * S, 16 * S, 64 * S};
@@ -533,7 +536,7 @@ static void test_who_has_shed_nothing_need_not_look_again(void **state)
     assert_int_equal(governor.changes, 0);
 }
 
-/* As on a busy machine, where a program that works often does not run for a tick: it was taken for one at rest. */
+/* On a busy machine a program that works often may not run for a tick. Such a program was taken for one at rest. */
 static void test_short_rests_bring_no_group_back(void **state)
 {
     (void)state;
@@ -548,14 +551,14 @@ static void test_short_rests_bring_no_group_back(void **state)
     }
     assert_int_equal(sbx_governor_look_again_ns(&governor, now_ns), now_ns + 4 * S);
     view.now_ns = now_ns + S;
-    sbx_governor_decide(&governor, &view, ORDERED); /* it has worked: what was found before says nothing any more */
+    sbx_governor_decide(&governor, &view, ORDERED); /* it has worked, so earlier findings are void */
     assert_int_equal(sbx_governor_look_again_ns(&governor, now_ns + 60 * S), now_ns + 61 * S);
     assert_int_equal(governor.shed, shed);
 }
 
-/* A host: what a second of its CPU time costs at level 0, and what follows from what was decided. */
+/* A host: what a second of its CPU time costs at level 0, and how the decisions change that. */
 struct host {
-    uint64_t processor_share; /* it gets one second of CPU time in so many */
+    uint64_t processor_share; /* its share: one second of CPU time in that many */
     uint64_t tick_ns, capture_ns, pass_ns[SBX_GROUP_COUNT];
 };
 
@@ -575,7 +578,7 @@ static struct host random_host(uint64_t *random, uint64_t most_ns)
     return host;
 }
 
-/* One window of a host that computes whenever it is let. Returns what it cost. */
+/* One window of a host that computes whenever it gets a processor. Returns what recording it cost. */
 static uint64_t live_a_window(const struct host *host, struct sbx_governor *governor, struct sbx_cost_view *view,
                               bool is_stalling)
 {
@@ -596,8 +599,8 @@ static uint64_t live_a_window(const struct host *host, struct sbx_governor *gove
     return sum_ns;
 }
 
-/* Any host whose cost can be brought below the budget is brought there within a minute, and is then over it only while a
- * group that was shed is tried again. */
+/* Every host whose cost can be brought below the budget is brought there within a minute. Later it is over the budget
+ * only while a group that was shed is tried again. */
 static void test_any_host_is_brought_into_its_budget_and_kept_there(void **state)
 {
     (void)state;
@@ -621,7 +624,7 @@ static void test_any_host_is_brought_into_its_budget_and_kept_there(void **state
                      (unsigned long long)windows_over, (unsigned long long)over_ns / 940000,
                      (unsigned long long)all_ns / 940000);
         }
-        assert_true(governor.changes < 200); /* it does not swing */
+        assert_true(governor.changes < 200); /* the decisions do not swing */
     }
 }
 
@@ -669,11 +672,11 @@ static void test_stalls_that_come_all_the_time_keep_the_budget_too(void **state)
         if (cost_ns > (1000 + 2 * SBX_DEBT_MOST_S) * BUDGET * MS) {
             fail_msg("round %d: %llu us a second", round, (unsigned long long)cost_ns / 1000000);
         }
-        assert_true(close_windows > 5); /* what was saved is spent on them */
+        assert_true(close_windows > 5); /* what was saved is spent on close recording */
     }
 }
 
-/* Symptom: a quarter of one per cent could not be ordered. */
+/* Symptom: a budget of a quarter of one per cent could not be ordered. */
 static void test_a_budget_may_lie_between_two_thousandths(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_overtaken.c - processes that die between a trigger and its durable snapshot, each killed at one place on that way
- * (docs/DEATH.md, "Overtaken by death"). What had fired is told once. */
+/* test_overtaken.c - processes that die between a trigger and its durable snapshot, each killed at one place on that
+ * way (docs/DEATH.md, "Overtaken by death"). What had fired is reported once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static int stand_for_renameat(int from_folder, const char *from, int to_folder, 
 
 /* ---- what the children do ---- */
 
-#define KEEP_FRAME() __asm__ volatile("") /* the last call is then no tail call */
+#define KEEP_FRAME() __asm__ volatile("") /* keeps the last call from becoming a tail call */
 
 enum {
     LIMIT_MS = 200,
@@ -77,7 +77,8 @@ static void start(uint32_t after_ms)
     stalling_start(&options);
 }
 
-/* It has fired and waits for its after_ms; nothing is written. How long that takes is the machine's affair: the recording tells. */
+/* Wait until the trigger has fired and waits for its after_ms; nothing is written yet. The time depends on the machine,
+ * so the recording is read. */
 static void wait_until_fired(void)
 {
     char path[300];
@@ -88,7 +89,7 @@ static void wait_until_fired(void)
     do {
         stalling_pause_ms(20);
         stalling_expect(pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header, "it can be read");
-    } while (header.pending.state == SBX_PENDING_NONE || header.note.open != 0); /* the alarm ends who waits for ever */
+    } while (header.pending.state == SBX_PENDING_NONE || header.note.open != 0); /* the alarm ends a wait without end */
     close(file);
 }
 
@@ -130,7 +131,7 @@ static void loop(int turns, long last_ms)
 static void child_has_a_slow_message(void)
 {
     start(LONG_AFTER_MS);
-    loop(20, 1000); /* ended, and its note is withdrawn: it polls on */
+    loop(20, 1000); /* the message ended and its note is withdrawn: the loop polls on */
     wait_until_fired();
     raise(SIGKILL);
 }
@@ -150,7 +151,7 @@ static void child_dies_at_its_place_in_a_stall(void)
     for (int i = 0; i < 10; i++) {
         poll_once(fd);
     }
-    stallbox_deadline_begin("save the document", 1200); /* when the note of the message stands: 500 ms */
+    stallbox_deadline_begin("save the document", 1200); /* due when the note of the message is written: 500 ms */
     stalling_pause_ms(DEADLY_MS);
 }
 
@@ -204,7 +205,7 @@ static const char *raw(void)
     return path;
 }
 
-/* All that is there: so many snapshots, and nothing half done, also after another look. */
+/* Exactly that many snapshots are left and no partial file, also after another recovery. */
 static void expect_left(unsigned snapshots)
 {
     for (int look = 0; look < 2; look++) {
@@ -216,7 +217,7 @@ static void expect_left(unsigned snapshots)
     }
 }
 
-/* Returns for how long it says that recording went on. */
+/* Returns for how long the snapshot says that recording went on. */
 static uint32_t expect_only(enum sbx_trigger_kind kind, const char *watch)
 {
     struct sbx_snapshot *snapshot = stalling_process_snapshot();
@@ -250,7 +251,7 @@ static void test_what_was_missed_is_told_of_a_process_killed_before_its_snapshot
         assert_int_equal(snapshot_folder_count(raw(), ""), 0);
         assert_int_equal(dying_process_recover().fired, 1);
         expect_left(1);
-        assert_true(expect_only(children[i].kind, children[i].watch) < LONG_AFTER_MS); /* as long as it lived */
+        assert_true(expect_only(children[i].kind, children[i].watch) < LONG_AFTER_MS); /* while the process lived */
         stalling_process_tear_down(state);
         stalling_process_set_up(state);
     }
@@ -288,7 +289,7 @@ static void test_a_snapshot_that_has_its_name_is_not_made_again(void **state)
     assert_int_equal(counts.named + counts.fired, 0);
     expect_left(1);
     expect_only(SBX_TRIGGER_DEADLINE, "save the document");
-    /* Nor when the courier has taken it away meanwhile. */
+    /* The same when the courier has already taken it away. */
     stalling_process_tear_down(state);
     stalling_process_set_up(state);
     assert_true(died_by(run_child(child_dies_at_its_place, AFTER_NAME), SIGKILL));
@@ -313,7 +314,8 @@ static void test_a_death_in_a_stall_is_told_once_as_that(void **state)
     sbx_snapshot_destroy(snapshot);
     stalling_process_tear_down(state);
     stalling_process_set_up(state);
-    /* Whole by then: it is told, and the death in the stall is told besides, as if it had come later. */
+    /* The snapshot was complete by then, so it is reported. The death in the stall is reported as well, as if it had
+     * come later. */
     assert_true(died_by(run_child(child_dies_at_its_place_in_a_stall, BEFORE_NAME), SIGKILL));
     counts = dying_process_recover();
     assert_int_equal(counts.killed, 1);
@@ -339,7 +341,7 @@ static void test_what_nobody_waits_for_any_more_is_not_told(void **state)
     stalling_process_tear_down(state);
     stalling_process_set_up(state);
     assert_int_equal(run_child(child_ends_in_order, NOWHERE),
-                     0); /* an exit does not wait for after_ms: it is made then */
+                     0); /* exit does not wait for after_ms: the snapshot is made at once */
     dying_process_recover();
     expect_left(2); /* and that it was never kept */
     expect_only(SBX_TRIGGER_DEADLINE, "save the document");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_thread_begin.c - the first thing a thread does may be done under a lock of the C library.
+/* test_thread_begin.c - the first action of a thread may happen under a lock of the C library.
  *
- * Every `java` under `stallbox run` hung: its first thread asks for its own stack (pthread_getattr_np), glibc allocates
- * while it holds the thread's lock, our hook of that allocation registered the thread, and asked for its stack as well. */
+ * Every `java` under `stallbox run` hung. Its first thread asks for its own stack (pthread_getattr_np), and glibc
+ * allocates while it holds the thread's lock. Our hook of that allocation registered the thread, and asked for its
+ * stack as well. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +50,7 @@ static void test_a_thread_that_first_asks_for_its_stack_gets_it(void **state)
             .sizeof_options = sizeof options, .spool_path = spool, .recording_path = folder};
         pthread_t thread;
         unsetenv("STALLBOX_DISABLE");
-        alarm(30); /* what hangs dies of it */
+        alarm(30); /* ends the test if it hangs */
         if (stallbox_start(&options) != STALLBOX_OK) {
             _exit(1);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept_child.c - forked, heard of, killed. */
+/* kept_child.c - fork a child, wait until it reports, kill it. */
 #include "kept_child.h"
 
 #include <setjmp.h>

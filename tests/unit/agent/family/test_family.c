@@ -50,7 +50,7 @@ static void test_so_many_begin_in_a_second_and_no_more(void **state)
     }
     assert_false(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, 0, false));
     assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, 0,
-                                     true)); /* who gives up its rights cannot wait */
+                                     true)); /* a process that gives up its rights cannot wait */
     assert_true(sbx_family_take_seat((uint32_t)getpid(), 8 * SECOND, 0, false));
 }
 
@@ -62,7 +62,7 @@ static void test_so_many_threads_sleep_for_children_that_are_put_off_and_no_more
     }
     assert_false(sbx_family_lend_sleeper(7 * SECOND + 900000000));
     assert_true(
-        sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, 0, false)); /* a start is another thing */
+        sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, 0, false)); /* starts are counted apart */
     assert_true(sbx_family_lend_sleeper(8 * SECOND));
 }
 
@@ -85,11 +85,11 @@ static void test_seats_of_the_living_stay_taken_and_those_of_the_dead_are_given_
         now_ns += SECOND / 10;
         taken++;
     }
-    assert_false(sbx_family_take_seat(self, now_ns + SECOND, 0, false)); /* all are of this process, which lives */
+    assert_false(sbx_family_take_seat(self, now_ns + SECOND, 0, false)); /* its process, this one, lives */
     sbx_family_give_seat((uint32_t)getpid());
     for (taken = 0; taken < SBX_FAMILY_SEATS; taken++) {
         now_ns += SECOND / 10;
-        assert_true(sbx_family_take_seat(self, now_ns + 5 * SECOND, 0, false)); /* nobody's any more */
+        assert_true(sbx_family_take_seat(self, now_ns + 5 * SECOND, 0, false)); /* the seats are free */
     }
     assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns + 10 * SECOND, 0, false));
 }
@@ -112,7 +112,7 @@ static void test_a_seat_that_becomes_free_goes_to_who_has_worked_longest(void **
     assert_false(sbx_family_take_seat(self, now_ns, SECOND, false));
     assert_false(sbx_family_take_seat(busy, now_ns, 60 * SECOND, false));
     sbx_family_give_seat((uint32_t)getpid());
-    assert_false(sbx_family_take_seat(self, now_ns + SECOND, SECOND, false)); /* it is another's turn */
+    assert_false(sbx_family_take_seat(self, now_ns + SECOND, SECOND, false)); /* it is another process's turn */
     assert_true(sbx_family_take_seat(self, now_ns + SECOND, SECOND, true));
     assert_true(sbx_family_take_seat(busy, now_ns + SECOND, 60 * SECOND, false));
     assert_true(sbx_family_take_seat(self, now_ns + SECOND, SECOND, false));
@@ -156,7 +156,7 @@ static void test_the_busiest_gets_a_seat_though_a_hundred_asked_in_vain_before(v
     sbx_family_give_seat((uint32_t)getpid());
     for (uint32_t i = 0; i < 99; i++) {
         assert_false(
-            sbx_family_take_seat(self + i, now_ns + SECOND / 2, 60 * SECOND, false)); /* it is the busiest's turn */
+            sbx_family_take_seat(self + i, now_ns + SECOND / 2, 60 * SECOND, false)); /* the busiest process is next */
     }
     assert_true(sbx_family_take_seat(busy, now_ns + SECOND / 2, 90 * SECOND, false));
 }
@@ -179,18 +179,18 @@ static void test_a_seat_is_wanted_while_somebody_asks_who_has_worked_longer_and_
     assert_false(sbx_family_is_crowded());
     fill_seats(&now_ns);
     assert_true(sbx_family_is_crowded());
-    assert_false(sbx_family_wants_seat((uint32_t)getpid(), now_ns, 0)); /* nobody asks */
+    assert_false(sbx_family_wants_seat((uint32_t)getpid(), now_ns, 0)); /* nobody asks for a seat */
     assert_false(sbx_family_take_seat(self, now_ns, 2 * SECOND, false));
     assert_true(sbx_family_wants_seat((uint32_t)getpid(), now_ns, SECOND));
     assert_false(sbx_family_wants_seat((uint32_t)getpid(), now_ns, 2 * SECOND));
-    assert_false(sbx_family_wants_seat(self, now_ns, 0));                            /* it is the one */
-    assert_false(sbx_family_wants_seat((uint32_t)getpid(), now_ns + 4 * SECOND, 0)); /* it asks no more */
+    assert_false(sbx_family_wants_seat(self, now_ns, 0));                            /* self is the one that asks */
+    assert_false(sbx_family_wants_seat((uint32_t)getpid(), now_ns + 4 * SECOND, 0)); /* its request has expired */
     assert_false(sbx_family_take_seat(self, now_ns + 5 * SECOND, 2 * SECOND, false));
     sbx_family_give_seat((uint32_t)getpid());
-    assert_false(sbx_family_wants_seat((uint32_t)getpid(), now_ns + 5 * SECOND, 0)); /* there are free ones */
+    assert_false(sbx_family_wants_seat((uint32_t)getpid(), now_ns + 5 * SECOND, 0)); /* there are free seats */
 }
 
-/* A seat of our parent's among those of this process, which is a member in any case: it is the first. */
+/* Take a seat for our parent among the seats of this process. This process is the first member in any case. */
 static void sit_among_others(uint64_t *now_ns)
 {
     for (uint32_t taken = 0; taken < SBX_FAMILY_SEATS; taken++) {
@@ -209,7 +209,7 @@ static void test_a_seat_that_is_passed_on_is_free_and_its_owner_is_no_recorded_o
     assert_true(sbx_family_pass_seat_on((uint32_t)getppid()));
     assert_false(is_member(getppid()));
     assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns, SECOND, false));
-    assert_false(sbx_family_take_seat((uint32_t)getppid(), now_ns, SECOND, false)); /* all are taken */
+    assert_false(sbx_family_take_seat((uint32_t)getppid(), now_ns, SECOND, false)); /* all seats are taken */
     sbx_family_give_seat((uint32_t)getpid());
     assert_true(sbx_family_take_seat((uint32_t)getppid(), now_ns, SECOND, false));
     assert_true(is_member(getppid()));
@@ -224,8 +224,8 @@ static void test_no_more_pass_their_seat_on_than_may_be_without_one(void **state
         assert_true(sbx_family_pass_seat_on(self + i));
     }
     assert_false(sbx_family_pass_seat_on((uint32_t)getppid()));
-    assert_true(is_member(getppid())); /* it keeps its own */
-    sbx_family_give_seat(self + 3);    /* one of them has ended */
+    assert_true(is_member(getppid())); /* it keeps its seat */
+    sbx_family_give_seat(self + 3);    /* one of the processes has ended */
     assert_true(sbx_family_pass_seat_on((uint32_t)getppid()));
     assert_false(is_member(getppid()));
 }
@@ -278,7 +278,7 @@ static void test_who_has_ended_keeps_no_seat_though_nobody_has_waited_for_it(voi
     assert_int_equal(waitpid(zombie, NULL, 0), zombie);
 }
 
-/* A child with that number, which only waits to be killed; 0: the kernel does not let us. */
+/* A child with that process id, which only waits to be killed; 0: the kernel does not allow it. */
 static pid_t take_number(pid_t wanted)
 {
     struct clone_args arguments = {.exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&wanted, .set_tid_size = 1};
@@ -292,14 +292,14 @@ static pid_t take_number(pid_t wanted)
 static void test_another_process_with_the_number_of_one_that_ended_keeps_no_seat(void **state)
 {
     (void)state;
-    const struct timespec ticks = {0, 50000000}; /* when a process began is told in hundredths of a second */
+    const struct timespec ticks = {0, 50000000}; /* the kernel reports start times in 1/100 s */
     uint64_t now_ns = 6000 * SECOND;
     fill_all_seats_but_one(&now_ns);
     pid_t first = leave_a_seat_behind(now_ns);
     assert_int_equal(waitpid(first, NULL, 0), first);
     nanosleep(&ticks, NULL);
     pid_t other = take_number(first);
-    if (other == 0) { /* no right to, or somebody else has it already */
+    if (other == 0) { /* no right to choose an id, or the id is in use */
         skip();
     }
     bool is_one = is_member(other);
@@ -321,7 +321,7 @@ static void test_children_are_put_off_once_the_starts_that_are_lent_are_used_up(
         sbx_family_charge_start(now_ns, budget);
     }
     assert_true(sbx_family_put_off_ns(now_ns, budget) >= SECOND / 10);
-    assert_true(sbx_family_put_off_ns(now_ns, 0) == 0); /* who has no budget spends what it likes */
+    assert_true(sbx_family_put_off_ns(now_ns, 0) == 0); /* without a budget there is no limit */
     sbx_family_refund_start();
     assert_true(sbx_family_put_off_ns(now_ns, budget) == 0);
     sbx_family_charge_start(now_ns, budget);
@@ -351,10 +351,10 @@ static void test_a_child_that_others_wait_for_makes_one_more(void **state)
         assert_true(sbx_family_may_tell(self, 1220 * SECOND));
     }
     assert_false(sbx_family_may_tell(self, 1220 * SECOND));
-    assert_false(sbx_family_may_tell(earlier, 1220 * SECOND)); /* nobody waits for it any more */
+    assert_false(sbx_family_may_tell(earlier, 1220 * SECOND)); /* nobody waits for this stall any more */
     assert_true(sbx_family_may_tell(holder, 1220 * SECOND));
     assert_false(sbx_family_may_tell(holder, 1220 * SECOND));
-    for (uint32_t i = 0; i < 100; i++) { /* more than are remembered */
+    for (uint32_t i = 0; i < 100; i++) { /* more stalls than are remembered */
         sbx_family_name_holder(self + 10 + i, 1280 * SECOND + i);
     }
     for (uint32_t i = 0; i < SBX_FAMILY_SNAPSHOTS_A_MINUTE; i++) {
@@ -369,7 +369,7 @@ static void test_who_stalled_meanwhile_is_counted_once_and_who_did_before_is_not
     assert_int_equal(note_stall(11, 10, 20), 0);
     assert_int_equal(note_stall(12, 15, 30), 1);
     assert_int_equal(note_stall(12, 31, 40), 0);
-    assert_int_equal(note_stall(13, 18, 35), 2); /* 11, and 12 once */
+    assert_int_equal(note_stall(13, 18, 35), 2); /* process 11, and process 12 only once */
     assert_int_equal(note_stall(14, 100, 110), 0);
 }
 
@@ -379,7 +379,7 @@ static void test_stalls_that_overlap_have_a_moment_in_common(void **state)
     uint64_t first = 71, second = 72, third = 73, later = 74;
     (void)sbx_family_note_stall(31, 10000, 20000, &first);
     (void)sbx_family_note_stall(32, 15000, 30000, &second);
-    (void)sbx_family_note_stall(33, 25000, 35000, &third); /* by way of the second */
+    (void)sbx_family_note_stall(33, 25000, 35000, &third); /* joined through the second */
     (void)sbx_family_note_stall(31, 40000, 50000, &later);
     assert_int_equal(first, 71);
     assert_int_equal(second, 71);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_file_locks.c - who holds a lock on a file, by the kernel's list. */
+/* test_file_locks.c - which process holds a lock on a file, by the kernel's list. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static void test_a_holder_that_the_kernel_does_not_tell_is_nobody(void **state)
     assert_int_equal(sbx_file_lock_holder("3: FLOCK  ADVISORY  WRITE 30 00:1b:17 0 EOF\n"
                                           "3: -> FLOCK  ADVISORY  WRITE 30 00:1b:17 0 EOF\n",
                                           30, 0),
-                     0); /* two threads of its own */
+                     0); /* two threads of the same process */
 }
 
 static const char open_files[] = "3: OFDLCK ADVISORY  WRITE -1 00:1b:17 0 9\n"
@@ -77,7 +77,7 @@ static void test_a_lock_of_an_open_file_is_told_by_its_line(void **state)
     lock = sbx_file_lock_of_open_file(open_files, 30, 0);
     assert_non_null(lock);
     assert_memory_equal(lock, "OFDLCK ADVISORY  READ  -1 00:1b:19 0 EOF\n", 41);
-    assert_null(sbx_file_lock_of_open_file(open_files, 40, 0)); /* whose wait it is the list does not say */
+    assert_null(sbx_file_lock_of_open_file(open_files, 40, 0)); /* the list does not name the waiter */
     assert_null(sbx_file_lock_of_open_file(open_files, 40, 18));
     assert_int_equal(sbx_file_lock_holder(open_files, 40, 18), 50);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_open_file_locks.c - who of several processes has the open file that a lock belongs to. */
+/* test_open_file_locks.c - which of several processes has the open file that a lock belongs to. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -44,7 +44,7 @@ static int ask(int file, int command, short type)
     return fcntl(file, command, &whole);
 }
 
-/* A child that does this, says so and waits for its end. */
+/* A child that calls work(argument), reports, and waits to be killed. */
 static uint32_t keep(int (*work)(int), int argument)
 {
     int ready[2];
@@ -88,7 +88,7 @@ static void end(uint32_t pid)
     waitpid((pid_t)pid, NULL, 0);
 }
 
-/* What the kernel says of the lock that child `waiter` waits for: as soon as it waits. */
+/* The line of the kernel's list about the lock that child `waiter` waits for. Polls until the child waits. */
 static const char *wait_for_the_list(uint32_t waiter)
 {
     struct stat status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_other_end.c - who of several processes has the other end of a pipe or a socket. */
+/* test_other_end.c - which of several processes has the other end of a pipe or a socket. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static void close_end(void *end)
     close(*(const int *)end);
 }
 
-/* A child that has the other end open alone. */
+/* A child that is the only process with the other end open. */
 static uint32_t keep_without(int *closed)
 {
     return kept_child_begin(close_end, closed);
@@ -39,7 +39,7 @@ static void test_the_one_that_has_the_writing_end_is_found(void **state)
     close(ends[1]);
     assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 3), writer);
     assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 1),
-                     0); /* who reads as well is nobody's answer */
+                     0); /* a process that also reads is no answer */
     kept_child_end(writer);
     assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 3), 0);
     kept_child_end(reader);
@@ -53,7 +53,7 @@ static void test_of_two_that_have_it_none_is_named_and_of_oneself_neither(void *
     assert_int_equal(pipe(ends), 0);
     uint32_t one = keep_without(&ends[0]), other = keep_without(&ends[0]);
     const uint32_t both[] = {one, other};
-    assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 1), 0); /* this process has it, too */
+    assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 1), 0); /* this process has it as well */
     close(ends[1]);
     assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 2), 0);
     assert_int_equal(sbx_other_end_find(self(), ends[0], true, true, both, 1), one);
@@ -70,7 +70,7 @@ static void test_the_socket_that_one_is_connected_to_is_found(void **state)
     uint32_t other = keep_without(&ends[0]);
     close(ends[1]);
     uint32_t found = sbx_other_end_find(self(), ends[0], true, true, &other, 1);
-    assert_int_equal(sbx_other_end_find(self(), ends[0], true, false, &other, 1), 0); /* it may not be asked */
+    assert_int_equal(sbx_other_end_find(self(), ends[0], true, false, &other, 1), 0); /* asking is not allowed */
     kept_child_end(other);
     close(ends[0]);
     if (found == 0) {

@@ -62,9 +62,9 @@ static void test_who_works_keeps_its_seat_for_a_minute_and_gives_way_then_to_who
     (void)state;
     sbx_seat_term_begin(&term, now_ns, worked_ns);
     assert_true(look_for(&term, &now_ns, &worked_ns, 59, 20) == SBX_SEAT_KEPT);
-    assert_true(look_for(&term, &now_ns, &worked_ns, 1, 20) == 6 * SECOND); /* half of 12 */
+    assert_true(look_for(&term, &now_ns, &worked_ns, 1, 20) == 6 * SECOND); /* half of 12 s */
     assert_true(look_for(&term, &now_ns, &worked_ns, 10, 20) == 7 * SECOND);
-    sbx_seat_term_begin(&term, now_ns, worked_ns); /* the next turn */
+    sbx_seat_term_begin(&term, now_ns, worked_ns); /* the next term */
     assert_true(look_for(&term, &now_ns, &worked_ns, 10, 20) == SBX_SEAT_KEPT);
 }
 

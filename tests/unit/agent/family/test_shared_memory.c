@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_shared_memory.c - the same address in two processes, which is the same memory or is not. */
+/* test_shared_memory.c - whether the same address in two processes is the same memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static void test_what_is_private_is_not(void **state)
     uint8_t *pages = map(NULL, MAP_PRIVATE);
     uint32_t child = kept_child_begin(leave_alone, pages);
     assert_false(sbx_memory_is_shared((uint64_t)(uintptr_t)pages, child));
-    assert_false(sbx_memory_is_shared((uint64_t)(uintptr_t)&child, child)); /* a stack */
+    assert_false(sbx_memory_is_shared((uint64_t)(uintptr_t)&child, child)); /* on a stack */
     kept_child_end(child);
     munmap(pages, 2 * PAGE);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_start_account.c - how many starts of children are lent, how they are paid for, and how long a child is put off. */
+/* test_start_account.c - how many starts of children are lent, how they are paid back, and how long a child is put
+ * off. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +80,7 @@ static void test_time_too_short_to_pay_a_microsecond_is_not_lost(void **state)
 {
     uint64_t account = charge(begun(), 1), now_ns = 1000 * SECOND;
     (void)state;
-    for (unsigned i = 0; i < 2000; i++) { /* a microsecond takes 2 ms of a tenth of a processor */
+    for (unsigned i = 0; i < 2000; i++) { /* at a tenth of a processor, 1 us takes 2 ms to pay */
         now_ns += 1000000;
         account = sbx_start_account_at(account, now_ns, BUDGET, 0);
     }

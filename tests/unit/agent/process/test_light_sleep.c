@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_light_sleep.c - it is woken by each ring and by a stop, tells one from the other, and takes no signal that is for the program. What is not
- * woken dies of the alarm. */
+/* test_light_sleep.c - the sleeper is woken by every ring and by a stop, tells the two apart, and takes no signal that
+ * is meant for the program. A sleeper that is not woken is killed by the alarm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ enum {
 };
 
 static struct sbx_light_sleep sleeper;
-static uint32_t has_woken; /* so often */
+static uint32_t has_woken; /* how often it woke */
 static bool was_stopped;
 
 static void pause_ms(long ms)
@@ -34,7 +34,7 @@ static void pause_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
-/* All threads of this test block it, as ours do. */
+/* All threads of this test block the signal, as the recorder's own threads do. */
 static void block_signal(int how)
 {
     sigset_t set;
@@ -69,7 +69,8 @@ static pthread_t begin_sleep(void *(*body)(void *))
     return thread;
 }
 
-/* It sleeps with a signal to wake it, or it is not trusted to. */
+/* Wait until the thread sleeps with a signal that can wake it, or until it has found that it cannot rely on the
+ * signal. */
 static void wait_for_sleep(void)
 {
     while (sbx_load_acquire(&sleeper.state) == 0 && sbx_load_relaxed(&sleeper.trust) != SBX_LIGHT_REFUSED) {
@@ -124,7 +125,8 @@ static void *count_rings(void *unused)
     return NULL;
 }
 
-/* Each is rung as soon as the one before was seen: while it looks at the bell, lies down, sleeps. */
+/* Each ring follows as soon as the thread has seen the ring before: while it looks at the bell, falls asleep, or
+ * sleeps. */
 static void test_no_ring_is_lost_whenever_it_comes(void **state)
 {
     (void)state;
@@ -140,7 +142,7 @@ static void test_no_ring_is_lost_whenever_it_comes(void **state)
     assert_int_equal(has_woken, ROUNDS);
 }
 
-/* In a child: the whole process is stopped for a moment, as job control, a freezer or a debugger do it. */
+/* Runs in a child. The whole process is stopped for a moment, as job control, a freezer or a debugger would do. */
 static void be_stopped(void)
 {
     pid_t parent = getpid(), child = fork();
@@ -188,7 +190,7 @@ static void test_a_signal_for_the_program_is_given_back_and_a_futex_slept_on_fro
     pthread_join(thread, NULL);
 }
 
-/* Its default action would end us. */
+/* The signal's default action would end this process. */
 static void test_who_does_not_block_the_signal_is_sent_none(void **state)
 {
     (void)state;

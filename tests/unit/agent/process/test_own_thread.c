@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_own_thread.c - where the stacks of our threads lie. */
+/* test_own_thread.c - where the stacks of the recorder's threads lie. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static pthread_t start(enum sbx_own_thread which)
     return thread;
 }
 
-/* Runs `body` in a process of its own: a place is given once a process. */
+/* Runs `body` in a process of its own, because a place is given out once per process. */
 static void run(void (*body)(void))
 {
     int status = -1;
@@ -88,7 +88,7 @@ static void three_live(void)
     expect(alive == 0);
 }
 
-/* A fork then has one mapping of them to copy, and glibc goes through none. */
+/* A fork then has only one mapping to copy for them, and glibc does not walk through it. */
 static void test_the_stacks_of_our_threads_lie_side_by_side(void **state)
 {
     (void)state;
@@ -105,14 +105,14 @@ static void one_after_the_other(void)
     expect(pthread_join(second, NULL) == 0);
 }
 
-/* Whether the kernel has done with the one before nobody knows, unless he waits for it. */
+/* Only a caller that waits for the first thread can know that the kernel has finished with its stack. */
 static void test_a_second_thread_of_a_sort_has_another_stack(void **state)
 {
     (void)state;
     run(one_after_the_other);
 }
 
-#ifndef __SANITIZE_THREAD__ /* it knows no threads in a child of several */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer knows no threads in the child of a program with threads */
 static void child_has_threads_too(void)
 {
     int status = -1;
@@ -139,7 +139,7 @@ static void test_the_threads_of_a_forked_child_lie_where_its_parents_do(void **s
 }
 #endif
 
-/* Of the mapping that holds the address: where it begins and ends, and what may be done there. */
+/* Find the mapping that holds the address: its begin and end, and its access rights. */
 static void find_mapping(const uint8_t *address, uintptr_t bounds_out[2], char rights_out[5])
 {
     char line[512];
@@ -174,7 +174,8 @@ static void looks_at_maps(void)
     expect(pthread_join(modules, NULL) == 0 && pthread_join(watch, NULL) == 0);
 }
 
-/* Each mapping more is work for each fork. redis, when it crashes, and collectors that scan touch all that is called writable there: so it has to be. */
+/* Each additional mapping is work for every fork. The whole mapping has to be writable because some programs touch
+ * everything that /proc/self/maps calls writable: redis when it crashes, and garbage collectors that scan memory. */
 static void test_the_stacks_are_one_mapping_with_room_below_each(void **state)
 {
     (void)state;

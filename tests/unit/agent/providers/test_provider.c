@@ -23,7 +23,7 @@ static const struct stallbox_provider_options good = {
 static void test_an_id_is_the_hash_of_what_the_manual_says(void **state)
 {
     (void)state;
-    /* FNV-1a of "app.lua:12" and "app.lua:12:run", by another program (python3). */
+    /* FNV-1a of "app.lua:12" and "app.lua:12:run", computed by another program (python3). */
     assert_int_equal(stallbox_function_id("app.lua", 7, 12, NULL), UINT64_C(0x614664ad430dab1d));
     assert_int_equal(stallbox_function_id("app.lua", 7, 12, "run"), UINT64_C(0xe35fec478090ea));
     assert_int_equal(stallbox_function_id("app.lua", 7, 4294967295u, NULL), UINT64_C(0xde2497e350ea310d));
@@ -78,14 +78,14 @@ static void test_four_are_registered_and_contexts_nest(void **state)
     assert_int_equal(stallbox_provider_register(&good, &fifth), STALLBOX_NO_MEMORY);
     assert_null(fifth);
     assert_null(stallbox_provider_enter(providers[1], &first));
-    assert_null(stallbox_provider_enter(providers[2], &first)); /* each has its own */
+    assert_null(stallbox_provider_enter(providers[2], &first)); /* each provider has its own frames */
     assert_ptr_equal(stallbox_provider_enter(providers[1], &second), &first);
     stallbox_provider_leave(providers[1], &first);
     assert_ptr_equal(stallbox_provider_enter(providers[1], &second), &first);
-    stallbox_provider_leave(providers[1], NULL); /* jumped over the inner one */
+    stallbox_provider_leave(providers[1], NULL); /* the inner frame was jumped over */
     assert_null(stallbox_provider_enter(providers[1], NULL));
     stallbox_provider_leave(providers[2], NULL);
-    stallbox_provider_poll(); /* nothing is wanted, nobody records */
+    stallbox_provider_poll(); /* nothing is requested: nobody records */
     assert_null(stallbox_provider_enter(NULL, &first));
     stallbox_provider_leave(NULL, &first);
 }

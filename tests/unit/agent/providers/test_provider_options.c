@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_provider_options.c - what is taken at registration. Apart from test_provider.c, because a process has room for four. */
+/* test_provider_options.c - which options a registration accepts. Apart from test_provider.c, because a process has
+ * room for only four providers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,11 +38,11 @@ static void test_options_of_the_first_header_are_taken(void **state)
     assert_int_equal(stallbox_provider_register(&options, &provider), STALLBOX_OK);
     assert_non_null(provider);
     options = good;
-    options.sizeof_options -= sizeof(void *); /* one in between */
+    options.sizeof_options -= sizeof(void *); /* a size between two versions */
     assert_int_equal(stallbox_provider_register(&options, &provider), STALLBOX_OK);
     options.sizeof_options = offsetof(struct stallbox_provider_options, resolve) - sizeof(void *);
     assert_int_equal(stallbox_provider_register(&options, &provider), STALLBOX_BAD_ARGUMENT);
-    options.sizeof_options = sizeof options + sizeof(void *); /* of a header that is not written yet */
+    options.sizeof_options = sizeof options + sizeof(void *); /* from a future header */
     assert_int_equal(stallbox_provider_register(&options, &provider), STALLBOX_BAD_ARGUMENT);
     options = good;
     options.walk = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_conditions.c - what an application says about when to send is in its spool, in its name. */
+/* test_conditions.c - what an application says about when to send is written to its spool, in a file with its name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "recording_file.h"
 #include "stalling_process.h"
 
-/* Does the file say these words, and nothing else, in this process's name? */
+/* Does the file of this process's name hold these words and nothing else? */
 static bool says(const char *words)
 {
     char path[600], wanted[128], found[128] = "";

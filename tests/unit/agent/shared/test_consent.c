@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_consent.c - what the user said is read where nobody else can have said it. */
+/* test_consent.c - the user's consent is read only from places where no other user can have written it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static bool looks_like_news(const char *path)
     return sbx_consent_look(path, &said, &in_words);
 }
 
-/* As another user: what is read there. -1: it could not be asked. */
+/* Read the consent as another user. -1: the question could not be asked. */
 static int read_as_nobody(const char *path)
 {
     int status = 0;
@@ -83,7 +83,7 @@ static void test_a_no_deletes_what_waits_and_nothing_else(void **state)
         snprintf(path, sizeof path, "%s/%s", spool, i == 0 ? "raw" : "bad");
         assert_int_equal(mkdir(path, 0700), 0);
     }
-    for (unsigned i = 0; i < 4 + 3 + 300; i++) { /* more than one listing has room for */
+    for (unsigned i = 0; i < 4 + 3 + 300; i++) { /* more than fits into one listing */
         char many[32];
         snprintf(many, sizeof many, "a-name-of-some-length-%u.sbx", i);
         snprintf(path, sizeof path, "%s/%s", spool, i < 4 ? gone[i] : i < 7 ? stays[i - 4] : many);
@@ -130,14 +130,14 @@ static void test_loc_15_a_word_in_the_folder_of_another_user_is_none_unless_it_i
     assert_int_equal(chown(spool, NOBODY, NOBODY), 0);
     assert_int_equal(sbx_consent_read(spool), SBX_CONSENT_DENIED);
     assert_false(looks_like_news(spool));
-    /* Root could change our own word as well. */
+    /* Root could change the consent of this process's own user as well. */
     assert_int_equal(chown(spool, 0, 0), 0);
     assert_int_equal(chmod(*state, 0755), 0);
     assert_int_equal(chmod(spool, 0755), 0);
     assert_int_equal(read_as_nobody(spool), SBX_CONSENT_GRANTED);
     say("denied\n");
     assert_int_equal(read_as_nobody(spool), SBX_CONSENT_DENIED);
-    /* Who may not look does not know. */
+    /* A reader without access does not know the answer. */
     assert_int_equal(chmod(spool, 0700), 0);
     assert_int_equal(read_as_nobody(spool), SBX_CONSENT_UNKNOWN);
 }
@@ -153,7 +153,7 @@ static void test_loc_15_what_is_no_file_of_words_is_a_no(void **state)
     assert_int_equal(symlink(moved, path), 0);
     assert_int_equal(sbx_consent_read(spool), SBX_CONSENT_DENIED);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkfifo(path, 0600), 0); /* opened in the ordinary way, this waits for ever */
+    assert_int_equal(mkfifo(path, 0600), 0); /* an ordinary open() would wait for ever */
     assert_int_equal(sbx_consent_read(spool), SBX_CONSENT_DENIED);
     assert_int_equal(unlink(path), 0);
     say("granted, perhaps\n");

@@ -9,7 +9,7 @@
 
 #include "control_order.h"
 
-static struct sbx_control_page control; /* as a new recording has it */
+static struct sbx_control_page control; /* zeroed, as in a new recording */
 
 static int begin_anew(void **state)
 {

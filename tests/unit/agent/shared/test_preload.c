@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_preload.c - orders survive the environment, and nothing else is taken for orders. */
+/* test_preload.c - orders survive the environment, and no other text is taken for an order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_recording_file.c - the mapped file: whole from the start, private, and found again. */
+/* test_recording_file.c - the mapped file is complete from the start, private, and found again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +76,7 @@ static void test_its_ring_is_as_large_as_was_asked_for_within_limits(void **stat
     }
 }
 
-/* It may have changed its root meanwhile: what is missing there is not ours to make. */
+/* The worker may have changed its root directory meanwhile, so it must not create folders that are missing there. */
 static void test_a_worker_makes_no_folder_for_its_recording(void **state)
 {
     struct sbx_recording_file file = {0};
@@ -114,7 +114,7 @@ static void test_what_a_recording_gives_back_is_zero_and_can_be_reserved_again(v
     assert_true(blocks_of(file.path) >= whole);
     assert_int_equal(*ring, 0);
     assert_int_equal(*frames, 0);
-    assert_int_equal(*ids, 77); /* whoever saw an id knows it for good */
+    assert_int_equal(*ids, 77); /* a reader that saw an id may keep it */
     sbx_recording_unlink(&file);
     munmap(file.header, file.bytes);
 }
@@ -204,7 +204,8 @@ static void test_memory_is_reserved_in_two_steps_and_then_whole(void **state)
     assert_int_equal(sbx_recording_reserve(&file), -ENOENT);
 }
 
-/* A memory file system of this test's own, with room for `bytes`; where it may not be mounted, nothing is tried. */
+/* Mount a memory file system for this test, with room for `bytes`. Where mounting is not allowed, the test is
+ * skipped. */
 static void make_small_memory(char *path, uint64_t bytes)
 {
     char options[64];
@@ -232,7 +233,7 @@ static void test_a_full_memory_file_system_is_an_error_before_anything_is_record
     assert_int_equal(umount(path), 0);
     assert_int_equal(mount("small", path, "tmpfs", 0, "mode=0700,size=4m"), 0);
     assert_true(head < 4 << 20 && whole > 4 << 20);
-    assert_int_equal(sbx_recording_create(path, "/some/spool", &file), -ENOSPC); /* the head would have had room */
+    assert_int_equal(sbx_recording_create(path, "/some/spool", &file), -ENOSPC); /* the header alone would have fit */
     assert_int_equal(umount(path), 0);
     assert_int_equal(rmdir(path), 0);
 }
@@ -266,7 +267,7 @@ static void test_what_another_process_of_that_pid_left_stays(void **state)
     struct stat status;
     (void)state;
     assert_int_equal(sbx_recording_create(folder, "/some/spool", &before), 0);
-    before.header->process_start_ticks++; /* the pid was given anew */
+    before.header->process_start_ticks++; /* the pid was given to another process */
     assert_int_equal(sbx_recording_create(folder, "/some/spool", &after), 0);
     assert_int_equal(stat(before.path, &status), 0);
 }
@@ -334,7 +335,7 @@ static void test_rows_are_kept_where_the_environment_says_and_never_in_the_home_
     setenv("STALLBOX_ROWS", "/x/rows", 1);
     assert_int_equal(sbx_rows_default_folder(path, sizeof path), 0);
     assert_string_equal(path, "/x/rows");
-    setenv("STALLBOX_ROWS", "", 1); /* nowhere, whatever else is set */
+    setenv("STALLBOX_ROWS", "", 1); /* empty: no place at all */
     setenv("XDG_CACHE_HOME", "/x/cache", 1);
     assert_int_equal(sbx_rows_default_folder(path, sizeof path), -ENOENT);
     unsetenv("STALLBOX_ROWS");
@@ -346,7 +347,7 @@ static void test_rows_are_kept_where_the_environment_says_and_never_in_the_home_
     snprintf(expected, sizeof expected, "%s/.cache/stallbox/rows", home);
     assert_int_equal(sbx_rows_default_folder(path, sizeof path), 0);
     assert_string_equal(path, expected);
-    if (geteuid() == 0) { /* as under sudo */
+    if (geteuid() == 0) { /* as when run with sudo */
         assert_int_equal(chown(home, 65534, 65534), 0);
         assert_int_equal(sbx_rows_default_folder(path, sizeof path), -ENOENT);
     }

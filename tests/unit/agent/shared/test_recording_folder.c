@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_recording_folder.c - the first place with room is taken, and all are found again. In a mount namespace with file systems of its own. */
+/* test_recording_folder.c - the first place with room is used, and all recordings are found again. Runs in a mount
+ * namespace with file systems of its own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@
 #include "recording_folder.h"
 
 enum {
-    CANNOT = 77 /* mount here */
+    CANNOT = 77 /* mounting is not possible here */
 };
 
 static const char *shm_size, *tmp_size;
@@ -33,7 +34,7 @@ static bool mount_sized(const char *path, const char *size)
     return mount("none", path, "tmpfs", 0, options) == 0;
 }
 
-/* Only /dev/shm and /tmp are left of all places. */
+/* Leave only /dev/shm and /tmp of all possible places. */
 static void set_the_scene(void)
 {
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
@@ -47,7 +48,7 @@ static void set_the_scene(void)
     snprintf(second, sizeof second, "/tmp/stallbox-%u", (unsigned)geteuid());
 }
 
-/* `body` in a process of its own, with these file systems. */
+/* Run `body` in a process of its own, with these file systems mounted. */
 static void run_with(const char *shm, const char *tmp, int (*body)(void))
 {
     int status = 0;
@@ -93,7 +94,8 @@ static int choose_second(void)
     return has_both ? 0 : 2;
 }
 
-/* In a process of its own, since one keeps only its last: which place its recording is in. */
+/* Record in a child process, because a process keeps only its last recording. Returns which place the recording is
+ * in. */
 static int record(void)
 {
     struct sbx_recording_file file;
@@ -107,11 +109,11 @@ static int record(void)
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
-/* Recordings fill a place up to their share of it, and those that come then go elsewhere. */
+/* Recordings fill a place up to their share of it; later recordings go to the next place. */
 static int fill_the_first(void)
 {
     enum {
-        RECORDINGS = 6 /* a quarter of 64 MiB is less */
+        RECORDINGS = 6 /* together more than a quarter of 64 MiB */
     };
     unsigned in[4] = {0};
     for (unsigned i = 0; i < RECORDINGS; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_recording_room.c - what is left to the host. */
+/* test_recording_room.c - how much memory is left to the host. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void test_a_small_file_system_keeps_three_quarters_and_half_of_it_free(vo
     assert_int_equal(room(64, 64, 0, 0), 16);
     assert_int_equal(room(64, 56, 8, 0), 8);
     assert_int_equal(room(64, 48, 16, 0), 0);
-    assert_int_equal(room(64, 40, 0, 0), 8); /* the host has 24 */
+    assert_int_equal(room(64, 40, 0, 0), 8); /* the host keeps 24 */
     assert_int_equal(room(64, 32, 0, 0), 0);
     assert_int_equal(room(64, 10, 30, 0), 0);
 }

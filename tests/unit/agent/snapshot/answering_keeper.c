@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answering_keeper.c - a thread that sleeps on a bell. */
+/* answering_keeper.c - a thread that sleeps until its bell is rung. */
 #include "answering_keeper.h"
 
 #include <linux/futex.h>

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answering_keeper.h - a recorder that rests until its bell is rung, and then answers who asks it to look (guest_look.h). */
+/* answering_keeper.h - a recorder that rests until its bell is rung, and then answers the process that asks it to look
+ * (guest_look.h). */
 #ifndef SBX_TEST_ANSWERING_KEEPER_H
 #define SBX_TEST_ANSWERING_KEEPER_H
 
 #include "recording_builder.h"
 
-/* From a thread of its own; `look` is what it does before it answers, NULL: nothing. One at a time. */
+/* Starts a thread that answers. It calls `look` before each answer; NULL: it calls nothing. Only one keeper at a
+ * time. */
 void answering_keeper_begin(struct sbx_recording_builder *keeper, void (*look)(struct sbx_recording_builder *keeper));
 
-/* It ends; by then it has answered once, or nobody has asked. */
+/* End the thread. By then it has answered once, or nobody has asked. */
 void answering_keeper_end(void);
 
 #endif

@@ -196,7 +196,7 @@ uint32_t sbx_recording_add_watch(struct sbx_recording_builder *builder, enum sbx
     watch->thread = thread;
     watch->thread_generation = builder->threads[thread].generation;
     watch->what = UINT64_C(0xcbf29ce484222325);
-    for (const char *c = name; *c != 0; c++) { /* as agent/stalls/watch_table.c */
+    for (const char *c = name; *c != 0; c++) { /* the same hash as agent/stalls/watch_table.c */
         watch->what = (watch->what ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
     }
     strcpy(watch->name, name);

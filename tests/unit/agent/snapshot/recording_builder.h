@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recording_builder.h - makes recordings for tests: the real layout, filled by the real ring and callstack table.
  *
- * Every test that needs a snapshot, from the reader's to those of the encoder and the attribution, builds it here, so
- * that a change of the format is a change of one file. Mistakes of the test end the test program with a message. */
+ * Every test that needs a snapshot builds it here: tests of the reader, of the encoder, of the attribution. A change of
+ * the format is then a change of one file. A mistake of the test ends the test program with a message. */
 #ifndef SBX_RECORDING_BUILDER_H
 #define SBX_RECORDING_BUILDER_H
 
@@ -21,7 +21,7 @@ struct sbx_recording_shape {
 
 /* A small recording, about 200 KiB: enough for some thousand records. */
 #define SBX_RECORDING_SHAPE_SMALL ((struct sbx_recording_shape){16, 16, 1024, 1024, 32, 16})
-/* What the agent makes. */
+/* The shape that the agent makes. */
 #define SBX_RECORDING_SHAPE_FULL                                                                                       \
     ((struct sbx_recording_shape){SBX_MODULES_MAX, SBX_THREADS_MAX, SBX_FRAMES_MAX, SBX_NODES_MAX, SBX_CHUNKS_DEFAULT, \
                                   SBX_WATCHES_MAX})
@@ -39,15 +39,15 @@ struct sbx_recording_builder {
     struct sbx_ring_writer writers[SBX_THREADS_MAX]; /* by thread index */
 };
 
-/* One frame as a test writes it down. */
+/* One frame as a test writes it. */
 struct sbx_built_frame {
     uint32_t module;
     uint64_t offset;
     int exact;
 };
 
-/* A live recording of this process, its one page of settings those of a sensible default, no modules, no threads, epoch
- * 1, session id 1, 2, 3 ... `path` is the file it is mapped from (made anew), or NULL for plain memory. Given:
+/* A live recording of this process: one page of settings with sensible defaults, no modules, no threads, epoch 1,
+ * session id 1, 2, 3 ... `path` is the file to map, which is made anew, or NULL for plain memory. Given:
  * sbx_recording_builder_destroy(). */
 struct sbx_recording_builder *sbx_recording_builder_create(struct sbx_recording_shape shape, const char *path);
 void sbx_recording_builder_destroy(struct sbx_recording_builder *builder);
@@ -61,7 +61,7 @@ uint32_t sbx_recording_add_module(struct sbx_recording_builder *builder, const c
 uint32_t sbx_recording_add_thread(struct sbx_recording_builder *builder, uint32_t tid, const char *name,
                                   uint32_t flags);
 
-/* End thread `index` and give its entry to another thread. */
+/* End thread `index` and give its entry to a new thread. */
 void sbx_recording_reuse_thread(struct sbx_recording_builder *builder, uint32_t index, uint32_t tid, const char *name,
                                 uint64_t born_ns);
 
@@ -74,19 +74,20 @@ uint32_t sbx_recording_add_watch(struct sbx_recording_builder *builder, enum sbx
 uint32_t sbx_recording_add_stack(struct sbx_recording_builder *builder, const struct sbx_built_frame *leaf_first,
                                  uint32_t count, enum sbx_walk_end end);
 
-/* Put a record: by the thread it is about, or by `observer` about another. Also keeps the writing thread's entry
- * (last_record_ns, last_stack, last_cpu_ns, counters, message) as capture does. Returns 0 when it was dropped. */
+/* Put a record. It is written by the thread that it is about, or by `observer` about another thread. Also updates the
+ * writing thread's entry (last_record_ns, last_stack, last_cpu_ns, counters, message) as capture does. Returns 0 when
+ * the record was dropped. */
 int sbx_recording_put(struct sbx_recording_builder *builder, const struct sbx_record *record);
 int sbx_recording_put_observed(struct sbx_recording_builder *builder, uint32_t observer,
                                const struct sbx_record *record);
 
-/* Make it a snapshot as the copy does: state, id (1, 2, 3 ... xor 0xff), time and trigger. */
+/* Make the recording a snapshot, as the copy does: state, id (1, 2, 3 ... xor 0xff), time and trigger. */
 void sbx_recording_set_trigger(struct sbx_recording_builder *builder, const struct sbx_trigger_entry *trigger);
 
-/* Read it back; ends the test program when it cannot be read. Given: sbx_snapshot_destroy(). */
+/* Read the recording back; ends the test program when that fails. Given: sbx_snapshot_destroy(). */
 struct sbx_snapshot *sbx_recording_read_back(const struct sbx_recording_builder *builder);
 
-/* Write it to a file. */
+/* Write the recording to a file. */
 void sbx_recording_save(const struct sbx_recording_builder *builder, const char *path);
 
 #endif

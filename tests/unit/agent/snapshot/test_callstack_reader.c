@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_callstack_reader.c - a callstack id leads to the frames it named when it was recorded, or nowhere. */
+/* test_callstack_reader.c - a callstack id leads to the frames that it named when it was recorded, or to no frames at
+ * all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -20,7 +21,7 @@ static void test_stacks_come_back_leaf_first(void **state)
         assert_int_equal(frames[i], sbx_frame_word(deep_frames[i].module, deep_frames[i].offset, 0));
     }
     frames[1] = 77;
-    assert_int_equal(sbx_snapshot_stack(snapshot, fixture->deep, frames, 1), 4); /* says how many there are */
+    assert_int_equal(sbx_snapshot_stack(snapshot, fixture->deep, frames, 1), 4); /* returns how many there are */
     assert_int_equal(frames[1], 77);
     assert_int_equal(sbx_snapshot_stack(snapshot, fixture->broken_off, frames, 8), 2);
     assert_int_equal(frames[1], sbx_frame_word(SBX_MODULE_END, SBX_WALK_NO_ROW, 0));
@@ -68,13 +69,14 @@ static void test_stacks_of_the_last_epoch_are_kept_and_older_ones_counted(void *
     assert_int_equal(count_with_stack(snapshot, newer), 1);
     assert_int_equal(snapshot->drops[SBX_DROP_STALE_STACK], 3 * ROUNDS);
     assert_int_equal(sbx_snapshot_stack(snapshot, fixture->deep, frames, 4), 0);
-    /* Its node lies in the current epoch's half and has not been overwritten yet: the tag tells that it is old. */
+    /* Its node lies in the half of the current epoch and has not been overwritten yet. Only the tag shows that it is
+     * old. */
     assert_int_equal(sbx_snapshot_stack(snapshot, sbx_callstack_id(3, fixture->deep & 0xffffff), frames, 4), 0);
     assert_int_equal(snapshot->threads[WORKER].entry.last_stack, 0);
     sbx_snapshot_destroy(snapshot);
 }
 
-/* The index of a frame may be used by another epoch by now; then its tag is another's. */
+/* Another epoch may use the index of a frame by now. The frame's tag is then that of the other epoch. */
 static void test_node_whose_frame_is_of_another_epoch_leads_nowhere(void **state)
 {
     struct whole_recording *fixture = *state;
@@ -94,7 +96,7 @@ static void test_node_whose_frame_is_of_another_epoch_leads_nowhere(void **state
     }
 }
 
-/* The epoch's byte in an id comes round: a record 256 epochs old names some stack of today. */
+/* The epoch's byte in an id wraps round: the id of a record 256 epochs ago names some stack of today. */
 static void test_id_from_before_its_epoch_began_is_not_believed(void **state)
 {
     struct whole_recording *fixture = *state;
@@ -136,10 +138,10 @@ static void test_circles_and_wild_parents_lead_nowhere(void **state)
     half[free_slots[0]] = tag | (uint64_t)free_slots[1] << 24 | frame; /* 0 -> 1 -> 2 -> 1 */
     half[free_slots[1]] = tag | (uint64_t)free_slots[2] << 24 | frame;
     half[free_slots[2]] = tag | (uint64_t)free_slots[1] << 24 | frame;
-    half[free_slots[3]] = tag | (uint64_t)free_slots[3] << 24 | frame; /* itself */
-    half[free_slots[4]] = tag | (uint64_t)0xffffff << 24 | frame;      /* outside */
+    half[free_slots[3]] = tag | (uint64_t)free_slots[3] << 24 | frame; /* its own parent */
+    half[free_slots[4]] = tag | (uint64_t)0xffffff << 24 | frame;      /* outside of the table */
     half[free_slots[5]] = tag | 0xffffff;                              /* no such frame */
-    half[free_slots[6]] = tag | (uint64_t)free_slots[7] << 24 | frame; /* parent is empty */
+    half[free_slots[6]] = tag | (uint64_t)free_slots[7] << 24 | frame; /* the parent is empty */
     struct sbx_snapshot *snapshot = sbx_recording_read_back(fixture->builder);
     uint64_t frames[8];
     for (uint32_t i = 0; i < 7; i++) {

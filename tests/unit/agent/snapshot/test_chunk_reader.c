@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_chunk_reader.c - records come back under the thread that made them, whatever chunks say. */
+/* test_chunk_reader.c - records come back under the thread that made them, whatever the chunks contain. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,7 +12,8 @@
 #include "clock.h"
 #include "whole_recording.h"
 
-/* The observer asks the kernel; the thread's own line was ahead of it while the hypervisor had the processor. */
+/* The observer asks the kernel for the CPU time of the thread. The thread itself calculates its CPU time from a line,
+ * and the line was ahead of the kernel's value while the hypervisor had taken the processor. */
 static void test_cpu_time_of_a_thread_does_not_go_back_by_what_its_line_was_ahead(void **state)
 {
     struct whole_recording *fixture = *state;
@@ -30,21 +31,22 @@ static void test_cpu_time_of_a_thread_does_not_go_back_by_what_its_line_was_ahea
                                    .begin_ns = wait.end_ns,
                                    .end_ns = wait.end_ns,
                                    .cpu_ns = cpu_ns[0] + SBX_CLOCK_REBASE_NS / 2};
-        sbx_recording_put(fixture->builder, &other); /* another thread's says nothing of this one's */
+        sbx_recording_put(fixture->builder, &other); /* a record of another thread changes nothing */
         sbx_recording_put(fixture->builder, &wait);
     }
     struct sbx_snapshot *snapshot = sbx_recording_read_back(fixture->builder);
     uint64_t seen = 0;
     for (size_t i = 3 * ROUNDS; i < snapshot->record_count; i++) {
         if (snapshot->records[i].thread == WORKER) {
-            assert_int_equal(snapshot->records[i].cpu_ns, told_ns[seen++]); /* the last: no clock is that far off */
+            assert_int_equal(snapshot->records[i].cpu_ns, told_ns[seen++]); /* last value: no clock is that far off */
         }
     }
     assert_int_equal(seen, SBX_COUNT_OF(cpu_ns));
     sbx_snapshot_destroy(snapshot);
 }
 
-/* Symptom: "record 12 has a negative counter", and the payload was refused: a backend that allocated, seen from outside and by itself. */
+/* Symptom: the payload was refused with "record 12 has a negative counter". The thread was a backend that allocated,
+ * and its counters were recorded both by an observer and by the thread itself. */
 static void test_allocations_of_a_thread_do_not_go_back_by_what_its_samples_leave_out(void **state)
 {
     struct whole_recording *fixture = *state;
@@ -64,7 +66,7 @@ static void test_allocations_of_a_thread_do_not_go_back_by_what_its_samples_leav
     for (size_t i = 3 * ROUNDS; i < snapshot->record_count; i++) {
         if (snapshot->records[i].thread == WORKER) {
             assert_int_equal(snapshot->records[i].alloc_bytes,
-                             told[seen]); /* the last: nothing is left out that large */
+                             told[seen]); /* last value: never is that much left out */
             assert_int_equal(snapshot->records[i].alloc_count, told[seen++] / 100);
         }
     }
@@ -83,13 +85,13 @@ static void test_records_of_a_reused_entry_go_to_an_extra_thread(void **state)
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *at = &snapshot->records[i];
         const struct sbx_snapshot_thread *thread = &snapshot->threads[at->thread];
-        if (at->kind == SBX_RECORD_LOCK) { /* written by the former thread itself: its tid is known */
+        if (at->kind == SBX_RECORD_LOCK) { /* written by the former thread itself: the record has its tid */
             assert_int_equal(thread->index, UINT32_MAX);
             assert_int_equal(thread->entry.tid, 4001);
             assert_int_equal(thread->entry.state, SBX_THREAD_DEAD);
             assert_string_equal(thread->entry.name, "");
             former++;
-        } else if (at->kind == SBX_RECORD_BLOCKED) { /* seen by the observer before the newcomer was born */
+        } else if (at->kind == SBX_RECORD_BLOCKED) { /* seen by the observer before the new thread began */
             assert_int_equal(thread->index, UINT32_MAX);
             assert_int_equal(thread->entry.tid, 0);
             observed++;
@@ -106,7 +108,8 @@ static void test_records_of_a_reused_entry_go_to_an_extra_thread(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* It gave its seat back while it waited, found another's there, and sat down elsewhere: generation and number are its own. */
+/* The thread gave its seat back while it waited. Another thread had taken that seat, so the first one took another
+ * seat. Its generation and number stayed its own. */
 static void test_a_thread_that_sat_on_several_entries_is_one(void **state)
 {
     struct whole_recording *fixture = *state;
@@ -117,7 +120,7 @@ static void test_a_thread_that_sat_on_several_entries_is_one(void **state)
     second = record.thread = sbx_recording_add_thread(fixture->builder, 4001, "worker", 0);
     entries[second].generation = life;
     entries[second].born_ns = 9000050;
-    entries[second].state = SBX_THREAD_DEAD; /* given back as well, and nobody sits there */
+    entries[second].state = SBX_THREAD_DEAD; /* given back as well, and free */
     sbx_recording_put(fixture->builder, &record);
     third = record.thread = sbx_recording_add_thread(fixture->builder, 4001, "worker", 0);
     entries[third].generation = life;
@@ -140,7 +143,8 @@ static void test_a_thread_that_sat_on_several_entries_is_one(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* Its seats are all others' by now: who it was is told by its number alone, and it is one all the same. */
+/* All its former seats now belong to other threads. Only its number identifies it, and it must still come back as one
+ * thread. */
 static void test_a_thread_without_an_entry_is_one_extra_thread(void **state)
 {
     struct whole_recording *fixture = *state;
@@ -186,7 +190,7 @@ static void test_damaged_chunk_keeps_the_records_before_the_damage(void **state)
     struct whole_recording *fixture = *state;
     struct sbx_chunk *chunk = &fixture->builder->chunks[0];
     uint32_t middle = chunk->committed / 2;
-    memset(chunk->bytes + middle, 0, 64); /* longer than any of them: one begins with a zero, which none does */
+    memset(chunk->bytes + middle, 0, 64); /* longer than any record; no record begins with a zero */
     struct sbx_snapshot *snapshot = sbx_recording_read_back(fixture->builder);
     assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 1);
     assert_in_range(snapshot->record_count, 2 * ROUNDS + ROUNDS / 4, 3 * ROUNDS - ROUNDS / 4);

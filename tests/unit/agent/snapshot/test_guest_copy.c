@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_guest_copy.c - whose recording is put behind a snapshot, and whose is not. */
+/* test_guest_copy.c - which recordings of other processes are appended to a snapshot, and which are not. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ enum {
 
 static char folder[64], path[192];
 static int folder_fd;
-static struct sbx_recording_builder *host, *keeper; /* the keeper's recording is this process's */
+static struct sbx_recording_builder *host, *keeper; /* the keeper's recording names this process */
 static uint64_t scratch[SBX_GUEST_SCRATCH_MIN / sizeof(uint64_t)];
 static const struct sbx_trigger_entry trigger = {
     .kind = SBX_TRIGGER_ANR, .begin_ns = 90000000, .end_ns = 910000000, .threshold_ms = 500};
@@ -85,7 +85,7 @@ static int finish(void **state)
     return 0;
 }
 
-/* A snapshot of the host's with the guests that it gets; *count_out: how many. */
+/* Take a snapshot of the host with its guests; *count_out: how many guests it got. */
 static struct sbx_snapshot *copy_and_read(int *count_out)
 {
     static const uint8_t id[16] = {1};
@@ -166,7 +166,7 @@ static void test_what_its_user_has_not_agreed_to_stays_out(void **state)
     keeper->header->consent = SBX_CONSENT_UNKNOWN;
     expect_guests(0);
     keeper->header->consent = SBX_CONSENT_GRANTED;
-    keeper->header->consent_ns = UINT64_C(990000000); /* since then, and its chunk is older */
+    keeper->header->consent_ns = UINT64_C(990000000); /* consent is younger than its chunk */
     int count = 0;
     struct sbx_snapshot *snapshot = copy_and_read(&count);
     assert_int_equal(count, 1);
@@ -192,7 +192,7 @@ static void test_a_chunk_that_is_given_away_has_no_records(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* By a thread of the recorder's own, so into another chunk than there was. */
+/* The look is recorded by a thread of the recorder, so it goes into another chunk. */
 static void look(struct sbx_recording_builder *builder)
 {
     const struct sbx_built_frame frame = {0, 0x1200, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_guest_look.c - a recorder that rests is asked to look, and one that cannot is not waited for. */
+/* test_guest_look.c - a recorder that rests is asked to look. A recorder that cannot answer is not waited for. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,10 +81,10 @@ static void test_one_that_says_nothing_is_waited_for_until_then(void **state)
     assert_false(sbx_guest_look(file, SINCE_NS, sbx_now_ns() + 2000000));
     assert_int_equal(keeper->control->look_request, 1);
     assert_false(sbx_guest_look(file, SINCE_NS, 0));
-    assert_int_equal(keeper->control->look_request, 1); /* there was no time to ask */
+    assert_int_equal(keeper->control->look_request, 1); /* there was no time to ask twice */
 }
 
-/* A store into that page would be a SIGBUS. */
+/* A store into the missing page would raise SIGBUS. */
 static void test_a_file_that_was_cut_short_harms_nobody(void **state)
 {
     (void)state;

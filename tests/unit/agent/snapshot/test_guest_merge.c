@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_guest_merge.c - a snapshot with the recording of another process behind it reads as one. */
+/* test_guest_merge.c - a snapshot that is followed by the recording of another process reads as one snapshot. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +84,7 @@ static int finish(void **state)
     return 0;
 }
 
-/* The two as one file. */
+/* Read the two recordings as one file. */
 static struct sbx_snapshot *read_both(void)
 {
     struct sbx_snapshot *snapshot = NULL;
@@ -177,10 +177,10 @@ static void test_a_stack_that_was_seen_in_the_holders_call_is_told(void **state)
                                           .begin_ns = 900000000,
                                           .end_ns = 900000000};
     assert_int_not_equal(stack_told_of_keeper(), SBX_STACK_NONE);
-    entry->run_generation = entry->generation + 1; /* a look at who sat there before */
+    entry->run_generation = entry->generation + 1; /* a look at the former thread of this entry */
     assert_int_equal(stack_told_of_keeper(), SBX_STACK_NONE);
     entry->run_generation = 0;
-    entry->observed.sequence = 3; /* one that was being written */
+    entry->observed.sequence = 3; /* a look that was being written */
     assert_int_equal(stack_told_of_keeper(), SBX_STACK_NONE);
 }
 
@@ -204,7 +204,7 @@ static void test_its_stacks_are_in_modules_of_the_snapshot(void **state)
     assert_string_equal(snapshot->modules[module].path, "/usr/lib/plugin.so");
     assert_int_equal(frames[0] & SBX_FRAME_OFFSET_MASK, 0x2100);
     assert_true((frames[0] & SBX_FRAME_EXACT) != 0);
-    assert_int_equal(frames[1] >> SBX_FRAME_MODULE_SHIFT, 0); /* the executable is the same one */
+    assert_int_equal(frames[1] >> SBX_FRAME_MODULE_SHIFT, 0); /* both run the same executable */
     assert_int_equal(sbx_snapshot_stack(snapshot, thread_of(snapshot, KEEPER)->entry.last_stack, frames, 8), 2);
     sbx_snapshot_destroy(snapshot);
 }
@@ -217,7 +217,7 @@ static void test_only_what_both_know_has_the_same_object_and_no_wait_id_is_share
         const struct sbx_record *record = &snapshot->records[i];
         assert_int_equal(record->wait, 0);
         if (snapshot->threads[record->thread].entry.tid == KEEPERS_HELPER) {
-            assert_int_not_equal(record->object, MUTEX + 8); /* an address of its own memory */
+            assert_int_not_equal(record->object, MUTEX + 8); /* an address in its private memory */
         } else {
             assert_int_equal(record->object, MUTEX);
         }
@@ -303,11 +303,11 @@ static void test_a_snapshot_whose_guest_is_cut_off_reads_as_it_is(void **state)
     struct sbx_snapshot *snapshot = NULL;
     uint64_t bytes = host->header->file_bytes;
     host->header->guests[0] = (struct sbx_guest_entry){.at = bytes, .bytes = keeper->header->file_bytes};
-    host->header->guests[1] = (struct sbx_guest_entry){.at = 0, .bytes = bytes}; /* itself */
+    host->header->guests[1] = (struct sbx_guest_entry){.at = 0, .bytes = bytes}; /* the host names itself as guest */
     host->header->guests[2] = (struct sbx_guest_entry){.at = UINT64_MAX - 4095, .bytes = 8192};
     assert_int_equal(sbx_snapshot_read(host->header, bytes, &snapshot, NULL, 0), 0);
     assert_int_equal(snapshot->record_count, 1);
-    assert_non_null(thread_of(snapshot, KEEPER)); /* that it held is known all the same */
+    assert_non_null(thread_of(snapshot, KEEPER)); /* it is still known that it held the lock */
     sbx_snapshot_destroy(snapshot);
 }
 

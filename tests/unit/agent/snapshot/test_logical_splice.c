@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_logical_splice.c - logical frames are put where their interpreter stands. */
+/* test_logical_splice.c - logical frames are put where the frames of their interpreter are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,8 @@ enum {
     DEPTH = 32
 };
 
-/* Three modules of 64 KiB; provider 0 is all of module LUA, provider 1 a function of APP, provider 2 told no code. */
+/* Three modules of 64 KiB. The code of provider 0 is the whole module LUA, that of provider 1 a function of APP;
+ * provider 2 named no code. */
 static struct sbx_module_entry modules[MODULES] = {
     [APP] = {.start = 0x10000, .end = 0x20000, .bias = 0x10000},
     [LUA] = {.start = 0x30000, .end = 0x40000, .bias = 0x30000},
@@ -37,7 +38,7 @@ static const struct sbx_snapshot snapshot = {
 #define NATIVE(module, offset) sbx_frame_word((module), (offset), 0)
 #define SCRIPT(provider, line) sbx_logical_word((provider), 7, (line), 0)
 #define ASKED(provider, line) \
-    sbx_logical_word((provider), 7, (line), 1) /* the outermost frame in a safepoint's sample */
+    sbx_logical_word((provider), 7, (line), 1) /* the outermost frame in a sample at a safepoint */
 #define BORDER(provider, line) (SCRIPT(provider, line) | SBX_FRAME_BORDER)
 #define GENERATED(provider)    sbx_generated_word(provider)
 #define CUT                    sbx_frame_word(SBX_MODULE_CUT, 0, 0)
@@ -85,12 +86,12 @@ static void test_runs_stand_each_on_its_own_entry(void **state)
     EXPECT(recorded, expected);
     const uint64_t neighbours[] = {BORDER(1, 3), BORDER(1, 1), NATIVE(APP, 0x1010), NATIVE(APP, 0x1020)};
     const uint64_t parted[] = {SCRIPT(1, 3), NATIVE(APP, 0x1010), SCRIPT(1, 1), NATIVE(APP, 0x1020)};
-    EXPECT(neighbours, parted); /* of a function each frame is an entry */
+    EXPECT(neighbours, parted); /* code is a function: each native frame is an entry */
     const uint64_t of_module[] = {BORDER(0, 3),      BORDER(0, 1),      NATIVE(LUA, 0x10),
                                   NATIVE(LUA, 0x20), NATIVE(APP, 0x10), NATIVE(LUA, 0x30)};
     const uint64_t by_pieces[] = {SCRIPT(0, 3),      NATIVE(LUA, 0x10), NATIVE(LUA, 0x20),
                                   NATIVE(APP, 0x10), SCRIPT(0, 1),      NATIVE(LUA, 0x30)};
-    EXPECT(of_module, by_pieces); /* of a module those that stand together */
+    EXPECT(of_module, by_pieces); /* code is a module: adjacent frames are one entry */
 }
 
 static void test_an_entry_that_has_just_begun_has_no_run_yet(void **state)
@@ -101,8 +102,7 @@ static void test_an_entry_that_has_just_begun_has_no_run_yet(void **state)
     const uint64_t expected[] = {NATIVE(APP, 0x1010), NATIVE(LIBC, 0x10), SCRIPT(1, 3),       NATIVE(APP, 0x1020),
                                  NATIVE(LIBC, 0x10),  SCRIPT(1, 1),       NATIVE(APP, 0x1030)};
     EXPECT(recorded, expected);
-    const uint64_t end =
-        sbx_frame_word(SBX_MODULE_END, 1, 0); /* but where the walk did not get to the root nobody knows */
+    const uint64_t end = sbx_frame_word(SBX_MODULE_END, 1, 0); /* a walk that ended before the root proves nothing */
     const uint64_t cut_off[] = {BORDER(1, 3), NATIVE(APP, 0x1010), NATIVE(APP, 0x1020), end};
     const uint64_t inner[] = {SCRIPT(1, 3), NATIVE(APP, 0x1010), NATIVE(APP, 0x1020), end};
     EXPECT(cut_off, inner);
@@ -138,7 +138,7 @@ static void test_frames_of_generated_code_give_way_to_the_logical_ones(void **st
                                  GENERATED(2), NATIVE(APP, 0x20), GENERATED(2), GENERATED(1),       NATIVE(APP, 0x30)};
     const uint64_t expected[] = {NATIVE(LIBC, 0x10), SCRIPT(2, 4), SCRIPT(2, 3),     NATIVE(APP, 0x20),
                                  SCRIPT(2, 1),       GENERATED(1), NATIVE(APP, 0x30)};
-    EXPECT(recorded, expected); /* those of another runtime stay */
+    EXPECT(recorded, expected); /* GENERATED frames of another runtime stay */
 }
 
 static void test_without_the_interpreter_on_the_stack_frames_stay_at_the_leaf(void **state)
@@ -155,7 +155,7 @@ static void test_a_range_of_code_is_told_by_the_call_before_the_return_address(v
     (void)state;
     const uint64_t recorded[] = {SCRIPT(1, 1), NATIVE(LIBC, 0x10), NATIVE(APP, 0x1000), NATIVE(APP, 0x1100)};
     const uint64_t expected[] = {NATIVE(LIBC, 0x10), NATIVE(APP, 0x1000), SCRIPT(1, 1), NATIVE(APP, 0x1100)};
-    EXPECT(recorded, expected); /* the first returns to the function's begin: its call was before it */
+    EXPECT(recorded, expected); /* the first address is the function's begin, so the call was before the function */
 }
 
 static void test_a_safepoint_takes_the_providers_own_frames_out(void **state)
@@ -165,7 +165,7 @@ static void test_a_safepoint_takes_the_providers_own_frames_out(void **state)
     const uint64_t expected[] = {SCRIPT(0, 2), SCRIPT(0, 1), NATIVE(LUA, 0x30), NATIVE(APP, 0x50)};
     EXPECT(recorded, expected);
     const uint64_t nowhere[] = {ASKED(2, 1), NATIVE(APP, 0x10),
-                                NATIVE(LUA, 0x30)}; /* how many are its own is not known */
+                                NATIVE(LUA, 0x30)}; /* unknown which native frames are its own */
     const uint64_t kept[] = {SCRIPT(2, 1), NATIVE(APP, 0x10), NATIVE(LUA, 0x30)};
     EXPECT(nowhere, kept);
 }
@@ -185,7 +185,7 @@ static void test_marks_of_what_was_left_out_go_with_their_stack(void **state)
     (void)state;
     const uint64_t recorded[] = {SCRIPT(0, 2), CUT, SCRIPT(0, 1), CUT, NATIVE(LUA, 0x30)};
     const uint64_t expected[] = {CUT, SCRIPT(0, 2), CUT, SCRIPT(0, 1), NATIVE(LUA, 0x30)};
-    EXPECT(recorded, expected); /* the second is the native stack's */
+    EXPECT(recorded, expected); /* the second CUT belongs to the native stack */
 }
 
 static void test_whatever_the_words_are_no_frame_is_made_up(void **state)
@@ -209,7 +209,7 @@ static void test_whatever_the_words_are_no_frame_is_made_up(void **state)
         }
         size_t left = sbx_logical_splice(&snapshot, words, count, room);
         assert_true(left <= count);
-        for (size_t i = 0; i < left; i++) { /* each was there, but for the mark of a safepoint */
+        for (size_t i = 0; i < left; i++) { /* each was there; only a safepoint's mark may differ */
             bool was_there = false;
             for (size_t j = 0; j < count; j++) {
                 was_there |= words[i] == before[j] || (sbx_is_logical(words[i]) &&

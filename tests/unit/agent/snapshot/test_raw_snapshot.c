@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_raw_snapshot.c - the folder of a spool's snapshots, and names that are given once. */
+/* test_raw_snapshot.c - the folder of a spool's snapshots; each name is given only once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include "own_folder.h"
 #include "raw_snapshot.h"
 
-/* A file system that knows no flags of renameat2(), as NFS does not. */
+/* Simulates a file system that supports no flags of renameat2(), as NFS does not. */
 static bool has_no_flags;
 
 long __real_syscall(long number, long folder, const char *from, long to_folder, const char *to, long flags);
@@ -81,7 +81,7 @@ static void test_the_folder_is_made_with_all_above_it_for_the_owner_alone(void *
     assert_int_equal(fstat(folder, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0700);
     close(folder);
-    folder = sbx_raw_folder_open(spool); /* and opened when it is there */
+    folder = sbx_raw_folder_open(spool); /* open the folder that is there now */
     assert_true(folder >= 0);
     close(folder);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_recording_recover.c - what a dead process left becomes one snapshot when a stall killed it, else nothing. */
+/* test_recording_recover.c - what a dead process left becomes one snapshot if the process died in a stall, and
+ * otherwise nothing. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -44,12 +45,12 @@ static void test_decision_follows_the_process_and_the_note(void **unused)
     facts.start_ticks = 501; /* another process has the pid now */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
     facts = running;
-    facts.boot_id[15] = 9; /* the machine was started anew */
+    facts.boot_id[15] = 9; /* the machine was rebooted */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
     facts = running;
     facts.is_running = false;
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
-    header.consent = SBX_CONSENT_UNKNOWN; /* nobody agreed that it be kept */
+    header.consent = SBX_CONSENT_UNKNOWN; /* nobody agreed to keep the recording */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
     header.consent = SBX_CONSENT_DENIED;
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
@@ -58,12 +59,12 @@ static void test_decision_follows_the_process_and_the_note(void **unused)
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
     header.state = SBX_STATE_CLEAN;
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_CLEAN);
-    header.note.open = 1; /* stopped in order: whatever the note says, nothing was killed */
+    header.note.open = 1; /* stopped in order: the note does not matter, nothing was killed */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_CLEAN);
     assert_int_equal(sbx_recovery_decide(&header, &settings, &running), SBX_RECOVERY_LIVE);
     header.state = SBX_STATE_STARTING;
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
-    header.state = SBX_STATE_PUBLISHED; /* whatever else it says: there is a snapshot of it */
+    header.state = SBX_STATE_PUBLISHED; /* whatever else the header says, a snapshot exists */
     header.crash.signal = SIGSEGV;
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_PUBLISHED);
 }
@@ -83,9 +84,9 @@ static void test_what_had_fired_counts_when_nothing_worse_is_known(void **unused
                                                                   .after_ms = 5000}}};
     struct sbx_process_facts facts = {.has_let_go = true};
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_FIRED);
-    header.pending.state = SBX_PENDING_DURABLE; /* it has its snapshot */
+    header.pending.state = SBX_PENDING_DURABLE; /* its snapshot exists */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
-    header.pending.state = 77; /* bytes */
+    header.pending.state = 77; /* no valid state: damaged bytes */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
     header.pending.state = SBX_PENDING_FIRED;
     header.note.open = 1;
@@ -113,7 +114,8 @@ static void test_what_had_fired_counts_when_nothing_worse_is_known(void **unused
     assert_int_equal(trigger.after_ms, 0);
 }
 
-/* An exit does not wait for our thread without end: it may have been kept from the processor right behind the trigger. */
+/* exit() does not wait for the recorder's thread without limit, because that thread may have lost the processor right
+ * after the trigger. */
 static void test_a_message_that_was_told_as_slow_has_ended_though_its_note_stands(void **unused)
 {
     (void)unused;
@@ -125,12 +127,12 @@ static void test_a_message_that_was_told_as_slow_has_ended_though_its_note_stand
                     .trigger = {.kind = SBX_TRIGGER_SLOW_MESSAGE, .thread = 2, .message = 7}}};
     struct sbx_process_facts facts = {.has_let_go = true};
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_FIRED);
-    header.pending.state = SBX_PENDING_DURABLE; /* it has its snapshot, and needs no second one */
+    header.pending.state = SBX_PENDING_DURABLE; /* its snapshot exists; it needs no second one */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
-    header.note.message = 8; /* the next one is open */
+    header.note.message = 8; /* the next message is open */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
     header.note.message = 7;
-    header.pending.trigger.kind = SBX_TRIGGER_ANR; /* it goes on */
+    header.pending.trigger.kind = SBX_TRIGGER_ANR; /* the message goes on */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
 }
 
@@ -145,17 +147,17 @@ static void test_a_pid_of_another_namespace_says_nothing_and_the_lock_everything
                                           .note = {.open = 1}};
     struct sbx_process_facts facts = {.has_let_go = true, .pid_namespace = 71, .boot_id = {1}};
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_LIVE); /* nobody can tell */
-    facts.boot_id[0] = 2; /* but no namespace outlives a reboot */
+    facts.boot_id[0] = 2; /* but no pid namespace outlives a reboot */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
     facts.boot_id[0] = 1;
-    header.owner_locked = 1; /* it held the lock that we have now */
+    header.owner_locked = 1; /* the owner held the lock; we hold it now */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
-    facts.is_running = true; /* somebody else's pid, by chance */
+    facts.is_running = true; /* by chance another process has the pid */
     facts.start_ticks = 501;
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
-    facts.start_ticks = 500; /* and by more chance its start */
+    facts.start_ticks = 500; /* and by more chance the same start time */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
-    facts.pid_namespace = 70; /* itself: it has called exec() */
+    facts.pid_namespace = 70; /* the process itself: it has called exec() */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
 }
 
@@ -171,7 +173,7 @@ static void test_a_fatal_signal_is_a_crash_whoever_saw_it_unless_switched_off(vo
     facts.signal = SIGABRT; /* its parent says so */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_CRASHED);
     facts.signal = 0;
-    header.crash.signal = SIGFPE; /* it says so itself */
+    header.crash.signal = SIGFPE; /* the process itself says so */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_CRASHED);
     header.note.open = 1;
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_CRASHED);
@@ -182,7 +184,7 @@ static void test_a_fatal_signal_is_a_crash_whoever_saw_it_unless_switched_off(vo
     off = settings;
     off.enabled = 0;
     assert_int_equal(sbx_recovery_decide(&header, &off, &facts), SBX_RECOVERY_QUIET);
-    header.crash.signal = 4000; /* no signal at all: bytes */
+    header.crash.signal = 4000; /* not a signal: damaged bytes */
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
 }
 
@@ -202,7 +204,7 @@ static void test_trigger_reaches_from_the_note_to_the_last_sign_of_life(void **u
     assert_int_equal(trigger.in_progress, 1);
     assert_int_equal(trigger.signal, SIGTERM);
     trigger = sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_KILLED, &facts, 0);
-    assert_int_equal(trigger.end_ns, 5000); /* never before it began */
+    assert_int_equal(trigger.end_ns, 5000); /* never before the begin */
 }
 
 static void test_trigger_of_a_crash_is_about_the_thread_that_got_the_signal(void **unused)
@@ -215,10 +217,10 @@ static void test_trigger_of_a_crash_is_about_the_thread_that_got_the_signal(void
         (struct sbx_crash){.claim = 1, .signal = SIGSEGV, .fault = SBX_FAULT_UNMAPPED, .thread = 9, .at_ns = 6000};
     struct sbx_trigger_entry trigger = sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_CRASHED, &facts, 7000);
     assert_int_equal(trigger.kind, SBX_TRIGGER_CRASH);
-    assert_int_equal(trigger.signal, SIGSEGV); /* what came first; its handler called abort() */
+    assert_int_equal(trigger.signal, SIGSEGV); /* the first signal; its handler called abort() */
     assert_int_equal(trigger.fault, SBX_FAULT_UNMAPPED);
     assert_int_equal(trigger.thread, 9);
-    assert_int_equal(trigger.begin_ns, 6000); /* the open message is another thread's */
+    assert_int_equal(trigger.begin_ns, 6000); /* the open message belongs to another thread */
     assert_int_equal(trigger.end_ns, 6000);
     assert_int_equal(trigger.in_progress, 0);
     header.crash.thread = 4;
@@ -226,7 +228,7 @@ static void test_trigger_of_a_crash_is_about_the_thread_that_got_the_signal(void
     assert_int_equal(trigger.begin_ns, 5000);
     assert_int_equal(trigger.message, 17);
     assert_int_equal(trigger.in_progress, 1);
-    header.crash.signal = 0; /* the host's handler had the signal; its parent knows */
+    header.crash.signal = 0; /* the host's handler took the signal; the parent knows it */
     trigger = sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_CRASHED, &facts, 7000);
     assert_int_equal(trigger.signal, SIGABRT);
     assert_int_equal(trigger.fault, SBX_FAULT_UNKNOWN);
@@ -263,7 +265,7 @@ static void test_facts_tell_the_living_from_the_dead_and_from_zombies(void **unu
         _exit(0);
     }
     siginfo_t info;
-    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0); /* dead, and not yet buried */
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0); /* dead, but still a zombie */
     assert_int_equal(sbx_process_facts_read((uint32_t)child, &child_facts), 0);
     assert_false(child_facts.is_running);
     assert_int_equal(waitpid(child, NULL, 0), child);
@@ -282,8 +284,8 @@ static void read_stat(pid_t pid, char *text_out, size_t bytes)
     fclose(file);
 }
 
-/* Symptom: a file without a header stayed in /dev/shm when its process ended while its recorder began: the companion, which had waited for the
- * process's lock, found a process that was no zombie yet. */
+/* Symptom: a file without a header stayed in /dev/shm when its process ended while its recorder began. The companion
+ * had waited for the lock of the process, and then found a process that was not a zombie yet. */
 static void test_a_process_that_the_kernel_is_ending_is_told_from_one_that_lives(void **unused)
 {
     (void)unused;
@@ -299,7 +301,7 @@ static void test_a_process_that_the_kernel_is_ending_is_told_from_one_that_lives
     assert_true(stat.is_ending);
     assert_int_equal(stat.state, 'R');
 
-    pid_t child = fork(); /* and as this kernel says it: a zombie has the mark as well */
+    pid_t child = fork(); /* the same for a real process: the kernel marks a zombie too */
     assert_true(child >= 0);
     if (child == 0) {
         _exit(0);
@@ -402,7 +404,7 @@ static unsigned list_raw(const struct fixture *fixture, char *path_out, size_t s
     return count;
 }
 
-/* What the recording of a process that hangs in a message looks like. The calling process is the one it names. */
+/* Make a recording of a process that hangs in a message. The header names the calling process. */
 static struct sbx_recording_builder *make_stalled(const struct fixture *fixture)
 {
     struct sbx_recording_builder *builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_SMALL, fixture->path);
@@ -430,7 +432,7 @@ static struct sbx_recording_builder *make_stalled(const struct fixture *fixture)
     return builder;
 }
 
-/* The same, of a process that is no more. */
+/* The same, for a process that does not exist any more. */
 static void leave_stalled(const struct fixture *fixture)
 {
     struct sbx_recording_builder *builder = make_stalled(fixture);
@@ -449,7 +451,7 @@ static void test_process_killed_in_a_stall_leaves_one_snapshot(void **state)
     if (child == 0) {
         struct sbx_recording_builder *builder = make_stalled(fixture);
         struct sbx_record record = {.kind = SBX_RECORD_ALLOC, .message = 8};
-        for (uint64_t i = 0;; i++) { /* it goes on writing until the moment it is killed */
+        for (uint64_t i = 0;; i++) { /* writes until it is killed */
             record.begin_ns = record.end_ns = 2000 + i % 1000;
             sbx_recording_put(builder, &record);
             if (i == 1000 && write(ready[1], "x", 1) != 1) {
@@ -461,14 +463,14 @@ static void test_process_killed_in_a_stall_leaves_one_snapshot(void **state)
     assert_int_equal(read(ready[0], &byte, 1), 1);
     close(ready[0]);
 
-    recover(fixture); /* it lives: nothing happens */
+    recover(fixture); /* the process lives: nothing happens */
     assert_int_equal(fixture->counts.live, 1);
     assert_int_equal(list_raw(fixture, path, sizeof path), 0);
 
     assert_int_equal(kill(child, SIGKILL), 0);
     siginfo_t info;
     assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-    recover(fixture); /* a zombie is dead enough */
+    recover(fixture); /* a zombie counts as dead */
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(fixture->counts.killed, 1);
     assert_int_equal(fixture->complaints, 0);
@@ -496,7 +498,7 @@ static void test_process_killed_in_a_stall_leaves_one_snapshot(void **state)
     assert_string_equal(strrchr(path, '/') + 1, name);
     sbx_snapshot_destroy(snapshot);
 
-    recover(fixture); /* and once is enough */
+    recover(fixture); /* a second run finds nothing more */
     assert_int_equal(fixture->counts.killed, 0);
     assert_int_equal(list_raw(fixture, path, sizeof path), 1);
 }
@@ -535,7 +537,7 @@ static void test_recoverer_killed_between_its_steps_leaves_one_snapshot(void **s
     assert_int_equal(list_raw(fixture, path, sizeof path), 1);
     assert_string_equal(path, first);
 
-    /* after step 3: durable, without its name */
+    /* after step 3: a durable file without its final name */
     leave_stalled(fixture);
     assert_int_equal(rename(first, temporary), 0);
     int fd = open(fixture->path, O_WRONLY | O_CLOEXEC);
@@ -547,7 +549,7 @@ static void test_recoverer_killed_between_its_steps_leaves_one_snapshot(void **s
     assert_string_equal(path, first);
     assert_int_equal(access(fixture->path, F_OK), -1);
 
-    /* after step 4: named, and taken by the courier already */
+    /* after step 4: named, and already taken by the courier */
     leave_stalled(fixture);
     close(fd);
     fd = open(fixture->path, O_WRONLY | O_CLOEXEC);
@@ -604,7 +606,7 @@ static void test_many_recoverers_at_one_moment_make_one_snapshot(void **state)
             }
         }
         close(start[0]);
-        close(start[1]); /* all of them go now */
+        close(start[1]); /* start all of them now */
         for (int i = 0; i < RECOVERERS; i++) {
             assert_true(wait(&status) > 0);
             assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
@@ -626,7 +628,7 @@ static void test_death_that_its_parent_knows_of_is_believed_of_that_process_only
     assert_int_equal(sbx_process_facts_read((uint32_t)getpid(), &facts), 0);
     struct sbx_known_death death = {.pid = (uint32_t)getpid(), .start_ticks = facts.start_ticks, .signal = SIGSEGV};
     const struct sbx_recovery_order order = {.folder = fixture->recordings, .spool = fixture->spool, .death = &death};
-    for (int round = 0; round < 2; round++) { /* the wrong start, then the right one */
+    for (int round = 0; round < 2; round++) { /* first a wrong start time, then the right one */
         struct sbx_recording_builder *builder = make_stalled(fixture);
         builder->header->process_start_ticks++;
         builder->header->note.open = 0;
@@ -641,7 +643,7 @@ static void test_death_that_its_parent_knows_of_is_believed_of_that_process_only
     assert_int_equal(list_raw(fixture, path, sizeof path), 1);
 }
 
-/* A forked worker that is killed before any of its threads has come to a point. */
+/* A forked worker is killed before any of its threads has passed a capture point. */
 static void test_crash_before_any_thread_was_met_is_told_of_the_first_thread(void **state)
 {
     struct fixture *fixture = *state;
@@ -670,7 +672,8 @@ static void test_crash_before_any_thread_was_met_is_told_of_the_first_thread(voi
     sbx_snapshot_destroy(snapshot);
 }
 
-/* The kernel's kill for want of memory, of which the parent alone can know, is a crash also with no message open too long. */
+/* When the kernel kills a process because memory ran out, only the parent can know. It is a crash even if no message
+ * was open for too long. */
 static void test_death_for_want_of_memory_is_a_crash(void **state)
 {
     struct fixture *fixture = *state;
@@ -736,7 +739,7 @@ static void test_recording_without_a_spool_goes_to_the_default(void **state)
 
 /* ---- a recording that its process could write when it had fewer rights than we ---- */
 
-/* Give the recording the name that its own process would have given it: of session `first_byte`..., and of that spool. */
+/* Give the recording the name that its own process would give it: session `first_byte`..., and that spool. */
 static void give_name(struct fixture *fixture, uint8_t first_byte, const char *spool)
 {
     struct sbx_recording_name name = {.pid = (uint32_t)getpid(), .session_id = {first_byte, 7}};
@@ -784,7 +787,7 @@ static void test_loc_06_a_recording_of_another_spool_waits_for_who_has_it(void *
     struct fixture *fixture = *state;
     char path[256], other[128];
     snprintf(other, sizeof other, "%s/other", fixture->folder);
-    leave_stalled(fixture); /* whose header names our spool */
+    leave_stalled(fixture); /* its header names our spool */
     give_name(fixture, 1, other);
     recover(fixture);
     assert_int_equal(fixture->counts.others, 1);
@@ -794,11 +797,12 @@ static void test_loc_06_a_recording_of_another_spool_waits_for_who_has_it(void *
     assert_int_equal(sbx_recording_recover_folder(fixture->recordings, other, complain, fixture, &fixture->counts), 0);
     assert_int_equal(fixture->counts.killed, 1);
     assert_int_equal(access(fixture->path, F_OK), -1);
-    assert_int_equal(list_raw(fixture, path, sizeof path), 0); /* in the other's */
+    assert_int_equal(list_raw(fixture, path, sizeof path), 0); /* it went into the other spool */
     snprintf(path, sizeof path, "%s/raw", other);
     empty_folder(path);
 
-    /* Nobody comes: a week after its death was seen it goes, however old it was then. */
+    /* Nobody recovers that spool: the recording is deleted a week after its death was seen. Its age at that time does
+     * not matter. */
     snprintf(fixture->path, sizeof fixture->path, "%s/one.rec", fixture->recordings);
     leave_stalled(fixture);
     give_name(fixture, 2, other);
@@ -820,7 +824,7 @@ static void test_loc_07_its_id_is_that_of_its_name_and_no_snapshot_is_replaced(v
     struct fixture *fixture = *state;
     struct sbx_snapshot *snapshot;
     char first[256], second[256], why[128];
-    leave_stalled(fixture); /* the builder's session is the same each time: what a process writes to hit another's */
+    leave_stalled(fixture); /* always the same session: a writer tries to replace another's snapshot */
     recover(fixture);
     assert_int_equal(list_raw(fixture, first, sizeof first), 1);
     leave_stalled(fixture);
@@ -843,14 +847,15 @@ static void test_loc_08_what_the_user_said_in_the_spool_holds_over_the_recording
     char path[256];
     assert_int_equal(mkdir(fixture->spool, 0700), 0);
     assert_int_equal(sbx_consent_write(fixture->spool, SBX_CONSENT_DENIED), 0);
-    leave_stalled(fixture); /* which says that he agreed */
+    leave_stalled(fixture); /* the recording says that the user agreed */
     recover(fixture);
     assert_int_equal(fixture->counts.quiet, 1);
     assert_int_equal(list_raw(fixture, path, sizeof path), 0);
     assert_int_equal(access(fixture->path, F_OK), -1);
 }
 
-/* A pending snapshot is named by the recording, which may name another's: that gets no name by it. */
+/* The recording names its pending snapshot, and may name that of another session. Recovery must not give that snapshot
+ * its final name. */
 static void test_loc_09_a_snapshot_of_another_session_gets_no_name_and_is_not_taken_away(void **state)
 {
     struct fixture *fixture = *state;
@@ -862,7 +867,7 @@ static void test_loc_09_a_snapshot_of_another_session_gets_no_name_and_is_not_ta
     snprintf(temporary, sizeof temporary, "%s/.%s-00000001.1.tmp", fixture->raw, strrchr(path, '/') + 1);
     assert_int_equal(rename(path, temporary), 0);
     int writer = open(temporary, O_RDWR | O_CLOEXEC);
-    assert_int_equal(flock(writer, LOCK_EX | LOCK_NB), 0); /* who lives */
+    assert_int_equal(flock(writer, LOCK_EX | LOCK_NB), 0); /* its writer lives */
 
     for (uint32_t pending = SBX_PENDING_FIRED; pending <= SBX_PENDING_DURABLE; pending++) {
         snprintf(fixture->path, sizeof fixture->path, "%s/one.rec", fixture->recordings);
@@ -889,23 +894,23 @@ static void test_loc_10_folders_that_are_not_ours_alone_are_not_written_to(void 
     assert_int_equal(mkdir(elsewhere, 0700), 0);
     assert_int_equal(mkdir(fixture->spool, 0700), 0);
     leave_stalled(fixture);
-    assert_int_equal(symlink(elsewhere, fixture->raw), 0); /* raw leads elsewhere */
+    assert_int_equal(symlink(elsewhere, fixture->raw), 0); /* raw is a link to another folder */
     recover(fixture);
     assert_int_equal(fixture->counts.failed, 1);
     assert_int_equal(unlink(fixture->raw), 0);
-    assert_int_equal(chmod(fixture->spool, 0777), 0); /* anybody writes there */
+    assert_int_equal(chmod(fixture->spool, 0777), 0); /* every user may write there */
     recover(fixture);
     assert_int_equal(fixture->counts.failed, 1);
     assert_int_equal(chmod(fixture->spool, 0700), 0);
     if (geteuid() == 0) {
-        assert_int_equal(chown(fixture->spool, 64001, 64001), 0); /* another's */
+        assert_int_equal(chown(fixture->spool, 64001, 64001), 0); /* owned by another user */
         recover(fixture);
         assert_int_equal(fixture->counts.failed, 1);
         assert_int_equal(chown(fixture->spool, 0, 0), 0);
     }
     assert_int_equal(list_raw(fixture, path, sizeof path), 0);
     assert_int_equal(rmdir(elsewhere), 0);                 /* empty */
-    assert_int_equal(chmod(fixture->recordings, 0777), 0); /* names there say nothing */
+    assert_int_equal(chmod(fixture->recordings, 0777), 0); /* names in this folder prove nothing */
     assert_int_equal(
         sbx_recording_recover_folder(fixture->recordings, fixture->spool, complain, fixture, &fixture->counts), -EPERM);
     assert_int_equal(chmod(fixture->recordings, 0700), 0);
@@ -918,17 +923,17 @@ static void test_loc_11_what_is_no_file_of_an_agent_is_not_read(void **state)
 {
     struct fixture *fixture = *state;
     char path[256], second[256];
-    assert_int_equal(mkfifo(fixture->path, 0600), 0); /* nobody waits for it */
+    assert_int_equal(mkfifo(fixture->path, 0600), 0); /* opening it must not block */
     recover(fixture);
     assert_int_equal(fixture->counts.failed, 1);
     assert_int_equal(unlink(fixture->path), 0);
     leave_stalled(fixture);
     snprintf(second, sizeof second, "%s/second", fixture->folder);
-    assert_int_equal(link(fixture->path, second), 0); /* two names */
+    assert_int_equal(link(fixture->path, second), 0); /* the file has two names */
     recover(fixture);
     assert_int_equal(fixture->counts.failed, 1);
     assert_int_equal(unlink(second), 0);
-    assert_int_equal(truncate(fixture->path, INT64_C(1) << 40), 0); /* a terabyte of nothing */
+    assert_int_equal(truncate(fixture->path, INT64_C(1) << 40), 0); /* a terabyte without content */
     recover(fixture);
     assert_int_equal(fixture->counts.failed, 1);
     assert_non_null(strstr(fixture->last_why, "too large"));
@@ -987,7 +992,7 @@ static void test_files_that_are_no_recordings_are_told_and_left(void **state)
     struct fixture *fixture = *state;
     char other[160], link[160];
     write_file(fixture->path, "something else", 14);
-    snprintf(other, sizeof other, "%s/notes.txt", fixture->recordings); /* not ours to look at */
+    snprintf(other, sizeof other, "%s/notes.txt", fixture->recordings); /* a file that is not ours */
     write_file(other, "x", 1);
     snprintf(link, sizeof link, "%s/link.rec", fixture->recordings);
     assert_int_equal(symlink(other, link), 0);
@@ -1006,7 +1011,7 @@ static void test_file_that_never_became_a_recording_goes_after_a_while(void **st
     struct fixture *fixture = *state;
     const char zeroes[64] = {0};
     write_file(fixture->path, zeroes, sizeof zeroes);
-    recover(fixture); /* its process may be just starting: nobody is told */
+    recover(fixture); /* its process may be starting: nothing is reported */
     assert_int_equal(fixture->counts.live, 1);
     assert_int_equal(fixture->counts.failed + fixture->complaints, 0);
     assert_int_equal(access(fixture->path, F_OK), 0);
@@ -1017,7 +1022,7 @@ static void test_file_that_never_became_a_recording_goes_after_a_while(void **st
     assert_int_equal(access(fixture->path, F_OK), -1);
 }
 
-/* An empty recording of this process in the fixture's folder, as its recorder names it. */
+/* Write an empty recording of this process into the fixture's folder, as its recorder would name it. */
 static void write_begun(struct fixture *fixture, pid_t pid)
 {
     char name[SBX_RECORDING_NAME_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_roster.c - many processes tell one file, and one reads it. */
+/* test_roster.c - many processes write to one file, and one process reads it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ static void test_what_processes_say_at_one_time_is_read_whole(void **state)
             for (int k = 0; k < EACH; k++) {
                 uint8_t id[SBX_ROSTER_ID_BYTES] = {1, (uint8_t)i, (uint8_t)k};
                 sbx_roster_add(roster, id);
-                sbx_roster_add(roster, id); /* twice is once */
+                sbx_roster_add(roster, id); /* adding it twice counts once */
             }
             _exit(roster == NULL);
         }
@@ -99,7 +99,7 @@ static void test_more_processes_and_snapshots_than_there_is_room_for_are_still_c
     assert_true(sbx_roster_read(file, &copy));
     assert_int_equal(copy.failed, 3 * SBX_ROSTER_PROCESSES);
     assert_int_equal(copy.snapshots, SBX_ROSTER_IDS + 5);
-    assert_int_equal(copy.ids[0][2], (uint8_t)SBX_ROSTER_IDS); /* the newest took the place of the oldest */
+    assert_int_equal(copy.ids[0][2], (uint8_t)SBX_ROSTER_IDS); /* the newest id replaced the oldest */
     assert_int_equal(sbx_roster_process(&copy, 1000).state, SBX_ROSTER_FAILED);
     munmap(roster, sizeof *roster);
 }
@@ -109,14 +109,14 @@ static void test_nothing_is_mapped_of_a_file_that_is_no_roster(void **state)
     char path[128];
     (void)state;
     path_of(number, path);
-    assert_int_equal(truncate(path, 100), 0); /* a page behind its end would be a SIGBUS */
+    assert_int_equal(truncate(path, 100), 0); /* access to a page behind the end would raise SIGBUS */
     assert_null(sbx_roster_map(place, number));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("/etc/passwd", path), 0);
     assert_null(sbx_roster_map(place, number));
     assert_null(sbx_roster_map(place, number + 1));
     assert_null(sbx_roster_map(place, 0));
-    sbx_roster_say(NULL, 1, SBX_ROSTER_RECORDS, 0); /* without one nothing is said */
+    sbx_roster_say(NULL, 1, SBX_ROSTER_RECORDS, 0); /* without a roster nothing is written */
     sbx_roster_add(NULL, (const uint8_t[SBX_ROSTER_ID_BYTES]){1});
 }
 
@@ -144,7 +144,7 @@ static void test_the_next_companion_sweeps_what_a_killed_one_left_and_no_other(v
     int newest = sbx_roster_create(place, &third);
     assert_true(newest >= 0);
     assert_int_not_equal(access(left, F_OK), 0);
-    assert_int_equal(access(kept, F_OK), 0); /* its companion lives */
+    assert_int_equal(access(kept, F_OK), 0); /* its companion is alive */
     sbx_roster_remove(place, third, newest);
     path_of(third, left);
     assert_int_not_equal(access(left, F_OK), 0);
@@ -152,7 +152,7 @@ static void test_the_next_companion_sweeps_what_a_killed_one_left_and_no_other(v
     close(ends[1]);
 }
 
-/* The kernel lets a mapping's file go some time after the mapping. */
+/* The kernel may release the mapping's file some time after the mapping. */
 static bool is_left(void)
 {
     for (int i = 0; i < 1000 && sbx_roster_has_members(file); i++) {
@@ -190,7 +190,7 @@ static void test_a_member_is_one_until_it_ends_and_so_is_its_child_without_descr
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    assert_true(sbx_roster_has_members(file)); /* its child has what it mapped */
+    assert_true(sbx_roster_has_members(file)); /* the child still has the mapping */
     kill(grandchild, SIGKILL);
     assert_true(is_left());
     assert_false(sbx_roster_has_members(-1));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_shared_mapping.c - files cut short under their mapping. */
+/* test_shared_mapping.c - files that are truncated while they are mapped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static void test_a_file_that_is_cut_short_reads_as_zeroes_and_can_be_written(voi
 {
     (void)state;
     int file = make_file();
-    for (int turn = 0; turn < 100; turn++) { /* seats are given back */
+    for (int turn = 0; turn < 100; turn++) { /* the places are given back */
         assert_int_equal(ftruncate(file, BYTES), 0);
         volatile char *mapping = sbx_shared_map(file, BYTES, PROT_READ | PROT_WRITE);
         assert_non_null(mapping);
@@ -59,7 +59,7 @@ static void test_a_fault_elsewhere_ends_the_process_as_it_would(void **state)
     if (pid == 0) {
         const struct rlimit no_core = {0, 0};
         setrlimit(RLIMIT_CORE, &no_core);
-        signal(SIGBUS, SIG_DFL); /* cmocka has taken it */
+        signal(SIGBUS, SIG_DFL); /* cmocka has set a handler for it */
         int file = make_file(), other = make_file();
         void *ours = sbx_shared_map(file, BYTES, PROT_READ);
         volatile char *theirs = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, other, 0);

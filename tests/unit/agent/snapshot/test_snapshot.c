@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_snapshot.c - the one reader: what was recorded comes back, what is damaged costs records, never the reader. */
+/* test_snapshot.c - the one reader: recorded data comes back; damage costs records, but never breaks the reader. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -129,7 +129,7 @@ static void test_sections_outside_the_file_are_refused(void **state)
     assert_int_equal(sbx_snapshot_read(header, header->file_bytes, &snapshot, NULL, 0), -EINVAL);
 }
 
-/* Whatever is read from mutated bytes must hold what snapshot.h promises. */
+/* A snapshot that is read from mutated bytes must still hold what snapshot.h promises. */
 static void check_promises(const struct sbx_snapshot *snapshot)
 {
     uint64_t frames[16];
@@ -155,20 +155,20 @@ static void test_mutated_recordings_never_break_the_reader(void **state)
     struct whole_recording *fixture = *state;
     const struct sbx_recording_header *header = fixture->builder->header;
     size_t bytes = header->file_bytes;
-    uint8_t *mutant = malloc(bytes); /* exact size: a sanitizer sees a byte read too many */
+    uint8_t *mutant = malloc(bytes); /* exact size: a sanitizer then sees a read past the end */
     assert_non_null(mutant);
     unsigned readable = 0;
     for (int round = 0; round < 1500; round++) {
         memcpy(mutant, header, bytes);
         for (uint64_t left = 1 + next_random() % 24; left > 0; left--) {
-            /* mostly where something is: the header's fields, the tables' first pages, the ring */
+            /* Change mostly places that are in use: the header's fields, the tables' first pages, the ring. */
             uint64_t where = next_random() % 4;
             uint64_t at = where == 0   ? next_random() % 512
                           : where == 1 ? header->chunks.at + next_random() % (4 * SBX_CHUNK_BYTES)
                           : where == 2 ? header->threads.at + next_random() % 512
                                        : next_random() % bytes;
             if (round % 3 != 0 && at < 256) {
-                at += 256; /* leave most section tables alone, else little gets past them */
+                at += 256; /* leave most section tables alone; otherwise few mutants are readable */
             }
             mutant[at] = (uint8_t)(next_random() % 3 == 0 ? 0xff : next_random());
         }
@@ -180,7 +180,7 @@ static void test_mutated_recordings_never_break_the_reader(void **state)
         }
     }
     free(mutant);
-    assert_in_range(readable, 500, 1490); /* both ways were taken */
+    assert_in_range(readable, 500, 1490); /* both outcomes occurred */
 }
 
 static void test_truncated_recordings_are_refused_at_every_length(void **state)
@@ -243,7 +243,7 @@ static void test_watches_that_make_no_sense_are_left_out(void **state)
     builder->watches[1].word = sbx_watch_word(1, (enum sbx_watch_state)200);
     builder->watches[2].word = sbx_watch_word(1, SBX_WATCH_FILLING);
     builder->watches[3].thread = 5000;
-    builder->watches[4].thread_generation = 9; /* its thread ended, the entry is another's */
+    builder->watches[4].thread_generation = 9; /* its thread ended; the entry has a new thread */
     memset(builder->watches[5].name, 'x', sizeof builder->watches[5].name);
     const struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_DEADLINE, .begin_ns = 1, .end_ns = 2, .watch = 1};
     sbx_recording_set_trigger(builder, &trigger);
@@ -252,7 +252,7 @@ static void test_watches_that_make_no_sense_are_left_out(void **state)
     assert_true(snapshot->watches[0].thread == UINT32_MAX && snapshot->watches[1].thread == UINT32_MAX);
     assert_int_equal(snapshot->watches[2].thread, WORKER);
     assert_int_equal(strlen(snapshot->watches[2].name), SBX_WATCH_NAME_MAX - 1);
-    assert_int_equal(snapshot->header.trigger.watch, 0); /* it named one that is none */
+    assert_int_equal(snapshot->header.trigger.watch, 0); /* the named watch does not exist */
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -276,7 +276,7 @@ static void test_files_are_read_or_refused_with_the_reason(void **state)
     assert_int_equal(sbx_snapshot_read_file(path, &snapshot, why, sizeof why), -EINVAL);
     assert_string_equal(why, "is too short for a recording");
 
-    sbx_recording_save(fixture->builder, path); /* live: read by way of a copy */
+    sbx_recording_save(fixture->builder, path); /* live: the reader makes a copy */
     assert_int_equal(sbx_snapshot_read_file(path, &snapshot, why, sizeof why), 0);
     assert_int_equal(snapshot->record_count, 3 * ROUNDS);
     sbx_snapshot_destroy(snapshot);

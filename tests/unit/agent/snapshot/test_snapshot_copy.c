@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_snapshot_copy.c - a copy taken while writers go on holds only what was written (the guarantees C1 to C3). */
+/* test_snapshot_copy.c - a copy that is taken while writers go on holds only data that was written (the guarantees C1
+ * to C3). */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -44,7 +45,7 @@ static int copy_to(const struct sbx_recording_builder *builder, int fd)
     return sbx_snapshot_copy(builder->header, fd, &a_trigger, an_id, 12345, scratch, sizeof scratch);
 }
 
-/* Read a copied file back into a value. */
+/* Read a copied file back. */
 static struct sbx_snapshot *read_copy(int fd)
 {
     char path[32], why[160] = "";
@@ -102,7 +103,7 @@ static void test_copy_of_a_resting_recording_equals_it(void **unused)
     assert_int_equal(copy->module_count, 1);
     assert_memory_equal(copy->modules, original->modules, sizeof *copy->modules);
     assert_int_equal(copy->thread_count, 2);
-    for (uint32_t i = 0; i < 2; i++) { /* but for whose runs were copied */
+    for (uint32_t i = 0; i < 2; i++) { /* equal except for the fields of run copies */
         assert_memory_equal(&copy->threads[i].entry, &original->threads[i].entry,
                             offsetof(struct sbx_thread_entry, own));
         assert_memory_equal(&copy->threads[i].entry.own, &original->threads[i].entry.own, sizeof(struct sbx_repeat));
@@ -122,8 +123,8 @@ static void test_copy_of_a_resting_recording_equals_it(void **unused)
 
 /* ---- C1, C2: what happens at the worst moment of a copy ---- */
 
-/* A page of the recording cannot be read at first, so that the copy stops there. The fault's handler does what writers
- * might do just then, makes the page readable, and the copy goes on. */
+/* A page of the recording cannot be read at first, so the copy faults there. The fault's handler does what writers
+ * might do at that moment and makes the page readable. Then the copy goes on. */
 static struct {
     struct sbx_recording_builder *builder;
     uint8_t *page;
@@ -143,7 +144,7 @@ static void interrupt(int signal_number, siginfo_t *info, void *context)
     in_between.happen(in_between.builder);
 }
 
-/* Copy while `happen` happens at the first look at the page at `page_at`. */
+/* Copy, and call `happen` when the copy first touches the page at `page_at`. */
 static struct sbx_snapshot *copy_with_interruption(struct sbx_recording_builder *builder, uint64_t page_at,
                                                    void (*happen)(struct sbx_recording_builder *builder))
 {
@@ -163,8 +164,8 @@ static struct sbx_snapshot *copy_with_interruption(struct sbx_recording_builder 
     return snapshot;
 }
 
-/* Two threads, the first of which has 400 records in chunk 0, more than half of it. The chunks lie half a page further
- * than usual: the copy has looked at the state of chunk 0 when it comes to the page that `page_at_out` names. */
+/* Two threads; the first has 400 records in chunk 0, which fill more than half of it. The chunks begin half a page
+ * later than usual, so the copy has already read the state of chunk 0 when it comes to the page at *page_at_out. */
 static struct sbx_recording_builder *make_chunk_across_two_pages(uint64_t *page_at_out)
 {
     struct sbx_recording_builder *builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_SMALL, NULL);
@@ -200,7 +201,7 @@ static void test_chunk_recycled_during_the_copy_is_counted_and_not_misread(void 
     struct sbx_snapshot *snapshot = copy_with_interruption(builder, page_at, recycle_chunk);
     assert_int_equal(snapshot->drops[SBX_DROP_TORN_CHUNK], 1);
     assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 0);
-    for (size_t i = 0; i < snapshot->record_count; i++) { /* nothing of the old content; the new, if any, whole */
+    for (size_t i = 0; i < snapshot->record_count; i++) { /* nothing of the old content; new records are complete */
         assert_int_equal(snapshot->records[i].thread, 1);
         assert_int_equal(snapshot->records[i].end_ns, (snapshot->records[i].amount * 10 + 5) * SBX_TIME_UNIT_NS);
     }
@@ -229,7 +230,7 @@ static void test_record_put_during_the_copy_is_left_to_the_next_one(void **unuse
     sbx_recording_builder_destroy(builder);
 }
 
-/* A record about a thread, in a module, neither of which was there when the copy began. */
+/* Put a record about a thread and in a module that did not exist when the copy began. */
 static void put_news(struct sbx_recording_builder *builder)
 {
     uint32_t module = sbx_recording_add_module(builder, "/usr/lib/new.so", 0x7e0000000000, 0x1000, 0);
@@ -245,7 +246,7 @@ static void test_what_a_copied_record_refers_to_is_in_the_copy(void **unused)
     (void)unused;
     struct sbx_recording_builder *builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_SMALL, NULL);
     sbx_recording_add_thread(builder, 10, "main", 1);
-    put_one_more(builder); /* opens chunk 0, which lies on a page of its own */
+    put_one_more(builder); /* opens chunk 0, which has a page of its own */
     struct sbx_snapshot *snapshot = copy_with_interruption(builder, builder->header->chunks.at, put_news);
     uint64_t frame;
     assert_int_equal(snapshot->record_count, 2);
@@ -273,7 +274,7 @@ static void test_what_begins_after_its_table_was_copied_is_not_part_of_the_copy(
     struct sbx_recording_builder *builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_SMALL, NULL);
     sbx_recording_add_thread(builder, 10, "main", 1);
     struct sbx_snapshot *snapshot = copy_with_interruption(builder, builder->header->frames.at, add_latecomers);
-    assert_int_equal(snapshot->thread_count, 1); /* no entry of zeroes */
+    assert_int_equal(snapshot->thread_count, 1); /* no entry that is all zero */
     assert_int_equal(snapshot->module_count, 1); /* modules come after frames */
     sbx_snapshot_destroy(snapshot);
     sbx_recording_builder_destroy(builder);
@@ -285,12 +286,12 @@ enum {
     RUN_LOOKS = 4
 };
 
-/* Steps that a sample tells exactly. */
+/* Time steps that a sample can represent exactly. */
 #define LOOK_NS(number) (50 * SBX_SAMPLE_UNIT_NS + (number)*SBX_SAMPLE_UNIT_NS)
 
 static uint32_t run_stack;
 
-/* A sample of thread 0 as capture puts it: the first of a run into the ring, what follows into the run. */
+/* Put a sample of thread 0 as capture does: the first of a run goes into the ring, the later ones into the run. */
 static void look(struct sbx_recording_builder *builder, uint64_t number)
 {
     struct sbx_repeat *run = &builder->threads[0].own;
@@ -310,7 +311,7 @@ static void look(struct sbx_recording_builder *builder, uint64_t number)
 static void tell_run(struct sbx_recording_builder *builder)
 {
     struct sbx_record record;
-    look(builder, RUN_LOOKS); /* one look more: the ring's record is the later one */
+    look(builder, RUN_LOOKS); /* one more look: the ring's record is then newer */
     assert_true(sbx_run_tell(&builder->threads[0].own, 0, &record));
     sbx_recording_put(builder, &record);
     sbx_run_end(&builder->threads[0].own);
@@ -329,7 +330,7 @@ static struct sbx_recording_builder *make_run(void)
     return builder;
 }
 
-/* The one record that tells of the run, and how many looks it stands for. */
+/* Exactly one record represents the run, and it stands for `repeats` looks. */
 static void assert_one_run(struct sbx_snapshot *snapshot, uint32_t repeats)
 {
     size_t runs = 0;
@@ -353,7 +354,7 @@ static void test_run_that_was_not_told_is_read_from_its_thread(void **unused)
 {
     (void)unused;
     struct sbx_recording_builder *builder = make_run();
-    assert_one_run(sbx_recording_read_back(builder), RUN_LOOKS - 1); /* as after a kill */
+    assert_one_run(sbx_recording_read_back(builder), RUN_LOOKS - 1); /* as after the process was killed */
     int fd = temporary_file();
     assert_int_equal(copy_to(builder, fd), 0);
     assert_one_run(read_copy(fd), RUN_LOOKS - 1);
@@ -392,7 +393,7 @@ static void test_run_of_a_thread_that_ended_during_the_copy_is_not_its_successor
     assert_int_equal(snapshot->threads[0].entry.tid, 77);
     assert_int_equal(snapshot->record_count, 2);
     for (size_t i = 0; i < snapshot->record_count; i++) {
-        assert_int_equal(snapshot->records[i].thread, 1); /* one former thread has both */
+        assert_int_equal(snapshot->records[i].thread, 1); /* both belong to the same former thread */
         assert_int_equal(snapshot->threads[1].entry.tid, 10);
     }
     sbx_snapshot_destroy(snapshot);
@@ -421,7 +422,7 @@ static void test_run_that_is_being_written_is_counted_and_left_out(void **unused
 {
     (void)unused;
     struct sbx_recording_builder *builder = make_run();
-    sbx_run_open(&builder->threads[0].own); /* its writer was killed just here */
+    sbx_run_open(&builder->threads[0].own); /* the writer was killed at this point */
     int fd = temporary_file();
     assert_int_equal(copy_to(builder, fd), 0);
     struct sbx_snapshot *snapshot = read_copy(fd);
@@ -437,7 +438,7 @@ static void test_runs_of_nonsense_are_no_records(void **unused)
     (void)unused;
     struct sbx_recording_builder *builder = make_run();
     struct sbx_repeat *run = &builder->threads[0].own, good = *run;
-    run->kind = SBX_RECORD_LOCK; /* no sample */
+    run->kind = SBX_RECORD_LOCK; /* not a sample */
     struct sbx_snapshot *snapshot = sbx_recording_read_back(builder);
     assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 1);
     sbx_snapshot_destroy(snapshot);
@@ -450,7 +451,7 @@ static void test_runs_of_nonsense_are_no_records(void **unused)
     run->op = 250;
     run->flags = 0xff;
     run->fd_class = 99;
-    run->stack = 0x01fffff0; /* leads nowhere */
+    run->stack = 0x01fffff0; /* an id that leads nowhere */
     snapshot = sbx_recording_read_back(builder);
     assert_int_equal(snapshot->record_count, 2);
     const struct sbx_record *record = &snapshot->records[1];
@@ -489,7 +490,7 @@ static uint64_t frame_of(uint64_t seed, uint32_t level)
     return sbx_frame_word(level % 2, 0x1000 + (seed >> level) * 16 + level, 0);
 }
 
-/* Everything in a record follows from its thread and number; `object` proves it. */
+/* Everything in a record is calculated from its thread and number; `object` lets the reader check it. */
 static struct sbx_record crowd_record(uint32_t thread, uint64_t number)
 {
     struct sbx_record record = {.kind = SBX_RECORD_LOCK,
@@ -514,7 +515,7 @@ static void *write_in_the_crowd(void *argument)
     uint64_t number = 1;
     while (sbx_load_relaxed(&crowd->stop) == 0) {
         struct sbx_record record = crowd_record(writer->thread, number);
-        /* One epoch for the whole stack, as captures have it: a frame's id says nothing two epochs later. */
+        /* One epoch for the whole stack, as captures do: the id of a frame has no meaning two epochs later. */
         uint32_t frame_ids[DEPTH], epoch = sbx_callstack_epoch(&builder->table);
         for (uint32_t level = 0; level < DEPTH; level++) {
             frame_ids[level] = sbx_frame_intern(&builder->table, epoch, frame_of(number % STACKS, level));
@@ -574,7 +575,7 @@ static void test_every_record_of_a_copy_taken_among_writers_is_one_that_was_writ
         writers[i] = (struct crowd_writer){&crowd, i};
         assert_int_equal(pthread_create(&threads[i], NULL, write_in_the_crowd, &writers[i]), 0);
     }
-    for (uint32_t i = 0; i < WRITERS; i++) { /* each must have had a processor, or there is little to copy */
+    for (uint32_t i = 0; i < WRITERS; i++) { /* every writer must have run, or there is little to copy */
         while (sbx_load_relaxed(&crowd.put[i]) < 1000) {
             sched_yield();
         }
@@ -585,14 +586,15 @@ static void test_every_record_of_a_copy_taken_among_writers_is_one_that_was_writ
         assert_int_equal(copy_to(builder, fd), 0);
         struct sbx_snapshot *snapshot = read_copy(fd);
         assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 0);
-        /* There is room; but a writer that stood still while an epoch was left gives up the stack it was at. */
+        /* There is room. But a writer that did not run while an epoch ended gives up the stack that it was
+         * interning. */
         assert_in_range(snapshot->drops[SBX_DROP_FRAME_OVERFLOW], 0, turns * WRITERS * DEPTH);
         assert_int_equal(snapshot->thread_count, WRITERS); /* no extra threads: every chunk was of a known one */
         check_crowd_copy(snapshot, &stacks);
         records += snapshot->record_count;
         sbx_snapshot_destroy(snapshot);
         close(fd);
-        if (i % 4 == 3) { /* sooner than the table asks for it */
+        if (i % 4 == 3) { /* more often than the table needs it */
             uint32_t epoch = builder->header->epoch;
             sbx_store_relaxed(&builder->table.node_used[epoch & 1], builder->table.node_mask + 1);
             turns += (uint64_t)sbx_callstack_table_turn_if_full(&builder->table);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* whole_recording.h - a recording with something of everything, for the tests of the reader. */
+/* whole_recording.h - a recording with an example of everything, for the tests of the reader. */
 #ifndef SBX_WHOLE_RECORDING_H
 #define SBX_WHOLE_RECORDING_H
 
 #include "recording_builder.h"
 
-/* The time of round `i`, in steps that a sample tells exactly. */
+/* The time of round `i`, in steps that a sample can represent exactly. */
 #define ROUND_NS(i) (5000192 + (i)*2 * SBX_SAMPLE_UNIT_NS)
 
-/* Threads, and how often each of them puts a record: MAIN a sample, WORKER a lock waited for, OBSERVER a look at WORKER. */
+/* Threads, and the record that each puts per round: MAIN a sample, WORKER a wait for a lock, OBSERVER a look at
+ * WORKER. */
 enum {
     MAIN = 0,
     WORKER = 1,

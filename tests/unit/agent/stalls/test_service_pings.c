@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_service_pings.c - how long a service may be silent, and that a silence of ours is none of its own. */
+/* test_service_pings.c - how long a service may be silent, and that a silence caused by the recorder is not counted as
+ * the service's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@ enum {
     SILENCE_MS = 3000
 };
 
-static int manager = -1; /* the socket of a service manager that reads nothing */
+static int manager = -1; /* the service manager's socket; nobody reads from it */
 static struct sockaddr_un address;
 static socklen_t address_bytes;
 
@@ -68,7 +69,7 @@ static void ping_and_allocate(void)
     ping();
     for (int i = 0; i < 20000; i++) {
         char byte;
-        void *volatile memory = malloc(32); /* volatile, or the compiler takes it for none */
+        void *volatile memory = malloc(32); /* volatile: otherwise the compiler removes the malloc */
         if (i % 30 == 0) {
             recv(manager, &byte, 1, MSG_DONTWAIT);
         }
@@ -76,7 +77,7 @@ static void ping_and_allocate(void)
     }
 }
 
-/* Its pings go by calls that cost a good part of it. */
+/* The service pings with calls whose recording costs much of the calls' own time. */
 static void child_pings_over_its_budget(void)
 {
     begin_service(1);

@@ -23,7 +23,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* Sleeps that are recorded, some milliseconds each. */
+/* Make sleeps that are recorded, some milliseconds each. */
 static void work_for(long ms)
 {
     for (uint64_t end = stalling_now_ms() + (uint64_t)ms; stalling_now_ms() < end;) {
@@ -69,10 +69,10 @@ static void test_a_manual_snapshot_may_hold_what_came_after_it_was_asked_for(voi
         const struct sbx_record *record = &snapshot->records[i];
         if ((record->flags & SBX_FLAG_AT_TRIGGER) != 0) {
             at_trigger++;
-            assert_true(record->end_ns < trigger->end_ns + 300 * MS); /* taken when it fired, not when it was copied */
+            assert_true(record->end_ns < trigger->end_ns + 300 * MS); /* taken when it fired, not when copied */
         }
     }
-    assert_true(at_trigger >= 1); /* a thread that wakes while it is read is not there */
+    assert_true(at_trigger >= 1); /* a thread that wakes during the look is missing */
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -85,7 +85,7 @@ static void child_has_triggers_at_once(void)
     stallbox_deadline_begin("first", 100);
     stallbox_message_begin(1);
     stalling_pause_ms(300);
-    stallbox_message_end(); /* while the deadline's is under way */
+    stallbox_message_end(); /* while the deadline's snapshot is being made */
     stalling_pause_ms(800);
     struct stallbox_counts counts = {.sizeof_counts = sizeof counts};
     stalling_expect(stallbox_read_counts(&counts) == STALLBOX_OK && counts.triggers_dropped == 1 &&
@@ -101,7 +101,7 @@ static void test_one_snapshot_is_in_flight_and_the_others_are_counted(void **sta
     struct sbx_snapshot *snapshot = stalling_process_snapshot();
     assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_DEADLINE);
     assert_int_equal(snapshot->header.trigger.after_ms, 600);
-    assert_int_equal(snapshot->watch_count, 1); /* it is there although it fired long ago */
+    assert_int_equal(snapshot->watch_count, 1); /* it is included although it fired long ago */
     assert_int_equal(snapshot->header.trigger.watch, 1);
     assert_int_equal(snapshot->drops[SBX_DROP_SNAPSHOT_BUSY], 1);
     sbx_snapshot_destroy(snapshot);
@@ -135,7 +135,7 @@ static void child_has_different_triggers(void)
     struct stallbox_options options = stalling_options();
     options.slow_message_ms = 100;
     stalling_start(&options);
-    for (int i = 0; i < 2; i++) { /* the second message is too soon after the first */
+    for (int i = 0; i < 2; i++) { /* the second trigger comes too soon after the first */
         stallbox_message_begin(1);
         stalling_pause_ms(150);
         stallbox_message_end();
@@ -157,8 +157,7 @@ static void test_each_kind_of_trigger_keeps_its_own_distance(void **state)
     (void)state;
     stalling_process_run(child_has_different_triggers);
     stalling_process_snapshots(3, snapshots);
-    uint32_t kinds =
-        0; /* a disk that takes its time with the first has the other two fire in one tick, in either order */
+    uint32_t kinds = 0; /* on a slow disk the other two may fire in one tick, in either order */
     for (unsigned i = 0; i < 3; i++) {
         kinds |= UINT32_C(1) << snapshots[i]->header.trigger.kind;
         sbx_snapshot_destroy(snapshots[i]);
@@ -246,7 +245,7 @@ static bool has_file(const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* What the ring of the one recording there is still holds of records, in bytes that are not zero. */
+/* Count the bytes of records that the ring of the single recording still holds: those that are not zero. */
 static uint64_t count_recorded_bytes(void)
 {
     static struct sbx_chunk chunk;
@@ -332,7 +331,7 @@ static void test_a_no_deletes_what_waits_and_is_remembered(void **state)
     stalling_process_run(child_starts_after_a_yes);
 }
 
-/* As another program would say it, which knows the spool and not us. */
+/* Write the consent as another program would, which knows the spool but not this recorder. */
 static void say_in_spool(const char *word)
 {
     char path[200], aside[200];
@@ -343,7 +342,7 @@ static void say_in_spool(const char *word)
     stalling_expect(rename(aside, path) == 0, "and put in its place");
 }
 
-/* Has the agent look at the spool: it does whenever modules may have come or gone. */
+/* Make the agent look at the spool, which it does whenever modules may have been loaded or unloaded. */
 static void have_it_look(void)
 {
     stalling_expect(dlopen("libthat_is_not_there.so", RTLD_NOW) == NULL, "a module does not come");
@@ -370,7 +369,7 @@ static void child_is_not_told(void)
     stalling_expect(stallbox_set_consent(STALLBOX_CONSENT_GRANTED) == STALLBOX_OK, "the user agrees again");
     say_in_spool("denied\n");
     for (int i = 0; i < 300 && consent_now() != STALLBOX_CONSENT_DENIED; i++) {
-        work_for(100); /* an application at rest is not woken for it, and records nothing either */
+        work_for(100); /* a resting application is not woken for it, and does not record */
     }
     stalling_expect(consent_now() == STALLBOX_CONSENT_DENIED, "it is read within seconds");
     stalling_expect(stallbox_snapshot(1000) == STALLBOX_NOT_RUNNING, "and obeyed");
@@ -395,7 +394,7 @@ static void child_dies_without_consent(void)
     options.consent_required = 1;
     stalling_start(&options);
     stallbox_message_begin(1);
-    stalling_pause_ms(900); /* a note is left */
+    stalling_pause_ms(900); /* long enough for a note to be left */
     _exit(0);
 }
 

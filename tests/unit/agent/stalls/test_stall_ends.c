@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stall_ends.c - stalls that are told while they go on, each in a real process: how they ended is told once, and what the
- * recorder costs meanwhile is next to nothing. */
+/* test_stall_ends.c - stalls that are reported while they go on, each in a real process. Their end is reported once,
+ * and the recorder's cost meanwhile is close to zero. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ enum {
     LIMIT_MS = 300,
     FORGOTTEN = SBX_TOLD_MAX + 1,
     HUNG_MS = 1500,
-    SETTLED_MS = 2500, /* by then a stall is told, also on a busy machine, and looks are rare */
+    SETTLED_MS = 2500, /* by then the stall is reported and looks are rare, also on a busy machine */
 };
 
 /* ---- what the children do ---- */
@@ -50,7 +50,7 @@ __attribute__((noinline)) static void poll_once(int fd)
     KEEP_FRAME();
 }
 
-/* A loop as the main thread's, which calls `handle` in turns 8, 16 ... of `turns`. */
+/* A loop like that of a main thread, which calls `handle` in turns 8, 16 ... of `turns`. */
 static void loop(int turns, void (*handle)(void))
 {
     int fd = eventfd(0, EFD_CLOEXEC);
@@ -186,13 +186,13 @@ static void child_keeps_a_deadline_too_late(void)
     stallbox_stop(10000);
 }
 
-/* More than there are places, that nobody ever ends, and a message that hangs behind them. */
+/* Begin more deadlines than there are places and never end them, then hang in a message. */
 static void child_forgets_deadlines(void)
 {
     start();
     for (int i = 0; i < FORGOTTEN; i++) {
         stalling_expect(stallbox_deadline_begin("forgotten", LIMIT_MS) != 0, "there is an entry");
-        stalling_pause_ms(1200); /* one snapshot a second is made */
+        stalling_pause_ms(1200); /* at most one snapshot a second is made */
     }
     loop(12, hang);
     stallbox_stop(10000);
@@ -244,8 +244,7 @@ static unsigned long wakeups(void)
 
 enum {
     WATCHED_MS = 8000,
-    WAKEUPS_MAX =
-        60, /* a tick of 5 ms were 1,600, one of 20 ms 400; a look a second and what goes with it are some 20 */
+    WAKEUPS_MAX = 60, /* ticks of 5 ms would be 1,600, of 20 ms 400; one look a second and its work are some 20 */
 };
 
 static void expect_quiet(unsigned long before)
@@ -292,7 +291,7 @@ static void child_computes_and_is_watched(void)
 
 static _Atomic bool has_hung;
 
-/* Passes capture points all the time. */
+/* Pass capture points all the time. */
 static void *work(void *unused)
 {
     while (!has_hung) {
@@ -315,7 +314,7 @@ static void child_hangs_while_another_thread_works(void)
 
 /* ---- the judges ---- */
 
-/* The second tells how the first ended, after so long at least. */
+/* The second snapshot says how the stall of the first one ended, after at least that long. */
 static void expect_end(const struct sbx_snapshot *first, const struct sbx_snapshot *end, enum sbx_trigger_kind kind,
                        enum sbx_stall_end how, uint64_t at_least_ms)
 {
@@ -332,8 +331,8 @@ static void expect_end(const struct sbx_snapshot *first, const struct sbx_snapsh
     assert_int_equal(end->record_count, 0);
 }
 
-/* Of the stalls of `kind` that were told, `count` ended like this after so long at least, each end told once. On a machine that
- * keeps the process from running there may be others, which are short. */
+/* Of the reported stalls of `kind`, `count` ended like this after at least that long, and each end was reported once.
+ * On a machine that keeps the process from running there may be more stalls, all of them short. */
 static void expect_ends(unsigned count, enum sbx_trigger_kind kind, enum sbx_stall_end how, uint64_t at_least_ms)
 {
     struct sbx_snapshot *snapshots[4 * FORGOTTEN];
@@ -424,7 +423,7 @@ static void test_after_a_no_no_end_is_told(void **state)
     dying_process_recover();
     char raw[160];
     snprintf(raw, sizeof raw, "%s/raw", stalling_process_spool());
-    assert_true(snapshot_folder_count(raw, SBX_RAW_SUFFIX) <= 1); /* the first, where the no did not take it along */
+    assert_true(snapshot_folder_count(raw, SBX_RAW_SUFFIX) <= 1); /* the first may be left */
 }
 
 static void test_a_silence_that_was_told_ends_with_the_first_beat(void **state)

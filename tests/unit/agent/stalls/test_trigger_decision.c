@@ -12,7 +12,7 @@
 #define MS              UINT64_C(1000000)
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
-/* Milliseconds: begin, now, late; has it fired; the limit; does it fire. */
+/* Milliseconds: begin, now, late; whether it has fired; the limit; whether it fires. */
 static const struct {
     const char *what;
     uint64_t begin, now, late;
@@ -86,15 +86,15 @@ static void test_a_burst_fires_unless_the_process_was_stopped(void **state)
     assert_false(sbx_burst_fires(&view, 9));
 }
 
-/* A machine that is suspended does not move CLOCK_MONOTONIC, which all times here are of: CLOCK_BOOTTIME goes on, and nobody
- * reads it. What is left of a suspension is what a look that was due during it finds: no gap, or a small one. */
+/* CLOCK_MONOTONIC, the clock of all times here, does not advance while a machine is suspended. CLOCK_BOOTTIME advances,
+ * but the recorder does not read it. A look that was due during the suspension sees no gap or a small one. */
 static void test_a_suspended_machine_shows_as_no_time_at_all(void **state)
 {
     (void)state;
     struct sbx_gaps gaps = {.count = 0};
     assert_int_equal(sbx_gaps_look(&gaps, 1000 * MS, 1005 * MS, 1009 * MS, false), 0);
     const struct sbx_open_view view = {.now_ns = 1009 * MS, .begin_ns = 900 * MS};
-    assert_false(sbx_is_over(&view, 1000)); /* it was open for an hour of wall clock, and 109 ms of ours */
+    assert_false(sbx_is_over(&view, 1000)); /* open for an hour of wall clock time, but 109 ms of CLOCK_MONOTONIC */
 }
 
 static void test_snapshots_of_one_kind_keep_their_distance(void **state)
@@ -105,7 +105,8 @@ static void test_snapshots_of_one_kind_keep_their_distance(void **state)
     assert_true(sbx_snapshot_is_allowed(2000 * MS, 1000 * MS, 1000));
 }
 
-/* Milliseconds: the look before, when this one was due, when it was, after a sleep; from where on time is missing. */
+/* Milliseconds: the look before, when this look was due, when it happened; whether the thread slept before it; by how
+ * much it is late, and from where on time is missing. */
 static const struct {
     const char *what;
     uint64_t last, due, now;
@@ -138,17 +139,18 @@ static void test_gaps_are_looks_that_came_much_too_late(void **state)
     }
 }
 
-/* Work that began at `began` and was over at `now`, `busy` of it with a snapshot, in which the application ran for `ran`. */
+/* Work that began at `began` and ended at `now`. Of that time the snapshot took `busy`, and the application ran for
+ * `ran`. */
 static const struct {
     uint64_t began, now, busy, ran, missing;
 } work_cases[] = {
-    {1000, 1001, 0, 0, 0},                                    /* as ever */
+    {1000, 1001, 0, 0, 0},                                    /* the usual case */
     {1000, 1199, 0, 0, 0},                                    /* a busy machine */
-    {1000, 6000, 0, 20, 5000},                                /* stopped in the middle of it */
-    {1000, 6000, 0, 2499, 5000},                              /* starved, and the application nearly so */
+    {1000, 6000, 0, 20, 5000},                                /* the process was stopped in the middle */
+    {1000, 6000, 0, 2499, 5000},                              /* starved; the application hardly ran */
     {1000, 6000, 0, 2500, 0},                                 /* the application ran */
-    {1000, 6000, 5000, 0, 0},                                 /* a slow disk */
-    {1000, 6000, 4900, 0, 0},    {1000, 6000, 4000, 0, 1000}, /* and a stop beside it */
+    {1000, 6000, 5000, 0, 0},                                 /* a slow disk explains the time */
+    {1000, 6000, 4900, 0, 0},    {1000, 6000, 4000, 0, 1000}, /* a slow disk and a stop as well */
     {0, 6000, 0, 0, 0},                                       /* there was no work */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_watchdog.c - what an application tells of itself, message, frame, watch and deadline, fires when it should and not
- * else: real processes, linked with the library as an application would be. */
+/* test_watchdog.c - what an application reports about itself (message, frame, watch and deadline) fires when it should,
+ * and only then. Real processes, linked with the library as an application would be. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ enum {
     KIND_SAVE = 7,
     KIND_DRAW = 8,
     SCENE_INBOX = 255,
-    SLOW_MS = 1500, /* what the recorder itself was kept from the processor does not count: far above the threshold */
+    SLOW_MS = 1500, /* far above the limit, because time in which the recorder itself got no processor does not count */
 };
 
 static uint64_t length_ms(const struct sbx_snapshot *snapshot)
@@ -57,11 +57,11 @@ static void *handle_a_slow_message(void *unused)
         stallbox_message_end();
     }
     stallbox_message_begin(KIND_SAVE);
-    stallbox_message_begin(KIND_DRAW); /* part of the outer one */
+    stallbox_message_begin(KIND_DRAW); /* part of the outer message */
     stalling_pause_ms(SLOW_MS);
     stallbox_message_end();
     stallbox_message_end();
-    stallbox_message_end(); /* one too many */
+    stallbox_message_end(); /* one end too many */
     return NULL;
 }
 
@@ -71,7 +71,7 @@ static void child_has_a_slow_message_on_a_thread(void)
     options.slow_message_ms = 300;
     stallbox_message_name(KIND_SAVE, "too early");
     stallbox_scene_name(SCENE_INBOX, "too early");
-    stallbox_set_scene(SCENE_INBOX); /* which is kept for the start */
+    stallbox_set_scene(SCENE_INBOX); /* kept until the start */
     stalling_start(&options);
     stallbox_message_name(KIND_SAVE, "save");
     stallbox_message_name(KIND_SAVE, "too late");
@@ -134,7 +134,7 @@ static bool has_snapshot(void)
     return stallbox_read_counts(&counts) == STALLBOX_OK && counts.snapshots > 0;
 }
 
-/* For `ms` at least, and until the watch thread has had a processor to see it. */
+/* Pause for at least `ms`, and until the watch thread has had a processor to see it. */
 static void pause_until_told(long ms)
 {
     uint64_t end_ms = stalling_now_ms() + 30000;
@@ -167,7 +167,7 @@ static void test_an_open_message_of_any_thread_fires_once_while_it_lasts(void **
 {
     (void)state;
     stalling_process_run(child_hangs_in_a_message_of_a_thread);
-    struct sbx_snapshot *snapshot = stalling_process_snapshot(); /* not slow_message as well */
+    struct sbx_snapshot *snapshot = stalling_process_snapshot(); /* not also a slow_message */
     assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_ANR);
     assert_int_equal(snapshot->header.trigger.in_progress, 1);
     assert_int_equal(snapshot->header.trigger.message_kind, KIND_SAVE);
@@ -181,7 +181,7 @@ enum {
     TURN_MS = 10
 };
 
-/* Two calls to the compiler, two places to the recorder. */
+/* To the compiler these are two calls, to the recorder two places. */
 static inline __attribute__((always_inline)) void poll_here(void)
 {
     poll(NULL, 0, TURN_MS);
@@ -198,7 +198,7 @@ static void child_has_a_loop_in_two_pieces(void)
         poll_here();
         if (turn == 20) {
             stalling_pause_ms(SLOW_MS);
-            poll_here(); /* as a compiler duplicates it around the rare turn */
+            poll_here(); /* as if a compiler had duplicated it around the rare turn */
         }
     }
     stallbox_stop(5000);
@@ -221,9 +221,9 @@ static void child_starts_up_between_two_loops(void)
     stalling_start(&options);
     stalling_pause_ms(100);
     for (volatile int turn = 0; turn < 5; turn++) {
-        poll_here(); /* until something answers */
+        poll_here(); /* wait until there is an answer */
     }
-    stalling_pause_ms(400); /* nobody's message */
+    stalling_pause_ms(400); /* outside of any message */
     for (volatile int turn = 0; turn < 20; turn++) {
         poll_here();
     }
@@ -246,7 +246,7 @@ __attribute__((noinline)) static void modal_loop(void)
     __asm__ volatile("");
 }
 
-/* The loop is met before there are unwind rows to name its activation with. */
+/* The loop is met before there are unwind rows that could identify its activation. */
 static void child_loops_at_once(void)
 {
     struct stallbox_options options = stalling_options();
@@ -287,7 +287,7 @@ static void child_has_a_slow_frame(void)
     stalling_start(&options);
     draw(10);
     stallbox_frame_begin();
-    draw(300); /* part of the outer one */
+    draw(300); /* part of the outer frame */
     stallbox_frame_end();
     struct stallbox_counts counts = {.sizeof_counts = sizeof counts};
     stalling_expect(stallbox_read_counts(&counts) == STALLBOX_OK && counts.frames == 2, "two frames are counted");
@@ -311,7 +311,7 @@ static void child_drops_frames_in_a_burst(void)
 {
     struct stallbox_options options = stalling_options();
     stalling_start(&options);
-    for (int round = 0; round < 10 && !has_snapshot(); round++) { /* one in which we were late ourselves is not told */
+    for (int round = 0; round < 10 && !has_snapshot(); round++) { /* a frame in which we were late is not reported */
         uint64_t begin = stalling_now_ms();
         for (int i = 0; i < 70; i++) {
             draw(3);
@@ -320,7 +320,7 @@ static void child_drops_frames_in_a_burst(void)
         for (int i = 0; i < 9; i++) {
             draw(80 + 4 * (long)usual_ms);
         }
-        for (int i = 0; i < 60 && !has_snapshot(); i++) { /* another round would make another one */
+        for (int i = 0; i < 60 && !has_snapshot(); i++) { /* another round would make another snapshot */
             stalling_pause_ms(50);
         }
     }
@@ -334,7 +334,7 @@ static void test_a_burst_of_dropped_frames_fires(void **state)
     struct sbx_snapshot *snapshot = stalling_process_snapshot();
     assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_SLOW_FRAME);
     assert_true(snapshot->header.trigger.frames >= 9);
-    assert_true(length_ms(snapshot) >= 9 * 80); /* from the first of them on */
+    assert_true(length_ms(snapshot) >= 9 * 80); /* from the first slow frame on */
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -390,7 +390,7 @@ static void child_misses_a_deadline(void)
     uint64_t open = stallbox_deadline_begin("still open", 60000);
     uint64_t id = stallbox_deadline_begin("save the document", 300);
     stalling_expect(id != 0 && open != 0 && id != open, "deadlines have ids of their own");
-    pause_until_told(800); /* nobody ends it */
+    pause_until_told(800); /* the deadline is never ended */
     stallbox_deadline_end(id);
     stallbox_deadline_end(open);
     struct stallbox_counts counts = {.sizeof_counts = sizeof counts};
@@ -432,7 +432,8 @@ static void *end_it_late(void *unused)
     return NULL;
 }
 
-/* The watch thread is kept from looking in time by a process that works without a rest of 5 ms: it is told. */
+/* A process that works without a rest of 5 ms keeps the watch thread from looking in time. The deadline must still be
+ * reported. */
 static void child_ends_deadlines_from_another_thread(void)
 {
     struct stallbox_options options = stalling_options();
@@ -471,7 +472,7 @@ static void child_fills_the_table(void)
         stalling_expect(got == 256, "the table has 256 places");
         for (unsigned i = 0; i < 300; i++) {
             stallbox_deadline_end(ids[i]);
-            stallbox_deadline_end(ids[i]); /* twice: nothing happens */
+            stallbox_deadline_end(ids[i]); /* a second end does nothing */
         }
     }
     struct stallbox_counts counts = {.sizeof_counts = sizeof counts};
@@ -545,7 +546,7 @@ static void *work_and_fall_silent(void *unused)
     stallbox_watch_rest(watch);
     stalling_pause_ms(600); /* nothing to do for longer than the timeout */
     stallbox_watch_beat(watch);
-    stalling_pause_ms(800); /* silent */
+    stalling_pause_ms(800); /* no beat: silent */
     stallbox_watch_beat(watch);
     stallbox_watch_close(watch);
     return NULL;
@@ -600,11 +601,11 @@ static void test_a_watched_thread_that_ended_raises_no_alarm(void **state)
     stalling_process_snapshots(0, none);
 }
 
-/* Stop ourselves for longer than everything that is open may take. */
+/* Stop this process for longer than any open limit. */
 static void child_is_stopped(void)
 {
     struct stallbox_options options = stalling_options();
-    options.anr_ms = 3000; /* on a loaded machine it takes a while until it is stopped, and that is its own time */
+    options.anr_ms = 3000; /* on a loaded machine it takes a while until the stop happens; that time counts */
     options.slow_message_ms = 3000;
     options.slow_frame_ms = 3000;
     stalling_start(&options);
@@ -672,7 +673,7 @@ static void child_rests_with_a_deadline(void)
     stallbox_watch_rest(watch);
     stalling_pause_ms(1000);
     uint64_t woken = UINT64_MAX;
-    for (int i = 0; i < 10 && woken > 20; i++) { /* on a busy machine the start's own work takes a while */
+    for (int i = 0; i < 10 && woken > 20; i++) { /* on a busy machine the work of the start takes a while */
         uint64_t before = wake_ups();
         struct timespec pause = {2, 0};
         clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
@@ -681,7 +682,7 @@ static void child_rests_with_a_deadline(void)
     stallbox_deadline_end(deadline);
     stallbox_watch_close(watch);
     stallbox_stop(5000);
-    /* Asking costs some itself: reading files wakes the watch thread for a few ticks. Two seconds of ticks are 400. */
+    /* Asking has a cost: reading files wakes the watch thread for a few ticks. Two seconds of ticks would be 400. */
     stalling_expect(woken <= 20, "a pending deadline costs no ticks");
 }
 
@@ -711,7 +712,7 @@ static void child_never_starts(void)
         if (i == 0) {
             struct stallbox_options options = stalling_options();
             stalling_start(&options);
-            stallbox_message_begin(1); /* open over the stop */
+            stallbox_message_begin(1); /* open during the stop */
             stallbox_stop(5000);
         }
     }
@@ -740,7 +741,7 @@ static void child_gives_wrong_arguments(void)
     newer.known.sizeof_options = sizeof newer;
     stalling_expect(stallbox_start(&newer.known) == STALLBOX_BAD_ARGUMENT, "and an option not known here");
     newer.later = 0;
-    stalling_start(&newer.known); /* a newer header whose new options are not used */
+    stalling_start(&newer.known); /* the header is newer; its new options are not set */
     stalling_expect(stallbox_deadline_begin("x", 0) == 0 && stallbox_deadline_begin("x", 86400001) == 0,
                     "no deadline of no time, nor of more than a day");
     uint64_t nameless = stallbox_deadline_begin(NULL, 1000);
@@ -754,7 +755,7 @@ static void child_was_compiled_against_the_first_header(void)
 {
     struct stallbox_options options = stalling_options();
     options.sizeof_options = offsetof(struct stallbox_options, slow_frame_ms);
-    options.slow_frame_ms = 1; /* not there for that header: whatever lies behind it */
+    options.slow_frame_ms = 1; /* this option does not exist in that header; other bytes lie there */
     stalling_start(&options);
     stallbox_stop(5000);
 }
