@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attached_recording.c - made, attached, and let go. */
+/* attached_recording.c - creates a recording, attaches it, and releases it. */
 #include "attached_recording.h"
 
 #include "the_capture.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_got_hook.c - what a slot leads to once no hook stands in it any more. */
+/* test_got_hook.c - where a slot leads after its hook was removed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 
 static volatile bool never;
 
-/* The program calls it, as far as its linker knows; it is not bound before it does. */
+/* The call makes the linker create a slot. The slot is not bound until the first call. */
 static void call_fdatasync(void)
 {
     if (never) {
@@ -28,7 +28,7 @@ static void call_fdatasync(void)
     }
 }
 
-/* The loader's list begins with the program. */
+/* The loader's list begins with the program itself. */
 static int read_slot(struct dl_phdr_info *info, size_t bytes, void *word_out)
 {
     struct sbx_elf_image image;
@@ -56,7 +56,7 @@ static uintptr_t slot_of_fdatasync(void)
     return word;
 }
 
-/* Else the program would have the loader bind it in some later call, on a stack that has room for the call alone. */
+/* Otherwise the loader would bind the slot in some later call, on a stack that has room only for the call itself. */
 static void child_stops_before_it_calls(void)
 {
     uintptr_t function = (uintptr_t)dlsym(RTLD_NEXT, "fdatasync"), before = slot_of_fdatasync();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_imports.c - which functions the modules of this process call. The test holds the searching code itself, so its own calls
- * do not count; it loads a module whose calls do. */
+/* test_imports.c - which functions the modules of this process call. The test program contains the searching code, so
+ * its own calls do not count. It loads a module whose calls do count. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static void *load(void)
 static void test_a_point_or_a_name_is_imported_as_long_as_a_module_that_calls_it_is_loaded(void **state)
 {
     (void)state;
-    assert_int_equal(poll(NULL, 0, 0), 0); /* the call of the searching module */
+    assert_int_equal(poll(NULL, 0, 0), 0); /* the call in the searching module */
     assert_false(sbx_imports_any(SBX_POINT_BIT(SBX_GROUP_POLL), ""));
     assert_false(sbx_imports_any(0, "no_such_function\0getppid\0"));
     void *module = load();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kernel_text.c - what the kernel's files say, as kernels of several ages write them. */
+/* test_kernel_text.c - parsing of the kernel's text files, as kernels of different versions write them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ static void test_control_group_is_that_of_its_controller(void **state)
     assert_true(sbx_control_group_path(text, "memory", path, sizeof path));
     assert_string_equal(path, "/pods/one");
     assert_false(sbx_control_group_path(text, "blkio", path, sizeof path));
-    assert_false(sbx_control_group_path(text, "memory", path, 4)); /* no room: not a path that is cut */
+    assert_false(sbx_control_group_path(text, "memory", path, 4)); /* no room: no path, not a truncated one */
     assert_false(sbx_control_group_path("nonsense\n::\n", "cpu", path, sizeof path));
 }
 

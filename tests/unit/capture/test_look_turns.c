@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_look_turns.c - a tick looks at some sleepers, however many there are, and each has its turn. */
+/* test_look_turns.c - a tick looks at a limited number of sleepers, however many there are, and each has its turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,12 +11,12 @@
 
 enum {
     THREADS = 1000,
-    ROUND = (THREADS + SBX_LOOKS_A_TICK - 1) / SBX_LOOKS_A_TICK, /* ticks until all were looked at */
+    ROUND = (THREADS + SBX_LOOKS_A_TICK - 1) / SBX_LOOKS_A_TICK, /* ticks until all have been looked at */
 };
 
 static unsigned looks_of[THREADS];
 
-/* A tick in which every thread wants a look. Returns how many had one. */
+/* A tick in which every thread wants a look. Returns how many got one. */
 static unsigned tick(struct sbx_look_turns *turns)
 {
     unsigned looks = 0;
@@ -32,7 +32,8 @@ static unsigned tick(struct sbx_look_turns *turns)
     return looks;
 }
 
-/* Symptom: in a pool of 2,000 threads the watch thread took 6.7 % of a processor, half of it for looks at their sleep. */
+/* Symptom: in a process with a pool of 2,000 threads the watch thread took 6.7 % of a processor, half of it for looks
+ * at sleeping threads. */
 static void test_a_thousand_sleepers_cost_a_tick_no_more_than_eight_looks(void **state)
 {
     (void)state;

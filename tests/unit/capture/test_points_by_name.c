@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_points_by_name.c - the originals of capture points, beside what the loader gives to whoever asks it for a name. */
+/* test_points_by_name.c - the original functions of capture points are those that the loader finds by name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void test_an_original_is_what_the_loader_gives_for_its_name(void **state)
         }
     }
     assert_in_range(found, 200, SBX_POINTS_MAX); /* of libc */
-    assert_in_range(absent, 20, SBX_POINTS_MAX); /* of libraries that are not here */
+    assert_in_range(absent, 20, SBX_POINTS_MAX); /* of libraries that are not loaded here */
 }
 
 static void test_a_point_whose_library_may_come_late_is_known_before(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ready_thread.c - a thread that computes and passes no point, on a machine that has no processor for it: the recorder does not rest meanwhile,
- * because nobody would wake it again. */
+/* test_ready_thread.c - a thread that computes and passes no point, on a machine that has no processor for it. The
+ * recorder must not rest meanwhile, because nothing would wake it again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,17 +21,16 @@
 #include "recorded_process.h"
 
 enum {
-    ROUNDS = 4, /* of which one in two has a rest in it, where there is one */
+    ROUNDS = 4, /* where the recorder rests, one round in two contains a rest */
     STARVED_MS = 1000,
-    LONGEST_TURNS = 4000, /* of 5 ms: nobody measures */
-    ENOUGH_MS =
-        50 /* of processor time: a thread that goes last gets next to none where twenty others want it all the time */
+    LONGEST_TURNS = 4000, /* of 5 ms each, by count and not by a clock */
+    ENOUGH_MS = 50 /* of CPU time: a thread of lowest priority gets almost none where twenty others always want it */
 };
 
 static atomic_bool has_begun, has_to_end;
 static clockid_t its_clock;
 
-/* All that runs on that processor, but when nothing else wants it. */
+/* Restrict this process to the first processor, where it runs only if no other thread wants it. */
 static void be_last_on_first_processor(void)
 {
     cpu_set_t mine, one;
@@ -49,7 +48,7 @@ static void be_last_on_first_processor(void)
 
 static void *compute_at_last(void *unused)
 {
-    child_sleep_ms(1); /* a point: the thread is known from here on */
+    child_sleep_ms(1); /* a point: the recorder knows the thread from here on */
     be_last_on_first_processor();
     child_expect(pthread_getcpuclockid(pthread_self(), &its_clock) == 0, "it has a clock");
     has_begun = true;
@@ -59,7 +58,7 @@ static void *compute_at_last(void *unused)
     return unused;
 }
 
-/* Another process, which is not recorded, has the first processor to itself. */
+/* Another process, which is not recorded, takes the first processor for itself. */
 static pid_t begin_to_take_it(void)
 {
     pid_t parent = getpid(), pid = fork();
@@ -92,7 +91,7 @@ static void starve_and_look(void)
 {
     const uint64_t *captures = &child_header()->captures_async;
     pid_t other = begin_to_take_it();
-    child_pause_ms(STARVED_MS); /* past every point, as all that follows */
+    child_pause_ms(STARVED_MS); /* without a point, as all of the following code */
     syscall(SYS_kill, other, SIGKILL);
     uint64_t before = sbx_load_relaxed(captures), before_ms = its_ms();
     for (int turn = 0; turn < LONGEST_TURNS && sbx_load_relaxed(captures) == before; turn++) {
@@ -117,7 +116,8 @@ static void child_computes_where_others_go_first(void)
     pthread_join(thread, NULL);
 }
 
-/* Symptom: a thread that had jumped out of a call, and computed on a machine with twenty others for each processor, was not sampled for as long as it did. */
+/* Symptom: a thread jumped out of a call and computed, on a machine with twenty other threads for each processor. It
+ * was not sampled for as long as it computed. */
 static void test_a_thread_that_computes_is_sampled_though_it_had_no_processor_for_a_while(void **state)
 {
     (void)state;

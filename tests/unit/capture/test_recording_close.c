@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_recording_close.c - the memory of a recording is given back while the program goes on, and used again. */
+/* test_recording_close.c - the memory of a recording is released while the program goes on, and used again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -55,7 +55,7 @@ static void write_record(struct sbx_thread *thread, uint64_t when_ns, uint64_t a
     write_stack(thread, when_ns, amount, attached_recording_intern(thread->tid));
 }
 
-/* What the file system does with what is given back. */
+/* Do what the file system does with pages that are released. */
 static void make_zero(const struct sbx_section *section)
 {
     memset((uint8_t *)attached_recording->header + section->at, 0, (size_t)section->count * section->entry_bytes);
@@ -88,7 +88,7 @@ static void test_after_its_memory_was_given_back_a_recording_begins_anew(void **
     assert_non_null(thread->writer.chunk);
     assert_true(sbx_upkeep_close());
     assert_false(sbx_ring_is_open(&sbx_the_capture.ring));
-    write_stack(thread, 2000000, 2, SBX_STACK_NONE); /* goes nowhere, and touches nothing */
+    write_stack(thread, 2000000, 2, SBX_STACK_NONE); /* leads nowhere and changes nothing */
     assert_null(thread->writer.chunk);
     make_zero(&header->frames);
     make_zero(&header->nodes);
@@ -96,10 +96,10 @@ static void test_after_its_memory_was_given_back_a_recording_begins_anew(void **
     sbx_ring_open_whole(&sbx_the_capture.ring, header);
     sbx_upkeep_callstacks();
     assert_int_equal(attached_recording->threads[thread->index].last_stack, SBX_STACK_NONE);
-    assert_int_not_equal(attached_recording_intern(41), before); /* a number that somebody still has leads nowhere */
+    assert_int_not_equal(attached_recording_intern(41), before); /* a number that a thread still has leads nowhere */
     write_record(thread, 3000000, 3);
     struct sbx_snapshot *snapshot = sbx_recording_read_back(attached_recording);
-    assert_int_equal(snapshot->record_count, 1); /* and none of the test before */
+    assert_int_equal(snapshot->record_count, 1); /* and none from the test before */
     assert_int_equal(snapshot->records[0].amount, 3);
     assert_true(attached_recording_is_stack_of(snapshot, snapshot->records[0].stack, thread->tid));
     assert_false(attached_recording_is_stack_of(snapshot, before, 41));

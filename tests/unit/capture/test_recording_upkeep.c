@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_recording_upkeep.c - more threads than chunks leave room for a busy one, and sleepers keep their last stack. */
+/* test_recording_upkeep.c - more threads than chunks still leave a chunk for a busy thread, and sleepers keep their
+ * last stack. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -53,11 +54,11 @@ static void write_record(struct sbx_thread *thread, uint64_t when_ns, uint64_t a
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t all_asleep, wake; /* not one for both: each that fell asleep would wake all before it */
+    pthread_cond_t all_asleep, wake; /* not one for both: each thread that falls asleep would wake all before it */
     uint32_t asleep, recorded;
     bool awake;
     uint64_t slept_since_ns;
-    struct sbx_thread *stuck; /* one of them is in the middle of a record, for all that anybody can see */
+    struct sbx_thread *stuck; /* one of them seems to be in the middle of a record */
 } sleepers = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .all_asleep = PTHREAD_COND_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
@@ -119,10 +120,10 @@ static void test_silent_threads_make_room_for_a_busy_one(void **state)
         pthread_cond_wait(&sleepers.all_asleep, &sleepers.lock);
     }
     pthread_mutex_unlock(&sleepers.lock);
-    assert_int_equal(sleepers.recorded, SBX_THREADS_MAX - 1); /* what has no entry cannot hold a chunk either */
+    assert_int_equal(sleepers.recorded, SBX_THREADS_MAX - 1); /* a thread without an entry cannot hold a chunk either */
     uint64_t written = 0;
     write_record(busy, sbx_now_ns(), ++written);
-    while (*dropped == 0) { /* its one chunk fills up, and then it starves */
+    while (*dropped == 0) { /* its one chunk fills up, and then it gets no other */
         assert_true(written < 10000);
         write_record(busy, sbx_now_ns(), ++written);
     }
@@ -135,7 +136,7 @@ static void test_silent_threads_make_room_for_a_busy_one(void **state)
     }
     assert_int_equal(freed, SBX_CHUNKS_DEFAULT - 2);
     assert_int_equal(count_chunks(SBX_CHUNK_CLOSED),
-                     SBX_CHUNKS_DEFAULT - 1); /* the busy one closed its own before it starved */
+                     SBX_CHUNKS_DEFAULT - 1); /* the busy thread closed its own before it got none */
     assert_int_equal(sbx_chunk_state_of(stuck->state), SBX_CHUNK_REVOKED);
     uint64_t dropped_before = *dropped;
     uint64_t laps_end = attached_recording->header->ring_ticket + 3 * SBX_CHUNKS_DEFAULT;
@@ -153,7 +154,7 @@ static void test_silent_threads_make_room_for_a_busy_one(void **state)
     for (uint32_t i = 0; i < SLEEPERS; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
-    assert_int_equal(*dropped, dropped_before); /* each that came back found another chunk */
+    assert_int_equal(*dropped, dropped_before); /* each thread that came back found another chunk */
     struct sbx_snapshot *snapshot = sbx_recording_read_back(attached_recording);
     uint32_t second = 0;
     assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 0);
@@ -164,7 +165,7 @@ static void test_silent_threads_make_room_for_a_busy_one(void **state)
         assert_true(attached_recording_is_stack_of(snapshot, record->stack, tid));
         second += tid != busy->tid && record->amount == 2;
     }
-    /* A lap, but for the two that cannot be had at first: their places are taken twice. */
+    /* One lap, except the two chunks that are not available at first: their places are used twice. */
     assert_in_range(second, SBX_THREADS_MAX - 4, SBX_THREADS_MAX - 1);
     sbx_snapshot_destroy(snapshot);
 }
@@ -188,7 +189,7 @@ static void test_sleeper_keeps_its_last_stack_for_any_number_of_epochs(void **st
     struct sbx_record record = {
         .kind = SBX_RECORD_FILE, .thread = sleeper, .begin_ns = 5, .end_ns = 6, .stack = attached_recording_intern(5)};
     sbx_recording_put(attached_recording, &record);
-    attached_recording->threads[stranger].last_stack = sbx_callstack_id(99, 5); /* of no epoch that can be read */
+    attached_recording->threads[stranger].last_stack = sbx_callstack_id(99, 5); /* of an epoch that cannot be read */
     attached_recording->header->heartbeat_ns = UINT64_C(3600) * 1000000000;
     for (uint32_t epoch = 1; epoch < 300; epoch++) {
         turn_epoch();
@@ -206,7 +207,7 @@ static void test_stack_stored_by_a_capture_that_was_under_way_is_carried_a_tick_
     uint32_t thread = sbx_recording_add_thread(attached_recording, 77, "late", 0);
     uint32_t stack = attached_recording_intern(9);
     turn_epoch();
-    attached_recording->threads[thread].last_stack = stack; /* stored now, interned before the turn */
+    attached_recording->threads[thread].last_stack = stack; /* stored now, but interned before the turn */
     sbx_upkeep_callstacks();
     uint32_t carried = attached_recording->threads[thread].last_stack;
     assert_int_equal(carried >> 24, attached_recording->header->epoch);

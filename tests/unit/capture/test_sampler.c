@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sampler.c - threads that do not record themselves are seen, running and asleep, and no call of theirs is
+/* test_sampler.c - threads that do not record themselves are seen, both running and asleep, and none of their calls is
  * interrupted. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@
 
 enum {
     SAMPLES_MIN = 5,
-    SPELL_MS = 25, /* of work without a question how much it was, at least */
+    SPELL_MS = 25, /* of work, at least, before the CPU time is read again */
 };
 
 static int64_t clock_ms(clockid_t clock)
@@ -44,7 +44,8 @@ static int64_t clock_ms(clockid_t clock)
     return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
-/* For 900 ms; on a busy machine, which gives it and the recorder little of them, until some samples are there. */
+/* For 900 ms. On a busy machine, which gives the thread and the recorder little CPU time, it goes on until there are
+ * some samples. */
 __attribute__((noinline)) static void handler_that_computes(void)
 {
     int64_t begin_ms = clock_ms(CLOCK_MONOTONIC), ms;
@@ -63,8 +64,8 @@ static void child_computes_in_a_message(void)
     stallbox_stop(5000);
 }
 
-/* 900 ms of CPU time in which it records itself all the time, by the clock that it reads. How much CPU time it has had it asks when it may be enough, and
- * not all the time: see compute_ms() of test_sample_signal.c. */
+/* Uses 900 ms of CPU time. The clock that it reads is a point, so it records itself all the time. It asks how much CPU
+ * time it has used when that may be enough, and not all the time: see compute_ms() of test_sample_signal.c. */
 __attribute__((noinline)) static void handler_that_reads_the_clock(void)
 {
     int64_t end_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID) + 900, left_ms;
@@ -90,11 +91,11 @@ enum {
     SHORT_MS = 60, /* of CPU time */
 };
 
-/* As long as it takes by its CPU time, for which it asks two or three times. It reads another clock all the while, which is a point: what it records there itself
- * is not counted. */
+/* Uses 60 ms of CPU time, and asks for that time only two or three times. It reads another clock all the while, which
+ * is a point. What it records there itself is not counted. */
 __attribute__((noinline)) static void handler_that_computes_for_60_ms(void)
 {
-    static double turns_a_ms = 0.1; /* learnt in the first message */
+    static double turns_a_ms = 0.1; /* measured in the first message */
     int64_t begin_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID), used_ms = 0, turns = 0;
     while (used_ms < SHORT_MS) {
         int64_t end = turns + (int64_t)((double)(SHORT_MS - used_ms) * turns_a_ms) + 1;
@@ -109,7 +110,8 @@ __attribute__((noinline)) static void handler_that_computes_for_60_ms(void)
     KEEP_FRAME();
 }
 
-/* Ticks are 2 s apart in the end, so that even a message that a busy machine makes ten times as long lies between two of them. */
+/* In the end ticks are 2 s apart, so that even a message that takes ten times as long on a busy machine lies between
+ * two of them. */
 static void child_computes_in_short_messages(void)
 {
     child_start();
@@ -117,14 +119,14 @@ static void child_computes_in_short_messages(void)
         child_run_loop(20, 10, compute_without_a_call);
     }
     child_set_gap(500000);
-    child_run_loop(300, 10, compute_without_a_call); /* until one has put the question */
+    child_run_loop(300, 10, compute_without_a_call); /* until a message has set the question */
     for (int i = 0; i < SHORT_MESSAGES; i++) {
         child_run_loop(20, 10, handler_that_computes_for_60_ms);
     }
     child_finish();
 }
 
-/* Has process `pid` a timer of timer_create()? -1: the kernel does not tell. */
+/* Does process `pid` have a timer of timer_create()? -1: the kernel does not tell. */
 static int has_timer(pid_t pid)
 {
     char path[40], text[8];
@@ -143,7 +145,7 @@ enum {
     CANNOT_SEE,
 };
 
-/* In a process that is not recorded: until its parent has had a timer and has none any more. */
+/* Runs in a process that is not recorded, until its parent has had a timer and has none any more. */
 static void watch_timers(pid_t parent, _Atomic int *seen)
 {
     for (int waited_ms = 0; waited_ms < 60000; waited_ms += 50) {
@@ -156,7 +158,7 @@ static void watch_timers(pid_t parent, _Atomic int *seen)
             _exit(0);
         }
         if (has == 1 && *seen == SEES_NOTHING_YET) {
-            sleep(1); /* one that asks once would be gone by then */
+            sleep(1); /* a program that asks only once would be gone by then */
             *seen = has_timer(parent) == 1 ? HAS_SEEN_ONE : SEES_NOTHING_YET;
         }
         usleep(50000);
@@ -164,7 +166,8 @@ static void watch_timers(pid_t parent, _Atomic int *seen)
     _exit(1);
 }
 
-/* Messages of 50 ms until it has a question that stands, and then a wait in which the recorder rests, without a bound. */
+/* Messages of 50 ms until the thread has a standing question, and then a wait without a limit in which the recorder
+ * rests. */
 static void child_rests_with_a_question_out(void)
 {
     int ends[2], status = 0;
@@ -205,7 +208,7 @@ __attribute__((noinline)) static void child_hangs_in_a_message(void)
     stallbox_stop(5000);
 }
 
-/* As in a container whose seccomp profile knows no process_vm_readv: the call fails, and nothing else does. */
+/* As in a container whose seccomp profile does not know process_vm_readv: the call fails, and nothing else does. */
 static bool forbid_process_vm_readv(void)
 {
     struct sock_filter filter[] = {
@@ -221,7 +224,7 @@ static bool forbid_process_vm_readv(void)
 static void child_hangs_under_seccomp(void)
 {
     if (!forbid_process_vm_readv()) {
-        _exit(77); /* qemu-user: but there the call is missing anyway */
+        _exit(77); /* qemu-user, where the call is missing anyway */
     }
     child_hangs_in_a_message();
 }
@@ -249,7 +252,8 @@ static void child_has_the_signal(void)
 static _Atomic bool busy_goes_on = true;
 static _Atomic long interruptions;
 
-/* Calls that the kernel does not restart after a handler, in a loop, with computing between so that samples are due. */
+/* A loop of calls that the kernel does not restart after a handler, with computing in between so that samples are
+ * due. */
 static void *interruptible_calls(void *unused)
 {
     (void)unused;
@@ -275,7 +279,7 @@ static void child_makes_interruptible_calls(void)
         pthread_create(&threads[i], NULL, interruptible_calls, NULL);
     }
     struct stallbox_counts counts = {.sizeof_counts = sizeof counts};
-    for (int i = 0; i < 10 && counts.captures_async <= 20; i++) { /* once, but for an emulator on a busy machine */
+    for (int i = 0; i < 10 && counts.captures_async <= 20; i++) { /* once, except in an emulator on a busy machine */
         child_sleep_ms(2000);
         child_expect(stallbox_read_counts(&counts) == STALLBOX_OK, "counts are read");
     }
@@ -288,7 +292,7 @@ static void child_makes_interruptible_calls(void)
     stallbox_stop(5000);
 }
 
-/* A second of computing, and a signal that does not come through. */
+/* Computes for a second while it blocks the signal. */
 static void *compute_deafly(void *unused)
 {
     struct timespec begin, now;
@@ -304,7 +308,7 @@ static void *compute_deafly(void *unused)
     return unused;
 }
 
-/* What /proc says is blocked is what the recorder believes. qemu-user keeps the mask of the program to itself. */
+/* The recorder believes the mask that /proc shows. qemu-user hides the program's mask. */
 static bool kernel_shows_masks(void)
 {
     char text[4096];
@@ -344,7 +348,7 @@ static void *sleep_while_all_rests(void *unused)
     return unused;
 }
 
-/* As another process of the family does (guest_look.h). */
+/* Ask for a look as another process of the family does (guest_look.h). */
 static void ask_for_a_look(struct sbx_control_page *control)
 {
     uint32_t request = sbx_add_acq_rel(&control->look_request, 1) + 1;
@@ -392,7 +396,7 @@ static void test_a_computing_message_is_sampled_every_few_milliseconds(void **st
     struct sbx_snapshot *snapshot = recorded_process_snapshot();
     int samples = 0, complete = 0;
     for (size_t i = 0; i < snapshot->record_count; i++) {
-        /* Its clock reads are leaf points: the samples are theirs, and the gap filler's in between. */
+        /* Its clock reads are leaf points: samples are taken at them, and the gap filler's in between. */
         const struct sbx_record *record = &snapshot->records[i];
         if ((record->kind == SBX_RECORD_ASYNC || record->kind == SBX_RECORD_LEAF) &&
             stack_passes(snapshot, record->stack, (void *)handler_that_computes)) {
@@ -400,8 +404,8 @@ static void test_a_computing_message_is_sampled_every_few_milliseconds(void **st
             complete += stack_is_whole(snapshot, record->stack) ? 1 + (int)record->repeats : 0;
         }
     }
-    /* 900 ms at one a tick of 4 to 10 ms would be 90 and more; on a busy machine the thread has but a part of them, and
-     * equal samples make one record. */
+    /* 900 ms with one in each tick of 4 to 10 ms would be 90 or more. On a busy machine the thread gets only a part of
+     * that time, and equal samples make one record. */
     assert_true(snapshot->header.captures_async >= SAMPLES_MIN);
     assert_true(samples >= SAMPLES_MIN);
 #ifdef __GLIBC__
@@ -412,7 +416,7 @@ static void test_a_computing_message_is_sampled_every_few_milliseconds(void **st
     sbx_snapshot_destroy(snapshot);
 }
 
-/* At the widest gap of the governor: 22 gaps, each with a look, where one in four gaps would be five. */
+/* At the governor's widest gap there are 22 gaps, each with a look. One look in four gaps would be five looks. */
 static void test_a_long_message_is_looked_at_often_enough_however_wide_the_gap_is(void **state)
 {
     (void)state;
@@ -424,14 +428,14 @@ static void test_a_long_message_is_looked_at_often_enough_however_wide_the_gap_i
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *record = &snapshot->records[i];
         bool is_of_it = record->thread == trigger->thread && record->end_ns > trigger->begin_ns &&
-                        record->end_ns <= trigger->end_ns; /* not by its stack: musl's own code has no unwind data */
+                        record->end_ns <= trigger->end_ns; /* not by its stack: musl has no unwind data */
         looks += is_of_it && record->kind == SBX_RECORD_ASYNC ? 1 + record->repeats : 0;
     }
     assert_true(looks >= 10);
     sbx_snapshot_destroy(snapshot);
 }
 
-/* Two or three ticks would meet as many. */
+/* Two or three ticks would find as many of them. */
 static void test_a_message_that_computes_for_60_ms_is_looked_at_however_far_apart_ticks_are(void **state)
 {
     (void)state;
@@ -452,10 +456,10 @@ static void test_a_message_that_computes_for_60_ms_is_looked_at_however_far_apar
     if (!is_possible) {
         skip();
     }
-    assert_in_range(seen, SHORT_MESSAGES - 2, SHORT_MESSAGES); /* a look that is asked for at a tick moves the next */
+    assert_in_range(seen, SHORT_MESSAGES - 2, SHORT_MESSAGES); /* a look that is requested at a tick delays the next */
 }
 
-/* Nobody would look for a debugger meanwhile, nor whether the program has taken the signal. */
+/* While the recorder rests, nothing would check for a debugger, or whether the program has taken the signal. */
 static void test_no_question_stands_while_the_recorder_rests(void **state)
 {
     (void)state;
@@ -466,8 +470,8 @@ static void test_no_question_stands_while_the_recorder_rests(void **state)
     assert_int_equal(status, 0);
 }
 
-/* Run-queue delay is read several times in 900 ms, and grows; where the kernel does not count it there is nothing. The
- * emulator shows its own threads' files. */
+/* The run-queue delay is read several times in 900 ms, and grows. Where the kernel does not count it there is no value.
+ * An emulator shows the files of its own threads. */
 static void test_the_kernels_count_of_delay_is_read_while_a_message_is_open(void **state)
 {
     (void)state;
@@ -577,21 +581,22 @@ enum {
     LONGEST_MS = 20000
 };
 
-/* Other programs of the user's have all the timers that he may have, just when the recorder would find out where this kernel makes signals. */
+/* Other programs use up the user's limit of timers just when the recorder would find out where this kernel makes
+ * signals. */
 static void child_has_no_timer_for_a_while(void)
 {
     struct rlimit some, none;
     child_expect(getrlimit(RLIMIT_SIGPENDING, &some) == 0, "the limit can be read");
     none = some;
     none.rlim_cur = 0;
-    child_start_with(60000, 60000); /* it takes a share of the limit as it is now */
+    child_start_with(60000, 60000); /* it takes a share of the limit that applies now */
     child_expect(setrlimit(RLIMIT_SIGPENDING, &none) == 0, "no timer can be had");
     child_wait_for_rows();
     const struct sbx_recording_header *header = child_header();
     int64_t begin_ms = clock_ms(CLOCK_MONOTONIC);
     while (header->drops[SBX_DROP_SIGNAL_LATE] == 0 && header->signal_place == SBX_SIGNAL_PLACE_UNKNOWN &&
            clock_ms(CLOCK_MONOTONIC) - begin_ms < LONGEST_MS) {
-        free(malloc(1)); /* a thread that makes no call is not known */
+        free(malloc(1)); /* the recorder knows only threads that make a call */
         compute_without_a_call();
     }
     child_expect(header->signal_place == SBX_SIGNAL_PLACE_UNKNOWN,
@@ -599,7 +604,7 @@ static void child_has_no_timer_for_a_while(void)
     child_expect(setrlimit(RLIMIT_SIGPENDING, &some) == 0, "timers can be had again");
     begin_ms = clock_ms(CLOCK_MONOTONIC);
     while (header->signal_place == SBX_SIGNAL_PLACE_UNKNOWN && clock_ms(CLOCK_MONOTONIC) - begin_ms < LONGEST_MS) {
-        free(malloc(1)); /* a thread that makes no call is not known */
+        free(malloc(1)); /* the recorder knows only threads that make a call */
         compute_without_a_call();
     }
     child_expect(header->signal_place != SBX_SIGNAL_PLACE_UNKNOWN, "then it is found out");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_charged_time.c - a thread that loses its processor in the middle of a capture: it is charged with what it ran, and not with what it waited.
+/* test_charged_time.c - a thread that loses its processor in the middle of a capture is charged with the time that it
+ * ran, not with the time that it waited.
  *
- * Symptom: on a busy machine that time was charged, sixteen times over, and the governor took out points that cost nothing. A made-up runtime has no
- * processor for a while whenever it is asked. */
+ * Symptom: on a busy machine the waiting time was charged, sixteen times over, and the governor shed points that cost
+ * nothing. In the test a made-up runtime loses the processor for a while each time it is asked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 #include "stallbox/stallbox.h"
 
 enum {
-    CAPTURES = 32, /* of which two are timed, for all */
+    CAPTURES = 32, /* two of them are timed and stand for all */
     LOST_MS = 5,   /* in each */
     QUEUE = 77,
 };
@@ -66,8 +67,9 @@ static uint64_t used_ns(void)
     return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
-/* What `capture` makes is cheap, and takes long. Below an emulator it is dear as well, the first above all, which counts for others: so what is charged is
- * compared with all that the process has used. */
+/* A capture that `capture` makes is cheap but takes long. Under an emulator it is expensive as well, above all the
+ * first one, which is timed for others too. So the charged time is compared with all the CPU time that the process
+ * used. */
 static void expect_cheap(void (*capture)(void))
 {
     const struct stallbox_provider_options options = {.sizeof_options = sizeof options,
@@ -84,7 +86,7 @@ static void expect_cheap(void (*capture)(void))
             capture();
         }
         stallbox_provider_leave(provider, former);
-        wait_for_a_moment(); /* a wait is noted and recorded, two captures: of the other half other ones are timed */
+        wait_for_a_moment(); /* a wait makes two captures, so in the other half other captures are timed */
     }
     uint64_t charged_ns = child_charged_ns() - before_ns;
     child_expect(charged_ns < 3 * (used_ns() - used_before_ns) + CAPTURES * LOST_MS * UINT64_C(1000000) / 10,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_notify_socket.c - whose address it is, and what is read of what is sent there. */
+/* test_notify_socket.c - which addresses are the notify socket's, and what is read of messages sent there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* Read from memory that ends with it, so that a sanitizer sees who reads on. */
+/* The text is in memory that ends with it, so that a sanitizer sees a read past the end. */
 static void read_text(const char *text)
 {
     size_t bytes = strlen(text);
@@ -70,7 +70,7 @@ static void test_an_address_is_known_with_and_without_the_zero_behind_it(void **
     (void)state;
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/run/systemd/notify"};
     const size_t bytes = offsetof(struct sockaddr_un, sun_path) + strlen(address.sun_path);
-    sbx_notify_sent(3, &address, bytes, "WATCHDOG=1", 10); /* before there is a socket to look for */
+    sbx_notify_sent(3, &address, bytes, "WATCHDOG=1", 10); /* before there is a socket */
     sbx_notify_socket_start("/run/systemd/notify", told);
     assert_int_equal(pings, 0);
     sbx_notify_sent(3, &address, bytes, "WATCHDOG=1", 10);

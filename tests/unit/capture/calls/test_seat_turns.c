@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_seat_turns.c - threads that give their seats back for waits inside of tasks (tests/host/test_host_seats.c has the rest). */
+/* test_seat_turns.c - threads that give their seats back while they wait inside of tasks (tests/host/test_host_seats.c
+ * has the rest). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,13 +22,13 @@
 enum {
     WAITERS = 40,
     TASKS = 3,             /* one inside another */
-    TURNS_MOST = 300000,   /* a minute and more: then something is wrong */
-    TURNS_OF_THE_LAST = 50 /* of threads that end: enough for some to end without a seat */
+    TURNS_MOST = 300000,   /* more than a minute: then something is wrong */
+    TURNS_OF_THE_LAST = 50 /* of threads that end: enough that some end without a seat */
 };
 
-static atomic_int moved; /* threads that took another seat than the one on which their tasks began */
+static atomic_int moved; /* threads that moved to another seat during their tasks */
 
-/* Where the thread sits; NULL: it has no seat, and has just asked for one in vain. */
+/* The seat of the thread; NULL: it has none, and has just asked for one in vain. */
 static const struct sbx_thread_entry *ask_for_seat(void)
 {
     stallbox_task_cancelled(stallbox_task_queued());
@@ -79,7 +80,7 @@ static void wait_until_all_have_moved(const struct sbx_thread_entry *begun_on)
     }
 }
 
-/* Each in a frame of its own: two that begin at one place are no task inside another. */
+/* Each level has a frame of its own, because two tasks that begin at the same place are not nested. */
 static __attribute__((noinline)) void run_tasks(int nested)
 {
     uint64_t task = stallbox_task_queued();
@@ -144,7 +145,7 @@ static void test_tasks_of_a_thread_that_ends_without_a_seat_are_over(void **stat
 int main(int argc, char **argv)
 {
     (void)argc;
-    if (getenv("STALLBOX_SEATS") == NULL) { /* the library looks at it when it is loaded */
+    if (getenv("STALLBOX_SEATS") == NULL) { /* the library reads it when it is loaded */
         setenv("STALLBOX_SEATS", SEATS, 1);
         execv("/proc/self/exe", argv);
         return 1;

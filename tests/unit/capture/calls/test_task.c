@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_task.c - tasks that an application tells of: what is recorded of them, in a real process. */
+/* test_task.c - tasks that an application reports: what is recorded of them, in a real process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,7 +107,7 @@ static atomic_bool stays;
 static void *stay(void *unused)
 {
     stays = true;
-    child_pause_ms(60000); /* until the process ends */
+    child_pause_ms(60000); /* the process ends before */
     return unused;
 }
 
@@ -222,10 +222,10 @@ static void child_makes_every_mistake(void)
         leave_by_a_jump();
     }
     queue_from_here(2);
-    stallbox_task_begin(ids[2]); /* the one that was left is over */
+    stallbox_task_begin(ids[2]); /* the task that the jump left is over */
     child_pause_ms(5);
     queue_from_here(3);
-    stallbox_task_begin(ids[3]); /* inside of it, from the same place: that one is over, too */
+    stallbox_task_begin(ids[3]); /* inside of it, at the same place: so that task is over too */
     child_pause_ms(5);
     stallbox_task_end(ids[3]);
     queue_from_here(4);
@@ -278,7 +278,7 @@ static void child_queues_more_than_there_is_room_for(void)
     for (int i = 0; i < 2 * SBX_TASKS_MAX; i++) {
         (void)stallbox_task_queued();
         if (i % 32 == 0) {
-            child_pause_ms(1); /* or the rate alone would limit them */
+            child_pause_ms(1); /* otherwise the rate alone would limit them */
         }
     }
 }
@@ -331,7 +331,7 @@ static void child_uses_queues_one_after_another(void)
     const struct sbx_recording_header *header = child_header();
     uint64_t lost = header->drops[SBX_DROP_NO_QUEUE];
     child_expect(lost != 0, "not all of them have an entry");
-    child_pause_ms(1100); /* two windows: those that nothing lies in are given to others */
+    child_pause_ms(1100); /* two windows: queues with nothing in them are reused */
     for (int i = 0; i < QUEUES - 1; i++) {
         (void)stallbox_task_queued_in(&queues[i % 32 + 64]);
     }
@@ -387,7 +387,7 @@ static void test_the_counts_of_a_window_are_what_the_totals_grew_by_since_it_beg
     assert_int_equal(queue->begun, 2);
     assert_int_equal(queue->queued - oldest->queued, 8);
     assert_int_equal(queue->begun - oldest->begun, 2);
-    assert_true(newest->queued >= 3 && newest->queued < 8); /* a slow machine may begin another in between */
+    assert_true(newest->queued >= 3 && newest->queued < 8); /* on a slow machine one more may begin in between */
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -405,7 +405,7 @@ static void begin_late(void *unused)
 static void *leave_a_task_for_the_end(void *value)
 {
     child_expect(pthread_setspecific(late_key, value) == 0, "a value of the thread");
-    stallbox_task_cancelled(0); /* it is known */
+    stallbox_task_cancelled(0); /* the group is known by now */
     return NULL;
 }
 
@@ -448,7 +448,7 @@ static void test_the_group_is_switched_by_itself(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* Threads that queue, begin, end and cancel the same few tasks at random: no entry is lost, none is told twice. */
+/* Threads queue, begin, end and cancel the same few tasks at random. No entry may be lost, and none reported twice. */
 enum {
     STORM_THREADS = 4,
     STORM_ROUNDS = 20000,
@@ -566,7 +566,7 @@ static void test_work_that_is_passed_on_is_told_with_who_queued_what_passed_it_o
     assert_non_null(hop);
     assert_true(passes_through(snapshot, ran, (void *)ask_from_here));
     assert_int_equal(hop->peer, snapshot->header.pid);
-    assert_true(hop->end_ns - hop->begin_ns >= 15000000); /* since it was asked for */
+    assert_true(hop->end_ns - hop->begin_ns >= 15000000); /* since the request */
     sbx_snapshot_destroy(snapshot);
 }
 

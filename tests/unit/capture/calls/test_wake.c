@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_wake.c - when a release is told of and when not; and many threads that wait for each other in every way. */
+/* test_wake.c - when a release is recorded and when it is not; and many threads that wait for each other in every
+ * way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,8 +46,8 @@ static void *wait_on_the_condition(void *unused)
     return NULL;
 }
 
-/* A signaller in a tight loop over a waiter that goes on waiting: the wait is told of now and then, not each time. The
- * signals go to a condition the waiter is still entered for, because it is never given the mutex. */
+/* A signaller in a tight loop, and a waiter that keeps waiting: the wake is recorded now and then, not each time. The
+ * waiter is never given the mutex, so it stays entered for the condition that is signalled. */
 static void child_signals_all_the_time(void)
 {
     pthread_t thread;
@@ -67,11 +68,11 @@ static void test_a_wait_is_told_of_once_an_interval_however_often_it_is_ended(vo
     struct sbx_snapshot *snapshot = run_recorded(child_signals_all_the_time);
     int wakes = count_wakes(snapshot, SBX_OP_COND_SIGNAL);
     assert_true(wakes >= 1);
-    assert_true(wakes < 2000); /* 100,000 signals in 10 ms or so; an interval is 5 ms */
+    assert_true(wakes < 2000); /* 100,000 signals in some 10 ms; an interval is 5 ms */
     sbx_snapshot_destroy(snapshot);
 }
 
-/* One wait that another thread ends, with this group of points off. */
+/* Another thread ends one wait while this group of points is off. */
 static void end_one_wait_without(unsigned group)
 {
     pthread_t thread;
@@ -114,7 +115,7 @@ static void test_a_group_is_switched_by_itself(void **state)
     for (size_t i = 0; i < snapshot->record_count; i++) {
         assert_int_not_equal(snapshot->records[i].kind, SBX_RECORD_COND);
     }
-    assert_int_equal(count_wakes(snapshot, SBX_OP_COND_SIGNAL), 0); /* nobody is known to wait */
+    assert_int_equal(count_wakes(snapshot, SBX_OP_COND_SIGNAL), 0); /* no waiter is known */
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -207,7 +208,7 @@ static void child_does_everything_at_once(void)
     child_expect(written == expected_written && value == posted - taken, "nothing else was lost");
 }
 
-/* A wait id names one wait of one thread; a wake of that id names that thread and that object, and comes after the
+/* A wait id names one wait of one thread. A wake with that id names the same thread and object, and comes after the
  * wait has begun. */
 static void test_what_is_told_of_a_crowd_is_consistent(void **state)
 {
@@ -226,17 +227,17 @@ static void test_what_is_told_of_a_crowd_is_consistent(void **state)
             if (j == i || other->wait != wait->wait || other->kind == SBX_RECORD_BLOCKED) { /* seen from outside */
                 continue;
             }
-            contradictions += other->kind != SBX_RECORD_WAKE; /* two waits of one id */
+            contradictions += other->kind != SBX_RECORD_WAKE; /* two waits with one id */
             contradictions += other->object != wait->object || other->peer != tid_of_record(snapshot, wait) ||
                               other->thread == wait->thread;
             contradictions += other->end_ns < wait->begin_ns;
-            is_joined |= other->end_ns <= wait->end_ns; /* a later one was overtaken */
+            is_joined |= other->end_ns <= wait->end_ns; /* a later one came after the wait's end */
         }
         joined += is_joined;
     }
     assert_int_equal(contradictions, 0);
     assert_true(waits > 50);
-    assert_true(joined * 2 > waits); /* time-outs have no waker, nor have waits that were just begun */
+    assert_true(joined * 2 > waits); /* neither time-outs nor waits that have just begun have a waker */
     assert_int_equal(snapshot->drops[SBX_DROP_NO_WAITER_SEAT], 0);
     sbx_snapshot_destroy(snapshot);
 }

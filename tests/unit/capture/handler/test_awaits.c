@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_awaits.c - a made-up runtime that says who awaits what it runs, under the real recorder. */
+/* test_awaits.c - a made-up runtime that says which functions await the one that it runs, under the real recorder. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,10 +16,11 @@
 #include "recorded_process.h"
 #include "stallbox/stallbox.h"
 
-/* A thread's runtime: one function runs, and some await it; functions are numbers, their lines the same. */
+/* The runtime of one thread: one function runs, and some functions await it. Functions are numbers; the lines are the
+ * same numbers. */
 struct runtime {
     uint64_t runs;
-    uint64_t awaits_first; /* the next one out is one more */
+    uint64_t awaits_first; /* the next one further out is one more */
     size_t awaits;
     atomic_int asked;
 };
@@ -65,7 +66,7 @@ static struct sbx_snapshot *run(void (*body)(void))
     return recorded_process_snapshot();
 }
 
-/* Is it a record that these awaited its thread? The frames of its stack are they, and nothing else. */
+/* Does the record say that these functions awaited its thread? The frames of its stack must be exactly them. */
 static bool is_awaited_by(const struct sbx_snapshot *snapshot, const struct sbx_record *record, uint64_t first,
                           size_t count)
 {
@@ -135,7 +136,7 @@ static void test_those_who_await_a_long_message_are_told_with_the_span(void **st
         longest_ns[is_second] = ns > longest_ns[is_second] ? ns : longest_ns[is_second];
         assert_true(message == 0 || record->message == message);
     }
-    assert_true(longest_ns[0] >= 30000000 / 2); /* of 60 ms at least half is told */
+    assert_true(longest_ns[0] >= 30000000 / 2); /* of 60 ms at least half is recorded */
     assert_true(longest_ns[1] >= SBX_AWAITS_SHORTEST_NS - SBX_TIME_UNIT_NS);
     sbx_snapshot_destroy(snapshot);
 }
@@ -199,7 +200,7 @@ static void child_computes_for_one_that_awaits(void)
     child_set_points(SBX_POINT_BIT(SBX_GROUP_ASYNC));
     void *former = stallbox_provider_enter(provider, &runtime);
     stallbox_message_begin(1);
-    for (int i = 0; i < 200 && runtime.asked < 20; i++) { /* on a quiet machine some rounds */
+    for (int i = 0; i < 200 && runtime.asked < 20; i++) { /* on a quiet machine some rounds are enough */
         compute_without_a_call();
     }
     stallbox_message_end();
@@ -238,7 +239,7 @@ static void child_is_looked_at_while_it_sleeps(void)
     start();
     child_expect(pthread_create(&thread, NULL, sleep_in_a_message, NULL) == 0, "a thread starts");
     child_pause_ms(500);
-    child_finish(); /* while it sleeps */
+    child_finish(); /* called while it sleeps */
 }
 
 static void test_of_a_sleeper_those_who_awaited_it_when_it_went_to_sleep_are_told(void **state)
@@ -265,7 +266,7 @@ static void test_a_span_is_told_again_when_it_has_doubled(void **state)
     assert_true(sbx_awaits_are_due(2 * SBX_AWAITS_SHORTEST_NS, SBX_AWAITS_SHORTEST_NS));
     uint64_t told_ns = 0;
     unsigned records = 0;
-    for (uint64_t ns = 0; ns < UINT64_C(60000000000); ns += 1000000) { /* a minute, looked at each millisecond */
+    for (uint64_t ns = 0; ns < UINT64_C(60000000000); ns += 1000000) { /* a minute, with a look at each millisecond */
         if (sbx_awaits_are_due(ns, told_ns)) {
             told_ns = ns;
             records++;

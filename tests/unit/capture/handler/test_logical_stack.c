@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_logical_stack.c - a made-up runtime under the real recorder: what it tells is recorded, where it must not be asked it
- * is not. */
+/* test_logical_stack.c - a made-up runtime under the real recorder. What the runtime reports is recorded; where it must
+ * not be asked, it is not asked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,11 +26,11 @@ enum {
     DEPTH_MAX = 400
 };
 
-/* A thread's runtime: its functions are numbers, their lines the same. */
+/* The runtime of one thread: its functions are numbers, and their lines the same numbers. */
 struct runtime {
     uint32_t depth;
     uint64_t first_function; /* of the leaf; the next is one more */
-    volatile bool is_busy;   /* cannot be asked. The compiler knows that malloc() reads nothing of ours */
+    volatile bool is_busy;   /* cannot be asked; volatile: the compiler knows that malloc() does not read it */
     atomic_int asked, asked_when_busy, wanted;
     uint64_t allocated;
 };
@@ -89,7 +89,7 @@ __attribute__((noinline)) static void sleep_ms(long ms)
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
-/* Of the thread's own CPU time: a busy machine gives little of it, and samples are of what runs. */
+/* CPU time of the thread, because samples are taken of running threads and a busy machine gives little CPU time. */
 static uint64_t now_ms(void)
 {
     struct timespec now;
@@ -219,7 +219,7 @@ static void test_of_a_deep_stack_both_ends_are_kept(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* For that long by the thread's own clock: a thread that gets little of a processor is sampled less. */
+/* Measured by the thread's own CPU clock, because a thread that gets little CPU time is sampled less. */
 static void allocate_for(uint64_t ms)
 {
     struct timespec used;
@@ -285,17 +285,17 @@ static void child_allocates_in_the_runtimes_heap(void)
     first.allocated = 101 * MIB;
     sleep_ms(20);
     stallbox_provider_leave(provider, former);
-    former = stallbox_provider_enter(provider, &second); /* as if another thread of the runtime's ran here now */
+    former = stallbox_provider_enter(provider, &second); /* as if another thread of the runtime ran here now */
     sleep_ms(20);
     second.allocated = 153 * MIB;
     sleep_ms(20);
-    second.allocated = 152 * MIB; /* it was ahead of itself */
+    second.allocated = 152 * MIB; /* the value before was too high */
     sleep_ms(20);
     second.allocated = 155 * MIB;
     sleep_ms(20);
     second.allocated = 345 * MIB;
     sleep_ms(20);
-    second.allocated = 2 * MIB; /* another one has the context */
+    second.allocated = 2 * MIB; /* the context now belongs to another thread */
     sleep_ms(20);
     second.allocated = 3 * MIB;
     sleep_ms(20);
@@ -347,7 +347,7 @@ static void test_what_the_runtime_gave_up_is_read_while_a_message_is_open(void *
             compilations = record->amount;
         }
     }
-    assert_true(readings >= 2); /* each 100 ms of the message where the recorder's thread is not kept from it */
+    assert_true(readings >= 2); /* one each 100 ms of the message, unless the watch thread loses its processor */
     assert_true(last > first);
     assert_true(compilations >= first / 2 && compilations <= last / 2 + 1);
     sbx_snapshot_destroy(snapshot);
@@ -401,7 +401,7 @@ static void *sleep_behind_calls_that_come_thick(void *unused)
     for (int i = 0; i < 5000; i++) {
         nanosleep(&(struct timespec){0, 1}, NULL);
     }
-    child_pause_ms(2); /* an interval and more */
+    child_pause_ms(2); /* more than an interval */
     say_about_to_wait();
     stallbox_provider_enter(provider, &runtime);
     sleep_ms(20000); /* the process ends before */
@@ -440,7 +440,8 @@ static void test_calls_before_a_thread_entered_a_runtime_take_no_turn_from_those
     sbx_snapshot_destroy(snapshot);
 }
 
-/* The main thread polls briefly, and then waits elsewhere: whether that is where it rests is asked of its stack (rest_place.h). */
+/* The main thread polls briefly and then waits elsewhere. The recorder asks the thread's stack whether it rests at that
+ * place (rest_place.h). */
 static void child_waits_elsewhere_than_it_polls(void)
 {
     static struct runtime runtime = {.depth = 2, .first_function = 480};
@@ -468,7 +469,8 @@ static void test_a_look_at_where_the_main_thread_rests_keeps_what_was_noted_of_i
     struct sbx_snapshot *snapshot = run(child_waits_elsewhere_than_it_polls);
     unsigned with = count_blocked(snapshot, SBX_OP_COND_TIMEDWAIT, 2);
     unsigned without = count_blocked(snapshot, SBX_OP_COND_TIMEDWAIT, 0);
-    /* A look during which the thread wakes, as it may where the recorder loses its processor in it, tells the native stack alone. */
+    /* A thread may wake during a look when the recorder loses its processor. Such a look records the native stack
+     * alone. */
     assert_true(with > 0);
     assert_in_range(without, 0, 1);
     sbx_snapshot_destroy(snapshot);
@@ -497,7 +499,7 @@ static void child_calls_what_cannot_wait(void)
 {
     start(0);
     child_set_interval(1000);
-    child_pause_ms(300); /* nothing is owed */
+    child_pause_ms(300); /* until the budget has no debt */
     int prompt = asked_of_pipe(O_NONBLOCK);
     child_pause_ms(300);
     int other = asked_of_pipe(0);
@@ -516,7 +518,7 @@ static void child_waits_briefly_and_often(void)
 {
     struct runtime runtime = {.depth = 2, .first_function = 800};
     start(0);
-    child_set_interval(1000); /* no governor makes it longer */
+    child_set_interval(1000); /* the governor does not widen it */
     void *former = stallbox_provider_enter(provider, &runtime);
     uint64_t begin_us = wall_us();
     for (int i = 0; i < 3000 || wall_us() - begin_us < 200000; i++) {
@@ -524,7 +526,8 @@ static void child_waits_briefly_and_often(void)
     }
     uint64_t intervals = (wall_us() - begin_us) / 1000;
     stallbox_provider_leave(provider, former);
-    /* The first 256, then one each interval; and the thread's samples, of which there is one an interval. */
+    /* The first 256 calls, then one in each interval, plus the thread's samples, of which there is one in each
+     * interval. */
     child_expect((uint64_t)runtime.asked <= 256 + 2 * intervals + 64, "the runtime is asked once an interval");
     child_expect(runtime.asked >= 256, "and is asked of the first ones");
     child_finish();
@@ -541,12 +544,12 @@ static void child_queues_from_the_runtime(void)
     struct runtime runtime = {.depth = 2, .first_function = 900};
     uint64_t followed = 0;
     start(0);
-    child_set_interval(1000); /* no governor makes it longer */
+    child_set_interval(1000); /* the governor does not widen it */
     void *former = stallbox_provider_enter(provider, &runtime);
     uint64_t begin_us = wall_us();
     for (int i = 0; i < 5000; i++) {
         uint64_t id = stallbox_task_queued();
-        followed += id != 0 && id >> 63 == 0; /* the others are counted where they lie */
+        followed += id != 0 && id >> 63 == 0; /* the others are only counted in their queue */
         stallbox_task_cancelled(id);
     }
     uint64_t took_us = wall_us() - begin_us;
@@ -596,7 +599,7 @@ static void child_wakes_a_loop_from_the_runtime(void)
 {
     enum {
         INTERVAL_US = 10000,
-        LASTS_US = 200 /* less than a call that is told */
+        LASTS_US = 200 /* shorter than a call that is recorded */
     };
     struct runtime runtime = {.depth = 2, .first_function = 950};
     uint64_t one = 1, read_back, lasted = 0;
@@ -604,7 +607,7 @@ static void child_wakes_a_loop_from_the_runtime(void)
     child_set_interval(INTERVAL_US);
     int counter = eventfd(0, EFD_NONBLOCK);
     child_expect(counter >= 0, "there is a counter");
-    poll(&(struct pollfd){.fd = counter, .events = POLLIN}, 1, 0); /* a loop meets it */
+    poll(&(struct pollfd){.fd = counter, .events = POLLIN}, 1, 0); /* so that the loop is known */
     void *former = stallbox_provider_enter(provider, &runtime);
     uint64_t begin_us = wall_us();
     for (int i = 0; i < 3000 || wall_us() - begin_us < 5000; i++) {
@@ -616,8 +619,9 @@ static void child_wakes_a_loop_from_the_runtime(void)
     }
     uint64_t intervals = (wall_us() - begin_us) / INTERVAL_US;
     stallbox_provider_leave(provider, former);
-    /* The first 64, then one an interval; and the thread's samples, of which there is one an interval. A call in which the thread lost its
-     * processor is told as one that waited, and what follows it is asked about at once. */
+    /* The first 64 calls, then one in each interval, plus the thread's samples, of which there is one in each interval.
+     * A call in which the thread loses its processor is recorded as a wait, and the runtime is asked again in the next
+     * call. */
     child_expect((uint64_t)runtime.asked <= 64 + 2 * intervals + 8 + 2 * lasted,
                  "the runtime is asked once an interval");
     child_expect(runtime.asked >= 64, "and is asked of the first ones");
@@ -650,7 +654,7 @@ static void child_sleeps_in_a_handler(void)
     start(0);
     signal(SIGUSR1, handler_that_sleeps);
     stallbox_provider_enter(provider, &interrupted);
-    raise(SIGUSR1); /* as if at any instruction of the runtime */
+    raise(SIGUSR1); /* as if the signal came at any instruction of the runtime */
     child_expect(asked_in_handler == 0, "it is not asked below a handler of the host");
     sleep_ms(20);
     child_expect(interrupted.asked > 0, "and is asked behind it");
@@ -693,13 +697,13 @@ static void test_what_a_runtime_could_not_read_is_counted(void **state)
 
 enum {
     COMPUTE_MS = 500, /* of CPU time */
-    SPELL_MS = 25,    /* of work without a question how much it was, at least */
+    SPELL_MS = 25,    /* of work, at least, before the CPU time is read again */
 };
 
 static struct runtime computing = {.depth = 2, .first_function = 700};
 
-/* No point but the clock, which keeps the watch thread awake: what else is recorded was asked for by signal. How much CPU time there was is asked when it may be
- * enough, and not all the time: see compute_ms() of test_sample_signal.c. */
+/* The only points here are clock reads, which keep the watch thread awake. All other records are requested by signal.
+ * The CPU time is read when it may be enough, not all the time: see compute_ms() of test_sample_signal.c. */
 __attribute__((noinline)) static void compute(bool polls)
 {
     uint64_t begin_ms = now_ms(), used_ms = 0;
@@ -754,7 +758,7 @@ static void child_computes_without_safepoints(void)
 {
     start(STALLBOX_PROVIDER_SAFEPOINTS);
     stallbox_provider_enter(provider, &computing);
-    compute(false); /* they are asked for, and never come */
+    compute(false); /* samples are requested and never arrive */
     child_expect(computing.wanted >= 1, "a safepoint was wanted");
     stallbox_provider_leave(provider, NULL);
     child_finish();

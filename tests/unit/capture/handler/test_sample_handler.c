@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sample_handler.c - every timer's signal is answered, whatever the thread was doing when it came, and one that is
- * not our timer's fares as if nobody had been there. */
+/* test_sample_handler.c - every timer signal is answered, whatever the thread was doing when it arrived. A signal that
+ * is not from our timers has the effect that it would have without the recorder. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,8 +51,8 @@ static int begin_anew(void **state)
     return 0;
 }
 
-/* The signal as a timer of sbx_sample_ask() makes it, for the block with that index, to the calling thread: it comes
- * before the call returns. */
+/* Send the signal that a timer of sbx_sample_ask() makes, for the block with that index, to the calling thread. It
+ * arrives before the call returns. */
 static void ask_before(uint32_t index, uint16_t questions_ago)
 {
     siginfo_t info;
@@ -125,7 +125,7 @@ static void test_a_signal_of_a_timer_that_was_taken_back_records_nothing(void **
     ask(the_thread->index);
     assert_int_equal(the_thread->sample_timer, 0);
     arm();
-    ask_before(the_thread->index, 1); /* another is out since */
+    ask_before(the_thread->index, 1); /* there is a newer question */
     assert_int_equal(the_thread->sample_timer, TIMER + 1);
     assert_int_equal(attached_recording->header->captures_async, 0);
 }
@@ -161,7 +161,7 @@ static void test_what_is_meant_for_another_thread_is_left_alone(void **state)
     assert_int_equal(attached_recording->header->captures_async, 0);
 }
 
-/* A system call of the host's has taken its stack for handlers away behind our back. */
+/* The host has disabled its alternate signal stack by a system call that no hook sees. */
 static void test_on_a_stack_that_nobody_knows_of_nothing_is_recorded_and_nobody_is_asked_again(void **state)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
@@ -217,8 +217,9 @@ static void set_with_mask(int number, int byte)
     assert_int_equal(sigaction(number, &action, NULL), 0);
 }
 
-/* Ours was called by the kernel, with the mask that only ours has, and by then another is installed. Before, the signal was
- * swallowed: the host's handler never ran, and a call of its ended with EINTR. */
+/* The kernel calls our handler, with the mask that only our handler has, although another handler has been installed
+ * meanwhile. Earlier versions swallowed the signal: the host's handler never ran, and one of its calls ended with
+ * EINTR. */
 static void test_a_signal_goes_on_to_a_handler_that_was_installed_since_the_kernel_called_ours(void **state)
 {
     (void)state;
@@ -229,7 +230,7 @@ static void test_a_signal_goes_on_to_a_handler_that_was_installed_since_the_kern
     signal(SIGRTMAX - 3, SIG_DFL);
 }
 
-/* It had found ours there, and calls it as a chain. */
+/* The host's handler found ours installed, and calls it as the next in the chain. */
 static void test_a_handler_of_the_hosts_that_calls_ours_is_not_called_again(void **state)
 {
     (void)state;

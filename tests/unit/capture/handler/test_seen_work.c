@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_seen_work.c - a made-up runtime that numbers its work, under the real recorder: it reads a clock when it puts some off, and says what runs. */
+/* test_seen_work.c - a made-up runtime that numbers its work items, under the real recorder. It reads a clock when it
+ * puts an item off, and says which item runs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,11 +22,11 @@ enum {
 
 /* One thread runs it. */
 static struct runtime {
-    uint64_t queues;    /* the item that it puts off just now; 0: none */
-    uint64_t runs;      /* and the one that it runs */
-    uint64_t queued_in; /* which ran when that was queued */
-    int asked;          /* about clocks */
-    char *page;         /* that it reads when it is asked; NULL: none */
+    uint64_t queues;    /* the item that it puts off now; 0: none */
+    uint64_t runs;      /* the item that it runs */
+    uint64_t queued_in; /* the item that ran when that one was queued */
+    int asked;          /* how often, about clocks */
+    char *page;         /* a page to read when it is asked; NULL: none */
     bool page_is_gone;
     int reads, reads_when_gone;
 } runtime;
@@ -151,7 +152,7 @@ static const struct sbx_record *hop_of(const struct sbx_snapshot *snapshot, uint
     return NULL;
 }
 
-/* The only task of that op, or NULL: there is none. */
+/* The single task of that op, or NULL. */
 static const struct sbx_record *task_of(const struct sbx_snapshot *snapshot, uint8_t op)
 {
     const struct sbx_record *found = NULL;
@@ -194,7 +195,7 @@ static void test_what_was_put_off_and_is_seen_to_run_is_told_with_who_put_it_off
     assert_int_equal(lay->peer, snapshot->header.pid);
     assert_int_equal(lay->end_ns, ran->begin_ns);
     assert_true(lay->end_ns - lay->begin_ns >= 20000000);
-    assert_true(ran->end_ns - ran->begin_ns >= 20000000); /* from the first look to the last, at least */
+    assert_true(ran->end_ns - ran->begin_ns >= 20000000); /* from the first look to the last */
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -226,7 +227,7 @@ static void child_runs_one_after_the_other(void)
     stallbox_message_begin(1);
     put_off(5);
     run_for_a_while(5, 0);
-    run_for_a_while(9, 0); /* nobody knows who put that off */
+    run_for_a_while(9, 0); /* nobody put that item off */
     wait_for_work();
     stallbox_message_end();
     child_finish();
@@ -246,7 +247,7 @@ static void test_what_nobody_put_off_ends_what_ran_before_and_is_not_told(void *
         last_sleep_ns =
             record->kind == SBX_RECORD_SLEEP && record->end_ns > last_sleep_ns ? record->end_ns : last_sleep_ns;
     }
-    assert_true(ran->end_ns + 20000000 <= last_sleep_ns); /* the other one ran for longer than that */
+    assert_true(ran->end_ns + 20000000 <= last_sleep_ns); /* the other item ran for longer than that */
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -327,7 +328,8 @@ static void test_only_clocks_of_the_runtimes_code_are_looked_at_and_not_each(voi
 
 /* ---- what is read ---- */
 
-/* Node reads clocks while it collects, and gives memory back there. Again and again, so that also on a busy machine a look comes soon behind another one. */
+/* Node reads clocks while it collects garbage, and returns memory meanwhile. The test repeats this, so that also on a
+ * busy machine two looks follow each other closely. */
 static void child_gives_memory_back_between_looks(void)
 {
     runtime.page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* present_library.c - a library with the name of SDL's present, which shows nothing and, as SDL3's does,
- * returns something: a fake, for machines without SDL2. */
+/* present_library.c - a fake of SDL's library for machines without SDL2. Its present function shows nothing and returns
+ * a value, as SDL3's does. */
 int SDL_RenderPresent(void *renderer);
 
 int SDL_RenderPresent(void *renderer)

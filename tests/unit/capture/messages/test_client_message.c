@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_client_message.c - what a thread does for a client is a message, and what it does for nobody is none. */
+/* test_client_message.c - what a thread does for a client is a message; what it does for no client is none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,7 +132,7 @@ static void test_a_thread_that_waits_for_its_client_is_idle(void **state)
     expect_none(child_waits_for_its_client);
 }
 
-/* Between its client and somebody else, it waits for whoever says something first. */
+/* The thread polls its client and another peer, and wakes for whichever sends first. */
 static void *relay(void *unused)
 {
     int client = accept(listener, NULL, NULL), pair[2];
@@ -159,7 +159,7 @@ static void test_a_thread_that_waits_for_its_client_and_for_another_is_idle(void
     expect_none(child_relays);
 }
 
-/* The points that would see its answer are taken out while it works, as the governor does it. */
+/* While the thread works, the points that would see its answer are removed, as the governor does. */
 static void child_loses_its_points(void)
 {
     slow_at = 2;
@@ -205,7 +205,8 @@ __attribute__((noinline)) static int take(void)
 
 static sem_t answered;
 
-/* Reads what the client wants, gives it to somebody else, and takes the next: that one answers. */
+/* Reads a client's question, gives the client to another thread, and takes the next client. The other thread
+ * answers. */
 static void *read_and_hand_over(void *unused)
 {
     for (;;) {
@@ -228,7 +229,7 @@ static void child_hands_over(void)
     child_expect(pthread_create(&thread, NULL, read_and_hand_over, (void *)(intptr_t)&last) == 0, "a thread");
     child_ask_later(1, 30, 0);
     sem_wait(&answered);
-    child_pause_ms(700); /* the reader waits for work; nobody answers, and who should is no thread of ours */
+    child_pause_ms(700); /* the reader waits for work; the client's answer is due from another thread */
     child_expect(send(last, "a", 1, MSG_NOSIGNAL) == 1, "an answer");
     finish();
 }
@@ -269,7 +270,8 @@ static void test_a_thread_that_works_for_no_client_is_not_judged(void **state)
 
 /* ---- a loop over epoll in a thread of its own ---- */
 
-/* More than the three times that a wait must be met: on a busy machine one may find its question there, and is none. */
+/* More than the three times that a wait must be seen before it counts. On a busy machine a wait may find its question
+ * already there, and then is no wait. */
 enum {
     QUESTIONS = 6
 };
@@ -393,7 +395,7 @@ static void test_a_client_that_gets_no_answer_of_a_thread_that_is_followed_light
     expect_one(child_does_not_answer_and_is_followed_lightly, SBX_TRIGGER_ANR, 300000000, (void *)answer);
 }
 
-/* The longest record of such a call that passes through `function`. */
+/* The longest record of such a call whose stack passes through `function`. */
 static uint64_t longest_of(const struct sbx_snapshot *snapshot, uint8_t kind, uint8_t op, void *function)
 {
     uint64_t longest_ns = 0;
@@ -432,12 +434,13 @@ static void test_an_answer_that_hangs_is_told_with_its_whole_length_though_it_is
     expect_long(child_is_stuck_in_its_answer, SBX_OP_SEND, 400000000, (void *)answer_at_length);
 }
 
-/* Unasked, and after a while in which nobody does anything: no tick comes any more. */
+/* Send without a question, after a time in which no thread does anything, so that the watch thread has no more
+ * ticks. */
 static void *send_unasked(void *unused)
 {
     int client = accept(listener, NULL, NULL);
     child_pause_ms(2000);
-    child_expect(send(client, "a", 1, MSG_NOSIGNAL) == 1, "a first word"); /* behind it the clock is at hand again */
+    child_expect(send(client, "a", 1, MSG_NOSIGNAL) == 1, "a first word"); /* after this the clock is current again */
     answer_at_length(client);
     close(client);
     return unused;
@@ -465,7 +468,7 @@ __attribute__((noinline)) static void read_the_rest(int client)
     KEEP_FRAME();
 }
 
-/* A question of two parts, the second of which is late. */
+/* A question in two parts; the second part is late. */
 static void *serve_slow_questions(void *unused)
 {
     int client = accept(listener, NULL, NULL);

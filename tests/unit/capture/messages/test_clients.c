@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_clients.c - asks, waits for the answer, and asks again. */
+/* test_clients.c - sends a question, waits for the answer, and repeats. */
 #include "test_clients.h"
 
 #include <netinet/in.h>
@@ -52,7 +52,7 @@ static void *ask(void *argument)
         child_pause_ms(client->pause_ms);
         connection = connection < 0 ? connect_to_server() : connection;
         child_expect(send(connection, "q", 1, MSG_NOSIGNAL) == 1, "a question sent");
-        if (client->is_one_connection == 2) { /* a while without a look at the answer */
+        if (client->is_one_connection == 2) { /* it does not look at the answer for a while */
             child_pause_ms(client->pause_ms);
         }
         if (client->is_one_connection == 3 && i + 1 < client->count) {

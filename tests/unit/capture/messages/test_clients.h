@@ -5,15 +5,15 @@
 
 #include <sys/socket.h>
 
-/* A listening socket on a port of its own, which the clients below connect to. Ends the child when there is none. */
+/* A listening socket on a port of its own, to which the clients below connect. Ends the child when there is none. */
 int child_listen(void);
 
-/* A thread waits for `pause_ms`, connects, sends a byte and waits for another, or for the end; so `count` times. With
- * `is_one_connection` it connects once, and pauses before each byte; 2: and once more before it takes an answer; 3: and
- * takes one answer to all of them. */
+/* A thread pauses for `pause_ms`, connects, sends a byte and waits for a byte or for the end of the connection. It does
+ * this `count` times. `is_one_connection`: 0: a connection each time; 1: one connection, and a pause before each byte;
+ * 2: also a pause before it reads each answer; 3: one answer for all bytes together. */
 void child_ask_later(int count, long pause_ms, int is_one_connection);
 
-/* Wait for the threads that child_ask_later() has begun. */
+/* Wait for the threads that child_ask_later() has started. */
 void child_await_clients(void);
 
 #endif

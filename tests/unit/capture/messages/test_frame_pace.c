@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_frame_pace.c - frames are told from presents, of a library that is loaded after the recorder began. */
+/* test_frame_pace.c - frames are detected by the presents of a library that was loaded after the recorder began. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,11 +36,11 @@ static void test_a_burst_is_more_than_a_quarter_after_the_warm_up(void **state)
 {
     (void)state;
     assert_int_equal(sbx_frame_burst(0x1ff, 64), 9);
-    assert_int_equal(sbx_frame_burst(0x1ff, 63), 0);        /* what is usual is not known yet */
+    assert_int_equal(sbx_frame_burst(0x1ff, 63), 0);        /* the usual length is not known yet */
     assert_int_equal(sbx_frame_burst(0xff, 1000), 0);       /* a quarter is not more than a quarter */
     assert_int_equal(sbx_frame_burst(0x11111111, 1000), 0); /* eight of 32 */
     assert_int_equal(sbx_frame_burst(0x55555555, 1000), 16);
-    assert_int_equal(sbx_frame_burst(0xfffffffe, 1000), 0); /* the newest was in time: told when the last was dropped */
+    assert_int_equal(sbx_frame_burst(0xfffffffe, 1000), 0); /* the newest was in time; reported at the last drop */
     assert_int_equal(sbx_frame_burst(UINT32_MAX, 1000), 32);
 }
 
@@ -53,7 +53,7 @@ static void test_what_is_usual_follows_slowly(void **state)
         usual_ns = sbx_frame_usual_ns(usual_ns, ++count, 16 * ms);
     }
     assert_true(usual_ns > 15 * ms && usual_ns < 17 * ms);
-    usual_ns = sbx_frame_usual_ns(usual_ns, ++count, 1000000 * ms); /* a frame of a quarter of an hour is one second */
+    usual_ns = sbx_frame_usual_ns(usual_ns, ++count, 1000000 * ms); /* a quarter of an hour counts as one second */
     assert_true(usual_ns < 33 * ms);
     for (int i = 0; i < 1000; i++) { /* a machine that has become slow for good */
         usual_ns = sbx_frame_usual_ns(usual_ns, ++count, 100 * ms);
@@ -90,7 +90,7 @@ static void look_at_frames(const char *path)
         frames += record->amount;
         slow += record->amount == 1 && record->end_ns - record->begin_ns >= 80000000;
     }
-    /* Each present but the first ends a frame; the newest short ones wait to be merged with what follows. */
+    /* Each present except the first ends a frame. The newest short frames still wait to be merged with later ones. */
     assert_true(frames <= FRAMES - 1);
     assert_true(frames >= FRAMES / 2);
     assert_true(slow >= 1);

@@ -22,7 +22,8 @@
 
 /* ---- a worker that accepts one client at a time (php-fpm) ---- */
 
-/* As FastCGI does it: the client is polled in the function that accepted it, then read. A request polls further in. */
+/* As FastCGI does: the client is polled in the function that accepted it, and then read. The polls of a request are
+ * further in. */
 __attribute__((noinline)) static int accept_request(int listener)
 {
     int client = accept(listener, NULL, NULL);
@@ -82,7 +83,8 @@ static void test_a_worker_that_waits_in_accept_is_idle(void **state)
     assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
 }
 
-/* The client keeps its connection, and asks again after a while: it is waited for by a read, or by a poll before that. */
+/* The client keeps its connection and asks again after a while. The server waits for it by a read, or by a poll before
+ * the read. */
 static void keep_client(bool polls)
 {
     int listener = child_listen();
@@ -151,7 +153,7 @@ static void test_a_slow_request_between_two_accepts_is_told(void **state)
     expect_one(child_is_slow_between_accepts, SBX_TRIGGER_SLOW_MESSAGE, 390000000, (void *)handle_request);
 }
 
-/* A program that only looks, between its sleeps, whether there is a client: one came once. */
+/* A program that sleeps, and between its sleeps only checks whether there is a client. One client came once. */
 static void child_sleeps_and_looks_for_clients(void)
 {
     child_start_with(300, 300);
@@ -178,7 +180,8 @@ static void test_a_program_that_sleeps_between_clients_raises_no_alarm(void **st
     assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
 }
 
-/* The polls of a request were taken for the loop's, and then nobody comes for a while (seen with a worker of php-fpm). */
+/* The polls of a request were taken for the polls of the loop, and then no client comes for a while (seen with a worker
+ * of php-fpm). */
 __attribute__((noinline)) static int await_client(int listener)
 {
     int client = accept(listener, NULL, NULL);
@@ -275,7 +278,8 @@ static void open_sets(void)
     latch_set = epoll_create1(EPOLL_CLOEXEC);
 }
 
-/* The first wait for a lock comes in the third statement: once until the deadlock is looked for, and once more. */
+/* The first wait for a lock is in the third statement. There are two waits: one until the deadlock check, and one
+ * more. */
 static void child_waits_for_a_lock(void)
 {
     child_start_with(60000, 300);
@@ -302,7 +306,7 @@ static void child_hangs_in_a_lock_while_its_client_waits(void)
     client = accept(listener, NULL, NULL);
     struct epoll_event event = {.events = EPOLLIN};
     epoll_ctl(clients_set, EPOLL_CTL_ADD, client, &event);
-    backend(2, 1, 1, 600); /* its second question, and the loop's second pass */
+    backend(2, 1, 1, 600); /* stall in the client's second question, in the loop's second pass */
     read_command();
     stallbox_stop(5000);
 }
@@ -319,7 +323,7 @@ static void *accept_a_client(void *listener)
     return NULL;
 }
 
-/* A backend that was forked for its client: the first question is there before it has waited for one. */
+/* A backend that was forked for its client: the first question arrives before the backend has waited for one. */
 static void child_waits_in_its_first_statement(void)
 {
     pthread_t acceptor;
@@ -349,7 +353,7 @@ static void test_a_wait_before_the_first_pass_of_the_loop_is_part_of_the_message
     expect_one(child_waits_in_its_first_statement, SBX_TRIGGER_SLOW_MESSAGE, 390000000, (void *)wait_latch);
 }
 
-/* It polls for the rest of its question, which comes late: nobody else is kept waiting. */
+/* The backend polls for the rest of a question, which comes late. No client waits meanwhile. */
 static void child_waits_for_the_rest(void)
 {
     pthread_t acceptor;
@@ -377,7 +381,7 @@ static void test_a_wait_for_the_rest_of_a_question_is_idle(void **state)
     assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
 }
 
-/* Another loop takes its place, in the same function that polls: it answers all the time. */
+/* Another loop takes the place of the first, with the same polling function, and answers all the time. */
 static void child_goes_on_with_another_set(void)
 {
     child_start_with(300, 300);

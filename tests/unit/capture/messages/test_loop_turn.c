@@ -90,7 +90,7 @@ static void test_the_place_that_waits_longer_is_the_loop(void **state)
                           reply = {.key = 2, .waited_ns = 300, .passes = 10};
     assert_true(sbx_place_is_inner(&reply, &loop));
     assert_false(sbx_place_is_inner(&loop, &reply));
-    reply.waited_ns = 301; /* not clear: both are turns */
+    reply.waited_ns = 301; /* not clear: both places count as turns */
     assert_false(sbx_place_is_inner(&reply, &loop));
     assert_false(sbx_place_is_inner(&loop, &reply));
 }
@@ -104,12 +104,13 @@ static void test_a_few_passes_tell_nothing_of_two_places(void **state)
     reply.passes = 10;
     loop.passes = 3;
     assert_false(sbx_place_is_inner(&reply, &loop));
-    loop = (struct sbx_poll_place){.key = 1, .passes = 10}; /* neither ever waited */
+    loop = (struct sbx_poll_place){.key = 1, .passes = 10}; /* neither place ever waited */
     reply.waited_ns = 0;
     assert_false(sbx_place_is_inner(&reply, &loop));
 }
 
-/* Milliseconds: waited in polls, paused; messages, and those with a pause; is the pace its own. */
+/* Milliseconds: waited in polls, paused; messages, and those with a pause; whether the pauses are the program's own
+ * pace. */
 static const struct {
     const char *what;
     uint64_t waited, paused;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_message_loop.c - what is a message of the main thread, and what a poll inside of one. */
+/* test_message_loop.c - what is a message of the main thread, and what is a poll inside of a message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void child_polls_in_a_message(void)
     stallbox_stop(5000);
 }
 
-/* A dialog: the loop's own function turns in a handler, and answers for longer than a message may take. */
+/* A dialog: a handler runs the loop's own function, and answers for longer than a message may take. */
 __attribute__((noinline)) static void handler_with_a_dialog(void)
 {
     child_run_loop(80, -1, NULL);
@@ -103,8 +103,7 @@ __attribute__((noinline)) static void wait_for_work(void)
 
 __attribute__((noinline)) static void dispatch(void (*handle)(void))
 {
-    void *volatile memory =
-        malloc(100); /* a sample is due here: the recorder learns that wait_for_work() has returned */
+    void *volatile memory = malloc(100); /* a sample is due here; it shows that wait_for_work() has returned */
     free(memory);
     if (handle != NULL) {
         handle();
@@ -112,7 +111,7 @@ __attribute__((noinline)) static void dispatch(void (*handle)(void))
     KEEP_FRAME();
 }
 
-/* As GLib does it: the function that polls returns before anything is handled. */
+/* As GLib does: the function that polls returns before any event is handled. */
 __attribute__((noinline)) static void iterate(void (*handle)(void))
 {
     wait_for_work();
@@ -148,7 +147,7 @@ __attribute__((noinline)) static void iterate_without_a_point(void (*handle)(voi
     KEEP_FRAME();
 }
 
-/* Nothing in its messages is recorded, so nothing proves that the function that polls has returned before. */
+/* Nothing is recorded in its messages, so nothing proves that the polling function has returned before. */
 static void child_polls_in_a_message_no_sample_was_taken_in(void)
 {
     child_start_with(60000, 300);
@@ -168,8 +167,8 @@ __attribute__((noinline)) static void wait_for_reply(int ms)
     KEEP_FRAME();
 }
 
-/* A handler waits for a reply in every message, and for one of them long. Nothing between the two places and main is left
- * on the stack that would tell which of them is the loop's. */
+/* A handler waits for a reply in every message, and once for a long time. Between the two polling places and main there
+ * is no frame on the stack that could show which of them is the loop's. */
 static void child_waits_for_a_reply_in_every_message(void)
 {
     child_start_with(60000, 300);
@@ -209,7 +208,7 @@ static void loop_for_a_while(void)
     child_run_loop(150, -1, NULL);
 }
 
-/* First a loop at start-up, then the real one, further in: the first must not be waited for. */
+/* First a loop at start-up, then the real one, further in. The recorder must not wait for the first one. */
 static void child_changes_its_loop(void)
 {
     child_start_with(600, 60000);
@@ -235,7 +234,8 @@ __attribute__((noinline)) static void wait_and_look_at_the_time(void)
     KEEP_FRAME();
 }
 
-/* As libuv does it: samples find the function that polls, but at its end, and handlers are not below it. */
+/* As libuv does: samples find the polling function on the stack, but at its end, and the handlers are not called from
+ * it. */
 static void child_stalls_behind_a_poller_that_was_sampled(void)
 {
     child_start_with(400, 60000);
@@ -259,14 +259,14 @@ __attribute__((noinline)) static void loop_with_handlers(int passes, int stall_a
         poll(&none, 1, 5);
         for (int k = 0; k < 3; k++) {
             struct timespec pause = {.tv_nsec = 1000000};
-            nanosleep(&pause, NULL); /* samples well inside the message find this function */
+            nanosleep(&pause, NULL); /* samples well inside the message find this frame */
         }
         dispatch(turn == stall_at ? stall : NULL);
     }
     KEEP_FRAME();
 }
 
-/* The loop's function returns for good, and what follows it takes longer than any message may. */
+/* The loop's function returns for good, and the code after it takes longer than any message may. */
 static void child_ends_its_loop(void)
 {
     child_start_with(400, 60000);
@@ -284,7 +284,7 @@ static void child_stalls_in_its_loop(void)
     stallbox_stop(5000);
 }
 
-/* What polls has always returned before: where the program stalls does not tell that the loop has ended. */
+/* The polling function has always returned before. So the place of the stall does not show that the loop has ended. */
 static void child_stalls_where_the_poller_returns(void)
 {
     child_start_with(400, 60000);
@@ -388,7 +388,7 @@ static void test_a_modal_poll_is_found_where_no_sample_was_taken_before(void **s
     sbx_snapshot_destroy(snapshot);
 }
 
-/* As `watch` does it: it polls to look, and sleeps. */
+/* As `watch` does: it polls only to check, and sleeps. */
 static void child_sleeps_in_each_turn(void)
 {
     child_start_with(400, 300);
@@ -404,7 +404,7 @@ static void child_sleeps_in_each_turn(void)
     stallbox_stop(5000);
 }
 
-/* As xargs and shells do it. */
+/* As xargs and shells do. */
 static void child_waits_for_children_after_it_polled(void)
 {
     child_start_with(400, 300);
@@ -426,10 +426,11 @@ static void child_waits_for_children_after_it_polled(void)
     stallbox_stop(5000);
 }
 
-/* Shared with its children: one of them is over. */
+/* Shared with the children: whether a child has ended. */
 static atomic_int *child_is_over;
 
-/* Asked when the wait is told. It keeps the thread there for longer than a message may take, as a busy machine does. */
+/* Called when the wait is recorded. It keeps the thread there for longer than a message may take, as a busy machine
+ * would. */
 static size_t walk_slowly_behind_a_wait(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max)
 {
     (void)context, (void)first, (void)functions, (void)lines, (void)max;
@@ -490,7 +491,7 @@ static void test_what_waits_for_children_as_its_work_raises_no_alarm(void **stat
     assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
 }
 
-/* A terminal is waited at by read(), in a handler of a loop that polls something else. */
+/* A handler of a loop that polls other descriptors waits at a terminal by read(). */
 static int terminal = -1, keyboard = -1;
 
 __attribute__((noinline)) static void handler_that_awaits_a_key(void)
@@ -558,7 +559,7 @@ static void test_a_slow_message_of_a_loop_inside_a_handler_is_its_own(void **sta
         const struct sbx_record *record = &snapshot->records[i];
         sleeps += record->kind == SBX_RECORD_SLEEP && record->message == snapshot->header.trigger.message &&
                   passes_through(snapshot, record, (void *)handler_that_sleeps);
-        /* polls of the dialog are idle time, and belong to no message */
+        /* Polls of the dialog are idle time and belong to no message. */
         assert_false(record->kind == SBX_RECORD_POLL && record->end_ns - record->begin_ns >= 5000000);
     }
     assert_int_equal(sleeps, 1);

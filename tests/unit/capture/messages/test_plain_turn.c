@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plain_turn.c - a turn in which nothing is to be learned leaves behind what any other does. The test is a loop's thread; its poll calls
- * are made up. */
+/* test_plain_turn.c - a plain turn, in which nothing can be learned, leaves the same state behind as any other turn.
+ * The test is a loop's thread; its poll calls are simulated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static struct sbx_thread *self;
 static int attach(void **state)
 {
     (void)state;
-    sbx_the_capture.calls_are_safe = 1; /* signals of timers are made outside of calls, as far as this is concerned */
+    sbx_the_capture.calls_are_safe = 1; /* timer signals are made outside of calls, for this test */
     sbx_clock_start();
     for (int i = 0; i < 1000 && sbx_clock_calibrate() == SBX_CLOCK_KERNEL; i++) {
         const struct timespec moment = {0, 1000000};
@@ -43,7 +43,7 @@ static int attach(void **state)
     return 0;
 }
 
-/* As a hook of epoll_wait() does. Returns whether it went both ways as a plain one. */
+/* Does what a hook of epoll_wait() does. Returns whether both the begin and the end took the plain way. */
 static bool poll_once(int set, uint64_t pc)
 {
     struct sbx_blocking call;
@@ -62,7 +62,7 @@ static bool poll_once(int set, uint64_t pc)
     }
     assert_int_equal(self->entry->call_kind, SBX_RECORD_NONE);
     assert_int_equal(self->call_depth, 0);
-    self->loop.is_unclear = false; /* there is no code here that could be walked */
+    self->loop.is_unclear = false; /* no code here could be walked */
     return has_ended;
 }
 
@@ -78,11 +78,11 @@ static int begin_anew(void **state)
     return 0;
 }
 
-#define SKIP_WITHOUT_A_COUNTER()                           \
-    do {                                                   \
-        if (sbx_clock_source() == SBX_CLOCK_KERNEL) {      \
-            skip(); /* then no clock is read in passing */ \
-        }                                                  \
+#define SKIP_WITHOUT_A_COUNTER()                               \
+    do {                                                       \
+        if (sbx_clock_source() == SBX_CLOCK_KERNEL) {          \
+            skip(); /* no clock can be read in passing then */ \
+        }                                                      \
     } while (0)
 
 static uint32_t passes(void)
@@ -108,7 +108,7 @@ static void test_each_turn_is_a_message_a_pass_and_part_of_what_is_merged(void *
         }
         assert_true(self->entry->message_begin_ns >= begun_ns && begun_ns != 0);
     }
-    assert_true(plain > TURNS / 2); /* but for those that fall into a pause of ours */
+    assert_true(plain > TURNS / 2); /* except turns in which the test was paused */
     assert_int_equal(self->entry->message - messages, TURNS);
     assert_int_equal(self->loop.hits - hits, TURNS);
     assert_int_equal(passes() - before, TURNS);
@@ -121,7 +121,7 @@ static void test_a_poll_of_another_set_is_no_plain_turn_in_the_end(void **state)
     uint64_t messages = self->entry->message;
     assert_false(poll_once(SET + 1, SITE_PC));
     assert_int_equal(self->entry->message - messages, 1);
-    assert_int_equal(self->loop.places[self->loop.place].always.epoll_fd, -1); /* it has polled two by now */
+    assert_int_equal(self->loop.places[self->loop.place].always.epoll_fd, -1); /* it has polled two sets by now */
 }
 
 static void test_what_a_sample_or_a_rest_found_is_learned_when_the_place_is_met(void **state)
@@ -129,7 +129,7 @@ static void test_what_a_sample_or_a_rest_found_is_learned_when_the_place_is_met(
     (void)state;
     SKIP_WITHOUT_A_COUNTER();
     self->loop.poller_gone_in = self->entry->message;
-    self->loop.is_plain = false; /* as who finds that does */
+    self->loop.is_plain = false; /* as the finder of that does */
     assert_false(poll_once(SET, SITE_PC));
     assert_true(self->loop.poller_returns);
     self->loop.poller_gone_in = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_prompt_call.c - what does not block is not measured, and what was wrongly taken for that is measured again. */
+/* test_prompt_call.c - a call that does not block is not measured. A descriptor that was wrongly taken for non-blocking
+ * is measured again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +50,8 @@ static void *connect_to(void *door)
     return NULL;
 }
 
-/* A client of a server with a loop, and a byte from it in each turn. Returns which call the recorder saw last behind the last read. */
+/* A server with a loop, and a client that sends a byte in each turn. Returns which call the recorder saw last, after
+ * the last read. */
 static uint32_t serve(int accept_flags, int more_flags)
 {
     pthread_t thread;
@@ -79,19 +81,21 @@ static uint32_t serve(int accept_flags, int more_flags)
     return last;
 }
 
-/* glibc's, as capture/port/clock_calibration.c asks for it: without an area of rseq nobody tells of a switch, as under an emulator and with musl. */
+/* glibc's rseq size, which capture/port/clock_calibration.c reads too. Without an rseq area nothing reports context
+ * switches, as under an emulator and with musl. */
 extern const unsigned int __rseq_size __attribute__((weak));
 
-/* What the children found out: shared by all of them. */
+/* What the children found out about the machine; shared by all of them. */
 static enum machine {
     MACHINE_UNKNOWN,
     MACHINE_CAN,
     MACHINE_CANNOT
 } * machine;
 
-/* Does this machine allow it? The clock must be told by the kernel of each switch, and no signal of ours made in a call. Both are
- * found out while somebody works; a busy machine may take longer than is waited for here, and then nothing is expected. Where it was
- * not found out in the first of the tests, the others do not work for it again. */
+/* Can this machine measure prompt calls? The kernel must report each context switch to the clock, and must make none of
+ * our signals inside of calls. The recorder finds out both while a thread works. On a busy machine that may take longer
+ * than this test waits, and then nothing is expected. If the first test did not find it out, the other tests do not try
+ * again. */
 static bool is_possible(void)
 {
     const struct sbx_recording_header *header = child_header();
@@ -166,7 +170,7 @@ __attribute__((noinline)) static void wait_for_a_byte(void)
     KEEP_FRAME();
 }
 
-/* Slow reads that were measured, by wait_for_a_byte(). */
+/* Counts the slow reads of wait_for_a_byte() that were measured. */
 static int count_waits(const struct sbx_snapshot *snapshot)
 {
     int count = 0;
@@ -195,7 +199,7 @@ static void test_a_connection_that_blocks_again_is_measured(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* By ways that no hook sees. */
+/* Another file takes the place of the descriptor, in ways that no hook sees. */
 static void child_has_another_in_its_place(void)
 {
     int pair[2];
@@ -212,12 +216,12 @@ static void test_of_a_descriptor_that_became_another_only_the_first_wait_is_not_
 {
     struct sbx_snapshot *snapshot = run_recorded(child_has_another_in_its_place);
     (void)state;
-    assert_in_range(count_waits(snapshot), 1, 2); /* both, where no call is taken for prompt */
+    assert_in_range(count_waits(snapshot), 1, 2); /* both, if no call is taken for prompt */
     int samples = 0;
     for (size_t i = 0; i < snapshot->record_count; i++) {
         samples += passes_through(snapshot, &snapshot->records[i], (void *)wait_for_a_byte);
     }
-    assert_true(samples >= 2); /* the first ends in a sample */
+    assert_true(samples >= 2); /* the first wait ends in a sample */
     sbx_snapshot_destroy(snapshot);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rest_place.c - a main thread that waits for work at a condition or a semaphore, and polls for replies only. */
+/* test_rest_place.c - a main thread that waits for work at a condition or a semaphore, and polls only for replies. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static sem_t item;
 
-/* As Xlib asks its server: a poll that is answered at once, some functions further in than whoever wants to know. */
+/* As Xlib asks its server: a poll that is answered at once, some functions further in than the code that asked. */
 __attribute__((noinline)) static void poll_for_reply(void)
 {
     struct pollfd watched = {.fd = reply_fd, .events = POLLIN};
@@ -85,7 +85,7 @@ static void start(uint32_t anr_ms, uint32_t slow_ms)
     child_wait_for_rows();
     reply_fd = eventfd(1, EFD_CLOEXEC);
     sem_init(&item, 0, 0);
-    for (int i = 0; i < 6; i++) { /* as a toolkit begins: it asks for this and that */
+    for (int i = 0; i < 6; i++) { /* as a toolkit begins: it asks several questions */
         ask_server();
     }
 }
@@ -100,7 +100,7 @@ __attribute__((noinline)) static void turn(void (*await)(long ms), long rest_ms,
 static void child_rests_at_a_condition(void)
 {
     start(400, 400);
-    turn(await_condition, 900, 0); /* the first time as well */
+    turn(await_condition, 900, 0); /* also the first wait */
     for (int i = 0; i < 6; i++) {
         turn(await_condition, 30, 0);
     }
@@ -137,7 +137,7 @@ static void child_hangs_between_two_rests(void)
     stallbox_stop(5000);
 }
 
-/* A loop that polls for its work, and a handler that waits for a worker, as it does after each message. */
+/* A loop that polls for its work, and a handler that waits for a worker after each message. */
 __attribute__((noinline)) static void handler_that_waits(void)
 {
     await_condition(900);
@@ -159,7 +159,8 @@ __attribute__((noinline)) static void poll_for_work(void)
     KEEP_FRAME();
 }
 
-/* Nothing of the loop but main is on the stack when the handler waits: that the polls wait for work tells. */
+/* When the handler waits, only main is left of the loop on the stack. The polls show that the loop waits for work
+ * elsewhere. */
 static void child_waits_behind_its_loop(void)
 {
     child_start_with(400, 60000);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_self_pipe.c - loops that are woken by an eventfd, a pipe or a pair of sockets: who wrote there, and which message was about it. */
+/* test_self_pipe.c - loops that are woken by an eventfd, a pipe or a pair of sockets: which thread wrote, and which
+ * message handled it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +62,7 @@ static const struct sbx_record *hop_of(const struct sbx_snapshot *snapshot, cons
     return NULL;
 }
 
-/* The task that `function` queued, which the main thread ran; it has a hop from another thread. */
+/* The task that was queued in `function` and run by the main thread; its hop comes from another thread. */
 static const struct sbx_record *expect_task(const struct sbx_snapshot *snapshot, uint8_t op, void *function)
 {
     const struct sbx_record *task = find_task(snapshot, op, function), *hop = hop_of(snapshot, task);
@@ -73,7 +74,7 @@ static const struct sbx_record *expect_task(const struct sbx_snapshot *snapshot,
     return task;
 }
 
-/* Nothing that was written lies in the table of tasks. */
+/* The table of tasks holds no write that has not been read. */
 static void expect_none_left(void)
 {
     const struct sbx_recording_header *header = child_header();
@@ -105,7 +106,7 @@ static void *call(void *function)
     return NULL;
 }
 
-/* On a thread of its own, which has ended when this returns. */
+/* Call the function on another thread, which has ended when this returns. */
 static void on_another_thread(void (*function)(void))
 {
     pthread_t thread;
@@ -162,7 +163,7 @@ static void empty(void)
     child_expect(read(reader, bytes, sizeof bytes) >= 8 && errno == EXDEV, "there is something to read");
 }
 
-/* Where the loops wait: each at one place. */
+/* The waits of the loops, each at one place. */
 OWN_PLACE static int wait_in_set(int timeout_ms)
 {
     struct epoll_event events[4];
@@ -193,7 +194,8 @@ OWN_PLACE static int wait_selected(const int ends[2], bool waits)
 
 /* ---- an epoll loop with an eventfd ---- */
 
-/* A turn of the loop, which `fill` wakes on another thread. Inlined, because a loop polls at one place of its stack. */
+/* One turn of the loop, which `fill` wakes from another thread. Inlined, because a loop polls at one place of its
+ * stack. */
 static inline __attribute__((always_inline)) void turn_woken_by(void (*fill)(void))
 {
     on_another_thread(fill);
@@ -219,7 +221,7 @@ static void test_a_message_of_an_epoll_loop_names_the_thread_that_wrote_to_its_e
     const struct sbx_record *task = expect_task(snapshot, SBX_OP_WRITE, (void *)write_here);
     assert_true(task->end_ns - task->begin_ns >= 3000000);
     assert_int_equal(hop_of(snapshot, task)->amount, 0);
-    expect_task(snapshot, SBX_OP_WRITE, (void *)write_early); /* the first time, too */
+    expect_task(snapshot, SBX_OP_WRITE, (void *)write_early); /* also the first time */
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -273,7 +275,7 @@ OWN_PLACE static void loop_over_sockets(void)
     int ends[2];
     child_expect(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "a pair of sockets");
     for (int turn = 0; turn < TURNS; turn++) {
-        reader = ends[turn < 3]; /* either end wakes by the other */
+        reader = ends[turn < 3]; /* each end can wake the other */
         writer = ends[turn >= 3];
         on_another_thread(send_here);
         child_expect(wait_selected(ends, true) == 1, "the loop is woken");
@@ -294,7 +296,7 @@ static void test_either_end_of_a_pair_of_sockets_wakes_a_loop_of_select(void **s
     for (size_t i = 0; i < snapshot->record_count; i++) {
         count += snapshot->records[i].kind == SBX_RECORD_TASK && snapshot->records[i].op == SBX_OP_SEND;
     }
-    assert_int_equal(count, TURNS - 2); /* but for the first of each direction */
+    assert_int_equal(count, TURNS - 2); /* except the first of each direction */
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -325,7 +327,7 @@ static void test_a_message_for_which_more_than_one_descriptor_was_ready_is_said_
     (void)state;
     struct sbx_snapshot *snapshot = run_recorded(loop_over_two);
     const struct sbx_record *task = find_task(snapshot, SBX_OP_WRITE, (void *)write_here);
-    assert_true(task == NULL || task->end_ns - task->begin_ns < 3000000); /* it may be told as a short one */
+    assert_true(task == NULL || task->end_ns - task->begin_ns < 3000000); /* it may be recorded as a short task */
     assert_non_null(find_task(snapshot, SBX_OP_WRITE, (void *)write_elsewhere));
     sbx_snapshot_destroy(snapshot);
 }
@@ -337,7 +339,7 @@ OWN_PLACE static void loop_that_reads_late(void)
         on_another_thread(write_elsewhere);
         child_expect(wait_in_set(-1) == 1, "the loop is woken");
         if (turn == 3) {
-            on_another_thread(write_here); /* read with the other: no later message is about it */
+            on_another_thread(write_here); /* read together with the other; no later message is about it */
         }
         empty();
         child_pause_ms(3);
@@ -423,7 +425,7 @@ static void write_to_descriptors_nobody_polls(void)
 {
     uint64_t one = 1;
     make_eventfd();
-    for (int turn = 0; turn < TURNS; turn++) { /* a loop there is */
+    for (int turn = 0; turn < TURNS; turn++) { /* so that a loop is known */
         turn_woken_by(write_elsewhere);
     }
     child_expect(wait_in_set(0) == 0, "all was read");
@@ -466,7 +468,7 @@ static void close_and_use_again(void)
     child_expect(count_left() == 1, "it lies there");
     child_expect(dup2(other, reader) == reader, "another is put in its place");
     child_expect(count_left() == 0, "and it is gone");
-    for (int i = 0; i < 300; i++) { /* more than there is room for */
+    for (int i = 0; i < 300; i++) { /* more than there are places */
         int ends[2];
         child_expect(pipe(ends) == 0 && close(ends[0]) == 0 && close(ends[1]) == 0, "a pipe");
     }
@@ -585,7 +587,7 @@ static void write_in_handlers(void)
     pthread_t threads[2];
     make_eventfd();
     child_expect(signal(SIGUSR1, write_in_handler) != SIG_ERR, "a handler is set");
-    for (int turn = 0; turn < TURNS; turn++) { /* the trick that gave self-pipes their name */
+    for (int turn = 0; turn < TURNS; turn++) { /* the technique that self-pipes are named after */
         raise(SIGUSR1);
         child_expect(wait_in_set(-1) == 1, "the loop is woken");
         empty();
@@ -597,7 +599,7 @@ static void write_in_handlers(void)
     uint64_t sum = 0;
     for (unsigned turn = 0; atomic_load(&worked) < 2; turn++) {
         uint64_t count;
-        pthread_kill(threads[turn % 2], SIGUSR1); /* wherever it is, also in our own code */
+        pthread_kill(threads[turn % 2], SIGUSR1); /* the thread may be anywhere, also in the recorder's code */
         if (wait_in_set(0) == 1 && read(reader, &count, sizeof count) == (ssize_t)sizeof count) {
             sum += count;
         }

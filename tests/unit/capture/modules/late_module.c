@@ -8,7 +8,7 @@ extern const int late_module_version;
 #ifndef LATE_VERSION
 #define LATE_VERSION 1
 #endif
-const int late_module_version = LATE_VERSION; /* so that two builds have two build-ids */
+const int late_module_version = LATE_VERSION; /* gives two builds different build-ids */
 
 void late_module_sleep(long ms)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_loader_visit.c - a fork beside a visit: it waits, and a real-time one does not wait for who never runs. */
+/* test_loader_visit.c - a fork while another thread visits the loader waits for it. A fork by a real-time thread does
+ * not wait for a visitor that cannot run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +51,7 @@ static void *visit_again_and_again(void *unused)
     return NULL;
 }
 
-/* Of a priority between the two: who visits does not run. */
+/* Its priority is between the two, so the visitor does not run. */
 static void *fill_the_processor(void *unused)
 {
     (void)unused;
@@ -68,7 +69,7 @@ static bool set_priority(pthread_t thread, int priority)
     return pthread_setschedparam(thread, priority != 0 ? SCHED_FIFO : SCHED_OTHER, &wanted) == 0;
 }
 
-/* In a child, which all of this is gone with. */
+/* Runs in a child; its settings and threads end with the child. */
 static int fork_in_real_time(void)
 {
     cpu_set_t one;
@@ -144,14 +145,14 @@ static void test_a_fork_waits_for_a_visit_to_end(void **state)
     has_ended = false;
     assert_int_equal(pthread_create(&visitor, NULL, visit_for_a_moment, NULL), 0);
     assert_int_equal(pthread_detach(visitor),
-                     0); /* nobody joins it in the child: the sanitizer would call that a leak */
+                     0); /* no thread joins it in the child, which the sanitizer would call a leak */
     while (!is_inside) {
         usleep(100);
     }
     is_met = true;
     pid_t pid = fork();
     if (pid == 0) {
-        _exit(is_inside); /* a copy of what was so when it was made */
+        _exit(is_inside); /* a copy of the value at the fork */
     }
     int status = -1;
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -161,7 +162,8 @@ static void test_a_fork_waits_for_a_visit_to_end(void **state)
     }
 }
 
-/* A machine that has little time for the visitor: it is in there for longer than a fork waits for one that sleeps. */
+/* A machine with little time for the visitor: it stays inside for longer than a fork waits for a visitor that
+ * sleeps. */
 static int compute_for_long(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
     (void)info;
@@ -199,7 +201,7 @@ static void *visit_and_wait_for_the_loader(void *unused)
     return NULL;
 }
 
-/* Was the visitor inside when a child was made beside it? */
+/* Was the visitor inside when a child was forked? */
 static bool fork_meets(void *(*visit)(void *))
 {
     pthread_t visitor;
@@ -263,7 +265,7 @@ static void *visit_until_told(void *unused)
     return NULL;
 }
 
-/* Ten seconds, or five milliseconds where the forking thread may have a real-time priority. */
+/* The fork waits ten seconds, or five milliseconds if the forking thread may have a real-time priority. */
 static void test_a_fork_that_went_on_beside_a_visitor_in_the_loader_is_counted(void **state)
 {
     (void)state;

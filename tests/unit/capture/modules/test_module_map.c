@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_module_map.c - modules that come, go and come again while the recorder runs. */
+/* test_module_map.c - modules that are loaded, unloaded and loaded again while the recorder runs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,8 +20,8 @@
 #include "recorded_process.h"
 #include "stallbox/stallbox.h"
 
-/* Right after the start the module thread is inside the loader much of the time. A child forked then must find the
- * loader's locks free. */
+/* Right after the start the module thread is inside the loader much of the time. A child that is forked then must find
+ * the loader's locks free. */
 static void child_forks_while_modules_are_read(void)
 {
     child_start_with(60000, 60000);
@@ -53,7 +53,8 @@ static void child_loads_a_module(void)
     stallbox_stop(5000);
 }
 
-/* Gone and back at its old place before anybody has looked: the same module to all appearance, with slots of its own. */
+/* The module is unloaded and back at its old address before the recorder looks. It appears to be the same module, but
+ * its slots are new. */
 static void child_loads_a_module_again(void)
 {
     child_start_with(60000, 60000);
@@ -74,7 +75,7 @@ static void child_loads_a_module_again(void)
 
 static _Atomic bool plugins_go_on = true;
 
-/* Walks all the while, so that maps are replaced and given back under walks. */
+/* Makes walks all the time, so that maps are replaced and freed while walks use them. */
 static void *sleep_and_wake(void *unused)
 {
     (void)unused;
@@ -113,7 +114,7 @@ static void install(const char *from, const char *to)
     child_expect(system(command) == 0, "the plugin is installed");
 }
 
-/* As a developer does all day: unload, build, load again, at the same path and mostly at the same address. */
+/* As a developer does: unload, build and load again, at the same path and mostly at the same address. */
 static void child_reloads_a_plugin_built_anew(void)
 {
     char plugin[128], next[160];
@@ -136,7 +137,7 @@ static void child_reloads_a_plugin_built_anew(void)
 
 static _Atomic bool is_looking, looks_go_on;
 
-/* At the modules' flags, as other processes do, all the while that one comes. */
+/* Reads the modules' flags all the time while a module is loaded, as other processes do. */
 static void *look_whose_rows_are_there(void *unused)
 {
     enum {
@@ -223,14 +224,15 @@ static void test_a_module_that_went_and_came_back_unseen_is_hooked(void **state)
     expect_sleep_of_late_module();
 }
 
-/* Symptom: whoever read a module's flags before the first map had it read that it had its rows, and so for a moment whenever another one's came. */
+/* Symptom: a process that read a module's flags before the first map was ready read that the module had its rows. The
+ * same happened for a moment whenever another module's rows came. */
 static void test_a_module_is_said_to_have_its_rows_when_it_has_them(void **state)
 {
     (void)state;
     for (int turn = 0; turn < 10; turn++) {
         char command[160];
         assert_int_equal(recorded_process_run(child_looks_while_a_module_comes), 0);
-        snprintf(command, sizeof command, "rm -rf '%s'", recorded_process_rows()); /* they are made once more */
+        snprintf(command, sizeof command, "rm -rf '%s'", recorded_process_rows()); /* they are built again */
         assert_int_equal(system(command), 0);
     }
 }
@@ -253,7 +255,7 @@ static void test_a_plugin_built_anew_is_another_module(void **state)
         assert_int_equal(recorded_process_run(child_reloads_a_plugin_built_anew), 0);
         struct sbx_snapshot *snapshot = recorded_process_snapshot();
         assert_int_equal(find_modules(snapshot, "/plugin.so", &flags), 2);
-        assert_int_equal(flags & SBX_MODULE_UNLOADED, 0); /* the last is the one that is there */
+        assert_int_equal(flags & SBX_MODULE_UNLOADED, 0); /* the last one is the loaded one */
         sbx_snapshot_destroy(snapshot);
         remove_snapshots();
     }

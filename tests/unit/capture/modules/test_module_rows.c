@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_module_rows.c - unwind rows of real modules: kept on disk, built in memory, given back. */
+/* test_module_rows.c - unwind rows of real modules: kept on disk, built in memory, released. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,8 @@ static void child_takes_a_snapshot_with_rows(void)
     stallbox_stop(5000);
 }
 
-/* Bytes of memory that is nobody's file, and of memory files: rows are built in the one, and lie in the other, where there may be one. */
+/* Bytes of anonymous memory and of memory files. Rows are built in the first, and are stored in the second where memory
+ * files are allowed. */
 static size_t memory_of_rows(void)
 {
     char line[600];
@@ -47,8 +48,8 @@ enum {
     LARGE_ROWS = 4 << 20
 };
 
-/* Wait until large rows are in memory, or are not. Modules that come and go meanwhile keep the module thread
- * looking, and its parking lot moving. */
+/* Wait until large rows are in memory, or are not. Meanwhile modules are loaded and unloaded, so that the module thread
+ * keeps looking and releases what it has parked. */
 static bool wait_for_large_rows(size_t before, bool is_wanted)
 {
     for (int turn = 0; turn < 400; turn++) {
@@ -67,7 +68,7 @@ static bool wait_for_large_rows(size_t before, bool is_wanted)
 static void child_unloads_a_large_module(void)
 {
     child_start_with(60000, 60000);
-    child_sleep_ms(500); /* the rows of what is loaded are there, and what building them took is given back */
+    child_sleep_ms(500); /* wait until all rows are built and the memory for building is released */
     size_t before = memory_of_rows();
     for (int turn = 0; turn < 3; turn++) {
         void *module = dlopen(LARGE_MODULE, RTLD_NOW);
@@ -87,7 +88,7 @@ static void remove_snapshots(void)
     assert_int_equal(system(command), 0);
 }
 
-/* What identifies the files of rows: a file written anew is another file. */
+/* Identifies the files of rows: a file that is written again has a new inode. */
 static uint64_t sum_of_inodes(void)
 {
     uint64_t sum = 0;
@@ -100,7 +101,7 @@ static uint64_t sum_of_inodes(void)
     return sum;
 }
 
-/* Its libc has no unwind data, which these tests look for, and it never unloads a module. */
+/* musl's libc has no unwind data, which these tests look for, and it never unloads a module. */
 static void skip_with_musl(void)
 {
 #ifndef __GLIBC__
@@ -147,7 +148,7 @@ static void test_without_a_place_for_rows_they_are_built_in_memory(void **state)
             size_t count = sbx_snapshot_stack(snapshot, snapshot->records[r].stack, frames, 600);
             is_whole |= count > 2 && frames[count - 1] >> SBX_FRAME_MODULE_SHIFT != SBX_MODULE_END;
         }
-        assert_true(is_whole); /* walked to the end through libc and the executable */
+        assert_true(is_whole); /* the walk reached the end, through libc and the executable */
         sbx_snapshot_destroy(snapshot);
         remove_snapshots();
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_relro_word.c - words in pages that the loader made read-only, stored to. */
+/* test_relro_word.c - stores to words in pages that the loader made read-only. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,13 +13,13 @@
 
 #include "relro_word.h"
 
-/* Whole pages of each sort, wherever the words beside them lie. */
+/* Whole pages of each kind, wherever the neighbouring words are. */
 enum {
     WORDS = 16384
 };
 #define EIGHT(x) x, x, x, x, x, x, x, x
 static int pointed_at;
-static void *const relocated[WORDS] = {EIGHT(&pointed_at)}; /* read-only once they are */
+static void *const relocated[WORDS] = {EIGHT(&pointed_at)}; /* read-only after relocation */
 static const uintptr_t constants[WORDS] = {EIGHT(7)};
 static uintptr_t variables[WORDS];
 
@@ -34,7 +34,7 @@ static void test_a_word_that_the_loader_made_read_only_is_stored_and_is_read_onl
     uintptr_t *word = word_of_relocated();
     assert_false(sbx_word_is_writable(word));
 #ifdef FILTERS_ARE_NOT_TOLD
-    assert_false(sbx_relro_store(word, 42)); /* there might be one that forbids the call */
+    assert_false(sbx_relro_store(word, 42)); /* a seccomp filter might forbid the call */
     assert_int_equal(__atomic_load_n(word, __ATOMIC_RELAXED), 0);
 #else
     assert_true(sbx_relro_store(word, 42));

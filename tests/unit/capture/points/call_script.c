@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_script.c - calls of every family that has a capture point, as a program makes them, and what came back.
+/* call_script.c - calls of every family that has a capture point, as a program makes them, and their results.
  *
- * A module, built several times: lazily bound through a PLT, and bound at once through the GOT alone (-fno-plt) with
- * branch protection. test_point_conformance.c runs it without and with hooks and compares the texts. What differs from
- * run to run (descriptors, pids, times) is not put down. */
+ * A module that is built several times: lazily bound through a PLT, and bound at once through the GOT alone (-fno-plt)
+ * with branch protection. test_point_conformance.c runs it without and with hooks and compares the texts. Values that
+ * differ from run to run (descriptors, pids, times) are not written. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ static void put(const char *format, ...)
     }
 }
 
-/* The call, its value and the errno it left: 77 when it left it alone. */
+/* The call, its value and its errno; 77 means that the call left errno alone. */
 #define CALL(expression)                                          \
     do {                                                          \
         errno = 77;                                               \
@@ -125,7 +125,7 @@ static void move_data(const char *path)
     CALL(pwrite(fd, buffer, 10, 10));
     CALL(writev(fd, parts, 2));
     CALL(pwritev(fd, parts, 2, 20));
-#ifdef RWF_HIPRI /* musl has them from 1.2.5 on */
+#ifdef RWF_HIPRI /* musl has this from 1.2.5 on */
     CALL(pwritev2(fd, parts, 2, 30, 0));
 #endif
     CALL(lseek(fd, 0, SEEK_SET));
@@ -133,7 +133,7 @@ static void move_data(const char *path)
     CALL(pread(fd, buffer, 64, 35));
     CALL(readv(fd, parts, 2));
     CALL(preadv(fd, parts, 2, 3));
-#ifdef RWF_HIPRI /* musl has them from 1.2.5 on */
+#ifdef RWF_HIPRI /* musl has this from 1.2.5 on */
     CALL(preadv2(fd, parts, 2, 3, 0));
 #endif
     CALL(read(-1, buffer, 5));
@@ -205,7 +205,7 @@ static void ask_about_files(const char *path, const char *folder)
     CALL(lstat64(path, &status64));
     CALL(fstat(-1, &status));
     CALL(fstatat(AT_FDCWD, path, &status, 0));
-#ifdef STATX_SIZE /* musl has it from 1.2.5 on */
+#ifdef STATX_SIZE /* musl has this from 1.2.5 on */
     CALL(statx(AT_FDCWD, path, 0, STATX_SIZE, &extended));
     CALL(extended.stx_size);
 #endif
@@ -223,7 +223,7 @@ static void ask_about_files(const char *path, const char *folder)
     CALL(realpath(folder, buffer) == buffer);
     CALL(rename(name, other));
     CALL(rename(name, other));
-#ifdef RENAME_NOREPLACE /* musl has it from 1.2.6 on */
+#ifdef RENAME_NOREPLACE /* musl has this from 1.2.6 on */
     CALL(renameat2(AT_FDCWD, other, AT_FDCWD, path, RENAME_NOREPLACE));
 #endif
     CALL(unlink(other));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpp_waits.cpp - what C++ programs wait with; called by test_point_foreign.c. */
+/* cpp_waits.cpp - the wait functions of C++ programs; called by test_point_foreign.c. */
 #include <condition_variable>
 #include <mutex>
 #include <semaphore>
@@ -61,7 +61,7 @@ __attribute__((noinline)) void cpp_notify(void)
 __attribute__((noinline)) void cpp_wait_for_semaphore(void)
 {
     say_about_to_wait();
-    semaphore.acquire(); /* futex(2) through syscall(), or sem_wait(): as the library was built */
+    semaphore.acquire(); /* futex(2) through syscall(), or sem_wait(): depends on how the library was built */
     KEEP_FRAME();
 }
 
@@ -79,13 +79,13 @@ __attribute__((noinline)) void cpp_join(std::thread *thread)
 
 void child_waits_in_cpp(void)
 {
-    child_wait_for_all_rows(); // libstdc++'s: its threads begin in it
+    child_wait_for_all_rows(); // libstdc++'s rows: its threads begin in it
     mutex.lock();
     std::thread thread([] {
         cpp_wait_for_mutex();
         cpp_wait_for_condition();
         cpp_wait_for_semaphore();
-        let_them_wait(1); /* until somebody joins us */
+        let_them_wait(1); /* until another thread joins us */
     });
     let_them_wait(1);
     cpp_release_mutex();
@@ -95,7 +95,7 @@ void child_waits_in_cpp(void)
     cpp_release_semaphore();
     say_about_to_wait();
     cpp_join(&thread);
-    try { /* an exception passes where our hooks have been */
+    try { /* an exception passes through frames of our hooks */
         std::unique_lock<std::mutex> hold(mutex);
         throw 7;
     } catch (int number) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* glib_waits.c - what GLib programs wait with; called by test_point_foreign.c. */
+/* glib_waits.c - the wait functions of GLib programs; called by test_point_foreign.c. */
 #include <glib.h>
 
 #include "glib_waits.h"
@@ -55,7 +55,7 @@ static gpointer wait_twice(gpointer unused)
 
 void child_waits_in_glib(void)
 {
-    child_wait_for_all_rows(); /* GLib's: its threads begin in it */
+    child_wait_for_all_rows(); /* GLib's rows: its threads begin in it */
     g_mutex_lock(&mutex);
     GThread *thread = g_thread_new("waits", wait_twice, NULL);
     let_them_wait(1);

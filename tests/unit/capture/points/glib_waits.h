@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* glib_waits.h - the functions on whose stacks the waits and wakes of glib_waits.c are. */
+/* glib_waits.h - the functions that are on the stacks of the waits and wakes of glib_waits.c. */
 #ifndef GLIB_WAITS_H
 #define GLIB_WAITS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* old_version.c - a module as one linked against an old glibc: it wants versions that are no more the default. Of
- * dlopen the old version is the same function, of posix_spawn another. */
+/* old_version.c - a module as if linked against an old glibc: it needs symbol versions that are no longer the default.
+ * The old version of dlopen is the same function; that of posix_spawn is another function. */
 #include <dlfcn.h>
 #include <spawn.h>
 #include <sys/wait.h>

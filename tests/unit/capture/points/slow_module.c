@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slow_module.c - a module whose constructor takes its time, past every capture point. */
+/* slow_module.c - a module whose constructor takes a long time and passes no capture point. */
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cut_calls.c - a signal of ours in the middle of a call that the kernel does not go on with behind a handler.
+/* test_cut_calls.c - a signal of the recorder arrives in the middle of a call that the kernel does not restart after a
+ * handler.
  *
- * Symptom: poll() ended with EINTR, and no handler of the program's had run. Where signals of timers are made on the way out
- * of calls, one was made when something else that nobody handles, a stop or a signal which another thread took, had
- * interrupted the call. Here it is sent into the middle of each, several times. */
+ * Symptom: poll() ended with EINTR although no handler of the program had run. Where timer signals are made on the way
+ * out of calls, such a signal was made when another event had interrupted the call that no handler sees: a stop, or a
+ * signal which another thread took. Here the signal is sent into the middle of each call, several times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +34,7 @@
 enum {
     WAIT_MS = 300,
     EACH_MS = 40,
-    FIRST_THREAD = 0, /* who starts the recorder has the first entry */
+    FIRST_THREAD = 0, /* the thread that starts the recorder has the first entry */
 };
 
 static atomic_bool goes_on;
@@ -41,7 +42,8 @@ static atomic_int sent;
 static int our_signal;
 static pid_t waiter;
 
-/* The highest that is handled in this process, which handles none of its own. Past the hooks, which do not tell. */
+/* Find the highest signal with a handler. This process sets none itself, so it is the recorder's. Uses system calls,
+ * because the hooks hide the handler. */
 static int find_our_signal(void)
 {
     int number = SIGRTMAX;
@@ -208,7 +210,7 @@ static void child_waits_under_our_signals(void)
             is_good = calls[i].call();
             took_ms = now_ms() - begin_ms;
         } while (is_good && sent == sent_before && ++turns < 50);
-        if (!is_good || took_ms + 1 < calls[i].ms) { /* whole milliseconds of two looks */
+        if (!is_good || took_ms + 1 < calls[i].ms) { /* both values are rounded to whole milliseconds */
             fprintf(stderr, "%s: %s after %u ms\n", calls[i].what, strerror(errno), (unsigned)took_ms);
         }
         child_expect(is_good, "a wait is not ended by a signal of ours");
@@ -247,7 +249,8 @@ static void child_awaits_an_alarm(void)
     for (int i = 0; i < 10; i++) {
         timer_t timer;
         struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
-        /* and again: one that comes between ours and the call that is made once more ends no call, as one before it */
+        /* Periodic: a signal that arrives between ours and the restarted call does not end the call, just as one that
+         * arrives before the call. */
         const struct itimerspec soon = {.it_interval = {.tv_nsec = 30000000}, .it_value = {.tv_nsec = 30000000}};
         handled = 0;
         child_expect(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0, "a timer is had");
@@ -274,7 +277,8 @@ static const uint8_t behind_call[] = {0x0f, 0x05};
 static const uint8_t behind_call[] = {0x01, 0x00, 0x00, 0xd4};
 #endif
 
-/* What a handler is given that interrupts a thread behind a system call whose result is EINTR. No signal is blocked there. */
+/* The context that a handler gets when it interrupts a thread right after a system call whose result is EINTR. No
+ * signal is blocked there. */
 static void interrupt_behind_a_cut_call(ucontext_t *context_out)
 {
     memset(context_out, 0, sizeof *context_out);
@@ -306,7 +310,7 @@ static bool can_another_thread_take_it(void)
     return answer;
 }
 
-/* Our handler, as the kernel would call it there. */
+/* Call our handler as the kernel would call it there. */
 static void handle_as_behind_a_cut_call(void)
 {
     struct {
@@ -325,8 +329,8 @@ static void handle_as_behind_a_cut_call(void)
     now.handler(our_signal, &ours, &context);
 }
 
-/* Symptom: poll() ended with EINTR although no handler had run, because a signal of the process was still there when our handler
- * looked, and another thread took it before this one came to it. */
+/* Symptom: poll() ended with EINTR although no handler had run. A signal of the process was still pending when our
+ * handler looked, and another thread took it before this thread did. */
 static void child_looks_while_a_signal_of_the_process_waits(void)
 {
     sigset_t it;
@@ -334,7 +338,7 @@ static void child_looks_while_a_signal_of_the_process_waits(void)
     our_signal = find_our_signal();
     sigemptyset(&it);
     sigaddset(&it, SIGUSR1);
-    pthread_sigmask(SIG_BLOCK, &it, NULL); /* here and in the other thread: it waits until somebody takes it */
+    pthread_sigmask(SIG_BLOCK, &it, NULL); /* in both threads: it stays pending until a thread takes it */
     kill(getpid(), SIGUSR1);
 #ifndef SIGNALS_ARE_THE_EMULATORS
     child_expect(can_another_thread_take_it(), "it waits for the whole process");
@@ -347,7 +351,7 @@ static void child_looks_while_a_signal_of_the_process_waits(void)
     child_expect(sigtimedwait(&it, &theirs, &at_once) == -1 && errno == EAGAIN, "nor doubled");
 }
 
-/* Symptom: of real-time signals that waited for a thread the first came last. */
+/* Symptom: of several real-time signals that were pending for a thread, the first was delivered last. */
 static void child_looks_while_real_time_signals_wait(void)
 {
     enum {

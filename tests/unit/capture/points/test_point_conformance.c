@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_conformance.c - a program with hooks sees what it sees without: each result and each errno of a long
- * script of calls, in modules bound in each way there is. */
+/* test_point_conformance.c - a program with hooks sees the same as without: each result and each errno of a long script
+ * of calls, in modules that are bound in every possible way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static void run_script(const char *name, const char *text_path, bool is_recorded
     void (*script)(char *, size_t, const char *) = (void (*)(char *, size_t, const char *))dlsym(module, "call_script");
     if (is_recorded) {
         for (int i = 0; i < 10000 && child_header()->hooked_slots < slots + 100; i++) {
-            child_pause_ms(1); /* the module thread hooks what was just loaded */
+            child_pause_ms(1); /* the module thread hooks the module that was just loaded */
         }
         child_expect(child_header()->hooked_slots >= slots + 100, "the script's calls are hooked");
     }
@@ -68,7 +68,7 @@ static void read_text(const char *path, char text[TEXT_BYTES])
     fclose(file);
 }
 
-/* The first line that is different: cmocka shows the beginnings of long texts, where they are equal. */
+/* Compare line by line and fail at the first difference, because cmocka shows only the beginning of long texts. */
 static void expect_same_lines(char *hooked, char *bare)
 {
     char *rest_hooked = NULL, *rest_bare = NULL;

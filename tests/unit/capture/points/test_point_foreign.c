@@ -54,7 +54,7 @@ static void test_glib_programs_wait_through_points(void **state)
     const struct expected_wait condition = {SBX_RECORD_WAIT, SBX_OP_FUTEX_WAIT, SBX_OP_FUTEX_WAKE,
                                             (void *)glib_wait_for_condition, (void *)glib_signal};
     assert_int_equal(count_pairs(snapshot, &lock), 1);
-    assert_true(count_pairs(snapshot, &condition) >= 1); /* and its mutex, when it is still held */
+    assert_true(count_pairs(snapshot, &condition) >= 1); /* the mutex as well, if it is still held */
     sbx_snapshot_destroy(snapshot);
 }
 #endif

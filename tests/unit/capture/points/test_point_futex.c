@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_futex.c - syscall(): futexes are waits, everything else passes as if nothing were there. */
+/* test_point_futex.c - syscall(): futexes are recorded as waits; every other call behaves as without a hook. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,8 +109,7 @@ static void *inheriting_thread(void *unused)
 static void child_locks_with_inheritance(void)
 {
     pthread_t thread;
-    word_of_lock =
-        (unsigned)syscall(SYS_gettid); /* had without a call, as futex(2) has it: a slow one would be a record */
+    word_of_lock = (unsigned)syscall(SYS_gettid); /* read before, because a slow gettid() would be a record */
     child_expect(pthread_create(&thread, NULL, inheriting_thread, NULL) == 0, "a thread starts");
     let_them_wait(1);
     unlock_with_inheritance();
@@ -132,7 +131,7 @@ static void *two_thread(void *unused)
     return unused;
 }
 
-/* qemu-user has no process_vm_readv(2): there the holder is nobody. */
+/* qemu-user has no process_vm_readv(2); the lock holder is unknown there. */
 static bool can_copy_words(void)
 {
     uint32_t value = 1, copy = 0;
@@ -153,7 +152,7 @@ static void test_a_futex_that_is_a_lock_names_its_holder(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* Waits while the word is 2, until the waker makes it what `end` says. */
+/* Wait while the word is 2, until the waker changes it as `end` says. */
 static void let_wait_at_two(unsigned end)
 {
     pthread_t thread;
@@ -197,13 +196,13 @@ static void child_makes_system_calls(void)
     child_expect(syscall(SYS_gettid) == (long)getpid() && errno == 77, "a call without arguments");
     child_expect(syscall(SYS_close, -1) == -1 && errno == EBADF, "an error");
     child_expect(syscall(9999) == -1 && errno == ENOSYS, "a number that means nothing");
-    /* Six arguments, of which each matters. */
+    /* A call with six arguments, each of which matters. */
     int file = (int)syscall(SYS_memfd_create, "sixth", 0);
     child_expect(file >= 0 && ftruncate(file, 3 * 4096) == 0 && pwrite(file, "x", 1, 2 * 4096) == 1, "a file");
     char *page =
         (char *)syscall(SYS_mmap, NULL, (size_t)4096, (long)PROT_READ, (long)MAP_SHARED, (long)file, 2L * 4096);
     child_expect(page != MAP_FAILED && page[0] == 'x', "the sixth argument arrives");
-    /* Futexes keep what they say. */
+    /* Futex calls keep their results. */
     struct timespec soon = {0, 1000000};
     unsigned own = 5;
     errno = 0;
@@ -215,10 +214,10 @@ static void child_makes_system_calls(void)
     child_expect(syscall(SYS_futex, &own, 99, 0) == -1 && errno == ENOSYS, "no operation");
     errno = 77;
     child_expect(syscall(SYS_futex, &own, FUTEX_WAKE, 1) == 0 && errno == 77, "nobody is there");
-    /* The sixth argument of a futex: only whom the mask asks for. */
+    /* The sixth argument of a futex call: the mask that selects the waiters. */
     child_expect(syscall(SYS_futex, &own, FUTEX_WAIT_BITSET, 5, NULL, NULL, 0) == -1 && errno == EINVAL,
                  "an empty mask");
-    /* A child made so returns here a second time, on a copy of this very stack. */
+    /* A child that is made by clone() returns here a second time, on a copy of this same stack. */
     volatile int marks = 0;
     pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
     if (pid == 0) {
@@ -233,11 +232,11 @@ static void child_makes_system_calls(void)
 static void test_other_system_calls_pass_untouched(void **state)
 {
     (void)state;
-    child_makes_system_calls(); /* here, where nothing is hooked */
+    child_makes_system_calls(); /* in this process nothing is hooked */
     sbx_snapshot_destroy(run_recorded(child_makes_system_calls));
 }
 
-/* What lies in the caller's frame where a seventh argument would lie, had one been given, is the caller's. */
+/* The caller's frame must stay unchanged at the place where a seventh argument would lie. */
 #ifdef __x86_64__
 static void child_keeps_its_frame(void)
 {
@@ -247,7 +246,7 @@ static void child_keeps_its_frame(void)
         uint64_t first = 0, second = 0;
         struct timespec soon = {0, 0};
         register struct timespec *fifth __asm__("r8") = &soon;
-        own = i == 2 ? (unsigned)syscall(SYS_gettid) : 5; /* locked by ourselves: EDEADLK */
+        own = i == 2 ? (unsigned)syscall(SYS_gettid) : 5; /* locked by this thread: EDEADLK */
         __asm__ volatile("movq %%rsp, %%rbx\n\t"
                          "subq $128, %%rsp\n\t"
                          "andq $-16, %%rsp\n\t"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_groups.c - each group of points goes in and comes out by itself, in a process that runs, and leaves every
- * slot as it found it. */
+/* test_point_groups.c - each group of points can be installed and removed by itself in a running process, and leaves
+ * every slot as it was. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ struct slot {
     uintptr_t *at;
     uintptr_t value;
     const char *name;
-    uint64_t code_begin, code_end; /* of its module: an unbound lazy slot points there */
+    uint64_t code_begin, code_end; /* of its module; an unbound lazy slot points there */
 };
 static struct slot bare[SLOTS_MAX];
 static size_t bare_count;
@@ -80,7 +80,7 @@ static bool is_hooked(const struct slot *slot)
 static void expect_bare(const char *when)
 {
     for (size_t i = 0; i < bare_count; i++) {
-        /* The loader may have bound a lazy slot meanwhile; nothing else may differ. */
+        /* The loader may have bound a lazy slot meanwhile; no other difference is allowed. */
         bool was_lazy = bare[i].value >= bare[i].code_begin && bare[i].value < bare[i].code_end;
         if (*bare[i].at != bare[i].value && (!was_lazy || is_hooked(&bare[i]))) {
             fprintf(stderr, "slot of %s differs %s\n", bare[i].name, when);
@@ -101,7 +101,7 @@ static bool has_name(const char *name)
 
 static const struct {
     uint32_t group;
-    const char *symbols[4]; /* some that must be hooked, by group */
+    const char *symbols[4]; /* some symbols that must be hooked, by group */
 } groups[] = {
     {SBX_GROUP_ALLOC, {"malloc", "calloc", "posix_memalign"}},
     {SBX_GROUP_FREE, {"free"}},
@@ -121,7 +121,7 @@ static const struct {
     {SBX_GROUP_CLOCK, {"clock_gettime", "gettimeofday", "time"}},
 };
 
-/* What is hooked for as long as anything is. */
+/* Is it a name that is hooked for as long as any point is? */
 static bool is_loader_name(const char *name)
 {
     static const char *const names[] = {
@@ -176,7 +176,7 @@ static void test_each_group_goes_in_and_out_by_itself(void **state)
     assert_int_equal(recorded_process_run(child_switches_groups), 0);
 }
 
-/* Threads that call through the slots all the while. */
+/* Threads call through the slots all the time. */
 static volatile bool goes_on = true;
 
 static void *call_all_the_time(void *unused)
@@ -253,7 +253,7 @@ static void test_a_slot_that_wants_another_version_is_left_alone(void **state)
 }
 #endif
 
-#ifdef TOOL /* the command was built */
+#ifdef TOOL /* defined if the command was built */
 static int run_ctl(const char *arguments)
 {
     char command[600];

@@ -162,7 +162,7 @@ static void test_c11_mutexes_and_conditions_are_points_as_well(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* A recursive mutex that is unlocked and stays held lets nobody go. */
+/* A recursive mutex that is unlocked but still held wakes no waiter. */
 static pthread_mutex_t recursive;
 
 __attribute__((noinline)) static void wait_for_the_recursive_lock(void)
@@ -267,7 +267,7 @@ static void test_everyone_a_broadcast_wakes_learns_by_whom(void **state)
     const struct expected_wait expected = {SBX_RECORD_COND, SBX_OP_COND_WAIT, SBX_OP_COND_BROADCAST,
                                            (void *)wait_for_the_condition, (void *)tell_everybody};
     assert_int_equal(count_pairs(snapshot, &expected), CROWD);
-    uint32_t stack = 0; /* captured once for all of them */
+    uint32_t stack = 0; /* captured once for all of the records */
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *record = &snapshot->records[i];
         if (record->kind == SBX_RECORD_WAKE && record->op == SBX_OP_COND_BROADCAST) {
@@ -281,7 +281,7 @@ static void test_everyone_a_broadcast_wakes_learns_by_whom(void **state)
 
 enum {
     MANY = 200
-}; /* more than one release tells of */
+}; /* more releases than are recorded */
 
 static void child_broadcasts_to_very_many(void)
 {
@@ -321,7 +321,7 @@ static void test_very_many_waiters_of_one_condition_all_learn_who_it_was(void **
     sbx_snapshot_destroy(snapshot);
 }
 
-/* Waiting for a condition lets go of the mutex, too. */
+/* A wait for a condition releases the mutex too. */
 __attribute__((noinline)) static void let_go_by_waiting(void)
 {
     pthread_cond_wait(&condition, &mutex);
@@ -401,7 +401,7 @@ static void child_cancels_a_wait(void)
         child_expect(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "the thread is cancelled");
         child_expect(was_cleaned_up, "its cleanup has run");
         child_expect(pthread_mutex_trylock(&mutex) == 0, "the mutex was given back");
-        pthread_cond_signal(&condition); /* nobody is there any more: this must wake no ghost */
+        pthread_cond_signal(&condition); /* no waiter is left; this must not record a wake */
         pthread_mutex_unlock(&mutex);
     }
 }
@@ -428,7 +428,7 @@ static void *die_with_it(void *lock)
     return NULL;
 }
 
-/* qemu-user has no robust lists: nobody says there that an owner died. */
+/* qemu-user has no robust lists, so nobody reports there that an owner died. */
 static bool has_robust_lists(void)
 {
     void *list = NULL;
@@ -452,13 +452,13 @@ static int ask_about_robust(int *answers)
     answers[n++] = pthread_mutex_unlock(&robust);
     pthread_create(&thread, NULL, die_with_it, &robust);
     pthread_join(thread, NULL);
-    answers[n++] = pthread_mutex_lock(&robust); /* EOWNERDEAD, and this time it is not mended */
+    answers[n++] = pthread_mutex_lock(&robust); /* EOWNERDEAD, and this time it is not made consistent */
     answers[n++] = pthread_mutex_unlock(&robust);
     answers[n++] = pthread_mutex_lock(&robust); /* ENOTRECOVERABLE */
     return n;
 }
 
-/* What every kind of mutex answers in every situation that has an answer. */
+/* The answers of every kind of mutex in every situation that has a defined answer. */
 static void ask(int *answers)
 {
     int n = 0;
@@ -478,7 +478,7 @@ static void ask(int *answers)
         if (types[i] == PTHREAD_MUTEX_RECURSIVE || types[i] == PTHREAD_MUTEX_ERRORCHECK) {
             answers[n++] = pthread_mutex_lock(&lock);
         }
-        for (int k = 0; k < 4; k++) { /* more often than it was locked: the checking kinds say EPERM */
+        for (int k = 0; k < 4; k++) { /* more often than it was locked: the checking kinds return EPERM */
             if (k == 0 || types[i] == PTHREAD_MUTEX_RECURSIVE || types[i] == PTHREAD_MUTEX_ERRORCHECK) {
                 answers[n++] = pthread_mutex_unlock(&lock);
             }
@@ -522,7 +522,7 @@ enum {
     CONTENDERS = 6,
     TURNS = 30000
 };
-static long sum; /* protected by mutex: not atomic, so that a lost turn shows */
+static long sum; /* protected by mutex; not atomic, so that a lost update shows */
 static pthread_mutex_t inner = PTHREAD_MUTEX_INITIALIZER;
 
 static void *contend(void *unused)
@@ -533,7 +533,7 @@ static void *contend(void *unused)
         pthread_mutex_lock(&inner);
         long now = sum;
         if (i % 1000 == 0) {
-            sched_yield(); /* so that others find it held */
+            sched_yield(); /* so that other threads find it held */
         }
         sum = now + 1;
         pthread_mutex_unlock(&inner);
@@ -588,7 +588,7 @@ static void test_hooks_come_and_go_under_contention(void **state)
     sbx_snapshot_destroy(run_recorded(child_switches_under_contention));
 }
 
-/* A waiter that went to sleep with the hooks in is woken with them out, and the other way round. */
+/* A waiter that fell asleep with hooks installed is woken without hooks, and the other way round. */
 static void child_switches_while_they_sleep(void)
 {
     pthread_t threads[4];
@@ -610,7 +610,7 @@ static void test_points_are_taken_out_while_waiters_sleep(void **state)
 {
     (void)state;
     struct sbx_snapshot *snapshot = run_recorded(child_switches_while_they_sleep);
-    for (size_t i = 0; i < snapshot->record_count; i++) { /* who slept unseen is told of by nobody */
+    for (size_t i = 0; i < snapshot->record_count; i++) { /* nobody reports a waiter that slept unseen */
         assert_false(snapshot->records[i].kind == SBX_RECORD_WAKE && snapshot->records[i].op == SBX_OP_COND_BROADCAST);
     }
     sbx_snapshot_destroy(snapshot);

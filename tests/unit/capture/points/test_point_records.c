@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_records.c - a call that is slow leaves a record that says so, whatever made it slow; and the counts of
- * allocations are exact. */
+/* test_point_records.c - a slow call leaves a record that says so, whatever the reason; and the counts of allocations
+ * are exact. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@
 
 enum {
     LATE_MS = 60,
-    AT_LEAST_MS = 30, /* a sleeper that is woken late makes it more, never less */
+    AT_LEAST_MS = 30, /* a late wake-up makes a wait longer, never shorter */
 };
 
 /* ---- somebody who acts late: a thread that passes no point ---- */
@@ -131,7 +131,7 @@ static void open_a_fifo(void)
     pthread_join(thread, NULL);
 }
 
-/* A process that holds both locks of the file for a while, from before this returns. */
+/* A process that holds both locks of the file for a while. It holds them already when this returns. */
 static pid_t hold_locks(const char *name)
 {
     int ready[2];
@@ -162,7 +162,7 @@ static void wait_for_file_locks(void)
     waitpid(pid, &status, 0);
 }
 
-/* The main thread's would be its wait for work. */
+/* On another thread, because on the main thread it would be a wait for work. */
 static void *accept_elsewhere(void *listener)
 {
     child_expect(accept((int)(intptr_t)listener, NULL, NULL) >= 0, "accept returns a connection");
@@ -234,7 +234,7 @@ static void map_much(void)
 static void read_the_clock_for_a_while(void)
 {
     struct timespec begin, now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin); /* others may have the processor */
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin); /* CPU time, because other processes may have the processor */
     do {
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 100);
@@ -256,7 +256,7 @@ static void child_is_slow_everywhere(void)
     load_slowly();
     map_much();
     child_set_points(
-        SBX_POINT_BIT(SBX_GROUP_CLOCK)); /* without the gap filler, which would be there first now and then */
+        SBX_POINT_BIT(SBX_GROUP_CLOCK)); /* without the gap filler, which would now and then be the first to record */
     read_the_clock_for_a_while();
     child_finish();
 }
@@ -352,7 +352,7 @@ static void child_counts(void)
     void (*allocate)(int) = (void (*)(int))dlsym(module, "cxx_allocate");
 #endif
     child_start();
-    child_set_points(SBX_POINTS_ALL); /* free() is not in by default */
+    child_set_points(SBX_POINTS_ALL); /* free() is not hooked by default */
     free(malloc(1));
     struct counts before = counts_now(), after;
     for (int i = 0; i < 100000; i++) {

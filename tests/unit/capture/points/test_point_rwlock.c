@@ -152,7 +152,7 @@ static void ask(int *answers)
     int n = 0;
     struct timespec past = {1, 0}, bad = {1, 1000000000};
     pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-    answers[n++] = pthread_rwlock_timedrdlock(&lock, &bad); /* EINVAL although it is free */
+    answers[n++] = pthread_rwlock_timedrdlock(&lock, &bad); /* EINVAL although the lock is free */
     answers[n++] = pthread_rwlock_timedwrlock(&lock, &bad);
     answers[n++] = pthread_rwlock_clockrdlock(&lock, CLOCK_THREAD_CPUTIME_ID, &past);
     answers[n++] = pthread_rwlock_clockwrlock(&lock, CLOCK_THREAD_CPUTIME_ID, &past);
@@ -167,7 +167,7 @@ static void ask(int *answers)
     answers[n++] = pthread_rwlock_wrlock(&lock); /* EDEADLK */
     answers[n++] = pthread_rwlock_timedrdlock(&lock, &past);
     answers[n++] = pthread_rwlock_unlock(&lock);
-    answers[n++] = pthread_rwlock_timedrdlock(&lock, &past); /* free: a time-out in the past is not looked at */
+    answers[n++] = pthread_rwlock_timedrdlock(&lock, &past); /* free: a past time-out is not checked */
     answers[n++] = pthread_rwlock_unlock(&lock);
     answers[n++] = pthread_rwlock_timedwrlock(&lock, &past);
     answers[n++] = pthread_rwlock_unlock(&lock);
@@ -239,7 +239,7 @@ enum {
     CONTENDERS = 4,
     TURNS = 20000
 };
-static long written, spun; /* each protected by its lock: not atomic, so that a lost turn shows */
+static long written, spun; /* each protected by its lock; not atomic, so that a lost update shows */
 
 static void *contend(void *unused)
 {

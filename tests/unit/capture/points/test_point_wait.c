@@ -98,7 +98,7 @@ static void child_asks_semaphores(void)
 static void test_semaphores_answer_as_without_hooks(void **state)
 {
     (void)state;
-    child_asks_semaphores(); /* here, where nothing is hooked */
+    child_asks_semaphores(); /* in this process nothing is hooked */
     sbx_snapshot_destroy(run_recorded(child_asks_semaphores));
 }
 
@@ -135,7 +135,7 @@ static void child_cancels_semaphore_waits(void)
     let_them_wait(1);
     pthread_cancel(thread);
     child_expect(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "who sleeps is cancelled");
-    sem_post(&semaphore); /* nobody is there any more: this must wake no ghost */
+    sem_post(&semaphore); /* no waiter is left; this must not record a wake */
 }
 
 static void test_semaphore_waits_are_cancelled_asleep_and_awake(void **state)
@@ -148,7 +148,7 @@ static void test_semaphore_waits_are_cancelled_asleep_and_awake(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* A jump out of a signal handler leaves a wait for good; the thread lives on and waits again. */
+/* A jump out of a signal handler leaves a wait for good. The thread lives on and waits again. */
 static sigjmp_buf out_of_the_wait;
 
 static void jump_out(int number)
@@ -191,7 +191,8 @@ static void test_a_wait_after_a_jump_out_of_another_learns_its_waker(void **stat
     sbx_snapshot_destroy(snapshot);
 }
 
-/* A handler's wait inside another takes its seat: the outer one is told of without a waker, and that is counted. */
+/* A handler's wait inside of another wait takes its waiter seat. The outer wait is recorded without a waker, and that
+ * is counted. */
 static void wait_inside(int number)
 {
     struct timespec until;
@@ -280,7 +281,7 @@ static void child_meets_at_a_barrier(void)
     pthread_barrier_init(&barrier, NULL, AT_THE_BARRIER + 1);
     for (int i = 0; i < AT_THE_BARRIER; i++) {
         child_expect(pthread_create(&threads[i], NULL, barrier_thread, NULL) == 0, "a thread starts");
-        child_sleep_ms(5); /* those that come in between find waiters, too, and end no wait */
+        child_sleep_ms(5); /* posts in between find waiters too, but end no wait */
     }
     let_them_wait(AT_THE_BARRIER);
     come_last();
@@ -314,7 +315,7 @@ static void *long_lived(void *unused)
     void *volatile memory = NULL;
     (void)unused;
     joined_tid = (unsigned)syscall(SYS_gettid);
-    child_sleep_ms(1); /* a point: the thread is known from here on */
+    child_sleep_ms(1); /* a point: the recorder knows the thread from here on */
     (void)memory;
     say_about_to_wait();
     while (!may_end) {
@@ -445,7 +446,7 @@ static void read_what_cannot_wait(int fd)
     close(fd);
 }
 
-/* Not to wait is said of one as it is made, of the other by fcntl(), as Java does. */
+/* One counter is non-blocking from its creation, the other by fcntl(), as Java does. */
 static void child_reads_what_cannot_wait(void)
 {
     child_counts_events();
@@ -499,7 +500,8 @@ static void test_a_read_of_an_event_counter_that_cannot_wait_is_no_wait_that_ano
 
 static volatile double sum;
 
-/* Without a point: nothing here tells that the wait is over. On a busy machine longer, until a signal has come: this thread records itself by nothing else. */
+/* Computes without a capture point, so nothing here tells the recorder that the wait is over. On a busy machine it
+ * computes for longer, until a signal has come, because only a signal can record this thread. */
 __attribute__((noinline)) static void compute_after_the_jump(void)
 {
     const uint64_t *recorded_ns = &child_entry()->last_record_ns;
@@ -512,7 +514,7 @@ __attribute__((noinline)) static void compute_after_the_jump(void)
 static void *jump_and_compute(void *unused)
 {
     (void)unused;
-    child_sleep_ms(1); /* a point: the thread is known from here on, even if the signal comes before the wait */
+    child_sleep_ms(1); /* a point: the thread is known from here on, also if the signal comes before the wait */
     if (sigsetjmp(out_of_the_wait, 1) == 0) {
         say_about_to_wait();
         pause();
@@ -527,12 +529,13 @@ static void child_jumps_out_and_computes(void)
     signal(SIGUSR1, jump_out);
     child_expect(pthread_create(&thread, NULL, jump_and_compute, NULL) == 0, "a thread starts");
     let_them_wait(1);
-    child_sleep_ms(100); /* long enough to be seen in it */
+    child_sleep_ms(100); /* long enough to be seen in the wait */
     pthread_kill(thread, SIGUSR1);
     pthread_join(thread, NULL);
 }
 
-/* Where nobody knows what a jmp_buf holds, the next blocking call finds out: LIMITS.md. */
+/* On other machines the recorder does not know the content of a jmp_buf, and only the next blocking call shows the
+ * jump: LIMITS.md. */
 #ifdef __x86_64__
 enum {
     JUMPS_ARE_SEEN = 1
@@ -563,7 +566,7 @@ static void test_a_thread_that_jumped_out_of_a_call_is_in_none(void **state)
         const struct sbx_record *record = &snapshot->records[i];
         asleep += record->kind == SBX_RECORD_BLOCKED && record->op == SBX_OP_PAUSE && record->end_ns > jumped_ns;
     }
-    assert_true(by_signal > 0); /* no signal is sent to who is in such a call */
+    assert_true(by_signal > 0); /* no signal is sent to a thread that is in such a call */
     assert_int_equal(asleep, 0);
     sbx_snapshot_destroy(snapshot);
 }
@@ -587,10 +590,10 @@ __attribute__((noinline)) static void sleep_outside(void)
     struct timespec rest = {0, 100000000};
     while (nanosleep(&rest, &rest) != 0) {
     }
-    __asm__ volatile(""); /* the last call is then no tail call */
+    __asm__ volatile(""); /* keeps the last call from becoming a tail call */
 }
 
-/* A timer that strikes while its handler sleeps, again and again: calls within calls, more than there are seats for. */
+/* A timer fires again and again while its handler sleeps: calls within calls, more than there are seats for. */
 static void child_sleeps_in_handlers(void)
 {
     struct sigaction action = {.sa_handler = sleep_inside, .sa_flags = SA_NODEFER};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_call_number.c - this machine's system calls have the names that readers give their recorded numbers. */
+/* test_call_number.c - this machine's system calls have the names that readers give to their recorded numbers. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_process_barrier.c - of two sides that store and then look, one sees the other, with the barrier and without; and a
- * kernel that refuses it later is told. */
+/* test_process_barrier.c - two sides each store and then look: at least one sees the other's store, with the barrier
+ * and without. A kernel that refuses the barrier later is reported. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ enum {
     REFUSED = 77
 };
 
-/* Both sides run at once where there are processors for both. Where there are not, who waits gives his to the other. */
+/* Both sides run at the same time if there are processors for both. Otherwise the waiting side yields its processor. */
 static void await_number(const uint32_t *word, uint32_t number)
 {
     for (uint32_t turns = 0; sbx_load_seq_cst(word) != number; turns++) {
@@ -36,7 +36,7 @@ static void await_number(const uint32_t *word, uint32_t number)
     }
 }
 
-/* Two words on lines of their own, and what each side saw of the other's in a round. */
+/* Words on separate cache lines, and what each side saw of the other's word in a round. */
 static struct {
     _Alignas(64) uint32_t hot;
     _Alignas(64) uint32_t rare;
@@ -96,7 +96,7 @@ static void test_one_side_sees_the_other_with_the_barrier(void **unused)
     let_both_sides_run();
 }
 
-/* From now on the kernel answers membarrier with EPERM, as a sandbox does. */
+/* From now on the kernel answers membarrier with EPERM, as in a sandbox. */
 static bool refuse_membarrier(void)
 {
     struct sock_filter filter[] = {
@@ -109,14 +109,15 @@ static bool refuse_membarrier(void)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* In a child: a filter is for life. */
+/* Runs in a child, because a seccomp filter cannot be removed. */
 static int be_refused(bool is_started_before)
 {
     if ((is_started_before && !sbx_process_barrier_start()) || !refuse_membarrier()) {
-        return REFUSED; /* nothing to be tried here */
+        return REFUSED; /* the test is not possible here */
     }
     if (is_started_before) {
-        /* Somebody may rely on it: no look can be trusted any more, and it does not come back. */
+        /* Other code may already rely on the barrier, so no look can be trusted any more, and the barrier does not come
+         * back. */
         return !sbx_process_barrier_between() && !sbx_process_barrier_between() && !sbx_process_barrier_start() &&
                        sbx_has_process_barrier == 0
                    ? 0

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sandbox_filter.c - seccomp filters judged for a call: by hand, in the shapes in which they are written. */
+/* test_sandbox_filter.c - the judgment of a call by seccomp filters: written by hand, in the shapes that real filters
+ * have. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +80,7 @@ static void test_a_tree_of_comparisons_masks_and_long_jumps_is_followed(void **s
         BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xffff),
         BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 200, 0, 1),
         BPF_JUMP(BPF_JMP | BPF_JA, 2, 0, 0),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 1, 0, 2), /* odd ones die */
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 1, 0, 2), /* odd ones kill */
         RETURN(SECCOMP_RET_KILL_PROCESS),
         RETURN(SECCOMP_RET_ERRNO | 38), /* above 200 */
         RETURN(SECCOMP_RET_ALLOW),
@@ -103,7 +104,7 @@ static void test_what_hangs_on_an_argument_may_go_either_way(void **state)
         RETURN(SECCOMP_RET_ERRNO | 1),
         RETURN(SECCOMP_RET_ALLOW),
     };
-    /* Of two ways that meet, what both know is known. */
+    /* Where two ways meet, only what both ways know is known. */
     const struct sock_filter meets[] = {
         LOAD(args[0]),
         IF_EQUAL(0, 0, 1),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_thread_clock.c - the thread clock tells the kernel's times by every source, and gives way where it must.
+/* test_thread_clock.c - the thread clock returns the kernel's times with every source, and gives way to the kernel
+ * where it must.
  *
- * Which source is to be had depends on the machine; a test of one that is not says so and is skipped. The program runs
- * itself again without rseq. No test asks how fast the clock is. */
+ * Which sources exist depends on the machine; the test of a missing source says so and is skipped. The program runs
+ * itself again without rseq. No test measures the speed of the clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,8 +23,8 @@
 
 enum {
     MS = 1000 * 1000,
-    /* How far a reading may lie outside the kernel's own two readings around it. Steal can be kept for the life of a
-     * line: generous, and far below what a missed sleep would show. */
+    /* How far a reading may lie outside the kernel's own two readings around it. Stolen time can stay in a line for the
+     * line's whole life. The value is generous, but far below the error of a missed sleep. */
     TOLERANCE_NS = 20 * MS,
     SLEEP_MS = 60,
     SLEEPS_IN_READINGS = 60
@@ -38,7 +39,7 @@ static void sleep_ms(int ms)
     }
 }
 
-/* Of CPU time: on a loaded machine that may take longer. */
+/* CPU time; on a loaded machine that may take longer. */
 static void spin_ms(int ms)
 {
     for (uint64_t end = sbx_own_cpu_ns() + (uint64_t)ms * MS; sbx_own_cpu_ns() < end;) {
@@ -54,7 +55,7 @@ static void need(enum sbx_clock_source source)
     }
 }
 
-/* The word of this thread, NULL without rseq. */
+/* The rseq word of this thread; NULL without rseq. */
 static struct sbx_rseq_area *own_area(void)
 {
     int32_t offset = sbx_the_clock_scale.rseq_offset;
@@ -128,7 +129,7 @@ static void test_a_capped_source_draws_no_lines_it_may_not_use(void **state)
     need(SBX_CLOCK_CYCLES);
     sbx_clock_limit(SBX_CLOCK_CYCLES);
     assert_int_equal(sbx_clock_source(), SBX_CLOCK_CYCLES);
-    for (int i = 0; i < 100 && clock.wall_base == 0; i++) { /* a drawing that was interrupted is not kept */
+    for (int i = 0; i < 100 && clock.wall_base == 0; i++) { /* a line whose drawing was interrupted is not kept */
         sbx_thread_clock_read(&clock);
     }
     assert_true(clock.cpu_base == 0 && clock.wall_base != 0);
@@ -173,7 +174,7 @@ static void test_a_sleep_is_not_charged(void **state)
     }
 }
 
-/* Shorter than a line lives: only the word can tell. */
+/* The sleep is shorter than the life of a line, so only the word can show it. */
 static void test_a_sleep_shorter_than_a_line_is_seen_by_the_word(void **state)
 {
     (void)state;
@@ -216,7 +217,7 @@ static void test_anothers_word_is_left_alone_and_counted(void **state)
     struct sbx_thread_clock clock = {0};
     int kept = 0;
     for (int i = 0; i < 1000; i++) {
-        sbx_thread_clock_read(&clock); /* ours is armed, and lines are drawn */
+        sbx_thread_clock_read(&clock); /* our word is armed and lines are drawn */
         sbx_store_relaxed(&area->rseq_cs, word);
         uint64_t counted = sbx_clock_foreign_words();
         uint64_t before = sbx_own_cpu_ns();
@@ -224,7 +225,7 @@ static void test_anothers_word_is_left_alone_and_counted(void **state)
         uint64_t after = sbx_own_cpu_ns();
         sbx_thread_clock_disarm(&clock);
         uint64_t now = sbx_load_relaxed(&area->rseq_cs);
-        assert_true(now == word || now == 0); /* 0: the kernel was here in between */
+        assert_true(now == word || now == 0); /* 0: the thread was in the kernel in between */
         if (now == word) {
             kept++;
             assert_int_equal(sbx_clock_foreign_words(), counted + 1);
@@ -242,7 +243,8 @@ static void test_a_word_lost_while_a_line_is_drawn_does_not_serve(void **state)
     (void)state;
     need(SBX_CLOCK_RSEQ);
     struct sbx_thread_clock clock = {0};
-    /* A handler in the middle of a drawing finds an odd sequence: kernel's values, and nothing written or armed. */
+    /* A handler in the middle of a drawing finds an odd sequence. It gets the kernel's values, and writes and arms
+     * nothing. */
     clock.sequence = 7;
     struct sbx_thread_clock before = clock;
     for (int i = 0; i < 10; i++) {
@@ -272,7 +274,7 @@ static void read_in_handler(int signal)
     handled++;
 }
 
-/* Signals at every instruction of fast and slow readings alike: the handler redraws, arms and disarms under them. */
+/* Signals at every instruction of fast and slow readings alike. Under them the handler redraws, arms and disarms. */
 static void test_a_handler_may_read_the_clock_it_interrupted(void **state)
 {
     (void)state;
@@ -318,9 +320,9 @@ static void sleep_and_read_in_handler(int signal)
     handled++;
 }
 
-/* The thread sleeps in a handler, whose own reading then arms the word again. What the interrupted reading has taken
- * from before the sleep, a line it was drawing (I3) or one it was reading by (I2), must not be believed because of
- * that. */
+/* The thread sleeps in a handler, and the handler's own reading arms the word again. The interrupted reading has values
+ * from before the sleep: a line that it was drawing (I3) or one that it was reading by (I2). It must not believe them
+ * because the word is armed. */
 static void sleep_in_readings(bool draw)
 {
     memset(&signalled_clock, 0, sizeof signalled_clock);
@@ -346,7 +348,7 @@ static void sleep_in_readings(bool draw)
     }
     timer_delete(timer);
     signal(SIGALRM, SIG_DFL);
-    assert_true(ahead * 10 < SLEEPS_IN_READINGS); /* not 0: stolen time looks the same */
+    assert_true(ahead * 10 < SLEEPS_IN_READINGS); /* not 0, because stolen time looks the same */
 }
 
 static void test_a_drawing_that_a_handler_overtook_is_thrown_away(void **state)
@@ -398,7 +400,7 @@ static void test_no_reading_of_a_thread_is_before_its_last(void **state)
     }
 }
 
-/* A line that ran ahead, by a wrong rate or by stolen time, is held until the kernel's clocks have come up. */
+/* A line that ran ahead, because of a wrong rate or stolen time, is held until the kernel's clocks have caught up. */
 static void test_a_line_that_ran_ahead_is_held_not_taken_back(void **state)
 {
     (void)state;
@@ -460,7 +462,7 @@ static void test_sources_have_names(void **state)
     assert_string_equal(sbx_clock_source_name(77), "unknown");
 }
 
-/* Runs this program again; `tunable` for its glibc; `mode` is its argument. */
+/* Run this program again with its argument `mode` and `tunable` for its glibc. */
 static int run_again(const char *mode, const char *tunable)
 {
     pid_t child = fork();
@@ -488,14 +490,15 @@ static void test_without_rseq_the_counter_serves_alone(void **state)
 static void test_a_thread_that_may_not_read_the_counter_does_not_die_of_it(void **state)
 {
     (void)state;
-#if defined(PR_SET_TSC) && !defined(__SANITIZE_THREAD__) /* whose runtime reads the time by itself */
+#if defined(PR_SET_TSC) && !defined(__SANITIZE_THREAD__) /* its runtime reads the time by itself */
     assert_int_equal(run_again("forbidden", NULL), SBX_CLOCK_KERNEL);
 #else
     skip();
 #endif
 }
 
-/* What the program does when run again: it finds its source, reads a little, and exits with the source's number. */
+/* What the program does when it is run again: it finds its source, reads a few times, and exits with the source's
+ * number. */
 static int find_source_and_read(const char *mode)
 {
     bool forbidden = false;
@@ -503,7 +506,7 @@ static int find_source_and_read(const char *mode)
     if (strcmp(mode, "forbidden") == 0) {
         forbidden = prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) == 0;
         if (!forbidden) {
-            return SBX_CLOCK_KERNEL; /* a kernel that cannot */
+            return SBX_CLOCK_KERNEL; /* the kernel cannot do it */
         }
     }
 #else
@@ -515,7 +518,7 @@ static int find_source_and_read(const char *mode)
         sbx_clock_calibrate();
     }
 #ifdef PR_SET_TSC
-    if (forbidden && prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0) != 0) { /* the vdso, and whoever exits, need it too */
+    if (forbidden && prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0) != 0) { /* the vdso and exit() need the counter too */
         return 127;
     }
 #endif

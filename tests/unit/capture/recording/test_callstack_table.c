@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_callstack_table.c - equal stacks get equal ids, different ones different ids, and a full table says so. */
+/* test_callstack_table.c - equal stacks get equal ids, different stacks different ids, and a full table is counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -58,7 +58,7 @@ static uint64_t frame_at(const struct fixture *fixture, uint32_t id)
     return fixture->frames[id] & ~SBX_FRAME_TAG_MASK;
 }
 
-/* Intern a stack of `depth` frames that follows from `seed`. */
+/* Intern a stack of `depth` frames that is calculated from `seed`. */
 static uint32_t intern_stack(struct sbx_callstack_table *table, uint32_t seed, uint32_t depth)
 {
     uint32_t frame_ids[DEPTH];
@@ -68,7 +68,7 @@ static uint32_t intern_stack(struct sbx_callstack_table *table, uint32_t seed, u
     return sbx_callstack_intern(table, sbx_callstack_epoch(table), frame_ids, depth);
 }
 
-/* Follow an id in the table as a reader would; true when it spells the stack of `seed`. */
+/* Follow an id in the table as a reader would; true when it gives the stack of `seed`. */
 static bool spells(const struct fixture *fixture, uint32_t id, uint32_t epoch, uint32_t seed, uint32_t depth)
 {
     const uint64_t *half = fixture->nodes + (epoch & 1) * NODES;
@@ -126,7 +126,7 @@ static void test_full_frame_half_counts_and_ends_the_stack(void **state)
     for (uint32_t i = 0; i < FRAMES; i++) {
         refused += intern_frame(fixture, word(i)) == 0;
     }
-    assert_true(refused >= FRAMES / 2 + 1); /* slot 0 is no id */
+    assert_true(refused >= FRAMES / 2 + 1); /* slot 0 is not an id */
     assert_int_equal(fixture->header.drops[SBX_DROP_FRAME_OVERFLOW], refused);
     uint32_t lost[] = {FRAMES / 2 + 1, 0, FRAMES / 2 + 2};
     assert_int_equal(sbx_callstack_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), lost, 3),
@@ -175,7 +175,7 @@ static void test_full_node_half_gives_the_overflow_id_and_counts(void **state)
     assert_true(fixture->table.node_used[1] > NODES * 3 / 4);
     assert_int_equal(fixture->header.drops[SBX_DROP_STACK_OVERFLOW], 1);
     assert_int_equal(fixture->header.drops[SBX_DROP_FRAME_OVERFLOW], 0);
-    assert_true(spells(fixture, intern_stack(&fixture->table, 0, 2), 1, 0, 2)); /* what is there is still found */
+    assert_true(spells(fixture, intern_stack(&fixture->table, 0, 2), 1, 0, 2)); /* stacks in it are still found */
 }
 
 static void test_epoch_turns_only_when_its_half_is_over_three_quarters_full(void **state)
@@ -204,7 +204,7 @@ static void test_turned_epoch_keeps_the_last_ones_stacks_and_drops_older(void **
     assert_true(spells(fixture, second, 2, 1, DEPTH));
     fill_over_three_quarters(fixture, 0);
     assert_int_equal(sbx_callstack_table_turn_if_full(&fixture->table), 1);
-    fill_over_three_quarters(fixture, 0); /* epoch 3 takes the slots of epoch 1 without anybody clearing them */
+    fill_over_three_quarters(fixture, 0); /* epoch 3 takes the slots of epoch 1; they need no clearing */
     assert_int_equal(fixture->header.drops[SBX_DROP_STACK_OVERFLOW], 0);
     assert_true(spells(fixture, second, 2, 1, DEPTH));
     assert_true(spells(fixture, intern_stack(&fixture->table, 9, DEPTH), 3, 9, DEPTH));
@@ -224,10 +224,10 @@ static void test_writer_of_the_epoch_before_last_gives_up_and_changes_nothing(vo
     assert_int_equal(fixture->header.drops[SBX_DROP_STACK_OVERFLOW], 500);
     assert_int_equal(fixture->header.drops[SBX_DROP_FRAME_OVERFLOW], 500);
     assert_memory_equal(before, fixture->nodes + NODES, sizeof before);
-    assert_int_not_equal(sbx_node_intern(&fixture->table, 2, 0, 1), 0); /* the last epoch is still open to it */
+    assert_int_not_equal(sbx_node_intern(&fixture->table, 2, 0, 1), 0); /* the last epoch still accepts it */
 }
 
-/* It looked at the epoch, was stopped, and swaps now: as if it saw an epoch that was current. */
+/* A thread read the epoch, was stopped, and makes its swap only now, as if its epoch were still current. */
 static void test_late_word_takes_only_free_places_and_is_no_hindrance(void **state)
 {
     struct fixture *fixture = *state;
@@ -248,7 +248,7 @@ static void test_late_word_takes_only_free_places_and_is_no_hindrance(void **sta
         }
     }
     uint64_t overflows = fixture->header.drops[SBX_DROP_STACK_OVERFLOW];
-    for (uint32_t frame = 80000; fixture->table.node_used[1] < NODES * 7 / 8; frame++) { /* takes their places */
+    for (uint32_t frame = 80000; fixture->table.node_used[1] < NODES * 7 / 8; frame++) { /* takes late words' places */
         assert_int_not_equal(sbx_node_intern(&fixture->table, 3, 0, frame), 0);
     }
     assert_int_equal(fixture->header.drops[SBX_DROP_STACK_OVERFLOW], overflows);
@@ -277,7 +277,7 @@ static void turn(struct fixture *fixture)
     assert_int_equal(fixture->header.epoch, epoch + 1);
 }
 
-/* A frame that is not used for 256 epochs must not be there again when its tag is. */
+/* A frame that is not used for 256 epochs must not reappear when its tag value comes again. */
 static void test_turning_sweeps_out_what_is_older_than_the_epoch_before_last(void **state)
 {
     struct fixture *fixture = *state;
@@ -311,7 +311,7 @@ static void test_turning_sweeps_out_what_is_older_than_the_epoch_before_last(voi
 static void test_turning_leaves_a_half_that_was_never_used_alone(void **state)
 {
     struct fixture *fixture = *state;
-    fixture->nodes[5] = UINT64_C(0x1234) << SBX_NODE_TAG_SHIFT | 1; /* not by an insertion: nobody may look there */
+    fixture->nodes[5] = UINT64_C(0x1234) << SBX_NODE_TAG_SHIFT | 1; /* no insertion stores there */
     turn(fixture);
     assert_int_equal(fixture->nodes[5], UINT64_C(0x1234) << SBX_NODE_TAG_SHIFT | 1);
 }
@@ -322,7 +322,7 @@ static void test_stack_carried_over_spells_the_same_in_the_new_epoch(void **stat
 {
     struct fixture *fixture = *state;
     uint32_t stack = intern_stack(&fixture->table, 7, DEPTH);
-    for (uint32_t epoch = 1; epoch < 600; epoch++) { /* asleep all the time */
+    for (uint32_t epoch = 1; epoch < 600; epoch++) { /* it sleeps all the time */
         turn(fixture);
         uint32_t carried = sbx_callstack_carry(&fixture->table, epoch, epoch + 1, stack);
         assert_true(spells(fixture, carried, epoch + 1, 7, DEPTH));
@@ -350,7 +350,7 @@ static void test_what_leads_nowhere_is_not_carried_over(void **state)
     assert_int_equal(sbx_callstack_carry(table, 1, 2, sbx_callstack_id(1, unused)), SBX_STACK_NONE);
     turn(fixture);
     assert_int_equal(sbx_callstack_carry(table, 2, 3, stack), SBX_STACK_NONE); /* of the epoch before last */
-    /* A circle, as only damage makes it, ends. */
+    /* A circle, which only damage can make, must end. */
     fixture->nodes[9] =
         UINT64_C(2) << SBX_NODE_TAG_SHIFT | UINT64_C(9) << SBX_NODE_PARENT_SHIFT | sbx_frame_intern(table, 2, word(1));
     assert_int_equal(sbx_callstack_carry(table, 2, 3, sbx_callstack_id(2, 9)), SBX_STACK_NONE);
@@ -413,7 +413,7 @@ static void test_many_threads_agree_on_the_ids_of_the_same_stacks(void **state)
         for (uint32_t i = 0; i < NODES; i++) {
             occupied += fixture->nodes[NODES + i] != 0;
         }
-        assert_int_equal(occupied, fixture->table.node_used[1]); /* nobody's word was lost */
+        assert_int_equal(occupied, fixture->table.node_used[1]); /* no insertion was lost */
         for (uint32_t i = 0; i < CROWD_STACKS; i++) {
             assert_true(spells(fixture, members[0].ids[i], 1, i, DEPTH));
             for (int j = 1; j < CROWD; j++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_id_table.c - ids of functions: each once, whoever comes first; what has no room is said. */
+/* test_id_table.c - ids of functions: each is stored once, whichever thread comes first; an id without room is
+ * counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@ static uint64_t table[SLOTS];
 
 static uint64_t id_number(uint32_t number)
 {
-    return (number + 1) * UINT64_C(0x100000001); /* differ in both halves, as little as can be */
+    return (number + 1) * UINT64_C(0x100000001); /* they differ in both halves, as little as possible */
 }
 
 static void test_an_id_has_one_index_and_others_have_others(void **state)
@@ -40,7 +41,7 @@ static void test_an_id_has_one_index_and_others_have_others(void **state)
     for (uint32_t i = 0; i < IDS; i++) {
         assert_int_equal(table[sbx_id_intern(table, SLOTS, id_number(i))], id_number(i));
     }
-    assert_int_equal(table[0], 0); /* index 0 is nobody's */
+    assert_int_equal(table[0], 0); /* index 0 belongs to no id */
 }
 
 static void test_id_zero_is_nobodys(void **state)
@@ -59,7 +60,7 @@ static void test_a_full_table_gives_none_and_keeps_what_it_has(void **state)
         found += sbx_id_intern(small, 16, id_number(i)) != 0;
     }
     assert_int_equal(found, 15);
-    for (uint32_t i = 0; i < 15; i++) { /* the first fifteen are those that came in */
+    for (uint32_t i = 0; i < 15; i++) { /* the first fifteen are those that were stored */
         assert_int_not_equal(sbx_id_intern(small, 16, id_number(i)), 0);
     }
 }

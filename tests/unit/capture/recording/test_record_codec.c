@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_record_codec.c - what is encoded comes back, and what was not encoded does not. */
+/* test_record_codec.c - encoded records come back, and bytes that were not encoded do not become records. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,8 +60,8 @@ static struct sbx_record random_record(void)
     return record;
 }
 
-/* A sample as a busy thread makes one after the other: mostly the short form, now and then on either side of one of its
- * limits. */
+/* A sample as a busy thread makes them one after another: mostly in the short form, sometimes on either side of one of
+ * its limits. */
 static struct sbx_record random_sample_after(const struct sbx_record *last)
 {
     static const uint8_t kinds[] = {SBX_RECORD_ALLOC, SBX_RECORD_LEAF, SBX_RECORD_ASYNC, SBX_RECORD_BLOCKED};
@@ -95,7 +95,7 @@ static struct sbx_record random_sample_after(const struct sbx_record *last)
     return record;
 }
 
-/* What a time becomes in the long form: the unit it lies in; a CPU time that was read stays one. */
+/* The value of a time in the long form: the begin of its unit. A CPU time that was read stays not 0. */
 static uint64_t kept_ns(uint64_t ns)
 {
     return ns / SBX_TIME_UNIT_NS * SBX_TIME_UNIT_NS;
@@ -106,7 +106,7 @@ static bool is_short(const uint8_t *bytes)
     return (bytes[0] & 63) != 0;
 }
 
-/* What both forms tell exactly. */
+/* The fields that both forms keep exactly. */
 static void assert_named(const struct sbx_record *back, const struct sbx_record *put)
 {
     assert_int_equal(back->message, put->message);
@@ -138,8 +138,9 @@ static void assert_came_back_exactly(const struct sbx_record *back, const struct
     assert_int_equal(back->amount, put->amount);
 }
 
-/* `told` of a counter that stood at `before` for the reader and truly is at `now`: not less than before, not more than
- * there is, and short of it by less than a sixteenth of the growth, or than a unit. */
+/* `told` is the decoded value of a counter. The reader had `before`, and the true value is `now`. `told` is not less
+ * than before and not more than the true value. It is short by less than a sixteenth of the growth, or by less than a
+ * unit. */
 static void assert_told_roughly(uint64_t told, uint64_t before, uint64_t now, uint64_t unit)
 {
     uint64_t growth = now - before, missing = now - told;
@@ -172,7 +173,7 @@ static void assert_came_back_roughly(const struct sbx_record *back, const struct
     }
 }
 
-/* Encode all, decode all; returns how many took the short form. */
+/* Encode all and decode all; returns how many used the short form. */
 static size_t assert_all_come_back(const struct sbx_record *records, size_t count)
 {
     uint8_t *bytes = malloc(count * SBX_RECORD_BYTES_MAX);
@@ -230,7 +231,7 @@ static void test_samples_around_the_limits_of_the_short_form_come_back(void **un
         records[i] = last = random_sample_after(&last);
     }
     size_t short_count = assert_all_come_back(records, RECORDS);
-    assert_in_range(short_count, RECORDS / 2, RECORDS * 9 / 10); /* both forms are tried */
+    assert_in_range(short_count, RECORDS / 2, RECORDS * 9 / 10); /* both forms occur */
     free(records);
 }
 
@@ -252,7 +253,7 @@ static void test_begin_and_order_of_ends_survive_the_rounding(void **unused)
     }
 }
 
-/* Samples are told roughly, but nothing is lost: the next message is exact, whatever was before it. */
+/* Samples keep rounded values, but nothing is lost: the next message is exact, whatever was before it. */
 static void test_what_samples_leave_out_is_told_with_the_next_message(void **unused)
 {
     (void)unused;
@@ -289,7 +290,7 @@ static void test_largest_record_fits_the_stated_maximum(void **unused)
     struct sbx_record record;
     memset(&record, 0xff, sizeof record);
     record.kind = SBX_RECORD_MESSAGE;
-    record.begin_ns = record.end_ns + 1; /* the difference is as long as it can be */
+    record.begin_ns = record.end_ns + 1; /* the longest possible difference */
     record.end_ns = record.cpu_ns = record.alloc_count = record.alloc_bytes = record.message = UINT64_C(1) << 63;
     uint8_t bytes[SBX_RECORD_BYTES_MAX + 1];
     bytes[SBX_RECORD_BYTES_MAX] = 0x5a;
@@ -317,7 +318,7 @@ static void test_every_truncation_is_refused_and_changes_nothing(void **unused)
         memset(&back, 0x77, sizeof back);
         untouched = back;
         for (size_t length = 0; length < used; length++) {
-            uint8_t *exact = malloc(length == 0 ? 1 : length); /* so that a sanitizer sees a byte read too many */
+            uint8_t *exact = malloc(length == 0 ? 1 : length); /* exact size: a sanitizer sees a read past the end */
             assert_non_null(exact);
             memcpy(exact, bytes, length);
             assert_int_equal(sbx_record_decode(&reader, exact, length, &back), 0);
@@ -380,8 +381,8 @@ static double random_share(void)
     return (double)((next_random() >> 11) + 1) / 9007199254740993.0;
 }
 
-/* One busy thread as it is recorded: a sample each millisecond on average (exponential), the stack drawn from 300 by
- * Zipf's law, CPU time that lags by noise and now and then by a preemption. */
+/* One busy thread as it is recorded: a sample each millisecond on average (exponential); a stack drawn from 300 by
+ * Zipf's law; CPU time that lags because of noise and occasional preemption. */
 struct busy_thread {
     struct sbx_record record;
     uint32_t stacks[300];
@@ -394,7 +395,7 @@ static void begin_busy_thread(struct busy_thread *thread, uint32_t index)
     *thread = (struct busy_thread){.record = {.end_ns = 1000000000, .cpu_ns = 50000000, .thread = index, .message = 1}};
     for (uint32_t i = 0; i < SBX_COUNT_OF(thread->stacks); i++) {
         thread->stacks[i] =
-            9u << 24 | (uint32_t)(1 + next_random() % (SBX_NODES_MAX - 1)); /* nodes lie by their hash */
+            9u << 24 | (uint32_t)(1 + next_random() % (SBX_NODES_MAX - 1)); /* node numbers are hashes */
         thread->weights_until[i] = sum += 1.0 / (i + 1);
     }
 }
@@ -463,7 +464,7 @@ static void test_sample_of_a_busy_thread_takes_eight_bytes_at_most(void **unused
     (void)unused;
     assert_true(mean_bytes(0) <= 5.5);
     assert_true(mean_bytes(40) <= 7.5);
-    assert_true(mean_bytes(3000) <= 8); /* a thread that does nothing but allocate */
+    assert_true(mean_bytes(3000) <= 8); /* a thread that only allocates */
 }
 
 int main(void)

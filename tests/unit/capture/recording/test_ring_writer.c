@@ -45,7 +45,7 @@ static int free_ring(void **state)
     return 0;
 }
 
-/* Record number `number` of thread `thread`: every field follows from both, so that a reader can check it. */
+/* Record number `number` of thread `thread`: every field is calculated from both, so that a reader can check it. */
 static struct sbx_record numbered(uint32_t thread, uint64_t number)
 {
     return (struct sbx_record){.kind = SBX_RECORD_FILE,
@@ -74,8 +74,8 @@ static unsigned state_of(const struct sbx_chunk *chunk)
     return (unsigned)sbx_chunk_state_of(chunk->state);
 }
 
-/* Decode a chunk; checks that it holds consecutive numbered records of its thread. Returns how many and the first's
- * number. */
+/* Decode a chunk and check that it holds consecutive numbered records of its thread. Returns how many, and the first
+ * one's number. */
 static uint64_t check_chunk(const struct sbx_chunk *chunk, uint64_t *first_out)
 {
     struct sbx_codec_state state = sbx_codec_begin(chunk);
@@ -118,7 +118,7 @@ static void test_record_that_does_not_fit_begins_the_next_chunk(void **state)
         seen += count;
         assert_int_equal(turn_of(&fixture->chunks[i]), i + 1);
         assert_int_equal(state_of(&fixture->chunks[i]), i < 2 ? SBX_CHUNK_CLOSED : SBX_CHUNK_OPEN);
-        if (i < 2) { /* closed only when the next record really did not fit */
+        if (i < 2) { /* closed only when the next record did not fit */
             assert_true(sizeof fixture->chunks[i].bytes - fixture->chunks[i].committed < 40);
         }
     }
@@ -138,7 +138,7 @@ static void test_full_ring_recycles_the_oldest_chunk(void **state)
         kept += check_chunk(&fixture->chunks[i], &firsts[i]);
         assert_int_equal(turn_of(&fixture->chunks[i]), (i < 2 ? CHUNKS * 3 : CHUNKS * 2) + i + 1);
     }
-    assert_int_equal(firsts[2] + kept, number); /* what is kept is the newest, without a gap */
+    assert_int_equal(firsts[2] + kept, number); /* the kept records are the newest, without a gap */
     assert_int_equal(fixture->drops[SBX_DROP_NO_CHUNK], 0);
 }
 
@@ -151,7 +151,7 @@ static void test_open_chunk_is_passed_over_lap_after_lap(void **state)
         assert_int_equal(put(fixture, 1, number), 1);
     }
     assert_memory_equal(&fixture->chunks[0], &before, sizeof before);
-    assert_int_equal(put(fixture, 0, 6), 1); /* and its owner goes on where it was */
+    assert_int_equal(put(fixture, 0, 6), 1); /* its owner continues where it was */
     uint64_t first;
     assert_int_equal(check_chunk(&fixture->chunks[0], &first), 2);
 }
@@ -180,21 +180,22 @@ static void test_writer_a_lap_late_leaves_the_newer_chunk_alone(void **state)
     sbx_ring_close(&fixture->writers[0]);
     struct sbx_chunk newer = fixture->chunks[0];
     assert_int_equal(turn_of(&newer), CHUNKS + 1);
-    fixture->ticket = 0; /* as if ticket 0 had been drawn a lap ago by a thread that runs again only now */
+    fixture->ticket = 0; /* as if a thread had drawn ticket 0 a lap ago and runs again only now */
     uint64_t turns[CHUNKS];
     for (int i = 0; i < CHUNKS; i++) {
         turns[i] = turn_of(&fixture->chunks[i]);
     }
     assert_int_equal(put(fixture, 1, 0), 1);
     assert_memory_equal(&fixture->chunks[0], &newer, sizeof newer);
-    /* It went on to the first ticket that is newer than its chunk: the next after the one chunk 0 was opened with. */
+    /* The thread went on to the first ticket that is newer than its chunk: the next one after the ticket that opened
+     * chunk 0. */
     assert_ptr_equal(fixture->writers[1].chunk, &fixture->chunks[1]);
     for (int i = 0; i < CHUNKS; i++) {
         assert_int_equal(turn_of(&fixture->chunks[i]), i == 1 ? CHUNKS + 2 : turns[i]);
     }
 }
 
-/* Both steps, of an owner that is not in the middle of anything. */
+/* Do both steps; the owner is not in the middle of a record. */
 static void take_back(struct sbx_chunk *chunk)
 {
     uint64_t opened = chunk->state;
@@ -246,7 +247,7 @@ static void test_revoked_chunk_is_nobodys_until_it_is_sealed(void **state)
     struct sbx_chunk others = fixture->chunks[3];
     sbx_ring_seal(&fixture->chunks[3], opened); /* late: it has another turn by now */
     assert_false(sbx_ring_revoke(&fixture->chunks[3], opened));
-    assert_int_equal(put(fixture, 3, 1), 0); /* the owner finds out, and there is no other chunk */
+    assert_int_equal(put(fixture, 3, 1), 0); /* the owner notices, and there is no other chunk */
     assert_memory_equal(&fixture->chunks[3], &others, sizeof others);
     assert_null(fixture->writers[3].chunk);
 }
@@ -258,16 +259,17 @@ static void test_owner_seals_its_revoked_chunk_itself(void **state)
     assert_int_equal(put(fixture, 1, 0), 1);
     assert_true(sbx_ring_revoke(&fixture->chunks[0], fixture->chunks[0].state));
     assert_true(sbx_ring_revoke(&fixture->chunks[1], fixture->chunks[1].state));
-    assert_int_equal(put(fixture, 0, 1), 1); /* by its next record */
+    assert_int_equal(put(fixture, 0, 1), 1); /* on its next record */
     assert_int_equal(state_of(&fixture->chunks[0]), SBX_CHUNK_CLOSED);
     assert_ptr_equal(fixture->writers[0].chunk, &fixture->chunks[2]);
-    sbx_ring_close(&fixture->writers[1]); /* or by its end */
+    sbx_ring_close(&fixture->writers[1]); /* or when it ends */
     assert_int_equal(state_of(&fixture->chunks[1]), SBX_CHUNK_CLOSED);
 }
 
 /* ---- the moment between opening a chunk and its first record ---- */
 
-/* The chunk's bytes lie on a page that cannot be written at first: the writer stops with the chunk just opened. */
+/* The chunk's bytes are on a page that cannot be written at first, so the writer stops right after it has opened the
+ * chunk. */
 static struct {
     struct sbx_chunk *chunk;
     uint8_t *page;
@@ -376,7 +378,7 @@ static void test_crowd_of_writers_never_shares_a_chunk(void **state)
     struct fixture *fixture = *state;
     enum {
         CROWD = 12
-    }; /* more than chunks: every claim is contested */
+    }; /* more than chunks, so threads compete for every claim */
     struct crowd_writer writers[CROWD];
     pthread_t threads[CROWD];
     uint64_t put_count = 0;
@@ -390,7 +392,7 @@ static void test_crowd_of_writers_never_shares_a_chunk(void **state)
     }
     assert_int_equal(put_count + fixture->drops[SBX_DROP_NO_CHUNK], (uint64_t)CROWD * CROWD_RECORDS);
     for (int i = 0; i < CHUNKS; i++) {
-        /* All of one thread, and consecutive: a writer that has to drop a record has no chunk open. */
+        /* All records are of one thread and consecutive: a writer that has to drop a record has no open chunk. */
         uint64_t first;
         assert_true(check_chunk(&fixture->chunks[i], &first) > 0);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sample_run.c - equal samples lengthen a run, others end it, and a run left in the middle tells nothing. */
+/* test_sample_run.c - equal samples make a run longer, other samples end it, and a run that was left half-written
+ * counts as none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,8 +54,8 @@ static void test_run_is_ended_when_it_has_lasted_long_enough(void **state)
     assert_false(sbx_run_extend(&run, &late));
 }
 
-/* A thread may be killed between any two stores; who finds the run must not believe it, and the next who writes there must
- * not make it look whole while it is not. */
+/* A thread may be killed between any two stores. A reader of the run must not believe it then, and the next writer must
+ * not make it look complete while it is not. */
 static void test_run_whose_writer_died_in_the_middle_tells_nothing(void **state)
 {
     (void)state;
@@ -74,7 +75,7 @@ static void test_run_whose_writer_died_in_the_middle_tells_nothing(void **state)
     sbx_run_close(&run);
     assert_int_equal(run.sequence % 2, 0);
 
-    sbx_run_open(&run); /* and when nobody begins another, ending it makes it readable: no run */
+    sbx_run_open(&run); /* if no other run begins, an end makes it readable: no run */
     run.stack = 0;
     sbx_run_end(&run);
     assert_int_equal(run.sequence % 2, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sample_number.c - one word between us, who take a signal, and the program, which sets what it likes. */
+/* test_sample_number.c - one word that the recorder, which takes a signal number, shares with the program, which may
+ * set a handler for any signal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +75,7 @@ static void test_none_is_taken_while_any_thread_sets_one(void **state)
     assert_true(sbx_sample_number_begin_set(50, false));
     assert_int_equal(sbx_sample_number_choose(), 0);
     assert_false(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
-    sbx_sample_number_end_set(40); /* the end of one is not that of the other */
+    sbx_sample_number_end_set(40); /* the end of one setting is not the end of the other */
     assert_int_equal(sbx_sample_number_choose(), 0);
     assert_true(has_default_action(SBX_SIGNAL_FIRST));
     sbx_sample_number_end_set(50);
@@ -115,18 +116,19 @@ static int choose_patiently(void)
     return number;
 }
 
-/* By siglongjmp() out of a handler, or because it ended: it is waited for a second, and not for good. */
+/* The setter left by siglongjmp() out of a handler, or its thread ended. The recorder waits for it for a second, not
+ * for good. */
 static void test_who_never_comes_back_from_setting_one_is_forgotten(void **state)
 {
     (void)state;
     assert_true(sbx_sample_number_begin_set(40, false));
     assert_int_equal(choose_patiently(), SBX_SIGNAL_FIRST);
-    sbx_sample_number_end_set(40); /* it comes back nevertheless */
+    sbx_sample_number_end_set(40); /* it comes back after all */
     assert_int_equal(sbx_the_capture.signal_changes, 0);
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
 }
 
-/* It has only been without a processor for so long, and sets its handler then. */
+/* The setter had no processor for that long, and sets its handler only then. */
 static void test_what_a_forgotten_setter_was_about_to_set_is_never_ours(void **state)
 {
     (void)state;
@@ -146,11 +148,11 @@ static void test_a_forgotten_setter_that_comes_back_does_not_end_what_another_is
     assert_int_equal(sbx_sample_number_choose(), 0);
     sbx_sample_number_end_set(50);
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
-    assert_false(sbx_sample_number_begin_set(40, false)); /* nothing of ours can be in its way */
+    assert_false(sbx_sample_number_begin_set(40, false)); /* nothing of the recorder can be in its way */
 }
 
-/* Symptom: the program ended by a real-time signal that nobody had sent. Cause: the watch thread sleeps until just before a tick, and tries out
- * then what the program has taken and reset meanwhile. */
+/* Symptom: a real-time signal that nobody had sent ended the program. The watch thread sleeps until just before a tick,
+ * and then tried out a signal that the program had taken and reset meanwhile. */
 static void test_what_the_program_has_had_meanwhile_is_not_tried_out(void **state)
 {
     (void)state;
@@ -161,11 +163,12 @@ static void test_what_the_program_has_had_meanwhile_is_not_tried_out(void **stat
     assert_false(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
     assert_int_equal(sbx_the_capture.signal_changes, 0);
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
-    signal(SBX_SIGNAL_FIRST, SIG_DFL); /* past the hooks */
+    signal(SBX_SIGNAL_FIRST, SIG_DFL); /* by a call that no hook sees */
     assert_false(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
 }
 
-/* By a system call of its own. Symptom: the program ended by a real-time signal that it had reset meanwhile. */
+/* The program uses a system call of its own. Symptom: a real-time signal that the program had reset meanwhile ended
+ * it. */
 static void test_no_timer_is_left_out_for_a_signal_that_was_taken_past_the_hooks(void **state)
 {
     struct sbx_thread *thread = register_once();
@@ -178,7 +181,7 @@ static void test_no_timer_is_left_out_for_a_signal_that_was_taken_past_the_hooks
     signal(SBX_SIGNAL_FIRST, SIG_IGN);
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST - 1);
     assert_int_equal(thread->sample_timer, 0);
-    assert_int_not_equal(sbx_raw_timer_arm((uint32_t)timer, 1, 0), 0); /* there is none any more */
+    assert_int_not_equal(sbx_raw_timer_arm((uint32_t)timer, 1, 0), 0); /* the timer is gone */
 }
 
 static void test_what_others_have_set_in_time_may_be_ours_when_one_is_forgotten(void **state)
@@ -187,7 +190,7 @@ static void test_what_others_have_set_in_time_may_be_ours_when_one_is_forgotten(
     assert_true(sbx_sample_number_begin_set(SBX_SIGNAL_FIRST, false));
     sbx_sample_number_end_set(SBX_SIGNAL_FIRST);
     assert_true(sbx_sample_number_begin_set(40, false));
-    assert_int_equal(choose_patiently(), SBX_SIGNAL_FIRST); /* 40 is forgotten, and not this one with it */
+    assert_int_equal(choose_patiently(), SBX_SIGNAL_FIRST); /* 40 is forgotten, but not this signal's setting */
     sbx_sample_number_end_set(40);
 }
 
@@ -228,7 +231,7 @@ static void test_who_waits_in_vain_goes_on(void **state)
     (void)state;
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
     assert_true(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
-    set_it(NULL); /* nobody ends it meanwhile */
+    set_it(NULL); /* the trial is not ended meanwhile */
     assert_int_equal(sbx_the_capture.sample_signal, 0);
     sbx_sample_number_end_try();
     assert_int_equal(sbx_the_capture.signal_changes, 0);
@@ -242,7 +245,8 @@ static void on_signal_of_the_program(int number)
     handled++;
 }
 
-/* The thread that tries it out gets no processor for so long that its timer fires when the program's handler is there already. */
+/* The thread that tries the signal out gets no processor for so long that its timer would fire when the program's
+ * handler is already set. */
 static void test_who_waits_in_vain_is_not_called_for_what_was_tried_out(void **state)
 {
     sigset_t ours, before;
@@ -250,14 +254,14 @@ static void test_who_waits_in_vain_is_not_called_for_what_was_tried_out(void **s
     handled = 0;
     sigemptyset(&ours);
     sigaddset(&ours, SBX_SIGNAL_FIRST);
-    assert_int_equal(sigprocmask(SIG_BLOCK, &ours, &before), 0); /* as if it did not run */
+    assert_int_equal(sigprocmask(SIG_BLOCK, &ours, &before), 0); /* as if the thread did not run */
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
     long timer = sbx_raw_thread_timer((uint32_t)syscall(SYS_gettid), CLOCK_MONOTONIC, SBX_SIGNAL_FIRST,
                                       sbx_sample_value(SBX_SAMPLE_PROBE, 0));
     assert_true(timer >= 0 && sbx_sample_number_try(SBX_SIGNAL_FIRST, timer));
     set_it(NULL);
     signal(SBX_SIGNAL_FIRST, on_signal_of_the_program);
-    assert_int_not_equal(sbx_raw_timer_arm((uint32_t)timer, 1, 0), 0); /* there is none any more */
+    assert_int_not_equal(sbx_raw_timer_arm((uint32_t)timer, 1, 0), 0); /* the timer is gone */
     pause_ms(50);
     assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
     assert_int_equal(handled, 0);
@@ -265,7 +269,7 @@ static void test_who_waits_in_vain_is_not_called_for_what_was_tried_out(void **s
     assert_int_equal(sbx_the_capture.signal_changes, 0);
 }
 
-/* In between somebody has waited in vain, set its handler and is through: nothing of that call is left to be seen. */
+/* Meanwhile another thread has waited in vain, set its handler and returned. Nothing of its call is left to see. */
 static void test_who_tries_one_out_knows_that_somebody_has_gone_on_meanwhile(void **state)
 {
     (void)state;
@@ -286,7 +290,8 @@ static void send_ours(void)
 }
 
 #ifndef SIGNALS_ARE_THE_EMULATORS
-/* Ours is pending for a thread that gets no processor. qemu-user keeps what is pending to itself. */
+/* The recorder's signal is pending for a thread that gets no processor. Not under qemu-user, which hides pending
+ * signals. */
 static void test_a_handler_that_is_set_is_not_called_for_what_was_made_before(void **state)
 {
     sigset_t ours, before;
@@ -294,7 +299,7 @@ static void test_a_handler_that_is_set_is_not_called_for_what_was_made_before(vo
     handled = 0;
     sigemptyset(&ours);
     sigaddset(&ours, SBX_SIGNAL_FIRST);
-    assert_int_equal(sigprocmask(SIG_BLOCK, &ours, &before), 0); /* as if it did not run */
+    assert_int_equal(sigprocmask(SIG_BLOCK, &ours, &before), 0); /* as if the thread did not run */
     assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
     assert_true(sbx_sample_number_try(SBX_SIGNAL_FIRST, -1));
     send_ours();
@@ -305,7 +310,8 @@ static void test_a_handler_that_is_set_is_not_called_for_what_was_made_before(vo
     sbx_sample_number_end_try();
 }
 
-/* The timer of a thread that was asked has made its signal, and its number is gone: kernels before 6.13 keep the signal. */
+/* The timer of a thread that was asked has sent its signal and is then deleted. Kernels before 6.13 keep the signal
+ * pending. */
 static void test_a_handler_that_is_set_is_not_called_for_a_sample_under_way(void **state)
 {
     sigset_t ours, before;
@@ -329,7 +335,8 @@ static void test_a_handler_that_is_set_is_not_called_for_a_sample_under_way(void
 }
 #endif
 
-/* What the program has sent to itself before it sets its handler is handled: nothing of ours was under way. */
+/* A signal that the program sent to itself before it set its handler is handled, because no signal of the recorder was
+ * under way. */
 static void test_what_the_program_has_sent_is_kept_where_nothing_of_ours_is_under_way(void **state)
 {
     sigset_t ours, before;

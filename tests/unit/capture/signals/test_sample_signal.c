@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sample_signal.c - threads that are asked ahead sample themselves as they compute, and stop doing so in time. The test is the watch
- * thread and the thread that is asked. */
+/* test_sample_signal.c - threads with a question ahead sample themselves as they compute, and stop in time. The test is
+ * both the watch thread and the thread that is asked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,9 +34,9 @@
 enum {
     PERIOD_MS = 30, /* of CPU time, from sample to sample */
     TICK_MS = 10,   /* of the scheduler, at most */
-    STAND = 8,      /* questions at a time */
+    STAND = 8,      /* questions that stand at the same time */
     TIMERS = 32,    /* of all kinds */
-    MORE = 3,       /* threads than these */
+    MORE = 3,       /* additional threads */
 };
 #define FAR_TICK_NS UINT64_C(160000000)
 #define PERIOD_NS   (PERIOD_MS * UINT64_C(1000000))
@@ -58,9 +58,10 @@ static uint64_t spin(uint64_t turns)
     return sbx_read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 }
 
-/* So much CPU time of the calling thread, or more where the processor became slower meanwhile; returns how much. Hardly a question is asked how much it was: who
- * asks all the time gives up its processor whenever its slice is over (the kernel looks at the slice as it answers), so between two of the scheduler's
- * ticks, and a timer of CPU time is looked at in ticks. */
+/* Uses that much CPU time of the calling thread, or more if the processor became slower meanwhile; returns how much. It
+ * asks only rarely how much it has used. A thread that asks all the time loses its processor whenever its slice is over
+ * (the kernel checks the slice when it answers). That happens between two ticks of the scheduler, but a timer of CPU
+ * time is checked at ticks. */
 static uint64_t compute_ms(uint64_t ms)
 {
     static double turns_a_ns;
@@ -74,7 +75,7 @@ static uint64_t compute_ms(uint64_t ms)
     return done_ns;
 }
 
-/* An emulator may never tell: it is waited for once. */
+/* Under an emulator this may never become known, so the test waits for it once. */
 static bool is_place_known(void)
 {
     static int i;
@@ -86,7 +87,8 @@ static bool is_place_known(void)
     return attached_recording->header->signal_place == SBX_SIGNAL_PLACE_OUTSIDE;
 }
 
-/* The recorder gives none to threads of a program with a sanitizer's run-time, which may have given one itself, and unmaps what it finds. */
+/* The recorder gives no handler stack to threads of a program with a sanitizer's run-time, because the run-time may
+ * have set one itself and unmaps the one that it finds. */
 static bool has_handler_stack(char *handlers, size_t bytes)
 {
     const stack_t stack = {.ss_sp = handlers, .ss_size = bytes};
@@ -127,8 +129,8 @@ static uint64_t late(void)
     return attached_recording->header->drops[SBX_DROP_SIGNAL_LATE];
 }
 
-/* A tick that comes when it should. Where the machine gave us no processor for as long as that a debugger could have stopped us, another one comes
- * before it, which is late. */
+/* A tick that comes in time. If the machine gave this thread no processor for so long that a debugger could have
+ * stopped it, another tick, which is late, comes first. */
 static uint64_t begin_tick(void)
 {
     static uint64_t due_ns;
@@ -182,12 +184,12 @@ static void test_who_is_asked_ahead_is_sampled_again_and_again_as_it_computes(vo
     assert_int_equal(late(), 0);
 }
 
-/* What it has computed since its last sample counts: ticks that take its question back do not keep it from being looked at. */
+/* CPU time since the last sample counts, so a thread is looked at even if ticks keep taking its question back. */
 static void test_who_has_computed_for_long_when_it_is_asked_ahead_is_sampled_soon(void **state)
 {
     (void)state;
     SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
-    bool is_soon = false; /* a thread that gets its processor between two ticks only answers later */
+    bool is_soon = false; /* a thread that only runs between two ticks answers later */
     for (int i = 0; i < 5 && !is_soon; i++) {
         (void)begin_anew(state);
         compute_ms(PERIOD_MS);
@@ -218,7 +220,7 @@ static void set_raw_mask(int how)
     assert_int_equal(syscall(SYS_rt_sigprocmask, how, &ours, NULL, sizeof ours), 0);
 }
 
-/* Past the hooks, and the kernel was not asked yet. */
+/* The mask is set in a way that hooks do not see, and the kernel has not been asked for it yet. */
 static void test_who_does_not_answer_is_late_when_its_question_was_due_and_not_before(void **state)
 {
     (void)state;
@@ -231,7 +233,7 @@ static void test_who_does_not_answer_is_late_when_its_question_was_due_and_not_b
     assert_int_not_equal(self->sample_timer, 0);
     assert_int_equal(late(), 0);
     compute_ms(40);
-    self->entry->call_kind = SBX_RECORD_SLEEP; /* there the kernel may work for it */
+    self->entry->call_kind = SBX_RECORD_SLEEP; /* in a call the CPU time may be the kernel's work */
     self->mask_asked_ns = sbx_now_ns();
     sbx_sample_review(self, begin_tick());
     self->entry->call_kind = SBX_RECORD_NONE;
@@ -242,19 +244,19 @@ static void test_who_does_not_answer_is_late_when_its_question_was_due_and_not_b
     set_raw_mask(SIG_UNBLOCK);
     assert_int_equal(samples(), 0);
     ask_ahead(self);
-    assert_int_equal(self->sample_timer, 0); /* it is left in peace for a while */
+    assert_int_equal(self->sample_timer, 0); /* the recorder leaves it alone for a while */
 }
 
 static void test_who_blocks_the_signal_past_the_hooks_has_its_question_taken_back(void **state)
 {
     (void)state;
 #ifdef SIGNALS_ARE_THE_EMULATORS
-    skip(); /* it keeps masks to itself */
+    skip(); /* the emulator hides masks */
 #endif
     SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
     ask_ahead(self);
     set_raw_mask(SIG_BLOCK);
-    self->mask_asked_ns = 0; /* it was long ago */
+    self->mask_asked_ns = 0; /* long ago */
     compute_ms(PERIOD_MS / 2 + 5);
     sbx_sample_review(self, begin_tick());
     set_raw_mask(SIG_UNBLOCK);
@@ -269,10 +271,10 @@ static void test_a_question_that_stands_is_hurried_where_a_look_is_wanted_now(vo
     SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
     ask_ahead(self);
     uint32_t timer = self->sample_timer;
-    int at_once = 0; /* a thread that gets its processor between two ticks only answers later */
+    int at_once = 0; /* a thread that only runs between two ticks answers later */
     for (uint64_t look = 1; look <= 3; look++) {
         assert_true(ask(self, sbx_now_ns()));
-        assert_false(ask(self, sbx_now_ns())); /* it was not seen to answer yet */
+        assert_false(ask(self, sbx_now_ns())); /* its answer was not seen yet */
         compute_ms(2 * TICK_MS);
         at_once += samples() == look;
         for (int i = 0; i < 20 && samples() < look; i++) {
@@ -305,7 +307,7 @@ static bool is_timer(uint32_t word)
     return sbx_raw_timer_arm(word - 1, 1, 0) == 0;
 }
 
-/* Ask once, and let it answer. */
+/* Ask once and let the thread answer. */
 static void ask_and_answer(uint64_t now_ns, uint64_t answers)
 {
     assert_true(ask(self, now_ns));
@@ -325,12 +327,12 @@ static void test_a_timer_that_was_answered_is_kept_for_its_threads_next_question
     uint32_t word = self->sample_timer, timer = word & ~SBX_TIMER_ANSWERED;
     assert_int_not_equal(timer, 0);
     for (uint64_t answers = 2; answers < 4; answers++) {
-        now_ns += UINT64_C(1000000); /* whatever the clock says by now: a busy machine takes its time for an answer */
+        now_ns += UINT64_C(1000000); /* whatever the clock says; on a busy machine an answer takes a while */
         sbx_sample_begin_tick(now_ns, FAR_TICK_NS);
         sbx_sample_review(self, now_ns);
         assert_int_equal(self->sample_timer, word);
         compute_ms(2 * TICK_MS);
-        assert_int_equal(samples(), answers - 1); /* it makes no signal by itself */
+        assert_int_equal(samples(), answers - 1); /* the timer makes no signal by itself */
         ask_and_answer(now_ns, answers);
         assert_int_equal(self->sample_timer, word);
     }
@@ -358,7 +360,7 @@ static void test_a_timer_is_kept_for_a_second_and_not_while_everybody_rests(void
     assert_false(is_timer(timer));
 }
 
-/* A thread that blocks the signal takes back what is kept, too: it must not be armed again. */
+/* A thread that blocks the signal takes its kept timer back as well; it must not be armed again. */
 static void test_a_timer_that_is_kept_is_taken_back_as_any_other(void **state)
 {
     (void)state;
@@ -394,7 +396,7 @@ static void test_whoever_keeps_a_timer_gives_it_up_where_others_find_none(void *
     sbx_sample_review(self, now_ns);
     assert_int_not_equal(self->sample_timer, 0);
     int asked = 0;
-    for (int i = 0; i < TIMERS; i++) { /* those of one thread do: what counts is how many were made */
+    for (int i = 0; i < TIMERS; i++) { /* timers of one thread are enough: only their number counts */
         asked += ask(threads[0], now_ns);
         sbx_sample_take_back(threads[0]);
     }
@@ -418,7 +420,8 @@ static void test_no_question_stands_where_signals_are_made_in_calls(void **state
     assert_int_equal(self->sample_timer, 0);
 }
 
-/* In a wait that nothing may cut short, io_uring_enter(): there the timer would be taken back anyway. */
+/* The thread is in a wait that must not be interrupted, io_uring_enter(). There the timer would be taken back
+ * anyway. */
 static void test_who_is_in_a_wait_that_no_signal_may_reach_is_not_asked_ahead(void **state)
 {
     (void)state;
@@ -428,10 +431,10 @@ static void test_who_is_in_a_wait_that_no_signal_may_reach_is_not_asked_ahead(vo
     ask_ahead(self);
     self->blocking = SBX_BLOCKING_NOT;
     assert_int_equal(self->sample_timer, 0);
-    assert_int_equal(self->question, question); /* not even tried: that would take a timer and a barrier each tick */
+    assert_int_equal(self->question, question); /* not even tried, because that costs a timer and a barrier each tick */
 }
 
-/* As the sampler goes round them. */
+/* Visit all threads as the sampler does. */
 static uint32_t look_at_all(struct sbx_thread *const *threads, uint64_t now_ns)
 {
     uint32_t asked = 0;
@@ -462,9 +465,9 @@ static void test_where_more_threads_want_one_those_that_had_their_turn_give_way_
     threads[0]->has_loop = true;
     uint64_t now_ns = sbx_now_ns();
     assert_int_equal(look_at_all(threads, now_ns), 0x0ff);
-    assert_int_equal(look_at_all(threads, now_ns + 1), 0x0ff); /* they have only begun */
+    assert_int_equal(look_at_all(threads, now_ns + 1), 0x0ff); /* they have only just begun */
     assert_int_equal(look_at_all(threads, now_ns + UINT64_C(300000000)), 0x7f1);
-    assert_true(ask(self, now_ns)); /* who is asked now finds a timer all the same */
+    assert_true(ask(self, now_ns)); /* a direct question still finds a timer */
     sbx_sample_take_back(self);
     sbx_sample_withdraw_ahead();
     pthread_barrier_wait(&may_go);
@@ -491,7 +494,8 @@ static void take_back_and_end(void)
     _exit(0);
 }
 
-/* A function of its own, and the child's another: what a compiler keeps in registers may not outlive vfork(). */
+/* A separate function, and the child calls another one, because values that a compiler keeps in registers may not
+ * outlive vfork(). */
 __attribute__((noinline)) static pid_t let_a_child_take_back(void)
 {
     void (*volatile body)(void) = take_back_and_end;
@@ -502,7 +506,8 @@ __attribute__((noinline)) static pid_t let_a_child_take_back(void)
     return child;
 }
 
-/* It runs on its parent's block, but has none of its parent's timers: one that nobody knew of would go on firing. */
+/* The child runs on its parent's block but has none of its parent's timers. If it dropped the timer from the block, the
+ * timer would go on firing unknown. */
 static void test_a_child_of_vfork_leaves_its_parents_timer_to_its_parent(void **state)
 {
     (void)state;
@@ -517,7 +522,8 @@ static void test_a_child_of_vfork_leaves_its_parents_timer_to_its_parent(void **
     assert_false(is_timer(timer));
 }
 
-/* In a child: attach to the parent, which is stopped by it, as a debugger does. The process id; 0: it is not allowed. */
+/* In a child: attach to the parent as a debugger does, which stops the parent. Returns the process id; 0: not
+ * allowed. */
 static pid_t begin_tracer(void)
 {
     int ends[2];
@@ -566,7 +572,7 @@ static void test_a_tracer_that_comes_finds_no_question_standing_behind_the_next_
     assert_int_equal(again, 0);
     sbx_sample_begin_tick(late_ns + UINT64_C(1000000000), FAR_TICK_NS);
     ask_ahead_at(self, late_ns + UINT64_C(1000000000));
-    assert_int_not_equal(self->sample_timer, 0); /* it has gone again */
+    assert_int_not_equal(self->sample_timer, 0); /* the tracer has gone again */
 }
 
 static void test_a_stop_takes_every_question_back(void **state)
@@ -580,10 +586,10 @@ static void test_a_stop_takes_every_question_back(void **state)
     assert_int_equal(self->sample_timer, 0);
     assert_false(is_timer(timer));
     ask_ahead(self);
-    assert_int_not_equal(self->sample_timer, 0); /* nobody has come */
+    assert_int_not_equal(self->sample_timer, 0); /* no tracer came */
 }
 
-/* Without a stop that somebody noticed the last look would hold for a tenth of a second. */
+/* If no stop were noticed, the result of the last look would be used for a tenth of a second. */
 static void test_behind_a_stop_a_tracer_is_looked_for_before_anybody_is_asked(void **state)
 {
     (void)state;
@@ -600,11 +606,11 @@ static void test_behind_a_stop_a_tracer_is_looked_for_before_anybody_is_asked(vo
     kill(tracer, SIGKILL);
     waitpid(tracer, NULL, 0);
     assert_false(is_asked);
-    sbx_sample_was_stopped(); /* it lets us go */
+    sbx_sample_was_stopped(); /* the tracer detaches, which stops us again */
     assert_true(ask(self, now_ns + 2));
 }
 
-/* This one stops nobody, so nothing is noticed. */
+/* This tracer stops nobody, so no stop is noticed. */
 static void test_while_stops_are_noticed_a_look_for_a_tracer_holds_for_a_second(void **state)
 {
     const uint64_t tick_ns = UINT64_C(200000000), second_ns = UINT64_C(1000000000);
@@ -636,7 +642,7 @@ static void test_while_stops_are_noticed_a_look_for_a_tracer_holds_for_a_second(
     assert_true(is_seen_gone_again);
 }
 
-/* Last: another number is taken. */
+/* Must be the last test, because another signal number is taken. */
 static void test_a_number_that_is_taken_past_the_hooks_is_seen_by_the_next_tick(void **state)
 {
     (void)state;
@@ -650,7 +656,7 @@ static void test_a_number_that_is_taken_past_the_hooks_is_seen_by_the_next_tick(
     assert_false(is_timer(timer));
     ask_ahead_at(self, now_ns);
     compute_ms(PERIOD_MS + 2 * TICK_MS);
-    assert_true(samples() > 0); /* by the next number */
+    assert_true(samples() > 0); /* with the next number */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tick_moment.c - the next tick is ahead, where the last one was. */
+/* test_tick_moment.c - the next tick is in the future, at the place of the last one in its round. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void the_next_tick_is_ahead_and_no_further_than_a_round(void **state)
     }
 }
 
-/* Who waits for a tick at the very moment of one waits for the next: that one is over. */
+/* A thread that begins to wait exactly at a tick waits for the next one. */
 static void a_tick_that_is_now_is_over(void **state)
 {
     (void)state;
@@ -30,7 +30,7 @@ static void a_tick_that_is_now_is_over(void **state)
     assert_int_equal(sbx_tick_next_ns(5 * SBX_TICK_ROUND_NS + 7, 7), 6 * SBX_TICK_ROUND_NS + 7);
 }
 
-/* A tick is a tick of all rates that kernels are built with. */
+/* A round is a whole number of ticks at every rate that kernels are built with. */
 static void a_round_is_whole_ticks_of_each_rate(void **state)
 {
     (void)state;

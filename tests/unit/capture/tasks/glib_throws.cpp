@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glib_throws.cpp - an exception that leaves a callback, and the loop that called it (test_point_glib.c).
+// glib_throws.cpp - an exception that leaves a callback and the loop that called it (test_point_glib.c).
 #include <glib.h>
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// qt_pool_work.cpp - what a program does with Qt's thread pools (test_point_qt_pool.c); for Qt 5 and for Qt 6.
+// qt_pool_work.cpp - a program's use of Qt's thread pools (test_point_qt_pool.c); for Qt 5 and for Qt 6.
 #include <QtConcurrent/QtConcurrentRun>
 #include <QtCore/QRunnable>
 #include <QtCore/QSemaphore>
@@ -95,7 +95,7 @@ void *vtable_of(const void *object)
     return *static_cast<void *const *>(object);
 }
 
-// Of the mapping that holds the address: is it writable?
+// Is the mapping that holds the address writable?
 bool is_writable(const void *address)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -118,7 +118,7 @@ template <int number> class Numbered : public QRunnable {
 public:
     void run() override
     {
-        numbers_ran += number; // no two are the same code
+        numbers_ran += number; // the code of each is different
         ran++;
     }
 };
@@ -155,7 +155,7 @@ extern "C" OWN_PLACE void qt_run_concurrently_here(void *pool)
         child_pause_ms(3);
         return 17;
     });
-    while (!future.isFinished()) { // by its thread: who waits for it may run it himself
+    while (!future.isFinished()) { // by the pool's thread: a thread that waits for it may run the work itself
         child_pause_ms(1);
     }
     child_expect(future.result() == 17, "its result");
@@ -228,7 +228,7 @@ extern "C" void child_compares(void)
     (as_work->*run)();
     child_expect(ran == 1, "a pointer to a member leads there");
     for (int i = 0; i < 1000 && is_writable(vtable); i++) {
-        child_pause_ms(5); // the recorder may be at that module's slots
+        child_pause_ms(5); // the recorder may be working at that module's slots
     }
     child_expect(!is_writable(vtable), "its vtable is read-only");
     let_go(pool);
@@ -305,7 +305,7 @@ extern "C" void child_starts_and_waits(void)
 {
     QThreadPool pool;
     switch_group(1);
-    qt_start_runnable_here(&pool); // its class is led now
+    qt_start_runnable_here(&pool); // the recorder intercepts its class now
     pool.waitForDone();
     switch_group(0);
     qt_start_runnable_here(&pool);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* qt_pool_work.h - what a program does with Qt's thread pools: bodies of recorded children, and the places that they start work from. */
+/* qt_pool_work.h - a program's use of Qt's thread pools: bodies of recorded children, and the places where they start
+ * work. */
 #ifndef SBX_TEST_QT_POOL_WORK_H
 #define SBX_TEST_QT_POOL_WORK_H
 
@@ -20,10 +21,10 @@ void child_floods_a_pool(void);
 void child_has_many_classes(void);
 void child_starts_and_waits(void);
 
-/* What they ask of the test. */
+/* Functions of the test that they call. */
 void switch_group(int is_in);
 
-/* Each is less than 512 bytes of code. */
+/* Each function is less than 512 bytes of code. */
 void qt_start_runnable_here(void *pool);
 void qt_start_function_here(void *pool);
 void qt_run_concurrently_here(void *pool);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// qt_tasks.cpp - what a program does with Qt's queues (test_point_qt.c); for Qt 5 and for Qt 6.
+// qt_tasks.cpp - a program's use of Qt's queues (test_point_qt.c); for Qt 5 and for Qt 6.
 #include <QtCore/QCoreApplication>
 #include <QtCore/QEvent>
 #include <QtCore/QMetaMethod>
@@ -74,7 +74,7 @@ public:
 int argument_count = 1;
 char program_name[] = "qt", *arguments[] = {program_name, nullptr};
 
-// What moc writes for `emit sender->objectNameChanged(name)`.
+// The code that moc writes for `emit sender->objectNameChanged(name)`.
 void emit_name_changed(QObject *sender, QString name)
 {
     static const int index = QObject::staticMetaObject.indexOfSignal("objectNameChanged(QString)");
@@ -96,7 +96,7 @@ void run_until(const std::atomic<int> &count, int wanted)
 
 } // namespace
 
-// Where Qt keeps what it posts is found out from the first events that are delivered.
+// The recorder learns from the first delivered events where Qt stores posted events.
 extern "C" OWN_PLACE void qt_deliver_some(QObject *receiver)
 {
     child_wait_for_all_rows();
@@ -136,7 +136,7 @@ extern "C" OWN_PLACE void qt_shoot_here(void *receiver)
     KEEP_FRAME();
 }
 
-// One thread, of each sort one.
+// One thread, and one task of each kind.
 extern "C" void child_uses_one_queue(void)
 {
     Application application(argument_count, arguments);
@@ -186,7 +186,7 @@ extern "C" void child_uses_two_queues(void)
     child_expect(destroyed == 100, "each event is destroyed once");
 }
 
-// What never runs: removed, its receiver gone, its timer stopped; and what posts while a signal calls at once.
+// Tasks that never run: removed, its receiver deleted, its timer stopped. And tasks posted during a direct signal call.
 extern "C" void child_takes_back(void)
 {
     Application application(argument_count, arguments);
@@ -241,7 +241,7 @@ extern "C" void child_floods(void)
     QCoreApplication::removePostedEvents(&receiver);
 }
 
-// Timers of an object that goes, and one of an object that stays.
+// Timers of an object that is deleted, and one of an object that stays.
 extern "C" void child_deletes_what_has_timers(void)
 {
     new Application(argument_count, arguments);
@@ -252,7 +252,7 @@ extern "C" void child_deletes_what_has_timers(void)
     object.startTimer(60000);
 }
 
-// An exception that leaves an event's handler, and that the application's notify() catches.
+// An exception leaves an event's handler, and the application's notify() catches it.
 extern "C" void child_throws(void)
 {
     Application application(argument_count, arguments);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_gdbus.c - calls over a real bus: who made the call whose reply is handled, and that a program sees none of it. */
+/* test_point_gdbus.c - calls over a real bus: which call the handled reply belongs to; the program sees no
+ * difference. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -192,9 +193,9 @@ static void test_the_reply_of_a_call_is_told_with_who_made_it(void **state)
     assert_non_null(task);
     assert_non_null(hop);
     assert_true(task->end_ns - task->begin_ns >= 3000000);
-    assert_true(hop->end_ns - hop->begin_ns >= 3000000); /* the service took as long */
+    assert_true(hop->end_ns - hop->begin_ns >= 3000000); /* the service took that long */
     assert_int_equal(hop->peer, tid_of_record(snapshot, task));
-    /* What the service did was queued by GIO's thread, which had the message. */
+    /* The service's work was queued by GIO's thread, which received the message. */
     const struct sbx_record *served = find_task(snapshot, SBX_OP_G_SOURCE_ATTACH, NULL);
     assert_non_null(served);
     assert_non_null(hop_of(snapshot, served));
@@ -225,14 +226,14 @@ OWN_PLACE static void ask_proxy_here(void)
 static gpointer make_proxy(gpointer unused)
 {
     (void)unused;
-    GMainContext *context = g_main_context_new(); /* the service is in the main one, which runs meanwhile */
+    GMainContext *context = g_main_context_new(); /* the service is in the main context, which runs meanwhile */
     g_main_context_push_thread_default(context);
     proxy = g_dbus_proxy_new_sync(
         client, G_DBUS_PROXY_FLAGS_DO_NOT_LOAD_PROPERTIES | G_DBUS_PROXY_FLAGS_DO_NOT_CONNECT_SIGNALS, NULL,
         g_dbus_connection_get_unique_name(service), "/store", "org.example.Store", NULL, NULL);
     g_main_context_pop_thread_default(context);
     g_main_context_unref(context);
-    while (!g_main_loop_is_running(loop)) { /* to be told to quit before it runs would be lost on it */
+    while (!g_main_loop_is_running(loop)) { /* a quit before the loop runs would be lost */
         child_pause_ms(1);
     }
     g_main_loop_quit(loop);
@@ -290,7 +291,7 @@ static void child_asks_in_many_ways(void)
             g_main_context_iteration(NULL, TRUE);
         }
     }
-    ask(1, NULL, -1, NULL); /* nobody waits for its answer */
+    ask(1, NULL, -1, NULL); /* nobody waits for the answer */
     keeps_silent = true;
     GCancellable *cancellable = g_cancellable_new();
     for (int i = 0; i < 10; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_glib.c - GLib's sources, pools and queues: what is recorded of them, and that a program sees none of it. */
+/* test_point_glib.c - GLib's sources, pools and queues: what is recorded of them; the program sees no difference. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -129,7 +129,7 @@ static void ask_of_order(int *answers)
     }
     run_dry();
     *answers++ = thrice;
-    g_main_context_invoke(NULL, count_call, NULL); /* at once: it is the caller's own */
+    g_main_context_invoke(NULL, count_call, NULL); /* runs at once: the context is the caller's own */
     *answers++ = take(&calls);
     GMainContext *context = g_main_context_new();
     GSource *source = g_idle_source_new();
@@ -260,7 +260,7 @@ static void test_sources_have_the_identity_that_they_always_had(void **state)
     const int *answers = expect_same_answers(ask_of_identity, 14);
     assert_int_equal(answers[0], 1);
     assert_int_equal(answers[1], 1);
-    assert_int_equal(answers[5], 1); /* destroy notifier */
+    assert_int_equal(answers[5], 1); /* the destroy notifier ran */
 }
 
 static void test_nested_loops_timers_and_contexts_do_what_they_always_did(void **state)
@@ -279,7 +279,7 @@ static void child_asks_of_pools(void)
     }
 }
 
-/* Not compared with what they answer here: GLib's threads are not there in a child of fork(). */
+/* The answers are not compared with those of this process, because GLib's threads do not exist in a child of fork(). */
 static void test_pools_and_queues_hand_over_what_was_pushed(void **state)
 {
     (void)state;
@@ -378,7 +378,7 @@ static void test_a_source_is_told_with_who_added_it(void **state)
     assert_non_null(invoked);
     assert_int_equal(invoked->thread, idle->thread);
     assert_int_not_equal(hop_of(snapshot, invoked)->peer, snapshot->header.pid);
-    assert_int_equal(snapshot->queue_count, 1); /* the default context; what waits for its time lies in none */
+    assert_int_equal(snapshot->queue_count, 1); /* the default context; waiting timers lie in no queue */
     assert_int_equal(snapshot->queues[0].queued, 5);
     assert_int_equal(snapshot->queues[0].begun, 4);
     assert_int_equal(snapshot->queues[0].cancelled, 1);
@@ -389,7 +389,7 @@ static void test_a_source_is_told_with_who_added_it(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* Items that another thread adds while the main thread dispatches: some are dispatched before their number is known. */
+/* Another thread adds items while the main thread dispatches. Some are dispatched before their number is known. */
 enum {
     RACES = 3000
 };
@@ -432,7 +432,7 @@ static void test_a_source_that_is_dispatched_before_its_number_is_known_is_found
     for (size_t i = 0; i < snapshot->record_count; i++) {
         lying += snapshot->records[i].kind == SBX_RECORD_HOP && (snapshot->records[i].flags & SBX_FLAG_OPEN) != 0;
     }
-    assert_int_equal(lying, 0); /* each that was followed was found */
+    assert_int_equal(lying, 0); /* each followed item was found */
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -532,7 +532,7 @@ static void wrap_finalize(GSource *source)
     }
 }
 
-/* Two programs that put functions of their own around what they find there, as we do: around both, and around one. */
+/* Two programs that wrap the dispatch functions that they find, as the recorder does: one wraps both, the other one. */
 static void child_wraps_the_dispatch(void)
 {
     dispatch_before = g_idle_funcs.dispatch;
@@ -541,8 +541,7 @@ static void child_wraps_the_dispatch(void)
     g_idle_funcs.finalize = wrap_finalize;
     calls = 0;
     for (int i = 0; i < 3; i++) {
-        child_set_points(i == 1 ? SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_GLIB)
-                                : SBX_POINTS_ALL); /* looked at anew */
+        child_set_points(i == 1 ? SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_GLIB) : SBX_POINTS_ALL); /* checked again */
         child_expect(g_idle_funcs.dispatch == wrap_dispatch, "what the program has put there stays");
         g_idle_add(count_call, NULL);
         run_dry();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_glib_counts.c - what of GLib's queues never runs: it leaves the table, and the counts of its queue. */
+/* test_point_glib_counts.c - tasks of GLib's queues that never run leave the table and the counts of their queue. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static int count_lying(const struct sbx_snapshot *snapshot, uint8_t op)
     return count;
 }
 
-/* Tasks that the counts say lie in queues, of all together. */
+/* The number of tasks that lie in all queues together, according to the counts. */
 static int64_t count_pending(const struct sbx_snapshot *snapshot)
 {
     int64_t count = 0;
@@ -60,7 +60,7 @@ static void wait_in_pool(gpointer data, gpointer unused)
 
 static gpointer let_pool_go(gpointer unused)
 {
-    child_pause_ms(20); /* until the pool is being freed; if not yet, more of it runs */
+    child_pause_ms(20); /* until the pool is being freed; if it is not yet, more tasks run */
     g_atomic_int_set(&pool_goes_on, 1);
     return unused;
 }
@@ -224,7 +224,7 @@ static void child_attaches_and_runs_sources(void)
         g_idle_add(once, GINT_TO_POINTER(i));
     }
     run_dry();
-    g_source_unref(g_idle_source_new()); /* one that never was in a context */
+    g_source_unref(g_idle_source_new()); /* a source that never was in a context */
 }
 
 static void test_sources_that_ran_are_not_counted_as_removed(void **state)
@@ -238,7 +238,7 @@ static void test_sources_that_ran_are_not_counted_as_removed(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* Contexts that go with a source in them, until one has the address of another. */
+/* Destroys contexts with a source in them, until a new one has the address of an earlier one. */
 static void child_makes_a_context_where_another_was(void)
 {
     static GMainContext *had[64];
@@ -274,7 +274,7 @@ static void child_arms_many_timers_and_adds_one_call(void)
 {
     for (int i = 0; i < 100; i++) {
         g_timeout_add(1000000, never, GINT_TO_POINTER(i));
-        child_pause_ms(1); /* slow enough for each to be followed */
+        child_pause_ms(1); /* slow enough that each is followed */
     }
     g_idle_add(never, NULL);
     child_pause_ms(5);
@@ -285,7 +285,7 @@ static void test_timers_do_not_hide_what_lies_in_a_queue(void **state)
     (void)state;
     struct sbx_snapshot *snapshot = run_recorded(child_arms_many_timers_and_adds_one_call);
     assert_int_equal(count_lying(snapshot, SBX_OP_G_IDLE_ADD), 1);
-    assert_int_equal(count_lying(snapshot, SBX_OP_G_TIMEOUT_ADD), 63); /* as many as there is room for */
+    assert_int_equal(count_lying(snapshot, SBX_OP_G_TIMEOUT_ADD), 63); /* as many as there are places */
     sbx_snapshot_destroy(snapshot);
 }
 

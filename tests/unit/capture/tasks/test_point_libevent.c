@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_libevent.c - libevent's timers and events made active: what is recorded of them, and that a program sees none of it. */
+/* test_point_libevent.c - libevent's timers and activated events: what is recorded of them; the program sees no
+ * difference. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,7 @@
 
 #define OWN_PLACE __attribute__((noinline))
 
-/* What point_libevent.c relies on. */
+/* The layout that point_libevent.c relies on. */
 static_assert(offsetof(struct event, ev_evcallback.evcb_flags) == 16, "flags");
 static_assert(offsetof(struct event, ev_evcallback.evcb_cb_union) == 24, "callback");
 static_assert(offsetof(struct event, ev_evcallback.evcb_arg) == 32, "argument");
@@ -47,7 +48,7 @@ static struct event *event;
 static int called, other_called;
 static const struct timeval soon = {0, 1000}, never = {600, 0};
 
-/* Nothing of libevent's is left in the table of tasks. */
+/* No task of libevent is left in the table. */
 static void expect_no_task(void)
 {
     const struct sbx_recording_header *header = child_header();
@@ -185,7 +186,7 @@ static void child_activates_often(void)
     for (int i = 0; i < 5; i++) {
         activate_here();
     }
-    child_pause_ms(12); /* lies for long */
+    child_pause_ms(12); /* so that it lies there for long */
     event_base_loop(base, EVLOOP_NONBLOCK);
     child_expect(called == 1, "it is called once for all");
     activate_here();
@@ -217,7 +218,7 @@ static void child_takes_back(void)
     begin();
     event = evtimer_new(base, on_event, &called);
     add_here(&never);
-    add_here(&never); /* its time is another now */
+    add_here(&never); /* with another time */
     child_expect(event_pending(event, EV_TIMEOUT, NULL), "it is pending");
     child_pause_ms(12);
     child_expect(event_del(event) == 0, "it is deleted");
@@ -238,7 +239,7 @@ static void child_takes_back(void)
     event_base_loop(base, EVLOOP_NONBLOCK);
     child_expect(called == 0 && finalized == 1, "nothing is called but what was asked for");
     event = evtimer_new(base, on_event, &called);
-    add_here(&never); /* goes with the base */
+    add_here(&never); /* freed together with the base */
     child_expect(event_base_once(base, -1, EV_TIMEOUT, on_event, &called, &never) == 0, "once");
     event_base_free(base);
 }
@@ -252,7 +253,7 @@ static void test_what_is_taken_back_is_told_so_and_never_called(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* Two timers whose function and argument are the same: the one that is deleted is told, and the other runs. */
+/* Two timers with the same function and argument. The deletion of one is recorded, and the other one runs. */
 static void child_deletes_one_of_two(void)
 {
     begin();
@@ -316,7 +317,7 @@ static void child_asks_what_it_set(void)
     event_base_dispatch(base);
     child_expect(other_called == 1 && called == 0, "called is what was set last");
     child_set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_LIBEVENT));
-    expect_own(event, on_event, &called); /* which was assigned while the points were in */
+    expect_own(event, on_event, &called); /* the function that was assigned while the points were installed */
     child_set_points(SBX_POINTS_ALL);
     expect_own(event, on_event, &called);
     event_free(event);
@@ -427,7 +428,7 @@ static void test_a_loop_inside_of_a_callback_has_its_own_tasks(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* More functions than the recorder has. */
+/* More functions than the recorder can intercept. */
 #define TEN(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7) X(n##8) X(n##9)
 /* clang-format off */
 #define MANY(X) \
@@ -499,7 +500,7 @@ static void child_waits_for_descriptors_and_signals(void)
     }
     expect_no_task();
     child_expect(write(ends[1], "b", 1) == 1, "another");
-    event_active(reader, EV_READ, 1); /* by hand: that has somebody who queued it */
+    event_active(reader, EV_READ, 1); /* by hand, so a thread has queued it */
     while (called < 2) {
         event_base_loop(base, EVLOOP_ONCE);
     }
@@ -649,7 +650,7 @@ static void child_throws(void)
     begin();
     child_expect(libevent_throws_through_a_timer(base) == 1, "it is caught around the loop");
     event_base_free(base);
-    begin(); /* libevent itself takes that base for one that runs still */
+    begin(); /* libevent takes that base for one that is still running */
     event = evtimer_new(base, on_event, &called);
     add_here(&soon);
     event_base_dispatch(base);

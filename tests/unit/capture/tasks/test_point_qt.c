@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_qt.c - Qt's event queues: what is recorded of them, and that a program sees none of it. Built for Qt 5 and for Qt 6. */
+/* test_point_qt.c - Qt's event queues: what is recorded of them; the program sees no difference. Built for Qt 5 and for
+ * Qt 6. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@ static int count_tasks(const struct sbx_snapshot *snapshot, uint8_t op, void *fu
     return count;
 }
 
-/* Tasks of Qt that lie or run still. */
+/* Tasks of Qt that still lie in a queue or run. */
 static int count_open(const struct sbx_snapshot *snapshot)
 {
     int count = 0;
@@ -50,7 +51,7 @@ static void test_each_sort_of_task_is_told_with_who_queued_it(void **state)
     assert_int_equal(count_tasks(snapshot, SBX_OP_QT_POST_EVENT, (void *)qt_post_here), 1);
     assert_int_equal(count_tasks(snapshot, SBX_OP_QT_POST_EVENT, (void *)qt_invoke_here), 1);
     assert_in_range(count_tasks(snapshot, SBX_OP_QT_POST_EVENT, (void *)qt_emit_here), 1,
-                    2); /* 512 bytes hold the next function too */
+                    2); /* 512 bytes may reach into the next function too */
     assert_int_equal(count_tasks(snapshot, SBX_OP_QT_TIMER, (void *)qt_start_here), 3);
     assert_int_equal(count_tasks(snapshot, SBX_OP_QT_TIMER, (void *)qt_shoot_here), 1);
     assert_int_equal(count_open(snapshot), 0);
@@ -78,7 +79,7 @@ static void test_what_is_taken_back_lies_nowhere(void **state)
 {
     (void)state;
     struct sbx_snapshot *snapshot = run_recorded(child_takes_back);
-    /* A call of no sender whose receiver is gone: nobody says so. */
+    /* A call without a sender whose receiver was deleted: nothing reports its end. */
     assert_in_range(count_open(snapshot), 0, 1);
     sbx_snapshot_destroy(snapshot);
 }
@@ -91,7 +92,7 @@ static void test_of_a_flood_of_events_all_are_counted_where_they_begin_or_are_ta
     assert_int_equal(snapshot->queue_count, 1);
     assert_true(queue->queued >= 2 * QT_FLOOD);
     assert_int_equal(queue->queued, queue->begun + queue->cancelled);
-    assert_in_range(queue->cancelled, QT_FLOOD, QT_FLOOD + 8); /* Qt's own */
+    assert_in_range(queue->cancelled, QT_FLOOD, QT_FLOOD + 8); /* Qt cancels some itself */
     assert_true(queue->begun >= QT_FLOOD);
     assert_int_equal(count_open(snapshot), 0);
     sbx_snapshot_destroy(snapshot);
@@ -101,7 +102,7 @@ static void test_timers_of_an_object_that_is_gone_lie_nowhere(void **state)
 {
     (void)state;
     struct sbx_snapshot *snapshot = run_recorded(child_deletes_what_has_timers);
-    assert_int_equal(count_open(snapshot), 1); /* of the object that stays */
+    assert_int_equal(count_open(snapshot), 1); /* it belongs to the object that stays */
     sbx_snapshot_destroy(snapshot);
 }
 

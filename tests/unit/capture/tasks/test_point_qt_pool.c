@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_qt_pool.c - Qt's thread pools: what is recorded of them, and that a program sees none of it. Built for Qt 5 and for Qt 6. */
+/* test_point_qt_pool.c - Qt's thread pools: what is recorded of them; the program sees no difference. Built for Qt 5
+ * and for Qt 6. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@ void switch_group(int is_in)
     child_set_points(is_in ? SBX_POINTS_ALL : SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_QT));
 }
 
-/* Tasks that were started by `function` and run on another thread, or (here) on the main one. */
+/* Count the tasks that were started in `function` and ran on another thread, or (the second one) on the main thread. */
 static int count_tasks(const struct sbx_snapshot *snapshot, void *function)
 {
     int count = 0;
@@ -40,7 +41,7 @@ static int count_hops(const struct sbx_snapshot *snapshot, uint8_t flags)
     return count;
 }
 
-/* The only pool's counts. */
+/* The counts of the single pool. */
 static const struct sbx_queue_entry *only_queue(const struct sbx_snapshot *snapshot)
 {
     const struct sbx_queue_entry *found = NULL;
@@ -75,7 +76,7 @@ static void test_what_is_taken_back_or_cleared_lies_nowhere(void **state)
     assert_int_equal(count_hops(snapshot, SBX_FLAG_OPEN), 0);
     assert_int_equal(count_tasks(snapshot, (void *)qt_start_runnable_here), 0);
     assert_int_equal(count_tasks(snapshot, (void *)qt_start_function_here), 0);
-    const struct sbx_queue_entry *queue = only_queue(snapshot); /* since it was cleared */
+    const struct sbx_queue_entry *queue = only_queue(snapshot); /* counted since the queue was cleared */
     assert_int_equal(queue->queued, 1);
     assert_int_equal(queue->begun, 1);
     sbx_snapshot_destroy(snapshot);
@@ -116,7 +117,7 @@ static void test_of_a_flood_all_are_counted_where_they_begin(void **state)
     const struct sbx_queue_entry *queue = only_queue(snapshot);
     assert_int_equal(queue->queued, QT_POOL_FLOOD + 1);
     assert_int_equal(queue->begun + queue->cancelled, QT_POOL_FLOOD + 1);
-    assert_true(queue->begun > QT_POOL_FLOOD * 9 / 10); /* what found no room counts as cancelled */
+    assert_true(queue->begun > QT_POOL_FLOOD * 9 / 10); /* work without room counts as cancelled */
     assert_int_equal(count_hops(snapshot, SBX_FLAG_OPEN), 0);
     sbx_snapshot_destroy(snapshot);
 }

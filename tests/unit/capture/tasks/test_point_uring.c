@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_uring.c - io_uring by liburing: what is recorded of requests and waits, and that a program sees none of it.
+/* test_point_uring.c - io_uring through liburing: what is recorded of requests and waits; the program sees no
+ * difference.
  *
- * Where the kernel refuses io_uring nothing of it can be seen to run: the tests say so and are skipped. */
+ * Where the kernel refuses io_uring nothing can be recorded: the tests say so and are skipped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@
 
 #define OWN_PLACE __attribute__((noinline))
 
-/* What point_uring.c relies on. */
+/* The layout that point_uring.c relies on. */
 static_assert(offsetof(struct io_uring, sq.sqes) == 56, "requests");
 static_assert(offsetof(struct io_uring, sq.sqe_head) == 64, "prepared");
 static_assert(offsetof(struct io_uring, cq) == 104, "completions");
@@ -124,7 +125,7 @@ static void child_reads(void)
         pthread_join(thread, NULL);
     }
     struct io_uring_cqe *none;
-    child_pause_ms(3); /* works at it */
+    child_pause_ms(3); /* time for the request */
     child_expect(io_uring_peek_batch_cqe(&ring, &none, 1) == 0, "no more");
 }
 
@@ -149,7 +150,8 @@ static void test_a_wait_is_measured_and_the_request_is_told_with_who_submitted_i
     sbx_snapshot_destroy(snapshot);
 }
 
-/* More than the ring has places for, some of one user_data, and all taken by code of the header. */
+/* More requests than the ring has places, some with the same user_data, and all completions read by inline code of the
+ * header. */
 static void child_takes_by_itself(void)
 {
     struct io_uring_cqe *completion;
@@ -206,8 +208,8 @@ static void child_takes_back(void)
     }
     child_expect(cancelled == 1, "one is cancelled");
     submit_here(52);
-    io_uring_queue_exit(&ring); /* with what is under way */
-    begin();                    /* one in its place */
+    io_uring_queue_exit(&ring); /* requests are still under way */
+    begin();                    /* another ring in its place */
     submit_here(52);
     child_expect(write(ends[1], "y", 1) == 1, "a byte");
     await_here(52);

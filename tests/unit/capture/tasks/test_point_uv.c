@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_uv.c - libuv's pool: what is recorded of it, and that a program sees none of it. */
+/* test_point_uv.c - libuv's pool: what is recorded of it; the program sees no difference. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,7 +95,7 @@ static void test_work_is_done_and_told_with_who_queued_it(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* Two loops, many more at once than are followed. */
+/* Two loops with many more tasks at once than are followed. */
 static void child_has_two_loops(void)
 {
     enum {
@@ -131,7 +131,7 @@ static void test_the_pool_is_one_queue_whichever_loop_the_work_comes_from_and_ea
 static void child_has_the_points_out(void)
 {
     static uv_work_t request;
-    child_set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_UV)); /* the first past 32 bits */
+    child_set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_UV)); /* the first group behind bit 31 */
     child_expect(uv_loop_init(&loop) == 0, "a loop");
     queue_here(&request);
     uv_run(&loop, UV_RUN_DEFAULT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_uv_fs.c - libuv's requests for files: what is recorded of them, and that a program sees none of it. */
+/* test_point_uv_fs.c - libuv's file requests: what is recorded of them; the program sees no difference. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #define OWN_PLACE __attribute__((noinline))
 
 enum {
-    MANY = 3000, /* more than the recorder follows at a time */
+    MANY = 3000, /* more than are followed at a time */
     POOL = 4     /* libuv's threads */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_uv_handle.c - libuv's timers and async handles: what is recorded of them, and that a program sees none of it. */
+/* test_point_uv_handle.c - libuv's timers and async handles: what is recorded of them; the program sees no
+ * difference. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@
 #define OWN_PLACE __attribute__((noinline))
 
 enum {
-    MANY = 3000 /* more than the recorder follows at a time */
+    MANY = 3000 /* more than are followed at a time */
 };
 
 static uv_loop_t loop;
@@ -40,7 +41,7 @@ static void on_close(uv_handle_t *handle)
     closed += handle->loop == &loop;
 }
 
-/* Nothing of libuv's is left in the table of tasks. */
+/* No task of libuv is left in the table. */
 static void expect_no_task(void)
 {
     const struct sbx_recording_header *header = child_header();
@@ -82,7 +83,7 @@ static void on_timer(uv_timer_t *self)
     fired++;
     child_expect(self->data == &loop && self->loop == &loop, "the handle is the program's");
     child_pause_ms(3);
-    if (fired == 1) { /* what the handle has is started again */
+    if (fired == 1) { /* the handle's timer is started again */
         child_expect(uv_timer_start(self, self->timer_cb, 1, 1) == 0, "it is started again");
     } else if (fired == 4) {
         child_expect(uv_timer_stop(self) == 0, "it is stopped");
@@ -136,7 +137,7 @@ static void child_has_more_timers_than_are_followed(void)
 {
     uv_timer_t *timers = calloc(MANY, sizeof *timers);
     child_expect(uv_loop_init(&loop) == 0, "a loop");
-    for (int round = 1; round <= 2; round++) { /* at the same places again */
+    for (int round = 1; round <= 2; round++) { /* with handles at the same addresses again */
         for (int i = 0; i < MANY; i++) {
             child_expect(uv_timer_init(&loop, &timers[i]) == 0 && uv_timer_start(&timers[i], close_self, 1, 5) == 0,
                          "it is started");
@@ -164,7 +165,7 @@ static void child_has_the_points_out_and_in(void)
     while (other_fired < 3) {
         uv_run(&loop, UV_RUN_ONCE);
     }
-    uv_close((uv_handle_t *)&timer, on_close); /* unseen: its entry stays */
+    uv_close((uv_handle_t *)&timer, on_close); /* not seen by a hook, so its entry stays */
     uv_run(&loop, UV_RUN_DEFAULT);
     child_set_points(SBX_POINTS_ALL);
     memset(&timer, 0, sizeof timer);
@@ -270,7 +271,7 @@ static void child_sends_in_handlers(void)
         child_expect(pthread_create(&threads[i], NULL, storm, NULL) == 0, "a thread starts");
     }
     for (unsigned turn = 0; atomic_load(&sent) < 2; turn++) {
-        pthread_kill(threads[turn % 2], SIGUSR1); /* wherever it is, also in our own code */
+        pthread_kill(threads[turn % 2], SIGUSR1); /* the thread may be anywhere, also in the recorder's code */
         uv_run(&loop, UV_RUN_NOWAIT);
     }
     for (int i = 0; i < 2; i++) {

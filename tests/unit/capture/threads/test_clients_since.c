@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_clients_since.c - since when clients' questions and answers are seen: from when the hooks are in, and no later.
+/* test_clients_since.c - the time from which clients' questions and answers are seen: from the time when the hooks are
+ * installed, and no later.
  *
- * A forked worker has its master's word for it, and a master that serves nobody is soon without these points. What began in a worker's first second was
- * never judged: php-fpm's workers that hung then were told by nobody. */
+ * A forked worker takes this time over from its master, and a master that serves no client soon has these points
+ * removed. So messages that began in a worker's first second were never judged: php-fpm's workers that hung then were
+ * not reported. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_handler_frames.c - a thread that is in a signal handler is found to be in one, by what the kernel puts on its stack. */
+/* test_handler_frames.c - the recorder finds that a thread is in a signal handler by the frame that the kernel puts on
+ * its stack. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +54,7 @@ static void install(int flags)
     frame_is_known = is_seen = is_seen_deep = false;
 }
 
-/* On a thread's own stack: its bounds are what the thread itself says. */
+/* Runs on the thread's own stack, whose bounds are those that the thread itself reports. */
 static void *run(void *body)
 {
     pthread_attr_t attributes;
@@ -68,7 +69,7 @@ static void *run(void *body)
     return NULL;
 }
 
-/* The stack is fresh memory: one that is used again has frames of handlers that are long over. */
+/* The stack must be fresh memory, because a reused stack still has frames of handlers that ended long ago. */
 static void run_in_thread(void (*body)(void))
 {
     const size_t bytes = 1 << 20;

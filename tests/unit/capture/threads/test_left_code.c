@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_left_code.c - our own code that a jump has left is told from code of ours that runs further out. */
+/* test_left_code.c - recorder code that a jump has left is distinguished from recorder code that is still running
+ * further out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +24,7 @@ static int attach(void **state)
     return attached_recording_begin_here(&sbx_thread_end, &the_thread) == 0 && the_thread->stack_high != 0 ? 0 : -1;
 }
 
-/* What hooks ask, with the stack between written over. */
+/* The question that hooks ask, with the stack in between overwritten. */
 __attribute__((noinline)) static bool is_inside_further_in(int byte)
 {
     volatile char between[4096];
@@ -41,7 +42,8 @@ __attribute__((noinline)) static bool asks_from_within(void)
     return is_inside;
 }
 
-/* As by a jump: it is gone, and has not left. Returns where it said that it is. */
+/* Ends like code that a jump has left: its frame is gone, but it did not unregister. Returns the place that it
+ * registered. */
 __attribute__((noinline)) static uint64_t leaves_by_a_jump(void)
 {
     volatile char frame[256];
@@ -68,7 +70,7 @@ static void test_code_that_was_left_is_found_from_as_far_out(void **state)
     assert_int_equal(the_thread->inside, 0);
 }
 
-/* Its return address has been written over, so it does not come back, wherever one looks from. */
+/* Its return address has been overwritten, so it cannot return, no matter from which frame the question is asked. */
 static void test_code_that_was_left_is_found_from_further_in(void **state)
 {
     (void)state;

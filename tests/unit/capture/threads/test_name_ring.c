@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_name_ring.c - names of many threads come out whole and once; a full ring says so. */
+/* test_name_ring.c - names of many threads come out complete and once; a full ring is counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,7 +138,7 @@ static void test_names_of_many_threads_come_whole_and_in_their_order(void **stat
     }
 }
 
-/* qemu-user says yes to MADV_WIPEONFORK and wipes nothing. */
+/* qemu-user accepts MADV_WIPEONFORK but wipes nothing. */
 static bool pages_are_wiped(void)
 {
     uint32_t *page = sbx_pages_map_wiped_on_fork(4096);

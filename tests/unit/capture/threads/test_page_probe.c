@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_page_probe.c - what can be read is told without a fault, and no signal mask changes by the question. */
+/* test_page_probe.c - whether memory can be read is found out without a fault, and the question changes no signal
+ * mask. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,9 +29,9 @@ static void test_only_what_a_load_may_read_can_be_read(void **state)
     assert_int_equal(munmap((void *)(uintptr_t)(page + 4096), 4096), 0);
     assert_int_equal(mprotect((void *)(uintptr_t)(page + 8192), 4096, PROT_NONE), 0);
     for (int i = 0; i < 3; i++) {
-        struct sbx_page_probe *asked = i == 0 ? NULL : &probe; /* the third time from memory */
+        struct sbx_page_probe *asked = i == 0 ? NULL : &probe; /* the third answer is a remembered one */
         assert_true(sbx_page_probe_can_read(asked, page + 5, 4091));
-        assert_false(sbx_page_probe_can_read(asked, page + 5, 4092)); /* its last byte is another page's */
+        assert_false(sbx_page_probe_can_read(asked, page + 5, 4092)); /* its last byte is on the next page */
         assert_false(sbx_page_probe_can_read(asked, page + 4096, 1));
         assert_false(sbx_page_probe_can_read(asked, page + 8192, 8));
     }
@@ -49,8 +50,8 @@ static void test_an_answer_counts_until_the_next_walk_begins(void **state)
     sbx_page_probe_begin(&probe);
     assert_true(sbx_page_probe_can_read(&probe, page, 8));
     assert_int_equal(munmap((void *)(uintptr_t)page, 4096), 0);
-    assert_true(sbx_page_probe_can_read(&probe, page, 8)); /* from memory */
-    for (int i = 0; i < 4096; i++) {                       /* all turns, once around */
+    assert_true(sbx_page_probe_can_read(&probe, page, 8)); /* a remembered answer */
+    for (int i = 0; i < 4096; i++) {                       /* all turns, once round */
         sbx_page_probe_begin(&probe);
         assert_false(sbx_page_probe_can_read(&probe, page, 8));
     }
@@ -60,7 +61,7 @@ static void test_the_signal_mask_is_left_alone(void **state)
 {
     (void)state;
     sigset_t before, after;
-    uint64_t full = UINT64_MAX; /* a mask that would block everything, were it taken */
+    uint64_t full = UINT64_MAX; /* a mask that would block all signals if it were used */
     sigprocmask(SIG_SETMASK, NULL, &before);
     assert_true(sbx_page_probe_can_read(NULL, (uint64_t)(uintptr_t)&full, 8));
     sigprocmask(SIG_SETMASK, NULL, &after);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_shared_hands.c - who took what processes share, and who let it go. */
+/* test_shared_hands.c - which process took an object that processes share, and which released it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void test_who_has_a_lock_is_to_let_it_go(void **state)
 {
     (void)state;
     sbx_hands_taken(LOCK, ANNE);
-    assert_int_equal(next_of(LOCK), ANNE); /* nobody has let it go yet */
+    assert_int_equal(next_of(LOCK), ANNE); /* nobody has released it yet */
     sbx_hands_let_go(LOCK, ANNE);
     sbx_hands_taken(LOCK, BERTA);
     assert_int_equal(next_of(LOCK), BERTA);

@@ -13,7 +13,7 @@
 
 enum {
     KEY = 0x1001,
-    SAME = 6, /* tasks of one key: all but one lie beside its place */
+    SAME = 6, /* tasks with one key: all but one are stored next to its place */
     MS = 1000000
 };
 
@@ -71,7 +71,7 @@ static void test_a_task_is_found_by_its_match_and_not_where_another_of_its_key_l
     uint64_t first = queue_one(KEY, 71, 1), second = queue_one(KEY, 72, 2);
     assert_int_equal(sbx_task_find(KEY, 72), second);
     run(first);
-    uint64_t third = queue_one(KEY, 73, 3); /* in the first one's place */
+    uint64_t third = queue_one(KEY, 73, 3); /* at the place of the first one */
     assert_int_equal(third & 0xffff, first & 0xffff);
     assert_int_equal(sbx_task_find(KEY, 71), 0);
     assert_int_equal(sbx_task_find(KEY, 73), third);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_thread_cost.c - what is charged: calls that are let through, turns of a loop, and clocks that are read anew, by the price that a look at a clock has
- * on this machine. */
+/* test_thread_cost.c - what is charged: calls that pass, turns of a loop, and new clock readings, at the price that a
+ * clock reading has on this machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 enum {
     CALLS = 1000,
-    MOVES_A_READING = 4, /* of a clock's sequence, when both its lines are drawn */
+    MOVES_A_READING = 4, /* of a clock's sequence, when both of its lines are drawn */
 };
 
 static struct sbx_thread *the_thread;
@@ -39,7 +39,7 @@ static int attach(void **state)
 }
 
 static struct sbx_clock_price price;
-static uint64_t process_ns; /* CPU time of the process: none goes by where caches are to be warm */
+static uint64_t process_ns; /* CPU time of the process; does not grow where caches are to be warm */
 
 static int begin_anew(void **state)
 {
@@ -49,7 +49,7 @@ static int begin_anew(void **state)
     return 0;
 }
 
-/* What came since the last time to the group's calls, and to captures of the kind. */
+/* The growth since the last call: of the group's calls, and of captures of the kind. */
 static uint64_t new_pass_ns(uint32_t group)
 {
     uint64_t before_ns = sums.pass_ns[group];
@@ -64,7 +64,8 @@ static uint64_t new_capture_ns(enum sbx_cost_kind kind)
     return sums.capture_ns[kind] - before_ns;
 }
 
-/* Symptom: 40 ns were charged, whatever a look at the clock takes. In a virtual machine whose clock is a system call that is a tenth. */
+/* Symptom: 40 ns were charged however long a clock reading takes. In a virtual machine whose clock is a system call
+ * that is a tenth. */
 static void test_a_call_that_may_block_costs_two_looks_at_the_clock_and_what_is_around_them(void **state)
 {
     (void)state;
@@ -86,7 +87,7 @@ static void test_an_allocation_costs_no_look_at_the_clock(void **state)
     assert_int_equal(new_pass_ns(SBX_GROUP_ALLOC), CALLS * before_ps / 1000);
 }
 
-/* Symptom: the largest hook of a server, a turn of its loop, was in no account. */
+/* Symptom: the most expensive hook of a server, a turn of its loop, was not charged at all. */
 static void test_turns_of_a_loop_are_charged_to_its_polls(void **state)
 {
     (void)state;
@@ -106,14 +107,15 @@ static void test_a_loop_that_is_found_elsewhere_counts_its_turns_anew(void **sta
     assert_int_equal(new_pass_ns(SBX_GROUP_POLL), 10 * sbx_cost_of_turn_ps(&price) / 1000);
 }
 
-/* Symptom: the first reading of a thread's clocks after a wait asks the kernel, 0.6 us, and was in no capture's time. */
+/* Symptom: the first reading of a thread's clocks after a wait asks the kernel, 0.6 us, and was not in any capture's
+ * time. */
 static void test_each_reading_of_the_clocks_for_which_the_kernel_was_asked_is_charged(void **state)
 {
     (void)state;
     the_thread->clock.sequence += 10 * MOVES_A_READING + 2;
     assert_int_equal(new_capture_ns(SBX_COST_CALL), 10 * 650);
     assert_int_equal(new_capture_ns(SBX_COST_CALL), 0);
-    the_thread->clock.sequence += 2; /* with what was left of before */
+    the_thread->clock.sequence += 2; /* together with what was left from before */
     assert_int_equal(new_capture_ns(SBX_COST_CALL), 650);
 }
 
@@ -128,7 +130,7 @@ static void test_a_reading_moves_the_sequence_by_as_much_as_is_counted_for_one(v
         sbx_clock_calibrate();
     }
     if (sbx_clock_source() != SBX_CLOCK_RSEQ) {
-        skip(); /* an emulator, or a kernel without rseq: there nothing is counted by it */
+        skip(); /* an emulator, or a kernel without rseq: nothing is counted there */
     }
     for (int i = 0; i < 10; i++) {
         sbx_thread_clock_read_slow(&clock);
@@ -137,14 +139,15 @@ static void test_a_reading_moves_the_sequence_by_as_much_as_is_counted_for_one(v
     assert_int_equal(clock.sequence, 10 * MOVES_A_READING);
 }
 
-/* Symptom: calls of a server that did other work in between were charged as those of a loop of nothing else, a fifth of what a profiler found. */
+/* Symptom: calls of a server that did other work in between were charged like calls in a tight loop, a fifth of the
+ * cost that a profiler found. */
 static void test_turns_that_are_rare_are_charged_for_cold_caches_up_to_a_bound(void **state)
 {
     (void)state;
     the_thread->loop.hits += CALLS;
     uint64_t warm_ns = new_pass_ns(SBX_GROUP_POLL);
     the_thread->loop.hits += CALLS;
-    process_ns += CALLS * UINT64_C(1000); /* one each microsecond */
+    process_ns += CALLS * UINT64_C(1000); /* one in each microsecond */
     uint64_t dense_ns = new_pass_ns(SBX_GROUP_POLL);
     the_thread->loop.hits += CALLS;
     process_ns += CALLS * UINT64_C(300000);
@@ -184,7 +187,7 @@ static void test_a_wait_is_a_burst_of_its_own_and_a_turn_that_waited_is_one(void
     the_thread->clock.sequence += CALLS * MOVES_A_READING;
     sbx_cost_passes(&the_thread->cost, SBX_GROUP_COND, CALLS);
     uint64_t calls_ns = CALLS * sbx_cost_of_pass_ps(SBX_GROUP_COND, &price) / 1000;
-    assert_int_equal(new_pass_ns(SBX_GROUP_COND), calls_ns + CALLS * 500); /* each call is, and a wait is one of them */
+    assert_int_equal(new_pass_ns(SBX_GROUP_COND), calls_ns + CALLS * 500); /* each call; waits are among them */
 }
 
 static void test_a_thread_that_has_the_seat_of_one_before_begins_with_nothing(void **state)

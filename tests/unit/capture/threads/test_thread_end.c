@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_thread_end.c - the registry says when a thread ends, and needs nothing of those who record: this test links none of
- * them. */
+/* test_thread_end.c - the registry reports when a thread ends, and needs nothing of the code that records: this test
+ * does not link that code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_thread_registry.c - entries of threads that ended are used again. */
+/* test_thread_registry.c - entries of threads that have ended are used again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void *short_life(void *unused)
 static void child_has_many_short_threads(void)
 {
     child_start_with(60000, 60000);
-    int many = SBX_THREADS_MAX * 3 / 2; /* more than there are entries: those of the dead are used again */
+    int many = SBX_THREADS_MAX * 3 / 2; /* more than there are entries, so entries are reused */
     for (int i = 0; i < many; i++) {
         pthread_t thread;
         child_expect(pthread_create(&thread, NULL, short_life, NULL) == 0, "a thread starts");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_thread_scan.c - what the watch thread's scan asks the kernel: the list of threads when somebody came that nobody knows, and
- * names by turns. */
+/* test_thread_scan.c - what the watch thread's scan asks the kernel: the list of threads when an unknown thread has
+ * appeared, and thread names by turns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +23,8 @@
 #include "thread_seats.h"
 
 enum {
-    MEETINGS = 2,   /* a thread that passes no hook is adopted when it is met again */
-    NAME_TURNS = 8, /* scans in which the name of each thread is read once that is not young */
+    MEETINGS = 2,   /* a thread that passes no hook is adopted when it is seen again */
+    NAME_TURNS = 8, /* scans in which the name of each older thread is read once */
 };
 
 static struct sbx_thread *first;
@@ -43,7 +43,7 @@ static void scan(int times)
     }
 }
 
-/* Threads of a sanitizer or an emulator come when they like, and are adopted. */
+/* A sanitizer or an emulator may start threads at any time, and they are adopted. */
 static void scan_until_all_are_known(void)
 {
     uint32_t lists;
@@ -59,7 +59,7 @@ static int attach(void **state)
     return attached_recording_begin_here(&end, &first);
 }
 
-/* A thread that passes no hook: it says its number, and waits until it is let go. */
+/* A thread that passes no hook: it publishes its tid and waits until it is released. */
 static struct {
     uint32_t tid;
     int turn[2]; /* a pipe */
@@ -101,7 +101,7 @@ static void a_thread_that_passes_no_hook_gets_a_seat_and_the_list_is_left_alone_
     assert_int_equal(sbx_scan_counts.lists, lists);
     assert_int_equal(write(quiet.turn[1], "", 1), 1);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    while (sbx_seat_of(quiet.tid) != NULL) { /* who joins may be a moment before the kernel */
+    while (sbx_seat_of(quiet.tid) != NULL) { /* a join may return a moment before the kernel is done */
         scan(1);
     }
     lists = sbx_scan_counts.lists;
@@ -111,7 +111,7 @@ static void a_thread_that_passes_no_hook_gets_a_seat_and_the_list_is_left_alone_
     close(quiet.turn[1]);
 }
 
-/* Symptom: of 2,000 threads, all were listed twice a second for seats that nobody of them could have. */
+/* Symptom: with 2,000 threads all were listed twice a second for seats that none of them could get. */
 static void where_seats_are_scarce_the_list_is_not_read_and_nobody_there_gets_one(void **state)
 {
     pthread_t thread;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_thread_seats.c - who asks whether a seat is free is told so, whoever frees or takes one meanwhile. */
+/* test_thread_seats.c - a thread that asks whether a seat is free gets the true answer while other threads free or take
+ * seats. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ static void test_a_free_seat_is_told_of_until_it_is_taken(void **state)
     for (uint32_t index = 0; index < SBX_THREADS_MAX; index += 63) {
         sbx_seat_is_free(index, true);
         assert_true(sbx_seats_have_free());
-        sbx_seat_is_free(index, true); /* the scan says so once more */
+        sbx_seat_is_free(index, true); /* the scan reports it again */
         assert_true(sbx_seats_have_free());
         assert_int_equal(sbx_seat_candidate(), index);
         sbx_seat_is_free(index, false);
@@ -59,7 +60,7 @@ static void *ask(void *unused)
     return NULL;
 }
 
-/* An asker may just be between its two looks, and get no processor for long. */
+/* An asking thread may be between its two looks and get no processor for a long time. */
 static bool is_told_at_last(void)
 {
     for (time_t end = time(NULL) + LONGEST_S; time(NULL) < end; sched_yield()) {
@@ -70,8 +71,8 @@ static bool is_told_at_last(void)
     return false;
 }
 
-/* The word that sums up says in each round that there may be one, while none is: others find that out, and clear it, beside the thread that
- * frees one. */
+/* In each round the summary word says that a seat may be free while none is. Other threads find that out and clear the
+ * word, while one thread frees a seat. */
 static void test_a_seat_freed_beside_threads_that_find_none_is_not_lost(void **state)
 {
     (void)state;

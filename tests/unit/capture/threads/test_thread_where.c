@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_thread_where.c - /proc/PID/task/TID/syscall as the kernel writes it. */
+/* test_thread_where.c - parsing of /proc/PID/task/TID/syscall. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -54,7 +54,7 @@ static void test_nobody_waits_until_somebody_enters_and_nobody_after_he_left(voi
     assert_false(sbx_waiter_is_in(70));
     assert_int_equal(sbx_waiter_find(0x1000, found, 4, &seen), 0);
     assert_int_equal(seen, 0);
-    assert_int_equal(sbx_waiter_leave(70), 0); /* again is harmless */
+    assert_int_equal(sbx_waiter_leave(70), 0); /* leaving twice is harmless */
 }
 
 static void test_a_waiter_for_another_object_of_the_bucket_is_not_found(void **state)
@@ -69,7 +69,7 @@ static void test_a_waiter_for_another_object_of_the_bucket_is_not_found(void **s
     assert_int_equal(seen, 0);
     enter(other, 2, 6);
     sbx_waiter_leave(1);
-    assert_true(sbx_waiter_is_likely(other)); /* who leaves takes only himself away */
+    assert_true(sbx_waiter_is_likely(other)); /* a leaving waiter removes only itself */
     assert_int_equal(sbx_waiter_find(other, found, 4, &seen), 1);
     assert_int_equal(found[0].seat, 2);
     sbx_waiter_leave(2);
@@ -103,11 +103,11 @@ static void test_a_stamp_is_for_one_wait_only(void **state)
     struct sbx_waiter first = enter(0x4000, 3, 5);
     sbx_waiter_stamp(&first, 77);
     sbx_waiter_stamp(&first, 78);
-    assert_int_equal(sbx_waiter_leave(3), 78); /* the last to say so */
+    assert_int_equal(sbx_waiter_leave(3), 78); /* the last stamp wins */
     enter(0x4000, 3, 6);
     assert_int_equal(sbx_waiter_leave(3), 0); /* a stamp is not found twice */
     enter(0x4000, 3, 7);
-    sbx_waiter_stamp(&first, 79); /* one that comes late */
+    sbx_waiter_stamp(&first, 79); /* a late stamp */
     assert_int_equal(sbx_waiter_leave(3), 0);
 }
 
@@ -141,9 +141,9 @@ static void test_a_look_is_bounded(void **state)
     assert_false(sbx_waiter_is_likely(0x7000));
 }
 
-/* Many threads wait and let go at once, for few objects in few buckets, also of the same part of a bitmap. What must
- * hold: a waiter that stays is found by every look; what is found is one wait, not a mixture (I2); a stamp that is
- * taken was meant (I3); when all have left nothing is left. */
+/* Many threads wait and release at once, for few objects in few buckets, also in the same part of a bitmap. What must
+ * hold: every look finds a waiter that stays. The found data is one wait, not a mixture (I2). A stamp that is taken was
+ * meant for its waiter (I3). When all have left, nothing is left. */
 enum {
     WAITERS = 6,
     WAKERS = 2,
@@ -159,7 +159,7 @@ static void *wait_again_and_again(void *number)
     uint32_t seat = (uint32_t)(uintptr_t)number, seed = seat + 1;
     for (uint32_t i = 0; i < TURNS; i++) {
         seed = seed * 1103515245u + 12345u;
-        uint64_t object = objects[seed >> 16 & 1]; /* not the last: somebody waits there all the time */
+        uint64_t object = objects[seed >> 16 & 1]; /* not the last object: there a waiter stays all the time */
         struct sbx_waiter waiter = {.object = object,
                                     .begin_ns = object + seat,
                                     .seat = seat,
@@ -173,7 +173,7 @@ static void *wait_again_and_again(void *number)
             wrong += others[k].seat == seat && others[k].wait != waiter.wait;
         }
         if (i % 8 == 0) {
-            sched_yield(); /* so that others look while we are in, also on one CPU */
+            sched_yield(); /* so that others look while we are entered, also on one CPU */
         }
         uint32_t waker = sbx_waiter_leave(seat);
         wrong += waker != 0 && waker != (waiter.wait ^ 0x55555555); /* see wake_again_and_again() */
@@ -196,7 +196,7 @@ static void *wake_again_and_again(void *unused)
         for (uint32_t k = 0; k < count; k++) {
             wrong += waiters[k].object != object || waiters[k].begin_ns != object + waiters[k].seat ||
                      waiters[k].tid != 1000 + waiters[k].seat || waiters[k].group != waiters[k].seat;
-            sbx_waiter_stamp(&waiters[k], waiters[k].wait ^ 0x55555555); /* a name that tells whom it is meant for */
+            sbx_waiter_stamp(&waiters[k], waiters[k].wait ^ 0x55555555); /* the name says which wait it is meant for */
             found_waits++;
         }
     }
@@ -209,7 +209,7 @@ static void test_many_waiters_and_wakers_at_once_see_only_what_is_true(void **st
     (void)state;
     objects[0] = 0x8000;
     objects[1] = 0x9000;
-    objects[2] = collide_with(0x8000); /* he who stays shares bucket and part of the bitmap with those who go */
+    objects[2] = collide_with(0x8000); /* the staying waiter shares bucket and bitmap part with the others */
     enter(objects[2], 63, 1);
     for (uintptr_t i = 0; i < WAKERS; i++) {
         assert_int_equal(pthread_create(&wakers[i], NULL, wake_again_and_again, NULL), 0);
@@ -232,11 +232,11 @@ static void test_many_waiters_and_wakers_at_once_see_only_what_is_true(void **st
     }
 }
 
-/* One leaves a part of a bitmap as the last in it while another enters: he who entered must not be hidden when both are
- * done (I4). Round by round the two change roles. */
+/* One thread leaves a part of a bitmap as the last one in it while another enters. When both are done the entered one
+ * must not be hidden (I4). The two change roles in each round. */
 enum {
     ROUNDS = 100000 / ROUNDS_DIVISOR,
-    LONGEST_S = 60 /* where many want the processors a meeting takes a time slice */
+    LONGEST_S = 60 /* with many threads for each processor a meeting takes a time slice */
 };
 static atomic_uint arrivals, hidden, round_count = ROUNDS;
 static time_t begun_s;
@@ -253,7 +253,7 @@ static void meet(uint32_t number)
     arrivals++;
     for (uint32_t looks = 0; arrivals < 2 * number; looks++) {
         if (looks % 1024 == 1023) {
-            sched_yield(); /* the other has no CPU */
+            sched_yield(); /* the other thread has no CPU */
         }
     }
 }
@@ -264,7 +264,7 @@ static void *enter_or_leave(void *first)
     for (uint32_t round = 0; round < round_count; round++) {
         bool enters = (round & 1) == own;
         if (own == 0 && round % 256 == 0 && round + 2 < ROUNDS && now_s() - begun_s >= LONGEST_S) {
-            round_count = round + 2; /* the other sees it behind the meeting, before it gets there */
+            round_count = round + 2; /* the other thread sees it after the meeting, before it gets there */
         }
         meet(++meeting);
         for (volatile uint32_t delay = (round * 7 + own * 3) % 16; delay > 0; delay--) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_map_fixture.c - modules by dl_iterate_phdr, in the plain way that a test may and the agent may not. */
+/* code_map_fixture.c - finds modules with dl_iterate_phdr, in the simple way that a test may use and the agent may
+ * not. */
 #include "code_map_fixture.h"
 
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The loadable segment that holds an address of the module's numbering. */
+/* The loadable segment that holds an address, as the module itself numbers its addresses. */
 static const ElfW(Phdr) * segment_of(const struct dl_phdr_info *info, uint64_t address)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -88,7 +89,7 @@ static void note_return(int number)
     handler_returned_to = (uint64_t)(uintptr_t)__builtin_return_address(0);
 }
 
-/* As the agent does it: a handler looks where it returns to. */
+/* As the agent does: look in a handler where it will return to. */
 static uint64_t find_signal_return(void)
 {
     struct sigaction ours = {.sa_handler = note_return}, before;

@@ -14,12 +14,12 @@ enum {
 struct code_map_fixture {
     struct sbx_code_map *map;
     struct sbx_unwind_rows rows[FIXTURE_MODULES_MAX];
-    char paths[FIXTURE_MODULES_MAX][256]; /* by module index; "" is this program, as the loader says it */
+    char paths[FIXTURE_MODULES_MAX][256]; /* by module index; "" is this program, as the loader names it */
     uint32_t module_count;
     uint32_t skipped; /* entries of all modules that the builder left out */
 };
 
-/* Compile the rows of every loaded module; fails the test that calls it when one cannot be. */
+/* Compile the rows of every loaded module; fails the calling test when that is not possible. */
 void code_map_fixture_init(struct code_map_fixture *fixture, uint32_t generation);
 void code_map_fixture_finish(struct code_map_fixture *fixture);
 
@@ -35,7 +35,7 @@ void frame_table_fixture_finish(struct frame_table_fixture *fixture);
 /* The word behind a frame id. */
 uint64_t frame_table_word(const struct frame_table_fixture *fixture, uint32_t frame_id);
 
-/* Where the calling thread's stack begins; takes locks and reads files, so not in a handler. */
+/* Where the calling thread's stack begins. Takes locks and reads files, so it must not be called in a handler. */
 uint64_t own_stack_top(void);
 
 #endif

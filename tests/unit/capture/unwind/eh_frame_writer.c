@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eh_frame_writer.c - the writing side, which the product does not have. */
+/* eh_frame_writer.c - writes .eh_frame, which the product only reads. */
 #include "eh_frame_writer.h"
 
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 void writer_put(struct eh_frame_writer *writer, const uint8_t *bytes, size_t count)
 {
     assert_true(count <= sizeof writer->bytes - writer->count);
-    for (size_t i = 0; i < count; i++) { /* not memcpy: no bytes may come as NULL */
+    for (size_t i = 0; i < count; i++) { /* not memcpy, because the source of no bytes may be NULL */
         writer->bytes[writer->count++] = bytes[i];
     }
 }

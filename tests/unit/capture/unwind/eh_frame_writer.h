@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eh_frame_writer.h - .eh_frame by hand: entries whose every byte a test chooses. */
+/* eh_frame_writer.h - writes .eh_frame by hand: the test chooses every byte of the entries. */
 #ifndef SBX_TEST_EH_FRAME_WRITER_H
 #define SBX_TEST_EH_FRAME_WRITER_H
 
@@ -10,7 +10,7 @@
 
 enum {
     WRITER_SECTION_AT = 0x8000, /* address of the section */
-    WRITER_TEXT_AT = 0x1000,    /* functions of a test lie from here on */
+    WRITER_TEXT_AT = 0x1000,    /* functions of a test begin here */
 };
 
 struct eh_frame_writer {
@@ -25,12 +25,12 @@ struct eh_frame_writer {
 void writer_put(struct eh_frame_writer *writer, const uint8_t *bytes, size_t count);
 void writer_put_number(struct eh_frame_writer *writer, uint64_t value, unsigned bytes);
 
-/* Between these two, everything put belongs to one entry. */
+/* All bytes that are put between these two calls belong to one entry. */
 void writer_open_entry(struct eh_frame_writer *writer);
 void writer_close_entry(struct eh_frame_writer *writer);
 
 /* A CIE as gcc writes it ("zR", pcrel sdata4, data alignment -8, return address in column 16) with CFA = rsp + 8 and
- * the return address at CFA - 8, then `program`. Returns its position. */
+ * the return address at CFA - 8, followed by `program`. Returns its position. */
 uint32_t writer_put_cie(struct eh_frame_writer *writer, const uint8_t *program, size_t program_bytes);
 
 /* A CIE with another augmentation string and data. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guarded_bytes.c - whole pages between two that have no rights. */
+/* guarded_bytes.c - readable pages between two pages without access rights. */
 #include "guarded_bytes.h"
 
 #include <stdarg.h>

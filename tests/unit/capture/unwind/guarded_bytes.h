@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guarded_bytes.h - memory whose neighbours cannot be touched: a read one byte outside is a crash, in every build. */
+/* guarded_bytes.h - memory between inaccessible pages: a read one byte outside crashes in every build. */
 #ifndef SBX_TEST_GUARDED_BYTES_H
 #define SBX_TEST_GUARDED_BYTES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reference_stack.c - frame by frame out of _Unwind_Backtrace(). */
+/* reference_stack.c - takes a stack frame by frame from _Unwind_Backtrace(). */
 #include "reference_stack.h"
 
 #include <unwind.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* special_stacks.h - frames of other languages and libraries between a test and its leaf.
  *
- * Each calls `leaf(context)` at least once, in the situation its name says. */
+ * Each function calls `leaf(context)` at least once, in the situation that its name says. */
 #ifndef SBX_TEST_SPECIAL_STACKS_H
 #define SBX_TEST_SPECIAL_STACKS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stack_maze.c - one function a shape; each goes one level deeper in its own way.
+/* stack_maze.c - one function for each frame shape; each goes one level deeper in its own way.
  *
- * Compiled optimized and without frame pointers whatever the build, because that is what applications are. */
+ * Compiled optimized and without frame pointers in every build, because applications are built that way. */
 #include "stack_maze.h"
 
 #include <alloca.h>
@@ -69,7 +69,7 @@ static LEVEL uint64_t through_aligned_locals(struct stack_maze *maze)
     return words[3];
 }
 
-/* Aligned and with stack arguments and alloca: gcc keeps the old stack pointer in r10 and a slot (DRAP). */
+/* Aligned, with stack arguments and alloca: gcc keeps the old stack pointer in r10 and in a slot (DRAP). */
 static LEVEL uint64_t through_realigned(struct stack_maze *maze, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
                                         uint64_t e, uint64_t on_stack)
 {
@@ -85,7 +85,7 @@ static LEVEL uint64_t through_realigned(struct stack_maze *maze, uint64_t a, uin
 #if defined(__x86_64__)
 #define ALIGNS_ITSELF __attribute__((force_align_arg_pointer))
 #else
-#define ALIGNS_ITSELF /* the stack pointer is aligned always */
+#define ALIGNS_ITSELF /* the architecture always aligns the stack pointer */
 #endif
 
 ALIGNS_ITSELF static LEVEL uint64_t through_forced_alignment(struct stack_maze *maze)
@@ -98,12 +98,12 @@ ALIGNS_ITSELF static LEVEL uint64_t through_forced_alignment(struct stack_maze *
 
 static LEVEL uint64_t through_frame_pointer(struct stack_maze *maze)
 {
-    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0); /* makes the compiler keep one */
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0); /* makes the compiler keep a frame pointer */
     descend(maze);
     return frame ^ maze->random;
 }
 
-/* Once from a callback that is called many times. */
+/* Descends in one call of a callback that is called many times. */
 static void descend_once(int *done, struct stack_maze *maze)
 {
     if (!*done) {

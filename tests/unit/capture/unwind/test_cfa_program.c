@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cfa_program.c - every opcode of call-frame programs, by the rows that come out. */
+/* test_cfa_program.c - every opcode of call-frame programs, checked by the rows that it makes. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static int run_under(const uint8_t *initial, size_t initial_bytes, const uint8_t
     rows->count = 0;
     assert_int_equal(sbx_eh_cie_read(&section, cie_position, &cie), 0);
     if (sbx_cfa_initial_state(&cie, &state) != 0) {
-        return -EILSEQ; /* told apart from a bad program */
+        return -EILSEQ; /* distinguishes it from a bad program */
     }
     assert_int_equal(sbx_eh_fde_read(&section, fde_position, &cie, &fde), 0);
     assert_int_equal(fde.begin, WRITER_TEXT_AT);
@@ -249,13 +249,13 @@ static void test_damage_keeps_the_rows_before_it(void **state)
 {
     (void)state;
     expect_damage_after_first_row(WRITER_BYTES(0x44, 0x3f));                      /* no such opcode */
-    expect_damage_after_first_row(WRITER_BYTES(0x44, 0x2d));                      /* SPARC's, or aarch64's */
+    expect_damage_after_first_row(WRITER_BYTES(0x44, 0x2d));                      /* an opcode of SPARC or aarch64 */
     expect_damage_after_first_row(WRITER_BYTES(0x44, 0x0b));                      /* nothing was remembered */
     expect_damage_after_first_row(WRITER_BYTES(0x44, 0x0e, 0x80));                /* operand cut off */
     expect_damage_after_first_row(WRITER_BYTES(0x44, 0x0f, 5, 0x77));             /* expression cut off */
     expect_damage_after_first_row(WRITER_BYTES(0x44, 4, 0xff, 0xff, 0xff, 0xff)); /* beyond the function */
     expect_damage_after_first_row(WRITER_BYTES(0x44, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a,
-                                               0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a)); /* remembers for ever */
+                                               0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a)); /* remembers without end */
 }
 
 static void test_advance_to_the_very_end_is_no_damage(void **state)
@@ -285,7 +285,7 @@ static void test_caller_stops_the_run(void **state)
     assert_int_equal(rows.count, 2);
 }
 
-/* Every opcode there is, cut off after every byte. */
+/* Every opcode, cut off after every byte. */
 static void test_truncation_at_every_length_reads_nothing_beyond(void **state)
 {
     (void)state;
@@ -316,7 +316,7 @@ static void test_truncation_at_every_length_reads_nothing_beyond(void **state)
         assert_int_equal(rows.rules[rows.count - 1] == SBX_RULE_UNSUPPORTED, result != 0);
         whole += result == 0;
     }
-    assert_int_equal(whole, 28); /* before the first, and behind each of the 27 instructions */
+    assert_int_equal(whole, 28); /* one before the first, and one behind each of the 27 instructions */
     guarded_bytes_finish(&guarded);
 }
 

@@ -147,7 +147,7 @@ static void test_cie_with_an_endless_program_is_refused(void **state)
 
 /* ---- FDE ---- */
 
-/* One FDE whose addresses are written in `encoding`; `field` and `range` as they stand in the file. */
+/* One FDE whose addresses are written in `encoding`; `field` and `range` as they appear in the file. */
 static int read_only_fde(uint8_t encoding, uint64_t field, uint64_t range, unsigned field_bytes,
                          struct sbx_eh_fde *fde_out, uint64_t *field_address_out)
 {
@@ -216,7 +216,7 @@ static void test_fde_that_names_no_cie_is_refused(void **state)
     uint32_t fde = writer_put_fde(&writer, cie, WRITER_TEXT_AT, 16, NULL, 0);
     struct sbx_eh_section section = writer_section(&writer);
     uint32_t named;
-    assert_int_equal(sbx_eh_fde_cie(&section, cie, &named), -EINVAL); /* is one itself */
+    assert_int_equal(sbx_eh_fde_cie(&section, cie, &named), -EINVAL); /* it is a CIE itself */
     memset(writer.bytes + fde + 4, 0xff, 4);                          /* before the section */
     assert_int_equal(sbx_eh_fde_cie(&section, fde, &named), -EINVAL);
 }
@@ -278,7 +278,7 @@ static void test_length_that_leaves_the_section_ends_the_walk(void **state)
     assert_int_equal(sbx_eh_frame_next(&section, &position, &entry), -EINVAL);
 }
 
-/* Whatever is cut off, what is left is read, and nothing behind it. */
+/* Cut the section at every length: what is left is read, and nothing behind it. */
 static void test_truncation_at_every_length_reads_nothing_beyond(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static void test_truncation_at_every_length_reads_nothing_beyond(void **state)
         }
         assert_true(entries >= entries_before);
         entries_before = entries;
-        /* The same bytes as one entry that claims to end where the bytes do. */
+        /* The same bytes as one entry that claims to end where the bytes end. */
         if (bytes >= 8) {
             struct sbx_eh_cie read;
             for (unsigned i = 0; i < 4; i++) {

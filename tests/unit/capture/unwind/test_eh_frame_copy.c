@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_eh_frame_copy.c - rows of loaded modules: compiled in place, from a copy, and out of the cache, they are the same. */
+/* test_eh_frame_copy.c - rows of loaded modules are the same whether they are compiled in place, compiled from a copy,
+ * or read from the cache. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 #include "rows_cache.h"
 #include "rows_sample.h"
 
-/* A loaded module, as its headers say. */
+/* A loaded module, as its headers describe it. */
 struct loaded {
     struct sbx_eh_frame_place place;
     uint64_t bias;
@@ -135,7 +136,7 @@ static void test_rows_of_real_modules_are_the_same_by_every_way(void **state)
                                             "libglib-2.0.so.0", "libcurl.so.4",        "libzstd.so.1",
                                             "libLLVM-14.so.1",  "libpython3.11.so.1.0"};
     for (unsigned i = 0; i < SBX_COUNT_OF(libraries); i++) {
-        (void)dlopen(libraries[i], RTLD_LAZY | RTLD_LOCAL); /* whichever there are; kept until the end */
+        (void)dlopen(libraries[i], RTLD_LAZY | RTLD_LOCAL); /* those that are installed; kept until the end */
     }
     char folder[] = "/tmp/stallbox-copy-test-XXXXXX", command[64];
     struct every every = {0};
@@ -143,7 +144,7 @@ static void test_rows_of_real_modules_are_the_same_by_every_way(void **state)
     assert_int_equal(sbx_rows_cache_open(&every.cache, folder), 0);
     dl_iterate_phdr(compare_ways, &every);
     assert_true(every.count >= 4);                  /* this program, libc, the vdso, the loader */
-    assert_true(every.copied < every.segments / 2); /* and what lies around .eh_frame was left alone */
+    assert_true(every.copied < every.segments / 2); /* data around .eh_frame was not copied */
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
 }
@@ -183,7 +184,7 @@ static void test_impossible_places_are_refused(void **state)
     wrong.place.eh_frame_hdr_bytes = 0;
     assert_int_equal(sbx_eh_frame_copy_take(&copy, &wrong.place, read_memory, &wrong), -EINVAL);
     wrong = loaded;
-    wrong.place.eh_frame_hdr_bytes = 2; /* not even its first fields */
+    wrong.place.eh_frame_hdr_bytes = 2; /* too short for its first fields */
     assert_int_equal(sbx_eh_frame_copy_take(&copy, &wrong.place, read_memory, &wrong), -EINVAL);
     wrong = loaded;
     wrong.place.image_bytes = loaded.place.eh_frame_hdr_address + loaded.place.eh_frame_hdr_bytes -

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_frame_walker.c - each rule and each way a walk can end, on stacks laid out by hand; and stacks of rubbish. */
+/* test_frame_walker.c - each rule and each way in which a walk can end, on stacks that are laid out by hand; and random
+ * stacks. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -13,7 +14,8 @@
 #include "guarded_bytes.h"
 #include "walk_machine.h"
 
-/* Beside the program a library without rows, one whose rows are pending, and our own (rules as the program). */
+/* Besides the program: a library without rows, one whose rows are pending, and our own code (with the program's
+ * rules). */
 enum {
     LIBRARY = 0x500000,
     PENDING = 0x600000,
@@ -106,7 +108,8 @@ static void test_return_address_is_looked_up_by_its_call(void **state)
     machine->stack[1] = code_at(CODE_END); /* as CODE_LEAF says; CODE_SP_32 would look at stack[4] */
     machine->stack[4] = code_at(CODE_UNSUPPORTED);
     walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF), next_function, code_at(CODE_END)));
-    /* Interrupted there, it is the next function's first instruction; the cache must not mix the two up. */
+    /* If the frame was interrupted there, the address is the next function's first instruction. The cache must not mix
+     * the two up. */
     machine->stack[3] = code_at(CODE_END);
     walk(machine, next_function, SBX_WALK_COMPLETE, PCS(next_function, code_at(CODE_END)));
 }
@@ -118,7 +121,7 @@ static void test_frame_pointer_is_restored_from_its_slot(void **state)
     machine->stack[2] = code_at(CODE_FP);
     machine->stack[10] = 0xdead;
     machine->stack[11] = code_at(CODE_END);
-    machine->start.fp_known = false; /* as for a thread seen from outside: becomes known here */
+    machine->start.fp_known = false; /* as for a thread seen from outside; becomes known here */
     walk(machine, code_at(CODE_SP_FP), SBX_WALK_COMPLETE,
          PCS(code_at(CODE_SP_FP), code_at(CODE_FP), code_at(CODE_END)));
 }
@@ -161,15 +164,16 @@ static void test_realigned_frame_is_left_by_its_saved_stack_pointer(void **state
          PCS(code_at(CODE_REALIGNED), code_at(CODE_FP), code_at(CODE_END)));
 }
 
-/* gcc 12: behind the pop of an aligned frame's epilogue the rows still say "fp is saved where fp points", with CFA = r10
- * and then CFA = sp + 8, while fp is the caller's already. libunwind and libdw read the caller's caller's then. */
+/* gcc 12: after the pop in the epilogue of an aligned frame the rows still say "fp is saved where fp points", with CFA
+ * = r10 and then CFA = sp + 8, but fp is already the caller's. libunwind and libdw then read the fp of the caller's
+ * caller. */
 static void test_frame_pointer_that_points_out_of_its_frame_was_popped_already(void **state)
 {
     struct walk_machine *machine = *state;
     machine->rules[CODE_LEAF] = rule(SBX_RULE_FROM_SP, 8, SBX_RULE_FP_AT_FP);
     machine->stack[0] = code_at(CODE_FP);
     machine->start.fp = stack_at(10); /* of the frame of CODE_FP */
-    machine->stack[10] = stack_at(2); /* what must not be taken for it */
+    machine->stack[10] = stack_at(2); /* the value that must not be taken for it */
     machine->stack[11] = code_at(CODE_END);
     walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF), code_at(CODE_FP), code_at(CODE_END)));
     assert_true(machine->walk.frames[1].fp == stack_at(10));
@@ -201,7 +205,7 @@ static void test_other_registers_need_the_interrupted_context(void **state)
     walk(machine, code_at(CODE_RBX), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_RBX)));
     context[sbx_context_word(3)] = stack_at(20);
     machine->start.context = context;
-    /* The caller has such a rule too, but of its rbx nothing is known. */
+    /* The caller has such a rule too, but its rbx is not known. */
     walk(machine, code_at(CODE_RBX), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_RBX), code_at(CODE_RBX)));
 }
 
@@ -230,7 +234,7 @@ static void test_interrupted_stack_elsewhere_ends_behind_the_interrupted_frame(v
     uint64_t *gregs = &machine->stack[SBX_CONTEXT_AT / 8];
     gregs[SBX_CONTEXT_PC] = code_at(CODE_FP);
     gregs[SBX_CONTEXT_SP] = STACK - 0x10000;
-    gregs[SBX_CONTEXT_FP] = stack_at(100); /* by chance inside: no reason to go on */
+    gregs[SBX_CONTEXT_FP] = stack_at(100); /* by chance inside the stack: the walk must not go on because of it */
     machine->stack[101] = code_at(CODE_END);
     walk(machine, code_at(CODE_SIGNAL), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_SIGNAL), code_at(CODE_FP)));
 }
@@ -279,7 +283,7 @@ static void test_generated_code_is_crossed_by_frame_pointer(void **state)
     struct walk_machine *machine = *state;
     machine->start.fp = stack_at(10);
     machine->stack[10] = stack_at(20);
-    machine->stack[11] = 0x10000; /* generated code called generated code */
+    machine->stack[11] = 0x10000; /* generated code was called by generated code */
     machine->stack[20] = stack_at(30);
     machine->stack[21] = code_at(CODE_FP);
     machine->stack[31] = code_at(CODE_END);
@@ -288,7 +292,7 @@ static void test_generated_code_is_crossed_by_frame_pointer(void **state)
     assert_int_equal(machine->walk.frames[0].frame_id, machine->walk.frames[1].frame_id);
 }
 
-/* Its frames are four words, the return address in the last; fp is not its business. */
+/* Its frames are four words with the return address in the last; it does not use fp. */
 static bool step_four_words(struct sbx_code_frame *frame)
 {
     uint64_t slot = frame->sp + 24;
@@ -302,7 +306,7 @@ static bool step_four_words(struct sbx_code_frame *frame)
 
 static bool step_nowhere(struct sbx_code_frame *frame)
 {
-    frame->pc = code_at(CODE_END); /* and sp stays */
+    frame->pc = code_at(CODE_END); /* sp stays the same */
     return true;
 }
 
@@ -313,15 +317,15 @@ static void test_generated_code_is_stepped_through_by_the_runtime_that_made_it(v
     assert_true(sbx_generated_add(&(struct sbx_generated_range){0x43000, 0x44000, step_nowhere, 3}));
     machine->start.fp = stack_at(100); /* leads nowhere */
     machine->stack[0] = 0x41100;       /* code with rows was called by generated code */
-    machine->stack[4] = 0x42000;       /* which returns to the range's end: its call was in it */
+    machine->stack[4] = 0x42000;       /* it returns to the range's end, because its call was the last instruction */
     machine->stack[8] = code_at(CODE_LEAF);
     machine->stack[9] = code_at(CODE_END);
     walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE,
          PCS(code_at(CODE_LEAF), 0x41100, 0x42000, code_at(CODE_LEAF), code_at(CODE_END)));
     assert_true(word_of_frame(machine, 1) == sbx_generated_word(2));
     assert_true(word_of_frame(machine, 2) == sbx_generated_word(2));
-    assert_int_not_equal(machine->walk.frames[2].flags & SBX_FRAME_OPAQUE, 0); /* no slot says what it is */
-    machine->stack[0] = 0x43100; /* a step that does not rise is none, and neither is this frame pointer */
+    assert_int_not_equal(machine->walk.frames[2].flags & SBX_FRAME_OPAQUE, 0); /* no slot says what the frame is */
+    machine->stack[0] = 0x43100; /* a step that does not rise is refused, and so is this frame pointer */
     machine->start.fp = 0;
     walk(machine, code_at(CODE_LEAF), SBX_WALK_NO_MODULE, PCS(code_at(CODE_LEAF), 0x43100));
     assert_true(word_of_frame(machine, 1) == sbx_generated_word(3));
@@ -333,7 +337,7 @@ static void test_links_that_lead_to_no_code_are_no_frames(void **state)
     machine->start.fp = stack_at(10);
     machine->stack[10] = stack_at(20);
     machine->stack[11] = 0x10000;
-    machine->stack[20] = stack_at(5); /* back again */
+    machine->stack[20] = stack_at(5); /* back to a lower address */
     machine->stack[21] = 0x30000;
     machine->stack[0] = 0x20000;
     walk(machine, code_at(CODE_LEAF), SBX_WALK_NO_MODULE, PCS(code_at(CODE_LEAF), 0x20000));
@@ -341,7 +345,7 @@ static void test_links_that_lead_to_no_code_are_no_frames(void **state)
     walk(machine, code_at(CODE_LEAF), SBX_WALK_NO_MODULE, PCS(code_at(CODE_LEAF), 0x20000));
 }
 
-/* A thread that was just cloned stands in code without a row, with fp as its parent left it. */
+/* A thread that was just cloned is in code without a row, with the fp that its parent left. */
 static void test_link_from_code_without_a_row_to_no_code_is_no_frame(void **state)
 {
     struct walk_machine *machine = *state;
@@ -349,13 +353,13 @@ static void test_link_from_code_without_a_row_to_no_code_is_no_frame(void **stat
     machine->stack[10] = stack_at(10);
     machine->stack[11] = 0x20000;
     walk(machine, code_at(CODE_NONE), SBX_WALK_NO_ROW, PCS(code_at(CODE_NONE)));
-    machine->stack[10] = stack_at(20); /* over a second frame without a row, and a frame of generated code */
+    machine->stack[10] = stack_at(20); /* past a second frame without a row, and a frame of generated code */
     machine->stack[11] = LIBRARY + 0x20;
     machine->stack[20] = stack_at(30);
     machine->stack[21] = 0x20000;
     machine->stack[31] = 0x30000;
     walk(machine, code_at(CODE_NONE), SBX_WALK_NO_ROW, PCS(code_at(CODE_NONE)));
-    machine->stack[31] = code_at(CODE_END); /* and they are frames when they lead somewhere */
+    machine->stack[31] = code_at(CODE_END); /* frames count when they lead to code */
     walk(machine, code_at(CODE_NONE), SBX_WALK_COMPLETE,
          PCS(code_at(CODE_NONE), LIBRARY + 0x20, 0x20000, code_at(CODE_END)));
 }
@@ -379,7 +383,7 @@ static void test_pending_rows_end_the_walk_and_are_asked_for_again(void **state)
     machine->stack[0] = PENDING + 0x14;
     machine->stack[1] = code_at(CODE_END);
     walk(machine, code_at(CODE_LEAF), SBX_WALK_ROWS_PENDING, PCS(code_at(CODE_LEAF), PENDING + 0x14));
-    struct sbx_unwind_rows rows = machine->rows; /* the same code there, at last */
+    struct sbx_unwind_rows rows = machine->rows; /* now the same code has rows */
     rows.base = 0;
     machine->map->ranges[2].rows = &rows;
     machine->map->ranges[2].flags = 0;
@@ -412,12 +416,12 @@ static void test_slots_outside_the_window_are_bad_memory(void **state)
     walk(machine, code_at(CODE_SP_32), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_SP_32)));
     machine->start.sp = STACK - 8;
     walk(machine, code_at(CODE_LEAF), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_LEAF)));
-    machine->start.sp = STACK + 4; /* not where a word can be */
+    machine->start.sp = STACK + 4; /* not at a word */
     walk(machine, code_at(CODE_LEAF), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_LEAF)));
     machine->start.sp = STACK;
     machine->start.fp = stack_at(3) + 1;
     walk(machine, code_at(CODE_FP), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_FP)));
-    machine->window.hi = machine->window.lo; /* nothing may be read at all */
+    machine->window.hi = machine->window.lo; /* no memory may be read at all */
     walk(machine, code_at(CODE_LEAF), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_LEAF)));
     machine->window.hi = machine->window.lo - 8;
     walk(machine, code_at(CODE_LEAF), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_LEAF)));
@@ -440,7 +444,7 @@ static void test_deep_stack_keeps_both_ends_around_a_marker(void **state)
         for (uint32_t i = 0; i + 2 < frames; i++) {
             deep[i] = code_at(CODE_LEAF);
         }
-        deep[frames - 2] = code_at(CODE_END); /* the outermost; the leaf is in no slot */
+        deep[frames - 2] = code_at(CODE_END); /* the outermost frame; the leaf is in no slot */
         walk_deep(machine, deep, SBX_COUNT_OF(deep));
         const struct sbx_walk *walked = &machine->walk;
         assert_int_equal(walked->end, SBX_WALK_COMPLETE);
@@ -506,7 +510,7 @@ static void test_frames_of_our_library_are_walked_and_left_out_of_the_callstack(
     machine->stack[1] = code_at(CODE_LEAF);
     machine->stack[2] = ours; /* our hook called the program's callback */
     machine->stack[3] = code_at(CODE_END);
-    for (int twice = 0; twice < 2; twice++) { /* looked up, then out of the cache */
+    for (int twice = 0; twice < 2; twice++) { /* first looked up, then from the cache */
         walk(machine, ours, SBX_WALK_COMPLETE, PCS(ours, ours, code_at(CODE_LEAF), ours, code_at(CODE_END)));
         for (uint32_t i = 0; i < 5; i++) {
             bool is_ours = machine->walk.frames[i].pc == ours;
@@ -569,7 +573,7 @@ static uint64_t next_random(uint64_t *random)
     return *random;
 }
 
-/* A word as likely to mislead as can be. */
+/* A word that misleads the walker as much as possible. */
 static uint64_t misleading_word(uint64_t *random, uint64_t lo, uint64_t bytes)
 {
     uint64_t value = next_random(random);
@@ -592,7 +596,7 @@ static uint64_t misleading_word(uint64_t *random, uint64_t lo, uint64_t bytes)
     case 8:
     case 9:
         return PROGRAM + CODE_LEAF * 0x10 + choice % ((CODE_PLT + 1 - CODE_LEAF) * 0x10);
-    default: /* code whose rule nearly always leads on */
+    default: /* code whose rule nearly always leads to another frame */
         return PROGRAM + CODE_LEAF * 0x10 + choice % ((CODE_SP_FP + 1 - CODE_LEAF) * 0x10);
     }
 }
@@ -609,7 +613,7 @@ static void test_rubbish_is_never_read_beyond_the_window(void **state)
     guarded_bytes_init(&stack, BYTES);
     uint64_t lo = (uint64_t)(uintptr_t)stack.at;
     for (uint32_t i = 0; i < RANDOM_STACKS; i++) {
-        for (uint32_t word = 0; word < 64; word++) { /* a part is made new each time */
+        for (uint32_t word = 0; word < 64; word++) { /* a part is new each time */
             uint64_t at = next_random(&random) % (BYTES / 8);
             ((uint64_t *)(void *)stack.at)[at] = misleading_word(&random, lo, BYTES);
         }
@@ -634,7 +638,7 @@ static void test_rubbish_is_never_read_beyond_the_window(void **state)
         frames += machine->walk.count;
     }
     print_message("%u stacks, %lu frames\n", (unsigned)RANDOM_STACKS, frames);
-    assert_true(frames > 3 * RANDOM_STACKS); /* they do lead on */
+    assert_true(frames > 3 * RANDOM_STACKS); /* the stacks do lead on */
     assert_true(ends[SBX_WALK_BAD_MEMORY] > 0 && ends[SBX_WALK_NO_MODULE] > 0 && ends[SBX_WALK_NO_PROGRESS] > 0);
     assert_true(ends[SBX_WALK_NO_ROW] > 0 && ends[SBX_WALK_UNSUPPORTED] > 0 && ends[SBX_WALK_COMPLETE] > 0);
     guarded_bytes_finish(&stack);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_live_stacks.c - whole walks of real stacks against libgcc's unwinder, frame by frame.
+/* test_live_stacks.c - complete walks of real stacks, compared frame by frame with libgcc's unwinder.
  *
- * Not beside one source: rows, rules and walker must agree with each other and with the world here. */
+ * The test does not mirror one source file, because rows, rules and walker together must agree with real stacks. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -29,17 +29,17 @@ enum {
     STEPPED_INSTRUCTIONS = 50000 / ROUNDS_DIVISOR,
 };
 
-/* One walker's memory and what it found so far. A walk through a signal handler uses one of its own. */
+/* The memory of one walker, and its findings so far. A walk in a signal handler uses a comparison of its own. */
 struct comparison {
     uint64_t stack_top;
     struct sbx_walk_cache *cache;
     struct sbx_walk walk;
     struct reference_stack reference;
     uint32_t walks, frames;
-    uint32_t truncated;  /* equal up to the loader's lazy resolver, whose CFA hangs off rbx: see is_lazy_resolver() */
-    uint32_t outlasted;  /* interrupted in a PLT stub, which libgcc has no data for: it ends there, we do not */
-    uint32_t misled;     /* libgcc believed a rule that no longer held: see misleads_libgcc() */
-    uint32_t unanswered; /* libgcc read an address that is none: see reference_or_fault() */
+    uint32_t truncated;  /* equal up to the loader's lazy resolver, whose CFA depends on rbx: see is_lazy_resolver() */
+    uint32_t outlasted;  /* interrupted in a PLT stub: libgcc has no data for it and ends there */
+    uint32_t misled;     /* libgcc used a rule that was no longer valid: see misleads_libgcc() */
+    uint32_t unanswered; /* libgcc read an invalid address: see reference_or_fault() */
     uint32_t different;
 };
 
@@ -65,7 +65,7 @@ static int setup(void **state)
 {
     (void)state;
     stack_maze_init();
-    reference_stack_take(&handler_side.reference); /* its first use loads what it needs: not in a handler */
+    reference_stack_take(&handler_side.reference); /* its first use loads a library: not in a handler */
     code_map_fixture_init(&modules, 1);
     frame_table_fixture_init(&frames, 1 << 16);
     comparison_init(&handler_side);
@@ -89,15 +89,15 @@ static const char *module_of(uint64_t pc)
     return range == NULL ? "no module" : modules.paths[range->module];
 }
 
-/* The one place in libc where a frame that is not the innermost has its CFA in a register that walks do not follow. */
+/* The only place in libc where a frame that is not the innermost has its CFA in a register that walks do not follow. */
 static bool is_lazy_resolver(uint64_t pc)
 {
     return strstr(module_of(pc), "/ld-linux") != NULL;
 }
 
-/* GCC ends a function that aligned its stack by "pop %rbp; lea -8(%r10),%rsp; ret", and its data say to the end that the caller's rbp lies where
- * rbp points: at the last two instructions that is the caller's own frame. Libgcc takes a wrong rbp from there and may go astray at
- * the first frame that hangs off it. */
+/* GCC ends a function that aligned its stack with "pop %rbp; lea -8(%r10),%rsp; ret". Its unwind data say to the end
+ * that the caller's rbp is saved where rbp points, but at the last two instructions that is the caller's own frame.
+ * Libgcc then takes a wrong rbp from there, and may fail at the first frame whose CFA depends on it. */
 static bool misleads_libgcc(const struct sbx_walk *walk)
 {
 #if defined(__x86_64__)
@@ -116,7 +116,7 @@ static bool misleads_libgcc(const struct sbx_walk *walk)
     return false;
 }
 
-/* Write with one call, as it may be in a handler. */
+/* Write with one call, because this may run in a handler. */
 static void explain(const struct comparison *comparison, uint32_t walk_index, uint32_t reference_index)
 {
     const struct reference_stack *reference = &comparison->reference;
@@ -130,7 +130,7 @@ static void explain(const struct comparison *comparison, uint32_t walk_index, ui
     }
 }
 
-/* Frame i of the walk must be frame i + shift of the reference: address, exactness, and where it was found. */
+/* Frame i of the walk must equal frame i + shift of the reference: address, exactness, and stack pointer. */
 static void compare(struct comparison *comparison, uint32_t shift)
 {
     const struct sbx_walk *walk = &comparison->walk;
@@ -141,7 +141,7 @@ static void compare(struct comparison *comparison, uint32_t shift)
     comparison->frames += count;
     if (SBX_HAS_LINK_REGISTER && is_complete && count + shift > reference->count &&
         reference->exact[reference->count - 1]) {
-        /* What the stub's caller is, the link register says; the rest is compared as far as it goes. */
+        /* The link register gives the caller of the stub; the rest is compared as far as it goes. */
         comparison->outlasted++;
         count = reference->count - shift;
         is_complete = false;
@@ -168,16 +168,16 @@ static void compare(struct comparison *comparison, uint32_t shift)
     }
 }
 
-/* On aarch64 libgcc looks for the kernel's signal frame by reading the instructions at whatever it took for a return
- * address, and faults where that is none: 3 of 4,000 interruptions under qemu. Elsewhere it does where it was misled: at 14 of 600,000
- * single steps. */
+/* On aarch64 libgcc looks for the kernel's signal frame by reading the instructions at an address that it takes for a
+ * return address, and faults if that is none: in 3 of 4,000 interruptions under qemu. On other machines it faults after
+ * it was misled: in 14 of 600,000 single steps. */
 static __thread sigjmp_buf reference_fault;
 static __thread volatile sig_atomic_t is_in_reference;
 
 static void leave_reference(int number)
 {
     if (!is_in_reference) {
-        signal(number, SIG_DFL); /* not its fault: crash where it happened */
+        signal(number, SIG_DFL); /* not libgcc's fault: crash where it happened */
         return;
     }
     siglongjmp(reference_fault, 1);
@@ -192,7 +192,7 @@ static __attribute__((noinline)) bool reference_or_fault(struct reference_stack 
     is_in_reference = 1;
     reference_stack_take(reference);
     is_in_reference = 0;
-    /* its first frame was ours */
+    /* the first frame was the handler's */
     for (uint32_t i = 1; i < reference->count; i++) {
         reference->pcs[i - 1] = reference->pcs[i];
         reference->sps[i - 1] = reference->sps[i];
@@ -202,7 +202,7 @@ static __attribute__((noinline)) bool reference_or_fault(struct reference_stack 
     return true;
 }
 
-/* Walk from here, and by libgcc from here. */
+/* Walk from here, with our walker and with libgcc. */
 static __attribute__((noinline)) void compare_here(void *context)
 {
     struct comparison *comparison = context;
@@ -292,7 +292,7 @@ static void trap_next_instruction(ucontext_t *interrupted, bool trap)
 #else
 enum {
     CAN_STEP = 0
-}; /* a process cannot trap its own instructions there: PSTATE.SS is the kernel's */
+}; /* a process cannot trap its own instructions there: the kernel owns PSTATE.SS */
 
 static void trap_next_instruction(ucontext_t *interrupted, bool trap)
 {
@@ -301,7 +301,7 @@ static void trap_next_instruction(ucontext_t *interrupted, bool trap)
 }
 #endif
 
-/* Walk twice: from the interrupted registers, and from here through the signal frame. */
+/* Walk twice: from the interrupted registers, and from the handler through the signal frame. */
 static void compare_interrupted(int number, siginfo_t *info, void *context)
 {
     (void)info;
@@ -341,7 +341,7 @@ static void do_nothing_at_leaf(void *context)
     do_nothing_at_leaf_calls++;
 }
 
-/* What is interrupted: libc's work and the maze's frames. */
+/* The interrupted work: libc's functions and the maze's frames. */
 static void work(uint64_t seed)
 {
     char text[512];

@@ -35,7 +35,7 @@ static void test_rows_of_loaded_modules_fit_their_rules(void **state)
         print_message("%s: %u rows fit, %u do not; bytes of code: %lu and %lu\n", modules.paths[range->module],
                       rows_of[1], rows_of[0], (unsigned long)bytes_of[1], (unsigned long)bytes_of[0]);
         assert_true(rows_of[1] > 100);
-        assert_true(rows_of[0] <= rows_of[1] / 200); /* ld.so: 3, which save x30 in another register */
+        assert_true(rows_of[0] <= rows_of[1] / 200); /* ld.so has 3, which save x30 in another register */
         libraries += strstr(modules.paths[range->module], "libc.so") != NULL;
     }
     assert_int_equal(modules.skipped, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rows_cache.c - the folder of rows: kept, found, trimmed, never trusted. */
+/* test_rows_cache.c - the folder of rows: files are stored, found and trimmed, and never trusted. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -117,16 +117,16 @@ static void test_rows_that_were_put_are_found_by_the_next_process(void **state)
     struct sbx_rows_key key = sample_key(7);
     assert_false(has(&first, 7));
     assert_int_equal(sbx_rows_cache_put(&first, &key, &rows), 0);
-    assert_rows_equal(&rows, &expected); /* walks may be reading them */
+    assert_rows_equal(&rows, &expected); /* walks may be reading the rows */
     assert_int_equal(sbx_rows_cache_get(&second, &key, &found), 0);
     assert_rows_equal(&found, &expected);
     assert_int_equal(first.written, 1);
     assert_int_equal(second.found, 1);
-    /* Written whole under the right name, to be read by us alone. */
+    /* The file is complete, has the right name, and only its owner may read it. */
     struct stat status;
     assert_int_equal(stat(only_file(), &status), 0);
     assert_int_equal(status.st_mode & 07777, 0400);
-    /* And it survives the file's end. */
+    /* The rows survive the deletion of the file. */
     assert_int_equal(unlink(only_path), 0);
     assert_rows_equal(&found, &expected);
     sbx_unwind_rows_release(&found);
@@ -157,7 +157,7 @@ static void test_rows_found_cannot_be_written_by_a_stray_pointer(void **state)
     sbx_unwind_rows_release(&found);
 }
 
-/* Does a file hold what is mapped there? A fork does not go through its pages. */
+/* Does the mapping belong to a file? A fork does not copy the page tables of such a mapping. */
 static bool is_of_a_file(const void *at)
 {
     char line[512];
@@ -173,11 +173,11 @@ static bool is_of_a_file(const void *at)
     return is_it;
 }
 
-/* They may be some megabytes. */
+/* The rows may take some megabytes. */
 static void test_rows_found_cost_a_fork_nothing_and_a_child_cannot_write_its_parents(void **state)
 {
     (void)state;
-    if (prctl(PR_GET_SECCOMP) != 0) { /* below a filter, or in an emulator that does not tell, they are private pages */
+    if (prctl(PR_GET_SECCOMP) != 0) { /* under a filter, or in an emulator that hides it, they are private pages */
         skip();
     }
     struct sbx_rows_cache cache = open_cache();
@@ -190,7 +190,7 @@ static void test_rows_found_cost_a_fork_nothing_and_a_child_cannot_write_its_par
     uint32_t *rule = (uint32_t *)(uintptr_t)found.rules, before = *rule;
     pid_t pid = fork();
     assert_true(pid >= 0);
-    if (pid == 0) { /* another user by now, perhaps, and broken into */
+    if (pid == 0) { /* a child that may be another user by now, and attacked */
         bool may = mprotect(found.pages, found.pages_bytes, PROT_READ | PROT_WRITE) == 0;
         *(volatile uint32_t *)rule = before + 1;
         _exit(may ? 0 : 1);
@@ -201,7 +201,7 @@ static void test_rows_found_cost_a_fork_nothing_and_a_child_cannot_write_its_par
     sbx_unwind_rows_release(&found);
 }
 
-/* A cache is expendable, always: what was found stays what it was, whatever becomes of the file. */
+/* The cache may be deleted at any time. Rows in use keep their content, whatever happens to the file. */
 static void test_rows_in_use_survive_the_truncation_of_their_file(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void test_rows_in_use_survive_the_truncation_of_their_file(void **state)
     assert_int_equal(truncate(only_path, 0), 0);
     assert_rows_equal(&found, &expected);
     int file = open(only_path, O_WRONLY);
-    for (off_t at = 0; at < 16384; at += 7) { /* and it comes back with something else in it */
+    for (off_t at = 0; at < 16384; at += 7) { /* the file comes back with another content */
         assert_int_equal(pwrite(file, "\xff\xff\xff\xff\xff\xff\xff", 7, at), 7);
     }
     close(file);
@@ -299,7 +299,7 @@ static void test_loc_17_a_file_that_others_may_write_or_that_is_no_file_is_refus
     assert_int_equal(symlink(moved, only_path), 0);
     assert_false(has(&cache, 1));
     assert_int_equal(unlink(only_path), 0);
-    assert_int_equal(mkfifo(only_path, 0600), 0); /* opened in the ordinary way, this waits for ever */
+    assert_int_equal(mkfifo(only_path, 0600), 0); /* an ordinary open() would wait for ever */
     assert_false(has(&cache, 1));
     assert_int_equal(cache.refused, 3);
 }
@@ -327,7 +327,7 @@ static void test_damaged_files_are_not_used_and_replaced_by_the_next_put(void **
         assert_int_equal(truncate(only_path, size), 0);
         assert_false(has(&cache, 1));
         assert_int_equal(cache.refused, ++refused);
-        keep(&cache, 1, ROWS); /* over the damaged one */
+        keep(&cache, 1, ROWS); /* replaces the damaged one */
         assert_true(has(&cache, 1));
     }
     assert_int_equal(chmod(only_path, 0600), 0);
@@ -352,14 +352,14 @@ static void test_no_name_is_made_of_a_build_id_too_short_to_be_one(void **state)
         assert_int_equal(sbx_rows_cache_get(&cache, &key, &found), -ENOENT);
     }
     assert_int_equal(for_each_file(NULL), 0);
-    key.build_id_bytes = SBX_ROWS_KEY_BYTES; /* the longest name there is */
+    key.build_id_bytes = SBX_ROWS_KEY_BYTES; /* gives the longest file name */
     assert_int_equal(sbx_rows_cache_put(&cache, &key, &rows), 0);
     assert_int_equal(sbx_rows_cache_get(&cache, &key, &found), 0);
     sbx_unwind_rows_release(&found);
     sbx_unwind_rows_release(&rows);
 }
 
-/* In a child: the limit would stay. SIGXFSZ would kill it. */
+/* Runs in a child, because the limit would stay. SIGXFSZ would kill the child. */
 static void test_a_file_size_limit_is_kept_without_a_signal(void **state)
 {
     (void)state;
@@ -393,7 +393,7 @@ static void test_a_write_that_fails_leaves_nothing_and_is_not_tried_again(void *
     assert_int_equal(mkdir(name, 0700), 0);
     assert_int_equal(sbx_rows_cache_put(&cache, &key, &rows), -ENOENT);
     assert_int_equal(for_each_file(NULL), 0);
-    /* A name that is a folder cannot be renamed over: what was written under the other name goes. */
+    /* A folder with that name cannot be replaced by rename. The temporary file must be deleted. */
     cache = open_cache();
     keep(&cache, 1, ROWS);
     only_file();
@@ -451,7 +451,7 @@ static void test_trim_takes_out_those_unused_for_longest(void **state)
         one_file = (uint64_t)status.st_size;
         set_age(probe, 1000000 * (long)(8 - seed)); /* seed 0 is the oldest */
     }
-    assert_true(has(&cache, 1));                      /* used now, so it is not old any more */
+    assert_true(has(&cache, 1));                      /* used now, so no longer old */
     assert_int_equal(sbx_rows_cache_trim(&cache), 0); /* far below the limit */
     cache.limit_bytes = 4 * one_file;
     assert_int_equal(sbx_rows_cache_trim(&cache), 4);
@@ -504,7 +504,7 @@ static void test_trim_lists_folders_of_any_length(void **state)
     struct sbx_rows_cache cache = open_cache();
     enum {
         FILES = 1500
-    }; /* several blocks of a listing */
+    }; /* enough for several blocks of a listing */
     for (uint32_t i = 0; i < FILES; i++) {
         char path[sizeof folder + 64];
         snprintf(path, sizeof path, "%s/%040x-00000000.rows", folder, i);
@@ -520,7 +520,7 @@ static void test_trim_lists_folders_of_any_length(void **state)
     assert_int_equal(for_each_file(NULL), FILES - 1000);
 }
 
-/* Real processes write and read the same names at once: each read finds whole rows or none. */
+/* Real processes write and read the same names at once. Each read finds complete rows or none. */
 static void test_writers_and_readers_at_once_never_see_half_a_file(void **state)
 {
     (void)state;
@@ -558,10 +558,10 @@ static void test_writers_and_readers_at_once_never_see_half_a_file(void **state)
         assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
         assert_int_equal(status, 0);
     }
-    assert_int_equal(for_each_file(NULL), NAMES); /* and no temporary file is left */
+    assert_int_equal(for_each_file(NULL), NAMES); /* no temporary file is left */
 }
 
-/* Processes die while they write; what they leave is never taken for rows. */
+/* Processes die while they write. Their unfinished files are never taken for rows. */
 static void test_writers_killed_at_any_moment_leave_no_bad_rows(void **state)
 {
     (void)state;

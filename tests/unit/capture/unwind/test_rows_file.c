@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rows_file.c - the bytes of rows on disk: what was written is read, and nothing else is believed. */
+/* test_rows_file.c - the file format of rows: a written file is read back, and any other bytes are refused. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static int check(struct file *file)
     return result;
 }
 
-/* As a writer would have left it that believed what stands there: only the content is wrong then. */
+/* Give the file a correct checksum, as a writer would that believed its content. Then only the content is wrong. */
 static int check_with_true_checksum(struct file *file)
 {
     header_of(file)->checksum = sbx_rows_file_checksum(file->bytes, file->size);
@@ -69,7 +69,7 @@ static int check_with_true_checksum(struct file *file)
 static void test_checksum_is_xxh64(void **state)
 {
     (void)state;
-    /* From the specification and xxhsum's own sanity checks. */
+    /* Values from the specification and from xxhsum's own sanity checks. */
     assert_true(sbx_xxh64((const uint8_t *)"", 0, 0) == UINT64_C(0xef46db3751d8e999));
     assert_true(sbx_xxh64((const uint8_t *)"a", 1, 0) == UINT64_C(0xd24ec4f1a98c6e5b));
     assert_true(sbx_xxh64((const uint8_t *)"abc", 3, 0) == UINT64_C(0x44bc2cf5ad770999));
@@ -115,7 +115,7 @@ static void test_every_shorter_file_is_refused_and_nothing_beyond_it_read(void *
     for (size_t size = 0; size < file.size; size++) {
         guarded_bytes_set(&guarded, file.bytes, size);
         assert_int_equal(sbx_rows_file_check(guarded.at, size, &file.key, &rows), -EINVAL);
-        if (size >= sizeof(struct sbx_rows_file_header)) { /* cut off by somebody who puts the size right */
+        if (size >= sizeof(struct sbx_rows_file_header)) { /* truncated, with a size that was corrected */
             struct sbx_rows_file_header header = *header_of(&file);
             header.file_bytes = size;
             memcpy(guarded.at, &header, sizeof header);
@@ -164,7 +164,7 @@ static void test_rows_of_another_module_or_version_are_stale(void **state)
     assert_int_equal(check_with_true_checksum(&file), 0);
 }
 
-/* What the walker relies on is looked at whatever the checksum says. */
+/* Everything that the walker relies on is checked, even if the checksum is correct. */
 static void test_rows_that_break_an_invariant_are_refused(void **state)
 {
     (void)state;
@@ -207,11 +207,11 @@ static void test_counts_that_do_not_fit_the_size_are_refused(void **state)
     for (unsigned i = 0; i < SBX_COUNT_OF(counts); i++) {
         header->row_count = counts[i];
         assert_int_equal(check_with_true_checksum(&file), -EINVAL);
-        header->bucket_count = UINT32_MAX - 2 * counts[i]; /* so that 32-bit arithmetic would come out right */
+        header->bucket_count = UINT32_MAX - 2 * counts[i]; /* 32-bit arithmetic would give the right size */
         assert_int_equal(check_with_true_checksum(&file), -EINVAL);
         *header = before;
     }
-    /* One row less and two buckets more are as many words. */
+    /* One row less and two buckets more need as many words. */
     header->row_count--;
     header->bucket_count += 2;
     assert_int_equal(check_with_true_checksum(&file), -EINVAL);

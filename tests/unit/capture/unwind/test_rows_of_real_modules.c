@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rows_of_real_modules.c - the rows of real files against elfutils' reading of the same files.
+/* test_rows_of_real_modules.c - the rows of real files, compared with the way elfutils reads the same files.
  *
  * Both sides are evaluated with made-up registers over a memory in which every word is a hash of its address, so equal
- * results mean equal rules. Compared at both edges of every row, and in between at a stride. */
+ * results mean equal rules. They are compared at both edges of every row, and at regular steps in between. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ enum {
     STRIDE_SAMPLES = 50000
 };
 
-/* A file's unwind data, as we read it and as elfutils does. */
+/* A file's unwind data, as this project reads them and as elfutils does. */
 struct module_file {
     int descriptor;
     uint8_t *bytes;
@@ -127,11 +127,11 @@ static bool evaluate(const Dwarf_Op *operations, size_t count, const uint64_t *r
             return false;
         }
     }
-    *value_out = depth > 0 ? stack[depth - 1] : 0; /* below it may lie the CFA that such an expression starts with */
+    *value_out = depth > 0 ? stack[depth - 1] : 0; /* below it may be the CFA that such an expression starts with */
     return depth > 0;
 }
 
-/* What the caller's register is, or false when it is lost or said in a way that is not evaluated here. */
+/* The value of the caller's register; false when it is lost, or given in a form that is not evaluated here. */
 static bool reference_register(Dwarf_Frame *frame, int number, const uint64_t *registers, uint64_t cfa,
                                uint64_t *value_out, bool *is_undefined_out)
 {
@@ -251,7 +251,7 @@ static bool find_segment(struct module_file *file, uint64_t address, GElf_Phdr *
     return false;
 }
 
-/* False when there is no such file here. */
+/* False when the file does not exist here. */
 static bool open_module(const char *path, struct module_file *file)
 {
     memset(file, 0, sizeof *file);
@@ -310,7 +310,7 @@ static void compare_at(const struct module_file *file, uint64_t pc, struct tally
     struct caller ours = our_caller(file, pc), reference = reference_caller(file, pc);
     tally->compared++;
     if (ours.what == NOT_EXPRESSED && reference.what != NO_ROW) {
-        tally->unsupported++; /* a truncation, which is allowed to be rare */
+        tally->unsupported++; /* the walk would end early, which must be rare */
         return;
     }
     bool equal = ours.what == reference.what;
@@ -328,7 +328,7 @@ static void compare_at(const struct module_file *file, uint64_t pc, struct tally
     }
 }
 
-/* Compare a whole file; false when it is not here. */
+/* Compare a whole file; false when it does not exist here. */
 static bool compare_module(const char *path, double unsupported_max)
 {
     struct module_file file;
@@ -362,14 +362,14 @@ static void test_rows_of_this_process_equal_elfutils(void **state)
     code_map_fixture_init(&modules, 1);
     for (uint32_t i = 0; i < modules.module_count; i++) {
         const char *path = modules.paths[i][0] == 0 ? "/proc/self/exe" : modules.paths[i];
-        files += compare_module(path, 0.001); /* but the kernel's own module, which is no file */
+        files += compare_module(path, 0.001); /* except the kernel's own module, which is not a file */
     }
     assert_true(files >= 3); /* this program, libc, the loader */
     code_map_fixture_finish(&modules);
 }
 
-/* Assembly by hand, C++, and the largest programs about, where they are installed. libcrypto keeps its CFA behind an
- * indexed register in a few functions. */
+/* Assembly by hand, C++, and the largest programs, if they are installed. In a few functions libcrypto stores its CFA
+ * at an indexed register. */
 static void test_rows_of_installed_modules_equal_elfutils(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rule_encode.c - which states fit a rule on x86-64, and what the rule then says. */
+/* test_rule_encode.c - which frame states fit a rule on x86-64, and what the rule then says. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ static void test_other_registers_are_named(void **state)
     assert_int_equal(sbx_rule_register_offset(rule), 8 * 32767);
     assert_int_equal(rule_of_register(15, 8 * 32768), SBX_RULE_UNSUPPORTED);
     assert_int_equal(rule_of_register(17, 8), SBX_RULE_UNSUPPORTED);         /* xmm0 */
-    assert_int_equal(rule_of_register(UINT64_MAX, 8), SBX_RULE_UNSUPPORTED); /* no CFA was defined */
+    assert_int_equal(rule_of_register(UINT64_MAX, 8), SBX_RULE_UNSUPPORTED); /* no CFA is defined */
 }
 
 static void test_plt_stub_keeps_its_limit(void **state)
@@ -87,7 +87,7 @@ static void test_plt_stub_keeps_its_limit(void **state)
     assert_int_equal(rule_of_expression(EXPRESSION(0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24)),
                      SBX_RULE_UNSUPPORTED); /* cut off */
     assert_int_equal(rule_of_expression(EXPRESSION(0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22, 0x22)),
-                     SBX_RULE_UNSUPPORTED); /* something more */
+                     SBX_RULE_UNSUPPORTED); /* with an additional operation */
 }
 
 static void test_saved_stack_pointers_are_found(void **state)
@@ -100,7 +100,7 @@ static void test_saved_stack_pointers_are_found(void **state)
     assert_int_equal(sbx_rule_kind(rule), SBX_RULE_AT_SP);
     assert_int_equal(sbx_rule_slot_offset(rule), 536);
     assert_int_equal(sbx_rule_slot_addend(rule), 56);
-    rule = rule_of_expression(EXPRESSION(0x77, 8, 0x06)); /* *(rsp + 8): begins as a PLT stub does */
+    rule = rule_of_expression(EXPRESSION(0x77, 8, 0x06)); /* *(rsp + 8): begins like a PLT stub */
     assert_int_equal(sbx_rule_kind(rule), SBX_RULE_AT_SP);
     assert_int_equal(sbx_rule_slot_addend(rule), 0);
     rule = rule_of_expression(EXPRESSION(0x77, 0x78, 0x06, 0x23, 0xf8, 0x0f)); /* *(rsp - 8) + 2040 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rule_encode_aarch64.c - which states fit a rule on aarch64, and what the rule then says. */
+/* test_rule_encode_aarch64.c - which frame states fit a rule on aarch64, and what the rule then says. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ enum {
     IN_REGISTER = 0
 };
 
-/* CFA = register + offset, x29 and x30 saved where said (bytes from the CFA; 0: not saved). */
+/* CFA = register + offset; x29 and x30 saved at these places (bytes from the CFA; 0: not saved). */
 static struct sbx_frame_state state_of(uint64_t number, int64_t offset, int64_t fp, int64_t return_address)
 {
     struct sbx_frame_state state = {.cfa_register = number, .cfa_offset = offset};
@@ -32,7 +32,8 @@ static struct sbx_frame_state state_of(uint64_t number, int64_t offset, int64_t 
     return state;
 }
 
-/* The encoded rule must find in a frame what the state says: CFA, slot of the caller's fp, slot of the return address. */
+/* In a frame the encoded rule must find what the state says: CFA, slot of the caller's fp, slot of the return
+ * address. */
 static void expect(uint64_t number, int64_t offset, int64_t fp, int64_t return_address, uint32_t kind)
 {
     const uint64_t sp = 0x7ff000000, frame = number == FP ? 0x7ff100000 : 0x7ff200000;
@@ -102,7 +103,7 @@ static void test_a_return_address_may_be_saved_alone(void **state)
     (void)state;
     expect(SP, 32, IN_REGISTER, -32, SBX_RULE_APART);
     expect(SP, 32, IN_REGISTER, -8, SBX_RULE_APART);
-    expect(SP, 64, -16, -64, SBX_RULE_APART); /* in the wrong order, or with something between */
+    expect(SP, 64, -16, -64, SBX_RULE_APART); /* in the wrong order, or with other words between them */
     expect(SP, 64, -64, -16, SBX_RULE_APART);
     expect(SP, 2047 * 16, -24, -511 * 8, SBX_RULE_APART);
     expect_unsupported(SP, 2048 * 16, -24, -32);
@@ -118,7 +119,7 @@ static void test_slots_that_are_none_are_refused(void **state)
     expect_unsupported(SP, 16, -16, 8);
     expect_unsupported(SP, 16, -16, -4);
     expect_unsupported(SP, 12, -16, -8);
-    struct sbx_frame_state lost = state_of(SP, 32, 8, -8); /* fp saved outside the frame: only it is lost */
+    struct sbx_frame_state lost = state_of(SP, 32, 8, -8); /* fp saved outside of the frame: only fp is lost */
     uint32_t rule = sbx_rule_encode(&lost);
     assert_int_equal(sbx_rule_kind(rule), SBX_RULE_APART);
     assert_int_equal(sbx_rule_fp(rule), SBX_RULE_FP_LOST);
@@ -219,7 +220,7 @@ static void test_plt_stubs_leave_the_link_register_alone(void **state)
     assert_int_equal(rows.rules[3], leaf);
     assert_int_equal(rows.rules[5], leaf);
     assert_int_equal(rows.rules[6], SBX_RULE_NONE);
-    for (size_t bytes = 0; bytes < sizeof plt; bytes++) { /* cut anywhere: never a rule for half a stub */
+    for (size_t bytes = 0; bytes < sizeof plt; bytes++) { /* cut at every length: never a rule for half a stub */
         struct rows cut = {.count = 0};
         assert_int_equal(sbx_stub_rows_put((const uint8_t *)plt, bytes, 0x1000, put_row, &cut), 0);
         assert_true(cut.count <= rows.count);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_special_stacks.c - where walks end, and why, in the situations that have rules of their own.
+/* test_special_stacks.c - where walks end, and why, in situations that have rules of their own.
  *
- * test_live_stacks.c compares with libgcc; here it is written down what is expected: the functions of the test that
- * must be on the stack, the first frame, and the reason of the end. Not beside one source: rows, rules and walker are
- * all in it. */
+ * test_live_stacks.c compares with libgcc. This test states what is expected: the functions of the test that must be on
+ * the stack, the first frame, and the reason of the end. It does not mirror one source file, because rows, rules and
+ * walker all take part. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void walk_from(const struct sbx_walk_registers *start, uint64_t lo, uint6
     sbx_walk_stack(modules.map, cache, &frames.table, sbx_callstack_epoch(&frames.table), &window, start, &walk);
 }
 
-/* The stack of whoever calls this, up to `hi`. */
+/* Walk the stack of the caller, up to `hi`. */
 static FUNCTION void walk_here(uint64_t hi)
 {
     struct sbx_walk_registers start = {.pc_is_exact = true, .fp_known = true};
@@ -85,7 +85,7 @@ static void walk_interrupted(const ucontext_t *interrupted, uint64_t hi)
     walk_from(&start, start.sp - SBX_RED_ZONE_BYTES, hi);
 }
 
-/* Frames, without the marker of an end that came early. */
+/* The number of frames, without the marker of an end that came early. */
 static uint32_t frame_count(void)
 {
     return walk.count - (walk.end != SBX_WALK_COMPLETE);
@@ -110,7 +110,7 @@ static uint32_t find_frame(const void *pc)
     return 0;
 }
 
-/* Is there a frame of a module with that in its name before frame `before`? */
+/* Is there a frame of a module whose name contains `name` before frame `before`? */
 static bool has_module_before(const char *name, uint32_t before)
 {
     for (uint32_t i = 0; i < before; i++) {
@@ -127,7 +127,7 @@ static bool is_at_start_of_program(uint64_t pc)
     return pc > start && pc <= start + 64;
 }
 
-/* The reason that is kept with a stack that ended early. */
+/* The reason that is stored with a stack that ended early. */
 static void expect_end(uint32_t end)
 {
     assert_int_equal(walk.end, end);
@@ -140,12 +140,12 @@ static void expect_end(uint32_t end)
 /* ---- called back ---- */
 
 struct called {
-    const void *caller;  /* where the test function goes on when its callee has returned */
+    const void *caller;  /* where the test function continues when its callee returns */
     const char *through; /* a module that must lie between */
     uint32_t times;
 };
 
-/* Who calls this is on the stack, through `through`, down to the program's first frame. */
+/* The caller must be on the stack, through `through`, down to the program's first frame. */
 static FUNCTION void expect_whole_stack(void *context)
 {
     struct called *called = context;
@@ -171,9 +171,9 @@ static void visit(const void *node, VISIT which, int depth)
 {
     (void)node;
     (void)depth;
-    if (which == preorder) { /* the last visit of a node is a tail call: twalk is off the stack by then */
+    if (which == preorder) { /* the last visit of a node is a tail call: twalk is no longer on the stack */
         expect_whole_stack(called_of_callback);
-        called_of_callback->times += 0; /* no tail call of ours */
+        called_of_callback->times += 0; /* keeps our call from becoming a tail call */
     }
 }
 
@@ -204,7 +204,7 @@ static FUNCTION void call_bsearch(struct called *called)
     called->caller = __builtin_return_address(0);
     called_of_callback = called;
     void *(*volatile search)(const void *, const void *, size_t, size_t, int (*)(const void *, const void *)) = bsearch;
-    assert_non_null(search(&values[2], values, 3, sizeof values[0], compare)); /* the header has one to inline */
+    assert_non_null(search(&values[2], values, 3, sizeof values[0], compare)); /* the header has an inline version */
 }
 
 static FUNCTION void call_twalk(struct called *called)
@@ -309,11 +309,11 @@ static void test_thread_ends_in_clone(void **state)
     const struct sbx_walk_frame *first = &walk.frames[frame_count() - 1];
     assert_non_null(strstr(module_of(first->pc), "libc.so"));
     assert_true(frame_count() >= 3); /* this test's function, start_thread, clone3 */
-    assert_true(first->fp == 0);     /* the ABI's mark, which clone sets */
+    assert_true(first->fp == 0);     /* the ABI's mark of the first frame, which clone sets */
 }
 
-/* makecontext() writes the return address of the entry: __start_context. No row covers the byte before it, so the walk
- * ends there and says so. libunwind stops at the same frame, and calls it the end. */
+/* makecontext() writes the return address of the entry, __start_context. No row covers the byte before it, so the walk
+ * ends there with a reason. libunwind stops at the same frame and calls it the end. */
 static ucontext_t main_context, coroutine_context;
 static const void *return_of_coroutine;
 static uint64_t coroutine_stack_end;
@@ -381,7 +381,7 @@ static FUNCTION void raise_from_here(int number)
     interrupted.caller = __builtin_return_address(0);
     interrupted.times = 0;
     raise(number);
-    __asm__ volatile("" ::: "memory"); /* glibc declares that raise() calls nothing back */
+    __asm__ volatile("" ::: "memory"); /* glibc declares that raise() calls no function of this program */
     assert_int_equal(interrupted.times, 1);
 }
 
@@ -424,7 +424,7 @@ static void test_handler_on_an_alternate_stack_ends_at_what_it_interrupted(void 
     expect_end(SBX_WALK_BAD_MEMORY);
     assert_int_equal(exact_frames, 1);
     const struct sbx_walk_frame *last = &walk.frames[frame_count() - 1];
-    assert_true((last->flags & SBX_FRAME_IS_EXACT) != 0); /* the interrupted frame itself is kept */
+    assert_true((last->flags & SBX_FRAME_IS_EXACT) != 0); /* the interrupted frame itself is recorded */
     assert_non_null(strstr(module_of(last->pc), "libc.so"));
     assert_int_equal(sigaltstack(&before, NULL), 0);
     munmap(pages, BYTES);
@@ -466,11 +466,11 @@ static void walk_at_step(int number, siginfo_t *info, void *context)
     if (!whole && may_be_cut != NULL && may_be_cut()) {
         steps_cut++;
     } else if ((!whole || !found) && first_wrong_pc == 0) {
-        first_wrong_pc = pc; /* told at the end: not in a handler */
+        first_wrong_pc = pc; /* reported at the end, because this is a handler */
     }
 }
 
-/* Step through `work`; every walk must reach the first frame through the caller of this. */
+/* Step through `work`. Every walk must reach the first frame through the caller of this function. */
 static FUNCTION void step_through(void (*work)(void), bool (*place)(uint64_t pc), bool (*cut)(void))
 {
     struct sigaction action = {.sa_sigaction = walk_at_step, .sa_flags = SA_SIGINFO};
@@ -484,7 +484,7 @@ static FUNCTION void step_through(void (*work)(void), bool (*place)(uint64_t pc)
     raise(SIGTRAP);
     work();
     stepping = 0;
-    signal(SIGTRAP, SIG_IGN); /* a trap that is still under way */
+    signal(SIGTRAP, SIG_IGN); /* for a trap that is still pending */
     if (first_wrong_pc != 0) {
         fail_msg("at %#lx in %s the walk did not come through, of %lu", (unsigned long)first_wrong_pc,
                  module_of(first_wrong_pc), (unsigned long)steps);
@@ -523,8 +523,8 @@ static bool is_in_plt(uint64_t pc)
            sbx_rule_kind(sbx_unwind_rows_find(range->rows, pc - range->bias)) == SBX_RULE_PLT;
 }
 
-/* While the loader binds a name, its resolver keeps its CFA in rbx, which walks do not follow past the innermost frame.
- */
+/* While the loader binds a name, its resolver has its CFA in rbx, which walks do not follow beyond the innermost
+ * frame. */
 static bool is_in_lazy_resolver(void)
 {
     return walk.end == SBX_WALK_UNSUPPORTED && strstr(module_of(walk.frames[frame_count() - 1].pc), "ld-linux") != NULL;
@@ -546,8 +546,8 @@ static void test_lazy_stub_is_walked_and_its_resolver_ends_as_unsupported(void *
     assert_true(steps_in_place >= 1 && steps < bound_later);
 }
 
-/* A frame that aligns its stack: prologue and epilogue move the CFA through r10. Its caller is found by fp, so a fp
- * that the epilogue popped and the rows forgot would lose everything further out. */
+/* A frame that aligns its stack: its prologue and epilogue move the CFA through r10. Its caller is found by fp. If the
+ * rows forgot that the epilogue popped fp, all frames further out would be lost. */
 static FUNCTION void fill_aligned(uint64_t seed)
 {
     _Alignas(64) volatile uint64_t values[16];
@@ -567,7 +567,7 @@ static bool is_in_aligned(uint64_t pc)
 
 static FUNCTION void call_aligned(void)
 {
-    volatile uint8_t *bytes = alloca(sink % 100 + 100); /* so its CFA hangs off fp */
+    volatile uint8_t *bytes = alloca(sink % 100 + 100); /* so that its CFA depends on fp */
     bytes[0] = 1;
     fill_aligned(sink + bytes[0]);
     fill_aligned(sink + 7);

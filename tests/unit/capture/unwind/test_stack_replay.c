@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stack_replay.c - what replay says of a stack against what a full walk says of it, millions of times: from every
- * level of random stacks, at every instruction, and where signals strike, one memory for all of them. */
+/* test_stack_replay.c - replay compared with a full walk of the same stack, millions of times: from every level of
+ * random stacks, at every instruction, and where signals interrupt. All use one memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@
 #include "stack_maze.h"
 
 enum {
-    COMPARISONS = 1500000 / ROUNDS_DIVISOR, /* STALLBOX_REPLAY_COMPARISONS asks for another number: the soak does */
+    COMPARISONS = 1500000 / ROUNDS_DIVISOR, /* STALLBOX_REPLAY_COMPARISONS sets another number, as the soak does */
     STEPPED_INSTRUCTIONS = 150000 / ROUNDS_DIVISOR,
     ASYNC_SAMPLES = 3000,
 };
@@ -38,7 +38,7 @@ static struct {
     struct sbx_walk *scratch, *full;
     uint64_t stack_top;
     uint64_t comparisons, different, whole, partly, anew, not_kept, ended_early, overflown;
-    atomic_int busy; /* the capture layer's `inside`: a handler does nothing while a replay is under way */
+    atomic_int busy; /* the capture layer's `inside`: a handler does nothing during a replay */
 } the;
 
 static int setup(void **state)
@@ -97,7 +97,7 @@ static void count_kind(void)
     }
 }
 
-/* A frame is found by the slot of its return address exactly where that is remembered. */
+/* A frame is found by the slot of its return address exactly when that slot is remembered. */
 static bool is_found_rightly(uint64_t slot, uint64_t pc)
 {
     const struct sbx_replay *replay = the.replay;
@@ -120,7 +120,7 @@ static bool finds_frames(void)
     return right;
 }
 
-/* One capture, and a walk from the same place that remembers nothing. */
+/* One capture, and a walk from the same place without any remembered frames. */
 static void compare_from(const struct sbx_walk_registers *start)
 {
     struct sbx_callstack_table *table = &the.table.table;
@@ -133,8 +133,8 @@ static void compare_from(const struct sbx_walk_registers *start)
     the.comparisons++;
     count_kind();
     bool equal = stack == expected;
-    the.overflown += stack == SBX_STACK_OVERFLOW; /* both say that the table had no place: rare between two turns */
-    if (the.replay->depth != 0) {                 /* remembered: frame by frame, registers as well */
+    the.overflown += stack == SBX_STACK_OVERFLOW; /* both had no place in the table: rare between two turns */
+    if (the.replay->depth != 0) {                 /* what is remembered must be equal frame by frame, with registers */
         uint32_t depth = the.replay->depth;
         equal &= depth == the.full->count && the.replay->end == the.full->end;
         for (uint32_t i = 0; i < depth && equal; i++) {
@@ -190,7 +190,7 @@ static void test_replay_equals_a_full_walk_on_random_stacks(void **state)
     forget_counts();
     for (uint64_t seed = 1; the.comparisons < wanted; seed++) {
         struct stack_maze maze = {
-            .random = (seed / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15), /* the same stack four times over */
+            .random = (seed / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15), /* the same stack four times */
             .depth = (uint32_t)(seed / 4 % 40),
             .signals = 2,
             .leaf = compare_here,
@@ -234,7 +234,7 @@ static void take_signal(int number)
     assert_int_equal(sigaction(number, &action, NULL), 0);
 }
 
-/* What is interrupted: libc's work and the maze's frames, whose leaves capture as well. */
+/* The interrupted work: libc's functions and the maze's frames, whose leaves capture as well. */
 static void work(uint64_t seed)
 {
     char text[512];
@@ -298,7 +298,7 @@ static void test_replay_equals_a_full_walk_where_signals_strike(void **state)
     assert_true(the.comparisons > 0);
 }
 
-/* The stack is as it was, byte for byte, but for one word that decided a frame. */
+/* The stack is the same, byte for byte, except for one word that decided a frame. */
 static __attribute__((noinline)) void test_a_changed_slot_is_noticed(void **state)
 {
     (void)state;
@@ -308,13 +308,13 @@ static __attribute__((noinline)) void test_a_changed_slot_is_noticed(void **stat
     uint32_t checks = before.frames[before.depth - 1].checks;
     assert_true(checks > 4);
     for (uint32_t i = 0; i < checks; i++) {
-        /* Change what is remembered instead of the stack itself, which somebody wants to return through. */
+        /* Change the remembered word and not the stack itself, because the code will return through the stack. */
         *the.replay = before;
         the.replay->checks[i].value ^= 8;
         forget_counts();
         compare_here(NULL);
         assert_int_equal(the.different, 0);
-        uint32_t decided = 0; /* the frame the word decided about */
+        uint32_t decided = 0; /* the frame that the word decided */
         while (before.frames[decided].checks <= i) {
             decided++;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unwind_rows.c - building from hand-made modules: order, gaps, damage; and lookups. */
+/* test_unwind_rows.c - building rows from hand-made modules: order, gaps, damage; and lookups. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ enum {
 
 #define PUSH_RBP WRITER_BYTES(0x41, 0x0e, 16, 0x86, 2)
 
-/* A module in the making: functions, and the search table if it gets one. */
+/* A module under construction: its functions, and the search table if it has one. */
 struct module {
     struct eh_frame_writer frames;
     uint32_t cie;
@@ -139,7 +139,7 @@ static void expect_three_functions(struct sbx_unwind_rows *rows)
     assert_int_equal(find(rows, 0x40), SBX_RULE_NONE);
     assert_int_equal(find(rows, 0x2fff), SBX_RULE_NONE);
     assert_int_equal(find(rows, 0x3000), rule_at_entry);
-    assert_int_equal(find(rows, 0x5001), rule_after_push); /* in a bucket without rows of its own */
+    assert_int_equal(find(rows, 0x5001), rule_after_push); /* in a bucket that has no rows */
     assert_int_equal(find(rows, 0x5800), SBX_RULE_NONE);
     assert_int_equal(find(rows, UINT32_MAX), SBX_RULE_NONE);
     assert_int_equal(sbx_unwind_rows_find(rows, UINT64_MAX), SBX_RULE_NONE);
@@ -164,7 +164,7 @@ static void test_table_and_linear_walk_give_the_same_rows(void **state)
     expect_three_functions(&rows);
 }
 
-/* Does a file hold what is mapped there? A fork does not go through its pages. */
+/* Does the mapping belong to a file? A fork does not copy the page tables of such a mapping. */
 static bool is_of_a_file(const void *at)
 {
     char line[512];
@@ -180,11 +180,11 @@ static bool is_of_a_file(const void *at)
     return is_it;
 }
 
-/* What was compiled is used until the module goes, also where no cache takes it. */
+/* Compiled rows are used until the module is unloaded, also where no cache takes them. */
 static void test_compiled_rows_are_sealed_and_cost_a_fork_nothing(void **state)
 {
     (void)state;
-    if (prctl(PR_GET_SECCOMP) != 0) { /* below a filter, or in an emulator that does not tell, they are private pages */
+    if (prctl(PR_GET_SECCOMP) != 0) { /* under a filter, or in an emulator that hides it, they are private pages */
         skip();
     }
     struct module module;
@@ -201,7 +201,7 @@ static void test_compiled_rows_are_sealed_and_cost_a_fork_nothing(void **state)
     assert_true(is_of_a_file(rows.rules));
     pid_t pid = fork();
     assert_true(pid >= 0);
-    if (pid == 0) { /* another user by now, perhaps, and broken into */
+    if (pid == 0) { /* a child that may be another user by now, and attacked */
         bool may = mprotect(rows.pages, rows.pages_bytes, PROT_READ | PROT_WRITE) == 0;
         *(volatile uint32_t *)rule = before + 1;
         _exit(may ? 0 : 1);
@@ -212,7 +212,7 @@ static void test_compiled_rows_are_sealed_and_cost_a_fork_nothing(void **state)
     sbx_unwind_rows_release(&rows);
 }
 
-/* A limit on the size of files is a signal to the program, should we reach it. */
+/* If we reached a limit on the size of files, the program would get a signal. */
 static void test_below_a_limit_on_the_size_of_files_compiled_rows_are_sealed_private_pages(void **state)
 {
     (void)state;
@@ -248,7 +248,7 @@ static void test_header_without_table_is_walked(void **state)
     module_add(&module, WRITER_TEXT_AT + 0x3000, 0x2800, PUSH_RBP);
     writer_put_terminator(&module.frames);
     struct sbx_unwind_source source = source_with_table(&module);
-    module.header[2] = 0xff; /* neither count nor table */
+    module.header[2] = 0xff; /* neither a count nor a table */
     module.header[3] = 0xff;
     struct sbx_unwind_rows rows = build(&source, 0);
     expect_three_functions(&rows);
@@ -315,9 +315,9 @@ static void test_functions_outside_the_text_are_skipped_and_counted(void **state
     (void)state;
     struct module module;
     module_init(&module);
-    module_add(&module, 0, 0x10, PUSH_RBP); /* dropped by the linker */
+    module_add(&module, 0, 0x10, PUSH_RBP); /* removed by the linker */
     module_add(&module, WRITER_TEXT_AT, 0x10, PUSH_RBP);
-    module_add(&module, WRITER_TEXT_AT + TEXT_BYTES - 8, 0x10, PUSH_RBP); /* reaches out */
+    module_add(&module, WRITER_TEXT_AT + TEXT_BYTES - 8, 0x10, PUSH_RBP); /* reaches beyond the text */
     module_add(&module, WRITER_TEXT_AT + TEXT_BYTES, 0x10, PUSH_RBP);
     struct sbx_unwind_source sources[] = {source_with_table(&module), source_without_table(&module)};
     for (size_t s = 0; s < SBX_COUNT_OF(sources); s++) {
@@ -390,7 +390,7 @@ static void test_modules_without_unwind_data_are_told_apart(void **state)
     source.eh_frame = NULL; /* and no header either */
     assert_int_equal(sbx_unwind_rows_build(&source, &rows, &skipped), -ENOENT);
     assert_null(rows.pages);
-    sbx_unwind_rows_release(&rows); /* a failed build left nothing, and says so */
+    sbx_unwind_rows_release(&rows); /* a failed build leaves nothing, and returns an error */
     sbx_unwind_rows_release(NULL);
 }
 
@@ -408,7 +408,7 @@ static void test_impossible_sources_are_refused(void **state)
     source.text_end = source.text_begin + (UINT64_C(1) << 32);
     assert_int_equal(sbx_unwind_rows_build(&source, &rows, &skipped), -E2BIG);
     source = source_with_table(&module);
-    source.image_address += 0x100000; /* .eh_frame lies before it */
+    source.image_address += 0x100000; /* .eh_frame is before the image */
     assert_int_equal(sbx_unwind_rows_build(&source, &rows, &skipped), -EINVAL);
     source = source_with_table(&module);
     source.image_bytes = 0;
@@ -426,7 +426,7 @@ static void test_entries_upon_each_other_cannot_cost_for_ever(void **state)
     uint32_t skipped;
     module_init(&module);
     module_add(&module, WRITER_TEXT_AT, 0x10, (const uint8_t[8192]){0}, 8192);
-    for (uint32_t i = 1; i < 100; i++) { /* the same long program under a hundred names */
+    for (uint32_t i = 1; i < 100; i++) { /* the same long program for a hundred functions */
         module.begins[i] = WRITER_TEXT_AT;
         module.positions[i] = module.positions[0];
     }
@@ -435,7 +435,7 @@ static void test_entries_upon_each_other_cannot_cost_for_ever(void **state)
     assert_int_equal(sbx_unwind_rows_build(&source, &rows, &skipped), -EINVAL);
 }
 
-/* Every prefix of a module builds or is refused, and nothing behind it is read. */
+/* Every prefix of a module is either built or refused, and nothing behind it is read. */
 static void test_truncation_at_every_length_reads_nothing_beyond(void **state)
 {
     (void)state;

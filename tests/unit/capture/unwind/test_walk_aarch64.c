@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_walk_aarch64.c - aarch64's rules and the link register, on stacks laid out by hand; and stacks of rubbish.
+/* test_walk_aarch64.c - aarch64's rules and the link register, on stacks that are laid out by hand; and random stacks.
  *
- * What walks of both architectures have in common is tested in test_frame_walker.c. */
+ * What walks have in common on both architectures is tested in test_frame_walker.c. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 enum {
     OTHER = 0x500000,         /* a module without rows: frame pointers */
-    SIGNAL_RETURN = 0x600000, /* in no module, as qemu has it */
+    SIGNAL_RETURN = 0x600000, /* in no module, as under qemu */
     RANDOM_STACKS = 100000,
 };
 
@@ -111,7 +111,7 @@ static void test_an_interrupted_leaf_returns_by_its_link_register(void **state)
 static void test_the_link_register_counts_once(void **state)
 {
     struct walk_machine *machine = *state;
-    hold_link(machine, code_at(CODE_LEAF)); /* a caller cannot be a leaf: its rule is not of this address */
+    hold_link(machine, code_at(CODE_LEAF)); /* a caller cannot be a leaf, so the rule does not belong to this address */
     walk(machine, code_at(CODE_LEAF), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_LEAF), code_at(CODE_LEAF)));
 }
 
@@ -146,7 +146,7 @@ static void test_signal_return_leads_to_the_interrupted_registers(void **state)
     walk(machine, code_at(CODE_RECORD), SBX_WALK_COMPLETE,
          PCS(code_at(CODE_RECORD), SIGNAL_RETURN, code_at(CODE_LEAF), code_at(CODE_FP), code_at(CODE_END)));
     assert_int_equal(machine->walk.frames[2].flags & SBX_FRAME_IS_EXACT, SBX_FRAME_IS_EXACT);
-    /* Interrupted in the trampoline itself, at either instruction, and by another signal. */
+    /* Interrupted in the trampoline itself, at each of its instructions, and by another signal. */
     memmove(&machine->stack[0], &machine->stack[4], 80 * sizeof(uint64_t));
     for (uint64_t at = SIGNAL_RETURN; at < SIGNAL_RETURN + 8; at += 4) {
         walk(machine, at, SBX_WALK_COMPLETE, PCS(at, code_at(CODE_LEAF), code_at(CODE_FP), code_at(CODE_END)));
@@ -169,16 +169,16 @@ static void test_code_without_rows_is_stepped_by_frame_pointer_and_tells_no_sp(v
     struct walk_machine *machine = *state;
     machine->start.fp = stack_at(10);
     put_record(machine, 10, stack_at(20), code_at(CODE_RECORD)); /* sp of that frame lies anywhere from word 12 on */
-    put_record(machine, 20, stack_at(30), code_at(CODE_FP));     /* but it keeps a record where its fp points */
+    put_record(machine, 20, stack_at(30), code_at(CODE_FP));     /* but it has a record where its fp points */
     put_record(machine, 30, 0, code_at(CODE_RECORD));            /* and this one tells its sp: word 32 */
     put_record(machine, 32, 0, code_at(CODE_END));
     walk(machine, OTHER + 0x40, SBX_WALK_COMPLETE,
          PCS(OTHER + 0x40, code_at(CODE_RECORD), code_at(CODE_FP), code_at(CODE_RECORD), code_at(CODE_END)));
-    put_record(machine, 10, stack_at(20), code_at(CODE_ALONE)); /* keeps no record: what fp points at is another's */
+    put_record(machine, 10, stack_at(20), code_at(CODE_ALONE)); /* has no record: fp points at that of another frame */
     walk(machine, OTHER + 0x40, SBX_WALK_UNSUPPORTED, PCS(OTHER + 0x40, code_at(CODE_ALONE)));
 }
 
-/* A leaf that is called by one function and then, with the same stack pointer, by another. */
+/* A leaf is called by one function and then, with the same stack pointer, by another. */
 static void test_replay_asks_the_link_register_again(void **state)
 {
     struct walk_machine *machine = *state;
@@ -193,7 +193,7 @@ static void test_replay_asks_the_link_register_again(void **state)
     start.link_known = true;
     put_record(machine, 0, 0, code_at(CODE_RECORD));
     put_record(machine, 4, 0, code_at(CODE_END));
-    put_record(machine, 2, 0, code_at(CODE_RECORD)); /* of CODE_UPPER, whose caller lies at word 6 */
+    put_record(machine, 2, 0, code_at(CODE_RECORD)); /* of CODE_UPPER, whose caller is at word 6 */
     put_record(machine, 6, 0, code_at(CODE_END));
     uint32_t stacks[2];
     for (unsigned round = 0; round < 6; round++) {

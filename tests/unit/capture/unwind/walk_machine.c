@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk_machine.c - a made-up process, and what every walk through it promises. */
+/* walk_machine.c - a simulated process, and the properties of every walk through it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,7 +81,7 @@ void walk(struct walk_machine *machine, uint64_t pc, uint32_t end, const uint64_
                 (SBX_HAS_LINK_REGISTER ||
                  (frame_table_word(&machine->table, found->frames[i].frame_id) & SBX_FRAME_OFFSET_MASK) - 1 <
                      SBX_PROVIDERS_MAX)) {
-                continue; /* the return address was in the register, or a runtime told it */
+                continue; /* the return address was in the register, or a runtime gave it */
             }
             assert_true(slot >= STACK && slot < STACK + sizeof machine->stack);
             uint64_t word = machine->stack[(slot - STACK) / 8];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk_machine.h - a made-up process whose stacks are laid out by hand, and one walk through it.
+/* walk_machine.h - a simulated process whose stacks are laid out by hand, and one walk through it.
  *
- * The program at PROGRAM has a rule every 0x10 bytes; what else there is (libraries, our own code) a test adds as
+ * The program at PROGRAM has a rule every 0x10 bytes. A test adds everything else (libraries, our own code) as
  * ranges. */
 #ifndef SBX_TEST_WALK_MACHINE_H
 #define SBX_TEST_WALK_MACHINE_H
@@ -32,11 +32,12 @@ struct walk_machine {
     struct sbx_walk walk;
 };
 
-/* A machine whose program (module 3, loaded `bias` above its own numbering) has these rules. Given: destroy it. */
+/* A machine whose program (module 3, loaded `bias` above its own numbering) has these rules. Given:
+ * walk_machine_destroy(). */
 struct walk_machine *walk_machine_create(const uint32_t *rules, uint32_t count, uint64_t bias);
 void walk_machine_destroy(struct walk_machine *machine);
 
-/* Add MODULE_BYTES of code, at a higher address than what is there. */
+/* Add MODULE_BYTES of code, at a higher address than all earlier code. */
 void walk_machine_add(struct walk_machine *machine, struct sbx_code_range range);
 
 /* A pc inside the code with the rule of that index, and the address of a word of the stack. */
@@ -50,7 +51,7 @@ static inline uint64_t stack_at(uint32_t word)
     return STACK + 8 * (uint64_t)word;
 }
 
-/* A rule of the kinds that have a value and a frame pointer's place. */
+/* A rule of a kind that has a value and a place of the frame pointer. */
 static inline uint32_t rule(uint32_t kind, int64_t offset, uint32_t fp)
 {
     return (uint32_t)(offset / 8) << SBX_RULE_VALUE_SHIFT | fp << SBX_RULE_FP_SHIFT | kind;
