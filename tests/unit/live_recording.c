@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live_recording.c - a mapping of a recording in use, and orders. */
+/* live_recording.c - maps a recording in use, and gives it orders. */
 #include "live_recording.h"
 
 #include <fcntl.h>

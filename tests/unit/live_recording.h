@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* live_recording.h - a recording while it is written, as tools see it: mapped, and given orders (control_order.h).
  *
- * For tests, in the process that is recorded. None of it passes a capture point but for the calls that map. */
+ * For tests, in the recorded process. Only the calls that map pass a capture point. */
 #ifndef SBX_TEST_LIVE_RECORDING_H
 #define SBX_TEST_LIVE_RECORDING_H
 
@@ -10,11 +10,11 @@
 
 #include "recording_format.h"
 
-/* The only recording in `folder`; NULL when there is not one, or it cannot be mapped. Stays mapped. */
+/* The only recording in `folder`; NULL when there is not exactly one, or it cannot be mapped. Stays mapped. */
 struct sbx_recording_header *live_recording_map(const char *folder);
 
-/* As `stallbox ctl` does it: control->wanted is ordered. Returns once the watch thread has taken it over; with `hooks` once the hooks
- * are as it wants them, too. False: not within so long. */
+/* Order control->wanted, as `stallbox ctl` does. Returns once the watch thread has applied the order; with `hooks`,
+ * once the hooks are also as ordered. False: not within that time. */
 bool live_recording_order(struct sbx_control_page *control, bool hooks, uint64_t patience_ms);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* no_thread.c - ends a test that starts a thread, where ThreadSanitizer is not given it because it starts none.
+/* no_thread.c - ends a test that starts a thread. Such tests run without ThreadSanitizer because they start no thread.
  *
- * Linked with --wrap into the tests of SBX_UNTHREADED_TESTS (cmake/SbxTest.cmake). They link what could, so that their undefined symbols
- * (tests/lint/threadless.sh) say nothing. */
+ * Linked with --wrap into the tests of SBX_UNTHREADED_TESTS (cmake/SbxTest.cmake). These tests link code that could
+ * start threads, so a check of their undefined symbols (tests/lint/threadless.sh) proves nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 

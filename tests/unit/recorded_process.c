@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorded_process.c - the child that is recorded, and what its snapshot tells. */
+/* recorded_process.c - the child that is recorded, and what its snapshot contains. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@
 #include "stallbox/stallbox.h"
 
 enum {
-    CHILD_LASTS_S = 150, /* no test of a recorded process takes longer: it hangs */
+    CHILD_LASTS_S = 150, /* no test of a recorded process takes longer, unless it hangs */
     HOOKS_FOLLOW_MS = 10000,
     FRAMES_MAX = 600,
     ANSWERS_MAX = 64
@@ -53,7 +53,7 @@ int recorded_process_set_up(void **state)
     snprintf(raw, sizeof raw, "%s/raw", spool);
     snprintf(recordings, sizeof recordings, "%s/recordings", folder);
     snprintf(files, sizeof files, "%s/files", folder);
-    snprintf(rows, sizeof rows, "%s/cache/rows", folder); /* not the developer's own */
+    snprintf(rows, sizeof rows, "%s/cache/rows", folder); /* not the developer's own row cache */
     setenv("STALLBOX_ROWS", rows, 1);
     return mkdir(files, 0700);
 }
@@ -145,7 +145,7 @@ struct sbx_snapshot *run_recorded(void (*body)(void))
 static struct {
     void (*ask)(int *answers);
     int count;
-    int answers[ANSWERS_MAX]; /* of the parent */
+    int answers[ANSWERS_MAX]; /* the parent's answers */
 } questions;
 
 static void ask_again(void)
@@ -184,7 +184,7 @@ void child_expect(bool holds, const char *what)
 void child_pause_ms(long ms)
 {
     const struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
-    syscall(SYS_nanosleep, &pause, NULL); /* past every point */
+    syscall(SYS_nanosleep, &pause, NULL); /* passes no capture point */
 }
 
 void child_sleep_ms(long ms)
@@ -200,7 +200,7 @@ static void map_recording(void)
     child_expect(header != NULL, "the recording is there");
 }
 
-/* And those of the C library, which its calls come through. */
+/* Is it the executable or the C library, through which the executable's calls go? */
 static bool is_executable_or_libc(const struct sbx_module_entry *module)
 {
     return (module->flags & SBX_MODULE_MAIN) != 0 || strstr(module->path, "/libc.so") != NULL ||
@@ -294,7 +294,8 @@ static void end_order(struct sbx_control_page *control)
     child_expect(live_recording_order(control, true, HOOKS_FOLLOW_MS), "the hooks follow the control page");
 }
 
-/* What is tested is to be recorded: on a busy machine, whose caches are cold, the governor would take points out of a child that hardly computes. */
+/* The tested code must be recorded. Without this, on a busy machine with cold caches, the governor would shed points of
+ * a child that hardly computes. */
 static void forget_budget(void)
 {
     struct sbx_control_page *control = begin_order();
@@ -349,7 +350,8 @@ void child_follow_lightly(void)
         TICKS_MS = 300, /* some ticks */
         TRIES = 25,
     };
-    /* Where signals are made is found out while somebody works; until then every call goes the longer way. */
+    /* The recorder finds out where signals are made while a thread works. Until then every call takes the longer
+     * way. */
     for (int i = 0; i < TRIES && child_header()->signal_place == SBX_SIGNAL_PLACE_UNKNOWN; i++) {
         child_sleep_ms(1);
         compute_without_a_call();
@@ -368,7 +370,7 @@ uint64_t child_charged_ns(void)
     }
     const uint64_t *told_ns = &header->overhead.captures_ns;
     for (int window = 0; window < 2; window++) {
-        uint64_t before_ns = sbx_load_relaxed(told_ns); /* relaxed, both: a number of the watch thread's */
+        uint64_t before_ns = sbx_load_relaxed(told_ns); /* relaxed, both: a number that the watch thread writes */
         for (int waited = 0; waited < 10000 && sbx_load_relaxed(told_ns) == before_ns; waited++) {
             child_sleep_ms(2); /* a capture, so that there is something to charge */
         }
@@ -425,7 +427,7 @@ __attribute__((noinline)) static void loop_once(void (*handle)(void))
     KEEP_FRAME();
 }
 
-/* The special turn is hidden from the compiler: it would peel the loop, and a loop has one place. */
+/* The compiler must not know the special turn: it would peel the loop, and then there would be two polling places. */
 void child_run_loop(int turns, volatile int special_turn, void (*handle)(void))
 {
     if (nothing_fd < 0) {
@@ -460,14 +462,14 @@ bool stack_is_whole(const struct sbx_snapshot *snapshot, uint32_t stack)
     return frames[count - 1] >> SBX_FRAME_MODULE_SHIFT != SBX_MODULE_END;
 }
 
-/* By the function's description for unwinders: static functions have one too, and a neighbour is another function. Debian's
- * compiler has an unwinder for glibc alone; with musl a function is taken to be 512 bytes long. */
+/* Uses the function's description for unwinders: static functions have one too, and a neighbour is another function.
+ * Debian's compiler has an unwinder only for glibc. With musl a function is taken to be 512 bytes long. */
 static bool lies_in(uint64_t address, void *function)
 {
 #ifndef __GLIBC__
     return address - (uint64_t)(uintptr_t)function < 512;
 #else
-    void *before = (void *)(uintptr_t)(address - 1); /* a call may be a function's last instruction */
+    void *before = (void *)(uintptr_t)(address - 1); /* a call may be the last instruction of a function */
     return address == (uint64_t)(uintptr_t)function || _Unwind_FindEnclosingFunction(before) == function;
 #endif
 }

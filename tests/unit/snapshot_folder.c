@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot_folder.c - what a recorder left in a folder, counted and read. */
+/* snapshot_folder.c - counts and reads what a recorder left in a folder. */
 #include "snapshot_folder.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@ static bool ends_with(const char *name, const char *suffix)
     return length > suffix_length && strcmp(name + length - suffix_length, suffix) == 0;
 }
 
-/* The next file of a listing whose name ends so; NULL at the end, or without a listing. */
+/* The next file of a listing whose name ends in `suffix`; NULL at the end, or without a listing. */
 static const char *next_file(DIR *listing, const char *suffix)
 {
     for (struct dirent *entry = listing != NULL ? readdir(listing) : NULL; entry != NULL; entry = readdir(listing)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_lines.c - lines of published vectors. */
+/* vector_lines.c - reads lines of published test vectors. */
 #include "vector_lines.h"
 
 #include <ctype.h>
@@ -51,7 +51,7 @@ size_t sbx_vector_rfc(FILE *file, const char *name, uint8_t *bytes, size_t room)
         const char *at = line + name_bytes + 1;
         at += *at == ' ';
         count = sbx_vector_hex(at, bytes, room);
-        /* The value goes on over lines that are hex and nothing else. */
+        /* The value continues on lines that contain only hex. */
         for (long before = ftell(file); fgets(line, sizeof line, file) != NULL; before = ftell(file)) {
             if (line[0] == '\n' || strspn(line, "0123456789abcdef") != strcspn(line, "\n")) {
                 fseek(file, before, SEEK_SET);

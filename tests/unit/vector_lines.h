@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_lines.h - the little that reading published vectors takes: lines, `"name": "hex"`, and hex. Test code. */
+/* vector_lines.h - reads published test vectors: lines, `"name": "hex"`, and hex. Test code. */
 #ifndef SBX_VECTOR_LINES_H
 #define SBX_VECTOR_LINES_H
 
@@ -8,17 +8,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The file `name` of tests/vectors. Ends the test when it is not there. Given: fclose. */
+/* Open the file `name` of tests/vectors. Ends the test when it does not exist. Given: fclose. */
 FILE *sbx_vector_open(const char *name);
 
-/* Bytes of lower hex up to the first other character. Returns how many. */
+/* Read lower-case hex up to the first other character. Returns how many bytes. */
 size_t sbx_vector_hex(const char *text, uint8_t *bytes, size_t room);
 
 /* The text of `"name": "text"` or the number of `"name": 12` in a line of Wycheproof's JSON, or NULL. */
 const char *sbx_vector_value(const char *line, const char *name);
 
-/* Of RFC 9180's appendix: what stands behind "name:", on the same line and those that follow, from where `file` is.
- * Ends the test when it is not there. */
+/* For RFC 9180's appendix: the hex after "name:", on the same line and those that follow, searched from the position of
+ * `file`. Ends the test when it is not found. */
 size_t sbx_vector_rfc(FILE *file, const char *name, uint8_t *bytes, size_t room);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_late_library.c - a library that is loaded when it is wanted: whole, or not at all. libm stands for it. */
+/* test_late_library.c - a library that is loaded only when it is needed: completely, or not at all. The test uses
+ * libm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signed_fixture.c - a secret is the digest of its name. */
+/* signed_fixture.c - test keys and signed documents; the secret of a key is the digest of its name. */
 #include "signed_fixture.h"
 
 #include <stdbool.h>
@@ -115,7 +115,7 @@ void fixture_sign_kill(const struct sbx_policy_document *policy, const char *nam
                  document_out);
 }
 
-/* Made once: its keyset has two signatures, and some tests want it a thousand times. */
+/* Made only once, because its keyset has two signatures and some tests need it a thousand times. */
 struct sbx_policy_trust fixture_trust(void)
 {
     static struct sbx_policy_trust trust;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signed_fixture.h - keys that are the same each time, and documents signed by them. Test code: aborts when it cannot. */
+/* signed_fixture.h - keys that are the same in each run, and documents signed with them. Test code: aborts on
+ * failure. */
 #ifndef SBX_TEST_SIGNED_FIXTURE_H
 #define SBX_TEST_SIGNED_FIXTURE_H
 
@@ -22,7 +23,8 @@ struct sbx_keyset fixture_keyset(void);
 /* A policy of epoch 1 with this number, issued now for 10 days. */
 struct sbx_policy_document fixture_policy(uint64_t seq);
 
-/* Sign a payload; `names` are keys with spaces between. Appended to document_out, which starts zeroed. */
+/* Sign a payload; `names` are key names separated by spaces. The document is appended to document_out, which starts
+ * zeroed. */
 void fixture_sign(enum sbx_signed_role role, const void *payload, size_t bytes, const char *names,
                   struct fixture_document *document_out);
 void fixture_sign_keyset(const struct sbx_keyset *keyset, const char *names, struct fixture_document *document_out);
@@ -30,10 +32,10 @@ void fixture_sign_policy(const struct sbx_policy_document *policy, struct fixtur
 void fixture_sign_kill(const struct sbx_policy_document *policy, const char *names,
                        struct fixture_document *document_out);
 
-/* Begin with fixture_keyset(). */
+/* A trust that begins with fixture_keyset(). */
 struct sbx_policy_trust fixture_trust(void);
 
-/* Take the document's first. */
+/* Let the trust take the first document. */
 enum sbx_policy_verdict fixture_take(struct sbx_policy_trust *trust, const struct fixture_document *document,
                                      uint64_t now_s);
 

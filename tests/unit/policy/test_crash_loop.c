@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_crash_loop.c - the decision as a story of starts, each with what it must choose. */
+/* test_crash_loop.c - the decision as a series of starts, each with the choice that is expected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static enum sbx_policy_choice start(struct sbx_crash_loop *loop, const uint8_t *
 static void test_pol_16_three_crashes_bring_the_safe_document_and_six_none(void **state)
 {
     (void)state;
-    for (enum ending ending = CRASHES; ending <= VANISHES; ending += VANISHES) { /* told, or dead without a word */
+    for (enum ending ending = CRASHES; ending <= VANISHES; ending += VANISHES) { /* reported, or dead without a word */
         struct sbx_crash_loop loop = {.app_mark = 1};
         for (int i = 1; i <= 3; i++) {
             assert_int_equal(start(&loop, first, 3, ending, NOW_S), SBX_CHOOSE_NEWEST);
@@ -59,10 +59,10 @@ static void test_pol_16_three_crashes_bring_the_safe_document_and_six_none(void 
         for (int i = 7; i <= 9; i++) {
             assert_int_equal(start(&loop, first, 3, ending, NOW_S), SBX_CHOOSE_OFF);
         }
-        /* Another document is another trial; the old one stays where it is. */
+        /* Another document is on trial by itself; the trial of the old one does not change. */
         assert_int_equal(start(&loop, second, 3, SURVIVES, NOW_S), SBX_CHOOSE_NEWEST);
         assert_int_equal(start(&loop, first, 3, SURVIVES, NOW_S), SBX_CHOOSE_SAFE);
-        /* So is another version of the application. */
+        /* Another version of the application is a new trial too. */
         uint64_t points_off;
         assert_int_equal(sbx_crash_loop_choose(&loop, first, 2, NOW_S, 0, &points_off), SBX_CHOOSE_NEWEST);
     }
@@ -76,7 +76,7 @@ static void test_what_survives_clears_the_streak(void **state)
         assert_int_equal(start(&loop, first, 3, i % 3 == 2 ? SURVIVES : CRASHES, NOW_S), SBX_CHOOSE_NEWEST);
     }
     assert_int_equal(loop.state, SBX_TRIAL_SURVIVED);
-    /* It has survived: later deaths are the application's own. Nothing is written down for them. */
+    /* The application has survived, so later deaths are its own fault. Nothing is recorded for them. */
     assert_false(sbx_crash_loop_arm(&loop, &us, first, 3));
     for (int i = 0; i < 10; i++) {
         assert_int_equal(start(&loop, first, 3, CRASHES, NOW_S), SBX_CHOOSE_NEWEST);
@@ -110,8 +110,8 @@ static void test_a_point_that_came_with_the_crashes_is_quarantined(void **state)
         assert_int_equal(start(&loop, second, 3 | late, CRASHES, NOW_S), SBX_CHOOSE_NEWEST);
     }
     assert_int_equal(sbx_crash_loop_choose(&loop, second, 1, NOW_S, 0, &points_off), SBX_CHOOSE_SAFE);
-    assert_int_equal(points_off, late); /* 1 and 2 had been in while it survived */
-    /* A third document gets its chance, without that point, for seven days. */
+    assert_int_equal(points_off, late); /* 1 and 2 were installed while it survived */
+    /* A third document is tried without that point, for seven days. */
     static const uint8_t third[SBX_DIGEST_BYTES] = {3};
     assert_int_equal(sbx_crash_loop_choose(&loop, third, 1, NOW_S + 7 * 86400 - 1, 0, &points_off), SBX_CHOOSE_NEWEST);
     assert_int_equal(points_off, late);
@@ -119,7 +119,7 @@ static void test_a_point_that_came_with_the_crashes_is_quarantined(void **state)
     assert_int_equal(points_off, 0);
 }
 
-/* A clock that was decades ahead when a point was quarantined: it comes back all the same. */
+/* The clock was decades ahead when a point was quarantined. The quarantine must still end. */
 static void test_a_quarantine_of_a_wrong_clock_ends(void **state)
 {
     (void)state;
@@ -136,7 +136,8 @@ static void test_a_quarantine_of_a_wrong_clock_ends(void **state)
     assert_int_equal(points_off, 0);
 }
 
-/* Many instances at a time, all on trial: none of them has crashed by being there. */
+/* Many instances run at the same time, all on trial. That other instances are running does not mean that they
+ * crashed. */
 static void test_instances_beside_one_another_are_no_crashes(void **state)
 {
     (void)state;
@@ -149,10 +150,11 @@ static void test_instances_beside_one_another_are_no_crashes(void **state)
     }
     assert_int_equal(sbx_crash_loop_choose(&loop, first, 1, NOW_S, 0, &points_off), SBX_CHOOSE_NEWEST);
     assert_int_equal(loop.streak, 0);
-    assert_int_equal(sbx_crash_loop_choose(&loop, first, 1, NOW_S, 7, &points_off), SBX_CHOOSE_SAFE); /* three died */
+    assert_int_equal(sbx_crash_loop_choose(&loop, first, 1, NOW_S, 7, &points_off), SBX_CHOOSE_SAFE); /* 3 died */
 }
 
-/* A switch of a running application replaces its trial; the same pid in another life is somebody else. */
+/* When a running application switches its policy, the new policy is on trial. The same pid with another start time is
+ * another process. */
 static void test_a_switch_is_a_trial_of_its_own(void **state)
 {
     (void)state;
@@ -168,7 +170,7 @@ static void test_a_switch_is_a_trial_of_its_own(void **state)
     assert_int_equal(loop.streak, 0);
     sbx_crash_loop_crash(&loop, &us, NOW_S);
     assert_int_equal(loop.streak, 1);
-    sbx_crash_loop_crash(&loop, &us, NOW_S); /* told twice */
+    sbx_crash_loop_crash(&loop, &us, NOW_S); /* reported twice */
     assert_int_equal(loop.streak, 1);
     sbx_crash_loop_arm(&loop, &others, second, 3);
     sbx_crash_loop_crash(&loop, &others, NOW_S);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_day_budget.c - snapshots and bytes of a day, and clocks that jump. */
+/* test_day_budget.c - the budget of snapshots and bytes for a day, and clocks that jump. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,14 +69,13 @@ static void test_pol_18_a_clock_that_jumps_gains_nothing(void **state)
     (void)state;
     struct sbx_day_budget budget = {0};
     unsigned taken = 0;
-    for (int hour = 0; hour < 48; hour++) { /* a day on, a day back, every hour, for two days */
+    for (int hour = 0; hour < 48; hour++) { /* every hour a day forward or a day back, for two days */
         sbx_day_budget_turn(&budget, noon_s + (uint64_t)hour * 3600 + (hour % 2 == 0 ? DAY_S : 0));
         taken += sbx_day_budget_take_snapshot(&budget, &terms, SBX_TRIGGER_MANUAL);
     }
     assert_true(taken <= 4 * terms.snapshots_day);
-    sbx_day_budget_turn(&budget, UINT32_MAX); /* 2106, */
-    sbx_day_budget_turn(&budget,
-                        noon_s); /* and back: the rest of that day is forfeited, the next is a day like others */
+    sbx_day_budget_turn(&budget, UINT32_MAX); /* the year 2106, */
+    sbx_day_budget_turn(&budget, noon_s);     /* and back: the rest of that day is lost, the next day is normal */
     assert_false(sbx_day_budget_take_snapshot(&budget, &terms, SBX_TRIGGER_ANR));
     assert_false(sbx_day_budget_allows_bytes(&budget, &terms, 1, SBX_UPLOAD_UNMETERED));
     sbx_day_budget_turn(&budget, noon_s + DAY_S);

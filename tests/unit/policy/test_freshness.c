@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_freshness.c - how old a policy is, when the wall clock may be anybody's. */
+/* test_freshness.c - the age of a policy, when the wall clock may show any time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static void test_thirty_days_of_either_kind_make_it_stale(void **state)
     sbx_freshness_advance(&freshness, next_boot, 10 * DAY_S);
     assert_int_equal(freshness.uptime_s, 30 * DAY_S);
     assert_false(sbx_freshness_is_stale(&freshness, &moment));
-    sbx_freshness_advance(&freshness, next_boot, 10 * DAY_S + 1); /* a wall clock that stood still all the time */
+    sbx_freshness_advance(&freshness, next_boot, 10 * DAY_S + 1); /* the wall clock stood still all the time */
     assert_true(sbx_freshness_is_stale(&freshness, &moment));
     sbx_freshness_renew(&freshness, now_s);
     assert_false(sbx_freshness_is_stale(&freshness, &moment));
@@ -46,7 +46,7 @@ static void test_several_who_count_count_once(void **state)
             sbx_freshness_advance(&freshness, boot, second);
         }
     }
-    sbx_freshness_advance(&freshness, boot, 50); /* one of them is slow */
+    sbx_freshness_advance(&freshness, boot, 50); /* one of the clocks is slow */
     assert_int_equal(freshness.uptime_s, 100);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_keyset.c - a KEYSET there and back, and what is none. */
+/* test_keyset.c - a KEYSET is encoded and decoded; bytes that are no KEYSET are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void test_a_keyset_comes_back_as_it_was(void **state)
     for (size_t room = 0; room < bytes; room += 7) {
         assert_int_equal(sbx_keyset_encode(&keyset, payload, room), 0);
     }
-    for (size_t cut = 0; cut < bytes; cut++) { /* nothing is read that is not there: the sanitizer watches */
+    for (size_t cut = 0; cut < bytes; cut++) { /* no byte behind the end is read: the sanitizer watches */
         (void)sbx_keyset_encode(&keyset, payload, sizeof payload);
         assert_true(sbx_keyset_decode(payload, cut, &decoded, &report) != SBX_POLICY_LATER);
     }
@@ -69,7 +69,7 @@ static void test_a_keyset_that_could_not_work_is_refused(void **state)
     keyset.root_key_count = 0;
     assert_int_equal(decode(&keyset), SBX_POLICY_PARSE);
     keyset = fixture_keyset();
-    memcpy(keyset.root_keys[1], keyset.root_keys[0], SBX_PUBLIC_KEY_BYTES); /* one key twice */
+    memcpy(keyset.root_keys[1], keyset.root_keys[0], SBX_PUBLIC_KEY_BYTES); /* the same key twice */
     assert_int_equal(decode(&keyset), SBX_POLICY_RANGE);
     keyset = fixture_keyset();
     keyset.policy_keys[0][64] ^= 1; /* off the curve */

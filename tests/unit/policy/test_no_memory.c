@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_no_memory.c - malloc fails at the k-th allocation of a verification: "later", never a false word about the document,
- * and nothing leaks. Takes calloc's and free's place in this program, for the library behind signature.c too. */
+/* test_no_memory.c - malloc fails at the k-th allocation of a verification. The verdict is then "later", never a wrong
+ * verdict about the document, and nothing leaks. Replaces calloc and free in this program, also for the library behind
+ * signature.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +37,7 @@ __attribute__((visibility("default"))) void free(void *memory)
     __libc_free(memory);
 }
 
-/* Verify with the k-th allocation failing; how many there were. */
+/* Verify with the k-th allocation failing; returns how many allocations there were. */
 static long take_with_failure(long k, const struct fixture_document *document, enum sbx_policy_verdict *verdict_out)
 {
     struct sbx_policy_trust trust = fixture_trust();
@@ -66,7 +67,7 @@ static void test_pol_15_without_memory_the_word_is_later(void **state)
             fail_msg("allocation %ld of %ld: %s", k, whole, sbx_policy_verdict_name(verdict));
         }
     }
-    /* And nothing that is refused with memory is accepted without. */
+    /* A document that is refused with enough memory is not accepted without memory. */
     forged = document;
     forged.bytes[forged.count - 1] ^= 1;
     for (long k = 1; k <= whole; k += 97) {

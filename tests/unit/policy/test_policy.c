@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_policy.c - the default, the limits, and the two ways out of a policy. */
+/* test_policy.c - the default policy, the limits, and the two ways to end a policy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void test_default_holds_its_own_limits(void **state)
     assert_true(policy->capture.history_ms > policy->capture.anr_ms);       /* the whole stall is in the history */
 }
 
-/* One field changed: what the check says. */
+/* One field is changed; the check must give this answer. */
 struct change {
     const char *field;
     size_t offset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_policy_document.c - a policy there and back, what is left out, and the number of an agent. */
+/* test_policy_document.c - a policy is encoded and decoded; which fields are left out; and the number of an agent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void test_what_is_left_out_is_the_default(void **state)
     expected.epoch = 1;
     expected.seq = 3;
     assert_memory_equal(&decoded.policy, &expected, sizeof expected);
-    for (size_t cut = 0; cut < bytes; cut++) { /* each of the first fields must be there */
+    for (size_t cut = 0; cut < bytes; cut++) { /* each of the first fields is required */
         assert_int_equal(sbx_policy_document_decode(payload, cut, &decoded, &report), SBX_POLICY_PARSE);
     }
 }

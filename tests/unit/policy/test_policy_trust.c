@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_policy_trust.c - hostile documents: each is refused for its own reason, and what was believed stays as it was.
+/* test_policy_trust.c - hostile documents: each is refused for its own reason, and the trusted state does not change.
  *
  * The numbers are those of docs/SECURITY.md. */
 #include <setjmp.h>
@@ -18,7 +18,7 @@ enum {
     DAY_S = 86400
 };
 
-/* Take `document` and want `verdict`; when it is a refusal, nothing may have changed. */
+/* Take `document` and expect `verdict`. If the verdict is a refusal, nothing may have changed. */
 static void expect_at(struct sbx_policy_trust *trust, const struct fixture_document *document, uint64_t now_s,
                       enum sbx_policy_verdict verdict)
 {
@@ -53,7 +53,7 @@ static void test_pol_01_any_flipped_bit_is_refused(void **state)
     struct sbx_policy_document policy = fixture_policy(5);
     struct fixture_document document = {.count = 0};
     uint8_t payload[512];
-    /* A short payload, so that every bit can be tried: the fields that must be there alone. */
+    /* A short payload with only the required fields, so that every bit can be tried. */
     fixture_sign(SBX_ROLE_POLICY, payload, sbx_policy_document_encode(&policy, true, payload, sizeof payload), "policy",
                  &document);
     assert_in_range(document.count, 100, 200);
@@ -111,11 +111,11 @@ static void test_pol_03_other_forms_of_a_good_signature_are_refused(void **state
     fixture_sign_policy(&policy, &document);
     uint8_t *signature = document.bytes + document.count - SBX_SIGNATURE_BYTES;
 
-    other = document; /* the high-s twin */
+    other = document; /* the twin with high s */
     negate(other.bytes + other.count - 32);
     expect(&trust, &other, SBX_POLICY_SIGNATURE);
 
-    other = document; /* DER in the slot, as far as it goes, and with BER's long form of its length */
+    other = document; /* DER in the slot, as much of it as fits, and with BER's long form of its length */
     uint8_t *slot = other.bytes + other.count - SBX_SIGNATURE_BYTES;
     const uint8_t der[] = {0x30, 0x44, 0x02, 0x20};
     memcpy(slot, der, sizeof der);
@@ -147,7 +147,7 @@ static void test_pol_04_special_numbers_are_no_signature(void **state)
             expect(&trust, &changed, SBX_POLICY_SIGNATURE);
         }
     }
-    for (int i = 0; i < 3; i++) { /* both */
+    for (int i = 0; i < 3; i++) { /* both keys */
         struct fixture_document changed = document;
         memcpy(changed.bytes + changed.count - 64, numbers[i], 32);
         memcpy(changed.bytes + changed.count - 32, numbers[i], 32);
@@ -167,16 +167,16 @@ static void test_pol_05_keys_of_one_role_sign_nothing_of_another(void **state)
     fixture_sign(SBX_ROLE_POLICY, payload, bytes, "kill root-a root-b", &document);
     expect(&trust, &document, SBX_POLICY_SIGNATURE);
 
-    document.count = 0; /* a kill by the policy key */
+    document.count = 0; /* a KILL signed by the policy key */
     fixture_sign_kill(&policy, "policy", &document);
     expect(&trust, &document, SBX_POLICY_SIGNATURE);
 
-    keyset.version = 2; /* a KEYSET by the policy key */
+    keyset.version = 2; /* a KEYSET signed by the policy key */
     document.count = 0;
     fixture_sign_keyset(&keyset, "policy kill", &document);
     expect(&trust, &document, SBX_POLICY_SIGNATURE);
 
-    /* The bytes of one role under the name of another: the role is part of what was signed. */
+    /* The bytes of one role under the name of another. The role is part of what was signed. */
     for (uint8_t role = SBX_ROLE_KEYSET; role <= SBX_ROLE_KILL; role++) {
         document.count = 0;
         fixture_sign_policy(&policy, &document);
@@ -185,7 +185,7 @@ static void test_pol_05_keys_of_one_role_sign_nothing_of_another(void **state)
             expect(&trust, &document, SBX_POLICY_SIGNATURE);
         }
     }
-    /* Even where one key has both roles. */
+    /* The same if one key has both roles. */
     struct sbx_policy_trust both = trust;
     memcpy(both.keyset.kill_keys[0], fixture_key("policy"), SBX_PUBLIC_KEY_BYTES);
     document.count = 0;
@@ -205,9 +205,9 @@ static void test_pol_06_one_key_counts_once(void **state)
     memcpy(trust.keyset.policy_keys[1], fixture_key("policy-2"), SBX_PUBLIC_KEY_BYTES);
 
     fixture_sign_policy(&policy, &document);
-    expect(&trust, &document, SBX_POLICY_SIGNATURE); /* one of two */
+    expect(&trust, &document, SBX_POLICY_SIGNATURE); /* one signature of the two that are required */
 
-    /* The same slot twice, then the same signature under the other key's id. */
+    /* The same slot twice, and then the same signature under the other key's id. */
     document.bytes[6] = 2;
     memcpy(document.bytes + document.count, document.bytes + document.count - SBX_SIGNED_SLOT_BYTES,
            SBX_SIGNED_SLOT_BYTES);
@@ -216,7 +216,7 @@ static void test_pol_06_one_key_counts_once(void **state)
     assert_int_equal(sbx_key_id(fixture_key("policy-2"), document.bytes + document.count - SBX_SIGNED_SLOT_BYTES), 0);
     expect(&trust, &document, SBX_POLICY_SIGNATURE);
 
-    /* The KEYSET names one key twice: it has still one voice. */
+    /* The KEYSET names one key twice. That key still counts once. */
     struct sbx_policy_trust twice = trust;
     memcpy(twice.keyset.policy_keys[1], fixture_key("policy"), SBX_PUBLIC_KEY_BYTES);
     document.count = 0;
@@ -227,7 +227,7 @@ static void test_pol_06_one_key_counts_once(void **state)
     size_t bytes = sbx_policy_document_encode(&policy, false, payload, sizeof payload);
     document.count = 0;
     fixture_sign(SBX_ROLE_POLICY, payload, bytes, "stranger policy policy-2", &document);
-    expect(&trust, &document, SBX_POLICY_ACCEPTED); /* a stranger's name beside two good ones does no harm */
+    expect(&trust, &document, SBX_POLICY_ACCEPTED); /* an unknown key's slot beside two good ones is harmless */
 }
 
 static void test_pol_07_numbers_go_up_only(void **state)
@@ -246,7 +246,7 @@ static void test_pol_07_numbers_go_up_only(void **state)
     policy.policy.seq = 6;
     expect_policy(&trust, &policy, SBX_POLICY_ROLLBACK);
 
-    /* The roots raise the epoch: numbers begin anew, and the old epoch is over. */
+    /* The roots raise the epoch: sequence numbers begin again, and the old epoch is over. */
     struct sbx_keyset keyset = fixture_keyset();
     struct fixture_document document = {.count = 0};
     keyset.version = 2;
@@ -269,11 +269,11 @@ static void test_pol_08_keysets_follow_one_another(void **state)
     struct sbx_keyset next = fixture_keyset();
     struct fixture_document document = {.count = 0};
 
-    next.version = 3; /* without 2 */
+    next.version = 3; /* version 2 is missing */
     fixture_sign_keyset(&next, "root-a root-b", &document);
     expect(&trust, &document, SBX_POLICY_CHAIN);
 
-    next.version = 2; /* other roots: both the old and the new ones must sign */
+    next.version = 2; /* other roots: both the old and the new roots must sign */
     memcpy(next.root_keys[0], fixture_key("root-d"), SBX_PUBLIC_KEY_BYTES);
     memcpy(next.root_keys[1], fixture_key("root-e"), SBX_PUBLIC_KEY_BYTES);
     memcpy(next.root_keys[2], fixture_key("root-f"), SBX_PUBLIC_KEY_BYTES);
@@ -295,12 +295,12 @@ static void test_pol_08_keysets_follow_one_another(void **state)
     expect(&trust, &document, SBX_POLICY_SAME);
     assert_int_equal(trust.keyset.version, 2);
 
-    next.issued_at_s++; /* a second version 2 */
+    next.issued_at_s++; /* a different version 2 */
     document.count = 0;
     fixture_sign_keyset(&next, "root-d root-e", &document);
     expect(&trust, &document, SBX_POLICY_EQUIVOCATION);
 
-    next.version = 3; /* the epoch goes up only */
+    next.version = 3; /* the epoch may only go up */
     next.epoch = 0;
     document.count = 0;
     fixture_sign_keyset(&next, "root-d root-e", &document);
@@ -312,7 +312,8 @@ static void test_pol_08_keysets_follow_one_another(void **state)
     expect(&trust, &document, SBX_POLICY_APP);
 }
 
-/* A machine that was off for years finds the whole chain in one bundle, also one that is half of the way already. */
+/* A machine that was off for years finds the whole chain in one bundle. So does a machine that is already half way
+ * along the chain. */
 static void test_pol_08_a_bundle_leads_along_the_chain(void **state)
 {
     (void)state;
@@ -339,7 +340,7 @@ static void test_pol_08_a_bundle_leads_along_the_chain(void **state)
     expect(&trust, &bundle, SBX_POLICY_ACCEPTED);
     assert_int_equal(trust.keyset.version, 3);
     assert_int_equal(trust.floor.seq, 1);
-    expect(&trust, &bundle, SBX_POLICY_SAME); /* the first two lie behind it now, signed by keys it has forgotten */
+    expect(&trust, &bundle, SBX_POLICY_SAME); /* the first two are behind it now, signed by keys it has dropped */
 }
 
 static void test_pol_09_documents_live_in_their_time(void **state)
@@ -365,12 +366,12 @@ static void test_pol_09_documents_live_in_their_time(void **state)
     policy.expires_at_s = policy.issued_at_s + 30 * DAY_S;
     expect_policy(&trust, &policy, SBX_POLICY_ACCEPTED);
 
-    struct sbx_policy_trust old = fixture_trust(); /* the keys have run out */
+    struct sbx_policy_trust old = fixture_trust(); /* the keys have expired */
     old.keyset.expires_at_s = FIXTURE_NOW_S;
     expect(&old, &document, SBX_POLICY_KEYS_EXPIRED);
     struct fixture_document kill = {.count = 0};
     fixture_sign_kill(&policy, "kill", &kill);
-    expect(&old, &kill, SBX_POLICY_ACCEPTED); /* who may only switch off may do so for ever */
+    expect(&old, &kill, SBX_POLICY_ACCEPTED); /* a key that may only switch off never expires */
 }
 
 /* Each field's limits, and the numbers beside them. */
@@ -395,12 +396,12 @@ static void test_pol_10_each_field_is_held_to_its_limits(void **state)
         for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
             struct sbx_policy_document policy = fixture_policy(5), decoded;
             uint8_t payload[4096];
-            /* Fields that bound one another get out of the way. */
+            /* Where two fields limit each other, both are changed. */
             policy.policy.capture.interval_us = 1000;
             policy.policy.capture.gap_us = 10000000;
             sbx_policy_set(&policy.policy, field, field->form == SBX_FIELD_POINTS ? values[k] : (uint32_t)values[k]);
             size_t bytes = sbx_policy_document_encode(&policy, false, payload, sizeof payload);
-            if (values[k] > UINT32_MAX) { /* say it with all its bits: the field once, at the end */
+            if (values[k] > UINT32_MAX) { /* to write all of its bits, the field is added once more at the end */
                 struct sbx_policy_document least = policy;
                 struct sbx_wire_writer writer = {.bytes = payload, .room = sizeof payload};
                 writer.used = sbx_policy_document_encode(&least, true, payload, sizeof payload);
@@ -424,7 +425,7 @@ static void test_pol_10_each_field_is_held_to_its_limits(void **state)
     }
     assert_true(refused > 60 && accepted > 60);
 
-    /* And the whole way: one bad field, and nothing of the document takes. */
+    /* The same through the whole verification: one bad field, and no part of the document is applied. */
     struct sbx_policy_trust trust = fixture_trust();
     struct sbx_policy_document policy = fixture_policy(5);
     policy.policy.delivery.snapshots_day = 51;
@@ -440,7 +441,7 @@ static void test_pol_10_each_field_is_held_to_its_limits(void **state)
     expect_policy(&trust, &policy, SBX_POLICY_ACCEPTED);
 }
 
-/* Caps of the roots narrow what the online key may say. */
+/* Caps that the roots set narrow what the online key may choose. */
 static void test_pol_10_a_keyset_narrows_the_limits(void **state)
 {
     (void)state;
@@ -454,14 +455,14 @@ static void test_pol_10_a_keyset_narrows_the_limits(void **state)
     policy.policy.capture.interval_us = 5000;
     expect_policy(&trust, &policy, SBX_POLICY_RANGE);
     policy.policy.capture.points = SBX_POINT_BIT(SBX_GROUP_LOCK) | SBX_POINT_BIT(SBX_GROUP_UV);
-    expect_policy(&trust, &policy, SBX_POLICY_RANGE); /* nor past the first 32 bits */
+    expect_policy(&trust, &policy, SBX_POLICY_RANGE); /* nor beyond the first 32 bits */
     policy.policy.capture.points = SBX_POINT_BIT(SBX_GROUP_LOCK);
-    policy.policy.capture.limits[SBX_GROUP_LOCK].interval_us = 1000; /* not around it by a single group either */
+    policy.policy.capture.limits[SBX_GROUP_LOCK].interval_us = 1000; /* not by a single group either */
     expect_policy(&trust, &policy, SBX_POLICY_RANGE);
     policy.policy.capture.limits[SBX_GROUP_LOCK].interval_us = 0;
     policy.policy.capture.anr_ms = 1000;
     expect_policy(&trust, &policy, SBX_POLICY_RANGE);
-    policy.policy.capture.anr_ms = 0; /* off is less than any cap */
+    policy.policy.capture.anr_ms = 0; /* 0 switches it off, which is below any cap */
     expect_policy(&trust, &policy, SBX_POLICY_ACCEPTED);
 }
 
@@ -474,7 +475,7 @@ static void test_pol_11_a_kill_is_obeyed_whatever_else_is_said(void **state)
     policy.policy.capture.interval_us = 1;
     expect_policy(&trust, &policy, SBX_POLICY_ACCEPTED);
     assert_true(trust.is_killed);
-    /* Until a later policy without it. */
+    /* This holds until a later policy without it. */
     policy = fixture_policy(5);
     expect_policy(&trust, &policy, SBX_POLICY_ROLLBACK);
     assert_true(trust.is_killed);
@@ -482,7 +483,7 @@ static void test_pol_11_a_kill_is_obeyed_whatever_else_is_said(void **state)
     expect_policy(&trust, &policy, SBX_POLICY_ACCEPTED);
     assert_false(trust.is_killed);
 
-    /* A KILL at a number that a policy has: who kills need not know how far policies have come. */
+    /* A KILL with a number that a policy already has. The signer of a KILL need not know the newest policy number. */
     struct fixture_document kill = {.count = 0};
     fixture_sign_kill(&policy, "kill", &kill);
     expect_at(&trust, &kill, FIXTURE_NOW_S + 1000 * DAY_S, SBX_POLICY_ACCEPTED);
@@ -493,7 +494,7 @@ static void test_pol_11_a_kill_is_obeyed_whatever_else_is_said(void **state)
     assert_false(trust.is_killed);
 }
 
-/* The policy and the kill of one bundle: the kill counts, in whatever order they lie. */
+/* A policy and a KILL in one bundle: the KILL counts, in either order. */
 static void test_pol_11_a_kill_in_a_bundle_comes_first(void **state)
 {
     (void)state;
@@ -513,7 +514,7 @@ static void test_pol_11_a_kill_in_a_bundle_comes_first(void **state)
     }
 }
 
-/* Sign a whole payload that ends in these bytes. */
+/* Sign a complete payload that ends in these bytes. */
 static void expect_with(const void *more, size_t more_bytes, enum sbx_policy_verdict verdict)
 {
     struct sbx_policy_trust trust = fixture_trust();
@@ -544,9 +545,9 @@ static void test_pol_12_what_is_unknown_is_ignored_unless_it_matters(void **stat
     writer.used = 0;
     sbx_wire_put_number(&writer, 2, 1); /* epoch, a second time */
     expect_with(bytes, writer.used, SBX_POLICY_PARSE);
-    expect_with("\x0f", 1, SBX_POLICY_PARSE);                                              /* a type that is none */
+    expect_with("\x0f", 1, SBX_POLICY_PARSE);                                              /* an invalid type */
     expect_with("\x88\x06\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 12, SBX_POLICY_PARSE); /* a number of 70 bits */
-    expect_with("\x72\x01\x00", 3, SBX_POLICY_PARSE); /* bytes where a number belongs */
+    expect_with("\x72\x01\x00", 3, SBX_POLICY_PARSE); /* bytes where a number is required */
 }
 
 /* Signed by us, and nested 10,000 deep. */
@@ -554,20 +555,21 @@ static void test_pol_13_nesting_costs_no_stack(void **state)
 {
     (void)state;
     static uint8_t bytes[30000];
-    memset(bytes, 0x8b, sizeof bytes); /* "begin a group", over and over */
+    memset(bytes, 0x8b, sizeof bytes); /* "begin a group", again and again */
     for (size_t i = 1; i < sizeof bytes; i += 2) {
         bytes[i] = 0x06;
     }
     expect_with(bytes, 20000, SBX_POLICY_PARSE);
 
-    /* Messages within messages, 8,000 deep, made from the inside out: in a known message and in an unknown field. */
+    /* Messages inside of messages, 8,000 deep, built from the inside out: in a known message and in an unknown
+     * field. */
     static uint8_t nest[32000], whole[32100];
     size_t at = sizeof nest;
     for (int level = 0; level < 8000; level++) {
         uint8_t head[16];
         struct sbx_wire_writer writer = {.bytes = head, .room = sizeof head};
         size_t length = sizeof nest - at;
-        sbx_wire_put_number(&writer, 7, length); /* a tag and a number; then the tag's type becomes "bytes" */
+        sbx_wire_put_number(&writer, 7, length); /* a tag and a number; the tag's type is then changed to "bytes" */
         head[0] = (uint8_t)(head[0] | SBX_WIRE_BYTES);
         assert_true(at >= writer.used);
         at -= writer.used;
@@ -635,23 +637,23 @@ static void test_pol_18_no_clock_brings_time_back(void **state)
             assert_int_equal(now_s, moment.build_s);
         }
     }
-    /* A policy that was accepted once: the clock goes to 1970, and it has not become one of the future. */
+    /* A policy was accepted once. Then the clock goes to 1970, and the policy does not count as one of the future. */
     struct sbx_policy_document policy = fixture_policy(5);
     struct fixture_document document = {.count = 0};
     fixture_sign_policy(&policy, &document);
     expect_at(&trust, &document, FIXTURE_NOW_S, SBX_POLICY_ACCEPTED);
     expect_at(&trust, &document, 0, SBX_POLICY_SAME);
-    for (int hour = 0; hour < 96; hour++) { /* a day on, a day back, every hour */
+    for (int hour = 0; hour < 96; hour++) { /* every hour a day forward or a day back */
         uint64_t now_s = FIXTURE_NOW_S + (uint64_t)hour * 3600 + (hour % 2 == 0 ? DAY_S : 0);
         expect_at(&trust, &document, now_s, SBX_POLICY_SAME);
     }
     expect_at(&trust, &document, UINT32_MAX, SBX_POLICY_SAME); /* 2106: the clock is not believed */
-    expect_at(&trust, &document, INT32_MAX, SBX_POLICY_SAME);  /* 2038: not either, from 2026 */
+    expect_at(&trust, &document, INT32_MAX, SBX_POLICY_SAME);  /* 2038, seen from 2026: not believed either */
     expect_at(&trust, &document, FIXTURE_NOW_S + UINT64_C(3000) * DAY_S,
               SBX_POLICY_EXPIRED); /* eight years: possible */
 }
 
-/* What has proved itself may be older than the newest, and nothing else may. */
+/* A policy that has proved itself may be older than the newest. No other policy may. */
 static void test_the_safe_policy_is_no_rollback(void **state)
 {
     (void)state;

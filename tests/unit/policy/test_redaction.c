@@ -28,29 +28,29 @@ static void test_rules_decide_by_where_a_module_lies(void **state)
 {
     (void)state;
     const struct example examples[] = {
-        /* the application's own folder tree */
+        /* The application's own folder tree. */
         {"/opt/editor/bin/editor", "/opt/editor/bin/plugins/spell.so", SBX_KEEP_APP, SBX_KEEP_APP},
         {"/usr/lib/chromium/chromium", "/usr/lib/chromium/libEGL.so", SBX_KEEP_APP, SBX_KEEP_APP},
         {"/home/anna/game/game", "/home/anna/game/libengine.so", SBX_KEEP_APP, SBX_KEEP_APP},
-        /* a name that only begins alike is another folder */
+        /* A name with the same beginning is another folder. */
         {"/opt/editor/editor", "/opt/editor-private/secret.so", SBX_HIDE, SBX_HIDE},
-        /* folders that belong to no single application */
+        /* Folders that belong to no single application. */
         {"/usr/bin/redis-server", "/usr/bin/other.so", SBX_HIDE, SBX_HIDE},
         {"/home/anna/tool", "/home/anna/.secret/plugin.so", SBX_HIDE, SBX_HIDE},
         {"/home/anna/tool", "/home/anna/plugin.so", SBX_HIDE, SBX_HIDE},
         {"/tool", "/secret/plugin.so", SBX_HIDE, SBX_HIDE},
         {"/tmp/tool", "/tmp/plugin.so", SBX_HIDE, SBX_HIDE},
-        /* libraries of the distribution: those of the table, and all */
+        /* Libraries of the distribution: those in the table, and all. */
         {"/usr/bin/redis-server", "/lib/x86_64-linux-gnu/libc.so.6", SBX_KEEP_SYSTEM, SBX_KEEP_SYSTEM},
         {"/usr/bin/redis-server", "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2", SBX_KEEP_SYSTEM, SBX_KEEP_SYSTEM},
         {"/usr/bin/redis-server", "/lib64/ld-linux-x86-64.so.2", SBX_KEEP_SYSTEM, SBX_KEEP_SYSTEM},
         {"/usr/bin/redis-server", "/usr/lib/x86_64-linux-gnu/librare-thing.so.3", SBX_HIDE, SBX_KEEP_SYSTEM},
-        /* elsewhere, even under a known name */
+        /* Elsewhere, even with a known name. */
         {"/usr/bin/redis-server", "/home/anna/build/libc.so.6", SBX_HIDE, SBX_HIDE},
         {"/usr/bin/redis-server", "/opt/vendor/driver.so", SBX_HIDE, SBX_HIDE},
         {"/usr/bin/redis-server", "/usr/local/lib/libanna.so", SBX_HIDE, SBX_HIDE},
         {"/usr/bin/redis-server", "/library/x.so", SBX_HIDE, SBX_HIDE},
-        /* paths that do not say where they lead */
+        /* Paths that do not show where they lead. */
         {"/usr/bin/redis-server", "/usr/lib/../../home/anna/x.so", SBX_HIDE, SBX_HIDE},
         {"/usr/bin/redis-server", "/usr/lib/./x.so", SBX_HIDE, SBX_HIDE},
         {"/usr/bin/redis-server", "/usr/lib//x.so", SBX_HIDE, SBX_HIDE},

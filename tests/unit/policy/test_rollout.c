@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rollout.c - the published vectors, and what a cohort has to be: even, sticky, growing, independent of others. */
+/* test_rollout.c - the published vectors, and the properties of a cohort: even, sticky, growing, independent of
+ * others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,8 +41,8 @@ static void test_the_vectors_of_the_documentation_hold(void **state)
     assert_memory_equal(key, expected, sizeof expected);
 }
 
-/* 100 classes of 100 buckets, 50,000 machines: chi-square with 99 degrees of freedom is below 160 but once in 10,000. The
- * keys are fixed, so the figures are the same each time. */
+/* 100 classes of 100 buckets, 50,000 machines: chi-square with 99 degrees of freedom exceeds 160 only once in 10,000
+ * cases. The keys are fixed, so the figures are the same in each run. */
 static void test_buckets_are_even_and_salts_independent(void **state)
 {
     (void)state;

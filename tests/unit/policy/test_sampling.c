@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sampling.c - which stalls are told, and that their weights add up: by table, and by simulation with fixed seeds
- * against the mean and the variance of docs/SAMPLING.md. */
+/* test_sampling.c - which stalls are sent, and that their weights add up: by a table, and by simulation with fixed
+ * seeds, compared with the mean and the variance of docs/SAMPLING.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void test_the_first_are_told_and_later_blocks_double(void **state)
         {16, 16, 8},
         {31, 24, 8},
         {32, 32, 16},
-        {UINT64_C(4096), 4096, 1024}, /* as large as they get: 2 x (2 + ... + 512) + 3 = 2047 before */
+        {UINT64_C(4096), 4096, 1024}, /* the largest block: 2 x (2 + ... + 512) + 3 = 2047 stalls before it */
         {UINT64_C(2047), 1536, 512},
         {UINT64_C(2048), 2048, 1024},
         {UINT64_C(1000000), 2048 + (1000000 - 2048) / 1024 * 1024, 1024},
@@ -112,7 +112,7 @@ static void test_no_terms_are_too_large_for_a_weight(void **state)
 
 /* ---- simulation ---- */
 
-/* What a server adds up of a machine with `seed` that saw `stalls` of a place. */
+/* The sum that a server calculates for a machine with `seed` that saw `stalls` stalls at a place. */
 static uint64_t estimate(uint64_t seed, uint64_t place, uint64_t stalls, const struct sbx_sampling_terms *terms,
                          uint64_t *told_out, uint64_t *variance_out)
 {
@@ -128,7 +128,7 @@ static uint64_t estimate(uint64_t seed, uint64_t place, uint64_t stalls, const s
     return sum;
 }
 
-/* m of a block of s were seen: its one weight s is there with the chance m / s. */
+/* m stalls of a block of s were seen: its single weight s is sent with probability m / s. */
 static double variance_of(uint64_t stalls, const struct sbx_sampling_terms *terms)
 {
     struct sbx_sampling_block block = sbx_sampling_block_of(terms, SBX_TRIGGER_ANR, stalls);
@@ -162,18 +162,18 @@ static void test_the_sum_of_weights_is_unbiased_with_the_variance_that_was_foret
                 fail_msg("terms %zu, %llu stalls: %.2f in the mean, which is off by more than four times %.3f", t,
                          (unsigned long long)stalls[i], mean, of_mean);
             }
-            /* A two-point variable: the mean of squares is as close to its own mean as its fourth moment allows. */
+            /* A variable with two values: the tolerance of the mean of squares follows from its fourth moment. */
             if (fabs(square / MACHINES - truth) > 0.1 * truth + 1e-9 + 4 * of_mean * sqrt(truth)) {
                 fail_msg("terms %zu, %llu stalls: variance %.1f instead of %.1f", t, (unsigned long long)stalls[i],
                          square / MACHINES, truth);
             }
-            /* What the server tells of its error is never too little in the mean. */
+            /* On average the server's estimate of its error is not too small. */
             assert_true(told_variance / MACHINES >= truth * 0.95 - 1e-9);
         }
     }
 }
 
-/* A fleet in which places differ: each place's count, and so their order, comes out right. */
+/* A fleet with different places: the count of each place, and so their order, must be right. */
 static void test_a_fleets_counts_come_out_right_for_every_place(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void test_a_fleets_counts_come_out_right_for_every_place(void **state)
                      (unsigned long long)truth[place]);
         }
     }
-    assert_true(told * 10 < all); /* and little was sent */
+    assert_true(told * 10 < all); /* only a small part was sent */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_signature.c - ECDSA P-256 against the vectors of RFC 6979 and of project Wycheproof. */
+/* test_signature.c - ECDSA P-256 with the vectors of RFC 6979 and of project Wycheproof. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static size_t read_hex(const char *text, uint8_t *bytes, size_t room)
     return count;
 }
 
-/* The group's order over two: s may be this and no more. */
+/* Half of the group's order: the largest value that s may have. */
 static const char half_order[] = "7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8";
 
 static int is_high(const uint8_t signature[64])
@@ -44,7 +44,7 @@ static const char *value_of(const char *line, const char *name)
     return found != NULL ? found + strlen(key) : NULL;
 }
 
-/* Every case is as Wycheproof says, but that a signature whose s is high is refused, valid or not. */
+/* Every case is judged as Wycheproof says, except that a signature with a high s is refused, valid or not. */
 static void test_pol_04_wycheproof_p1363_cases_are_judged_as_published(void **state)
 {
     (void)state;
@@ -67,7 +67,7 @@ static void test_pol_04_wycheproof_p1363_cases_are_judged_as_published(void **st
             bool is_valid = strncmp(value, "valid", 5) == 0;
             cases++;
             if (signature_bytes != SBX_SIGNATURE_BYTES) {
-                assert_false(is_valid); /* a slot of a container has 64 bytes and nothing else */
+                assert_false(is_valid); /* a slot of a container has exactly 64 bytes */
                 continue;
             }
             bool high = is_high(signature);
@@ -86,7 +86,7 @@ static void test_pol_04_wycheproof_p1363_cases_are_judged_as_published(void **st
     assert_true(accepted > 50);
 }
 
-/* RFC 6979 A.2.5: the private key, and k made of SHA-256. */
+/* RFC 6979 A.2.5: the private key, and k derived with SHA-256. */
 static const char rfc6979_secret[] = "c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721";
 
 static void test_signing_is_deterministic_as_in_rfc_6979(void **state)
@@ -106,7 +106,8 @@ static void test_signing_is_deterministic_as_in_rfc_6979(void **state)
     assert_int_equal(sbx_signature_verify(key, digest, signature), -EBADMSG);
 }
 
-/* The RFC's signature of "sample" is right and has a high s: refused; ours of the same is its low twin. */
+/* The RFC's signature of "sample" is valid and has a high s, so it is refused. Our signature of the same text is its
+ * twin with low s. */
 static void test_pol_03_a_right_signature_with_high_s_is_refused(void **state)
 {
     (void)state;

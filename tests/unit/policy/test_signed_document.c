@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_signed_document.c - the container: its layout byte by byte, its bounds, several signatures, bundles. */
+/* test_signed_document.c - the container: its layout byte by byte, its limits, several signatures, bundles. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void test_the_layout_is_as_documented(void **state)
     assert_memory_equal(document.bytes, head, sizeof head);
     assert_int_equal(sbx_key_id(fixture_key("policy"), id), 0);
     assert_memory_equal(document.bytes + sizeof head, id, sizeof id);
-    /* What is signed, written out. */
+    /* The bytes that are signed, written out. */
     static const char message[] = "stallbox-signed-document\0\1\2\7\0\0\0payload";
     assert_int_equal(sbx_digest(&(struct sbx_digest_piece){message, sizeof message - 1}, 1, digest), 0);
     assert_int_equal(sbx_signature_verify(fixture_key("policy"), digest, document.bytes + sizeof head + 8), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_names.c - the tables both sides are compiled with. */
+/* test_names.c - the name tables that are compiled into both sides. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static void test_every_system_module_is_found_at_its_own_index(void **state)
     uint32_t count = 0;
     for (uint32_t i = 1; sbx_system_module_name(i) != NULL; i++) {
         const char *name = sbx_system_module_name(i);
-        assert_int_equal(sbx_system_module_index(name), i); /* so no name is there twice */
+        assert_int_equal(sbx_system_module_index(name), i); /* no name is in the table twice */
         assert_null(strchr(name, '/'));
         assert_true(strlen(name) < 64);
         count++;
@@ -82,7 +82,7 @@ static void test_a_name_the_kernel_cut_matches_the_whole_one(void **state)
     assert_string_equal(pattern_of("ThreadPoolForeg"), "ThreadPoolForegroundWorker");
     assert_string_equal(pattern_of("CompositorTileW"), "CompositorTileWorker#");
     assert_string_equal(pattern_of("VizCompositorTh"), "VizCompositorThread");
-    assert_string_equal(pattern_of("ThreadPoolFore"), "other"); /* 14 bytes were not cut */
+    assert_string_equal(pattern_of("ThreadPoolFore"), "other"); /* 14 bytes: the kernel has not cut the name */
 }
 
 static void test_other_names_are_other(void **state)
@@ -108,11 +108,11 @@ static void test_every_pattern_has_an_index_that_names_it(void **state)
     (void)state;
     for (uint32_t i = 2; strcmp(sbx_thread_name_pattern(i), "other") != 0; i++) {
         const char *pattern = sbx_thread_name_pattern(i);
-        char name[16] = ""; /* the pattern as a thread would have it: a digit for '#' ("##": "#7"), cut */
+        char name[16] = ""; /* the pattern as a thread's name: a digit for '#' ("##": "#7"), cut */
         for (size_t at = 0; at < 15 && pattern[at] != '\0'; at++) {
             name[at] = pattern[at] == '#' && pattern[at + 1] != '#' ? '7' : pattern[at];
         }
-        assert_string_equal(pattern_of(name), pattern); /* so no entry hides a later one */
+        assert_string_equal(pattern_of(name), pattern); /* no entry hides a later one */
     }
 }
 
@@ -195,9 +195,9 @@ static void test_a_message_kind_is_known_by_its_program_and_number(void **state)
     assert_int_equal(what, UINT64_C(0x8dad4b759e));
     assert_true(what != sbx_message_kind_what(one, sizeof one, 8));
     assert_true(what != sbx_message_kind_what(other, sizeof other, 7));
-    assert_int_equal(sbx_message_kind_what(one, 0, 7), 0); /* whose kind it is, is not known */
+    assert_int_equal(sbx_message_kind_what(one, 0, 7), 0); /* the kind's application is not known */
     assert_int_equal(sbx_message_kind_what(one, sizeof one, 0), 0);
-    assert_true(sbx_scene_what(one, sizeof one, 7) != what); /* scenes are numbers of their own */
+    assert_true(sbx_scene_what(one, sizeof one, 7) != what); /* scenes have numbers of their own */
     assert_true(sbx_scene_what(one, sizeof one, 7) != sbx_scene_what(one, sizeof one, 8));
     assert_int_equal(sbx_scene_what(one, 0, 7), 0);
     assert_int_equal(sbx_scene_what(one, sizeof one, 0), 0);

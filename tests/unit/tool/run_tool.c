@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_tool.c - runs the real `stallbox` binary; apart, because every test of a command needs it. */
+/* run_tool.c - runs the real `stallbox` binary; a file of its own, because every test of a command needs it. */
 #include "run_tool.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ static void read_back(FILE *file, char *text_out, size_t bytes)
 struct tool_result run_tool(const char *const *arguments)
 {
     struct tool_result result;
-    FILE *out = tmpfile(), *err = tmpfile(); /* files, not pipes: nobody needs to read while it runs */
+    FILE *out = tmpfile(), *err = tmpfile(); /* files, not pipes, so that nobody has to read while it runs */
     assert_non_null(out);
     assert_non_null(err);
     result.status = wait_for_tool(start(arguments, fileno(out), fileno(err)));

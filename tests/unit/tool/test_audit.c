@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_audit.c - the log of what left, as a table that a person can read, as JSON, and as it is. */
+/* test_audit.c - the log of what left the machine: as a table for people, as JSON, and unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ctl.c - `stallbox ctl` finds the recorder of a process wherever it is, says why there is none, and does what its help says.
+/* test_ctl.c - `stallbox ctl` finds the recorder of a process wherever it is, says why there is none, and does what its
+ * help says.
  *
- * Judge and recorded program in one: `--body NAME FILE` is the program, which writes its number into FILE. */
+ * The test and the recorded program are one file: `--body NAME FILE` is the program, which writes its process id into
+ * FILE. */
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -23,7 +25,7 @@
 #include "tool_folder.h"
 
 enum {
-    OTHER_USER = 64001, /* a number that no account needs to have */
+    OTHER_USER = 64001, /* a user id that needs no account */
     VICTIM_BYTES = 1 << 20
 };
 
@@ -43,7 +45,7 @@ static void write_number(const char *path, pid_t pid)
 
 static int be(const char *body, const char *path)
 {
-    if (strcmp(body, "pretends") == 0) { /* that a file of somebody else's is its recording */
+    if (strcmp(body, "pretends") == 0) { /* it pretends that another user's file is its recording */
         char own[600];
         snprintf(own, sizeof own, "%.*s/%d-x.rec", (int)(strrchr(path, '/') - path), path, (int)getpid());
         int file = rename("victim.rec", own) == 0 ? open(own, O_RDWR | O_CLOEXEC) : -1;
@@ -97,13 +99,14 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     if (companion > 0) {
-        kill(companion, SIGTERM); /* which it passes on */
+        kill(companion, SIGTERM); /* the companion passes the signal on */
         waitpid(companion, NULL, 0);
     }
     return end_folder(state);
 }
 
-/* Start a body under `stallbox run`, as another user when `user` is not 0. Returns the number that it wrote, as text. */
+/* Start a body under `stallbox run`, as another user when `user` is not 0. Returns the process id that it wrote, as
+ * text. */
 static const char *start_body(const char *body, unsigned user)
 {
     static char text[32];
@@ -137,7 +140,8 @@ static const char *line_of(const char *text, const char *word)
     return line;
 }
 
-/* Symptom: ctl PID disable stdio stat; ctl PID enable; and both were still out. README says "without names: all of it". */
+/* Symptom: after `ctl PID disable stdio stat` and `ctl PID enable` both were still off. README says "without names: all
+ * of it". */
 static void test_enable_without_names_puts_all_in_again(void **state)
 {
     (void)state;
@@ -171,19 +175,19 @@ static void test_whether_there_is_a_message_loop_is_told(void **state)
     assert_non_null(strstr(RUN_TOOL("ctl", pid, "status").out, "message loop       none found in the main thread"));
 }
 
-/* Symptom: "process 20763 has no recorder", of a backend of postgres. */
+/* Symptom: "process 20763 has no recorder", for a backend of postgres. */
 static void test_a_forked_child_answers_for_itself(void **state)
 {
     (void)state;
     const char *pid = start_body("forks", 0);
     struct tool_result result = {.status = 1};
-    for (int tries = 0; tries < 100 && result.status != 0; tries++) { /* it is recorded from its first poll */
+    for (int tries = 0; tries < 100 && result.status != 0; tries++) { /* it is recorded from its first poll on */
         result = RUN_TOOL("ctl", pid, "status");
         usleep(20000);
     }
     assert_int_equal(result.status, 0);
     assert_non_null(strstr(result.out, "worker"));
-    assert_non_null(strstr(result.out, "ring               128 KiB\n")); /* short as long as it has little to record */
+    assert_non_null(strstr(result.out, "ring               128 KiB\n")); /* short while it has little to record */
 }
 
 static void test_a_process_without_the_library_is_told_as_such(void **state)
@@ -194,7 +198,7 @@ static void test_a_process_without_the_library_is_told_as_such(void **state)
     struct tool_result result = RUN_TOOL("ctl", number, "status");
     assert_int_equal(result.status, 1);
     assert_non_null(strstr(result.err, "libstallbox is not loaded into it"));
-    result = RUN_TOOL("ctl", "4194399", "status"); /* beyond the largest there is */
+    result = RUN_TOOL("ctl", "4194399", "status"); /* larger than the largest pid */
     assert_non_null(strstr(result.err, "there is no such process"));
 }
 
@@ -208,7 +212,7 @@ static void test_root_finds_the_recorder_of_another_users_process(void **state)
     }
     assert_int_equal(chown(folder, OTHER_USER, OTHER_USER), 0);
     const char *pid = start_body("loops", OTHER_USER);
-    unsetenv("STALLBOX_RECORDINGS"); /* nor does root know where that is */
+    unsetenv("STALLBOX_RECORDINGS"); /* root does not know where that folder is, either */
     struct tool_result result = RUN_TOOL("ctl", pid, "status");
     assert_string_equal(result.err, "");
     assert_int_equal(result.status, 0);
@@ -226,7 +230,7 @@ static void test_root_writes_into_no_file_that_a_process_only_says_is_its_record
         skip();
     }
     assert_int_equal(chown(folder, OTHER_USER, OTHER_USER), 0);
-    free(write_file(folder, "victim.rec", zeroes, sizeof zeroes, 0666)); /* root's, and everybody may write to it */
+    free(write_file(folder, "victim.rec", zeroes, sizeof zeroes, 0666)); /* root's file, which every user may write */
     assert_non_null(getcwd(was, sizeof was));
     assert_int_equal(chdir(folder), 0);
     setenv("STALLBOX_DISABLE", "1", 1);
@@ -244,7 +248,7 @@ static void test_root_writes_into_no_file_that_a_process_only_says_is_its_record
     assert_memory_equal(after, zeroes, sizeof zeroes);
 }
 
-/* Symptom: "cpu cost 269.72 % ... budget 0.5 %" of a program that had used some milliseconds. */
+/* Symptom: "cpu cost 269.72 % ... budget 0.5 %" for a program that had used some milliseconds. */
 static void test_the_cost_of_a_program_that_has_hardly_run_is_told_as_time(void **state)
 {
     (void)state;

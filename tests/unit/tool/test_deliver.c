@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_deliver.c - the delivery loop as a command: it ends when told, and says what it could not do. */
+/* test_deliver.c - the delivery loop as a command: it ends on request, and reports what it could not do. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,9 +14,9 @@
 
 #include "tool_folder.h"
 
-/* Port 9 (discard) of loopback: nobody listens there. */
+/* Port 9 (discard) of loopback, where no server listens. */
 #define NOBODY "http://127.0.0.1:9"
-/* Of a net that there is in examples only (RFC 5737). */
+/* An address of a network that is reserved for examples (RFC 5737). */
 #define ELSEWHERE "https://192.0.2.7:9"
 
 static char *spool;
@@ -83,7 +83,7 @@ static void test_what_is_not_sealed_is_said_so(void **state)
     assert_non_null(strstr(result.err, "payloads are not sealed"));
 }
 
-/* Symptom: it was said at each start, also where nothing leaves the machine. */
+/* Symptom: the message was printed at each start, also where nothing leaves the machine. */
 static void test_that_is_said_until_a_payload_has_left_and_not_to_this_machine(void **state)
 {
     static const char log[] = "2026-01-01T00:00:00Z leaving id=00 bytes=1 sha256=00 consent=granted to=" ELSEWHERE "\n";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_look.c - `stallbox look` as a person calls it: this very process, others, none. */
+/* test_look.c - `stallbox look` as a user calls it: for this process, for others, and for none. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static int end_sleeper(void **state)
     return waitpid(sleeper, NULL, 0) == sleeper ? 0 : -1;
 }
 
-/* Until it sleeps: right behind the fork it may still be on its way. */
+/* Look until it sleeps, because right after the fork it may not sleep yet. */
 static struct tool_result look_at_sleeper(const char *option, const char *sign_of_sleep)
 {
     struct tool_result result;
@@ -72,7 +72,7 @@ static void test_a_process_is_told_with_its_name_and_its_wait(void **state)
     struct tool_result result = look_at_sleeper(NULL, "for a signal");
     assert_int_equal(result.status, 0);
     assert_string_equal(result.err, "");
-    assert_non_null(strstr(result.out, " thread")); /* a sanitizer has one more */
+    assert_non_null(strstr(result.out, " thread")); /* a sanitizer adds a thread */
     assert_non_null(strstr(result.out, "Nothing was stopped.\n"));
     assert_non_null(strstr(result.out, "asleep"));
     if (strstr(result.out, "start_sleeper") == NULL || strstr(result.out, "main") == NULL) {
@@ -126,7 +126,7 @@ static void test_what_is_no_process_is_refused(void **state)
     expect_failure(RUN_TOOL("look", "--watch", "0", "1"), 2, "--watch");
 }
 
-/* As root another user's process may be looked at, and as another user root's may not. */
+/* Root may look at another user's process; another user may not look at root's. */
 static void test_a_process_of_another_user_is_refused_with_the_reason(void **state)
 {
     (void)state;
@@ -143,7 +143,7 @@ static void test_a_process_of_another_user_is_refused_with_the_reason(void **sta
     said[length] = '\0';
     int status = pclose(other);
     if (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127) {
-        skip(); /* nobody may not reach the folder of this build */
+        skip(); /* the user nobody may have no access to this build's folder */
     }
     assert_int_equal(WEXITSTATUS(status), 1);
     assert_non_null(strstr(said, "may not be looked at"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_main.c - what every command has in common: help, version, typing errors, exit statuses, a full disk. */
+/* test_main.c - what all commands have in common: help, version, typing errors, exit statuses, a full disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -109,7 +109,8 @@ static void test_each_command_wants_its_arguments(void **state)
     }
 }
 
-/* One option as help or man page have it: "k seal-key VALUE", "- now VALUE", "q quiet". Sorted, and each once. */
+/* One option in the form of help and man page: "k seal-key VALUE", "- now VALUE", "q quiet". Sorted, and each only
+ * once. */
 struct option_set {
     char options[64][64];
     size_t count;
@@ -124,7 +125,7 @@ static void add_option(struct option_set *set, char letter, const char *name, si
         at++;
     }
     if (at < set->count && strcmp(set->options[at], option) == 0) {
-        return; /* two verbs of one command have it */
+        return; /* two verbs of one command have the option */
     }
     assert_true(set->count < 64);
     memmove(set->options + at + 1, set->options + at, (set->count - at) * sizeof set->options[0]);
@@ -132,7 +133,7 @@ static void add_option(struct option_set *set, char letter, const char *name, si
     set->count++;
 }
 
-/* "  -k, --seal-key FILE     ..." or "      --now TIME   ..."; --help is every command's. */
+/* Reads " -k, --seal-key FILE ..." or " --now TIME ..."; every command has --help. */
 static void read_help(const char *help, struct option_set *set)
 {
     for (const char *line = help; line != NULL; line = strchr(line, '\n')) {
@@ -188,11 +189,11 @@ static void test_help_and_man_page_of_each_command_have_the_same_options(void **
                 fail_msg("stallbox %s: --help has '%s' where the man page has '%s'", command_names[i], one, other);
             }
         }
-        assert_true(helped.count > 0 || strcmp(command_names[i], "ctl") == 0); /* which has none */
+        assert_true(helped.count > 0 || strcmp(command_names[i], "ctl") == 0); /* ctl has none */
     }
 }
 
-/* Symptom: `stallbox report >/dev/full` would end with 0 though nothing arrived. */
+/* Symptom: `stallbox report >/dev/full` ended with 0 although nothing was written. */
 static void test_data_that_does_not_arrive_is_a_failure(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_payload_list.c - what a PATH stands for: folders, order, doubles, and what is no payload. */
+/* test_payload_list.c - the meaning of a PATH: folders, order, duplicates, and files that are no payload. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -62,7 +62,7 @@ static void set_age(const char *path, int seconds)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* The head of an envelope: enough to be listed, not to be decoded. */
+/* The head of an envelope: enough for the list, not enough to decode. */
 static void put_payload(const char *name, uint8_t id, int age_s)
 {
     uint8_t bytes[SBX_ENVELOPE_HEADER_BYTES] = {0};
@@ -108,7 +108,7 @@ static void test_a_spool_gives_raw_waiting_and_sent_oldest_first(void **state)
     put_payload("sent/aa.sbx", 0xaa, 40);
     put_snapshot("raw/dd.raw", 0xdd, 10);
     put_payload("bb.sbx", 0xbb, 30);
-    put_payload("bad/ee.sbx", 0xee, 50); /* nobody could read it: not offered again */
+    put_payload("bad/ee.sbx", 0xee, 50); /* could not be read: not listed again */
     add("");
     assert_int_equal(list.count, 4);
     assert_entry(0, "sent/aa.sbx", false);
@@ -119,7 +119,7 @@ static void test_a_spool_gives_raw_waiting_and_sent_oldest_first(void **state)
     assert_int_equal(list.failures, 0);
 }
 
-/* A damaged copy must not hide a whole one: both are listed, and known to claim one payload. */
+/* A damaged copy must not hide an undamaged one. Both are listed, and known to claim the same payload. */
 static void test_one_id_in_several_folders_and_paths_counts_as_one_payload(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void test_an_empty_spool_a_missing_path_and_foreign_bytes_are_failures(vo
     add("empty.sbx");
     assert_int_equal(list.failures, 4);
     add("");
-    assert_int_equal(list.failures, 6); /* both files, each named; the folder does hold something */
+    assert_int_equal(list.failures, 6); /* both files, each by name; the folder does contain something */
     assert_int_equal(list.count, 0);
 }
 
@@ -210,7 +210,7 @@ static void test_the_module_index_is_found_from_every_folder_of_a_spool(void **s
     put_snapshot("raw/bb.raw", 0xbb, 10);
     put_payload("cc.sbx", 0xcc, 10);
     add("");
-    assert_int_equal(list.index_count, 0); /* there is none yet */
+    assert_int_equal(list.index_count, 0); /* there is no index yet */
     char *index = write_file(spool, "modules", "", 0, 0600);
     static const char *const paths[] = {"", "raw", "sent", "sent/aa.sbx", "raw/bb.raw", "cc.sbx"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
@@ -238,7 +238,7 @@ static void test_a_payload_that_moves_on_while_it_is_read_is_followed(void **sta
     struct sbx_stall *stall = NULL;
     assert_int_equal(sbx_payload_load(&list.entries[0], NULL, NULL, &stall, why, sizeof why), -ENOENT);
     put_payload("sent/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.sbx", 0xaa, 10);
-    /* Found where it went: the answer is about those bytes now, which are a head without a body. */
+    /* Found at its new place. The answer is about the bytes there, which are a head without a body. */
     assert_int_equal(sbx_payload_load(&list.entries[0], NULL, NULL, &stall, why, sizeof why), -EPROTO);
 }
 

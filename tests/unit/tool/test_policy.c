@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_policy.c - `stallbox policy`: keys and their files, texts and their mistakes, verdicts and exit statuses. */
+/* test_policy.c - `stallbox policy`: keys and their files, policy texts and their mistakes, verdicts and exit
+ * statuses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +43,7 @@ static void test_a_secret_key_is_its_owners_alone_and_never_overwritten(void **s
     assert_int_equal(stat(path_of("root.key"), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
     expect(RUN_TOOL("policy", "keygen", path_of("root")), 1, "never overwritten");
-    assert_int_equal(unlink(path_of("root.key")), 0); /* its public half alone is reason enough */
+    assert_int_equal(unlink(path_of("root.key")), 0); /* the public half alone is enough to refuse */
     expect(RUN_TOOL("policy", "keygen", path_of("root")), 1, "never overwritten");
     assert_int_not_equal(access(path_of("root.key"), F_OK), 0);
     assert_int_equal(chmod(path_of("online.key"), 0640), 0);
@@ -51,7 +52,7 @@ static void test_a_secret_key_is_its_owners_alone_and_never_overwritten(void **s
     expect(RUN_TOOL("policy", "sign", "-k", path_of("online.pub"), path_of("policy.txt")), 1, "chmod 600");
 }
 
-/* Each mistake, the line it is in, and what is said. */
+/* Each mistake, its line, and the message. */
 static void test_a_mistake_in_a_text_is_told_with_its_line(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_report.c - `stallbox report`'s own part: options, formats, and what it says about paths. The answers themselves
- * are tested in triage and, with real stalls, in tests/integration. */
+/* test_report.c - the command's own part of `stallbox report`: options, formats, and its messages about paths. The
+ * answers themselves are tested in triage and, with real stalls, in tests/integration. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,14 +84,14 @@ static void test_several_snapshots_do_not_fit_one_binary_file(void **state)
     struct tool_result result = RUN_TOOL("report", "--format=pprof", first, second);
     assert_int_equal(result.status, 2);
     assert_non_null(strstr(result.err, "2 snapshots do not fit one pprof file; name a folder with -o"));
-    result = RUN_TOOL("report", "--format=perfetto", "-o", first, first, second); /* no folder */
+    result = RUN_TOOL("report", "--format=perfetto", "-o", first, first, second); /* without a folder */
     assert_int_equal(result.status, 2);
     assert_non_null(strstr(result.err, "is no folder"));
     free(second);
     free(first);
 }
 
-/* A payload of its own id, whose file was written `age_s` ago. */
+/* A payload with its own id, whose file was written `age_s` ago. */
 static void write_payload_of(unsigned char id_first, uint32_t trigger, const char *name, int age_s)
 {
     uint8_t *envelope = NULL;
@@ -116,7 +116,7 @@ static void write_payload(unsigned char id_first, const char *name, int age_s)
     write_payload_of(id_first, 0, name, age_s);
 }
 
-/* The id that stands in that line of the list. */
+/* The id in that line of the list. */
 static void id_of_line(const char *list, int line, char id_out[9])
 {
     for (; line > 0; line--) {
@@ -182,7 +182,7 @@ static void test_an_id_that_nothing_has_or_several_have_is_named(void **state)
     struct tool_result result = RUN_TOOL("report", folder, "00000000000000000000000000000000");
     assert_int_equal(result.status, 1);
     assert_non_null(strstr(result.err, "neither a file nor the begin of an id here"));
-    for (unsigned char id = 2; id < 40; id++) { /* more ids than first letters */
+    for (unsigned char id = 2; id < 40; id++) { /* more ids than there are first letters */
         char name[16];
         snprintf(name, sizeof name, "%u.sbx", id);
         write_payload(id, name, id);
@@ -210,7 +210,7 @@ enum {
     MODULE_KIND_APP = 1 /* as in the schema */
 };
 
-/* A stall within a file that lies in no usual place, and that no process runs. */
+/* A stall in a file that is in no usual place and that no process runs. */
 static void write_stall_of(const char *path)
 {
     uint8_t *envelope = NULL;
@@ -240,7 +240,7 @@ static void test_code_is_named_from_the_store(void **state)
     write_stall_of(SYMBOL_SAMPLE);
     struct tool_result *result = malloc(sizeof *result);
     *result = RUN_TOOL("report", "--format", "json", "--store", store, folder);
-    assert_int_equal(result->status, 1); /* named, and not there: said, and the report is there all the same */
+    assert_int_equal(result->status, 1); /* a missing named file is reported; the report is printed all the same */
     assert_non_null(strstr(result->err, "No such file"));
     assert_true(result->out[0] == '{' && strstr(result->out, "sample_hidden") == NULL);
     *result = RUN_TOOL("symbols", "add", "--store", store, SYMBOL_SAMPLE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_seal.c - `stallbox seal`: keys and their files, names of keys, and what is said of what does not open. */
+/* test_seal.c - `stallbox seal`: keys and their files, names of keys, and messages about files that do not open. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

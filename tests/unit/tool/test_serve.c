@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_serve.c - the server as a command: it says where it is, and ends when told. */
+/* test_serve.c - the server as a command: it prints its address, and ends on request. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -73,7 +73,7 @@ static void test_it_prints_its_address_answers_and_ends_on_either_signal(void **
 {
     (void)state;
     serve_and_end_with(SIGTERM);
-    serve_and_end_with(SIGINT); /* on the same data */
+    serve_and_end_with(SIGINT); /* with the same data folder */
 }
 
 static void test_one_data_folder_has_one_server(void **state)
@@ -98,7 +98,7 @@ static void test_what_cannot_be_is_refused_and_named(void **state)
     struct tool_result result = RUN_TOOL("serve", "--data", data, "--listen", "nowhere");
     assert_int_equal(result.status, 2);
     assert_non_null(strstr(result.err, "nowhere"));
-    result = RUN_TOOL("serve", "--data", data, "--listen", "0.0.0.0:0"); /* open to all, without a token */
+    result = RUN_TOOL("serve", "--data", data, "--listen", "0.0.0.0:0"); /* open to every machine, without a token */
     assert_int_equal(result.status, 2);
     assert_non_null(strstr(result.err, "token"));
     result = RUN_TOOL("serve", "--data", "/dev/null/data", "--listen", "127.0.0.1:0");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tool_folder.c - a folder in the shape that cmocka asks for. */
+/* tool_folder.c - a test folder as a cmocka fixture. */
 #include "tool_folder.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_head.c - up to the empty line, and the length that is told before it. */
+/* http_head.c - reads up to the empty line, and the body's length from the headers. */
 #include "http_head.h"
 
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 
 enum {
     REQUESTS_MAX = 2048,
-    BODY_MAX = 16 << 20 /* names of the command with AddressSanitizer are some five */
+    BODY_MAX = 16 << 20 /* commands with AddressSanitizer have some 5 MiB of names */
 };
 
 struct sbx_http_server {
@@ -24,7 +24,7 @@ struct sbx_http_server {
     char url[64];
     const struct sbx_http_answer *answers;
     size_t answer_count;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     struct sbx_http_request requests[REQUESTS_MAX];
     size_t request_count, connection_count;
 };
@@ -35,7 +35,7 @@ static _Noreturn void give_up(const char *what)
     abort();
 }
 
-/* What closing does from now on: nothing is sent but that it is over. */
+/* From now on close() sends only a reset. */
 static void reset_at_close(int connection)
 {
     setsockopt(connection, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1, .l_linger = 0}, sizeof(struct linger));
@@ -46,7 +46,7 @@ static ssize_t take(void *connection, void *to, size_t bytes)
     return recv(*(const int *)connection, to, bytes, 0);
 }
 
-/* Read one request. False when the peer broke off, or when it is not to be read to its end. */
+/* Read one request. False when the peer closed the connection, or when the request must not be read to its end. */
 static bool read_request(int connection, const struct sbx_http_answer *how, struct sbx_http_request *request)
 {
     struct sbx_http_head head;
@@ -77,7 +77,7 @@ static bool read_request(int connection, const struct sbx_http_answer *how, stru
             return false;
         }
         while (recv(connection, rest, sizeof rest, 0) > 0) {
-            /* until the peer goes, or the connection's time is over */
+            /* Wait until the peer closes the connection, or its time is over. */
         }
         return false;
     }
@@ -121,7 +121,7 @@ static bool send_all(int connection, const char *text, size_t bytes)
     return true;
 }
 
-/* The agreed answer to what was sent, from the id in the envelope. */
+/* The correct answer to the sent payload, made from the id in its envelope. */
 static void stored_answer(const struct sbx_http_request *request, char *text, size_t text_bytes)
 {
     char id[2 * SBX_PAYLOAD_ID_BYTES + 1] = "";
@@ -182,7 +182,7 @@ static void answer(int connection, const struct sbx_http_answer *how, const stru
     case SBX_HTTP_RESET_AT_FIRST:
     case SBX_HTTP_RESET_IN_BODY:
     case SBX_HTTP_STALL:
-        break; /* it did not come to an answer */
+        break; /* no answer is due */
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loopback.c - listen, poll, accept; a pipe tells the thread to end. */
+/* loopback.c - listen, poll, accept; a byte in a pipe ends the thread. */
 #include "loopback.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scene.c - the recording. */
+/* scene.c - builds the recording of the scene. */
 #include "scene.h"
 
 #include <string.h>

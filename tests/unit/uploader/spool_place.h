@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_place.h - a cmocka fixture: a folder of its own with an open spool in it. */
+/* spool_place.h - a cmocka fixture: a folder with an open spool in it. */
 #ifndef SBX_SPOOL_PLACE_H
 #define SBX_SPOOL_PLACE_H
 

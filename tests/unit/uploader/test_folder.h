@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_folder.h - a folder of its own for each test, removed afterwards with all that is in it. */
+/* test_folder.h - a folder of its own for each test, removed afterwards with everything in it. */
 #ifndef SBX_TEST_FOLDER_H
 #define SBX_TEST_FOLDER_H
 
@@ -11,14 +11,14 @@
 char *sbx_test_folder_make(void);
 void sbx_test_folder_remove(char *path);
 
-/* FOLDER/NAME in a buffer that lives until the next call but seven. */
+/* FOLDER/NAME in a buffer that is valid until seven more calls. */
 const char *sbx_test_path(const char *folder, const char *name);
 
 bool sbx_test_exists(const char *path);
 void sbx_test_write(const char *path, const void *content, size_t bytes);
-/* The whole file. Given: free. */
+/* Read the whole file. Given: free. */
 uint8_t *sbx_test_read(const char *path, size_t *bytes_out);
-/* Files (not folders) in `folder` whose name ends with `suffix`, dot files included. */
+/* Count the files (not folders) in `folder` whose names end with `suffix`, dot files included. */
 unsigned sbx_test_count(const char *folder, const char *suffix);
 
 /* Does `needle` occur in the bytes? */

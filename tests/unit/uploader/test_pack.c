@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pack.c - raw snapshots become payloads, whatever interrupts. */
+/* test_pack.c - raw snapshots become payloads, whatever is interrupted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void leave_raw(const struct place *place, uint8_t number)
     sbx_recording_builder_destroy(builder);
 }
 
-/* Leave how the stall of that snapshot ended, under a name that comes before or behind it in any listing. */
+/* Leave the snapshot that reports the end of that stall, under a name that sorts before or behind it. */
 static void leave_end(const struct place *place, uint8_t number, uint8_t of)
 {
     struct sbx_recording_builder *builder = sbx_scene_create();
@@ -76,7 +76,7 @@ static void test_raw_snapshots_become_payloads_and_go(void **state)
     assert_int_equal(counts.packed, 0);
 }
 
-/* It is part of the stall, and nothing of the process goes with it. */
+/* It is part of the stall, and contains nothing else of the process. */
 static void test_the_end_of_a_stall_is_a_small_payload_and_no_stall(void **state)
 {
     struct place *place = *state;
@@ -121,7 +121,7 @@ static void test_an_end_waits_for_its_stall_to_be_packed(void **state)
     struct place *place = *state;
     const char *name = sbx_test_path(place->path, "raw/01fdfcfbfaf9f8f7f6f5f4f3f2f1f0ef.raw");
     leave_end(place, 2, 1);
-    assert_int_equal(mkdir(name, 0700), 0); /* stands for one that cannot be packed now */
+    assert_int_equal(mkdir(name, 0700), 0); /* stands for a snapshot that cannot be packed now */
     struct sbx_pack_counts counts = pack(place, 1);
     assert_int_equal(counts.ends, 0);
     assert_int_equal(counts.later, 1);
@@ -144,7 +144,7 @@ static void say_terms(void *context, struct sbx_delivery_terms *terms_out)
     *terms_out = sbx_policy_default()->delivery;
 }
 
-/* What was kept back stays untold to its end, in whatever order the two are met. */
+/* The end of a withheld stall is withheld too, in whatever order the packer finds the two. */
 static void test_the_end_of_a_stall_that_was_withheld_is_withheld(void **state)
 {
     struct place *place = *state;
@@ -225,7 +225,7 @@ static void test_of_a_user_who_said_no_nothing_is_packed_or_kept(void **state)
     assert_int_equal(pack(place, 1).packed, 1);
 }
 
-/* The gate is asked in the middle of packing: he says no, and deletes what there is. */
+/* The gate is asked in the middle of packing: the user says no, and everything is deleted. */
 static bool say_no_meanwhile(void *context, uint32_t kind)
 {
     struct place *place = context;
@@ -245,7 +245,7 @@ static void test_a_no_in_the_middle_of_packing_leaves_nothing_that_waits(void **
     leave_raw(place, 1);
     leave_raw(place, 2);
     assert_int_equal(sbx_pack_raw_folder(place->spool, &redaction, &gate, NULL, &counts), 0);
-    assert_int_equal(counts.packed, 1); /* after the word */
+    assert_int_equal(counts.packed, 1); /* packed after the denial */
     assert_int_equal(sbx_test_count(place->path, ".sbx"), 0);
     assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ".raw"), 0);
 }
@@ -294,7 +294,7 @@ static void test_a_snapshot_sent_already_is_not_sent_again(void **state)
     }
     id[0] = 1;
     assert_int_equal(sbx_spool_mark_sent(place->spool, id), 0);
-    leave_raw(place, 1); /* killed before the raw file was removed */
+    leave_raw(place, 1); /* as if killed before the raw file was removed */
     assert_int_equal(pack(place, 1).packed, 1);
     assert_int_equal(sbx_test_count(place->path, ".sbx"), 0);
     assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ""), 0);
@@ -312,7 +312,7 @@ static void test_where_sealing_is_demanded_nothing_is_packed_plain(void **state)
 {
     struct place *place = *state;
     uint8_t secret[32];
-    struct sbx_seal_key key = {.not_before_s = 1, .not_after_s = 2}; /* long past */
+    struct sbx_seal_key key = {.not_before_s = 1, .not_after_s = 2}; /* expired long ago */
     struct sbx_sealer *sealer = sbx_sealer_create();
     struct sbx_envelope envelope;
     assert_int_equal(sbx_x25519_make(secret, key.key), 0);
@@ -326,7 +326,7 @@ static void test_where_sealing_is_demanded_nothing_is_packed_plain(void **state)
     assert_int_equal(sbx_test_count(place->path, ".sbx"), 0);
     assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ".raw"), 1); /* it waits */
 
-    sbx_sealer_await(sealer); /* a KEYSET that was not read yet is no leave either */
+    sbx_sealer_await(sealer); /* a KEYSET that was not read yet does not allow it either */
     assert_int_equal(pack_sealed(place, sealer).unsealed, 1);
 
     key.not_after_s = UINT64_MAX;
@@ -370,7 +370,7 @@ static void test_killed_at_any_moment_every_snapshot_becomes_one_payload(void **
         assert_int_equal(sbx_test_count(place->path, ".sbx"), (round + 1) * EACH);
         assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ".raw"), 0);
     }
-    assert_true(killed_early > 0); /* else this tested nothing */
+    assert_true(killed_early > 0); /* otherwise the test proved nothing */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_show.c - what a person who has to answer for it sees. */
+/* test_show.c - what a person sees who is responsible for the data. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static int remove_folder(void **state)
     return 0;
 }
 
-/* Path of the scene as an envelope or a raw snapshot. */
+/* The path of the scene as an envelope or as a raw snapshot. */
 static const char *scene_file(const char *folder, bool raw)
 {
     struct sbx_recording_builder *builder = sbx_scene_create();
@@ -50,7 +50,7 @@ static const char *scene_file(const char *folder, bool raw)
     return path;
 }
 
-/* What is printed. Given: free. */
+/* The printed text. Given: free. */
 static char *show(const char *path, bool what_leaves, bool colour, int expected)
 {
     char *text = NULL;
@@ -158,7 +158,7 @@ static void test_a_payload_with_something_else_in_it_fails(void **state)
         free(text);
     }
     free(bad);
-    /* and one whose id is not the one on the envelope */
+    /* An envelope whose id differs from that of its payload. */
     uint8_t other[16] = {9};
     assert_int_equal(sbx_envelope_write(other, payload, payload_bytes, &bad, &bytes), 0);
     sbx_test_write(path, bad, bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_code_lines.c - tables of one function, as five versions of Python wrote them, and what these versions say of them
- * (co_lines(), dis.findlinestarts()). */
+/* test_code_lines.c - line tables of one function, as five versions of Python wrote them, and the lines that these
+ * versions report (co_lines(), dis.findlinestarts()). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static void expect(enum cpython_line_table kind, const char *hex, const struct s
             assert_int_equal(cpython_line_of(kind, table, bytes, 1, at), spans[i].line);
         }
     }
-    assert_int_equal(cpython_line_of(kind, table, bytes, 77, -1), 77); /* not begun */
+    assert_int_equal(cpython_line_of(kind, table, bytes, 77, -1), 77); /* the frame has not begun */
 }
 #define EXPECT(kind, hex, ...)                            \
     expect(kind, hex, (const struct span[]){__VA_ARGS__}, \
@@ -58,7 +58,7 @@ static void test_lines_of_3_10(void **state)
     (void)state;
     EXPECT(CPYTHON_LINES, "0202020104ff0c0206010a01020104011402", {0, 2, 3}, {2, 4, 4}, {4, 8, 3}, {8, 20, 5},
            {20, 26, 6}, {26, 36, 7}, {36, 38, 8}, {38, 42, 9}, {42, 62, 11}, {62, 64, 0});
-    EXPECT(CPYTHON_LINES, "020202800402", {0, 2, 3}, {2, 4, 0}, {4, 8, 5}); /* in the middle some without a line */
+    EXPECT(CPYTHON_LINES, "020202800402", {0, 2, 3}, {2, 4, 0}, {4, 8, 5}); /* some in the middle have no line */
 }
 
 static void test_lines_of_3_11(void **state)

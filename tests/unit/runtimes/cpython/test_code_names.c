@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_code_names.c - strings of all widths as UTF-8; paths without what differs between machines. */
+/* test_code_names.c - strings of all widths as UTF-8; paths without the parts that differ between machines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ enum {
     TYPE = 0x1234560
 };
 
-/* A string object of 3.11, by hand. */
+/* A string object of 3.11, written by hand. */
 static union {
     uint64_t words[40];
     uint8_t bytes[320];
@@ -49,7 +49,7 @@ static void test_names_of_all_widths_are_utf_8(void **state)
     expect(string(1, 0, 3, latin), 64, "n\xc3\xa4h");
     expect(string(2, 0, 3, two), 64, "a\xe4\xb8\xad\xe6\x96\x87");
     expect(string(4, 0, 2, four), 64, "\xf0\x9f\x90\x8dx");
-    expect(string(2, 0, 3, two), 6, "a\xe4\xb8\xad"); /* no half characters */
+    expect(string(2, 0, 3, two), 6, "a\xe4\xb8\xad"); /* no part of a character */
     expect(string(4, 0, 2, four), 3, "");
 }
 
@@ -64,12 +64,12 @@ static void test_what_is_no_string_has_no_text(void **state)
     assert_int_equal(code_name_text(layout, TYPE, 0, to, sizeof to), 0);
     assert_int_equal(code_name_text(layout, TYPE, 4096 * 3, to, sizeof to), 0); /* nothing is mapped there */
     assert_int_equal(code_name_text(layout, TYPE, 8, to, sizeof to),
-                     0); /* nor in the first page, which is no page yet asked about */
+                     0); /* nor in the first page, which has not been asked about */
     object.words[4] = 3u << 2 | 1 << 5;
     assert_int_equal(code_name_text(layout, TYPE, at, to, sizeof to), 0);
     string(1, 1, 5, "price");
     object.words[2] = UINT64_MAX;
-    assert_true(code_name_text(layout, TYPE, at, to, sizeof to) <= sizeof to); /* whatever it says it has */
+    assert_true(code_name_text(layout, TYPE, at, to, sizeof to) <= sizeof to); /* whatever size it claims */
 }
 
 static struct source_prefix prefixes[8];
@@ -102,7 +102,7 @@ static void test_paths_lose_the_longest_entry_of_the_search_path(void **state)
     expect_source("/home/me/srcs/a.py", "/home/me/srcs/a.py");
     expect_source("app.py", "app.py");
     expect_source("./app.py", "app.py");
-    expect_source("src/app.py", "app.py"); /* run as a script from the folder above */
+    expect_source("src/app.py", "app.py"); /* run as a script from the parent folder */
     expect_source("rc/app.py", "rc/app.py");
     expect_source("<string>", "<string>");
     expect_source("", "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_code_table.c - what is kept of an instruction is told of that one alone. */
+/* test_code_table.c - data that is remembered for an instruction is returned for that instruction only. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 static const uint64_t ID = UINT64_C(0xfedcba9876543210);
 
-/* A key whose entry is this one, of many that share it. */
+/* A key that maps to this entry; many keys share it. */
 static uint64_t key_at(uint64_t which, uint64_t entry)
 {
     return which << CODE_LINE_BITS | entry;
@@ -52,7 +52,7 @@ static void test_words_that_two_wrote_at_once_tell_nothing(void **state)
     const struct code_place first = code_places[7];
     code_table_keep_place(key_at(4, 7), ID * 3, 40);
     code_places[7].id =
-        first.id; /* the second writer was held up behind its first word, or came between the first's two */
+        first.id; /* the second writer was stopped after its first word, or came between the two words of the first */
     assert_false(code_table_place(key_at(3, 7), &id, &line));
     assert_false(code_table_place(key_at(4, 7), &id, &line));
 }
@@ -66,7 +66,7 @@ static void test_what_has_no_id_or_too_far_a_line_is_not_kept(void **state)
     assert_false(code_table_place(key_at(5, 8), &id, &line));
     code_table_keep_place(key_at(6, 9), ID, 1u << CODE_LINE_BITS);
     assert_false(code_table_place(key_at(6, 9), &id, &line));
-    assert_false(code_table_place(key_at(0, 10), &id, &line)); /* an empty entry fits a key of zeros but for its id */
+    assert_false(code_table_place(key_at(0, 10), &id, &line)); /* an empty entry is like a zero key, except its id */
 }
 
 int main(void)

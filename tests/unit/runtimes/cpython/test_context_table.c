@@ -54,12 +54,12 @@ static void test_what_finds_no_place_of_its_own_replaces_what_was_there(void **s
     uint64_t replaced = 0, found = 0;
     for (uint64_t i = 0; i < MANY; i++) {
         uint64_t former = context_table_put(OBJECT + 64 * i, i + 1, 0).id;
-        assert_true(former <= i); /* never an item that was not put in before */
+        assert_true(former <= i); /* never an item that was not stored before */
         replaced += former != 0;
     }
     for (uint64_t i = 0; i < MANY; i++) {
         uint64_t id = context_table_take(OBJECT + 64 * i);
-        assert_true(id == 0 || id == i + 1); /* its own, or none */
+        assert_true(id == 0 || id == i + 1); /* its own item, or none */
         found += id != 0;
     }
     assert_int_equal(replaced + found, MANY);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_frame_chain.c - made-up frames of each version, which are read some at a time: each is told once, and so is each border. */
+/* test_frame_chain.c - made-up frames of each version, which are read several at a time: each frame is reported once,
+ * and so is each border. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,12 +14,12 @@
 
 enum {
     FRAMES = 3 * FRAMES_AHEAD + 2,
-    SLOT = 128, /* bytes of a frame, of any version */
+    SLOT = 128, /* bytes of a frame in any version */
     OWNER_SHIM = 3,
     IS_ENTRY = 1
 };
 
-/* Of the interpreter: a thread's state, a C function's block, a piece of data stack, one code object. */
+/* Parts of an interpreter: a thread's state, a C function's block, a piece of data stack, one code object. */
 static struct {
     uint64_t type[8], thread[64], block[8], piece[3], frames[2 * FRAMES * SLOT / 8], code[32];
 } memory;
@@ -33,7 +34,8 @@ static void put(uint64_t object, size_t offset, uint64_t value, size_t bytes)
     memcpy((void *)(uintptr_t)(object + offset), &value, bytes);
 }
 
-/* A chain of `count` frames; bit i of `borders`: frame i is the outermost of a native entry. Returns where frame 0 is. */
+/* Make a chain of `count` frames; bit i of `borders`: frame i is the outermost of a native entry. Returns the address
+ * of frame 0. */
 static uint64_t make(const struct cpython_layout *layout, uint32_t count, uint32_t borders)
 {
     memset(&memory, 0, sizeof memory);
@@ -100,7 +102,7 @@ static void test_every_frame_of_a_long_chain_is_told_once_and_in_order(void **st
     }
 }
 
-/* Also the last frame that is read at a time, whose border is told by the one behind it. */
+/* Also for the last frame of a block that is read at once: the frame behind it shows whether it is a border. */
 static void test_the_outermost_frame_of_a_native_entry_is_a_border_and_no_other_is(void **state)
 {
     (void)state;
@@ -149,7 +151,7 @@ static void test_what_has_no_code_object_ends_the_chain(void **state)
     }
 }
 
-/* Half made: its instruction lies before the first that a traceback would show. */
+/* The frame is half made: its instruction is before the first that a traceback would show. */
 static void test_a_frame_that_has_not_begun_is_not_told(void **state)
 {
     (void)state;

@@ -49,7 +49,7 @@ static int make_type(void **state)
     methods[0] = (struct method){.name = "put", .function = first, .flags = METHOD_FAST_WITH_NAMES};
     methods[1] = (struct method){.name = "get", .function = first, .flags = METHOD_FAST_OF_CLASS};
     methods[2] = (struct method){
-        .name = "get_nowait", .function = second, .flags = 0x8}; /* with one argument: not ours to call */
+        .name = "get_nowait", .function = second, .flags = 0x8}; /* takes one argument: must not be called */
     type.methods = methods;
     return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_queuing_frames.c - which part a function has in what is queued, by its file and its name. The frames themselves: tests/integration/python/queued.py. */
+/* test_queuing_frames.c - the role of a function when a task is queued, by its file and its name. The frames themselves
+ * are tested in tests/integration/python/queued.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_search_path.c - sys.path as it was and as it is now, of list and string objects made by hand. */
+/* test_search_path.c - sys.path at two times, made of list and string objects by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ enum {
     ITEMS = 8
 };
 
-/* Strings of 3.11, and a list. */
+/* Strings of 3.11 and a list. */
 static union {
     uint64_t words[40];
     char bytes[320];
@@ -80,7 +80,7 @@ static void test_an_empty_entry_is_the_working_folder_as_it_was(void **state)
     assert_int_equal(chdir("/"), 0);
     append("");
     expect_source("/usr/lib/shop/price.py", "shop/price.py");
-    path.folder_bytes = 0; /* it could not be learned */
+    path.folder_bytes = 0; /* could not be found out */
     expect_source("/usr/lib/shop/price.py", "/usr/lib/shop/price.py");
 }
 
@@ -96,7 +96,7 @@ static void test_an_entry_that_is_not_absolute_lies_below_the_working_folder(voi
     expect_source("/usr/games/shop/price.py", "/usr/games/shop/price.py");
 }
 
-/* Releases behind a link: the interpreter follows it for its list, and not in the script's own path. */
+/* Releases behind a symbolic link: the interpreter resolves it for sys.path, but not in the script's own path. */
 static void test_the_folder_of_the_script_is_known_by_the_name_it_was_started_by(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* made_up_memory.h - the virtual machine's memory in a test: arrays of the test's own, and nothing else is there. */
+/* made_up_memory.h - the memory of the virtual machine in a test: only arrays of the test can be read. */
 #ifndef SBX_MADE_UP_MEMORY_H
 #define SBX_MADE_UP_MEMORY_H
 
@@ -8,7 +8,7 @@
 
 #include "vm_memory.h"
 
-/* All that can be read: [made_up_low, made_up_high), a multiple of eight each. */
+/* The readable range [made_up_low, made_up_high); both are multiples of eight. */
 static uint64_t made_up_low, made_up_high;
 
 static inline bool made_up_load(uint64_t address, uint64_t *word_out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_call_sites.c - what is remembered of places in compiled code is told of that compilation alone. */
+/* test_call_sites.c - data that is remembered for places in compiled code is returned for the same compilation only. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,9 +95,9 @@ static void test_another_compilation_at_the_same_address_is_not_told_as_the_one_
     put_place(5, 1);
     put_compile_id(78);
     assert_false(is_known(5));
-    put_place(5, 2); /* its own */
+    put_place(5, 2); /* its own compilation */
     assert_true(is_known(5));
-    put_compile_id(77); /* numbers do not come back; if one did, what was put last counts */
+    put_compile_id(77); /* compile ids are not reused; if one were, the last entry would count */
     assert_false(is_known(5));
 }
 
@@ -113,8 +113,7 @@ static void test_a_block_that_became_part_of_another_has_no_places(void **state)
 {
     (void)state;
     put_place(5, 1);
-    the.segments[8] =
-        3; /* the larger one begins three segments before, and has left the bytes of this one's head as they were */
+    the.segments[8] = 3; /* the larger one begins three segments before; the old header bytes are still there */
     assert_false(is_known(5));
 }
 
@@ -138,7 +137,7 @@ static void test_more_methods_than_there_is_room_for_are_not_kept(void **state)
     assert_false(is_known(5));
 }
 
-/* The entry in which the place lies. */
+/* The entry that holds the place. */
 static struct sbx_call_entry *entry_of(uint32_t offset)
 {
     for (uint32_t i = 0; i < SBX_CALL_SITES; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_compiled_leaf.c - instructions of both compilers, and how much of its frame a method has at each. */
+/* test_compiled_leaf.c - code of both compilers, and how much of its frame a method has built at each instruction. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "compiled_leaf.h"
 
-/* What a method has at each of its instructions. */
+/* The state of the frame at each instruction of a method. */
 struct at {
     uint8_t offset;
     enum sbx_leaf_frame frame;
@@ -94,7 +94,7 @@ static void test_nothing_is_read_outside_of_the_method(void **state)
 {
     (void)state;
     static const char code[] = "\x90\x49\x3b\xa7\x40\x03\x00\x00\x0f\x87\x01\x00\x00\x00\xc3";
-    for (size_t bytes = 1; bytes < sizeof code; bytes++) { /* each cut, in memory of that very size */
+    for (size_t bytes = 1; bytes < sizeof code; bytes++) { /* cut at every length, in memory of exactly that size */
         uint8_t *copy = test_malloc(bytes);
         memcpy(copy, code, bytes);
         for (size_t at = 0; at < bytes; at++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_compiled_scopes.c - which methods an instruction belongs to, of a compiled method made by hand. */
+/* test_compiled_scopes.c - which methods an instruction belongs to, in a compiled method made by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +110,7 @@ static void test_a_sender_that_does_not_lie_before_ends_it(void **state)
     struct sbx_scopes scopes;
     uint64_t method = 0;
     int32_t bci = 0;
-    the.blob[280 + 6] = 6; /* its own sender */
+    the.blob[280 + 6] = 6; /* it names itself as its sender */
     assert_int_equal(find(&scopes, 20), SBX_SCOPES_EXACT);
     assert_false(sbx_scopes_next(&scopes, &layout, &method, &bci));
     assert_int_equal(method, 0);
@@ -166,7 +166,7 @@ static const struct sbx_vm_layout outside = {
 };
 
 static struct {
-    uint64_t relocations[2], methods[3]; /* the mutable piece */
+    uint64_t relocations[2], methods[3]; /* the mutable part */
     _Alignas(8) uint8_t immutable[16 + 80 + 24];
 } pieces;
 
@@ -187,7 +187,7 @@ static int setup_outside(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         pieces.methods[i] = 0x1000 * (i + 1);
     }
-    /* As above, each byte one more. */
+    /* The same as above, with each byte one larger. */
     static const uint8_t data[] = {1, 1, 2, 6, 1, 1, 2, 3, 2, 1, 1, 1, 7, 4, 192 + 45, 2};
     memcpy(pieces.immutable + 96, data, sizeof data);
     static const int32_t pcs[5] = {-1, 10, 20, 30, 0x7fffffff};
@@ -237,7 +237,7 @@ static void test_pieces_that_are_gone_are_not_read(void **state)
     uint64_t method = 0;
     int32_t bci = 0;
     assert_int_equal(find_outside(&scopes, 30), SBX_SCOPES_EXACT);
-    made_up_memory_is(&pieces, sizeof pieces.relocations); /* the rest was freed since */
+    made_up_memory_is(&pieces, sizeof pieces.relocations); /* the rest has been freed since */
     assert_false(sbx_scopes_next(&scopes, &outside, &method, &bci));
     assert_int_equal(method, 0);
     assert_int_equal(find_outside(&scopes, 30), SBX_SCOPES_NONE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_deoptimized.c - which methods had been compiled and run without that. */
+/* test_deoptimized.c - which methods had been compiled and now run interpreted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,8 +67,8 @@ static void test_what_was_optimized_or_has_lost_its_code_had_been_compiled(void 
 {
     (void)state;
     assert_true(is_one(OPTIMIZED, NEVER, 0));
-    assert_true(is_one(OPTIMIZED, NEVER, CODE)); /* the frame has left it */
-    assert_true(is_one(NEVER, OPTIMIZED, 0));    /* as a loop */
+    assert_true(is_one(OPTIMIZED, NEVER, CODE)); /* the frame has left the code */
+    assert_true(is_one(NEVER, OPTIMIZED, 0));    /* entered in a loop */
     assert_true(is_one(PROFILED, NEVER, 0));
 }
 
@@ -76,7 +76,7 @@ static void test_what_warms_up_had_not_been_compiled(void **state)
 {
     (void)state;
     assert_false(is_one(NEVER, NEVER, 0));
-    assert_false(is_one(PROFILED, NEVER, CODE)); /* its loop began before the code was there */
+    assert_false(is_one(PROFILED, NEVER, CODE)); /* its loop began before the code existed */
     assert_false(is_one(NEVER, PROFILED, 0));
     the.methods[0].counters = 0; /* called a few times only */
     assert_false(is_one(OPTIMIZED, NEVER, 0));
@@ -102,7 +102,7 @@ static void test_code_that_counts_is_the_lesser_of_what_had_been_optimized_alone
     assert_true(is_lesser(PROFILED, OPTIMIZED));
     assert_false(is_lesser(PROFILED, PROFILED)); /* it warms up */
     assert_false(is_lesser(OPTIMIZED, OPTIMIZED));
-    assert_false(is_lesser(1, OPTIMIZED)); /* made for good */
+    assert_false(is_lesser(1, OPTIMIZED)); /* made not entrant for good */
     const struct sbx_code stub = {.kind = SBX_CODE_STUB};
     assert_false(sbx_deoptimized_is_lesser(&layout, &stub));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_java_name.c - names as people write them, and their ids. */
+/* test_java_name.c - names in the form in which people write them, and their ids. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void test_classes_are_written_with_dots_and_methods_as_they_are(void **st
     assert_string_equal(CLASS("Outer$Inner$1"), "Outer$Inner$1");
     assert_string_equal(METHOD("lambda$main$0"), "lambda$main$0");
     assert_string_equal(METHOD("<init>"), "<init>");
-    assert_string_equal(METHOD("a/b"), "a/b"); /* Kotlin and Scala may */
+    assert_string_equal(METHOD("a/b"), "a/b"); /* allowed in Kotlin and Scala */
 }
 
 static void test_what_differs_from_run_to_run_is_left_out(void **state)
@@ -65,10 +65,10 @@ static void test_javas_own_utf8_becomes_everybodys(void **state)
     (void)state;
     assert_string_equal(METHOD("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
     assert_string_equal(METHOD("\xe6\x97\xa5"), "\xe6\x97\xa5");
-    assert_string_equal(METHOD("x\xed\xa0\xbd\xed\xb8\x80y"), "x\xf0\x9f\x98\x80y"); /* a pair */
+    assert_string_equal(METHOD("x\xed\xa0\xbd\xed\xb8\x80y"), "x\xf0\x9f\x98\x80y"); /* a surrogate pair */
     assert_string_equal(METHOD("a\xc0\x80z"), "a?z");
     assert_string_equal(METHOD("tab\tline\n"), "tab?line?");
-    assert_string_equal(METHOD("\xed\xa0\xbdx"), "\xef\xbf\xbdx"); /* half a pair */
+    assert_string_equal(METHOD("\xed\xa0\xbdx"), "\xef\xbf\xbdx"); /* half of a surrogate pair */
     assert_string_equal(METHOD("\xc3x\xff"), "\xef\xbf\xbdx\xef\xbf\xbd");
     assert_string_equal(METHOD("end\xe6\x97"), "end\xef\xbf\xbd");
 }
@@ -96,7 +96,7 @@ static void test_what_cannot_be_read_has_no_name(void **state)
     assert_int_equal(sbx_symbol_bytes(&layout, 4096).left, 0);
 }
 
-/* A method as HotSpot lays it out, by offsets of the test's own. */
+/* A method in HotSpot's layout, with offsets that the test chooses. */
 static void test_an_id_is_made_of_file_line_and_name(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void test_an_id_is_made_of_file_line_and_name(void **state)
         id = (id ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
     }
     assert_true(name.id == id);
-    /* Another method in its place has another key; what is no method is none. */
+    /* Another method at the same address has another key. Memory that is not a method has no key. */
     struct sbx_method_glance first, other;
     assert_true(sbx_method_look(&first, &layout, method, NULL));
     assert_int_equal(first.code_bytes, 10);
@@ -190,7 +190,7 @@ static void test_a_cache_entry_that_two_wrote_is_a_miss(void **state)
     assert_true(sbx_name_cache_find(&cache, 77, &value));
     assert_int_equal(value, 5);
     assert_false(sbx_name_cache_find(&cache, 77 + SBX_NAME_CACHE_ENTRIES, &value));
-    cache.entries[77].value = 6; /* another's */
+    cache.entries[77].value = 6; /* belongs to another key */
     assert_false(sbx_name_cache_find(&cache, 77, &value));
 }
 
@@ -208,7 +208,7 @@ static void test_a_bytecode_has_the_id_and_the_line_that_were_kept_of_it_alone(v
     assert_int_equal(line, 1234);
     assert_false(sbx_place_find(&places, sbx_place_key(77, 4), &id, &line));
     assert_false(sbx_place_find(&places, sbx_place_key(78, 3), &id, &line));
-    assert_false(sbx_place_find(&places, key + SBX_PLACES * 16, &id, &line)); /* it shares the entry */
+    assert_false(sbx_place_find(&places, key + SBX_PLACES * 16, &id, &line)); /* this key shares the entry */
 }
 
 static void test_a_place_that_two_wrote_at_once_is_none(void **state)
@@ -233,7 +233,7 @@ static void test_a_place_without_an_id_is_not_kept(void **state)
     assert_false(sbx_place_find(&places, key, &id, &line));
     sbx_place_put(&places, key, 5, 1 << SBX_PLACE_LINE_BITS);
     assert_false(sbx_place_find(&places, key, &id, &line));
-    assert_false(sbx_place_find(&places, 12, &id, &line)); /* an empty entry is no place of a key of zeros */
+    assert_false(sbx_place_find(&places, 12, &id, &line)); /* an empty entry does not match a key of zeros */
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_java_thread.c - who holds the class or the monitor that a thread waits for, in a machine of two threads. */
+/* test_java_thread.c - which thread holds the class or the monitor that another thread waits for, in a machine of two
+ * threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -186,9 +187,9 @@ static void test_the_holder_of_a_monitor_is_the_thread_whose_number_it_has(void 
     (void)state;
     the.monitor.owner = 31;
     assert_int_equal(monitor_holder(), 101);
-    the.monitor.owner = 32; /* a virtual thread that runs nowhere */
+    the.monitor.owner = 32; /* a virtual thread that is not mounted */
     assert_int_equal(monitor_holder(), 0);
-    the.monitor.owner = 30; /* the waiter himself */
+    the.monitor.owner = 30; /* the waiter itself */
     assert_int_equal(monitor_holder(), 0);
 }
 
@@ -200,7 +201,7 @@ static void test_who_locked_before_anybody_waited_is_found_by_the_object(void **
     assert_int_equal(monitor_holder(), 0);
     locks(&the.initializer, 1, OBJECT);
     assert_int_equal(monitor_holder(), 101);
-    the.initializer.lock_stack_end -= 8; /* what lies behind the end was given back */
+    the.initializer.lock_stack_end -= 8; /* entries behind the end have been released */
     assert_int_equal(monitor_holder(), 0);
 }
 
@@ -241,7 +242,7 @@ static void test_a_thread_has_allocated_what_was_added_up_and_what_it_took_of_it
     vm.layout.buffer_start = 0;
     vm.layout.buffer_top = 8;
     assert_int_equal(sbx_java_thread_allocated(&vm, at(&thread)), 1000 + 0x100);
-    thread.buffer.top = thread.buffer.start = 0; /* it has none */
+    thread.buffer.top = thread.buffer.start = 0; /* it has no buffer */
     assert_int_equal(sbx_java_thread_allocated(&vm, at(&thread)), 1000);
     thread.buffer.start = 0x7000; /* half taken away */
     assert_int_equal(sbx_java_thread_allocated(&vm, at(&thread)), 1000);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_library_symbol.c - a variable is found by the names in this program's own file; a file that is damaged or none has no variable. */
+/* test_library_symbol.c - a variable is found by its name in this program's own file. A damaged file, or one that is no
+ * library, has no variable. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,10 +17,10 @@
 
 #include "library_symbol.h"
 
-/* Not exported: hidden from the dynamic linker, as a library's own. */
+/* Not exported, so hidden from the dynamic linker, like a library's internal variable. */
 __attribute__((visibility("hidden"), used)) uint32_t a_variable_that_is_looked_for = 7;
 
-/* Where this program lies, less where its file says. */
+/* The difference between this program's load address and the address in its file. */
 static uint64_t delta(void)
 {
     extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -31,7 +32,7 @@ static void test_a_hidden_variable_is_found_by_its_name(void **state)
     (void)state;
     uint64_t at = sbx_library_symbol("/proc/self/exe", "a_variable_that_is_looked_for");
     uint64_t here = (uint64_t)(uintptr_t)&a_variable_that_is_looked_for;
-    assert_true(at == here || at + delta() == here); /* linked to a fixed address, or not */
+    assert_true(at == here || at + delta() == here); /* linked to a fixed address or not */
 }
 
 static void test_what_is_no_variable_is_not_found(void **state)
@@ -52,11 +53,11 @@ static void expect_none(const char *bytes, size_t count)
     assert_true(descriptor >= 0);
     assert_int_equal(write(descriptor, bytes, count), count);
     close(descriptor);
-    (void)sbx_library_symbol(path, "a_variable_that_is_looked_for"); /* that it comes back is what is asked */
+    (void)sbx_library_symbol(path, "a_variable_that_is_looked_for"); /* the test is only that the call returns */
     unlink(path);
 }
 
-/* Every length, and every field that says where something lies with its largest value. */
+/* The file cut at every length, and with the largest value in every field that holds an offset. */
 static void test_a_file_that_was_cut_or_whose_offsets_are_wrong_ends_nobody(void **state)
 {
     (void)state;

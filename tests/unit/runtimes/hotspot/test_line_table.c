@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_line_table.c - packed numbers and the lines that are told by them. */
+/* test_line_table.c - packed numbers, and the lines that they encode. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static struct sbx_vm_bytes bytes_of(const void *bytes, uint32_t count)
     return (struct sbx_vm_bytes){.at = (uint64_t)(uintptr_t)memory, .left = count};
 }
 
-/* Written as HotSpot writes them (L = 192, six bits a byte). */
+/* Encodes as HotSpot does (L = 192, six bits a byte). */
 static uint32_t pack(uint8_t *to, uint32_t number, uint32_t excess)
 {
     uint32_t low = 192 - excess, at = 0;
@@ -97,7 +97,7 @@ static void test_the_line_is_that_of_the_nearest_pair_before(void **state)
 static void test_bytecodes_may_go_back(void **state)
 {
     (void)state;
-    /* bci 8 line 2, bci 2 line 5: written in the order of the source */
+    /* bci 8 line 2, bci 2 line 5: in the order of the source */
     static const uint8_t table[] = {8 << 3 | 2, 0xff, 11, 6, 0};
     assert_int_equal(sbx_line_of(bytes_of(table, sizeof table), 0, 2), 5);
     assert_int_equal(sbx_line_of(bytes_of(table, sizeof table), 0, 9), 2);
@@ -108,7 +108,7 @@ static void test_a_table_without_its_end_ends_where_the_method_does(void **state
     (void)state;
     static const uint8_t table[] = {1 << 3 | 1, 1 << 3 | 1, 0xff};
     assert_int_equal(sbx_line_of(bytes_of(table, sizeof table), 0, 40), 2);
-    assert_int_equal(sbx_line_of((struct sbx_vm_bytes){.at = 8, .left = 100}, 0, 40), 0); /* nothing is there */
+    assert_int_equal(sbx_line_of((struct sbx_vm_bytes){.at = 8, .left = 100}, 0, 40), 0); /* no memory there */
 }
 
 static void test_bytes_may_begin_and_end_anywhere(void **state)

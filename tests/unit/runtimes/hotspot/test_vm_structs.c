@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_vm_structs.c - tables such as libjvm.so exports, by hand: whole, with something missing, not there yet, of another version. */
+/* test_vm_structs.c - tables like those that libjvm.so exports, made by hand: complete, with something missing, not yet
+ * filled, of another version. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 
 #include "vm_structs.h"
 
-/* Entries in a layout of our own: only the exported offsets tell it. */
+/* Entries in a layout of the test; only the exported offsets describe it. */
 struct field {
     int32_t is_static;
     uint64_t offset;
@@ -37,9 +38,9 @@ static struct {
     struct size sizes[16];
     struct integer integers[16];
     int32_t version;
-    uint64_t variable; /* what static entries lead to */
+    uint64_t variable; /* the value that static entries point to */
     const void *fields_at, *sizes_at, *integers_at;
-    const char *hidden; /* an export that is not there */
+    const char *hidden; /* an export that does not exist */
 } the;
 
 static const uint64_t field_stride = sizeof(struct field), size_stride = sizeof(struct size),
@@ -81,7 +82,7 @@ static const void *find_symbol(void *library, const char *name)
     return NULL;
 }
 
-/* Adds what the last refusal said was missing. */
+/* Adds the name that the last refusal said was missing. */
 static void add_missing(const char *reason, uint32_t number)
 {
     static char texts[FIELDS_MAX][2][64];
@@ -146,7 +147,8 @@ static int setup(void **state)
     return 0;
 }
 
-/* A table that tells everything, made of what is asked for: so it stays one when more is. Returns the entries. */
+/* A table with every entry that is asked for, built from the questions themselves. So it stays complete when more is
+ * asked. Returns the entries. */
 static uint32_t tell_everything(struct sbx_vm_layout *layout)
 {
     char reason[SBX_VM_REASON_BYTES];
@@ -179,7 +181,7 @@ static void each_missing_field_is_named(int32_t version)
         expected = untouched;
         assert_int_equal(sbx_vm_layout_read(&untouched, find_symbol, NULL, reason), SBX_VM_UNKNOWN);
         assert_non_null(strstr(reason, kept.name));
-        assert_true(untouched.major == layout.major || untouched.major == 0); /* 0: what is missing is the version */
+        assert_true(untouched.major == layout.major || untouched.major == 0); /* 0: the missing item is the version */
         expected.major = untouched.major;
         assert_memory_equal(&untouched, &expected, sizeof untouched);
         the.fields[i] = kept;

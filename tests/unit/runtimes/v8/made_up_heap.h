@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* made_up_heap.h - objects as V8 has them, in memory of the test's own. */
+/* made_up_heap.h - objects in V8's layout, in memory of the test. */
 #ifndef MADE_UP_HEAP_H
 #define MADE_UP_HEAP_H
 
@@ -55,7 +55,7 @@ static inline uint64_t heap_number(int32_t number)
     return (uint64_t)(uint32_t)number << 32;
 }
 
-/* Tagged. */
+/* Returns a tagged address. */
 static inline uint64_t heap_object(uint32_t type, uint32_t words)
 {
     uint64_t map = heap_take(3), object = heap_take(words) + JS_OBJECT_TAG;
@@ -92,12 +92,12 @@ static inline void heap_clear(void)
     heap_used = 0;
 }
 
-/* A function of `script` whose parameters begin at `position`; tagged. */
+/* A function of `script` whose parameters begin at `position`. Returns a tagged address. */
 static inline uint64_t heap_function(uint64_t script, uint64_t name, int32_t position, int32_t literal)
 {
     uint64_t scope = heap_object(TYPE_OF_SCOPE, 12), shared = heap_object(TYPE_OF_SHARED, 8);
     uint64_t function = heap_object(TYPE_OF_FUNCTION, 8);
-    heap_put(scope, JS_SCOPE_FLAGS, heap_number(2 | (name != 0 ? 1 << 12 : 0))); /* of a function, with a name */
+    heap_put(scope, JS_SCOPE_FLAGS, heap_number(2 | (name != 0 ? 1 << 12 : 0))); /* of a function with a name */
     heap_put(scope, JS_SCOPE_LOCALS, heap_number(1));
     int at = JS_SCOPE_REST + 16;
     if (name != 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_js_async_ids.c - the numbers of what node's event loop runs, in a made-up heap and Environment. */
+/* test_js_async_ids.c - the ids of the callback that node's event loop runs, in a made-up heap and Environment. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ static void test_the_numbers_are_read_where_they_look_like_these(void **state)
     assert_int_equal(ids.newest, 4503599627370497);
     assert_int_equal(environments.at, (ARRAYS_AT + 2 * ARRAY_WORDS) * 8);
     numbers[0] = 71;
-    assert_true(read_with(&environments, MARK, &ids)); /* found already */
+    assert_true(read_with(&environments, MARK, &ids)); /* already found before */
     assert_int_equal(ids.running, 71);
 }
 
@@ -133,7 +133,7 @@ static void test_a_context_of_another_embedder_has_none(void **state)
     layout.type_embedder = 0;
     assert_false(read(&ids));
     begin(state);
-    heap_put(embedder, JS_ARRAY_LENGTH, heap_number(39)); /* the mark is not in it */
+    heap_put(embedder, JS_ARRAY_LENGTH, heap_number(39)); /* the array is too short for the mark */
     assert_false(read(&ids));
 }
 
@@ -150,7 +150,7 @@ static void test_arrays_of_another_isolate_or_of_other_lengths_are_not_these(voi
     environment[ARRAYS_AT + 2] = 31;
     assert_false(read(&ids));
     begin(state);
-    environment[ARRAYS_AT + 2 * ARRAY_WORDS + 4] = 8; /* no memory of anybody's */
+    environment[ARRAYS_AT + 2 * ARRAY_WORDS + 4] = 8; /* no valid memory */
     assert_false(read(&ids));
 }
 

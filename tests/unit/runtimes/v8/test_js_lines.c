@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_js_lines.c - functions, and the lines of places in their scripts. */
+/* test_js_lines.c - functions, and the lines of positions in their scripts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void test_lines_end_as_in_javascript(void **state)
     assert_int_equal(line(&narrow, 2, 9), 2);
     assert_int_equal(line(&narrow, 5, 9), 3);
     assert_int_equal(line(&narrow, 7, 9), 4);
-    assert_int_equal(line(&narrow, 9, 9), 0); /* there is no such place */
+    assert_int_equal(line(&narrow, 9, 9), 0); /* the position does not exist */
     assert_int_equal(line(&other, 6, 9), 4);
 }
 
@@ -58,7 +58,7 @@ static void test_a_table_is_asked_first(void **state)
         heap_put(table, JS_ARRAY_ITEMS + 8 * i, heap_number(ends[i]));
     }
     heap_put(script, JS_SCRIPT_LINE_ENDS, table);
-    heap_put(script, JS_SCRIPT_LINE, heap_number(100)); /* it stands at line 101 of another file */
+    heap_put(script, JS_SCRIPT_LINE, heap_number(100)); /* the script begins at line 101 of another file */
     struct js_function function = look(heap_function(script, 0, 0, 1));
     assert_int_equal(line(&function, 0, 0), 101);
     assert_int_equal(line(&function, 10, 0), 101);
@@ -84,7 +84,7 @@ static void test_a_long_source_is_counted_in_parts(void **state)
     }
     assert_int_equal(found, 3501);
     assert_int_equal(walks, 5);                        /* nine blocks, two at a time */
-    assert_int_equal(line(&function, 35015, 1), 3502); /* the blocks before are known */
+    assert_int_equal(line(&function, 35015, 1), 3502); /* the earlier blocks are remembered */
 }
 
 static void test_a_function_has_name_file_and_place(void **state)
@@ -104,7 +104,8 @@ static void test_a_function_has_name_file_and_place(void **state)
     assert_memory_equal(it.name, "(anonymous)", it.name_bytes);
     assert_int_equal(it.position, 30);
     assert_true(named.key != other.key);
-    /* From its place on, no control characters, 48 at most: what the id is made of. */
+    /* The source from the function's position on, without control characters, at most 48 bytes: the id is made of
+     * this. */
     assert_int_equal(it.begin_bytes, sizeof source - 1 - 30);
     assert_memory_equal(it.begin, source + 30, it.begin_bytes);
 }

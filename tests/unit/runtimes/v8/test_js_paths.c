@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_js_paths.c - names of scripts without what differs between machines. */
+/* test_js_paths.c - names of scripts without the parts that differ between machines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void test_the_programs_own_folder_is_taken_off(void **state)
     (void)state;
     struct js_roots roots = {.paths = {"/srv/app/", "/srv/app/tools/"}, .bytes = {9, 15}, .count = 2};
     assert_string_equal(rest(&roots, "/srv/app/lib/pay.js"), "lib/pay.js");
-    assert_string_equal(rest(&roots, "/srv/app/tools/x.js"), "x.js"); /* the longer one */
+    assert_string_equal(rest(&roots, "/srv/app/tools/x.js"), "x.js"); /* the longer root */
     assert_string_equal(rest(&roots, "file:///srv/app/pay.mjs"), "pay.mjs");
     assert_string_equal(rest(&roots, "/srv/app/node_modules/a/b.js"), "node_modules/a/b.js");
     assert_string_equal(rest(&roots, "/srv/node_modules/a/node_modules/b/c.js"), "node_modules/a/node_modules/b/c.js");
@@ -44,7 +44,7 @@ static void test_a_package_is_the_folder_with_its_description(void **state)
     snprintf(path, sizeof path, "%s/src", folder);
     snprintf(package, sizeof package, "%s/package.json", folder);
     assert_int_equal(mkdir(path, 0700), 0);
-    js_roots_add(&roots, path); /* no description yet: the folder itself */
+    js_roots_add(&roots, path); /* no package description yet: the folder itself */
     FILE *file = fopen(package, "w");
     assert_non_null(file);
     fclose(file);

@@ -10,7 +10,7 @@
 #include "js_positions.h"
 #include "made_up_heap.h"
 
-/* Differences, sign in the lowest bit, seven bits a byte. */
+/* Encode a difference: sign in the lowest bit, seven bits a byte. */
 static uint32_t put(uint8_t *to, int64_t number)
 {
     uint64_t rest = (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
@@ -43,7 +43,7 @@ static void test_the_last_entry_before_the_instruction_counts(void **state)
     (void)state;
     uint8_t bytes[64];
     uint32_t used = 0;
-    /* offsets 4, 9 (no statement), 300; places 10, 7, 5000 */
+    /* offsets 4, 9 (not a statement), 300; positions 10, 7, 5000 */
     static const int64_t numbers[] = {5, (10 + 1) << 1, -(5 + 1), (7 - 10) * 2, 291, (5000 - 7) * 2};
     for (int i = 0; i < 6; i++) {
         used += put(bytes + used, numbers[i]);

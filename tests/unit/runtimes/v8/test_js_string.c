@@ -37,7 +37,7 @@ static void test_flat_strings_of_both_widths_are_utf_8(void **state)
     expect(heap_string("price", 5), 64, "price");
     expect(heap_string("n\xe4h", 3), 64, "n\xc3\xa4h");
     expect(heap_wide_string(wide, 5), 64, "a\xe4\xb8\xad\xf0\x9f\x98\x80\xef\xbf\xbd");
-    expect(heap_wide_string(wide, 5), 3, "a"); /* no half characters */
+    expect(heap_wide_string(wide, 5), 3, "a"); /* no part of a character */
 }
 
 static void test_slices_parts_and_strings_outside_are_followed(void **state)

@@ -35,7 +35,7 @@ static struct sbx_option_reader read_words(int argc, const char *const *argv)
     read_words((int)(sizeof((const char *const[]){"test", __VA_ARGS__}) / sizeof(char *)), \
                (const char *const[]){"test", __VA_ARGS__})
 
-/* Standard error of what is called between begin and end. */
+/* Captures standard error between begin and end. */
 static int saved_stderr;
 static FILE *caught;
 static char message[2048];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_terminal.c - colour and progress, on a real pseudo-terminal and off it. */
+/* test_terminal.c - colour and progress, with a real pseudo-terminal and without one. */
 #include <fcntl.h>
 #include <pty.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 #include "terminal.h"
 
-static int keyboard, screen; /* the two ends of the terminal: what a person sees is read from `keyboard` */
+static int keyboard, screen; /* the two ends of the terminal: what the user sees is read from `keyboard` */
 
 static int set_up(void **state)
 {
@@ -69,7 +69,7 @@ static void test_a_file_has_no_colour(void **state)
     fclose(file);
 }
 
-/* What shows of two steps of progress and its end when standard error is `descriptor`. */
+/* Show two steps of progress and its end, with `descriptor` as standard error. */
 static void make_progress(int descriptor)
 {
     fflush(stderr);
@@ -78,7 +78,7 @@ static void make_progress(int descriptor)
     sbx_progress_show("step", 1, 2);
     sbx_progress_show("step", 2, 2);
     sbx_progress_clear();
-    sbx_progress_clear(); /* nothing is left to clear: prints nothing more */
+    sbx_progress_clear(); /* nothing is left to clear, so nothing more is printed */
     fflush(stderr);
     dup2(saved, STDERR_FILENO);
     close(saved);
@@ -92,7 +92,7 @@ static void test_progress_rewrites_one_line_and_takes_it_away(void **state)
     size_t length = 0;
     struct pollfd output = {.fd = keyboard, .events = POLLIN};
     make_progress(screen);
-    while (length < sizeof expected - 1 && poll(&output, 1, 10000) == 1) { /* a terminal gives it in pieces at times */
+    while (length < sizeof expected - 1 && poll(&output, 1, 10000) == 1) { /* a terminal may deliver it in pieces */
         ssize_t got = read(keyboard, seen + length, sizeof seen - 1 - length);
         assert_true(got > 0);
         length += (size_t)got;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_attachment.c - the control page of a process that was taken over: it may write what it likes, cut its file short, and
- * hold every lock of it. */
+/* test_attachment.c - the control page of a process that is hostile: it may write any value, truncate its file, and
+ * hold every lock of the file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +80,7 @@ static void test_loc_12_a_file_that_is_cut_short_costs_that_look(void **state)
 {
 #ifdef __SANITIZE_THREAD__
     (void)state;
-    skip(); /* its run-time holds a lock of its own where the store faults, and the jump leaves that held */
+    skip(); /* the sanitizer holds a lock at the faulting store, and the jump never releases it */
 #else
     struct fixture *fixture = *state;
     struct sbx_attachment attachment;
@@ -89,7 +89,7 @@ static void test_loc_12_a_file_that_is_cut_short_costs_that_look(void **state)
     assert_int_equal(sbx_attachment_open(&attachment, fixture->path, (uint32_t)getpid()), 0);
     assert_int_equal(truncate(fixture->path, 0), 0);
     assert_false(sbx_mapping_survive(touch_control, &attachment));
-    assert_false(sbx_mapping_survive(touch_control, &attachment)); /* and again */
+    assert_false(sbx_mapping_survive(touch_control, &attachment)); /* a second time */
     assert_int_equal(sbx_consent_tell(fixture->folder, fixture->folder, SBX_CONSENT_ORDER_READ, 0, &told), 0);
     assert_int_equal(told.told + told.silent, 0);
     assert_int_equal(truncate(fixture->path, bytes), 0);

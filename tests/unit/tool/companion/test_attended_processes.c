@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_attended_processes.c - whose recordings are looked after, and what becomes of them when their processes end. */
+/* test_attended_processes.c - which recordings the companion attends to, and what happens to them when their processes
+ * end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,7 @@ struct fixture {
     unsigned sessions;
 };
 
-/* A process, and the recording that it holds. */
+/* A process and its recording. */
 struct process {
     pid_t pid;
     char name[SBX_RECORDING_NAME_BYTES], path[256];
@@ -72,7 +73,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A process that lives, with a message open for too long, and a recording of this key; its name says `named_pid` (0: the truth). */
+/* Start a process with a message that is open for too long, and a recording with this key. The recording's name
+ * contains `named_pid` (0: the true pid). */
 static struct process start(struct fixture *fixture, uint64_t key, uint32_t named_pid)
 {
     struct process process;
@@ -80,7 +82,7 @@ static struct process start(struct fixture *fixture, uint64_t key, uint32_t name
     char byte;
     assert_int_equal(pipe(ends), 0);
     process.pid = fork();
-    if (process.pid == 0) { /* it locks what its parent has made */
+    if (process.pid == 0) { /* the child locks what its parent has made */
         char path[256];
         int file = read(ends[0], path, sizeof path) == (ssize_t)sizeof path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
         _exit(file < 0 || flock(file, LOCK_EX) != 0 || write(ends[1], "l", 1) != 1 || pause() != 0);
@@ -105,7 +107,7 @@ static struct process start(struct fixture *fixture, uint64_t key, uint32_t name
     assert_int_equal(chmod(process.path, 0600), 0);
     sbx_recording_builder_destroy(builder);
     assert_int_equal(write(ends[1], process.path, sizeof process.path), sizeof process.path);
-    do { /* what it writes comes after what it has read */
+    do { /* its writes come after what it has read */
         usleep(1000);
         int file = open(process.path, O_RDONLY);
         bool is_locked = flock(file, LOCK_EX | LOCK_NB) != 0;
@@ -123,7 +125,7 @@ static void end(const struct process *process)
     assert_int_equal(waitpid(process->pid, NULL, 0), process->pid);
 }
 
-/* Step until `wanted` have been settled, or nothing more comes for a time that is long for a lock. */
+/* Step until `wanted` recordings have been settled, or until nothing more has come for long enough to take a lock. */
 static unsigned step_until(struct fixture *fixture, unsigned wanted, int tries)
 {
     unsigned all = 0;
@@ -169,7 +171,7 @@ static void test_a_recording_with_another_key_is_left_alone(void **state)
 static void test_a_name_with_the_number_of_another_process_is_believed_by_its_lock(void **state)
 {
     struct fixture *fixture = *state;
-    struct process process = start(fixture, KEY, (uint32_t)getpid()); /* whose process lives on */
+    struct process process = start(fixture, KEY, (uint32_t)getpid()); /* the named process lives on */
     sbx_attended_see(fixture->family, process.name);
     assert_int_equal(step_until(fixture, 1, 3), 0);
     end(&process);
@@ -184,7 +186,7 @@ static void test_who_ends_well_is_told_of_when_it_has_ended_and_leaves_nothing(v
     sbx_attended_see(fixture->family, process.name);
     assert_int_equal(unlink(process.path), 0); /* as its agent does */
     sbx_attended_forget(fixture->family, process.name);
-    assert_int_equal(step_until(fixture, 1, 3), 0); /* it lives */
+    assert_int_equal(step_until(fixture, 1, 3), 0); /* the process lives */
     end(&process);
     assert_int_equal(step_until(fixture, 1, 200), 1);
     assert_int_equal(snapshot_folder_count(fixture->raw, ""), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_handover_snapshot.c - what the companion takes over, and what it believes of a recording that somebody else
+/* test_handover_snapshot.c - what the companion takes over, and what it believes of a recording that another process
  * writes. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,10 +37,10 @@ struct fixture {
     char recordings[128], spool[128], raw[160], path[256];
     int folder;
     struct sbx_handovers handovers;
-    struct sbx_recording_builder *builder; /* the process: what it maps */
+    struct sbx_recording_builder *builder; /* what the process has mapped */
 };
 
-/* A live process whose recording lies in the folder, with one record, that asks for nothing yet. */
+/* A live process whose recording is in the folder, with one record and without a request. */
 static struct sbx_recording_builder *make_process(const struct fixture *fixture)
 {
     struct sbx_recording_builder *builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_SMALL, fixture->path);
@@ -105,7 +105,7 @@ static size_t count_raw(const struct fixture *fixture)
     return snapshot_folder_count(fixture->raw, "");
 }
 
-/* It asked, and got no more than this answer. */
+/* The process asked, and got only this answer. */
 static void expect_refused(struct fixture *fixture, int error)
 {
     const struct sbx_handover *wanted = &fixture->builder->control->handover;
@@ -131,7 +131,7 @@ static void test_a_snapshot_that_was_asked_for_is_made_once_and_answered(void **
     assert_int_equal(wanted->answer, wanted->request);
     assert_int_equal(wanted->result, 0);
     assert_int_equal(wanted->made, 1);
-    assert_int_equal(fixture->builder->header->pending.state, SBX_PENDING_NONE); /* nobody makes it again */
+    assert_int_equal(fixture->builder->header->pending.state, SBX_PENDING_NONE); /* the snapshot is not made twice */
     assert_int_equal(fixture->builder->control->bell, bell + 1);
     assert_false(serve(fixture));
     assert_int_equal(fixture->handovers.made, 1);
@@ -175,7 +175,7 @@ static void test_a_byte_that_is_written_wakes_the_thread_and_mapped_stores_are_f
     struct sbx_handover_taker *taker = sbx_handover_taker_start(fixture->recordings, fixture->spool, KEY, 0, NULL);
     assert_non_null(taker);
     (void)make_snapshots(fixture);
-    ask(fixture); /* and nobody is told: its process died at that moment */
+    ask(fixture); /* nobody waits for the answer: the process died */
     sbx_handover_taker_finish(taker, &counts);
     assert_int_equal(counts.made, 6);
     assert_int_equal(counts.failed, 0);
@@ -192,14 +192,14 @@ static void test_recordings_that_are_not_ours_are_let_be(void **state)
     struct sbx_recording_header *header = fixture->builder->header;
     struct sbx_handover *wanted = &fixture->builder->control->handover;
     ask(fixture);
-    wanted->key = KEY + 1; /* of another companion */
+    wanted->key = KEY + 1; /* the key of another companion */
     assert_false(serve(fixture));
     wanted->key = 0;
     assert_false(serve(fixture));
     wanted->key = KEY;
     header->spool_path[0] = 'x';
     assert_false(serve(fixture));
-    memset(header->spool_path, 'x', sizeof header->spool_path); /* without an end */
+    memset(header->spool_path, 'x', sizeof header->spool_path); /* without a terminating zero */
     assert_false(serve(fixture));
     snprintf(header->spool_path, SBX_PATH_MAX, "%s", fixture->spool);
     header->version--;
@@ -207,7 +207,7 @@ static void test_recordings_that_are_not_ours_are_let_be(void **state)
     header->version++;
     assert_int_equal(wanted->answer, 0);
     assert_int_equal(count_raw(fixture), 0);
-    assert_true(serve(fixture)); /* and for nothing else was it refused */
+    assert_true(serve(fixture)); /* there was no other reason to refuse it */
     assert_int_equal(wanted->result, 0);
 }
 
@@ -218,7 +218,7 @@ static void test_what_is_no_file_of_an_agent_is_not_read(void **state)
     snprintf(other, sizeof other, "%s/1-1" SBX_RECORDING_SUFFIX, fixture->recordings);
     ask(fixture);
     assert_int_equal(chmod(fixture->path, 0644), 0);
-    assert_false(serve(fixture)); /* others may read it: no agent makes that */
+    assert_false(serve(fixture)); /* other users may read it, which no agent allows */
     assert_int_equal(chmod(fixture->path, 0600), 0);
     assert_int_equal(link(fixture->path, other), 0);
     assert_false(serve(fixture));
@@ -286,25 +286,25 @@ static void test_states_sizes_consent_and_time_are_looked_at(void **state)
     ask(fixture);
     header->state = SBX_STATE_SNAPSHOT;
     expect_refused(fixture, EINVAL);
-    assert_int_equal(header->pending.state, SBX_PENDING_FIRED); /* it is still to be made */
+    assert_int_equal(header->pending.state, SBX_PENDING_FIRED); /* the snapshot must still be made */
     header->state = SBX_STATE_LIVE;
     ask(fixture);
     header->consent = SBX_CONSENT_DENIED;
     expect_refused(fixture, ENOKEY);
-    assert_int_equal(fixture->handovers.failed, 1); /* what the user did not want is no failure */
+    assert_int_equal(fixture->handovers.failed, 1); /* a missing consent is not a failure */
     header->consent = SBX_CONSENT_GRANTED;
     ask(fixture);
-    assert_int_equal(sbx_consent_write(fixture->spool, SBX_CONSENT_DENIED), 0); /* a no the process could not read */
+    assert_int_equal(sbx_consent_write(fixture->spool, SBX_CONSENT_DENIED), 0); /* a denial it could not read */
     expect_refused(fixture, ENOKEY);
     assert_int_equal(sbx_consent_write(fixture->spool, SBX_CONSENT_GRANTED), 0);
     ask(fixture);
     fixture->builder->control->handover.until_ns = sbx_now_ns();
     expect_refused(fixture, ETIME);
     ask(fixture);
-    assert_int_equal(truncate(fixture->path, (off_t)header->file_bytes + 4096), 0); /* longer than it says */
+    assert_int_equal(truncate(fixture->path, (off_t)header->file_bytes + 4096), 0); /* longer than the header says */
     expect_refused(fixture, EFBIG);
     assert_int_equal(truncate(fixture->path, (off_t)header->file_bytes), 0);
-    header->state = SBX_STATE_CLEAN; /* asked, and ended */
+    header->state = SBX_STATE_CLEAN; /* asked, and then ended */
     ask(fixture);
     assert_true(serve(fixture));
     assert_int_equal(fixture->handovers.made, 1);
@@ -316,7 +316,7 @@ static void test_a_recording_larger_than_any_policy_allows_is_refused_unread(voi
     struct sbx_recording_header *header = fixture->builder->header;
     uint64_t mapped_bytes = header->file_bytes;
     ask(fixture);
-    header->file_bytes = UINT64_C(200) << 30; /* sparse: it costs its writer nothing */
+    header->file_bytes = UINT64_C(200) << 30; /* sparse, so that it costs its writer nothing */
     if (truncate(fixture->path, (off_t)header->file_bytes) != 0) {
         header->file_bytes = UINT64_C(97) << 20;
         assert_int_equal(truncate(fixture->path, (off_t)header->file_bytes), 0);
@@ -334,7 +334,7 @@ static void test_a_process_that_asks_all_the_time_gets_what_the_limit_lets_pass(
     unsigned refused = 0;
     fixture->handovers.filled_ns = sbx_now_ns();
     for (int i = 0; i < 3 * SBX_HANDOVERS_AT_ONCE; i++) {
-        fixture->handovers.filled_ns = sbx_now_ns(); /* no time passes */
+        fixture->handovers.filled_ns = sbx_now_ns(); /* as if no time had passed */
         ask(fixture);
         assert_true(serve(fixture));
         refused += wanted->result == EAGAIN;
@@ -342,11 +342,11 @@ static void test_a_process_that_asks_all_the_time_gets_what_the_limit_lets_pass(
     }
     assert_int_equal(refused, 2 * SBX_HANDOVERS_AT_ONCE);
     assert_int_equal(count_raw(fixture), SBX_HANDOVERS_AT_ONCE);
-    fixture->handovers.filled_ns -= UINT64_C(2) * SBX_HANDOVER_EVERY_MS * 1000000; /* some does */
+    fixture->handovers.filled_ns -= UINT64_C(2) * SBX_HANDOVER_EVERY_MS * 1000000; /* now some time has passed */
     ask(fixture);
     assert_true(serve(fixture));
     assert_int_equal(wanted->result, 0);
-    fixture->handovers.filled_ns -= UINT64_C(1) << 62; /* an age: the bucket does not run over */
+    fixture->handovers.filled_ns -= UINT64_C(1) << 62; /* a very long time: the token bucket does not overflow */
     ask(fixture);
     assert_true(serve(fixture));
     assert_int_equal(fixture->handovers.left, SBX_HANDOVERS_AT_ONCE - 1);
@@ -363,7 +363,7 @@ static void test_nothing_is_added_to_what_fills_the_disk(void **state)
     static const char bytes[131072] = {1};
     int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_int_equal(write(file, bytes, sizeof bytes), sizeof bytes);
-    assert_int_equal(fsync(file), 0); /* some file systems give blocks out late */
+    assert_int_equal(fsync(file), 0); /* some file systems allocate blocks late */
     close(file);
     ask(fixture);
     assert_true(serve(fixture));
@@ -397,7 +397,7 @@ static uint64_t next_random(uint64_t *random)
     return *random;
 }
 
-/* Cut the file to its first two pages and make it whole again, all the time. */
+/* Truncate the file to its first two pages and restore its length, again and again. */
 static void *cut_short(void *context)
 {
     const struct fixture *fixture = context;
@@ -423,7 +423,7 @@ static void test_a_file_that_is_cut_short_while_it_is_copied_costs_its_snapshot_
         fixture->handovers.last_error = 0;
         ask(fixture);
         if (!serve(fixture)) {
-            usleep(10); /* it is short already; on a busy machine somebody has to make it whole again */
+            usleep(10); /* it is short already; on a busy machine the other thread must restore it */
         }
         cut += fixture->handovers.last_error == EFAULT;
     }
@@ -432,11 +432,11 @@ static void test_a_file_that_is_cut_short_while_it_is_copied_costs_its_snapshot_
     assert_int_equal(cut, 3);
     assert_int_equal(truncate(fixture->path, (off_t)fixture->builder->header->file_bytes), 0);
     ask(fixture);
-    assert_true(serve(fixture)); /* and the next has one */
+    assert_true(serve(fixture)); /* and the next request is served */
     assert_int_equal(fixture->builder->control->handover.result, 0);
 }
 
-/* Write numbers into the header that were sound when they were checked. */
+/* Write numbers into the header after the companion has checked it. */
 static void *lie(void *context)
 {
     struct sbx_recording_header *header = ((struct fixture *)context)->builder->header;
@@ -467,7 +467,7 @@ static void test_a_header_that_changes_after_it_was_checked_leads_nowhere(void *
     unsigned made = 0;
     goes_on = true;
     assert_int_equal(pthread_create(&thread, NULL, lie, fixture), 0);
-    for (int i = 0; i < 400 || (made == 0 && i < 50000); i++) { /* ThreadSanitizer leaves it few moments of truth */
+    for (int i = 0; i < 400 || (made == 0 && i < 50000); i++) { /* with ThreadSanitizer the header is seldom valid */
         fixture->handovers.left = SBX_HANDOVERS_AT_ONCE;
         ask(fixture);
         if (serve(fixture) && fixture->builder->control->handover.result == 0) {
@@ -477,7 +477,7 @@ static void test_a_header_that_changes_after_it_was_checked_leads_nowhere(void *
     __atomic_store_n(&goes_on, false, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);
     assert_true(made > 0);
-    /* Whatever was made of it, its reader bears. */
+    /* Whatever the copy contains, the reader can read or refuse it. */
     DIR *listing = opendir(fixture->raw);
     assert_non_null(listing);
     for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {

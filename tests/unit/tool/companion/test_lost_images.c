@@ -49,7 +49,7 @@ static void set_up(struct fixture *fixture)
         _exit(1);
     }
     close(ready[1]);
-    assert_int_equal(read(ready[0], &byte, 1), 0); /* closed by exec: it is that program now */
+    assert_int_equal(read(ready[0], &byte, 1), 0); /* closed by exec: the other program runs now */
     close(ready[0]);
     fixture->images = sbx_lost_images_create(fixture->folder);
     assert_non_null(fixture->images);
@@ -71,7 +71,7 @@ static void tear_down(struct fixture *fixture)
     run_command(command);
 }
 
-/* How many copies called `name` there are; `bytes_out` of the last. */
+/* The number of copies with this `name`; `bytes_out`: the size of the last. */
 static unsigned count_copies(const struct fixture *fixture, const char *name, off_t *bytes_out)
 {
     char path[PATH_MAX];
@@ -135,7 +135,7 @@ static void test_a_file_that_another_has_replaced_is_copied(void **state)
     run_command(command);
     assert_int_equal(sbx_lost_images_keep(fixture.images), 1);
     assert_int_equal(count_copies(&fixture, "sleeper", &bytes), 1);
-    assert_true(bytes > 1000); /* the program, not the five bytes that have its name now */
+    assert_true(bytes > 1000); /* the program itself, not the five bytes that now have its name */
     end_child(&fixture);
     tear_down(&fixture);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_snapshot_fates.c - each snapshot of a run is found once, wherever it is by then, and nothing of other runs. */
+/* test_snapshot_fates.c - each snapshot of a run is found once, in whatever state it is by then; snapshots of other
+ * runs are not found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,14 +74,14 @@ static void test_each_is_counted_where_it_is_and_those_of_others_are_not(void **
     put("", 2, ".sbx");
     put("sent/", 3, ".sbx");
     put("bad/", 4, ".raw");
-    put("", 0x81, ".sbx"); /* another program's */
+    put("", 0x81, ".sbx"); /* of another program */
     put("sent/", 0x82, ".sbx");
     free(write_file(spool, "audit.log", log, sizeof log - 1, 0600));
     sbx_snapshot_fates_find(spool, &roster, &fates);
     assert_int_equal(fates.made, 7);
     assert_int_equal(fates.raw, 1);
     assert_int_equal(fates.waiting, 1);
-    assert_int_equal(fates.delivered, 2); /* 5 has left sent/ since, which keeps the newest few */
+    assert_int_equal(fates.delivered, 2); /* 5 has been removed from sent/ since, which keeps only the newest few */
     assert_int_equal(fates.unkept, 1);
     assert_int_equal(fates.bad, 1);
     assert_int_equal(fates.gone, 1);
@@ -88,7 +89,7 @@ static void test_each_is_counted_where_it_is_and_those_of_others_are_not(void **
     assert_int_equal(sum_of(&fates), fates.made);
 }
 
-/* The roster is what a recorded program has written, which may have been taken over. */
+/* The roster is written by a recorded program, which may have been attacked. */
 static void test_numbers_of_anybodys_choice_lead_nowhere(void **state)
 {
     struct sbx_snapshot_fates fates;
@@ -98,7 +99,7 @@ static void test_numbers_of_anybodys_choice_lead_nowhere(void **state)
     assert_int_equal(fates.made, UINT32_MAX);
     assert_int_equal(sum_of(&fates), UINT32_MAX);
     memset(&roster, 0, sizeof roster);
-    roster.snapshots = 3; /* and no id */
+    roster.snapshots = 3; /* and no id is stored */
     sbx_snapshot_fates_find("/no/such/spool", &roster, &fates);
     assert_int_equal(fates.withheld, 3);
     assert_int_equal(sum_of(&fates), 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_spool_watch.c - what happens in a spool is heard, also what happened before anybody listened. */
+/* test_spool_watch.c - events in a spool are reported, also those from before the watch began. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 static char folder[64];
 static struct sbx_spool_watch watch;
 
-/* Written beside, and moved to its place, as everything in a spool. */
+/* Written under a temporary name and renamed, as every file in a spool. */
 static void put(const char *name)
 {
     char part[100], path[100];
@@ -83,7 +83,7 @@ static void test_what_the_user_says_is_told(void **state)
     assert_true(has_said);
 }
 
-/* A command may be over before it is worth listening. */
+/* A command may end before it is worth to begin watching. */
 static void test_nothing_is_opened_before_it_is_time(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_steered_agents.c - a recording that is met while it is made. Orders to whole ones: tests/integration/policy. */
+/* test_steered_agents.c - a recording that is found while it is being made. Orders to complete recordings are tested in
+ * tests/integration/policy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +30,7 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-/* A recording of process `pid` in which nothing is yet. */
+/* Make an empty recording of process `pid`. */
 static void make_empty(long pid, char path_out[128])
 {
     snprintf(path_out, 128, "%s/%ld-0123456789abcdef0123456789abcdef-0123456789abcdef.rec", folder, pid);
@@ -38,8 +39,9 @@ static void make_empty(long pid, char path_out[128])
     close(file);
 }
 
-/* Symptom: the follower is woken by the making of a recording, saw an empty file, took it for nobody's, and never looked again: an
- * application that began beside `stallbox deliver --policy` went on with the default until the policy changed. */
+/* Symptom: the follower was woken when a recording was created, saw an empty file, did not recognize it as a recording,
+ * and never looked again. An application that started beside `stallbox deliver --policy` kept the default until the
+ * policy changed. */
 static void test_a_recording_that_is_being_made_is_looked_at_again(void **state)
 {
     (void)state;
@@ -52,9 +54,9 @@ static void test_a_recording_that_is_being_made_is_looked_at_again(void **state)
     }
     int looks = 0;
     while (sbx_steered_agents_bring(&agents, &wanted, 1)) {
-        assert_in_range(++looks, 1, 1000); /* what stays empty is somebody's joke */
+        assert_in_range(++looks, 1, 1000); /* an empty file is not looked at for ever */
     }
-    assert_true(sbx_steered_agents_bring(&agents, &wanted, 2)); /* another order, another look */
+    assert_true(sbx_steered_agents_bring(&agents, &wanted, 2)); /* a new order causes a new look */
     unlink(path);
 }
 
@@ -64,7 +66,7 @@ static void test_an_empty_recording_of_a_process_that_is_gone_is_left(void **sta
     char path[128];
     struct sbx_capture_settings wanted = {.enabled = 1};
     struct sbx_steered_agents agents = {.recordings = folder, .spool_path = "/spool"};
-    make_empty(4194304L + 7, path); /* more than there are */
+    make_empty(4194304L + 7, path); /* larger than the largest pid */
     assert_false(sbx_steered_agents_bring(&agents, &wanted, 1));
     unlink(path);
 }

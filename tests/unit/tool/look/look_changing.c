@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look_changing.c - a program that becomes another while it is looked at.
+/* look_changing.c - a program that changes its code while it is looked at.
  *
  *   look_changing LIBRARY      wait in before_change(); at a byte on standard input load LIBRARY and wait in its wait_in_library()
  *   look_changing exec         the same, but execute itself with "after", which waits in after_change()
  *
- * Says "ready" on standard output when it is about to wait. */
+ * Prints "ready" on standard output when it is about to wait. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define KEEP   __attribute__((noinline, noclone, used))
-#define STAY() __asm__ volatile("" ::: "memory") /* behind a call: it is no jump then, and its caller is on the stack */
+#define STAY() __asm__ volatile("" ::: "memory") /* after a call: no tail call, so its caller stays on the stack */
 
 static void say_ready(void)
 {

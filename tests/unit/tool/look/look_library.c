@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look_library.c - loaded by look_changing.c. */
+/* look_library.c - the library that look_changing.c loads. */
 #include <unistd.h>
 
 void wait_in_library(void (*ready)(void));

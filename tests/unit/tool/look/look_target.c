@@ -14,7 +14,8 @@
 
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER, left = PTHREAD_MUTEX_INITIALIZER,
                        right = PTHREAD_MUTEX_INITIALIZER;
-/* One behind the other, as in many programs: what waits for the first must not be taken to wait for the second. */
+/* One behind the other, as in many programs. A thread that waits for the first must not be reported as waiting for the
+ * second. */
 static struct {
     pthread_cond_t condition;
     pthread_mutex_t mutex;
@@ -25,7 +26,7 @@ static int input[2];
 static int is_consuming; /* under queue.mutex */
 static volatile unsigned long counted;
 
-#define STAY() __asm__ volatile("" ::: "memory") /* behind a call: it is no jump then, and its caller is on the stack */
+#define STAY() __asm__ volatile("" ::: "memory") /* after a call: no tail call, so its caller stays on the stack */
 
 static void tell(const char *name)
 {
@@ -61,7 +62,7 @@ KEEP static void wait_inner(void)
     STAY();
 }
 
-/* Keeps its frame in the frame pointer. */
+/* The function needs a frame pointer. */
 KEEP static int wait_with_alloca(size_t bytes)
 {
     char *room = alloca(bytes);
@@ -114,7 +115,7 @@ static void *wait_for_condition(void *unused)
     return unused;
 }
 
-/* The mutex behind the condition is somebody's. */
+/* Holds the mutex that belongs to the condition. */
 static void *hold_queue(void *unused)
 {
     tell("producer");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_changing_process.c - a process that loads a library, or calls exec, between two looks of one view. */
+/* test_changing_process.c - a process loads a library, or calls exec, between two looks of one view. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -24,7 +24,7 @@ static struct {
 } target;
 static struct sbx_process_view view;
 
-/* It is about to wait. */
+/* Returns when the program is about to wait. */
 static void wait_until_ready(void)
 {
     char line[7] = "";
@@ -83,8 +83,8 @@ static bool is_on_stack(const struct sbx_thread_stack *stack, const char *functi
     return false;
 }
 
-/* Look until the main thread is asleep in `function`, from its leaf to its beginning. Returns whether some look on the way said that it
- * began anew. */
+/* Look until the main thread is asleep in `function` and its stack is complete. Returns whether one of the looks
+ * reported that the view began again. */
 static bool look_until_in(const char *function)
 {
     bool has_begun_anew = false;
@@ -124,7 +124,7 @@ static void test_a_library_that_was_loaded_since_is_known_and_what_was_known_sta
     assert_false(look_until_in("wait_in_library"));
     assert_true(view.modules.count > modules);
     assert_true(sbx_frame_names_find(view.names, &view.modules, &frame, &names) > 0);
-    assert_ptr_equal(names[0].function, before.function); /* the very same: its index leads where it led */
+    assert_ptr_equal(names[0].function, before.function); /* the same name object: its index is still valid */
     stop();
 }
 

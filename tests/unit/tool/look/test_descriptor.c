@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_descriptor.c - descriptors in words: of this very process, and of texts as the kernel writes them. */
+/* test_descriptor.c - descriptions of descriptors: of this process, and of texts in the kernel's format. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <setjmp.h>

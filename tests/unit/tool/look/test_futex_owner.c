@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_futex_owner.c - which thread has what is waited for, by the words of locks; and what is not claimed. */
+/* test_futex_owner.c - which thread holds the lock that is waited for, by the content of lock words; and cases without
+ * an answer. */
 #include <linux/futex.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +56,7 @@ static void test_a_contended_mutex_names_its_owner(void **state)
     struct sbx_futex_owner owner = find("pthread_mutex_lock", FUTEX_WAIT_PRIVATE, 2);
     assert_int_equal(owner.object, SBX_FUTEX_MUTEX);
     assert_int_equal(owner.tid, OWNER);
-    assert_int_equal(find(NULL, FUTEX_WAIT_PRIVATE, 2).tid, OWNER); /* stripped programs too */
+    assert_int_equal(find(NULL, FUTEX_WAIT_PRIVATE, 2).tid, OWNER); /* also in stripped programs */
 }
 
 static void test_an_owner_that_is_no_thread_of_the_process_is_not_claimed(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_process_look.c - looks at a real process whose threads wait in known ways (look_target.c), compiled with and without
- * frame pointers and optimization. */
+/* test_process_look.c - looks at a real process whose threads wait in known ways (look_target.c), compiled with and
+ * without frame pointers and optimization. */
 #include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -89,7 +89,7 @@ static const struct sbx_look_thread *thread(const char *name)
     return NULL;
 }
 
-/* Do all threads wait for what they are to wait for? The one that computes never does. */
+/* Do all threads wait where they should? The thread that computes never waits. */
 static bool has_settled(void)
 {
     unsigned waiting = 0;
@@ -129,7 +129,8 @@ static void end_look(void)
     stop();
 }
 
-/* The functions of the stack, innermost first: are these among them, in this order, with nothing between those joined by '<'? */
+/* Does the stack, innermost function first, contain these functions in this order, with nothing between those joined by
+ * '<'? */
 static void expect_stack(const struct sbx_look_thread *seen, const char *const *functions)
 {
     char all[8192] = "";
@@ -206,7 +207,7 @@ static void test_a_thread_that_runs_is_told_to_run_and_has_no_stack(void **state
     end_look();
 }
 
-/* What a tracer would leave: 'T' or 't' states, or a TracerPid. */
+/* Traces of a tracer: state 'T' or 't', or a TracerPid. */
 static void test_nothing_is_stopped(void **state)
 {
     (void)state;
@@ -218,7 +219,7 @@ static void test_nothing_is_stopped(void **state)
         assert_int_equal(sbx_process_look_take(&view, &look), 0);
         assert_int_equal(thread("waiter")->status.state, 'S');
     }
-    /* Whoever is stopped and continued has run. */
+    /* A thread that is stopped and continued counts as having run. */
     assert_int_equal(sbx_thread_runs(target.pid, tid_of("waiter")), runs);
     snprintf(path, sizeof path, "/proc/%d/status", (int)target.pid);
     FILE *file = fopen(path, "r");
@@ -254,7 +255,7 @@ static void test_a_program_whose_file_was_deleted_keeps_its_names(void **state)
     bool has_names = sbx_process_module_symbols(&view.modules, program) != NULL;
     end_look();
     if (geteuid() != 0) {
-        skip(); /* /proc/PID/map_files is root's */
+        skip(); /* only root may read /proc/PID/map_files */
     }
     assert_true(has_names);
 }
@@ -286,7 +287,8 @@ static void await_name(pid_t pid, const char *wanted)
     }
 }
 
-/* Its memory says which build-id its code has: another user's word must not decide how our own programs are walked. */
+/* The process's own memory names the build-id of its code. Another user's process must not decide how our own programs
+ * are walked. */
 static void test_loc_14_the_rows_of_another_user_s_process_are_not_kept(void **state)
 {
     (void)state;
@@ -294,7 +296,7 @@ static void test_loc_14_the_rows_of_another_user_s_process_are_not_kept(void **s
     char folder[] = "/tmp/look-rows.XXXXXX", command[64];
     unsigned of_own, of_other;
     if (geteuid() != 0) {
-        skip(); /* another user's process cannot be looked at, nor started */
+        skip(); /* only root can start and look at another user's process */
     }
     assert_non_null(mkdtemp(folder));
     assert_int_equal(sbx_rows_cache_open(&cache, folder), 0);
@@ -308,7 +310,7 @@ static void test_loc_14_the_rows_of_another_user_s_process_are_not_kept(void **s
             execl("/bin/sleep", "sleep", "600", (char *)NULL);
             _exit(127);
         }
-        await_name(pid, "sleep"); /* before it is still this program, and this user's */
+        await_name(pid, "sleep"); /* before that it is still this program and runs as this user */
         for (unsigned i = 0; i < PATIENCE_S * 20; i++) {
             assert_int_equal(sbx_process_view_open(&view, pid, &cache, NULL, 0), 0);
             assert_int_equal(sbx_process_look_take(&view, &look), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_process_maps.c - lines of /proc/PID/maps, whole and broken. */
+/* test_process_maps.c - lines of /proc/PID/maps, complete and broken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

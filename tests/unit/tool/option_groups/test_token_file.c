@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_token_file.c - reading a secret, and refusing to. */
+/* test_token_file.c - when a secret is read, and when it is refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_run.c - `stallbox run` as a newcomer meets it: the program starts whatever becomes of the recorder, and what is said at
- * the end is about that program, and says what was not recorded.
+/* test_run.c - `stallbox run` as a new user meets it: the program starts even if the recorder fails. The text at the
+ * end is about that program, and says what was not recorded.
  *
- * Judge and recorded program in one: `--body NAME` is the program. */
+ * The test and the recorded program are one file: `--body NAME` is the program. */
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -33,7 +33,7 @@ static void pause_ms(long ms)
     }
 }
 
-/* One message loop, each 40th message of which takes `stall_ms`, `stalls` times. */
+/* One message loop. Each 40th message takes `stall_ms`, `stalls` times. */
 static void be_stalling(int stalls, long stall_ms, long between_ms)
 {
     for (int turn = 1; turn <= 40 * stalls + 20; turn++) {
@@ -41,21 +41,21 @@ static void be_stalling(int stalls, long stall_ms, long between_ms)
         if (turn % 40 == 0) {
             pause_ms(stall_ms);
             (void)poll(NULL, 0, 1);
-            pause_ms(between_ms); /* shorter than the limit: a message like others */
+            pause_ms(between_ms); /* shorter than the limit: an ordinary message */
         }
     }
 }
 
-/* A master, whose worker has the message loop. */
+/* A master process whose worker has the message loop. */
 static void be_forking(void)
 {
     if (fork() == 0) {
-        be_stalling(1, 1500, 0); /* three limits: what our thread was late for is not charged */
+        be_stalling(1, 1500, 0); /* three limits: time in which our own thread was late does not count */
         _exit(0);
     }
     while (wait(NULL) > 0) {
     }
-    if (fork() == 0) { /* one that calls exec waits for nothing before */
+    if (fork() == 0) { /* a child that calls exec waits for nothing before */
         execl("/bin/true", "true", (char *)NULL);
         _exit(1);
     }
@@ -107,7 +107,8 @@ static int set_up(void **state)
 
 #define RUN(...) RUN_TOOL("run", "--slow-message-ms", "500", "--anr-ms", "0", __VA_ARGS__)
 
-/* Symptom: env -i stallbox run -- /bin/echo x, as a systemd unit starts it: status 1, and echo never ran. */
+/* Symptom: `env -i stallbox run -- /bin/echo x`, the environment in which a systemd unit starts it, ended with status
+ * 1, and echo never ran. */
 static void test_without_a_home_the_program_runs_and_one_line_says_what_is_missing(void **state)
 {
     (void)state;
@@ -124,7 +125,7 @@ static void test_without_a_home_the_program_runs_and_one_line_says_what_is_missi
     assert_ptr_equal(strchr(result.err, '\n'), result.err + strlen(result.err) - 1);
 }
 
-/* Symptom: STALLBOX_RECORDINGS= stallbox run: "nothing is recorded of ...: : File name too long". */
+/* Symptom: `STALLBOX_RECORDINGS= stallbox run` said "nothing is recorded of ...: : File name too long". */
 static void test_a_variable_that_is_empty_is_as_if_it_were_not_set(void **state)
 {
     (void)state;
@@ -137,14 +138,14 @@ static void test_a_variable_that_is_empty_is_as_if_it_were_not_set(void **state)
     assert_string_equal(result.err, "");
 }
 
-/* It was cut, and the folder of that other name was made. */
+/* Earlier the name was cut, and the folder with the cut name was made. */
 static void test_a_folder_whose_name_is_too_long_is_said_to_be_so_and_none_is_made(void **state)
 {
     (void)state;
     char name[700];
     int length = snprintf(name, sizeof name, "%s/", path_of("too"));
     memset(name + length, 'a', sizeof name - 1 - (size_t)length);
-    name[200] = name[400] = '/'; /* each part is short enough */
+    name[200] = name[400] = '/'; /* each component is short enough */
     name[sizeof name - 1] = '\0';
     setenv("STALLBOX_RECORDINGS", name, 1);
     struct tool_result result = RUN("--", own_path, "--body", "speaks");
@@ -178,7 +179,7 @@ static void test_the_exit_status_of_what_cannot_be_started_is_that_of_env(void *
     assert_int_equal(result.status, 126);
     unsetenv("XDG_STATE_HOME");
     char *home = strdup(getenv("HOME") != NULL ? getenv("HOME") : "/");
-    unsetenv("HOME"); /* also where the recorder is not around it */
+    unsetenv("HOME"); /* in the recorder's environment too */
     assert_int_equal(RUN("--", "/no/such/program").status, 127);
     assert_int_equal(RUN("--", plain).status, 126);
     setenv("HOME", home, 1);
@@ -202,7 +203,7 @@ static void test_a_limit_on_the_size_of_files_is_told_and_harms_neither_of_both(
     assert_non_null(strstr(result.err, "ulimit -f"));
 }
 
-/* What `stallbox run` says of the program, below a limit on open files. */
+/* The messages of `stallbox run` about the program, with a limit on open files. */
 static void said_with_few_files(const char *how, char text_out[4096])
 {
     char command[1200];
@@ -215,7 +216,7 @@ static void said_with_few_files(const char *how, char text_out[4096])
     fclose(said);
 }
 
-/* Symptom: "Too many open files; name a folder of your own with --spool DIR", which does not help. */
+/* Symptom: "Too many open files; name a folder of your own with --spool DIR", which is no remedy. */
 static void test_a_limit_on_open_files_that_the_spool_meets_is_told_as_what_mends_it(void **state)
 {
     (void)state;
@@ -230,7 +231,7 @@ static void test_a_limit_on_open_files_that_the_spool_meets_is_told_as_what_mend
     }
 }
 
-/* Symptom: in a container with a /dev/shm of 5 MiB nothing was recorded, and nothing said so. */
+/* Symptom: in a container with a /dev/shm of 5 MiB nothing was recorded, without any message. */
 static void test_a_file_system_that_has_no_room_for_the_recording_is_told(void **state)
 {
     (void)state;
@@ -253,7 +254,7 @@ static void test_a_file_system_that_has_no_room_for_the_recording_is_told(void *
     assert_non_null(strstr(text, "--shm-size"));
 }
 
-/* Symptom: `sleep 8` beside a redis that stalled twice in the same spool ended with "2 stalls recorded". */
+/* Symptom: `sleep 8` ended with "2 stalls recorded" although only a redis with the same spool had stalled, twice. */
 static void test_each_of_two_runs_in_one_spool_tells_its_own_stalls(void **state)
 {
     (void)state;
@@ -270,7 +271,7 @@ static void test_each_of_two_runs_in_one_spool_tells_its_own_stalls(void **state
     assert_int_equal(wait_for_tool(pid), 0);
     close(err);
     assert_int_equal(sscanf(strstr(text, "stallbox run: "), "stallbox run: %u stall", &recorded), 1);
-    assert_in_range(recorded, 1, 2); /* a machine that starves it takes the blame for one */
+    assert_in_range(recorded, 1, 2); /* on a starved machine one stall may count as the machine's */
     snprintf(command, sizeof command, "[ $(ls %s/state/stallbox/spool/*.sbx | wc -l) = %u ]", folder, recorded);
     assert_int_equal(system(command), 0);
 }
@@ -281,8 +282,7 @@ static void test_a_program_without_a_message_loop_is_told_when_it_lived_long_eno
     struct tool_result result = RUN("--", own_path, "--body", "sleeps");
     assert_int_equal(result.status, 0);
     assert_non_null(strstr(result.err, "no message loop was found in the main thread of test_tool_run"));
-    const char *no_stall =
-        "600000"; /* it lives for less than a stall would take, on however slow a machine: not a word */
+    const char *no_stall = "600000"; /* it lives for less than a stall takes, on any machine: no message */
     result = RUN_TOOL("run", "--slow-message-ms", no_stall, "--anr-ms", "0", "--", own_path, "--body", "speaks");
     assert_string_equal(result.err, "");
     result = RUN("--quiet", "--", own_path, "--body", "sleeps");
@@ -301,13 +301,13 @@ static void test_a_forked_worker_is_recorded_like_its_parent(void **state)
         fail_msg("no stall, or more than one and one of the machine's: %s", result.err);
     }
     assert_null(strstr(result.err, "not recorded"));
-    assert_null(strstr(result.err, "no message loop")); /* the worker has one */
+    assert_null(strstr(result.err, "no message loop")); /* the worker has a message loop */
     snprintf(command, sizeof command, "[ $(ls %s/state/stallbox/spool/*.sbx | wc -l) = %u ]", folder, recorded);
     assert_int_equal(system(command), 0);
     snprintf(command, sizeof command, "%s/state/stallbox/spool", folder);
     assert_true(recorded > 1 || strstr(RUN_TOOL("report", command).out, "(a forked worker)") != NULL);
     assert_non_null(strstr(RUN_TOOL("report", "--format", "json", command).out, "\"family\":{\"role\":\"worker\""));
-    snprintf(command, sizeof command, "[ -z \"$(ls %s/recordings)\" ]", folder); /* and nothing is left behind */
+    snprintf(command, sizeof command, "[ -z \"$(ls %s/recordings)\" ]", folder); /* nothing is left behind */
     assert_int_equal(system(command), 0);
 }
 
@@ -321,7 +321,7 @@ static void test_stalls_that_the_pace_left_out_are_counted(void **state)
     unsigned recorded = 0, left_out = 0;
     const char *first = NULL, *second = NULL;
     for (int i = 0; i < TRIES && second == NULL;
-         i++) { /* a machine that starves it takes the blame for some of the six */
+         i++) { /* on a starved machine some of the six may count as the machine's */
         result = RUN("--", own_path, "--body", "stalls_often");
         assert_int_equal(result.status, 0);
         first = strstr(result.err, "stallbox run: ");
@@ -344,7 +344,7 @@ static void test_why_stalls_of_forked_children_were_left_out_is_told(void **stat
                     "forked children of a program together\n"));
 }
 
-/* Symptom: "0 delivered, 1 waiting", status 0, and the reason in audit.log alone. */
+/* Symptom: "0 delivered, 1 waiting" with status 0; the reason was only in audit.log. */
 static void test_a_server_that_nothing_may_be_sent_to_is_refused_at_the_start(void **state)
 {
     (void)state;
@@ -370,7 +370,7 @@ static void test_why_nothing_was_delivered_is_told_at_the_end(void **state)
     assert_non_null(strstr(result.err, "stallbox run: not delivered: "));
 }
 
-/* Symptom: two Python programs were one issue, "_PyEval_EvalFrameDefault, python3". */
+/* Symptom: stalls of two Python programs were one issue, "_PyEval_EvalFrameDefault, python3". */
 static void test_a_program_is_called_as_it_was_told_and_no_payload_has_the_name(void **state)
 {
     (void)state;
@@ -383,7 +383,7 @@ static void test_a_program_is_called_as_it_was_told_and_no_payload_has_the_name(
     snprintf(command, sizeof command, "mkdir %1$s/elsewhere && cp %1$s/spool/*.sbx %1$s/elsewhere", folder);
     assert_int_equal(system(command), 0);
     result =
-        RUN_TOOL("report", path_of("elsewhere")); /* who does not know the name tells applications apart all the same */
+        RUN_TOOL("report", path_of("elsewhere")); /* a reader without the name still tells the applications apart */
     assert_null(strstr(result.out, "orders-service"));
     assert_non_null(strstr(result.out, "#c628061012"));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbols.c - looking up code of this very program, which knows its own names, and keeping them. */
+/* test_symbols.c - looks up code of this program itself, which knows its own names, and stores its symbols. */
 #include <libgen.h>
 #include <limits.h>
 #include <link.h>
@@ -172,7 +172,7 @@ static void test_bad_arguments_are_named_before_anything_is_printed(void **state
 
 /* ---- the store ---- */
 
-/* FOLDER/NAME, which is made by running `command`, where %s and %s are this program and the file to make. */
+/* The path FOLDER/NAME of a file that `command` makes. The two %s in `command` are this program and that file. */
 static char *make_file(const char *folder, const char *name, const char *command)
 {
     char *path = NULL, *line = NULL;
@@ -231,7 +231,7 @@ static void test_the_list_names_what_is_kept_and_remove_takes_it_away(void **sta
     char *folder = make_folder(), *store = NULL;
     assert_true(asprintf(&store, "%s/store", folder) > 0);
     struct tool_result result = RUN_TOOL("symbols", "list", "--store", store);
-    assert_int_equal(result.status, 1); /* it was named, and is not there */
+    assert_int_equal(result.status, 1); /* the file was named but does not exist */
     assert_non_null(strstr(result.err, "No such file"));
     result = RUN_TOOL("symbols", "add", "--store", store, own_path);
     assert_int_equal(result.status, 0);
@@ -279,7 +279,7 @@ static void test_a_better_file_replaces_and_says_so_and_a_worse_one_is_not_neede
     remove_folder(folder);
 }
 
-/* A stripped program names its debug file, which lies beside it; and a folder is added with all that is in it. */
+/* A stripped program names its debug file, which is beside it. When a folder is added, everything in it is added. */
 static void test_a_stripped_program_brings_its_debug_file(void **state)
 {
     (void)state;
@@ -314,7 +314,7 @@ static void test_adding_shows_how_far_it_is_on_a_terminal_and_takes_that_away(vo
     assert_true(asprintf(&store, "%s/store", folder) > 0 && asprintf(&line, "%s/out", folder) > 0);
     pid_t pid = forkpty(&terminal, NULL, NULL, NULL);
     assert_true(pid >= 0);
-    if (pid == 0) { /* a person looks at standard error; the data goes elsewhere */
+    if (pid == 0) { /* a person looks at standard error; the data goes to another file */
         if (freopen(line, "w", stdout) != NULL) {
             execl(STALLBOX_BINARY, "stallbox", "symbols", "add", "--store", store, STALLBOX_BINARY, (char *)NULL);
         }
@@ -331,7 +331,7 @@ static void test_adding_shows_how_far_it_is_on_a_terminal_and_takes_that_away(vo
     static const char cleared[] = "\r\033[K";
     assert_true(length > sizeof cleared);
     assert_string_equal(seen + length - (sizeof cleared - 1), cleared);
-    assert_null(strchr(seen, '\n')); /* one line, over and over */
+    assert_null(strchr(seen, '\n')); /* one line that is written again and again */
     free(line);
     free(store);
     remove_folder(folder);
@@ -350,7 +350,7 @@ static char *copy_sample(const char *folder, const char *name, const char *sampl
     return path;
 }
 
-/* The UUID of the image that `add` told of last. */
+/* The UUID that `add` reported last. */
 static const char *uuid_told(const struct tool_result *added, const char *word)
 {
     static char uuid[33];
@@ -377,7 +377,7 @@ static void test_a_program_of_an_apple_system_brings_the_dsym_beside_it(void **s
     const char *uuid = uuid_told(&result, "replaced");
     struct tool_result listed = RUN_TOOL("symbols", "list", "--json", "--store", store);
     assert_non_null(strstr(listed.out, "\"name\":\"app\",\"source\":\"dwarf\",\"kind\":\"dsym\""));
-    /* By offset and by address, in the store and in the file, by its UUID with and without dashes. */
+    /* By offset and by address, in the store and in the file, by UUID with and without dashes. */
     static const char *const wanted =
         "{\"function\":\"inlined\",\"file\":\"/src/sample.c\",\"line\":12,\"inlined\":true},"
         "{\"function\":\"visible\",\"file\":\"/src/sample.c\",\"line\":17,\"inlined\":false}],"
@@ -471,7 +471,7 @@ static void test_what_cannot_be_added_is_named_and_the_rest_is_added(void **stat
     remove_folder(folder);
 }
 
-/* The parts lie in a folder of their own, and the program is told of both. */
+/* The split-off parts are in a folder of their own, and the command gets both paths. */
 static void test_parts_that_were_split_off_are_given_with_the_program(void **state)
 {
     (void)state;
@@ -504,7 +504,8 @@ static void test_parts_that_were_split_off_are_given_with_the_program(void **sta
     remove_folder(folder);
 }
 
-/* SYM-8: archives are not unpacked, whatever is in them: each says that it is no program, and the next file is added. */
+/* SYM-8: archives are not unpacked, whatever they contain. Each is reported as not a program, and the next file is
+ * added. */
 static void test_sym_08_archives_are_refused_unopened(void **state)
 {
     (void)state;
@@ -526,7 +527,7 @@ static void test_sym_08_archives_are_refused_unopened(void **state)
     }
     assert_ptr_equal(strstr(result.out, "added "), result.out);
     assert_null(strchr(strchr(result.out, '\n') + 1, '\n')); /* one file, one line */
-    /* Nor are links followed that lie in a folder. */
+    /* Links in a folder are not followed either. */
     assert_int_equal(mkdir(within, 0700), 0);
     char *link = NULL;
     assert_true(asprintf(&link, "%s/link", within) > 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbols_send.c - `stallbox symbols add --server` against a server that answers as it is told. */
+/* test_symbols_send.c - `stallbox symbols add --server` with a server whose answers the test chooses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unit_file.c - lines of unit files, as systemd.syntax(7) has them. */
+/* test_unit_file.c - lines of unit files in the format of systemd.syntax(7). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unit_filter.c - lists of allowed and of denied calls, sets in sets. */
+/* test_unit_filter.c - lists of allowed and of denied system calls, and sets inside of sets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "unit_filter.h"
 
-/* Sets of a systemd of the test's own: @all has every call of the recorder but those of @timer, and @default. */
+/* The sets of a made-up systemd: @all has every call of the recorder except those of @timer, and @default. */
 static char *expand(const char *set)
 {
     static const char *const sets[][2] = {

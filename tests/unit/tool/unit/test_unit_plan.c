@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unit_plan.c - which way a service is recorded, and what stands in it. */
+/* test_unit_plan.c - in which way a service is recorded, and the content of its drop-in. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static struct sbx_unit_plan make_with(const char *lines, const struct sbx_unit_w
     return plan;
 }
 
-/* The way that is chosen for a unit with these lines, which is not refused. */
+/* The way that is chosen for a unit with these lines, which must not be refused. */
 static enum sbx_unit_way way_of(const char *lines)
 {
     struct sbx_unit_plan plan = make_with(lines, &plain);
@@ -70,7 +70,7 @@ static void test_where_the_main_process_has_to_be_the_service_the_companion_is_b
     assert_int_equal(plan.way, SBX_UNIT_BESIDE);
     assert_non_null(strstr(plan.drop_in, "\nExecStart=/usr/bin/stallbox run --quiet --beside --spool "));
     sbx_unit_plan_free(&plan);
-    wish.way = SBX_UNIT_RUN; /* asked for in vain */
+    wish.way = SBX_UNIT_RUN; /* requested, but refused */
     plan = make_with("", &wish);
     assert_null(plan.drop_in);
     sbx_unit_plan_free(&plan);
@@ -100,7 +100,7 @@ static void test_where_there_can_be_no_companion_the_library_is_preloaded(void *
         assert_int_equal(way_of(lines[i]), SBX_UNIT_PRELOAD);
     }
     struct sbx_unit_wish wish = plain;
-    wish.way = SBX_UNIT_BESIDE; /* asked for in vain */
+    wish.way = SBX_UNIT_BESIDE; /* requested, but refused */
     struct sbx_unit_plan plan = make_with("Type=forking\n", &wish);
     assert_null(plan.drop_in);
     sbx_unit_plan_free(&plan);
@@ -115,7 +115,7 @@ static void expect_note(const char *lines, const struct sbx_unit_wish *wish, enu
     sbx_unit_plan_free(&plan);
 }
 
-/* It is killed with the filter's other children, and not with the service, where somebody forgot a call. */
+/* If the list of calls is incomplete, the filter kills the companion with its other children, but not the service. */
 static void test_a_filter_that_lets_a_companion_live_has_it_beside_the_service(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void test_a_filter_that_lets_a_companion_live_has_it_beside_the_service(v
                 "does not allow what a companion calls: connect.");
     expect_note("SystemCallFilter=~memfd_create\nSystemCallErrorNumber=EPERM\n", &plain, SBX_UNIT_PRELOAD,
                 "does not allow what a companion calls: memfd_create.");
-    sends.way = SBX_UNIT_RUN; /* asked for in vain: it would be the service's parent */
+    sends.way = SBX_UNIT_RUN; /* requested, but refused: it would become the service's parent */
     struct sbx_unit_plan plan = make_with("SystemCallFilter=~ptrace\n", &sends);
     assert_null(plan.drop_in);
     assert_non_null(strstr(plan.obstacles, "must not end the service"));
@@ -190,7 +190,7 @@ static void test_what_stands_in_the_way_is_said_and_loosened_only_when_asked(voi
         sbx_unit_plan_free(&plan);
     }
     struct sbx_unit_plan plan = make_with("NoExecPaths=/\nExecPaths=/usr/lib /opt\n", &plain);
-    assert_non_null(plan.drop_in); /* the library may be mapped, the command not run */
+    assert_non_null(plan.drop_in); /* the library may be mapped, but the command not executed */
     assert_int_equal(plan.way, SBX_UNIT_PRELOAD);
     sbx_unit_plan_free(&plan);
 }

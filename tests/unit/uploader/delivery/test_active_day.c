@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_active_day.c - a machine-day is told once, says no more than it should, and not where the user said no. */
+/* test_active_day.c - a machine-day is reported once, contains no more than it should, and is not sent where the user
+ * said no. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +97,7 @@ static void test_a_no_a_full_log_and_another_process_keep_it_back(void **state)
     assert_int_equal(flock(file, LOCK_EX), 0);
     assert_int_equal(tell(place, 1, version, 20000), SBX_ACTIVE_LATER);
     close(file);
-    assert_int_equal(tell(place, 0, version, 20000), SBX_ACTIVE_LATER); /* no application is told */
+    assert_int_equal(tell(place, 0, version, 20000), SBX_ACTIVE_LATER); /* no application is named */
     assert_int_equal(sbx_http_server_connection_count(server), 0);
     assert_int_equal(tell(place, 1, version, 20000), SBX_ACTIVE_TOLD);
     sbx_http_server_stop(server);
@@ -122,7 +123,7 @@ static void test_a_damaged_file_is_told_over_and_a_full_one_takes_no_more(void *
     const struct sbx_http_answer taken = {.behaviour = SBX_HTTP_TEXT, .text = TAKEN};
     answer_with(&taken, 1);
     char text[8192];
-    memset(text, 'x', sizeof text); /* longer than the file ever is, without a line end */
+    memset(text, 'x', sizeof text); /* longer than the file ever gets, without a line end */
     sbx_test_write(sbx_test_path(place->path, SBX_ACTIVE_FILE), text, sizeof text);
     assert_int_equal(tell(place, 1, version, 20000), SBX_ACTIVE_TOLD);
     assert_int_equal(tell(place, 1, version, 20000), SBX_ACTIVE_KNOWN);

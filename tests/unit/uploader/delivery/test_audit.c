@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_audit.c - what is written down of what leaves, and what happens when it cannot be. */
+/* test_audit.c - the log of everything that leaves the machine, and what happens when it cannot be written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 #include "spool_place.h"
 #include "test_folder.h"
 
-/* A payload waits, made of a snapshot, as the companion makes it. */
+/* A payload that waits, made from a snapshot as the companion makes it. */
 static void pack_one(struct place *place, uint8_t number)
 {
     struct sbx_redaction redaction = sbx_scene_redaction(1);
@@ -89,7 +89,7 @@ static void test_a_payload_that_leaves_has_its_three_lines(void **state)
     assert_non_null(strstr(answer, "Z answer "));
     assert_value(answer, "answer", "stored");
     assert_value(answer, "http", "200");
-    /* The digest is that of the bytes the server got. */
+    /* The logged digest is that of the bytes that the server received. */
     char command[400], expected[65] = "", digest[65];
     const struct sbx_http_request *request = sbx_http_server_request(server, 0);
     sbx_test_write(sbx_test_path(place->path, "arrived"), request->body, request->body_bytes);
@@ -129,7 +129,7 @@ static void test_what_cannot_be_written_down_does_not_leave(void **state)
     assert_int_equal(sbx_http_server_request_count(server), 0);
     assert_non_null(strstr(sbx_deliverer_last_error(deliverer), "audit log"));
     assert_int_equal(sbx_test_count(place->path, ".sbx"), 1);
-    /* A link is not followed: nothing is appended to what it leads to. */
+    /* A link is not followed, so nothing is appended to its target. */
     assert_int_equal(rmdir(sbx_test_path(place->path, "audit.log")), 0);
     sbx_test_write(sbx_test_path(place->path, "victim"), "x", 1);
     assert_int_equal(symlink("victim", sbx_test_path(place->path, "audit.log")), 0);
@@ -141,7 +141,8 @@ static void test_what_cannot_be_written_down_does_not_leave(void **state)
     sbx_http_server_stop(server);
 }
 
-/* A disk that fills up behind the first line: what waits can still be written down, and so leave. */
+/* The disk fills up after the first line. The lines for waiting payloads can still be written, so these payloads can
+ * leave. */
 static void test_on_a_full_disk_there_is_room_for_the_lines_of_what_waits(void **state)
 {
     struct place *place = *state;
@@ -150,7 +151,7 @@ static void test_on_a_full_disk_there_is_room_for_the_lines_of_what_waits(void *
     assert_int_equal(stat(sbx_test_path(place->path, "audit.log"), &status), 0);
     assert_true(status.st_size < 200);
     if (status.st_blocks * 512 <= 4096) {
-        skip(); /* a file system that reserves nothing */
+        skip(); /* the file system reserves no space */
     }
     assert_true(status.st_blocks * 512 >= 16384);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_backoff.c - waiting as a function of numbers. */
+/* test_backoff.c - the waiting time as a function of numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ static void test_the_span_doubles_up_to_ten_minutes(void **state)
     assert_int_equal(sbx_backoff_ms(2, 0, UINT64_MAX), 2000);
     assert_int_equal(sbx_backoff_ms(10, 0, UINT64_MAX), 512000);
     assert_int_equal(sbx_backoff_ms(11, 0, UINT64_MAX), 600000);
-    assert_int_equal(sbx_backoff_ms(64, 0, UINT64_MAX), 600000); /* where a shift would have left the word */
+    assert_int_equal(sbx_backoff_ms(64, 0, UINT64_MAX), 600000); /* a shift would have overflowed */
     assert_int_equal(sbx_backoff_ms(UINT32_MAX, 0, UINT64_MAX), 600000);
     assert_int_equal(sbx_backoff_ms(5, 0, 0), 0);
 }
@@ -41,7 +41,7 @@ static void test_never_sooner_than_the_server_asked(void **state)
 {
     (void)state;
     assert_int_equal(sbx_backoff_ms(1, 120000, 0), 120000);
-    assert_int_equal(sbx_backoff_ms(1, 120000, UINT64_MAX), 180000); /* spread over half as much again */
+    assert_int_equal(sbx_backoff_ms(1, 120000, UINT64_MAX), 180000); /* spread over half of the time in addition */
     assert_int_equal(sbx_backoff_ms(1, 86400000, UINT64_MAX), 86400000 + 600000);
     assert_int_equal(sbx_backoff_ms(11, 1, UINT64_MAX), 600001);
 }
@@ -79,9 +79,9 @@ static void test_net_05_retry_after_that_is_no_time_asks_for_nothing(void **stat
     }
 }
 
-/* NET-11 as numbers: 10,000 agents whose server is away for two hours, each waiting as sbx_backoff_ms() says. When it
- * is back, no second brings more than three times what an even spread over the longest wait would. `asked_ms` is what
- * the server's gateway asks for meanwhile. */
+/* NET-11 in numbers: 10,000 agents whose server is away for two hours, each waiting as sbx_backoff_ms() says. When the
+ * server is back, no second has more than three times the requests of an even spread over the longest wait. `asked_ms`
+ * is the wait that the server's gateway asks for meanwhile. */
 static void assert_spread(uint64_t asked_ms, int is_one_moment)
 {
     enum {
@@ -92,10 +92,10 @@ static void assert_spread(uint64_t asked_ms, int is_one_moment)
     unsigned arrivals[SECONDS] = {0};
     uint64_t random = 42, span_ms = is_one_moment ? 600000 : 600000 + asked_ms;
     for (int agent = 0; agent < AGENTS; agent++) {
-        uint64_t at_ms = (uint64_t)agent * 60; /* the first failures lie within ten minutes */
+        uint64_t at_ms = (uint64_t)agent * 60; /* the first failures are within ten minutes */
         for (uint32_t attempt = 1; at_ms < outage_ms; attempt++) {
             random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-            /* A date asks everybody to come at one moment, whenever he asked. */
+            /* A date asks all agents to come at the same moment, no matter when they asked. */
             uint64_t wait_ms = is_one_moment ? outage_ms - at_ms : asked_ms;
             at_ms += sbx_backoff_ms(attempt, wait_ms, random);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_deliver.c - from a spool to a real server, through everything that happens on the way. */
+/* test_deliver.c - from a spool to a real server, with everything that may happen on the way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 #include "spool_place.h"
 #include "test_folder.h"
 
-/* Put a true payload whose id begins with `number`. */
+/* Put a valid payload whose id begins with `number`. */
 static void put(struct sbx_spool *spool, uint8_t number)
 {
     struct sbx_recording_builder *builder = sbx_scene_create();
@@ -50,7 +50,7 @@ static struct sbx_deliver_counts counts_of(const struct sbx_deliverer *deliverer
     return counts;
 }
 
-/* Step, waiting as told (a minute in all at most), until the spool is empty. */
+/* Step, and wait as the deliverer says (a minute at most in all), until the spool is empty. */
 static void deliver_all(struct sbx_deliverer *deliverer)
 {
     uint64_t waited_ms = 0;
@@ -66,7 +66,7 @@ static void deliver_all(struct sbx_deliverer *deliverer)
     }
 }
 
-/* How often a payload whose id begins with `number` came. */
+/* How often a payload whose id begins with `number` arrived. */
 static unsigned arrivals(struct sbx_http_server *server, uint8_t number)
 {
     unsigned count = 0;
@@ -121,7 +121,7 @@ static void test_of_a_user_who_said_no_nothing_is_sent(void **state)
     assert_int_equal(waiting(place), 0); /* it was deleted */
     put(place->spool, 2);
     sbx_test_write(sbx_test_path(place->path, "consent"), "gran",
-                   4); /* not to be understood: not sent, and not deleted */
+                   4); /* it is not understood, so it is not sent and not deleted */
     sbx_deliverer_step(deliverer);
     assert_int_equal(sbx_http_server_request_count(server), 0);
     assert_int_equal(waiting(place), 1);
@@ -147,7 +147,7 @@ static void test_with_the_server_down_and_then_up_it_arrives_exactly_once(void *
     assert_true(counts.later >= 1);
     assert_int_equal(waiting(place), 2);
     assert_true(strlen(sbx_deliverer_last_error(deliverer)) > 0);
-    sbx_deliverer_destroy(deliverer); /* the process ends and another one takes over */
+    sbx_deliverer_destroy(deliverer); /* the process ends, and another one continues */
 
     struct sbx_http_server *server = sbx_http_server_start(port, NULL, 0);
     deliverer = sbx_deliverer_create(place->spool, url, NULL);
@@ -225,7 +225,7 @@ static void test_when_the_server_asks_for_time_the_whole_spool_waits(void **stat
         assert_true(due_ms > 3500000 && due_ms <= 3600000 + 600000);
         due_ms = sbx_deliverer_step(deliverer);
         assert_true(due_ms > 3500000 && due_ms <= 3600000 + 600000);
-        assert_int_equal(sbx_http_server_request_count(server), 1); /* not the second one, and not again */
+        assert_int_equal(sbx_http_server_request_count(server), 1); /* not the second, and no repetition */
         sbx_deliverer_destroy(deliverer);
         sbx_http_server_stop(server);
     }
@@ -249,7 +249,7 @@ static void test_one_payload_the_server_chokes_on_does_not_hold_up_the_others(vo
     due_ms = sbx_deliverer_step(deliverer);
     assert_true(due_ms > 3500000 && due_ms <= 3600000 + 600000);
     assert_int_equal(sbx_http_server_request_count(server), 3);
-    put(place->spool, 4); /* a new one is not held up either */
+    put(place->spool, 4); /* a new one is not delayed either */
     sbx_deliverer_step(deliverer);
     assert_int_equal(arrivals(server, 4), 1);
     sbx_deliverer_destroy(deliverer);
@@ -262,12 +262,12 @@ static void test_what_nobody_can_read_or_may_not_leave_is_never_sent(void **stat
     put(place->spool, 1);
     size_t bytes;
     uint8_t *envelope = sbx_test_read(sbx_test_path(place->path, "01fdfcfbfaf9f8f7f6f5f4f3f2f1f0ef.sbx"), &bytes);
-    /* torn */
+    /* A torn envelope. */
     sbx_test_write(sbx_test_path(place->path, "a0fdfcfbfaf9f8f7f6f5f4f3f2f1f0ef.sbx"), envelope, bytes / 2);
-    /* under another's name */
+    /* A valid envelope under the name of another. */
     sbx_test_write(sbx_test_path(place->path, "a1fdfcfbfaf9f8f7f6f5f4f3f2f1f0ef.sbx"), envelope, bytes);
     free(envelope);
-    /* whole, with a name in it */
+    /* A complete envelope with a name in it. */
     const uint8_t id[16] = {0xa2};
     const char secret[] = "\x08\x01\xa2\x06\x04"
                           "anna";
@@ -289,10 +289,10 @@ static void test_what_waited_plain_is_sealed_before_it_leaves(void **state)
 {
     struct place *place = *state;
     uint8_t secret[32];
-    struct sbx_seal_key key = {.not_before_s = 1, .not_after_s = 2}; /* long past */
+    struct sbx_seal_key key = {.not_before_s = 1, .not_after_s = 2}; /* expired long ago */
     struct sbx_sealer *sealer = sbx_sealer_create();
     struct sbx_envelope envelope;
-    /* The first answer is lost: the second try must bring the same bytes, though sealing is random. */
+    /* The first answer is lost. The second try must send the same bytes, although sealing is random. */
     const struct sbx_http_answer lost = {.behaviour = SBX_HTTP_STORE_AND_CLOSE};
     struct sbx_http_server *server = sbx_http_server_start(0, &lost, 1);
     struct sbx_deliverer *deliverer = sbx_deliverer_create(place->spool, sbx_http_server_url(server), NULL);
@@ -334,12 +334,12 @@ static void test_only_one_deliverer_works_on_a_spool(void **state)
     put(place->spool, 1);
     assert_true(sbx_deliverer_step(one) > 3500000);
     uint64_t due_ms = sbx_deliverer_step(two);
-    assert_true(due_ms > 0 && due_ms < 60000); /* looks again whether the first is gone */
+    assert_true(due_ms > 0 && due_ms < 60000); /* it checks again whether the first is gone */
     assert_int_equal(sbx_http_server_request_count(server), 1);
     sbx_deliverer_destroy(one);
-    assert_true(sbx_deliverer_step(two) > 3500000); /* it knows what the server asked the first for */
+    assert_true(sbx_deliverer_step(two) > 3500000); /* it knows the wait that the server requested of the first */
     assert_int_equal(sbx_http_server_request_count(server), 1);
-    sbx_deliverer_hurry(two); /* also when a person asks: the server has said so */
+    sbx_deliverer_hurry(two); /* also for a person's request, because the server asked for a wait */
     assert_true(sbx_deliverer_step(two) > 3500000);
     assert_int_equal(sbx_http_server_request_count(server), 1);
     assert_int_equal(unlink(sbx_test_path(place->path, ".deliver.state")), 0);
@@ -366,7 +366,7 @@ static void test_a_server_that_chokes_on_everything_is_left_alone_after_three(vo
     }
     assert_true(sbx_deliverer_step(deliverer) >= 59000);
     assert_int_equal(sbx_http_server_request_count(server), 3);
-    sbx_deliverer_destroy(deliverer); /* and after a restart */
+    sbx_deliverer_destroy(deliverer); /* and the same after a restart */
     deliverer = sbx_deliverer_create(place->spool, sbx_http_server_url(server), NULL);
     assert_true(sbx_deliverer_step(deliverer) >= 59000);
     assert_int_equal(sbx_http_server_request_count(server), 3);
@@ -375,7 +375,7 @@ static void test_a_server_that_chokes_on_everything_is_left_alone_after_three(vo
     sbx_http_server_stop(server);
 }
 
-/* A clock that stands where it is put. */
+/* A clock whose time the test sets. */
 static void read_clock(void *context, uint64_t *boot_ms_out, uint64_t *wall_ms_out)
 {
     const uint64_t *times = context;
@@ -415,7 +415,7 @@ static void test_net_05_what_the_server_asked_for_outlives_restarts_and_clocks(v
     assert_true(sbx_deliverer_step(deliverer) == UINT64_MAX);
     assert_int_equal(sbx_http_server_request_count(server), 3);
     assert_false(
-        sbx_test_exists(sbx_test_path(place->path, ".deliver.state"))); /* it worked: there is nothing to know */
+        sbx_test_exists(sbx_test_path(place->path, ".deliver.state"))); /* it worked, so there is nothing to remember */
     sbx_deliverer_destroy(deliverer);
     sbx_http_server_stop(server);
 }

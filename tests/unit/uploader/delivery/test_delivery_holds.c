@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_delivery_holds.c - what waits is known to the next deliverer, and only while it is there. */
+/* test_delivery_holds.c - what waits is known to the next deliverer, but only while it exists. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

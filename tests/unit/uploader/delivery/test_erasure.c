@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_erasure.c - rotating ids, and asking for what carries them to be deleted. */
+/* test_erasure.c - rotating ids, and requests to delete everything that has such an id. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void test_an_id_stays_for_its_period_and_the_next_has_another(void **stat
     assert_int_equal(identity.last_period, 230);
 }
 
-/* The numbers of erasure_format.h, made once by hand with Python's hmac and hashlib, and by the server's code. */
+/* The numbers of erasure_format.h, calculated once by hand with Python's hmac and hashlib, and by the server's code. */
 static void test_ids_are_as_written_down_and_both_sides_agree(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void test_a_no_asks_for_every_period_and_a_yes_begins_anew(void **state)
     assert_int_equal(sbx_consent_write(place->path, SBX_CONSENT_DENIED), 0);
     assert_false(sbx_test_exists(sbx_test_path(place->path, "identity")));
     assert_int_equal(sbx_test_count(place->path, ".erase"), 1);
-    /* A yes comes before anybody delivers: it is asked all the same. */
+    /* The user says yes before anything was delivered. The erasure is requested all the same. */
     assert_int_equal(sbx_consent_write(place->path, SBX_CONSENT_GRANTED), 0);
     assert_int_equal(sbx_identity_rotating_id(place->spool, 229, after), 0);
     assert_memory_not_equal(after, before[1], 16);
@@ -122,7 +122,7 @@ static void test_a_no_asks_for_every_period_and_a_yes_begins_anew(void **state)
         assert_memory_equal(id, before[i], 16);
     }
     assert_int_equal(sbx_test_count(place->path, ".erase"), 0);
-    assert_true(sbx_deliverer_step(deliverer) == UINT64_MAX); /* once */
+    assert_true(sbx_deliverer_step(deliverer) == UINT64_MAX); /* only once */
     assert_int_equal(sbx_http_server_request_count(server), 1);
     assert_true(sbx_test_exists(sbx_test_path(place->path, "identity")));
     sbx_deliverer_destroy(deliverer);
@@ -149,12 +149,12 @@ static void test_it_is_asked_until_the_server_says_it_is_done(void **state)
     assert_int_equal(sbx_consent_write(place->path, SBX_CONSENT_DENIED), 0);
     for (unsigned i = 0; i <= LAST; i++) {
         char why[200] = "";
-        struct sbx_erasure_pace pace = {.fails = 0}; /* each try in another process */
+        struct sbx_erasure_pace pace = {.fails = 0}; /* each try is made by another process */
         uint64_t due_ms = sbx_erasures_step(place->spool, sbx_http_server_url(server), NULL, &pace, 1000, UINT64_MAX,
                                             why, sizeof why);
         assert_int_equal(sbx_http_server_request_count(server), i + 1);
         assert_true(i < LAST ? due_ms != UINT64_MAX && why[0] != '\0' : due_ms == UINT64_MAX);
-        if (i == LAST - 1) { /* no trouble, and not the end */
+        if (i == LAST - 1) { /* not a failure, and not the end */
             assert_string_equal(why, "deletion request: the server is at work on it; it is asked again");
             assert_true(due_ms >= 30000); /* as the server says */
         }

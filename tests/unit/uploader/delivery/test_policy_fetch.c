@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_policy_fetch.c - servers that answer the question for a policy in every wrong way. */
+/* test_policy_fetch.c - servers that answer the request for a policy in every wrong way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 static uint8_t bytes[SBX_BUNDLE_BYTES_MAX];
 
-/* One question to a server that answers so. `request_out` may be NULL. */
+/* One request to a server that answers in this way. `request_out` may be NULL. */
 static struct sbx_fetch_result ask(enum sbx_http_behaviour behaviour, const char *text, const char *tag,
                                    struct sbx_http_request *request_out)
 {
@@ -42,18 +42,18 @@ static void test_a_bundle_comes_with_its_tag(void **state)
     assert_int_equal(result.byte_count, 4);
     assert_memory_equal(bytes, "SBXP", 4);
     assert_string_equal(result.tag, "\"abc\"");
-    assert_true(result.is_certain); /* this machine */
+    assert_true(result.is_certain); /* the server is this machine */
     assert_ptr_equal(strstr(request.head, "GET /v1/policy/0123456789abcdef0123456789abcdef HTTP/1.1\r\n"),
                      request.head);
     assert_null(strstr(request.head, "If-None-Match"));
-    assert_null(strstr(request.head, "Authorization")); /* nothing about this machine */
+    assert_null(strstr(request.head, "Authorization")); /* the request says nothing about this machine */
     assert_null(strstr(request.head, "Accept-Encoding"));
     assert_null(strstr(request.head, "Cookie"));
 
     result = ask(SBX_HTTP_TEXT, "HTTP/1.1 304 Not Modified\r\n\r\n", "\"abc\"", &request);
     assert_int_equal(result.verdict, SBX_FETCH_SAME);
     assert_non_null(strstr(request.head, "If-None-Match: \"abc\"\r\n"));
-    result = ask(SBX_HTTP_TEXT, "HTTP/1.1 304 Not Modified\r\n\r\n", "", NULL); /* nobody asked for that */
+    result = ask(SBX_HTTP_TEXT, "HTTP/1.1 304 Not Modified\r\n\r\n", "", NULL); /* the question was not asked */
     assert_int_equal(result.verdict, SBX_FETCH_FAILED);
     result = ask(SBX_HTTP_TEXT, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "", NULL);
     assert_int_equal(result.verdict, SBX_FETCH_NONE);
@@ -110,7 +110,7 @@ static void test_redirects_and_troubles_are_failures(void **state)
         "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nSBXP", /* broken off */
+        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nSBXP", /* broken off before its length */
     };
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         assert_int_equal(ask(SBX_HTTP_TEXT, answers[i], "", NULL).verdict, SBX_FETCH_FAILED);
@@ -120,7 +120,7 @@ static void test_redirects_and_troubles_are_failures(void **state)
     assert_int_equal(result.verdict, SBX_FETCH_FAILED);
     assert_int_equal(result.retry_after_ms, 7000);
     struct sbx_keyset keyset = {.version = 1};
-    result = sbx_policy_fetch("http://192.0.2.1", &keyset, "", 2000, bytes); /* in the clear to another machine */
+    result = sbx_policy_fetch("http://192.0.2.1", &keyset, "", 2000, bytes); /* unencrypted to another machine */
     assert_int_equal(result.verdict, SBX_FETCH_FAILED);
     assert_non_null(strstr(result.why, "https"));
 }
@@ -134,7 +134,7 @@ static void test_polls_are_spread_sooner_after_failures_and_never_before_the_ser
     assert_int_equal(sbx_policy_pause_ms(3600000, 1, 0, UINT64_MAX), 120000);
     assert_int_equal(sbx_policy_pause_ms(3600000, 4, 0, UINT64_MAX), 960000);
     assert_int_equal(sbx_policy_pause_ms(86400000, UINT32_MAX, 0, UINT64_MAX), 3840000);
-    assert_int_equal(sbx_policy_pause_ms(900000, 6, 0, 0), 675000); /* no later than without failures */
+    assert_int_equal(sbx_policy_pause_ms(900000, 6, 0, 0), 675000); /* not later than without failures */
     assert_int_equal(sbx_policy_pause_ms(3600000, 1, 7200000, 0), 7200000);
     assert_int_equal(sbx_policy_pause_ms(3600000, 0, 7200000, UINT64_MAX), 7800000);
     assert_int_equal(sbx_policy_pause_ms(604800000, 0, 0, UINT64_MAX), 756000000);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_policy_store.c - what is kept of a policy: through kills at every system call, two writers, lost and changed files. */
+/* test_policy_store.c - the stored policy: after kills at every system call, with two writers, with lost and changed
+ * files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,14 +113,15 @@ static void test_what_was_accepted_is_there_after_opening_anew(void **state)
     assert_int_equal(offer(store, &fourth), SBX_POLICY_ROLLBACK);
     assert_int_equal(offer(store, &fifth), SBX_POLICY_SAME);
     assert_int_equal(decide(store).policy.seq, 5);
-    /* It expires: less is recorded, but something. */
+    /* The policy expires: less is recorded, but not nothing. */
     effect = decide_at(store, FIXTURE_NOW_S + 11 * 86400);
     assert_int_equal(effect.source, SBX_SOURCE_REDUCED);
     assert_int_equal(effect.policy.delivery.snapshots_day, 1);
     sbx_policy_store_close(store);
 }
 
-/* Change one byte of a file in the store's folder, at `from_end`, in place: size and inode stay, and so may the time. */
+/* Change one byte of a file in the store's folder, at `from_end`, in place. Size and inode stay the same, and perhaps
+ * the time. */
 static void spoil(const char *folder, const char *name, long from_end)
 {
     char command[600];
@@ -142,7 +144,7 @@ static void test_a_signature_is_verified_once_and_everything_else_each_time(void
         assert_int_equal(decide(store).policy.seq, 5);
     }
     assert_true(sbx_policy_store_verifications(store) == before);
-    /* Time, rollback and what others write are seen all the same. */
+    /* Time, rollback and changes by other writers are noticed all the same. */
     assert_int_equal(offer(store, &fourth), SBX_POLICY_ROLLBACK);
     assert_int_equal(decide_at(store, FIXTURE_NOW_S + 11 * 86400).source, SBX_SOURCE_REDUCED);
     assert_int_equal(decide(store).source, SBX_SOURCE_POLICY);
@@ -151,7 +153,7 @@ static void test_a_signature_is_verified_once_and_everything_else_each_time(void
     sbx_policy_store_close(other);
     assert_int_equal(decide(store).policy.seq, 6);
     assert_int_equal(offer(store, &fifth), SBX_POLICY_ROLLBACK);
-    /* A byte of the signature, changed behind our back under the same inode, size and time. */
+    /* A byte of the signature is changed unnoticed: same inode, size and time. */
     spoil(folder, "documents", 3);
     assert_true(decide(store).source != SBX_SOURCE_POLICY);
     sbx_policy_store_close(store);
@@ -188,12 +190,12 @@ static void test_the_chain_of_keysets_is_kept(void **state)
     keyset.version = 2;
     fixture_sign_keyset(&keyset, "root-b root-c", &second);
     assert_int_equal(offer(store, &second), SBX_POLICY_ACCEPTED);
-    assert_int_equal(decide(store).source, SBX_SOURCE_POLICY); /* the same policy key: it holds */
+    assert_int_equal(decide(store).source, SBX_SOURCE_POLICY); /* the policy key is the same, so the policy is valid */
     keyset.version = 3;
     memcpy(keyset.policy_keys[0], fixture_key("policy-3"), SBX_PUBLIC_KEY_BYTES);
     fixture_sign_keyset(&keyset, "root-d root-c", &third);
     assert_int_equal(offer(store, &third), SBX_POLICY_ACCEPTED);
-    assert_int_equal(decide(store).source, SBX_SOURCE_REDUCED); /* nobody vouches for it any more */
+    assert_int_equal(decide(store).source, SBX_SOURCE_REDUCED); /* no trusted key signs it any more */
     sbx_policy_store_close(store);
     store = open_store(*state);
     struct sbx_policy_document number = fixture_policy(6);
@@ -206,7 +208,7 @@ static void test_the_chain_of_keysets_is_kept(void **state)
     sbx_policy_store_close(store);
 }
 
-/* PATH/policy/APP/NAME, opened. */
+/* Open PATH/policy/APP/NAME. */
 static int open_file(const char *folder, const char *name, int flags)
 {
     char path[512];
@@ -219,7 +221,7 @@ static void test_loc_16_a_changed_state_is_not_believed_and_the_day_is_spent(voi
     struct fixture_document fifth = policy_of(5), fourth = policy_of(4);
     struct sbx_policy_store *store = open_store(*state);
     assert_int_equal(offer(store, &fifth), SBX_POLICY_ACCEPTED);
-    assert_int_equal(sbx_policy_store_state(store)->budget.is_spent, 0); /* a new machine has a day like others */
+    assert_int_equal(sbx_policy_store_state(store)->budget.is_spent, 0); /* a new machine has a normal day */
     sbx_policy_store_close(store);
     for (size_t at = 0; at < sizeof(struct sbx_policy_state); at += 97 * ROUNDS_DIVISOR) {
         uint8_t byte;
@@ -239,7 +241,7 @@ static void test_loc_16_a_changed_state_is_not_believed_and_the_day_is_spent(voi
     }
 }
 
-/* Opening the store in `spool` fails, with this error. */
+/* Expect that opening the store in `spool` fails with this error. */
 static void expect_refused(const char *spool, int wanted)
 {
     struct sbx_policy_store *store = NULL;
@@ -254,7 +256,7 @@ static void expect_refused(const char *spool, int wanted)
     assert_int_equal(result, wanted);
 }
 
-/* Its folder of policies, and in that the application's. */
+/* The folder of policies, and in it the folder of the application. */
 static void test_loc_16_a_state_that_others_may_have_put_there_is_not_opened(void **state)
 {
     const mode_t modes[] = {0720, 0702, 01777};
@@ -278,7 +280,7 @@ static void test_loc_16_a_state_that_others_may_have_put_there_is_not_opened(voi
         expect_refused(*state, -ENOTDIR);
         assert_int_equal(unlink(folders[i]), 0);
         assert_int_equal(rename(moved, folders[i]), 0);
-        if (geteuid() == 0) { /* only root can give a folder away */
+        if (geteuid() == 0) { /* only root can change a folder's owner */
             assert_int_equal(chown(folders[i], 65534, 65534), 0);
             expect_refused(*state, -EPERM);
             assert_int_equal(chown(folders[i], 0, 0), 0);
@@ -294,7 +296,7 @@ static void test_documents_that_are_gone_or_changed_lower_no_floor(void **state)
     struct fixture_document fifth = policy_of(5), fourth = policy_of(4);
     struct sbx_policy_store *store = open_store(*state);
     assert_int_equal(offer(store, &fifth), SBX_POLICY_ACCEPTED);
-    int file = open_file(*state, "documents", O_WRONLY | O_TRUNC); /* somebody put an older, well signed one there */
+    int file = open_file(*state, "documents", O_WRONLY | O_TRUNC); /* an attacker put an old, signed one there */
     assert_int_equal(write(file, fourth.bytes, fourth.count), (ssize_t)fourth.count);
     close(file);
     assert_int_equal(decide(store).source, SBX_SOURCE_REDUCED);
@@ -307,7 +309,7 @@ static void test_documents_that_are_gone_or_changed_lower_no_floor(void **state)
     sbx_policy_store_close(store);
 }
 
-/* One start, told as a crash or not. */
+/* One start, which is reported as a crash or not. */
 static struct sbx_policy_effect start(struct sbx_policy_store *store, bool crashes, uint64_t now_s)
 {
     struct sbx_policy_effect effect;
@@ -328,7 +330,8 @@ static struct sbx_policy_effect start(struct sbx_policy_store *store, bool crash
     return effect;
 }
 
-/* In a pid namespace of its own: put the fifth on trial, say so, and die when the pipe is closed. */
+/* Runs in a pid namespace of its own: puts the fifth policy on trial, reports that, and dies when the pipe is
+ * closed. */
 static void try_fifth_as_process_one(const char *folder, int ready, int wait)
 {
     char byte;
@@ -358,7 +361,7 @@ static uint32_t streak_after_a_decision(struct sbx_policy_store *store)
     return sbx_policy_store_state(store)->crash_loop.streak;
 }
 
-/* Two containers with one spool: by its pid the other's start is that of a process which does not exist. */
+/* Two containers with one spool: by its pid, the other container's start belongs to a process that does not exist. */
 static void test_loc_13_a_start_in_another_pid_namespace_is_no_crash_while_its_companion_lives(void **state)
 {
     struct fixture_document fifth = policy_of(5);
@@ -392,10 +395,10 @@ static void test_loc_13_a_start_in_another_pid_namespace_is_no_crash_while_its_c
     assert_int_equal(waitpid(child, &status, 0), child);
     if (got != 1 && WIFEXITED(status) && WEXITSTATUS(status) == 77) {
         sbx_policy_store_close(store);
-        skip(); /* namespaces are root's */
+        skip(); /* only root can make namespaces */
     }
     assert_int_equal(status, 0);
-    assert_int_equal(streak_after_a_decision(store), 1); /* it has not said how it ended */
+    assert_int_equal(streak_after_a_decision(store), 1); /* it has not reported how it ended */
     sbx_policy_store_close(store);
 }
 
@@ -419,14 +422,14 @@ static void test_pol_16_the_safe_policy_comes_back_from_disk(void **state)
         assert_int_equal(effect.policy.seq, 5);
     }
     assert_int_equal(start(store, true, FIXTURE_NOW_S + 200000).source, SBX_SOURCE_CRASHES);
-    assert_int_equal(offer(store, &fifth), SBX_POLICY_ROLLBACK); /* being safe opens no door from outside ... */
+    assert_int_equal(offer(store, &fifth), SBX_POLICY_ROLLBACK); /* safe mode accepts no older one ... */
     assert_int_equal(offer(store, &sixth), SBX_POLICY_SAME);
     assert_int_equal(offer(store, &seventh), SBX_POLICY_ACCEPTED);
     assert_int_equal(start(store, false, FIXTURE_NOW_S + 200000).policy.seq, 7);
     sbx_policy_store_close(store);
 }
 
-/* The child of the next test: take the sixth. */
+/* Runs in the child of the next test: takes the sixth policy. */
 static void take_sixth(const char *folder, const struct fixture_document *sixth)
 {
     struct sbx_policy_store *store = open_store(folder);
@@ -441,7 +444,7 @@ static void test_pol_17_a_kill_at_any_system_call_leaves_the_old_or_the_new(void
     (void)state;
     unsigned old_ones = 0, new_ones = 0, stops = 0;
     bool has_ended = false;
-    struct fixture_document fifth = policy_of(5), fourth = policy_of(4), sixth = policy_of(6); /* signed once */
+    struct fixture_document fifth = policy_of(5), fourth = policy_of(4), sixth = policy_of(6); /* signed only once */
     for (unsigned kill_at = 1; !has_ended; kill_at += ROUNDS_DIVISOR) {
         char *folder = sbx_test_folder_make();
         struct sbx_policy_store *store = open_store(folder);
@@ -479,7 +482,7 @@ static void test_pol_17_a_kill_at_any_system_call_leaves_the_old_or_the_new(void
         assert_int_equal(offer(store, &fourth), SBX_POLICY_ROLLBACK);
         assert_int_equal(offer(store, &sixth), seq == 6 ? SBX_POLICY_SAME : SBX_POLICY_ACCEPTED);
         assert_int_equal(offer(store, &fifth), SBX_POLICY_ROLLBACK);
-        assert_int_equal(sbx_policy_store_state(store)->budget.is_spent, 0); /* the state was never lost */
+        assert_int_equal(sbx_policy_store_state(store)->budget.is_spent, 0); /* the state was not lost */
         sbx_policy_store_close(store);
         sbx_test_folder_remove(folder);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_send.c - one attempt against a real server that behaves in every way servers do. */
+/* test_send.c - one attempt to send to a real server that behaves in every way that servers do. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 #include "http_server.h"
 #include "loopback.h"
 
-/* Bytes with an id where an envelope has it; the server looks no further. */
+/* Bytes with an id at the place where an envelope has it. The server checks nothing else. */
 static const uint8_t id[16] = {0xde, 0xad, 0xbe, 0xef, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 static uint8_t envelope[200000];
 
@@ -57,7 +57,7 @@ static void test_the_request_is_as_agreed(void **state)
     (void)state;
     struct sbx_http_server *server = sbx_http_server_start(0, NULL, 0);
     char url[100];
-    snprintf(url, sizeof url, "%s/", sbx_http_server_url(server)); /* a slash at the end is no matter */
+    snprintf(url, sizeof url, "%s/", sbx_http_server_url(server)); /* a slash at the end makes no difference */
     struct sbx_send_result result = sbx_send(url, "s3cret-token", id, envelope, sizeof envelope);
     assert_int_equal(result.verdict, SBX_SEND_STORED);
     assert_int_equal(result.http_status, 200);
@@ -93,7 +93,7 @@ static void test_net_02_anything_but_the_agreed_body_is_no_delivery(void **state
         "HTTP/1.1 200 OK\r\nContent-Length: 48\r\n\r\nSTALLBOX-STORED deadbeef000102030405060708090a0b",
         "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n" STORED_BODY " ",
         "HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\nSTALLBOX-STORED DEADBEEF000102030405060708090A0B\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n" STORED_BODY, /* breaks off before its own length */
+        "HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n" STORED_BODY, /* ends before its own length */
         "HTTP/1.1 204 No Content\r\n\r\n",
         "HTTP/1.1 202 Accepted\r\nContent-Length: 49\r\n\r\n" STORED_BODY,
         "SSH-2.0-OpenSSH_9.2\r\n",
@@ -123,7 +123,7 @@ static void test_net_03_redirects_are_not_followed(void **state)
                  statuses[i]);
         assert_int_equal(send_text(text).verdict, SBX_SEND_LATER);
     }
-    /* Back to itself, for ever. */
+    /* A redirection to itself, without end. */
     struct sbx_http_answer loop = {
         .behaviour = SBX_HTTP_TEXT,
         .text = "HTTP/1.1 307 Temporary Redirect\r\nLocation: /v1/snapshots\r\nContent-Length: 0\r\n\r\n"};
@@ -161,7 +161,7 @@ static void test_net_04_statuses_are_judged(void **state)
             fail_msg("verdict %d for %s", result.verdict, statuses[i].status);
         }
         assert_int_equal(result.retry_after_ms,
-                         result.http_status == 410 ? 86400000 : 0); /* gone: left alone for a day */
+                         result.http_status == 410 ? 86400000 : 0); /* 410, gone: no further try for a day */
     }
 }
 
@@ -172,7 +172,7 @@ static void test_net_05_retry_after_is_taken_over_the_longest_wins(void **state)
         send_text("HTTP/1.1 429 Slow Down\r\nretry-after: 120\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n");
     assert_int_equal(result.verdict, SBX_SEND_LATER);
     assert_int_equal(result.retry_after_ms, 120000);
-    /* A date counts from the server's clock, which here is some years behind ours. */
+    /* A date is relative to the server's clock, which here is some years behind ours. */
     assert_int_equal(send_text("HTTP/1.1 503 No\r\nRetry-After: Sun, 06 Nov 1994 08:51:37 GMT\r\n"
                                "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 0\r\n\r\n")
                          .retry_after_ms,
@@ -289,19 +289,19 @@ static void test_a_token_cannot_end_its_header(void **state)
 static void note_signal(int signal)
 {
     (void)signal;
-    _exit(3); /* SIGPIPE reached the host */
+    _exit(3); /* SIGPIPE reached the host program */
 }
 
-/* Looks at the process from outside the transfer for as long as it goes on. */
+/* Looks at the process from outside of the transfer, for as long as it goes on. */
 struct watcher {
     pthread_t thread;
     atomic_bool done;
-    int inherited_sockets_most; /* connections that an exec would have kept */
+    int inherited_sockets_most; /* the largest number of connections that an exec would have kept */
     bool handler_was_touched;
     unsigned looks;
 };
 
-/* Connections only: libcurl's own wake-up pair, a local socketpair, is not in our hands. */
+/* Only connections count. libcurl's own wake-up socketpair is not under our control. */
 static int inherited_sockets(void)
 {
     int count = 0;

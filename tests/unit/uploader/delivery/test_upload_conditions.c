@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_upload_conditions.c - words of the environment, a file that changes, and power supplies. */
+/* test_upload_conditions.c - conditions in the environment, in a file that changes, and of the power supply. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void test_a_file_is_read_anew_each_time(void **state)
     own = sbx_upload_conditions() & SBX_UPLOAD_CHARGING;
     snprintf(value, sizeof value, "@%s", path);
     setenv(SBX_ENV_CONDITIONS, value, 1);
-    assert_int_equal(sbx_upload_conditions(), own); /* it is not there: nothing holds */
+    assert_int_equal(sbx_upload_conditions(), own); /* the file is missing: no condition holds */
     sbx_test_write(path, "unmetered\n", 10);
     assert_int_equal(sbx_upload_conditions(), own | SBX_UPLOAD_UNMETERED);
     sbx_test_write(path, "idle\n", 5);
@@ -82,7 +82,7 @@ static void test_what_a_living_application_says_replaces_the_environment(void **
     setenv(SBX_ENV_CONDITIONS, "idle", 1);
     uint32_t own = sbx_upload_conditions();
     assert_int_equal(sbx_upload_conditions_of(NULL), own);
-    assert_int_equal(sbx_upload_conditions_of(*state), own); /* it said nothing */
+    assert_int_equal(sbx_upload_conditions_of(*state), own); /* the process wrote nothing */
     assert_int_equal(sbx_process_facts_read((uint32_t)getpid(), &facts), 0);
     snprintf(ticks, sizeof ticks, "%d %llu", (int)getpid(), (unsigned long long)facts.start_ticks);
     snprintf(text, sizeof text, "%s unmetered\n", ticks);
@@ -90,7 +90,7 @@ static void test_what_a_living_application_says_replaces_the_environment(void **
     assert_int_equal(sbx_upload_conditions_of(*state), SBX_UPLOAD_UNMETERED);
     snprintf(text, sizeof text, "%s\n", ticks);
     sbx_test_write(path, text, strlen(text));
-    assert_int_equal(sbx_upload_conditions_of(*state), 0); /* nothing holds, it says */
+    assert_int_equal(sbx_upload_conditions_of(*state), 0); /* it says that no condition holds */
     static const char *const others[] = {
         "", "unmetered", "1", "x 1 unmetered", "4294967296 1 unmetered", "999999999 1 unmetered", "\n", "-1 -1 idle"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -98,12 +98,12 @@ static void test_what_a_living_application_says_replaces_the_environment(void **
         assert_int_equal(sbx_upload_conditions_of(*state), own);
     }
     snprintf(text, sizeof text, "%d %llu unmetered\n", (int)getpid(), (unsigned long long)facts.start_ticks + 1);
-    sbx_test_write(path, text, strlen(text)); /* a process that had our number */
+    sbx_test_write(path, text, strlen(text)); /* a process that had our process id */
     assert_int_equal(sbx_upload_conditions_of(*state), own);
     unsetenv(SBX_ENV_CONDITIONS);
 }
 
-/* Its pid is nobody's in our pid namespace, and its start was at another time: what tells is the lock. */
+/* Its pid does not exist in our pid namespace, and its start time differs. Only the lock shows that it lives. */
 static void test_loc_13_an_application_of_another_pid_namespace_is_believed_while_it_lives(void **state)
 {
     int ready[2], status;

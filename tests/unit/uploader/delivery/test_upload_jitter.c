@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_upload_jitter.c - payloads leave spread over the time a policy allows, by their ids. */
+/* test_upload_jitter.c - the sending of payloads is spread over the time that a policy allows, by their ids. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static void test_no_jitter_and_clocks_that_went_back_hold_nothing(void **state)
     assert_true(sbx_upload_jitter_of(id, 86400, 1000, 1000) > 86399000);
     assert_int_equal(sbx_upload_jitter_of(id, 86400, 1001, 1000), 0);
     assert_int_equal(sbx_upload_jitter_of(id, 86400, 0, UINT64_MAX), 0);
-    assert_int_equal(sbx_upload_jitter_left_ms(AT_FDCWD, id, HOUR_S), 0); /* it is not there */
+    assert_int_equal(sbx_upload_jitter_left_ms(AT_FDCWD, id, HOUR_S), 0); /* the payload does not exist */
 }
 
 static bool always(void *context, uint64_t bytes)
@@ -95,7 +95,7 @@ static void test_a_payload_waits_in_the_spool_until_it_is_old_enough(void **stat
     struct sbx_spool *spool;
     assert_int_equal(sbx_spool_open(path, NULL, &spool, NULL, 0), 0);
     struct sbx_recording_builder *builder = sbx_scene_create();
-    memset(builder->header->snapshot_id, 0xf0, 16); /* the longest wait but for a sixteenth */
+    memset(builder->header->snapshot_id, 0xf0, 16); /* 15/16 of the longest wait */
     struct sbx_snapshot *snapshot = sbx_recording_read_back(builder);
     struct sbx_redaction redaction = sbx_scene_redaction(1);
     uint8_t *envelope;
@@ -126,7 +126,7 @@ static void test_a_payload_waits_in_the_spool_until_it_is_old_enough(void **stat
     assert_int_equal(utimensat(AT_FDCWD, file, times, 0), 0);
     sbx_deliverer_step(deliverer);
     sbx_deliverer_counts(deliverer, &counts);
-    assert_int_equal(counts.later, 1); /* tried: nobody listens there */
+    assert_int_equal(counts.later, 1); /* tried, but no server listens there */
 
     sbx_deliverer_destroy(deliverer);
     free(envelope);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_encode.c - a snapshot full of names and addresses to an envelope that has none, and back. */
+/* test_encode.c - from a snapshot full of names and addresses to an envelope without any, and back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ struct opened {
     Stallbox__V1__Payload *decoded;
 };
 
-/* Not the one this test runs on. */
+/* Not the architecture that this test runs on. */
 #ifdef __aarch64__
 enum {
     OTHER_ARCHITECTURE = SBX_ARCHITECTURE_X86_64
@@ -78,7 +78,7 @@ static void test_signal_and_kind_of_fault_of_a_crash_come_back_and_numbers_that_
     assert_int_equal(it.decoded->trigger->fault, SBX_FAULT_UNMAPPED);
     assert_int_equal(it.decoded->trigger->scene, 9);
     close_opened(&it);
-    trigger.signal = 0x7fff1234; /* as much of an address as would fit */
+    trigger.signal = 0x7fff1234; /* as much of an address as fits */
     trigger.fault = UINT32_MAX;
     trigger.scene = 256;
     sbx_recording_set_trigger(builder, &trigger);
@@ -117,9 +117,9 @@ static void test_what_recording_cost_leaves_as_shares_in_bounds(void **state)
     assert_int_equal(it.decoded->overhead->gap_us, 10000);
     assert_int_equal(it.decoded->overhead->shed, SBX_POINT_BIT(SBX_GROUP_ALLOC));
     assert_int_equal(it.decoded->overhead->changes, 3);
-    assert_null(it.decoded->sampling); /* it was not picked out of several */
+    assert_null(it.decoded->sampling); /* it was not selected from several */
     close_opened(&it);
-    memset(overhead, 0xff, sizeof *overhead); /* a damaged recording */
+    memset(overhead, 0xff, sizeof *overhead); /* as in a damaged recording */
     it = encode(builder, 1);
     assert_int_equal(it.decoded->overhead->budget_permille, 1000);
     assert_int_equal(it.decoded->overhead->budget_tenths, 9);
@@ -151,7 +151,7 @@ static void test_what_the_application_is_called_leaves_as_a_number_and_its_versi
     (void)state;
     struct sbx_recording_builder *builder = sbx_scene_create();
     struct opened it = encode(builder, 1);
-    assert_int_equal(it.decoded->app_name, 0); /* it was not told */
+    assert_int_equal(it.decoded->app_name, 0); /* the name was not given */
     assert_int_equal(it.decoded->program, sbx_app_what("payroll-server"));
     assert_int_equal(it.decoded->n_app_version, 0);
     close_opened(&it);
@@ -160,13 +160,13 @@ static void test_what_the_application_is_called_leaves_as_a_number_and_its_versi
     builder->header->app_version[1] = 4;
     it = encode(builder, 1);
     assert_int_equal(it.decoded->app_name, sbx_app_what("orders-service"));
-    assert_int_equal(it.decoded->program, 0); /* one name is enough */
+    assert_int_equal(it.decoded->program, 0); /* one name is enough, so the program is not named */
     assert_true(it.decoded->app_name != sbx_app_what("orders-servicf") && it.decoded->app_name < UINT64_C(1) << 40);
     assert_int_equal(it.decoded->n_app_version, 3);
     assert_int_equal(it.decoded->app_version[1], 4);
     assert_null(memmem(it.payload, it.payload_bytes, "orders", 6));
     close_opened(&it);
-    memset(builder->header->app_name, 0xff, sizeof builder->header->app_name); /* a damaged recording: no end */
+    memset(builder->header->app_name, 0xff, sizeof builder->header->app_name); /* damaged: no end */
     memset(builder->header->app_version, 0xff, sizeof builder->header->app_version);
     it = encode(builder, 1);
     assert_int_equal(it.decoded->app_version[2], 999999);
@@ -217,12 +217,12 @@ static void test_what_was_recorded_comes_back(void **state)
     assert_int_equal(runtimes->state[0], SBX_RUNTIME_LEFT_ALONE);
     assert_int_equal(runtimes->major[0], 3);
     assert_int_equal(runtimes->minor[0], 8);
-    assert_int_equal(runtimes->kind[1], SBX_RUNTIME_OTHER); /* what is not known is not passed on */
+    assert_int_equal(runtimes->kind[1], SBX_RUNTIME_OTHER); /* an unknown value is not passed on */
     assert_int_equal(runtimes->state[1], SBX_RUNTIME_LEFT_ALONE);
     assert_int_equal(runtimes->major[1], 9999);
     assert_int_equal(payload->redactions->modules_hidden, 1);
     assert_int_equal(payload->redactions->records_cut, 1);
-    assert_int_equal(payload->platform->arch, OTHER_ARCHITECTURE); /* the recording's, whoever encodes it */
+    assert_int_equal(payload->platform->arch, OTHER_ARCHITECTURE); /* of the recording, not the encoder */
     assert_true(payload->platform->kernel_major >= 3);
 
     const Stallbox__V1__Records *records = payload->records;
@@ -237,7 +237,7 @@ static void test_what_was_recorded_comes_back(void **state)
         end_us += records->end_us[i];
         cpu_us += records->cpu_us[i];
         assert_true(records->has_cpu[i]);
-        /* As exactly as the recording tells of a sample; the sleep is exact. */
+        /* Samples are as exact as the recording stores them; the sleep is exact. */
         assert_in_range((i < 100 ? -3000000 + i * 10000 : 0) - end_us, 0, i < 100 ? 3 : 0);
         assert_in_range((i < 100 ? i * 9000 : 901000) - cpu_us + 4, i < 100 ? 0 : 4, i < 100 ? 8 : 4);
     }
@@ -245,7 +245,7 @@ static void test_what_was_recorded_comes_back(void **state)
     assert_int_equal(records->op[100], SBX_OP_NANOSLEEP);
     assert_int_equal(records->duration_us[100], 2000000);
     assert_int_equal(records->flags[101], SBX_FLAG_AT_TRIGGER);
-    assert_int_equal(records->end_us[102], -100000); /* deltas begin anew at the next thread */
+    assert_int_equal(records->end_us[102], -100000); /* deltas start again at the next thread */
     assert_int_equal(records->kind[102], SBX_RECORD_LOCK);
     assert_int_equal(records->peer[102], 1);
     assert_int_equal(records->flags[103], SBX_FD_REGULAR << 8);
@@ -270,7 +270,7 @@ static void test_a_row_without_cpu_time_does_not_break_the_deltas(void **state)
     assert_false(records->has_cpu[2]);
     assert_int_equal(records->cpu_us[2], 0);
     assert_true(records->has_cpu[3]);
-    assert_in_range(records->cpu_us[3], 9000 - 4, 9000 + 4); /* against row 1 */
+    assert_in_range(records->cpu_us[3], 9000 - 4, 9000 + 4); /* relative to row 1 */
     close_opened(&it);
     sbx_recording_builder_destroy(builder);
 }
@@ -351,7 +351,7 @@ static void test_too_much_history_is_cut_from_its_old_end_until_it_fits(void **s
     assert_non_null(snapshot->records);
     snapshot->record_count = COUNT;
     uint64_t noise = 1;
-    for (size_t i = 0; i < COUNT; i++) { /* numbers that do not compress */
+    for (size_t i = 0; i < COUNT; i++) { /* numbers that cannot be compressed */
         noise = noise * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         uint64_t at = SBX_SCENE_TRIGGER_NS - (COUNT - 1 - i) * 20000;
         snapshot->records[i] = (struct sbx_record){.begin_ns = at - (noise >> 44),
@@ -366,7 +366,7 @@ static void test_too_much_history_is_cut_from_its_old_end_until_it_fits(void **s
     char why[200] = "";
     assert_int_equal(sbx_encode(snapshot, &redaction, &it.envelope, &it.envelope_bytes, why, sizeof why), 0);
     assert_true(it.envelope_bytes <= SBX_ENVELOPE_BYTES_MAX);
-    assert_true(it.envelope_bytes > SBX_ENVELOPE_BYTES_MAX / 2); /* and no more than needed */
+    assert_true(it.envelope_bytes > SBX_ENVELOPE_BYTES_MAX / 2); /* and not smaller than necessary */
     assert_int_equal(sbx_envelope_read(it.envelope, it.envelope_bytes, &it.header, why, sizeof why), 0);
     assert_int_equal(sbx_envelope_payload(&it.header, &it.payload, &it.payload_bytes, why, sizeof why), 0);
     it.decoded = stallbox__v1__payload__unpack(NULL, it.payload_bytes, it.payload);
@@ -376,8 +376,8 @@ static void test_too_much_history_is_cut_from_its_old_end_until_it_fits(void **s
     for (size_t i = 0; i < kept; i++) {
         end_us += it.decoded->records->end_us[i];
     }
-    assert_int_equal(end_us, 0);                                                 /* the newest is there */
-    assert_int_equal(it.decoded->records->end_us[0], -(int64_t)(kept - 1) * 20); /* and none between is missing */
+    assert_int_equal(end_us, 0);                                                 /* the newest record is there */
+    assert_int_equal(it.decoded->records->end_us[0], -(int64_t)(kept - 1) * 20); /* and no record is missing */
     close_opened(&it);
     free(snapshot->records);
     snapshot->records = own;
@@ -407,7 +407,7 @@ static void test_runs_waits_usage_and_cuts_leave_as_relative_numbers(void **stat
     struct sbx_recording_builder *builder = sbx_scene_create();
     const struct sbx_built_frame frames[] = {{SBX_SCENE_APP, 0x1000, 0}, {SBX_MODULE_CUT, 0, 0}};
     uint32_t stack = sbx_recording_add_stack(builder, frames, 2, SBX_WALK_COMPLETE);
-    for (uint64_t i = 0; i < 3; i++) { /* of the worker, behind its one record */
+    for (uint64_t i = 0; i < 3; i++) { /* of the worker, after its only record */
         struct sbx_record record = {.begin_ns = SBX_SCENE_TRIGGER_NS - 30000000 + i * 2000000,
                                     .end_ns = SBX_SCENE_TRIGGER_NS - 29000000 + i * 2000000,
                                     .thread = SBX_SCENE_WORKER,
@@ -429,11 +429,11 @@ static void test_runs_waits_usage_and_cuts_leave_as_relative_numbers(void **stat
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(records->kind[first + i], SBX_RECORD_LEAF);
         assert_int_equal(records->repeats[first + i], i);
-        assert_int_equal(records->wait[first + i], i == 1 ? 0 : 1); /* an ordinal, and the same for both */
+        assert_int_equal(records->wait[first + i], i == 1 ? 0 : 1); /* an ordinal, the same for both */
         assert_int_equal(records->flags[first + i], i == 1 ? 0 : SBX_FLAG_USAGE);
     }
     assert_int_equal(records->n_minor_faults, 2);
-    assert_int_equal(records->minor_faults[0], 0); /* the first reading is what the others are relative to */
+    assert_int_equal(records->minor_faults[0], 0); /* the other readings are relative to the first */
     assert_int_equal(records->minor_faults[1], 2);
     assert_int_equal(records->major_faults[1], 4);
     assert_int_equal(records->voluntary_switches[1], 6);
@@ -446,7 +446,7 @@ static void test_runs_waits_usage_and_cuts_leave_as_relative_numbers(void **stat
     sbx_recording_builder_destroy(builder);
 }
 
-/* Two functions of a script, one of them at two lines, one frame that nobody knows, and what the hash of "lua" is. */
+/* Two functions of a script, one of them at two lines; one frame without a known provider; and the hash of "lua". */
 static void test_logical_frames_leave_as_numbers_that_a_provider_made(void **state)
 {
     (void)state;
@@ -461,7 +461,7 @@ static void test_logical_frames_leave_as_numbers_that_a_provider_made(void **sta
                                              {SBX_MODULE_LOGICAL, (uint64_t)run << SBX_LOGICAL_LINE_BITS | 9, 0},
                                              {SBX_MODULE_LOGICAL, (uint64_t)main_chunk << SBX_LOGICAL_LINE_BITS, 1},
                                              {SBX_MODULE_LOGICAL, 3, 0},
-                                             {SBX_MODULE_LOGICAL + 1, 3, 0}, /* of no provider */
+                                             {SBX_MODULE_LOGICAL + 1, 3, 0}, /* without a provider */
                                              {SBX_SCENE_APP, 0x1000, 0}};
     struct sbx_record record = {.begin_ns = SBX_SCENE_TRIGGER_NS - 1000,
                                 .end_ns = SBX_SCENE_TRIGGER_NS - 1000,
@@ -482,7 +482,7 @@ static void test_logical_frames_leave_as_numbers_that_a_provider_made(void **sta
     }
     assert_int_equal(payload->modules->build_id[runtime].len, 8);
     assert_memory_equal(payload->modules->build_id[runtime].data, "\x12\xa9\x91\x19\x1d\xfb\xb0\x01", 8);
-    /* From the leaf out: function number + 1 and line. */
+    /* From the leaf outwards: function number + 1, and line. */
     const uint64_t expected[] = {7, 9, 0, 3};
     const char *const functions[] = {"\x01\x23\x45\x67\x89\xab\xcd\xef", "\x01\x23\x45\x67\x89\xab\xcd\xef",
                                      "\xfe\xdc\xba\x98\x76\x54\x32\x10", NULL};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_function_starts.c - this program's own file tells where its functions begin, and a damaged one tells nothing wrong. */
+/* test_function_starts.c - this program's own file gives the begins of its functions; a damaged file gives no wrong
+ * answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@
 #include "function_starts.h"
 #include "test_folder.h"
 
-/* What the loader knows of this program. */
+/* The loader's data about this program. */
 struct image {
     uint64_t bias;
     uint8_t build_id[32];
@@ -132,7 +133,7 @@ static void test_a_file_of_another_build_and_what_is_no_file_are_refused(void **
     sbx_test_folder_remove(folder);
 }
 
-/* Whatever a file says, an answer is at or before the place and not far from it. */
+/* Whatever the file contains, an answer is at or before the place, and near it. */
 static void test_a_cut_or_damaged_file_tells_nothing_wrong(void **state)
 {
     (void)state;
@@ -148,7 +149,7 @@ static void test_a_cut_or_damaged_file_tells_nothing_wrong(void **state)
         size_t at[8];
         for (unsigned i = 0; i < 8; i++) {
             random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-            at[i] = i < 4 ? random % 1200 : random % bytes; /* half of it where the headers and the build-id are */
+            at[i] = i < 4 ? random % 1200 : random % bytes; /* half of the changes hit the headers and the build-id */
             was[i] = content[at[i]];
             content[at[i]] = (uint8_t)(random >> 32);
         }

@@ -15,7 +15,7 @@ static void test_ordinals_follow_first_appearance(void **state)
     uint32_t ordinal;
     bool is_new;
     assert_false(sbx_ordinal_map_find(&map, 7, &ordinal));
-    assert_int_equal(sbx_ordinal_map_put(&map, 0, &ordinal, &is_new), 0); /* 0 is a key like others */
+    assert_int_equal(sbx_ordinal_map_put(&map, 0, &ordinal, &is_new), 0); /* 0 is an ordinary key */
     assert_int_equal(ordinal, 0);
     assert_true(is_new);
     assert_int_equal(sbx_ordinal_map_put(&map, UINT64_MAX, &ordinal, &is_new), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_payload_fields.c - the hand-written table says what payload.proto says, no more and no less. */
+/* test_payload_fields.c - the hand-written table has exactly the fields of payload.proto. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +70,7 @@ static void test_every_field_of_the_schema_is_in_the_table(void **state)
             assert_string_equal(sbx_payload_fields[index].name, descriptor->fields[i].name);
         }
     }
-    assert_int_equal(sbx_payload_field_count, fields); /* and the table has no other */
+    assert_int_equal(sbx_payload_field_count, fields); /* and the table has no others */
 }
 
 static void test_types_and_labels_agree(void **state)

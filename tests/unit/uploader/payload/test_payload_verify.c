@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_payload_verify.c - each thing that must not leave is put into a true payload, and must be found. */
+/* test_payload_verify.c - everything that must not leave is put into a valid payload, one at a time, and must be
+ * found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 #include "payload_verify.h"
 #include "scene.h"
 
-/* A true payload's bytes. */
+/* The bytes of a valid payload. */
 static uint8_t *true_payload;
 static size_t true_bytes;
 
@@ -49,7 +50,7 @@ static int free_true_payload(void **state)
     return 0;
 }
 
-/* The bytes are refused, and the reason names `what`. Checked in a copy of exact size. */
+/* Expect that the bytes are refused and that the reason contains `what`. Checked in a copy of exact size. */
 static void assert_refused(const uint8_t *bytes, size_t count, const char *what)
 {
     uint8_t *exact = malloc(count == 0 ? 1 : count);
@@ -90,7 +91,7 @@ static void append_and_expect(const void *extra, size_t extra_bytes, const char 
     free(bytes);
 }
 
-/* Only the end of a stall names another payload, and it tells nothing else. */
+/* Only the end of a stall names another payload, and it contains nothing else. */
 static void test_an_end_that_tells_more_and_a_stall_that_names_another_are_refused(void **state)
 {
     (void)state;
@@ -109,7 +110,7 @@ static void test_an_end_that_tells_more_and_a_stall_that_names_another_are_refus
     stallbox__v1__payload__free_unpacked(payload, NULL);
 }
 
-/* Where functions begin is told of all frames or of none, of code alone, and not before the file. */
+/* Function begins are given for all frames or for none, only for code, and not before the begin of the file. */
 static void test_functions_of_hidden_modules_and_of_no_place_are_refused(void **state)
 {
     (void)state;
@@ -135,9 +136,9 @@ static void test_functions_of_hidden_modules_and_of_no_place_are_refused(void **
     frames->n_function--;
     assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "frames.function");
     frames->n_function++;
-    functions[0] = SBX_FUNCTION_SAME; /* as that of nothing */
+    functions[0] = SBX_FUNCTION_SAME; /* the same as none before */
     assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "frames.function");
-    functions[0] = SBX_FUNCTION_UNKNOWN; /* then the second is as nothing too */
+    functions[0] = SBX_FUNCTION_UNKNOWN; /* then the second has none before it either */
     assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "frames.function");
     functions[0] = SBX_FUNCTION_BEGINS + (uint32_t)frames->offset[0] + 1;
     assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "frames.function");
@@ -162,14 +163,14 @@ static void test_known_fields_in_another_shape_are_refused(void **state)
 {
     (void)state;
     append_and_expect("\x2a\x04name", 6, "created_day"); /* a string where a number belongs (and a second one) */
-    append_and_expect("\x92\x01\x02\x0a\x00", 5, "no identifier"); /* a function id of no bytes */
+    append_and_expect("\x92\x01\x02\x0a\x00", 5, "no identifier"); /* a function id of length 0 */
     append_and_expect("\x92\x01\x0b\x0a\x09"
                       "pay.lua:9",
-                      14, "no identifier");                      /* and one that is a place in a script */
+                      14, "no identifier");                      /* and one that is a position in a script */
     append_and_expect("\x2d\x01\x02\x03\x04", 5, "created_day"); /* fixed32 */
-    append_and_expect("\x8a\x01\x04name", 7, "app_version"); /* text as packed numbers: too many, too large or odd */
-    append_and_expect("\x88\x01\x01", 3, "app_version");     /* not packed */
-    append_and_expect("\x0b", 1, "format");                  /* a group */
+    append_and_expect("\x8a\x01\x04name", 7, "app_version");     /* text as packed numbers: too many, too large, odd */
+    append_and_expect("\x88\x01\x01", 3, "app_version");         /* not packed */
+    append_and_expect("\x0b", 1, "format");                      /* a group */
     append_and_expect("\x08\x01", 2, "twice");
     append_and_expect("\x22\x07"
                       "1234567",
@@ -179,7 +180,7 @@ static void test_known_fields_in_another_shape_are_refused(void **state)
 static void test_cut_off_payloads_are_refused(void **state)
 {
     (void)state;
-    /* Fields 28 and 33 are the last, and need not be there. */
+    /* Fields 28 and 33 are the last and are optional. */
     const uint8_t *program = memrchr(true_payload, 0xe0, true_bytes),
                   *runtimes = memmem(true_payload, true_bytes, "\x8a\x02", 2);
     assert_true(program != NULL && program[1] == 1 && runtimes > program);
@@ -193,8 +194,7 @@ static void test_cut_off_payloads_are_refused(void **state)
         char why[200];
         struct sbx_payload_survey survey;
         int result = sbx_payload_verify(exact, bytes, &survey, why, sizeof why);
-        assert_int_equal(result,
-                         -EPERM); /* also between two fields: the last group is then missing or shorter than told */
+        assert_int_equal(result, -EPERM); /* also between two fields: the last group is then missing or short */
         free(exact);
     }
 }
@@ -208,7 +208,7 @@ static void test_numbers_not_in_their_shortest_form_are_refused(void **state)
     append_and_expect("\x8a\x01\x0b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 14, "shortest"); /* eleven bytes */
 }
 
-/* Change something in the decoded payload, encode it again, and expect the check to name `what`. */
+/* Change something in the decoded payload, encode it again, and expect that the check names `what`. */
 typedef void change(Stallbox__V1__Payload *payload);
 
 static void change_and_expect(change *apply, const char *what)
@@ -389,7 +389,7 @@ static void test_each_forbidden_thing_is_found(void **state)
 static void test_a_string_hidden_in_a_table_is_found(void **state)
 {
     (void)state;
-    /* Field 4 of Modules, as a later schema with names in it would have it. */
+    /* Field 4 of Modules, as in a later schema that has names in it. */
     Stallbox__V1__Payload *payload = stallbox__v1__payload__unpack(NULL, true_bytes, true_payload);
     assert_non_null(payload);
     uint8_t text[] = "\x22\x0cmailbox.anna";
@@ -435,11 +435,11 @@ static void test_any_changed_byte_is_refused_or_still_says_only_numbers(void **s
             if (sbx_payload_verify(bytes, true_bytes, &survey, NULL, 0) != 0) {
                 refused++;
             } else {
-                assert_int_equal(survey.bytes, true_bytes); /* what passes is accounted for to the last byte */
+                assert_int_equal(survey.bytes, true_bytes); /* every byte of an accepted payload is accounted for */
             }
         }
     }
-    assert_true(refused > true_bytes); /* framing, references and sums make most of a payload rigid */
+    assert_true(refused > true_bytes); /* framing, references and sums fix most bytes of a payload */
     free(bytes);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_platform.c - the machine in six small numbers. */
+/* test_platform.c - the machine, described by six small numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void test_os_release_files_of_distributions_are_understood(void **state)
         {"NAME=\"Fedora Linux\"\nID=fedora\nVERSION_ID=40\n", 3, 40},
         {"ID=\"rhel\"\nVERSION_ID=\"9.3\"", 4, 9},
         {"ID='rocky'\nVERSION_ID='8.10'\n", 4, 8},
-        {"ID=\"opensuse-tumbleweed\"\nVERSION_ID=\"20240212\"\n", 5, 0}, /* a date would tell the last update */
+        {"ID=\"opensuse-tumbleweed\"\nVERSION_ID=\"20240212\"\n", 5, 0}, /* a date would show the last update */
         {"ID=arch\nBUILD_ID=rolling\n", 6, 0},
         {"ID=alpine\nVERSION_ID=3.19.1\n", 7, 3},
         {"ID=annas-own-linux\nVERSION_ID=1\n", 0, 1},
@@ -59,7 +59,7 @@ static void test_of_the_kernel_only_two_numbers_are_taken(void **state)
     sbx_platform_parse_kernel("annas-kernel", &platform);
     assert_int_equal(platform.kernel_major, 0);
     assert_int_equal(platform.kernel_minor, 0);
-    sbx_platform_parse_kernel("-2.-4", &platform); /* %u of sscanf() made 4294967294 of it */
+    sbx_platform_parse_kernel("-2.-4", &platform); /* sscanf() with %u gave 4294967294 */
     assert_int_equal(platform.kernel_major, 0);
     assert_int_equal(platform.kernel_minor, 0);
 }
@@ -73,7 +73,7 @@ static void test_powers_of_two_are_the_nearest(void **state)
     assert_int_equal(sbx_platform_log2(3), 1);
     assert_int_equal(sbx_platform_log2(4), 2);
     assert_int_equal(sbx_platform_log2(7), 3);
-    assert_int_equal(sbx_platform_log2(15), 4); /* "16 GiB" less what the firmware keeps */
+    assert_int_equal(sbx_platform_log2(15), 4); /* "16 GiB" less the firmware's part */
     assert_int_equal(sbx_platform_log2(16), 4);
     assert_true(sbx_platform_log2(UINT64_MAX) <= 40);
 }

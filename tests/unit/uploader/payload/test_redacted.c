@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_redacted.c - what is left of a snapshot, and what its numbers have become. */
+/* test_redacted.c - what is left of a snapshot after redaction, and the values of its numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static void close_scene(struct fixture *it)
     sbx_recording_builder_destroy(it->builder);
 }
 
-/* Leaf-first module rows and offsets of a callstack as text, so that a test can say what it expects. */
+/* The module rows and offsets of a callstack as text, leaf first, so that a test can write what it expects. */
 static void describe(const struct sbx_redacted *redacted, uint32_t stack, char *text, size_t bytes)
 {
     text[0] = '\0';
@@ -71,7 +71,7 @@ static void test_hidden_modules_become_one_without_identity(void **state)
     (void)state;
     struct fixture it = open_scene(sbx_scene_create(), 1, SIZE_MAX);
     const struct sbx_redacted *redacted = it.redacted;
-    assert_int_equal(redacted->module_count, 3); /* app, libc, other; libz is in no stack */
+    assert_int_equal(redacted->module_count, 3); /* app, libc, other; libz is on no stack */
     assert_int_equal(redacted->modules[0].kind, SBX_KEEP_APP);
     assert_int_equal(redacted->modules[0].build_id_bytes, 20);
     assert_memory_equal(redacted->modules[0].build_id, it.snapshot->modules[SBX_SCENE_APP].build_id, 20);
@@ -129,11 +129,11 @@ static void test_only_the_history_up_to_the_trigger_is_kept(void **state)
     } edges[] = {
         {end - UINT64_C(10000001000), end - UINT64_C(10000001000), 0}, /* a microsecond too old */
         {end - UINT64_C(9999999000), end - UINT64_C(9999999000), 1},
-        {end - UINT64_C(99000000000), end - UINT64_C(1000), 1}, /* began long before, reached into it */
-        {end, end + 5000000, 1},                                /* the wait in which it fired */
+        {end - UINT64_C(99000000000), end - UINT64_C(1000), 1}, /* began long before, and ends inside */
+        {end, end + 5000000, 1},                                /* the wait in which the trigger fired */
         {end + 1000, end + 5000000, 0},                         /* began after it */
     };
-    int expected = 104; /* of the scene, without the one 20 s back */
+    int expected = 104; /* the records of the scene, without the one of 20 s before */
     for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
         struct sbx_record record = {.begin_ns = edges[i].begin_ns,
                                     .end_ns = edges[i].end_ns,
@@ -146,7 +146,7 @@ static void test_only_the_history_up_to_the_trigger_is_kept(void **state)
     struct fixture it = open_scene(builder, 1, SIZE_MAX);
     assert_int_equal(it.redacted->record_count, expected);
     assert_int_equal(it.redacted->redactions.records_cut, 3);
-    assert_int_equal(it.redacted->trigger.history_us, 10000000); /* not 99 s: the rules say ten */
+    assert_int_equal(it.redacted->trigger.history_us, 10000000); /* not 99 s: the rules allow ten */
     close_scene(&it);
 }
 
@@ -161,7 +161,7 @@ static void test_what_a_dying_process_did_last_is_kept(void **state)
                               .op = SBX_OP_WRITE};
     assert_int_equal(sbx_recording_put(builder, &late), 1);
     builder->header->trigger.kind = SBX_TRIGGER_KILLED;
-    builder->threads[SBX_SCENE_MAIN].call_kind = SBX_RECORD_SLEEP; /* entered after the last sign of life */
+    builder->threads[SBX_SCENE_MAIN].call_kind = SBX_RECORD_SLEEP; /* entered after the thread's last record */
     builder->threads[SBX_SCENE_MAIN].call_op = SBX_OP_NANOSLEEP;
     builder->threads[SBX_SCENE_MAIN].call_begin_ns = SBX_SCENE_TRIGGER_NS + 7000000;
     struct fixture it = open_scene(builder, 1, SIZE_MAX);
@@ -198,7 +198,7 @@ static void test_numbers_are_relative_to_something_inside(void **state)
     assert_int_equal(first->alloc_count, 0);
     assert_int_equal(first->alloc_bytes, 0);
     assert_int_equal(first->message, 1);             /* the oldest */
-    assert_in_range(second->cpu_us, 9000 - 4, 9000); /* as exactly as the recording tells of a sample */
+    assert_in_range(second->cpu_us, 9000 - 4, 9000); /* as exact as the recording stores samples */
     assert_int_equal(second->alloc_count, 1);
     assert_int_equal(second->alloc_bytes, 100 / SBX_ALLOC_UNIT * SBX_ALLOC_UNIT);
     assert_int_equal(it.redacted->records[100].message, 2);
@@ -241,7 +241,7 @@ static void put_kernel_count(struct sbx_recording_builder *builder, uint64_t bef
     assert_int_equal(sbx_recording_put_observed(builder, SBX_SCENE_WORKER, &record), 1);
 }
 
-/* How long a machine has stood still since it was started names it among others. */
+/* The time for which a machine has stood still since its start could identify it among others. */
 static void test_of_the_kernels_totals_their_growth_alone_leaves(void **state)
 {
     (void)state;
@@ -250,7 +250,7 @@ static void test_of_the_kernels_totals_their_growth_alone_leaves(void **state)
     put_kernel_count(builder, 400000, SBX_KERNEL_MEMORY_SOME, 987654321);
     put_kernel_count(builder, 300000, SBX_KERNEL_MEMORY_SOME, 987654571);
     put_kernel_count(builder, 200000, SBX_KERNEL_RUN_DELAY, 123456789);
-    put_kernel_count(builder, 100000, SBX_KERNEL_SWAPPED_KIB, 4096); /* a size, no total */
+    put_kernel_count(builder, 100000, SBX_KERNEL_SWAPPED_KIB, 4096); /* a size, not a total */
     struct fixture it = open_scene(builder, 1, SIZE_MAX);
     size_t found = 0;
     for (size_t i = 0; i < it.redacted->record_count; i++) {
@@ -315,7 +315,7 @@ static void test_the_oldest_go_first_but_never_those_at_the_trigger(void **state
 {
     (void)state;
     struct fixture it = open_scene(sbx_scene_create(), 1, 3);
-    assert_int_equal(it.redacted->record_count, 4); /* three newest and the one at the trigger */
+    assert_int_equal(it.redacted->record_count, 4); /* the three newest, and the one at the trigger */
     assert_int_equal(it.redacted->redactions.records_cut, 101);
     bool at_trigger = false, asleep = false;
     for (size_t i = 0; i < it.redacted->record_count; i++) {
@@ -395,7 +395,7 @@ static void test_generated_code_and_ended_walks_have_rows_beyond_the_modules(voi
             describe(it.redacted, it.redacted->records[i].stack, text, sizeof text);
         }
     }
-    assert_string_equal(text, "4+0 0+5000 3+2 "); /* three modules: 4 is generated code, 3 the end, reason NO_ROW */
+    assert_string_equal(text, "4+0 0+5000 3+2 "); /* three modules: 4 is generated code, 3 the end with reason NO_ROW */
     close_scene(&it);
 }
 
@@ -427,7 +427,7 @@ static void test_a_stack_deeper_than_the_scratch_comes_whole(void **state)
     close_scene(&it);
 }
 
-/* The message of a hop is one of the thread that queued the task, and is told from the oldest of that thread. */
+/* The message of a hop belongs to the thread that queued the task, and is relative to that thread's oldest message. */
 static void test_a_hop_tells_the_message_of_who_queued_it(void **state)
 {
     (void)state;
@@ -462,7 +462,7 @@ static void test_a_hop_tells_the_message_of_who_queued_it(void **state)
     }
     assert_non_null(told_hop);
     assert_non_null(told_ran);
-    assert_int_equal(told_hop->message, it.redacted->trigger.message); /* it was queued in the message that is judged */
+    assert_int_equal(told_hop->message, it.redacted->trigger.message); /* queued in the message that is reported */
     assert_int_equal(told_hop->peer, 1);                               /* thread 0 */
     assert_int_equal(told_hop->amount, 7);
     assert_int_equal(told_hop->wait, told_ran->wait);
@@ -470,8 +470,9 @@ static void test_a_hop_tells_the_message_of_who_queued_it(void **state)
     close_scene(&it);
 }
 
-/* It is recorded when its task ends, with the counters of the thread that ran it. Symptom: they were taken for the first ones of the thread that
- * queued it, whose own counters were below zero then, and nobody could read the payload. */
+/* A hop is recorded when its task ends, with the counters of the thread that ran the task. Symptom: they were taken for
+ * the first counters of the thread that queued it. The counters of that thread then became negative, and no reader
+ * accepted the payload. */
 static void test_a_hop_has_no_counters(void **state)
 {
     (void)state;
@@ -496,11 +497,12 @@ static void test_a_hop_has_no_counters(void **state)
         assert_true(row->alloc_count >= 0 && row->alloc_bytes >= 0 && row->cpu_us >= 0);
     }
     assert_int_equal(hops, 1);
-    assert_true(counters > 0); /* of others */
+    assert_true(counters > 0); /* of other records */
     close_scene(&it);
 }
 
-/* Who started a thread is told as as old as the history: what is older would come after it in time, and be refused by who reads it. */
+/* Which thread started a thread is reported as if it were as old as the history. An older record would come after it in
+ * time, and readers would refuse the payload. */
 static void test_records_of_an_earlier_trigger_are_as_old_as_they_are(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stall_counts.c - what is counted, decided, carried and remembered; and the bytes of it. */
+/* test_stall_counts.c - counting, deciding, carrying over and remembering of stalls; and the stored bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static void make_id(uint64_t number, uint8_t id_out[16])
     memcpy(id_out, &number, sizeof number);
 }
 
-/* One stall of the place; `may` is what the day's budget says. Returns the weight that is told, 0 when none is. */
+/* One stall of the place; `may`: whether the day's budget allows it. Returns the weight that is sent, 0 for none. */
 static uint64_t stall(struct sbx_stall_counts *counts, uint64_t place, uint64_t number, bool may,
                       const struct sbx_sampling_terms *terms)
 {
@@ -78,14 +78,14 @@ static void test_what_the_budget_withheld_is_carried_by_the_next(void **state)
     uint64_t sum = 0, random = 3;
     for (uint64_t n = 1; n <= 2047; n++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
-        sum += stall(counts, 7, n, random >> 62 == 0, &three); /* three of four days are spent */
+        sum += stall(counts, 7, n, random >> 62 == 0, &three); /* on three of four days the budget is spent */
     }
     assert_int_equal(sum + counts->kinds[0].carried, 2047);
     assert_true(sum < 2047 && sum > 0);
     free(counts);
 }
 
-/* Any mixture of places, budgets and forgetting: not one stall's weight is lost without being counted. */
+/* With any mixture of places, budgets and forgetting, no stall's weight is lost without being counted. */
 static void test_told_carried_and_lost_add_up_to_what_was_picked(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void test_bytes_tell_all_of_it(void **state)
     (void)state;
     static uint8_t bytes[SBX_STALL_COUNTS_BYTES_MAX], again[SBX_STALL_COUNTS_BYTES_MAX];
     struct sbx_stall_counts *counts = make_counts(77), *read = make_counts(0);
-    for (uint64_t n = 0; n <= 1200; n += n < 5 ? 1 : 200) { /* none, few, all places taken */
+    for (uint64_t n = 0; n <= 1200; n += n < 5 ? 1 : 200) { /* no places, few, all in use */
         for (uint64_t i = 0; i < n; i++) {
             stall(counts, i * i + 1, n * 10000 + i, i % 3 != 0, &three);
         }
@@ -172,7 +172,7 @@ static void test_bytes_tell_all_of_it(void **state)
         assert_true(sbx_stall_counts_parse(bytes, count, read));
         assert_int_equal(sbx_stall_counts_print(read, again), count);
         assert_memory_equal(bytes, again, count);
-        for (uint64_t i = 0; i < n && i < 100; i++) { /* and it goes on in the same way */
+        for (uint64_t i = 0; i < n && i < 100; i++) { /* it continues in the same way */
             assert_int_equal(stall(counts, i * i + 1, 1u << 30 | i, true, &three),
                              stall(read, i * i + 1, 1u << 30 | i, true, &three));
         }

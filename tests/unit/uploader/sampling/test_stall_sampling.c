@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stall_sampling.c - whatever is interrupted, a snapshot is counted once, and the payloads' weights add up. */
+/* test_stall_sampling.c - a snapshot is counted once, whatever is interrupted, and the payloads' weights add up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,8 +29,8 @@
 struct place {
     char *path;
     struct sbx_spool *spool;
-    uint32_t spool_files;     /* what may wait; 0: the default */
-    uint32_t asked, may_most; /* of the gate: how often it was asked, how often it says yes */
+    uint32_t spool_files;     /* how many may wait; 0: the default */
+    uint32_t asked, may_most; /* of the gate: how often it was asked, and how often it says yes */
 };
 
 static int make_place(void **state)
@@ -73,7 +73,7 @@ static struct sbx_delivery_gate gate_of(struct place *place)
     return (struct sbx_delivery_gate){.context = place, .may_pack = may_pack, .terms = say_terms};
 }
 
-/* A raw snapshot of the scene's stall, number `number`. */
+/* Leave a raw snapshot of the scene's stall with number `number`. */
 static void leave_raw(const struct place *place, uint32_t number)
 {
     struct sbx_recording_builder *builder = sbx_scene_create();
@@ -132,7 +132,7 @@ static struct sbx_stall_counts *read_counts(const struct place *place)
 
 enum {
     FULL = 31
-}; /* 3 + 2 x (2 + 4 + 8): blocks are full, and the weights are the count exactly */
+}; /* 3 + 2 x (2 + 4 + 8): full blocks, so the weights give the exact count */
 
 static void test_of_one_stall_again_and_again_few_are_told_and_their_weights_are_the_count(void **state)
 {
@@ -145,7 +145,7 @@ static void test_of_one_stall_again_and_again_few_are_told_and_their_weights_are
     assert_int_equal(packed, 3 + 2 * 3);
     assert_int_equal(told_weight(place), FULL);
     assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ""), 0);
-    assert_int_equal(place->asked, packed); /* the budget is asked for what is picked alone */
+    assert_int_equal(place->asked, packed); /* the budget is asked only for selected stalls */
 }
 
 static void test_what_a_days_budget_withholds_is_told_by_the_next(void **state)
@@ -187,7 +187,7 @@ static void test_a_raw_snapshot_that_comes_back_is_counted_once(void **state)
     assert_int_equal(told_weight(place), FULL);
 }
 
-/* kill -9 of the packer at any moment, over and over. */
+/* kill -9 of the packer at any moment, again and again. */
 static void test_kills_at_any_moment_make_no_count_wrong(void **state)
 {
     struct place *place = *state;
@@ -280,7 +280,7 @@ static void test_a_file_that_is_none_is_begun_anew_and_one_that_cannot_be_writte
     assert_int_equal(counts->kinds[0].seen, 1);
     free(counts);
     unlink(sbx_test_path(place->path, "stalls"));
-    mkdir(sbx_test_path(place->path, "stalls"), 0700); /* no file can have that name */
+    mkdir(sbx_test_path(place->path, "stalls"), 0700); /* a folder, so that no file can have that name */
     leave_raw(place, 2);
     struct sbx_pack_counts packed = pack(place);
     assert_int_equal(packed.packed + packed.withheld + packed.unreadable, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stall_signature.c - the same stall has the same signature wherever things lie, another one another. */
+/* test_stall_signature.c - the same stall has the same signature, wherever its code is loaded; another stall has
+ * another one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,14 +17,14 @@
 #define MS  UINT64_C(1000000)
 #define END (UINT64_C(5000) * 1000 * MS)
 
-/* A stall of a second on the main thread, as it may come out differently on two machines. */
+/* A stall of a second on the main thread, with the details that may differ between two machines. */
 struct telling {
     bool is_shuffled;    /* other modules first, other addresses, another thread before the main one */
     uint32_t kind;       /* of the trigger */
-    uint64_t wait_at;    /* offset of the call in the application that waits; 0: it computes */
-    uint64_t work_seed;  /* where in its functions it is interrupted */
-    uint64_t caller;     /* what called the work */
-    unsigned foreign_ms; /* at the beginning, in other code */
+    uint64_t wait_at;    /* offset of the call in the application that waits; 0: the thread computes */
+    uint64_t work_seed;  /* where in its functions the work is interrupted */
+    uint64_t caller;     /* the caller of the work */
+    unsigned foreign_ms; /* time at the beginning, in code of other modules */
 };
 
 static uint64_t next(uint64_t *random)
@@ -145,7 +146,7 @@ static void test_another_place_caller_or_trigger_is_another_stall(void **state)
     assert_int_not_equal(signature_of(&other), signature_of(&computes));
 }
 
-/* Without a record of the thread there is the kind alone; without a duration there is the last stack. */
+/* Without a record of the thread the signature has only the kind; without a duration, the last stack. */
 static void test_little_evidence_is_a_signature_as_well(void **state)
 {
     (void)state;

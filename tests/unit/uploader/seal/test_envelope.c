@@ -21,7 +21,7 @@ static void test_crc32c_gives_the_published_values(void **state)
 {
     (void)state;
     uint8_t bytes[32];
-    assert_int_equal(sbx_crc32c(0, "123456789", 9), 0xe3069283u); /* the catalogue's check value */
+    assert_int_equal(sbx_crc32c(0, "123456789", 9), 0xe3069283u); /* check value of the CRC catalogue */
     memset(bytes, 0, sizeof bytes);
     assert_int_equal(sbx_crc32c(0, bytes, 32), 0x8a9136aau); /* RFC 3720, B.4 */
     memset(bytes, 0xff, sizeof bytes);
@@ -54,7 +54,7 @@ static void test_header_is_as_drawn(void **state)
     assert_int_equal(body_bytes, bytes - 40);
     assert_int_equal(crc, sbx_crc32c(sbx_crc32c(0, envelope, 36), envelope + 40, bytes - 40));
     assert_memory_equal(envelope + 40, "\x28\xb5\x2f\xfd", 4); /* zstd */
-    assert_true(envelope[44] & 4);                             /* its content checksum is there */
+    assert_true(envelope[44] & 4);                             /* with a content checksum */
     free(envelope);
 }
 
@@ -147,7 +147,7 @@ static void test_more_than_an_envelope_holds_is_refused(void **state)
     free(noise);
 }
 
-/* A body that is not what it should be. */
+/* Expect that a body is refused. */
 static void assert_body_refused(const void *body, size_t bytes)
 {
     struct sbx_envelope header = {.body = body, .body_bytes = bytes};
@@ -167,17 +167,17 @@ static void test_bombs_and_other_frames_are_refused(void **state)
     assert_non_null(zeros);
     size_t body_bytes = ZSTD_compress(body, sizeof body, zeros, zeros_bytes, 3);
     assert_false(ZSTD_isError(body_bytes));
-    assert_body_refused(body, body_bytes); /* 64 MiB out of some KiB */
+    assert_body_refused(body, body_bytes); /* would be 64 MiB from a few KiB */
     free(zeros);
     size_t first = ZSTD_compress(body, sizeof body, text, sizeof text, 3);
     size_t second = ZSTD_compress(body + first, sizeof body - first, text, sizeof text, 3);
     assert_body_refused(body, first + second); /* two frames */
     assert_body_refused(body, first - 1);
     memcpy(body + first, "\x50\x2a\x4d\x18\x04\x00\x00\x00note", 12);
-    assert_body_refused(body, first + 12);                      /* a frame that decoders skip, with room for anything */
+    assert_body_refused(body, first + 12);                      /* decoders skip this frame: room for anything */
     assert_body_refused("\x50\x2a\x4d\x18\x00\x00\x00\x00", 8); /* skippable */
     assert_body_refused("", 0);
-    /* 21 bytes that ask a streaming decoder for 128 MiB: no size told. */
+    /* 21 bytes without a size that make a streaming decoder use 128 MiB. */
     assert_body_refused("\x28\xb5\x2f\xfd\x00\x88\x01\x00\x00", 9);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hpke_sender.c - RFC 9180's vectors, and Wycheproof's of what HPKE is made of. */
+/* test_hpke_sender.c - RFC 9180's vectors, and Wycheproof's vectors for the parts of HPKE. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static void test_each_encryption_of_rfc_9180_comes_out_as_published(void **state
         assert_memory_equal(seal.enc, enc, 32);
         assert_memory_equal(seal.key, expected_key, 32);
         assert_memory_equal(seal.nonce, expected_nonce, 12);
-        /* Section 5.2: the nonce of message n. The code only ever sends message 0. */
+        /* Section 5.2: the nonce of message n. The code itself only ever sends message 0. */
         for (int byte = 0; byte < 4; byte++) {
             seal.nonce[11 - byte] ^= (uint8_t)(sequence[i] >> (8 * byte));
         }
@@ -63,7 +63,7 @@ static void test_each_encryption_of_rfc_9180_comes_out_as_published(void **state
 
 /* ---- Wycheproof ---- */
 
-/* All are computed but those of low order, which Wycheproof calls acceptable and RFC 9180 has refused. */
+/* All are computed except points of low order, which Wycheproof calls acceptable and RFC 9180 requires to refuse. */
 static void test_wycheproof_x25519_cases_are_judged_as_published(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void test_wycheproof_chacha20_poly1305_encryptions_are_as_published(void 
 static void test_keys_of_low_order_are_refused_and_leave_nothing_secret(void **state)
 {
     (void)state;
-    /* The seven points of small order of Curve25519, as they are usually written down. */
+    /* The seven points of small order of Curve25519, in their usual order. */
     static const char *const low_order[] = {
         "0000000000000000000000000000000000000000000000000000000000000000",
         "0100000000000000000000000000000000000000000000000000000000000000",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_seal_no_memory.c - sealing with a context that is ready allocates nothing, and deriving one without memory
- * leaves nothing secret behind. Takes calloc's and free's place in this program, for the library behind hpke_sender.c
- * too. */
+/* test_seal_no_memory.c - sealing with a finished context allocates nothing. Deriving a context without memory leaves
+ * nothing secret behind. Replaces calloc and free in this program, also for the library behind hpke_sender.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +20,7 @@ void __libc_free(void *memory);
 static long allocations, fail_at, living;
 static int is_counting;
 
-/* Whether this one is to fail. */
+/* Whether this allocation is to fail. */
 static int is_failing(void)
 {
     if (!is_counting) {
@@ -87,7 +86,7 @@ static void test_without_memory_deriving_fails_and_leaves_nothing_secret(void **
     struct sbx_hpke_seal seal;
     assert_int_equal(sbx_x25519_make(secret, key), 0);
     assert_int_equal(derive(0, key, &seal), 0);
-    long whole = allocations - 50; /* blinding is random: the number differs a little each time */
+    long whole = allocations - 50; /* blinding is random, so the number differs a little each time */
     for (long k = 1; k <= whole; k += k < 200 || whole - k < 100 ? 1 : 37) {
         memset(&seal, 0xaa, sizeof seal);
         int result = derive(k, key, &seal);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sealer.c - plain envelopes in, sealed ones out, and back by the other side's code. */
+/* test_sealer.c - plain envelopes are sealed, and opened again with the other side's code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,7 +106,7 @@ static void test_nothing_of_the_plain_bytes_shows_and_no_two_are_equal(void **st
     for (int i = 0; i < 3; i++) {
         sealed[i] = seal(scene, &bytes[i]);
         assert_int_equal(bytes[i], bytes[0]);
-        assert_null(memmem(sealed[i] + 40, bytes[i] - 40, "\x28\xb5\x2f\xfd", 4)); /* zstd's mark */
+        assert_null(memmem(sealed[i] + 40, bytes[i] - 40, "\x28\xb5\x2f\xfd", 4)); /* zstd's magic number */
     }
     assert_memory_not_equal(sealed[0] + 40, sealed[1] + 40, 32);
     assert_memory_not_equal(sealed[1] + 40, sealed[2] + 40, 32);
@@ -126,7 +126,7 @@ static void test_any_flipped_bit_of_header_or_body_is_refused(void **state)
     for (size_t at = 0; at < bytes; at += at < 120 ? 1 : 97) {
         sealed[at] ^= 1;
         assert_true(sbx_sealed_open(&scene->keys, sealed, bytes, &plain, &plain_bytes, why, sizeof why) < 0);
-        if (at < 36 || at >= 40) { /* and with a checksum that fits, which anybody can make */
+        if (at < 36 || at >= 40) { /* and with a correct checksum, which anybody can calculate */
             uint32_t crc = sbx_crc32c(sbx_crc32c(0, sealed, 36), sealed + 40, bytes - 40);
             uint8_t kept[4];
             memcpy(kept, sealed + 36, 4);
@@ -153,7 +153,7 @@ static void test_another_key_opens_nothing(void **state)
     other.keys[0] = scene->keys.keys[1];
     assert_int_equal(sbx_sealed_open(&other, sealed, bytes, &plain, &plain_bytes, why, sizeof why), -ENOKEY);
     assert_non_null(strstr(why, "which is not here"));
-    memcpy(other.keys[0].id, scene->keys.keys[0].id, 8); /* its name is no proof */
+    memcpy(other.keys[0].id, scene->keys.keys[0].id, 8); /* the same name proves nothing */
     assert_int_equal(sbx_sealed_open(&other, sealed, bytes, &plain, &plain_bytes, why, sizeof why), -EPROTO);
     free(sealed);
 }
@@ -172,7 +172,7 @@ static void test_sizes_tell_only_the_power_of_two(void **state)
     }
 }
 
-/* The largest envelope that is written plain can be sealed: whoever packs need not think of it. */
+/* The largest plain envelope can be sealed, so the packer need not check that. */
 static void test_the_largest_plain_envelope_fits_sealed(void **state)
 {
     struct scene *scene = *state;
@@ -257,13 +257,14 @@ static void test_without_a_key_that_holds_nothing_is_sealed_and_it_is_counted(vo
     sbx_sealer_read_counts(scene->sealer, &counts);
     assert_int_equal(counts.without_key, 2);
     assert_int_equal(counts.sealed, 0);
-    /* A clock that stands before what is known: the key of tomorrow holds when tomorrow is known to have come. */
+    /* The clock is behind the known time. Tomorrow's key is valid when it is known that tomorrow has come. */
     struct sbx_seal_key later = key_between(scene, 0, now_s + 5000, now_s + 9000);
     sbx_sealer_follow(scene->sealer, &later, 1, now_s + 6000);
     assert_int_equal(sbx_sealer_check(scene->sealer, why, sizeof why), 0);
 }
 
-/* What fork() wipes is kept: then two processes have what two virtual machines have that were started from one snapshot. */
+/* Keep the memory that fork() would wipe. Two processes then share what two virtual machines share that were started
+ * from one snapshot. */
 static void keep_everything_across_fork(void)
 {
     char line[512];
@@ -272,7 +273,7 @@ static void keep_everything_across_fork(void)
     assert_non_null(maps);
     while (fgets(line, sizeof line, maps) != NULL) {
         if (sscanf(line, "%lx-%lx", &begin, &end) == 2) {
-            (void)madvise((void *)begin, end - begin, MADV_KEEPONFORK); /* refused where it means nothing */
+            (void)madvise((void *)begin, end - begin, MADV_KEEPONFORK); /* refused where it has no meaning */
         }
     }
     fclose(maps);

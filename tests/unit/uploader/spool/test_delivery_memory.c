@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_delivery_memory.c - waits that outlive the process, the boot and a clock that was set. */
+/* test_delivery_memory.c - waits that survive the process, the boot and a clock that was set. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,15 +53,15 @@ static void test_after_a_reboot_the_wall_clock_counts_and_never_waits_longer_tha
     (void)state;
     size_t bytes = print_some();
     const struct {
-        int64_t boot_ms, wall_ms; /* later than then */
+        int64_t boot_ms, wall_ms; /* after the wait was stored */
         bool is_same_boot;
         uint64_t left_ms;
     } cases[] = {
         {10000, 10000, true, 50000},
-        {10000, INT64_C(31536000000), true, 50000},      /* the wall clock is set: this boot's clock knows better */
+        {10000, INT64_C(31536000000), true, 50000},      /* the wall clock is set; this boot's clock is right */
         {-4999000, 10000, false, 50000},                 /* rebooted */
-        {-4999000, -INT64_C(31536000000), false, 90000}, /* and set back a year: no longer than the wait was */
-        {-4999000, INT64_C(31536000000), false, 0},      /* set forward: tried */
+        {-4999000, -INT64_C(31536000000), false, 90000}, /* and set back a year: not longer than the wait was */
+        {-4999000, INT64_C(31536000000), false, 0},      /* set forward: it is tried */
         {60000, 60000, true, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -107,7 +107,7 @@ static void test_damaged_lines_are_passed_over(void **state)
         assert_true(sbx_delivery_memory_is_empty(&seen));
     }
     size_t bytes = print_some();
-    for (size_t cut = 0; cut < 400; cut++) { /* as a file that was cut: what is whole counts */
+    for (size_t cut = 0; cut < 400; cut++) { /* as after a truncation: complete lines count */
         sbx_delivery_memory_parse(text, cut, url, &then, &seen);
         assert_true(seen.payload_count <= 4);
     }
@@ -115,7 +115,7 @@ static void test_damaged_lines_are_passed_over(void **state)
     memcpy(at, " 9000x\n", 7);
     sbx_delivery_memory_parse(text, bytes, url, &then, &seen);
     assert_int_equal(seen.server.fails, 0);
-    assert_int_equal(seen.payload_count, 0); /* whose server is not known */
+    assert_int_equal(seen.payload_count, 0); /* the server of these is not known */
     bytes = print_some();
     at = strstr(text, "payload 0202");
     memset(at + 8, 'x', 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_durable_file.c - a file that is whole or absent. */
+/* test_durable_file.c - a file that is complete or absent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ static void test_what_is_no_regular_file_or_too_large_is_not_read(void **state)
     assert_int_equal(mkdir(sbx_test_path(place->path, "folder"), 0700), 0);
     assert_int_equal(sbx_durable_file_read(place->folder, "link", 100, &content, &bytes), -ELOOP);
     assert_int_equal(sbx_durable_file_read(place->folder, "fifo", 100, &content, &bytes),
-                     -EINVAL); /* and does not wait */
+                     -EINVAL); /* and it does not block */
     assert_int_equal(sbx_durable_file_read(place->folder, "folder", 100, &content, &bytes), -EINVAL);
     assert_int_equal(sbx_durable_file_read(place->folder, "target", 5, &content, &bytes), -EFBIG);
     assert_int_equal(sbx_durable_file_read(place->folder, "nothing", 5, &content, &bytes), -ENOENT);
@@ -136,7 +136,7 @@ static void make_older(const struct place *place, const char *name, time_t secon
     assert_int_equal(utimensat(place->folder, name, then, AT_SYMLINK_NOFOLLOW), 0);
 }
 
-/* The lock tells, and no pid: that of the process itself here, whose number lives. */
+/* The lock decides and not a pid: the file names this process, whose pid is alive. */
 static void test_spl_03_what_dead_writers_left_is_swept_and_nothing_else(void **state)
 {
     const struct place *place = *state;
@@ -154,7 +154,7 @@ static void test_spl_03_what_dead_writers_left_is_swept_and_nothing_else(void **
     assert_int_equal(mkfifo(sbx_test_path(place->path, old_pipe), 0600), 0);
     int writer = sbx_temporary_create(place->folder, "b.sbx", living);
     assert_true(writer >= 0);
-    make_older(place, living, 30 * 86400); /* stopped for a month */
+    make_older(place, living, 30 * 86400); /* as if its writer had been stopped for a month */
     make_older(place, old_pipe, 2 * 3600);
     make_older(place, old_snapshot, 8 * 86400);
     make_older(place, snapshot, 2 * 86400);
@@ -163,7 +163,7 @@ static void test_spl_03_what_dead_writers_left_is_swept_and_nothing_else(void **
     assert_true(sbx_test_exists(sbx_test_path(place->path, living)));
     assert_true(sbx_test_exists(sbx_test_path(place->path, pipe_name)));
     assert_false(sbx_test_exists(sbx_test_path(place->path, old_pipe)));
-    assert_true(sbx_test_exists(sbx_test_path(place->path, snapshot))); /* its recording may tell of it */
+    assert_true(sbx_test_exists(sbx_test_path(place->path, snapshot))); /* a recording may refer to it */
     assert_false(sbx_test_exists(sbx_test_path(place->path, old_snapshot)));
     assert_true(sbx_test_exists(sbx_test_path(place->path, "a.sbx")));
     assert_true(sbx_test_exists(sbx_test_path(place->path, ".hidden")));

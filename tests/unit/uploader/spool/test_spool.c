@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_spool.c - payloads that survive anything but the disk. */
+/* test_spool.c - payloads that survive everything except a loss of the disk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static void make_id(uint32_t number, uint8_t id[16])
     memcpy(id + 12, &number, 4);
 }
 
-/* An envelope for `id` whose content follows from it, of about `bytes` bytes. */
+/* Make an envelope for `id` whose content is calculated from the id, of about `bytes` bytes. */
 static uint8_t *make_envelope(const uint8_t id[16], size_t bytes, size_t *bytes_out)
 {
     uint8_t *content = malloc(bytes), *envelope;
@@ -85,7 +85,7 @@ struct seen {
     unsigned count;
 };
 
-/* Notes the number and checks that the file is whole and its own. */
+/* Notes the number and checks that the file is complete and belongs to its name. */
 static int see(void *context, const char *path, const uint8_t id[16])
 {
     struct seen *seen = context;
@@ -170,7 +170,7 @@ static void test_folders_others_could_change_are_refused(void **state)
     assert_not_opened(open_path, -EPERM, "others may write there");
     const char *link_path = sbx_test_path(*state, "link");
     assert_int_equal(symlink("elsewhere", link_path), 0);
-    assert_not_opened(link_path, -ENOTDIR, "symbolic link"); /* leads nowhere */
+    assert_not_opened(link_path, -ENOTDIR, "symbolic link"); /* leads to no file */
     assert_int_equal(mkdir(sbx_test_path(*state, "elsewhere"), 0700), 0);
     assert_not_opened(link_path, -ENOTDIR, "symbolic link");
     const char *file_path = sbx_test_path(*state, "file");
@@ -209,7 +209,7 @@ static void test_a_payload_known_already_is_not_put_again(void **state)
     assert_false(sbx_test_exists(path));
     assert_true(sbx_test_exists(sbx_test_path(*state, "sent/ab000000000000000000000007000000.sbx")));
     assert_int_equal(put(spool, 7, 100), 0);
-    assert_false(sbx_test_exists(path)); /* it was sent */
+    assert_false(sbx_test_exists(path)); /* it counts as sent */
     make_id(8, id);
     assert_int_equal(put(spool, 8, 100), 0);
     assert_int_equal(sbx_spool_mark_bad(spool, id), 0);
@@ -237,7 +237,7 @@ static void test_over_its_bounds_the_oldest_go_and_are_counted(void **state)
     assert_int_equal(sbx_spool_each(spool, see, &seen), 0);
     assert_int_equal(seen.count, 1);
     assert_int_equal(seen.numbers[0], 10);
-    assert_int_equal(put(spool, 11, 60000), -EFBIG); /* more than the whole spool: nothing goes for it */
+    assert_int_equal(put(spool, 11, 60000), -EFBIG); /* more than the whole spool: nothing is deleted for it */
     seen.count = 0;
     assert_int_equal(sbx_spool_each(spool, see, &seen), 0);
     assert_int_equal(seen.count, 1);
@@ -254,7 +254,7 @@ static void test_with_the_clock_set_back_the_new_one_still_stays(void **state)
         assert_int_equal(put(spool, i + 1, 100), 0);
         assert_int_equal(utimensat(AT_FDCWD, sbx_test_path(*state, names[i]), next_year, 0), 0);
     }
-    assert_int_equal(put(spool, 3, 100), 0); /* looks the oldest of all */
+    assert_int_equal(put(spool, 3, 100), 0); /* seems to be the oldest */
     assert_true(sbx_test_exists(sbx_test_path(*state, "ab000000000000000000000003000000.sbx")));
     assert_int_equal(sbx_test_count(*state, ".sbx"), 2);
     sbx_spool_close(spool);
@@ -316,23 +316,23 @@ static void test_a_full_file_system_publishes_nothing_and_loses_nothing(void **s
     }
     assert_int_equal(result, -ENOSPC);
     assert_true(kept >= 3);
-    for (int i = 0; i < 5; i++) { /* it stays full */
+    for (int i = 0; i < 5; i++) { /* the disk stays full */
         assert_int_equal(put(spool, 1000, 27000), -ENOSPC);
     }
     struct seen seen = {.count = 0};
-    assert_int_equal(sbx_spool_each(spool, see, &seen), 0); /* every file is whole */
+    assert_int_equal(sbx_spool_each(spool, see, &seen), 0); /* every file is complete */
     assert_int_equal(seen.count, kept);
     assert_int_equal(sbx_test_count(*state, ".tmp"), 0);
     uint8_t id[16];
     make_id(1, id);
     assert_int_equal(sbx_spool_mark_sent(spool, id), 0); /* a rename needs no room */
     assert_int_equal(unlink(sbx_test_path(*state, "sent/ab000000000000000000000001000000.sbx")), 0);
-    assert_int_equal(put(spool, 1000, 27000), 0); /* room again: it goes on */
+    assert_int_equal(put(spool, 1000, 27000), 0); /* there is room again */
     sbx_spool_close(spool);
     umount(*state);
 }
 
-/* Put payloads until killed, and tell each that was reported durable. */
+/* Put payloads until killed, and report each one that is durable. */
 static void put_until_killed(const char *path, uint32_t first, int told)
 {
     struct sbx_spool_limits limits = {.files_max = 100000, .bytes_max = 1 << 30};
@@ -374,7 +374,7 @@ static void test_killed_at_any_moment_nothing_reported_is_lost_and_nothing_is_to
         assert_int_equal(kill(child, SIGKILL), 0);
         int ended;
         assert_int_equal(waitpid(child, &ended, 0), child);
-        assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL); /* not by an error of its own */
+        assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL); /* not because of an error of its own */
         uint32_t number;
         while (read(pipe_ends[0], &number, sizeof number) == (ssize_t)sizeof number) {
             reported[number] = true;
@@ -386,14 +386,14 @@ static void test_killed_at_any_moment_nothing_reported_is_lost_and_nothing_is_to
         }
         struct sbx_spool_limits limits = {.files_max = 100000, .bytes_max = 1 << 30};
         struct sbx_spool *spool = open_spool(*state, &limits);
-        assert_int_equal(sbx_test_count(*state, ".tmp"), 0); /* what the killed left is gone */
+        assert_int_equal(sbx_test_count(*state, ".tmp"), 0); /* the unfinished files are gone */
         seen->count = 0;
-        assert_int_equal(sbx_spool_each(spool, see, seen), 0); /* each is whole */
+        assert_int_equal(sbx_spool_each(spool, see, seen), 0); /* every file is complete */
         for (unsigned i = 0; i < seen->count; i++) {
             reported[seen->numbers[i]] = false;
         }
         for (uint32_t i = 0; i < ROUNDS * 1000; i++) {
-            assert_false(reported[i]); /* none that was reported is missing */
+            assert_false(reported[i]); /* every reported file exists */
         }
         for (unsigned i = 0; i < seen->count; i++) {
             char name[40];
@@ -403,7 +403,7 @@ static void test_killed_at_any_moment_nothing_reported_is_lost_and_nothing_is_to
         }
         sbx_spool_close(spool);
     }
-    assert_true(reported_count > 20); /* it did get to put some */
+    assert_true(reported_count > 20); /* it put some before the kill */
     free(reported);
     free(seen);
 }
@@ -420,7 +420,7 @@ static void test_two_processes_share_a_spool(void **state)
         if (children[i] == 0) {
             struct sbx_spool *spool;
             int result = sbx_spool_open(*state, NULL, &spool, NULL, 0);
-            for (uint32_t number = 0; number < EACH && result == 0; number++) { /* half of them the same */
+            for (uint32_t number = 0; number < EACH && result == 0; number++) { /* half of them are the same */
                 result = put(spool, number * 2 + (number % 2 == 0 ? 0 : (uint32_t)i), 500);
             }
             _exit(result == 0 ? 0 : 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_spool_ages.c - what has lain in a spool for too long goes, whatever clocks say meanwhile. */
+/* test_spool_ages.c - files that have been in a spool for too long are deleted, whatever the clocks show meanwhile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Both clocks go on by so much, and somebody looks. Returns how many went unsent. */
+/* Both clocks advance by that time, and the spool is looked at. Returns how many files were deleted unsent. */
 static int look_after(struct place *place, uint64_t ms)
 {
     place->now.boot_ms += ms;
@@ -107,7 +107,7 @@ static void test_what_is_older_than_the_limit_goes_and_is_counted(void **state)
         assert_int_equal(look_after(place, HOUR_MS), 0);
     }
     assert_true(has_file(place, payload));
-    assert_int_equal(look_after(place, HOUR_MS), 2); /* what was to be sent yet; the other two go uncounted */
+    assert_int_equal(look_after(place, HOUR_MS), 2); /* still to be sent; the other two are not counted */
     assert_int_equal(sbx_spool_dropped(place->spool), 2);
     assert_false(has_file(place, payload) || has_file(place, "raw/ffeeddccbbaa99887766554433221100.raw"));
     assert_false(has_file(place, "sent/11112222333344445555666677778888.sbx"));
@@ -123,7 +123,7 @@ static void test_a_clock_that_is_set_ages_nothing(void **state)
     assert_int_equal(look_after(place, 0), 0);
     place->now.wall_ms += 60 * YEAR_MS; /* 2086 */
     assert_int_equal(look_after(place, HOUR_MS), 0);
-    make_file(place, "0000000000000000000000000000000a.sbx"); /* by its file 60 years old: half of its time is gone */
+    make_file(place, "0000000000000000000000000000000a.sbx"); /* by its file time 60 years old, half of its time */
     assert_int_equal(look_after(place, HOUR_MS), 0);
     place->now.wall_ms = 0; /* 1970 */
     for (int hour = 0; hour < 80; hour++) {
@@ -133,7 +133,7 @@ static void test_a_clock_that_is_set_ages_nothing(void **state)
     for (int hour = 80; hour < WEEK_HOURS; hour++) {
         assert_true(look_after(place, HOUR_MS) >= 0);
     }
-    assert_false(has_file(place, payload)); /* and nothing is kept for ever by it */
+    assert_false(has_file(place, payload)); /* and no file stays for ever because of it */
 }
 
 static void test_a_reboot_counts_by_the_wall_clock_and_for_half_at_most(void **state)
@@ -143,7 +143,7 @@ static void test_a_reboot_counts_by_the_wall_clock_and_for_half_at_most(void **s
     assert_int_equal(look_after(place, 0), 0);
     strcpy(place->now.boot_id, second_boot);
     place->now.boot_ms = 1000;
-    place->now.wall_ms += YEAR_MS; /* switched off for a year, or the clock is wrong: nobody knows */
+    place->now.wall_ms += YEAR_MS; /* off for a year, or a wrong clock: both are possible */
     assert_int_equal(look_after(place, 0), 0);
     assert_true(has_file(place, payload));
     strcpy(place->now.boot_id, first_boot);
@@ -166,7 +166,7 @@ static void test_what_nobody_looked_at_is_as_old_as_its_file_says_within_reason(
     assert_int_equal(look_after(place, 0), 0);
     assert_int_equal(look_after(place, (uint64_t)WEEK_HOURS / 2 * HOUR_MS + 2000), 1);
     assert_false(has_file(place, payload));
-    assert_int_equal(look_after(place, (uint64_t)WEEK_HOURS / 2 * HOUR_MS + 2000), 1); /* no immortal one either */
+    assert_int_equal(look_after(place, (uint64_t)WEEK_HOURS / 2 * HOUR_MS + 2000), 1); /* and none is immortal */
 }
 
 static void test_thirty_days_are_the_most_whatever_is_asked_for(void **state)
@@ -197,7 +197,7 @@ static void test_between_looks_nothing_is_read_nor_written(void **state)
     assert_true(before.st_ino == after.st_ino);
     assert_int_equal(look_after(place, 1), 0);
     assert_int_equal(stat(path, &after), 0);
-    assert_false(before.st_ino == after.st_ino); /* written anew, whole */
+    assert_false(before.st_ino == after.st_ino); /* written again as a complete file */
 }
 
 static void test_ages_that_are_lost_or_spoilt_begin_anew(void **state)
