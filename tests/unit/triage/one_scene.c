@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* one_scene.c - a scene in the shape that cmocka asks for. */
+/* one_scene.c - a scene as a cmocka fixture. */
 #include "one_scene.h"
 
 struct sbx_stall_scene *scene;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* payload_builder.c - payloads built by hand, for tests.
  *
- * Apart from the scenarios (scenario.c) so that a test of one odd column needs to know nothing about redis. */
+ * Separate from the scenarios (scenario.c), so that a test of one unusual column needs no knowledge of redis. */
 #include "payload_builder.h"
 
 #include <elf.h>
@@ -267,7 +267,7 @@ static void *column(struct sbx_payload_builder *builder, size_t count, size_t el
     return made;
 }
 
-/* Points `message.n_field`/`message.field` at a fresh column of `count`. */
+/* Let `message.n_field` and `message.field` point to a new column of `count`. */
 #define COLUMN(message, field, count) \
     ((message)->n_##field = (count), (message)->field = column(builder, (count), sizeof *(message)->field))
 
@@ -539,7 +539,7 @@ void sbx_builder_envelope(struct sbx_payload_builder *builder, uint8_t **envelop
 
 /* ---- real files ---- */
 
-/* Calls `each` for every defined function of .symtab or .dynsym, until it returns true. */
+/* Call `each` for every defined function of .symtab or .dynsym, until it returns true. */
 static bool each_function(const char *elf_path, bool (*each)(void *, const char *, const GElf_Sym *), void *context)
 {
     elf_version(EV_CURRENT);
@@ -613,7 +613,7 @@ uint64_t sbx_build_unnamed(const char *elf_path, uint64_t after)
         if (!each_function(elf_path, covers, &search)) {
             return search.address;
         }
-        search.address = search.end + 0x100; /* well inside the next function, should it be a hidden one */
+        search.address = search.end + 0x100; /* well inside the next function, in case it is a hidden one */
     }
     return 0;
 }

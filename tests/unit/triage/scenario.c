@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenario.c - whole stalls of a redis-server, as the agent would send them.
+/* scenario.c - complete stalls of a redis-server, as the agent would send them.
  *
  * Call chains, calls and times follow redis 7.0.15 on Debian 12: an executable with dynamic symbols only, whose Lua
  * interpreter has hidden functions without a name. */
@@ -23,11 +23,11 @@ struct stage {
     struct sbx_payload_builder *builder;
     bool real;
     int32_t redis, libc, jemalloc;
-    uint64_t unnamed; /* an address in redis-server that nothing names */
+    uint64_t unnamed; /* an address in redis-server without a name */
 };
 
-/* Where a function is, remembered: a benchmark makes thousands of these stalls, and each looked for some twenty names among all that redis-server
- * has. `path` and `function` are literals of this file. */
+/* The address of a function, cached: a benchmark makes thousands of these stalls, and each looks up some twenty names
+ * among all of redis-server's. `path` and `function` are literals of this file. */
 static uint64_t symbol_of(const char *path, const char *function)
 {
     enum {
@@ -52,7 +52,7 @@ static uint64_t symbol_of(const char *path, const char *function)
     return at;
 }
 
-/* The address in redis-server that nothing names, likewise. */
+/* An address in redis-server without a name, also cached. */
 static uint64_t unnamed_of(const char *path)
 {
     static _Thread_local uint64_t unnamed;
@@ -62,7 +62,7 @@ static uint64_t unnamed_of(const char *path)
     return unnamed;
 }
 
-/* A return address in the named function: real, or made up from the name. */
+/* A return address in the named function: a real one, or one that is calculated from the name. */
 static struct sbx_build_frame frame_in(const struct stage *stage, int32_t module, const char *function)
 {
     uint64_t offset = 0;
@@ -78,7 +78,8 @@ static struct sbx_build_frame frame_in(const struct stage *stage, int32_t module
     return (struct sbx_build_frame){module, offset + 5, false};
 }
 
-/* Interns a chain: `names`, leaf first, of redis-server; then what every stack of the main thread ends with. */
+/* Intern a chain: `names` of redis-server, leaf first, followed by the outer frames of every stack of the main
+ * thread. */
 static uint32_t main_stack(const struct stage *stage, const struct sbx_build_frame *leaves, size_t leaf_count,
                            const char *const *names)
 {
@@ -139,7 +140,7 @@ static struct sbx_build_record record_of(uint8_t kind, uint8_t op, int64_t begin
                                      .alloc_bytes = 64000};
 }
 
-/* The loop's wait before the judged message, and the background thread that sleeps through it all. */
+/* The loop's wait before the judged message, and the background thread, which sleeps all the time. */
 static void put_idle(const struct stage *stage, int64_t message_begin_us)
 {
     struct sbx_build_record idle =
@@ -209,7 +210,7 @@ static void build_cpu(const struct stage *stage)
     put_idle(stage, -2000000);
     int64_t cpu_us = 400000;
     for (int64_t at_us = -1990000; at_us < 0; at_us += 10000) {
-        /* The interpreter's hidden functions: three levels, the leaf wandering within one of them. */
+        /* The interpreter's hidden functions: three levels; the leaf address moves within one of them. */
         struct sbx_build_frame leaves[3] = {{stage->redis, stage->unnamed + (uint64_t)(at_us / 10000 + 200) % 7, true},
                                             {stage->redis, stage->unnamed + 9, false},
                                             {stage->redis, stage->unnamed + 12, false}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_scene.c - a stall with names given by the test, judged without any symbol file. */
+/* stall_scene.c - a stall with names that the test chooses, judged without any symbol file. */
 #include "stall_scene.h"
 
 #include <stdio.h>
@@ -20,12 +20,12 @@ enum {
     LIBC,
     JEMALLOC,
     AGENT,
-    SQLITE, /* a library that is none of the application's and no base library */
+    SQLITE, /* a library that is neither the application's nor a base library */
     GLIB,
     MODULES
 };
 
-/* A function lies at offset (index + 1) * 16 of its module: that is how a frame gets its name back. */
+/* A function is at offset (index + 1) * 16 of its module, which is how a frame gets its name back. */
 struct sbx_stall_scene {
     struct sbx_payload_builder *builder;
     int32_t modules[MODULES];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_report.c - whole stalls with real symbol files: Debian's redis-server, which has dynamic symbols only. */
+/* test_report.c - complete stalls with real symbol files: those of Debian's redis-server, which has dynamic symbols
+ * only. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -63,7 +64,7 @@ static int destroy(void **state)
     return 0;
 }
 
-/* Told at five seconds, and then how it ended. */
+/* Reported at five seconds, and later how it ended. */
 static void test_a_completed_stall_says_how_long_it_was_and_how_it_ended(void **state)
 {
     (void)state;
@@ -177,7 +178,7 @@ static void test_anr_in_a_sleep_of_redis(void **state)
     make_report(SBX_SCENARIO_ANR_ASLEEP);
     assert_int_equal(report->verdict.cause, SBX_CAUSE_SLEEP);
     assert_string_equal(report->verdict.location.function, "debugCommand");
-    assert_true(has_function(report->verdict.stack, "nanosleep")); /* libc's own frames stay in the stack */
+    assert_true(has_function(report->verdict.stack, "nanosleep")); /* libc's own frames stay on the stack */
 }
 
 static void test_index_tells_the_name_that_was_executed(void **state)
@@ -218,7 +219,8 @@ static void test_without_symbol_files_offsets_stand(void **state)
     assert_string_equal(report->app_name, "build-id a1a2a3a4");
 }
 
-/* Two frames of one function: the return address right behind it belongs to it, the exact address there does not. */
+/* Two frames of one function: the return address right after its end belongs to it, but the exact address there does
+ * not. */
 static void test_return_addresses_are_looked_up_at_the_call(void **state)
 {
     (void)state;
@@ -226,7 +228,7 @@ static void test_return_addresses_are_looked_up_at_the_call(void **state)
     int32_t module = sbx_builder_module_file(builder, SBX_MODULE_KIND_APP, SAMPLE_STRIPPED, NULL);
     assert_true(module >= 0);
     sbx_builder_thread(builder, "main", 1);
-    uint64_t end = sbx_build_symbol(SAMPLE_FULL, "sample_hidden"); /* directly behind sample_outer but for padding */
+    uint64_t end = sbx_build_symbol(SAMPLE_FULL, "sample_hidden"); /* directly after sample_outer, except for padding */
     uint64_t begin = sbx_build_symbol(SAMPLE_FULL, "sample_outer");
     struct sbx_build_frame frames[] = {
         {module, begin, true}, {module, begin + 1, false}, {module, begin, false}, {module, end, true}};
@@ -245,7 +247,7 @@ static void test_return_addresses_are_looked_up_at_the_call(void **state)
     assert_string_equal(locations[count - 3]->function, "sample_outer");
 }
 
-/* A program of build-id 7 that told a name, or the file name of its executable, as numbers. */
+/* A program of build-id 7 that sent a name, or the file name of its executable, as numbers. */
 static void report_of_names(const char *told, const char *program)
 {
     struct sbx_payload_builder *builder = sbx_payload_builder_create(1);
@@ -268,14 +270,14 @@ static void test_an_application_is_known_by_its_name_not_by_its_build(void **sta
     report_of_names("", "orders");
     assert_true(report->app_id == sbx_app_what("orders"));
     snprintf(text, sizeof text, "program #%010llx", (unsigned long long)report->app_id);
-    assert_string_equal(report->app_name, text); /* nobody here knows the name */
+    assert_string_equal(report->app_name, text); /* no one here knows the name */
     destroy(state);
     report_of_names("shop", "");
     assert_true(report->app_id == sbx_app_what("shop"));
     snprintf(text, sizeof text, "build-id 07000000 #%010llx", (unsigned long long)report->app_id);
     assert_string_equal(report->app_name, text);
     destroy(state);
-    report_of_names("", ""); /* of an older agent */
+    report_of_names("", ""); /* from an older agent */
     assert_int_equal(report->app_id, 0);
 }
 
@@ -295,7 +297,7 @@ static void test_hidden_modules_and_markers_have_words(void **state)
     sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC, .stack = stack});
     decode(builder);
     sbx_payload_builder_destroy(builder);
-    assert_int_equal(sbx_report_create(stall, NULL, &report), 0); /* without a symbolizer too */
+    assert_int_equal(sbx_report_create(stall, NULL, &report), 0); /* also without a symbolizer */
     const struct sbx_location *locations[8];
     assert_int_equal(sbx_report_callstack(report, stack, locations, 8), 4);
     assert_string_equal(locations[0]->function, "[vdso]+0x900");
@@ -324,7 +326,7 @@ static void test_a_report_that_nobody_attributed_has_no_verdict_and_can_be_print
     fclose(nowhere);
 }
 
-/* A payload of a Lua script: the frames {LUA, function + 1, line} over one of the program. */
+/* A payload of a Lua script: the frames {LUA, function + 1, line} above a frame of the program. */
 static void build_script(const struct sbx_build_frame *frames, size_t count, Stallbox__V1__Functions *functions)
 {
     struct sbx_payload_builder *builder = sbx_payload_builder_create(1);
@@ -385,7 +387,7 @@ static void test_functions_of_a_script_are_named_by_a_file_and_blamed(void **sta
     assert_string_equal(at[0]->module, "lua");
     assert_string_equal(at[0]->file, "app.lua");
     assert_int_equal(at[0]->line, 17);
-    assert_int_equal(at[1]->line, 12); /* its definition, where no line was told */
+    assert_int_equal(at[1]->line, 12); /* the line of its definition, if no line was sent */
     assert_string_equal(at[2]->function, "function 00000000000000ff");
     assert_int_equal(at[2]->line, 5);
     assert_false(at[2]->named);
@@ -433,8 +435,8 @@ static void test_a_frame_of_a_function_that_is_not_there_is_refused(void **state
     sbx_payload_builder_destroy(builder);
 }
 
-/* A module that its debug information names in full, one of which nothing is known, one of the system that nothing names,
- * and one that was hidden. */
+/* A module with full debug information, one without any symbols, a system module that cannot be named, and one that was
+ * hidden. */
 static void test_modules_whose_symbols_would_help_are_told(void **state)
 {
     (void)state;
@@ -445,7 +447,7 @@ static void test_modules_whose_symbols_would_help_are_told(void **state)
     int32_t app = sbx_builder_module(builder, SBX_MODULE_KIND_APP, unknown, 20, NULL);
     int32_t library = sbx_builder_module(builder, SBX_MODULE_KIND_SYSTEM, system, 20, "libc.so.6");
     int32_t hidden = sbx_builder_module(builder, SBX_MODULE_KIND_OTHER, other, 0, NULL);
-    sbx_builder_module(builder, SBX_MODULE_KIND_APP, unused, 20, NULL); /* in no stack: nothing lacks it */
+    sbx_builder_module(builder, SBX_MODULE_KIND_APP, unused, 20, NULL); /* on no stack, so its symbols are not missed */
     const struct sbx_build_frame frames[] = {{named, sbx_build_symbol(SAMPLE_FULL, "sample_outer") + 4, false},
                                              {app, 0x10, false},
                                              {app, 0x20, false},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_arena.c - the bound holds, pieces do not overlap, equal texts are one. */
+/* test_arena.c - the limit holds, allocations do not overlap, equal texts are stored once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hpke_receiver.c - RFC 9180's vectors from the other side, and Wycheproof's of decryption. */
+/* test_hpke_receiver.c - RFC 9180's vectors for the receiver, and Wycheproof's vectors for decryption. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,7 +101,7 @@ static void test_wycheproof_chacha20_poly1305_decryptions_are_judged_as_publishe
     assert_true(refused > 30);
 }
 
-/* Everything that Wycheproof has for X25519, as the ephemeral key of a message. */
+/* All of Wycheproof's X25519 keys, used as the ephemeral key of a message. */
 static void test_wycheproof_keys_of_low_order_open_nothing(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stall_crc32c.c - against published check values. */
+/* test_stall_crc32c.c - compared with published check values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

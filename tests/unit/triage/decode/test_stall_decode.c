@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stall_decode.c - what was put into a payload comes out of it. */
+/* test_stall_decode.c - the content of a payload is decoded unchanged. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static struct sbx_stall *decode(struct sbx_payload_builder *builder)
     return stall;
 }
 
-/* How a stall ended, as a payload of its own. */
+/* A payload that reports only how a stall ended. */
 static struct sbx_payload_builder *build_end(uint8_t first_id[16], uint32_t how)
 {
     struct sbx_payload_builder *builder = sbx_payload_builder_create(9);
@@ -39,7 +39,7 @@ static struct sbx_payload_builder *build_end(uint8_t first_id[16], uint32_t how)
     return builder;
 }
 
-/* Refused, or the stall. */
+/* The decoded stall, or NULL when it is refused. */
 static struct sbx_stall *decode_or_null(struct sbx_payload_builder *builder)
 {
     uint8_t *envelope;
@@ -65,7 +65,7 @@ static void test_a_stall_is_completed_by_its_own_end_and_once(void **state)
     struct sbx_stall *end = decode(builder);
     assert_true(sbx_stall_is_end(end) && !sbx_stall_is_end(stall));
     assert_int_equal(sbx_stall_lasted_ns(stall), INT64_C(5000000000));
-    end->completes[0] ^= 1; /* another's */
+    end->completes[0] ^= 1; /* another snapshot */
     assert_false(sbx_stall_complete(stall, end));
     end->completes[0] ^= 1;
     memcpy(end->session_id, stall->session_id, sizeof end->session_id);
@@ -79,7 +79,7 @@ static void test_a_stall_is_completed_by_its_own_end_and_once(void **state)
     assert_int_equal(stall->end.how, SBX_END_DIED);
     assert_int_equal(stall->end.signal, 9);
     assert_int_equal(sbx_stall_lasted_ns(stall), INT64_C(9000000000));
-    assert_int_equal(stall->trigger.duration_ns, INT64_C(5000000000)); /* what was seen of it */
+    assert_int_equal(stall->trigger.duration_ns, INT64_C(5000000000)); /* as long as it was observed */
     sbx_stall_destroy(end);
     sbx_stall_destroy(stall);
     sbx_payload_builder_destroy(builder);
@@ -91,15 +91,15 @@ static void test_an_end_that_is_none_is_refused(void **state)
     (void)state;
     uint8_t first_id[16] = {1};
     struct sbx_payload_builder *builder = build_end(first_id, SBX_END_NONE);
-    assert_null(decode_or_null(builder)); /* not how */
+    assert_null(decode_or_null(builder)); /* how it ended is missing */
     sbx_payload_builder_destroy(builder);
     builder = build_end(first_id, SBX_END_ANSWERED);
     sbx_builder_payload(builder)->completes.len = 15;
-    assert_null(decode_or_null(builder)); /* not whose */
+    assert_null(decode_or_null(builder)); /* the stall that it ends is missing */
     sbx_payload_builder_destroy(builder);
     builder = build_end(first_id, SBX_END_ANSWERED);
     sbx_builder_thread(builder, "main", 3);
-    assert_null(decode_or_null(builder)); /* more than that */
+    assert_null(decode_or_null(builder)); /* contains more than an end */
     sbx_payload_builder_destroy(builder);
     builder = build_end(first_id, SBX_END_ANSWERED);
     sbx_builder_thread(builder, "main", 3);
@@ -272,8 +272,8 @@ static void test_a_payload_without_weight_stands_for_itself_and_none_for_more_th
         assert_int_equal(stall->sampling.one_in, cases[i].read_one_in);
         assert_int_equal(stall->overhead.budget_ppm, 2500);
         assert_int_equal(stall->overhead.cost_ppm, 3210);
-        assert_int_equal(stall->overhead.shed, SBX_POINTS_KNOWN); /* bits that mean nothing are none */
-        assert_int_equal(stall->policy.interval_us, 32000);       /* so far apart samples were */
+        assert_int_equal(stall->overhead.shed, SBX_POINTS_KNOWN); /* unknown bits are dropped */
+        assert_int_equal(stall->policy.interval_us, 32000);       /* the distance of samples */
         sbx_stall_destroy(stall);
         sbx_payload_builder_destroy(builder);
     }
@@ -310,7 +310,7 @@ static void test_newer_format_is_not_supported(void **state)
     sbx_builder_envelope(builder, &envelope, &bytes);
     assert_int_equal(sbx_stall_decode(envelope, bytes, &stall, why, sizeof why), -ENOTSUP);
     assert_null(stall);
-    assert_int_equal(sbx_stall_decode(envelope, bytes, &stall, NULL, 0), -ENOTSUP); /* nobody asks why */
+    assert_int_equal(sbx_stall_decode(envelope, bytes, &stall, NULL, 0), -ENOTSUP); /* nobody asks for the reason */
     free(envelope);
     sbx_payload_builder_destroy(builder);
 }
@@ -357,7 +357,7 @@ static void test_runs_waits_usage_and_cuts_come_back(void **state)
         assert_int_equal(stall->records[i].repeats, i);
         assert_int_equal(stall->records[i].wait, i + 5);
     }
-    assert_int_equal(stall->records[3].minor_faults, 2); /* growth is added up */
+    assert_int_equal(stall->records[3].minor_faults, 2); /* growth is summed up */
     assert_int_equal(stall->records[3].major_faults, 40);
     assert_int_equal(stall->records[3].voluntary_switches, 600);
     assert_int_equal(stall->records[3].involuntary_switches, 8000);

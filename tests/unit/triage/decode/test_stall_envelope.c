@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stall_envelope.c - what is no envelope, torn, sealed, newer, or a decompression bomb. */
+/* test_stall_envelope.c - bytes that are no envelope, or one that is torn, sealed, newer, or a decompression bomb. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static struct opened open_envelope(const uint8_t *envelope, size_t bytes)
     return opened;
 }
 
-/* Refresh the checksum of a damaged envelope, so that it is not what refuses it. */
+/* Update the checksum of a damaged envelope, so that the checksum is not the reason for the refusal. */
 static void seal(uint8_t *envelope, size_t bytes)
 {
     uint32_t crc = sbx_stall_crc32c(sbx_stall_crc32c(0, envelope, 36), envelope + 40, bytes - 40);
@@ -88,7 +88,7 @@ static void test_every_cut_and_every_flipped_bit_is_noticed(void **state)
     size_t bytes;
     sbx_build_wrap_body(id, "some body of some bytes", 23, &envelope, &bytes);
     for (size_t cut = 0; cut < bytes; cut++) {
-        uint8_t *part = malloc(cut + 1); /* exact, so that a sanitizer sees any over-read */
+        uint8_t *part = malloc(cut + 1); /* exact size, so that a sanitizer sees a read past the end */
         memcpy(part, envelope, cut);
         assert_int_not_equal(open_envelope(part, cut).result, 0);
         free(part);
@@ -137,7 +137,7 @@ static void test_more_bytes_than_an_envelope_may_have_are_refused(void **state)
     free(envelope);
 }
 
-/* A frame of `bytes` zeros, wrapped. */
+/* An envelope with a frame of `bytes` zeros. */
 static uint8_t *wrap_zeros(size_t bytes, int level, int window_log, size_t *envelope_bytes_out)
 {
     uint8_t *zeros = calloc(1, bytes), *envelope;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stall_scan.c - shapes of protobuf that no agent makes. */
+/* test_stall_scan.c - protobuf structures that no agent makes. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "payload_builder.h"
 #include "stall_scan.h"
 
-/* A growing body, written field by field. */
+/* A growing message body, written field by field. */
 struct body {
     uint8_t bytes[1 << 20];
     size_t used;
@@ -44,7 +44,7 @@ static void put_bytes(uint32_t field, const void *content, size_t bytes)
 static int scan(const char *part_of_why)
 {
     char why[160] = "";
-    uint8_t *exact = malloc(body.used + 1); /* so that a sanitizer sees any over-read */
+    uint8_t *exact = malloc(body.used + 1); /* exact size, so that a sanitizer sees a read past the end */
     memcpy(exact, body.bytes, body.used);
     int result = sbx_stall_scan(exact, body.used, why, sizeof why);
     free(exact);
@@ -166,12 +166,12 @@ static void test_groups_bad_tags_and_cut_fields_are_refused(void **state)
         {{0x0c}, 1},                                                                    /* end of a group */
         {{0x0e, 0}, 2},                                                                 /* wire type 6 */
         {{0x00, 0}, 2},                                                                 /* field 0 */
-        {{0x08}, 1},                                                                    /* a tag without its number */
-        {{0x08, 0x80}, 2},                                                              /* a number that goes on */
+        {{0x08}, 1},                                                                    /* a tag without its value */
+        {{0x08, 0x80}, 2},                                                              /* an unfinished varint */
         {{0x12, 0x05, 1, 2}, 4},                                                        /* fewer bytes than it says */
         {{0x09, 1, 2, 3}, 4},                                                           /* half of a fixed64 */
         {{0x0d, 1}, 2},                                                                 /* a quarter of a fixed32 */
-        {{0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, 12}, /* 11 bytes of a number */
+        {{0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, 12}, /* a varint of 11 bytes */
         {{0xf8, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0}, 8},                             /* a tag of 35 bits */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stall_tables.c - columns that contradict each other are refused, each with its reason. */
+/* test_stall_tables.c - columns that contradict each other are refused, each with its own reason. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "stall.h"
 #include "stall_tables.h"
 
-/* Damages one thing of a good payload (the lock scenario: two threads, three modules). */
+/* Damages one thing in a good payload (the lock scenario: two threads, three modules). */
 typedef void damage_function(Stallbox__V1__Payload *payload);
 
 static void assert_refused(damage_function *damage, const char *part_of_why)
@@ -52,7 +52,7 @@ DAMAGE(frame_of_no_module, payload->frames->module[0] = 6)
 DAMAGE(frame_of_the_last_module, payload->frames->module[0] = UINT32_MAX)
 DAMAGE(negative_offset, payload->frames->offset[0] = -1)
 DAMAGE(huge_offset, payload->frames->offset[0] = INT64_MAX)
-/* Columns of where functions begin: by default nothing has any. */
+/* The columns with function begins; by default no frame has one. */
 static uint32_t told[256];
 
 static void tell_functions(Stallbox__V1__Payload *payload, size_t count, uint32_t first, uint32_t second)
@@ -104,7 +104,7 @@ DAMAGE(trigger_of_ages, payload->trigger->duration_us = UINT64_MAX)
 DAMAGE(no_trigger, payload->trigger = NULL)
 DAMAGE(no_threads, payload->threads = NULL)
 
-/* Runtimes as a newer recorder tells them: one more than there are, of a kind that is not known. */
+/* Runtimes as a newer recorder would report them: one more than exist now, of an unknown kind. */
 static void tell_runtimes(Stallbox__V1__Payload *payload, size_t versions)
 {
     static Stallbox__V1__Runtimes runtimes;
@@ -232,7 +232,7 @@ static void test_where_functions_begin_is_taken_over(void **state)
     Stallbox__V1__Payload *payload = sbx_builder_columns(builder);
     Stallbox__V1__Frames *frames = payload->frames;
     frames->module[1] = frames->module[0];
-    frames->offset[2] += frames->offset[1] - 16; /* the third stays where it is */
+    frames->offset[2] += frames->offset[1] - 16; /* the third offset stays the same */
     frames->offset[1] = 16;
     tell_functions(payload, frames->n_module, SBX_FUNCTION_BEGINS + 8, SBX_FUNCTION_SAME);
     sbx_builder_envelope(builder, &envelope, &bytes);

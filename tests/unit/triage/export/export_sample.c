@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export_sample.c - writes a sample report in one format to a file: for the Perfetto validator, other consumers'
- * checks, and to look at the pictures. Usage: export_sample NAME FORMAT FILE */
+/* export_sample.c - writes a sample report in one format to a file: for the Perfetto validator, for checks by other
+ * consumers, and to look at the pictures. Usage: export_sample NAME FORMAT FILE */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* printed.c - what an exporter wrote, in memory. */
+/* printed.c - an exporter's output in memory. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ size_t count_of(const char *text, const char *part)
     return count;
 }
 
-/* The end of the attribute value or name at `at`, checked. */
+/* Check the attribute value or name at `at`, and return its end. */
 static const char *skip_attribute(const char *at)
 {
     size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proto_reader.c - reads protobuf without a schema, for tests of what is written. */
+/* proto_reader.c - reads protobuf without a schema, for tests of writers. */
 #include "proto_reader.h"
 
 #include <stdio.h>

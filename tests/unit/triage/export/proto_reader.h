@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proto_reader.h - reads protobuf without a schema, for tests of what is written. Test code: damaged bytes abort. */
+/* proto_reader.h - reads protobuf without a schema, for tests of writers. Test code: damaged bytes abort. */
 #ifndef SBX_PROTO_READER_H
 #define SBX_PROTO_READER_H
 
@@ -13,12 +13,12 @@ struct proto_reader {
 
 struct proto_field {
     uint32_t number, wire;
-    uint64_t value;       /* varint and fixed64 */
+    uint64_t value;       /* of varint and fixed64 */
     const uint8_t *bytes; /* of a length-delimited field; borrowed */
     size_t count;
 };
 
-/* The next field; false at the end. */
+/* Read the next field; false at the end. */
 bool proto_reader_next(struct proto_reader *reader, struct proto_field *field);
 uint64_t proto_reader_varint(struct proto_reader *reader);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_report.c - any bytes as a report. */
+/* random_report.c - makes a report of arbitrary bytes. */
 #include "random_report.h"
 
 #include "record_kinds.h"
@@ -13,7 +13,7 @@ enum {
     HEAD_BYTES = 6
 };
 
-/* Functions with calls at two places, inlined calls, a wait's own frames, a walk that ended early, hostile names. */
+/* Functions called at two places, inlined calls, a wait's own frames, a walk that ended early, hostile names. */
 static const char *const stacks[] = {
     "",
     "main@1;loop@2",

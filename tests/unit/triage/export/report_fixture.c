@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_fixture.c - reports built by hand, as the exporters are given them: symbolized and attributed. */
+/* report_fixture.c - reports built by hand in the form that exporters get: symbolized and attributed. */
 #include "report_fixture.h"
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void require(bool condition, const char *what)
     }
 }
 
-/* One copy of each distinct text, alive as long as the fixture. */
+/* Store one copy of each distinct text, for as long as the fixture lives. */
 static const char *keep(struct report_fixture *fixture, const char *text, size_t length)
 {
     for (size_t i = 0; i < fixture->string_count; i++) {
@@ -153,7 +153,7 @@ static void add_location(struct report_fixture *fixture, struct sbx_location loc
     fixture->locations[fixture->location_count++] = location;
 }
 
-/* The functions of "module!outer@3>inner", innermost first as the symbolizer gives them. */
+/* The functions of "module!outer@3>inner", innermost first, as the symbolizer returns them. */
 static void add_locations(struct report_fixture *fixture, char *text, uint32_t *module_out, uint32_t *line_out)
 {
     char *name = strchr(text, '!');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_fixture.h - reports built by hand, as the exporters are given them: symbolized and attributed.
+/* report_fixture.h - reports built by hand in the form that exporters get: symbolized and attributed.
  *
- * A test names functions instead of offsets and milliseconds instead of deltas. Test code: without memory, or when used
- * wrongly, it aborts. */
+ * A test writes function names in place of offsets, and milliseconds in place of deltas. Test code: it aborts without
+ * memory and on wrong use. */
 #ifndef SBX_REPORT_FIXTURE_H
 #define SBX_REPORT_FIXTURE_H
 
@@ -13,7 +13,7 @@ struct report_fixture;
 struct report_fixture *report_fixture_create(void);
 void report_fixture_destroy(struct report_fixture *fixture);
 
-/* What the report will point at; fill in trigger, policy, drops. */
+/* The stall of the report; fill in trigger, policy, drops. */
 struct sbx_stall *report_fixture_stall(struct report_fixture *fixture);
 struct sbx_verdict *report_fixture_verdict(struct report_fixture *fixture);
 
@@ -21,17 +21,19 @@ struct sbx_verdict *report_fixture_verdict(struct report_fixture *fixture);
 uint32_t report_fixture_thread(struct report_fixture *fixture, const char *name, bool is_main);
 struct sbx_stall_thread *report_fixture_thread_at(struct report_fixture *fixture, uint32_t thread);
 
-/* A callstack from text, outermost first: "main;aeMain;readQuery@12;luaV_execute". "@12" is the line at which the
- * function is or calls, another line is another address. "outer>inner" is one address with an inlined call. A name
- * "libc.so.6!nanosleep" lies in that module, else in the application's, "redis-server". "redis-server+0x12" is
- * an address that has no name. "[end:2]" is the mark of a walk that ended for reason 2, "[cut]" that of frames left out. Returns the id; equal texts
- * give equal ids, and equal prefixes equal parents. */
+/* Make a callstack from text, outermost first: "main;aeMain;readQuery@12;luaV_execute".
+ * "@12" is the line where the function is or calls; another line is another address.
+ * "outer>inner" is one address with an inlined call.
+ * "libc.so.6!nanosleep" is a function of that module; without a module it is in the application's, "redis-server".
+ * "redis-server+0x12" is an address without a name.
+ * "[end:2]" is the marker of a walk that ended for reason 2, "[cut]" that of frames that were left out.
+ * Returns the id. Equal texts give equal ids, and equal prefixes equal parents. */
 uint32_t report_fixture_stack(struct report_fixture *fixture, const char *text);
 
-/* Any record; its end must not be before that of the thread's last one. */
+/* Add any record; its end must not be before the end of the thread's last record. */
 void report_fixture_record(struct report_fixture *fixture, struct sbx_stall_record record);
 
-/* Shorthands. Times in milliseconds relative to the trigger; cpu_ms < 0: not read. */
+/* Short forms. Times in milliseconds relative to the trigger; cpu_ms < 0: not read. */
 void report_fixture_sample(struct report_fixture *fixture, uint32_t thread, double at_ms, uint64_t message,
                            double cpu_ms, const char *stack);
 void report_fixture_wait(struct report_fixture *fixture, uint32_t thread, enum sbx_record_kind kind, enum sbx_op op,
@@ -40,10 +42,10 @@ void report_fixture_idle(struct report_fixture *fixture, uint32_t thread, double
 void report_fixture_message(struct report_fixture *fixture, uint32_t thread, double begin_ms, double end_ms,
                             uint64_t message, uint64_t merged);
 
-/* The report as it stands; valid until the next call that changes the fixture. */
+/* The current report; valid until the next call that changes the fixture. */
 const struct sbx_report *report_fixture_report(struct report_fixture *fixture);
 
-/* cmocka's set-up and tear-down of a test whose state is a fixture with a main thread. */
+/* cmocka's set-up and tear-down for a test whose state is a fixture with a main thread. */
 int report_fixture_begin(void **state);
 int report_fixture_end(void **state);
 

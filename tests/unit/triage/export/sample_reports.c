@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_reports.c - a few whole stalls, as they look when they come from redis. */
+/* sample_reports.c - a few complete stalls, as redis would cause them. */
 #include "sample_reports.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_call_path.c - callstacks as functions, and which of their calls are the same. */
+/* test_call_path.c - callstacks as lists of functions, and which of their calls are the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,8 +86,8 @@ static void test_a_caller_that_moved_on_is_shared_but_not_what_it_calls_next(voi
     (void)state;
     assert_int_equal(shared("main@1;f@2;g@3", "main@1;f@2;g@3"), 3);
     assert_int_equal(shared("main@1;f@2;g@3", "main@1;f@2"), 2);
-    assert_int_equal(shared("main@1;f@2;g@3", "main@1;f@5;g@3"), 2); /* g was called from another line: another call */
-    assert_int_equal(shared("main@1;f@2;g@3", "main@1;f@2;g@9"), 3); /* g is at another line of itself: the same call */
+    assert_int_equal(shared("main@1;f@2;g@3", "main@1;f@5;g@3"), 2); /* g is called from another line: another call */
+    assert_int_equal(shared("main@1;f@2;g@3", "main@1;f@2;g@9"), 3); /* g is at another line inside: the same call */
     assert_int_equal(shared("main@1;f@2", "main@1;h@2"), 1);
     assert_int_equal(shared("main@1", "libc.so.6!main@1"), 0); /* another function of the same name */
     assert_int_equal(shared("", "main"), 0);
@@ -97,7 +97,7 @@ static void test_inlined_calls_from_other_lines_are_other_calls(void **state)
 {
     (void)state;
     assert_int_equal(shared("main@1;f@2>in@3;g@4", "main@1;f@2>in@3;g@4"), 4);
-    assert_int_equal(shared("main@1;f@2>in@3", "main@1;f@2>in@8"), 3); /* the same inlined call, moved on inside */
+    assert_int_equal(shared("main@1;f@2>in@3", "main@1;f@2>in@8"), 3); /* the same inlined call, at another line */
     assert_int_equal(shared("main@1;f@2>in@3", "main@1;f@7>in@3"), 2); /* inlined at another line of f */
 }
 
@@ -150,7 +150,7 @@ static void test_the_frames_of_the_wait_itself_are_taken_off(void **state)
                                   "pthread_cond_timedwait"),
                      2);
     assert_int_equal(without_wait("main;f", "nanosleep"), 2);
-    assert_int_equal(without_wait("main;reader", "read"), 2); /* another function that begins alike */
+    assert_int_equal(without_wait("main;reader", "read"), 2); /* another function whose name begins the same */
     assert_int_equal(without_wait("", "read"), 0);
 }
 

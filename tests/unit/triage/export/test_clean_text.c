@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_clean_text.c - strangers' names become fit for other people's formats. */
+/* test_clean_text.c - names from outside are made safe for other programs' formats. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void test_broken_utf8_is_replaced_byte_by_byte(void **state)
     assert_cleaned("\xe0\x80\xaf", "???");      /* overlong */
     assert_cleaned("\xed\xa0\x80", "???");      /* surrogate */
     assert_cleaned("\xf4\x90\x80\x80", "????"); /* beyond U+10FFFF */
-    assert_cleaned("\xef\xbf\xbf", "???");      /* U+FFFF is no XML character */
+    assert_cleaned("\xef\xbf\xbf", "???");      /* U+FFFF is not an XML character */
     assert_cleaned("\xe6\xbc"
                    "x",
                    "??x");

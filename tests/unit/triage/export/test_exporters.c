@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_exporters.c - what holds for each exporter, whatever its format is. */
+/* test_exporters.c - properties of every exporter, independent of its format. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static void test_a_report_without_records_is_still_a_picture(void **state)
 {
     (void)state;
     struct report_fixture *fixture = report_fixture_create();
-    assert_pictures_are_sound(fixture); /* not even a thread */
+    assert_pictures_are_sound(fixture); /* without any thread */
     report_fixture_thread(fixture, "main", true);
     assert_pictures_are_sound(fixture);
     report_fixture_destroy(fixture);

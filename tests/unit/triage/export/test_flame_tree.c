@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_flame_tree.c - stacks added up. */
+/* test_flame_tree.c - stacks are merged into a tree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void test_time_goes_to_the_leaf_and_its_callers(void **state)
     assert_int_equal(sbx_flame_node_state(f), SBX_SPAN_SLEEP);
     assert_int_equal(wait->total_ns, ms_to_ns(10));
     assert_int_equal(wait->depth, 3);
-    assert_int_equal(tree.nodes[0].total_ns, ms_to_ns(15)); /* idle time is none of it */
+    assert_int_equal(tree.nodes[0].total_ns, ms_to_ns(15)); /* idle time does not count */
     sbx_flame_tree_finish(&tree);
     report_fixture_destroy(fixture);
 }
@@ -86,7 +86,7 @@ static void test_the_hottest_node_is_the_deepest_with_enough_time(void **state)
 {
     (void)state;
     struct report_fixture *fixture = one_thread();
-    for (int i = 0; i < 10; i++) { /* f has all the time, lua nine tenths, its two leaves share those */
+    for (int i = 0; i < 10; i++) { /* f has all the time, lua 9/10; its two leaves share that */
         report_fixture_sample(fixture, 0, -10 + i, 1, -1,
                               i == 9  ? "main;f;h"
                               : i % 2 ? "main;f;liblua!lua@1;liblua!a"
@@ -121,7 +121,7 @@ static void test_code_without_names_is_joined_by_module_when_asked(void **state)
         tree.joins_unnamed = joins == 1;
         assert_int_equal(sbx_thread_spans_init(&spans, report->stall, 0), 0);
         assert_int_equal(sbx_flame_tree_add_thread(&tree, &spans, paths, INT64_MIN, INT64_MAX), 0);
-        assert_int_equal(tree.count, 1 + (joins ? 4 : 6)); /* main, code and g, libz; or each address */
+        assert_int_equal(tree.count, 1 + (joins ? 4 : 6)); /* main, code and g, libz; or each address by itself */
         const struct sbx_flame_node *caller = &tree.nodes[tree.nodes[find(&tree, "g")].parent];
         assert_int_equal(caller->total_ns, ms_to_ns(joins ? 4 : 2));
         char label[64];
@@ -179,12 +179,12 @@ static void test_a_full_tree_keeps_all_time_and_says_that_it_was_cut(void **stat
     assert_int_equal(tree.count, SBX_FLAME_NODES_MAX);
     assert_true(tree.cut);
     assert_int_equal(tree.nodes[0].total_ns, 10 * (SBX_FLAME_NODES_MAX + 100));
-    assert_int_equal(tree.nodes[0].self_ns, 10 * 101); /* those that found no room; the root is a node too */
+    assert_int_equal(tree.nodes[0].self_ns, 10 * 101); /* stacks without room; the root is a node too */
     struct sbx_location known = {.function = names[0], .module = "m"};
     struct sbx_path_frame frame = {.location = &known};
     struct sbx_piece piece = {.path = &frame, .path_count = 1, .state = SBX_SPAN_ON_CPU};
     assert_int_equal(sbx_flame_tree_add(&tree, &piece, 10), 0);
-    assert_int_equal(tree.nodes[1].self_ns, 20); /* what has its node still gets its time */
+    assert_int_equal(tree.nodes[1].self_ns, 20); /* a node that exists still gets its time */
     sbx_flame_tree_finish(&tree);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_print_flame_svg.c - the flame graph is sound, and its widths are the interval's time. */
+/* test_print_flame_svg.c - the flame graph is valid, and its widths are the interval's time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void test_width_is_time_and_the_interval_is_the_whole_width(void **state)
     struct report_fixture *fixture = report_fixture_create();
     report_fixture_thread(fixture, "main", true);
     report_fixture_wait(fixture, 0, SBX_RECORD_SLEEP, SBX_OP_USLEEP, -150, -75, 1, -1,
-                        "main;f"); /* 25 ms of it inside */
+                        "main;f"); /* 25 ms of it are in the interval */
     report_fixture_wait(fixture, 0, SBX_RECORD_FILE, SBX_OP_READ, -75, -25, 1, -1, "main;g");
     report_fixture_verdict(fixture)->interval_begin_ns = ms_to_ns(-100);
     char *text = picture(fixture);
@@ -123,7 +123,7 @@ static void test_on_request_the_stacks_of_who_queued_it_stand_under_what_ran(voi
     text = picture(fixture);
     assert_null(strstr(text, "on_click"));
     free(text);
-    task.stack = 0; /* who queued it is not known */
+    task.stack = 0; /* its queuer is not known */
     assert_false(sbx_has_async_flame(report_fixture_report(fixture)));
     report_fixture_stall(fixture)->tasks = NULL;
     report_fixture_stall(fixture)->task_count = 0;

@@ -104,7 +104,7 @@ static void test_run_weighs_what_it_lasted_and_a_cut_stack_says_so(void **state)
                                    .message = 1,
                                    .cpu_ns = -1,
                                    .peer = -1,
-                                   .repeats = 2, /* far apart, and yet nothing else was seen between */
+                                   .repeats = 2, /* far apart, but nothing else was seen in between */
                                    .stack = report_fixture_stack(fixture, "main;[cut];f")};
     report_fixture_record(fixture, run);
     report_fixture_wait(fixture, 0, SBX_RECORD_WAIT, SBX_OP_SEM_WAIT, -20, 0, 1, -1, "main");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_print_perfetto.c - the packets, read back: framing, balance, references. What Perfetto itself makes of them is
- * asked in tests/integration/perfetto. */
+/* test_print_perfetto.c - the packets are read back: framing, balance, references. How Perfetto itself reads them is
+ * tested in tests/integration/perfetto. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,11 +20,11 @@ enum {
     IIDS_MAX = 65536
 };
 
-/* A trace as a consumer takes it in. */
+/* A trace as a consumer reads it. */
 struct trace {
     size_t packets, events, samples, instants;
     uint64_t tracks[TRACKS_MAX];
-    uint64_t last_ns[TRACKS_MAX]; /* by track: of its slice events so far */
+    uint64_t last_ns[TRACKS_MAX]; /* by track: the time of its last slice event */
     int depth[TRACKS_MAX];
     size_t track_count;
     uint64_t flows[64], ended_flows[64];
@@ -61,7 +61,7 @@ static void take_interned(struct trace *trace, struct proto_field interned)
                       : entry.number == 7 ? trace->callstacks
                                           : NULL;
         if (table != NULL) {
-            assert_false(table[iid]); /* each is given once */
+            assert_false(table[iid]); /* each is written only once */
             table[iid] = true;
         }
         if (entry.number == 7) {
@@ -79,7 +79,7 @@ static void take_event(struct trace *trace, struct proto_field event, uint64_t a
     uint64_t type = varint_of(event, 9);
     size_t track = track_at(trace, varint_of(event, 11));
     if (type == 1 || type == 2) {
-        assert_true(at_ns >= trace->last_ns[track]); /* slices of a track come in order */
+        assert_true(at_ns >= trace->last_ns[track]); /* the slices of a track are in order */
         trace->last_ns[track] = at_ns;
         trace->depth[track] += type == 1 ? 1 : -1;
         assert_true(trace->depth[track] >= 0);
@@ -138,7 +138,7 @@ static struct trace *trace_of(struct report_fixture *fixture)
         }
     }
     for (size_t i = 0; i < trace->track_count; i++) {
-        assert_int_equal(trace->depth[i], 0); /* everything begun is ended */
+        assert_int_equal(trace->depth[i], 0); /* every slice that begins also ends */
     }
     free(bytes);
     return trace;
@@ -166,7 +166,7 @@ static void test_a_lock_wait_points_at_its_holder_and_its_waker_at_its_end(void 
     assert_int_equal(trace->ended_flow_count, 2);
     assert_int_equal(trace->flows[0], trace->ended_flows[0]);
     assert_int_equal(trace->flows[1], trace->ended_flows[1]);
-    assert_int_equal(trace->instants, 4); /* the holder's mark, the waker's, the end of the wait, and the trigger */
+    assert_int_equal(trace->instants, 4); /* the marks of holder and waker, the end of the wait, and the trigger */
     free(trace);
     report_fixture_destroy(fixture);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_print_pprof.c - a profile.proto, read back field by field. tests/integration/pprof shows it to pprof itself. */
+/* test_print_pprof.c - a profile.proto is read back field by field. tests/integration/pprof gives it to pprof
+ * itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@ enum {
     IDS_MAX = 4096
 };
 
-/* A profile as a consumer takes it in: every reference is checked. */
+/* A profile as a consumer reads it: every reference is checked. */
 struct profile {
     uint8_t *bytes;
     size_t count;
@@ -29,7 +30,7 @@ struct profile {
     size_t string_count;
     struct proto_field functions[IDS_MAX], locations[IDS_MAX], mappings[IDS_MAX]; /* by id */
     size_t samples;
-    char stacks[65536]; /* "leaf<...<root thread/kind/state count on off|" a sample */
+    char stacks[65536]; /* for each sample "leaf<...<root thread/kind/state count on off|" */
     uint64_t on_us, off_us, observations;
     char first_mapping[64];
 };
@@ -60,7 +61,7 @@ static void take_tables(struct profile *profile)
         } else if (table != NULL) {
             uint64_t id = varint_of(field, 1);
             assert_true(id > 0 && id < IDS_MAX);
-            assert_int_equal(table[id].number, 0); /* ids are given once */
+            assert_int_equal(table[id].number, 0); /* each id is used once */
             table[id] = field;
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_print_timeline_json.c - what the timeline of a page is drawn from. */
+/* test_print_timeline_json.c - the data from which the timeline of a page is drawn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,9 +35,9 @@ static void test_stretches_of_one_stack_are_one_piece_and_calls_are_told_once(vo
     assert_has(text, "{\"thread\":0,\"name\":\"main\",\"judged\":true,\"culprit\":false");
     assert_int_equal(count_of(text, "\"function\":\"draw\""), 1);
     assert_int_equal(count_of(text, "\"function\":\"main\""), 1);
-    assert_has(text, "\"nodes\":[[0,0],[0,"); /* main is called by nobody */
+    assert_has(text, "\"nodes\":[[0,0],[0,"); /* main has no caller */
     assert_has(text, "\"cut\":false}\n");
-    assert_true(count_of(text, "],[") < 12); /* and not one a sample and frame */
+    assert_true(count_of(text, "],[") < 12); /* and not one for each sample and frame */
     free(text);
 }
 
@@ -62,7 +62,7 @@ static void test_arrows_are_those_of_the_picture(void **state)
     report_fixture_destroy(fixture);
 }
 
-/* Brackets and quotes fit together, whatever was recorded. */
+/* Check that brackets and quotes match, whatever was recorded. */
 static void assert_is_json(const char *text)
 {
     char open[64];
@@ -100,7 +100,7 @@ static void test_it_is_json_whatever_the_records_say(void **state)
         free(text);
         report_fixture_destroy(fixture);
     }
-    struct report_fixture *fixture = report_fixture_create(); /* not even a thread */
+    struct report_fixture *fixture = report_fixture_create(); /* without any thread */
     char *text = printed(sbx_print_timeline_json, report_fixture_report(fixture), NULL);
     assert_is_json(text);
     free(text);
@@ -119,7 +119,7 @@ static void test_what_is_over_the_bound_is_left_out_and_it_says_so(void **state)
     report_fixture_stall(fixture)->trigger.history_ns = ms_to_ns(24000);
     char *text = printed(sbx_print_timeline_json, report_fixture_report(fixture), NULL);
     assert_has(text, "\"cut\":true}\n");
-    assert_has(text, "\"function\":\"judged_call\""); /* the judged thread is whole */
+    assert_has(text, "\"function\":\"judged_call\""); /* all of the judged thread */
     assert_true(strlen(text) < 2000000);
     free(text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_print_timeline_svg.c - the picture is sound, and says what the report says. */
+/* test_print_timeline_svg.c - the picture is valid, and shows what the report says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void test_computing_is_one_block_though_every_sample_differs(void **state
     struct report_fixture *fixture = sample_script();
     char *text = picture(fixture);
     assert_non_null(strstr(text, "luaV_execute</text>"));
-    assert_non_null(strstr(text, "400 observations")); /* all of them in the block of the script */
+    assert_non_null(strstr(text, "400 observations")); /* all in the block of the script */
     assert_true(strlen(text) < 20000);
     free(text);
     report_fixture_destroy(fixture);
@@ -93,7 +93,7 @@ static void test_a_wait_of_hours_does_not_squeeze_the_history(void **state)
     self->call_ns = ms_to_ns(36e6);
     char *text = picture(fixture);
     assert_non_null(strstr(text, ">\xe2\x88\x92"
-                                 "500 ms</text>")); /* the axis still has steps of half a second */
+                                 "500 ms</text>")); /* the axis still has steps of 500 ms */
     assert_non_null(strstr(text, "before the history"));
     free(text);
     report_fixture_destroy(fixture);
@@ -115,7 +115,7 @@ static void test_the_judged_interval_has_a_picture_of_its_own_where_it_is_a_part
     free(text);
     report_fixture_verdict(fixture)->interval_begin_ns = ms_to_ns(-8000);
     assert_false(sbx_has_judged_timeline(report_fixture_report(fixture)));
-    report_fixture_verdict(fixture)->interval_begin_ns = 0; /* nothing is judged */
+    report_fixture_verdict(fixture)->interval_begin_ns = 0; /* no interval is judged */
     assert_false(sbx_has_judged_timeline(report_fixture_report(fixture)));
     report_fixture_destroy(fixture);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_proto_writer.c - the bytes of protobuf, against the examples of its specification and our own reader. */
+/* test_proto_writer.c - protobuf bytes, compared with the examples of its specification and with our own reader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +115,7 @@ static void test_a_failed_writer_stays_failed_and_writes_nothing(void **state)
     struct sbx_proto_writer writer;
     sbx_proto_writer_init(&writer);
     sbx_proto_put_varint(&writer, 1, 1);
-    writer.failed = true; /* as a failed allocation leaves it */
+    writer.failed = true; /* as after a failed allocation */
     size_t count = writer.count;
     size_t mark = sbx_proto_message_begin(&writer, 2);
     sbx_proto_put_text(&writer, 3, "x");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_queued_stacks.c - the stack of who queued a task under that of who ran it. */
+/* test_queued_stacks.c - the stack that queued a task is put below the stack that ran it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "queued_stacks.h"
 #include "report_fixture.h"
 
-/* Tasks that thread 0 ran, by begin; times in milliseconds. `end_ms` 1: it runs still. */
+/* Tasks that thread 0 ran, by their begin; times in milliseconds. `end_ms` 1: still running. */
 static struct sbx_stall_task task_of(struct report_fixture *fixture, double begin_ms, double end_ms, uint8_t op,
                                      const char *stack)
 {
@@ -75,7 +75,7 @@ static void test_what_ran_in_no_task_of_this_thread_stays_as_it_is(void **state)
     report_fixture_wait(fixture, 0, SBX_RECORD_SLEEP, SBX_OP_NANOSLEEP, -20, -10, 1, -1, "main;run");
     report_fixture_idle(fixture, 0, -10, 0);
     struct sbx_stall_task tasks[] = {
-        task_of(fixture, -20, -10, SBX_OP_TASK, NULL), /* who queued it is not known */
+        task_of(fixture, -20, -10, SBX_OP_TASK, NULL), /* its queuer is not known */
         task_of(fixture, -20, -10, SBX_OP_TASK, "others"),
     };
     tasks[1].runner = 1;
@@ -89,17 +89,17 @@ static void test_a_task_that_a_task_queued_stands_on_both_submitters_and_so_on_t
     report_fixture_wait(fixture, 0, SBX_RECORD_SLEEP, SBX_OP_NANOSLEEP, -20, -10, 1, -1, "main;paint");
     report_fixture_idle(fixture, 0, -10, 0);
     struct sbx_stall_task tasks[] = {
-        task_of(fixture, -20, -10, SBX_OP_G_IDLE_ADD, "pool;decode"), /* queued at -21 by thread 1, in what follows */
+        task_of(fixture, -20, -10, SBX_OP_G_IDLE_ADD, "pool;decode"), /* queued at -21 by thread 1, in the next task */
         task_of(fixture, -40, -15, SBX_OP_G_THREAD_POOL_PUSH, "main;on_folder_opened"),
-        task_of(fixture, -35, -34, SBX_OP_TASK, "others"), /* is over when the first is queued */
+        task_of(fixture, -35, -34, SBX_OP_TASK, "others"), /* it is over when the first is queued */
     };
     tasks[1].runner = tasks[2].runner = 1;
-    tasks[1].from = -1; /* a thread that is gone: its stack is known and what it ran is not */
+    tasks[1].from = -1; /* a thread that has ended: its stack is known, but not what it ran */
     expect_lines(fixture, tasks, 3,
                  "main;main;on_folder_opened;[g_thread_pool_push];pool;decode;[g_idle_add];main;paint;nanosleep "
                  "10000\n");
 
-    tasks[1].op = SBX_OP_G_TIMEOUT_ADD; /* who set a timer up says nothing of what it did each time */
+    tasks[1].op = SBX_OP_G_TIMEOUT_ADD; /* a timer's creator says nothing about its runs */
     expect_lines(fixture, tasks, 3, "main;pool;decode;[g_idle_add];main;paint;nanosleep 10000\n");
 
     struct sbx_stall_task hops[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_slice_builder.c - samples and waits become nested slices, with honest bounds. */
+/* test_slice_builder.c - samples and waits become nested slices, with correct bounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "random_report.h"
 #include "slice_builder.h"
 
-/* The slices of one thread, with what they borrow. */
+/* The slices of one thread, with the data that they borrow. */
 struct built {
     struct sbx_call_paths *paths;
     struct sbx_thread_spans spans;
@@ -82,12 +82,12 @@ static void test_shared_frames_go_on_and_changed_ones_end_between_the_samples(vo
     assert_int_equal(g->seen, 2);
     assert_ms(g->begin_ns, -10);
     assert_ms(g->last_seen_ns, -8); /* at least 2 ms ... */
-    assert_ms(g->latest_ns, -6);    /* ... gone at -6 */
+    assert_ms(g->latest_ns, -6);    /* ... ended at -6 at the latest */
     assert_ms(g->end_ns, -6);
     assert_int_equal(g->parent - 1, f - built.slices.slices);
     assert_ms(h->earliest_ns, -8);
     assert_ms(h->begin_ns, -6);
-    assert_ms(h->last_seen_ns, -6); /* seen once: its shortest possible duration is nothing */
+    assert_ms(h->last_seen_ns, -6); /* seen once: its shortest possible duration is 0 */
     assert_ms(h->latest_ns, -4);
     finish(&built);
 }
@@ -144,7 +144,7 @@ static void test_a_measured_wait_is_an_exact_leaf_under_its_stack(void **state)
     assert_ms(wait->end_ns, -5);
     assert_ms(wait->latest_ns, -5);
     assert_string_equal(built.slices.slices[wait->parent - 1].name, "f");
-    assert_int_equal(find(&built, "f", 0)->seen, 3); /* one call through all of it */
+    assert_int_equal(find(&built, "f", 0)->seen, 3); /* one call during all of it */
     finish(&built);
 }
 
@@ -230,7 +230,7 @@ static void test_a_wait_without_a_known_stack_stands_alone(void **state)
     const struct sbx_slice *wait = find(&built, "pthread_mutex_lock", 0);
     assert_int_equal(wait->depth, 0);
     assert_int_equal(wait->parent, 0);
-    assert_int_equal(count(&built, "main"), 2); /* whether main is one call over it is not known */
+    assert_int_equal(count(&built, "main"), 2); /* it is not known whether main is one call across it */
     finish(&built);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_span_pieces.c - what profiles add up: each nanosecond once. */
+/* test_span_pieces.c - the pieces that profiles add up: each nanosecond counts once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "random_report.h"
 #include "span_pieces.h"
 
-/* What was visited, as text: "begin..end state stack+wait !exact" a piece. */
+/* The visited pieces as text, for each "begin..end state stack+wait !exact". */
 struct visit {
     char text[4096];
     size_t pieces, stop_at;

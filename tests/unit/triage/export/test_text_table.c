@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_text_table.c - each distinct key has one number. */
+/* test_text_table.c - each distinct key gets one number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

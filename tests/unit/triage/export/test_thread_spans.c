@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_thread_spans.c - what is known of a thread's time, and nothing more. */
+/* test_thread_spans.c - what is known of a thread's time, without any guess. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static void test_the_same_stack_without_cpu_time_between_is_drawn_through(void *
     report_fixture_sample(*state, 0, -500, 1, 20, "main;f");
     report_fixture_sample(*state, 0, -10, 1, 20.1, "main;f");
     report_fixture_sample(*state, 1, -500, 0, 20, "main;f");
-    report_fixture_sample(*state, 1, -10, 0, 400, "main;f"); /* it ran: what, is not known */
+    report_fixture_sample(*state, 1, -10, 0, 400, "main;f"); /* it ran, but the code is not known */
     struct sbx_thread_spans spans = spans_of(*state, 0);
     assert_ms(spans.spans[0].drawn_end_ns, -10);
     assert_int_equal(spans.spans[0].tail, SBX_SPAN_OFF_CPU);
@@ -107,7 +107,7 @@ static void test_a_message_boundary_cuts(void **state)
     assert_ms(spans.spans[0].until_ns, -9);
     assert_true(spans.spans[1].cut);
     assert_ms(spans.spans[1].earliest_ns, -8);    /* not before its message began */
-    assert_ms(spans.spans[1].drawn_end_ns, -6.5); /* the last one lasts to the end of its message */
+    assert_ms(spans.spans[1].drawn_end_ns, -6.5); /* the last one goes on to the end of its message */
     assert_ms(spans.spans[0].earliest_ns, -11);
     assert_false(spans.spans[0].history_begin);
     sbx_thread_spans_finish(&spans);
@@ -115,7 +115,7 @@ static void test_a_message_boundary_cuts(void **state)
 
 static void test_an_edge_of_the_same_message_does_not_cut(void **state)
 {
-    report_fixture_sample(*state, 0, -10, 2, -1, "main;f"); /* at the very moment its message begins */
+    report_fixture_sample(*state, 0, -10, 2, -1, "main;f"); /* exactly at its message's begin */
     report_fixture_sample(*state, 0, -9, 2, -1, "main;f");
     report_fixture_message(*state, 0, -10, -8, 2, 1);
     struct sbx_thread_spans spans = spans_of(*state, 0);
@@ -216,9 +216,9 @@ static void test_the_call_open_at_the_trigger_is_a_span_that_has_not_ended(void 
 static void test_the_cpu_clock_says_what_samples_were(void **state)
 {
     report_fixture_sample(*state, 0, -40, 1, 100, "main;f");
-    report_fixture_sample(*state, 0, -30, 1, 109, "main;f"); /* ran nine of ten */
+    report_fixture_sample(*state, 0, -30, 1, 109, "main;f"); /* ran for nine of ten ms */
     report_fixture_sample(*state, 0, -20, 1, -1, "main;f");  /* not read */
-    report_fixture_sample(*state, 0, -10, 1, 111, "main;f"); /* ran two of twenty */
+    report_fixture_sample(*state, 0, -10, 1, 111, "main;f"); /* ran for two of twenty ms */
     struct sbx_thread_spans spans = spans_of(*state, 0);
     assert_int_equal(spans.spans[0].tail, SBX_SPAN_ON_CPU);
     assert_true(spans.spans[0].tail_cpu_share > 0.89 && spans.spans[0].tail_cpu_share < 0.91);
@@ -302,7 +302,7 @@ static void test_a_thread_without_records_has_no_spans(void **state)
     sbx_thread_spans_finish(&spans);
 }
 
-/* S1 and S3 of thread_spans.h. */
+/* Check S1 and S3 of thread_spans.h. */
 static void assert_in_order(const struct sbx_thread_spans *spans)
 {
     const struct sbx_span *outer = NULL, *nested = NULL;
@@ -349,7 +349,7 @@ static void test_the_history_begins_with_the_oldest_of_what_is_known(void **stat
     assert_ms(sbx_history_begin_ns(stall, ms_to_ns(-50)), -50);
     report_fixture_wait(*state, 0, SBX_RECORD_COND, SBX_OP_COND_WAIT, -90000, -300, 1, -1, "main;f");
     report_fixture_report(*state);
-    assert_ms(sbx_history_begin_ns(stall, ms_to_ns(-50)), -300); /* not -90,000: that is one wait, not a history */
+    assert_ms(sbx_history_begin_ns(stall, ms_to_ns(-50)), -300); /* not -90,000: one wait is not a history */
     stall->trigger.history_ns = ms_to_ns(400);
     assert_ms(sbx_history_begin_ns(stall, ms_to_ns(-50)), -400);
 }
@@ -378,7 +378,7 @@ static void test_a_run_is_one_span_from_its_first_look_to_its_last(void **state)
                                     .stack = report_fixture_stack(*state, "main;h")};
     report_fixture_record(*state, wake);
     struct sbx_thread_spans spans = spans_of(*state, 0);
-    assert_int_equal(spans.count, 3); /* a wake-up is no time */
+    assert_int_equal(spans.count, 3); /* a wake-up takes no time */
     assert_int_equal(spans.spans[0].looks, 1);
     assert_ms(spans.spans[1].begin_ns, -500);
     assert_ms(spans.spans[1].end_ns, -410);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_timeline_columns.c - many pieces become few blocks, without inventing time. */
+/* test_timeline_columns.c - many pieces are merged into few blocks, without adding time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,7 +109,7 @@ static void test_blocks_are_in_order_whatever_the_records_say(void **state)
             assert_true(blocks.blocks[i].state != SBX_SPAN_UNKNOWN);
             total_ns += blocks.blocks[i].state_ns;
         }
-        assert_true(total_ns <= ms_to_ns(240)); /* no more than the picture has */
+        assert_true(total_ns <= ms_to_ns(240)); /* not more than the picture shows */
         sbx_blocks_finish(&blocks);
         report_fixture_destroy(fixture);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_timeline_tasks.c - which tasks have an arrow on the timeline, and what it says. */
+/* test_timeline_tasks.c - which tasks have an arrow on the timeline, and its text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ enum {
 };
 static struct sbx_stall_task tasks[TASKS_MAX];
 
-/* Main computes for a second, and so does a worker. */
+/* The main thread computes for a second, and so does a worker. */
 static int begin(void **state)
 {
     report_fixture_begin(state);
@@ -86,11 +86,11 @@ static void test_the_longest_come_first_and_the_rest_is_left_out(void **state)
 static void test_tasks_that_tell_nothing_of_the_stall_have_none(void **state)
 {
     struct sbx_task_arrow arrows[SBX_TASK_ARROWS_MAX];
-    add_task(*state, 0, 0, -900, -100);                                /* to itself */
+    add_task(*state, 0, 0, -900, -100);                                /* from the thread to itself */
     add_task(*state, 1, 0, -900, -890);                                /* short */
     add_task(*state, 1, 0, -1500, -1100);                              /* before */
     add_task(*state, 1, 0, -900, -100)->op = SBX_OP_PTHREAD_CREATE;    /* a thread's start */
-    struct sbx_stall_task *lies = add_task(*state, 1, -1, -900, -100); /* in its queue still */
+    struct sbx_stall_task *lies = add_task(*state, 1, -1, -900, -100); /* still in its queue */
     lies->lies = true;
     assert_int_equal(choose(*state, arrows), 0);
     add_task(*state, 1, 0, -900, 0)->runs = true;
@@ -112,7 +112,7 @@ static void test_the_picture_has_an_arrow_that_says_who_queued_what(void **state
     free(text);
 }
 
-/* More threads than lanes, each busier than the one that is asked for. */
+/* Add more threads than there are lanes, each busier than the thread in question. */
 static void add_busy_threads(struct report_fixture *fixture)
 {
     for (int i = 0; i < 20; i++) {
@@ -126,7 +126,7 @@ static void add_busy_threads(struct report_fixture *fixture)
 static void test_a_thread_that_queued_a_long_task_has_a_lane_before_busier_ones(void **state)
 {
     add_busy_threads(*state);
-    int32_t quiet = (int32_t)report_fixture_thread(*state, "submitter", false); /* nothing else is known of it */
+    int32_t quiet = (int32_t)report_fixture_thread(*state, "submitter", false); /* nothing else of it was recorded */
     add_task(*state, quiet, 0, -900, -100);
     char *text = printed(sbx_print_timeline_svg, report_fixture_report(*state), NULL);
     assert_svg_is_sound(text);
@@ -150,7 +150,7 @@ static void test_an_arrow_has_words_where_there_are_more_threads_than_lanes(void
 {
     static char names[SBX_TASK_ARROWS_MAX][16];
     for (int i = 0; i < SBX_TASK_ARROWS_MAX;
-         i++) { /* each from a thread of its own to one of its own, but the shortest, which come from main */
+         i++) { /* each between two threads of its own, except the shortest, which come from main */
         snprintf(names[i], sizeof names[i], "runner%d", i);
         int32_t runner = (int32_t)report_fixture_thread(*state, names[i], false);
         add_task(*state, i < 10 ? (int32_t)report_fixture_thread(*state, "giver", false) : 0, runner, -900, -100 - i);
@@ -160,8 +160,7 @@ static void test_an_arrow_has_words_where_there_are_more_threads_than_lanes(void
     assert_non_null(strstr(text, ">to runner11</text>"));
     free(text);
     struct sbx_stall *stall = report_fixture_stall(*state);
-    for (size_t i = 10; i < stall->task_count;
-         i++) { /* and the other way round: to main, from threads without a lane */
+    for (size_t i = 10; i < stall->task_count; i++) { /* and the other way: to main, from threads without a lane */
         int32_t runner = tasks[i].runner;
         tasks[i].runner = tasks[i].from;
         tasks[i].from = runner;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_wait_links.c - who each wait was for. */
+/* test_wait_links.c - which thread each wait waited for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static void test_a_wait_is_joined_with_who_ended_it(void **state)
     (void)state;
     put(0, SBX_RECORD_COND, SBX_OP_COND_WAIT, -900, -100, 0, 7);
     put(2, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, -101, -101, 1, 7);
-    put(3, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, -50, -50, 0, 8); /* of a wait that is not here */
+    put(3, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, -50, -50, 0, 8); /* of a wait that was not recorded */
     make_links();
     assert_int_equal(count, 1);
     assert_int_equal(links[0].waiter, 0);
@@ -94,7 +94,7 @@ static void test_the_longest_come_first_and_nobody_waits_for_himself(void **stat
     put(0, SBX_RECORD_COND, SBX_OP_COND_WAIT, -900, -890, 0, 1);
     put(0, SBX_RECORD_COND, SBX_OP_COND_WAIT, -800, -300, 0, 2);
     put(0, SBX_RECORD_COND, SBX_OP_COND_WAIT, -200, -100, 0, 3);
-    put(0, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, -100, -100, 0, 3); /* out of a handler, perhaps */
+    put(0, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, -100, -100, 0, 3); /* from a signal handler, perhaps */
     put(1, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, -890, -890, 0, 1);
     put(1, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, -300, -300, 0, 2);
     make_links();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_duration_sketch.c - quantiles within one per cent, and counts that are taken back. */
+/* test_duration_sketch.c - quantiles within one per cent, and counts that are removed again. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ enum {
 static void assert_within_one_percent(int64_t found, int64_t truth)
 {
     int64_t off = llabs(found - truth);
-    assert_true(off * 100 <= truth + 100); /* and a nanosecond for rounding */
+    assert_true(off * 100 <= truth + 100); /* plus a nanosecond for rounding */
 }
 
 static void test_a_bucket_stands_for_each_of_its_durations_within_one_percent(void **state)
@@ -52,7 +52,7 @@ static void test_quantiles_are_those_of_the_durations_within_one_percent(void **
     for (int i = 0; i < BUCKETS; i++) {
         counts[i].bucket = LOWEST + i;
     }
-    for (int i = 0; i < COUNT; i++) { /* 1 ms to an hour, most of them short; some go again */
+    for (int i = 0; i < COUNT; i++) { /* 1 ms to an hour, most of them short; some are removed again */
         seed = seed * UINT64_C(6364136223846793005) + 1;
         durations[i] = INT64_C(1000000) << (seed >> 40) % 21;
         durations[i] += (int64_t)(seed >> 20) % durations[i];
@@ -68,7 +68,7 @@ static void test_quantiles_are_those_of_the_durations_within_one_percent(void **
     }
     assert_int_equal(sbx_duration_quantile(counts, 0, 0.5), 0);
     const struct sbx_bucket_count three[] = {{1000, 0}, {1100, 1}, {1200, 1}, {1300, 1}};
-    assert_int_equal(sbx_duration_quantile(three, 4, 0.9), sbx_duration_of_bucket(1300)); /* of few the longest */
+    assert_int_equal(sbx_duration_quantile(three, 4, 0.9), sbx_duration_of_bucket(1300)); /* of few the largest */
     assert_int_equal(sbx_duration_quantile(three, 4, 0), sbx_duration_of_bucket(1100));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_grouping.c - what is one issue, and what is not. A row is a stall; equal letters are one issue. */
+/* test_grouping.c - which stalls are one issue. A row is a stall; rows with equal letters are one issue. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,12 +15,12 @@
 
 struct row {
     char issue;
-    const char *stack;    /* that the main thread is met in, as stall_scene.h writes it */
-    int64_t cpu_permille; /* how much of the time it runs */
-    const char *holder;   /* not NULL: the main thread waits for a lock that a worker in this stack holds */
+    const char *stack;    /* the stack of the main thread, in the notation of stall_scene.h */
+    int64_t cpu_permille; /* the share of the time in which it runs */
+    const char *holder;   /* not NULL: the main thread waits for a lock that a worker with this stack holds */
 };
 
-/* `function` is where the functions begin of all frames that have code; 0: that is not told. */
+/* `function` is the function begin of every frame that has code; 0: not given. */
 static void make_told(const struct row *row, uint64_t app_id, uint64_t function, struct sbx_grouping *grouping)
 {
     struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
@@ -152,7 +152,7 @@ static void test_an_application_has_issues_of_its_own(void **state)
     assert_memory_not_equal(one.key, other.key, sizeof one.key);
 }
 
-/* Links to issues outlive servers: while the rules have this version, this value does not change. */
+/* Links to issues outlive servers. As long as the rules have this version, this value must not change. */
 static void test_the_key_of_an_issue_is_the_same_for_ever(void **state)
 {
     (void)state;
@@ -182,13 +182,13 @@ static void test_without_names_all_places_of_a_function_are_one_issue(void **sta
     struct sbx_grouping first, second, other, named;
     const struct row one = {'a', "?one", 1000, NULL}, two = {'a', "?one < ?two", 1000, NULL};
     make_told(&one, 1, 8, &first);
-    make_told(&two, 1, 8, &second); /* met at two places, one of them by recursion */
+    make_told(&two, 1, 8, &second); /* seen at two places, one of them by recursion */
     make_told(&one, 1, 9, &other);
     assert_memory_equal(first.key, second.key, sizeof first.key);
     assert_memory_not_equal(first.key, other.key, sizeof first.key);
     assert_non_null(strstr(first.text, "+8"));
     make_told(&(struct row){'a', "db_query < main", 1000, NULL}, 1, 8, &named);
-    assert_string_equal(named.text, "db_query"); /* a name is better */
+    assert_string_equal(named.text, "db_query"); /* a name is preferred */
 }
 
 int main(void)

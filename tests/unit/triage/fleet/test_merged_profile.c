@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_merged_profile.c - profiles of many stalls added up, compared, taken apart and printed. */
+/* test_merged_profile.c - profiles of many stalls are merged, compared, taken apart and printed. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static int end(void **state)
     return 0;
 }
 
-/* By names from the root, "main/f/g". */
+/* Find a node by the names from the root, "main/f/g". */
 static const struct sbx_merged_node *node_at(const struct sbx_merged_profile *of, const char *path)
 {
     uint32_t node = 0;
@@ -68,7 +68,7 @@ static void test_times_are_added_by_weight_and_stalls_are_counted(void **state)
     assert_int_equal(g->stalls[SBX_MERGED_HERE], 2);
     assert_int_equal(node_at(&profile, "main/h;\"x")->stalls[SBX_MERGED_HERE], 1);
     assert_string_equal(profile.nodes[profile.nodes[profile.nodes[0].first_child].first_child].name,
-                        "h;\"x"); /* the longest */
+                        "h;\"x"); /* the longest one */
     assert_int_equal(sbx_merged_profile_find(&profile, g->path), g - profile.nodes);
     assert_int_equal(sbx_merged_profile_find(&profile, 12345), 0);
 }
@@ -150,7 +150,7 @@ static void test_functions_are_listed_by_their_own_time(void **state)
     add(FIRST, 1, SBX_MERGED_HERE);
     add("0 - \n1 - f\n2 1:5 f\n", 1, SBX_MERGED_HERE);
     sbx_merged_profile_settle(&profile);
-    assert_int_equal(sbx_merged_profile_functions(&profile, rows, 8), 2); /* main has none */
+    assert_int_equal(sbx_merged_profile_functions(&profile, rows, 8), 2); /* main has no time of its own */
     assert_string_equal(rows[0].name, "g");
     assert_string_equal(rows[1].name, "f");
     assert_true(rows[1].self_us[0] == 205 && rows[1].total_us[0] == 905);
@@ -166,7 +166,7 @@ static char *print(int (*printer)(const struct sbx_merged_profile *, FILE *))
     FILE *stream = open_memstream(&text, &bytes);
     assert_int_equal(printer(&profile, stream), 0);
     assert_int_equal(fclose(stream), 0);
-    char *copy = strdup(text); /* gcc 12 takes memory of a stream for that of the variable */
+    char *copy = strdup(text); /* gcc 12 confuses the stream's memory with the variable's */
     free(text);
     assert_non_null(copy);
     return copy;
@@ -245,7 +245,7 @@ static void test_a_comparison_is_coloured_by_the_difference_of_shares(void **sta
     assert_non_null(better);
     assert_non_null(strstr(worse, "90.0 % of the time, 10.0 % on the other side"));
     assert_non_null(strstr(worse, "#e36f57"));
-    assert_true(strstr(better, "#5d9bce") < worse); /* as long: by name */
+    assert_true(strstr(better, "#5d9bce") < worse); /* equal lengths are ordered by name */
     free(text);
 }
 
@@ -264,7 +264,7 @@ static void test_deep_and_wide_profiles_stay_within_bounds(void **state)
     sbx_merged_profile_settle(&profile);
     assert_true(profile.is_cut);
     assert_int_equal(profile.count, SBX_MERGED_NODES_MAX);
-    assert_true(profile.nodes[0].total_us[SBX_MERGED_HERE] == 200 * 499); /* and no time is lost */
+    assert_true(profile.nodes[0].total_us[SBX_MERGED_HERE] == 200 * 499); /* no time is lost */
     view = (struct sbx_merged_view){.title = "", .link = "", .find = ""};
     text = print(print_svg);
     assert_non_null(strstr(text, "what is deeper is left out"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_regression.c - changes are told when they are there, and seldom when they are not. */
+/* test_regression.c - real changes are reported, and false reports are rare. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ static void assert_near(double value, double wanted)
     }
 }
 
-/* By R's fisher.test(matrix(c(3, 1, 1, 3), 2), alternative = "greater"), and the definition. */
+/* Compared with R's fisher.test(matrix(c(3, 1, 1, 3), 2), alternative = "greater"), and with the definition. */
 static void test_chances_are_those_of_fishers_test(void **state)
 {
     (void)state;
@@ -73,8 +73,8 @@ static void test_issues_are_new_worse_better_gone_or_slower(void **state)
         {.here = {30, 1000}, .base = {90, 1000}, .was_before = true},
         {.here = {0, 1000}, .base = {40, 1000}, .was_before = true},
         {.here = {60, 1000}, .base = {60, 1000}, .slow_here = {{40, 60}}, .slow_base = {{6, 60}}, .was_before = true},
-        {.here = {4, 1000}, .base = {0, 1000}},         /* too few to say anything */
-        {.here = {560, 9000}, .base = {50000, 900000}}, /* sure, but small */
+        {.here = {4, 1000}, .base = {0, 1000}},         /* too few for any conclusion */
+        {.here = {560, 9000}, .base = {50000, 900000}}, /* significant, but small */
     };
     static const enum sbx_change wanted[] = {SBX_CHANGE_NEW,    SBX_CHANGE_REGRESSED, SBX_CHANGE_REGRESSED,
                                              SBX_CHANGE_NONE,   SBX_CHANGE_IMPROVED,  SBX_CHANGE_GONE,
@@ -89,7 +89,7 @@ static void test_issues_are_new_worse_better_gone_or_slower(void **state)
     sbx_changes_judge(rows, 0, SBX_CHANGE_ALARMS);
 }
 
-/* The same difference that is told alone is not when it is the best of two hundred. */
+/* A difference that is reported when it is the only one is not reported when it is the best of two hundred. */
 static void test_many_issues_make_no_alarm_by_their_number(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void test_of_comparisons_that_do_not_differ_one_in_a_hundred_has_an_alarm
     assert_true(alarms <= COMPARISONS / 100);
 }
 
-/* As many machine-days on each of so many days. */
+/* The same number of machine-days on each of that many days. */
 static struct sbx_told told_of(int64_t days, int64_t hit, int64_t active)
 {
     double a_day = (double)hit / (double)days;
@@ -183,12 +183,13 @@ static void test_a_share_that_differs_as_much_from_day_to_day_is_no_change(void 
     row.stalling_here.squares = 180.0 * 180 / 200 + 4 * 5.0 * 5 / 200; /* nearly all of it on one day of five */
     sbx_changes_judge(&row, 1, SBX_CHANGE_ALARMS);
     assert_int_equal(row.change, SBX_CHANGE_NONE);
-    row.stalling_base.days = row.stalling_here.days = 2; /* too few to say how much days differ */
+    row.stalling_base.days = row.stalling_here.days = 2; /* too few days to know how much days differ */
     sbx_changes_judge(&row, 1, SBX_CHANGE_ALARMS);
     assert_int_equal(row.change, SBX_CHANGE_REGRESSED);
 }
 
-/* Each issue is met by the same share of the machines that stall: only that twice as many stall tells. */
+/* Each issue affects the same share of the machines that stall. Only the number of stalling machines, which has
+ * doubled, shows the change. */
 static void test_everything_twice_as_frequent_is_told_by_machine_days_and_by_nothing_else(void **state)
 {
     (void)state;
@@ -234,14 +235,15 @@ static void test_machine_days_are_worse_only_by_more_than_days_and_machines_diff
     base.squares *= 4; /* all of it on one or two of the days */
     assert_true(sbx_chance_of_worse(&here, &base) > 0.01);
     struct sbx_told few = told_of(1, 200, 10000), less = told_of(3, 100, 10000);
-    assert_near(sbx_chance_of_worse(&few, &less), 1); /* four days tell nothing of how days differ */
+    assert_near(sbx_chance_of_worse(&few, &less), 1); /* four days do not show how much days differ */
     less = told_of(4, 100, 10000);
     assert_true(sbx_chance_of_worse(&few, &less) < 0.05);
     few.hit = few.active + 1;
     assert_near(sbx_chance_of_worse(&few, &less), 1);
 }
 
-/* A version that is out for long has stalls that were not sent, since a machine sends the first three of a place. */
+/* A version that has been in use for long has stalls that were not sent, because a machine sends the first three of a
+ * place. */
 static void test_stalls_that_were_not_sent_count_for_the_other_side(void **state)
 {
     (void)state;

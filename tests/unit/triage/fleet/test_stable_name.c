@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stable_name.c - names of one function from many builds. */
+/* test_stable_name.c - the names of one function in many builds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stall_facts.c - what is said of a stall, and that its times add up. */
+/* test_stall_facts.c - the stored facts of a stall; its times add up. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +87,8 @@ static size_t count_of(enum sbx_fact_kind kind)
     return found;
 }
 
-/* A stall of a second, and before it what the thread did: a second of one function, half a second of another, one sample of a third. */
+/* A stall of a second. Before it the thread ran one function for a second, another for half a second, and a third for
+ * one sample. */
 static void test_what_came_before_is_told_by_function_without_the_stall_and_what_is_too_old(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stall_profile.c - where one stall's time went, in a few lines that others can be added to. */
+/* test_stall_profile.c - where the time of one stall went, in a few lines that can be added to those of other
+ * stalls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_class_file.c - class files, made byte by byte. tests/hotspot asks a machine that runs them. */
+/* test_class_file.c - class files, made byte by byte. tests/hotspot compares with a virtual machine that runs them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,7 +73,7 @@ static void test_methods_have_class_file_and_the_line_of_their_first_bytecode(vo
     assert_true(has(7, "Pay.java", "shop.Pay.run"));
     assert_true(has(0, "Pay.java", "shop.Pay.go"));
     assert_true(has(0, "", "shop.Pay$$Lambda.accept"));
-    assert_int_equal(list.lines, 3); /* what is abstract does not run */
+    assert_int_equal(list.lines, 3); /* abstract methods do not run */
 }
 
 static void test_a_class_cut_anywhere_is_damaged(void **state)
@@ -97,7 +97,7 @@ static void test_any_byte_may_be_another(void **state)
     }
 }
 
-/* An archive of one stored class. */
+/* Make an archive with one stored class. */
 static size_t make_archive(char *to, const char *name, const char *bytes, size_t count, uint32_t method)
 {
     size_t at = 0, name_bytes = strlen(name);
@@ -136,7 +136,7 @@ static void test_classes_of_archives_in_archives_are_read(void **state)
     assert_int_equal(sbx_class_archive_read(&list, (struct sbx_name_text){war, war_bytes}, NULL), 0);
     assert_true(has(7, "Pay.java", "shop.Pay.run"));
     sbx_name_list_finish(&list);
-    for (size_t i = 0; i < war_bytes; i++) { /* any byte may be another */
+    for (size_t i = 0; i < war_bytes; i++) { /* change every byte */
         char *other = malloc(war_bytes);
         assert_non_null(other);
         memcpy(other, war, war_bytes);
@@ -148,7 +148,7 @@ static void test_classes_of_archives_in_archives_are_read(void **state)
     assert_int_equal(sbx_class_archive_read(&list, (struct sbx_name_text){"PK", 2}, NULL), -EBADMSG);
 }
 
-/* The class is shop.Pay to the machine, and was com.example.Till$Drawer. */
+/* For the machine the class is shop.Pay; in the source it was com.example.Till$Drawer. */
 static void test_a_mapping_tells_what_was_written(void **state)
 {
     (void)state;

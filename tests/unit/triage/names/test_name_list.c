@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_name_list.c - lines of a map of names. */
+/* test_name_list.c - lines of a name map. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ static struct sbx_name_text text_of(const char *text)
     return (struct sbx_name_text){text, strlen(text)};
 }
 
-/* FNV-1a of "stall.lua:3:spin", reckoned by another program. */
+/* FNV-1a of "stall.lua:3:spin", calculated by another program. */
 static void test_ids_are_those_of_the_agent(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_names_worker.c - sources in a process of their own. */
+/* test_names_worker.c - source files are read in a separate process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void test_what_files_name_comes_out_in_their_order(void **state)
     sbx_name_list_finish(&lists[SBX_NAMES_PYTHON]);
 }
 
-/* Bytes that cannot be read end the process that reads them, as a fault in a parser would. */
+/* Bytes that cannot be read end the reading process, as a fault in a parser would. */
 static void test_a_file_that_ends_the_process_is_named_and_the_others_are_read(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_python_source.c - functions of Python's sources. tests/integration/python/names.py asks the interpreters themselves. */
+/* test_python_source.c - functions in Python source files. tests/integration/python/names.py compares with the
+ * interpreters themselves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,7 @@ static struct sbx_name_text text_of(const char *text)
 
 static void read_source(const char *source)
 {
-    char *exact = malloc(strlen(source) + 1); /* a reader behind the end is seen by the sanitizers */
+    char *exact = malloc(strlen(source) + 1); /* exact size, so that sanitizers see a read past the end */
     assert_non_null(exact);
     memcpy(exact, source, strlen(source));
     sbx_name_list_finish(&list);
@@ -82,9 +83,9 @@ static void test_lambdas_and_comprehensions_lie_where_the_interpreter_has_them(v
                 "        k for k in seq}, sorted(seq, key=lambda v: v)\n");
     assert_true(has(1, "<lambda>"));
     assert_true(has(2, "f.<locals>.<listcomp>"));
-    assert_true(has(2, "f.<locals>.<listcomp>.<lambda>")); /* to 3.11 */
+    assert_true(has(2, "f.<locals>.<listcomp>.<lambda>")); /* up to 3.11 */
     assert_true(has(2, "f.<locals>.<lambda>"));            /* from 3.12 on */
-    assert_true(has(2, "f.<locals>.<genexpr>"));           /* the first sequence is made outside */
+    assert_true(has(2, "f.<locals>.<genexpr>"));           /* the first iterable is evaluated outside */
     assert_false(has(2, "f.<locals>.<listcomp>.<genexpr>"));
     assert_true(has(3, "f.<locals>.<dictcomp>") && has(3, "f.<locals>.<setcomp>"));
     assert_true(has(4, "f.<locals>.<lambda>"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_script_map.c - source maps, which may be anything. */
+/* test_script_map.c - source maps with any content. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_script_source.c - functions of JavaScript's sources. tests/integration/node asks V8 itself. */
+/* test_script_source.c - functions in JavaScript source files. tests/integration/node compares with V8 itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static struct sbx_name_text text_of(const char *text)
 
 static int read_mapped(const char *source, const char *map)
 {
-    char *exact = malloc(strlen(source) + 1); /* a reader behind the end is seen by the sanitizers */
+    char *exact = malloc(strlen(source) + 1); /* exact size, so that sanitizers see a read past the end */
     assert_non_null(exact);
     memcpy(exact, source, strlen(source));
     sbx_name_list_finish(&list);
@@ -46,7 +46,7 @@ static void read_source(const char *source)
     assert_int_equal(read_mapped(source, ""), 0);
 }
 
-/* Is there a function that begins with `begin` at unit `place`? All text of these tests is ASCII up to there. */
+/* Is there a function that begins with `begin` at code unit `place`? The text of these tests is ASCII up to there. */
 static bool has(const char *begin, uint32_t place, const char *rest)
 {
     char wanted[600];
@@ -90,7 +90,7 @@ static void test_strings_templates_and_regular_expressions_hide_what_they_hold(v
     (void)state;
     read_source("'function a(){}'; /function (b){}[/]/.test(x); // function c(){}\n"
                 "/* function d(){} */ y = 4 / 2; z = 6 / function(){}() / `function e(){} ${f => 1} ${`${2}`}`;");
-    assert_int_equal(list.lines, 3); /* the file, the one that is divided by, and the arrow in the template */
+    assert_int_equal(list.lines, 3); /* the file, the function that is divided by, the arrow function in the template */
 }
 
 static void test_places_count_units_of_utf16_and_a_mark_of_byte_order_is_none(void **state)
@@ -100,7 +100,7 @@ static void test_places_count_units_of_utf16_and_a_mark_of_byte_order_is_none(vo
     assert_true(has("(){}", 15, "1\tapp.js\ta"));
 }
 
-/* Two lines of one file, made into one: column 9 is the name `long` of line 2, column 10 its parameters. */
+/* Two lines of a file were merged into one: column 9 is the name `long` of line 2, column 10 its parameters. */
 static void test_a_source_map_tells_the_written_name_file_and_line(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void test_a_source_map_tells_the_written_name_file_and_line(void **state)
 static void test_lines_of_a_function_are_led_back_in_runs(void **state)
 {
     (void)state;
-    /* Lines 1 to 3 were 5 to 7, line 4 was 20. */
+    /* Lines 1 to 3 were lines 5 to 7, line 4 was line 20. */
     static const char map[] =
         "{\"sources\":[\"a.ts\"],\"names\":[],\"mappings\":\"AAIA;AACA;AACA;AAaA\",\"version\":3}";
     assert_int_equal(read_mapped("function a(){\nx;\ny;\nz}", map), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cost_words.c - what recording cost, told so that it can be judged: a share, or a time and a reason. */
+/* test_cost_words.c - the cost of recording in words that a reader can judge: a share, or a time with a reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,8 @@ static void test_a_budget_between_two_thousandths_has_two_decimals(void **state)
     budget_ppm = 5000;
 }
 
-/* Symptom: "Recording cost 19.23 % of the application's CPU time, of a budget of 0.5 %", of a program that had just begun. */
+/* Symptom: "Recording cost 19.23 % of the application's CPU time, of a budget of 0.5 %", for a program that had just
+ * begun. */
 static void test_of_a_program_that_has_hardly_run_the_time_is_told_and_no_share(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_history.c - steps, what was measured between them, and which stack is the one at the trigger. */
+/* test_history.c - steps, the measured time between them, and which stack is the one at the trigger. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ static void test_too_many_steps_are_thinned_evenly_and_lose_no_sum(void **state)
         int64_t gap_ns = i == 0 ? 0 : steps[i].record->end_ns - steps[i - 1].record->end_ns;
         widest_ns = gap_ns > widest_ns ? gap_ns : widest_ns;
     }
-    assert_int_equal(sleeps, 1); /* the long wait is kept */
+    assert_int_equal(sleeps, 1); /* the long wait is not folded */
     assert_true(widest_ns <= 15000000);
     assert_true(allocations > 9800 && allocations <= 10000);
     sbx_scene_destroy(scene);
@@ -119,7 +119,7 @@ static void test_stack_at_the_trigger_is_the_flagged_then_the_calls_then_the_new
     assert_int_equal(sbx_history_trigger_stack(stall, 2), newest);
     assert_int_equal(sbx_history_trigger_stack(stall, 3), 0);
 
-    /* For a stall that is over, the judged thread shows what its time was spent in; other threads are as they were. */
+    /* For a stall that is over, the judged thread shows where its time went. The other threads are unchanged. */
     struct sbx_stall over = *stall;
     struct sbx_report report = {.stall = &over, .verdict.stack = newest};
     over.trigger.thread = 0;

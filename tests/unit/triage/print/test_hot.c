@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hot.c - durations between bounds: exact where measured, honest where sampled. */
+/* test_hot.c - durations with bounds: exact where measured, a range where sampled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -127,12 +127,12 @@ static void test_run_lasted_at_least_from_its_first_look_to_its_last(void **stat
     (void)state;
     put(SBX_RECORD_ASYNC, -600, -600, 1, "a < main");
     put(SBX_RECORD_LEAF, -500, -500, 1, "b < main");
-    put(SBX_RECORD_LEAF, -500, -440, 1, "b < main"); /* the run's looks after the first */
+    put(SBX_RECORD_LEAF, -500, -440, 1, "b < main"); /* the looks of the run after the first */
     put(SBX_RECORD_ASYNC, -430, -430, 1, "c < main");
     assert_hot("b", 60, 170);
 }
 
-/* A payload may say what no thread does: it comes from outside. */
+/* A payload comes from outside, so it may contain what no thread can do. */
 static void test_what_overlaps_counts_once(void **state)
 {
     (void)state;
@@ -160,8 +160,7 @@ static void test_samples_at_calls_yield_to_looks_by_the_clock(void **state)
         put(SBX_RECORD_LEAF, at + 20, at + 20, 1, "read_clock < compute < main");
         put(SBX_RECORD_LEAF, at + 40, at + 40, 1, "read_clock < compute < main");
     }
-    assert_hot("compute", 540,
-               1000); /* from the first to the last, though readings of the clock lie between its looks */
+    assert_hot("compute", 540, 1000); /* from the first to the last look, although clock readings lie between them */
     assert_int_equal(sbx_report_hot(sbx_scene_report(scene), 0, hot, 8), 1);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_json_writer.c - well formed whatever it is given. */
+/* test_json_writer.c - the output is well formed for any input. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static void test_texts_are_escaped_and_valid_utf8(void **state)
         {"\n\t\x01\x1f\x7f", "\"\\u000a\\u0009\\u0001\\u001f\\u007f\""},
         {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\x9c", "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\x9c\""},
         {"\xff\xfe", "\"\\ufffd\\ufffd\""},
-        {"\xc3", "\"\\ufffd\""},                                  /* cut */
+        {"\xc3", "\"\\ufffd\""},                                  /* truncated */
         {"\xc0\xaf", "\"\\ufffd\\ufffd\""},                       /* not the shortest form */
         {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""},            /* a surrogate */
         {"\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""}, /* beyond Unicode */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_print_json.c - the JSON report's contract, read back by another program's parser. */
+/* test_print_json.c - the contract of the JSON report, checked with another program's parser. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ static void test_contract_fields_are_there_in_one_line(void **state)
     sbx_scene_destroy(scene);
 }
 
-/* A watch of the worker that rests, and a deadline of the main thread that was not kept. */
+/* A watch of the worker that rests, and a deadline of the main thread that was missed. */
 static void test_an_unmet_deadline_is_told_without_its_name(void **state)
 {
     (void)state;

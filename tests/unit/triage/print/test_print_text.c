@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_print_text.c - what the person on call sees, and that no name reaches the terminal as a command. */
+/* test_print_text.c - what the person on call sees; and no name reaches the terminal as a control sequence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +115,7 @@ static void test_lines_fit_the_page(void **state)
     print(scene, false);
     for (const char *line = text; *line != '\0';) {
         size_t bytes = strcspn(line, "\n");
-        if (bytes > 140) { /* names are not broken */
+        if (bytes > 140) { /* names are not broken into lines */
             fail_msg("%zu columns: %.*s", bytes, (int)bytes, line);
         }
         line += bytes + (line[bytes] == '\n');
@@ -201,7 +201,7 @@ static size_t count_lines_of(const char *from, const char *to)
     return lines;
 }
 
-/* A loop of two seconds left two hundred pairs of lines. */
+/* Symptom: a loop of two seconds printed two hundred pairs of lines. */
 static void test_steps_that_take_turns_are_one_fold(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void test_a_step_repeated_a_thousand_times_is_one_line_with_its_time(void
     for (int i = 0; i < 1000; i++) {
         sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_SLEEP,
                                                           .op = SBX_OP_NANOSLEEP,
-                                                          .message = 1 + (uint64_t)i, /* no neighbours of one call */
+                                                          .message = 1 + (uint64_t)i, /* not neighbours from one call */
                                                           .begin_us = -2000000 + i * 2000,
                                                           .end_us = -2000000 + i * 2000 + 1900,
                                                           .stack = stack});
@@ -235,7 +235,7 @@ static void test_a_step_repeated_a_thousand_times_is_one_line_with_its_time(void
     sbx_scene_destroy(scene);
 }
 
-/* The one long wait among them must not go under. */
+/* The single long wait among them must stay visible. */
 static void test_what_came_once_stands_outside_of_a_fold(void **state)
 {
     (void)state;

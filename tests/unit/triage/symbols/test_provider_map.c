@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_provider_map.c - names of runtimes' functions, from files that may be anything. */
+/* test_provider_map.c - names of runtimes' functions, from files with any content. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static int tear_down(void **state)
 
 static int add(const char *text)
 {
-    char *exact = malloc(strlen(text) + 1); /* a reader behind the end is seen by the sanitizers */
+    char *exact = malloc(strlen(text) + 1); /* exact size, so that sanitizers see a read past the end */
     assert_non_null(exact);
     memcpy(exact, text, strlen(text));
     int result = sbx_provider_map_add(map, exact, strlen(text));
@@ -60,7 +60,7 @@ static void test_names_are_found_by_runtime_and_id(void **state)
     assert_string_equal(sbx_provider_map_name(map, sbx_provider_number("other")), "other");
     assert_null(sbx_provider_map_name(map, 1));
     assert_int_equal(sbx_provider_number("lua"),
-                     UINT64_C(0x12a991191dfbb001)); /* FNV-1a of "lua", by another program */
+                     UINT64_C(0x12a991191dfbb001)); /* FNV-1a of "lua", calculated by another program */
 }
 
 static void test_lines_that_are_none_are_skipped(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbolizer.c - files stay open while they are useful, and are forgotten when others are. */
+/* test_symbolizer.c - files stay open while they are used, and are closed when others are needed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -49,7 +49,7 @@ static void test_many_modules_do_not_keep_many_files_open(void **state)
     uint8_t unknown[20] = {0xee};
     for (int round = 0; round < 3; round++) {
         assert_non_null(sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL));
-        for (int i = 0; i < 100; i++) { /* more than it remembers: the sample is pushed out */
+        for (int i = 0; i < 100; i++) { /* more than the limit, so that the sample is closed */
             unknown[1] = (uint8_t)i;
             assert_null(sbx_symbolizer_file(symbolizer, unknown, 20, NULL, NULL));
         }
@@ -57,8 +57,8 @@ static void test_many_modules_do_not_keep_many_files_open(void **state)
     sbx_symbolizer_destroy(symbolizer);
 }
 
-/* It looks at none but these. Another program of this machine may have loaded the sample and removed its file since: it would be looked for there,
- * too. */
+/* It reads only these folders. Another program on this machine may have loaded the sample and deleted its file since; a
+ * symbolizer without this limit would look there too. */
 static struct sbx_symbolizer *create_for(const char *const *dirs, size_t count)
 {
     struct sbx_symbolizer *symbolizer = sbx_symbolizer_create(dirs, count);
@@ -94,7 +94,7 @@ static time_t read_clock(void)
     return shown_s;
 }
 
-/* FOLDER/NAME becomes a copy of a sample. */
+/* Copy a sample to FOLDER/NAME. */
 static void put_file(const char *folder, const char *name, const char *sample)
 {
     char command[600];
@@ -120,7 +120,7 @@ static void test_what_was_not_found_is_looked_for_again_after_a_minute_and_not_b
     assert_non_null(file);
     assert_false(sbx_symbol_file_has_dwarf(file));
 
-    put_file(folder, "program.debug", SAMPLE_DEBUG); /* better */
+    put_file(folder, "program.debug", SAMPLE_DEBUG); /* this one is better */
     shown_s = 1119;
     assert_ptr_equal(sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL), file);
     assert_false(sbx_symbol_file_has_dwarf(file));
@@ -128,19 +128,20 @@ static void test_what_was_not_found_is_looked_for_again_after_a_minute_and_not_b
     file = sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL);
     assert_true(sbx_symbol_file_has_dwarf(file));
 
-    snprintf(command, sizeof command, "rm -rf %s", folder); /* the best there is stays */
+    snprintf(command, sizeof command, "rm -rf %s", folder); /* the best one that was found stays */
     assert_int_equal(system(command), 0);
     shown_s = 100000;
     assert_ptr_equal(sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL), file);
     sbx_symbolizer_destroy(symbolizer);
 }
 
-/* An index tells what a module was called when it was recorded, by its build-id. Its file may be gone since, or be another one. */
+/* An index stores by build-id the name that a module had when it was recorded. The file may have been deleted or
+ * replaced since. */
 static void test_a_file_that_is_gone_or_replaced_keeps_its_name(void **state)
 {
     (void)state;
     static const char *const paths[] = {"/no/such/folder/server", "/etc/passwd"};
-    uint8_t id[20]; /* of no program: one that runs just now is found, too, and the sample may */
+    uint8_t id[20]; /* of no program, because a running program is found too, and the sample may run */
     for (size_t i = 0; i < sizeof id; i++) {
         id[i] = (uint8_t)~sample_id[i];
     }
@@ -170,7 +171,7 @@ static void test_nothing_is_looked_for_without_an_id(void **state)
     sbx_symbolizer_destroy(symbolizer);
 }
 
-/* Put what `path` names into the store as of the sample's build-id, when it is of that. */
+/* Store the file `path` under the sample's build-id, if it has that build-id. */
 static void put(struct sbx_symbol_store *store, const char *path)
 {
     struct sbx_store_draft draft;
@@ -219,7 +220,7 @@ static void test_the_store_is_asked_first_unless_a_file_knows_better(void **stat
     sbx_symbolizer_destroy(alone);
     sbx_symbolizer_destroy(beside);
 
-    put(store, SAMPLE_DEBUG); /* better: it replaces */
+    put(store, SAMPLE_DEBUG); /* better, so it replaces the first */
     alone = create_for(NULL, 0);
     sbx_symbolizer_use_store(alone, store);
     file = sbx_symbolizer_file(alone, sample_id, 20, NULL, NULL);
@@ -233,7 +234,7 @@ static void test_the_store_is_asked_first_unless_a_file_knows_better(void **stat
     assert_int_equal(system(command), 0);
 }
 
-/* Each owner's answers are its own, though all are kept in one place. */
+/* Each owner gets its own answers, although all are stored in one place. */
 static void test_an_owners_store_is_asked_before_that_of_all(void **state)
 {
     (void)state;
@@ -253,7 +254,7 @@ static void test_an_owners_store_is_asked_before_that_of_all(void **state)
     sbx_symbolizer_use_store(symbolizer, common);
     for (int round = 0; round < 2; round++) {
         static const enum sbx_symbol_source wanted[] = {SBX_SYMBOLS_DWARF, SBX_SYMBOLS_NONE, SBX_SYMBOLS_NONE};
-        for (size_t i = 0; i < 3; i++) { /* the third is nobody */
+        for (size_t i = 0; i < 3; i++) { /* the third owner has no store */
             sbx_symbolizer_use_own_store(symbolizer, i < 2 ? own[i] : NULL, i + 1);
             struct sbx_symbol_file *file = sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL);
             assert_non_null(file);
@@ -267,7 +268,7 @@ static void test_an_owners_store_is_asked_before_that_of_all(void **state)
     struct sbx_symbol_file *file = sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL);
     assert_int_equal(sbx_symbol_file_find(file, hidden, frames, 4, &source), 1);
 
-    put(common, SAMPLE_DEBUG); /* debug information of all is better than an owner's exported symbols */
+    put(common, SAMPLE_DEBUG); /* full debug information is preferred to an owner's exported symbols */
     assert_int_equal(sbx_symbol_store_remove(own[1], sample_id, 20), 0);
     put(own[1], SAMPLE_STRIPPED);
     sbx_symbolizer_forget(symbolizer, sample_id, 20);

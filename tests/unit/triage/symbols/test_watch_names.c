@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_watch_names.c - names are found by their hash, and nothing but a whole line is taken for one. */
+/* test_watch_names.c - names are found by their hash, and only complete lines are read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

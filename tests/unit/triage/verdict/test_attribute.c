@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_attribute.c - one stall per cause, and what must not be claimed. */
+/* test_attribute.c - one stall for each cause, and what must not be claimed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #define MS(ms) ((int64_t)(ms)*1000)
 
-/* An interval record of the main thread with a stack. */
+/* A record of the main thread with a duration and a stack. */
 static void put_wait(struct sbx_stall_scene *scene, uint8_t kind, uint8_t op, uint8_t fd_class, int64_t begin_us,
                      int64_t end_us, const char *stack, uint32_t peer)
 {
@@ -352,7 +352,7 @@ static void test_a_starved_function_is_named_all_the_same(void **state)
     sbx_scene_destroy(scene);
 }
 
-/* On a busy machine its own work is what can be helped; the reader still expects the larger part first. */
+/* On a busy machine only the program's own work can be improved. But the reader expects the larger part first. */
 static void test_the_larger_part_of_a_mixed_stall_leads_the_headline(void **state)
 {
     (void)state;
@@ -367,7 +367,8 @@ static void test_the_larger_part_of_a_mixed_stall_leads_the_headline(void **stat
     sbx_scene_destroy(scene);
 }
 
-/* Short waits for pages, of which looks meet a few: what the kernel does not count as ready was spent like these. */
+/* Short waits for pages, of which looks meet only a few. Time that the kernel does not count as ready was spent in such
+ * waits. */
 static enum sbx_cause cause_of_page_waits(int looks_every, const char **function_out)
 {
     static char function[64];
@@ -529,7 +530,7 @@ static void test_losses_lower_the_confidence(void **state)
     assert_near(truncated, whole * 0.9, 0.01);
 }
 
-/* Who kills a program that has hung for a minute leaves ten seconds of records. */
+/* When a program is killed after it has hung for a minute, ten seconds of records are left. */
 static void test_of_a_stall_older_than_its_records_these_are_judged(void **state)
 {
     (void)state;
@@ -616,7 +617,7 @@ static void test_without_any_name_the_module_and_offset_stand(void **state)
     sbx_scene_destroy(scene);
 }
 
-/* A wait of the main thread for something without an owner, ended by thread 1 in "post < produce". */
+/* A wait of the main thread for an object without an owner, ended by thread 1 in "post < produce". */
 static void put_ended_wait(struct sbx_stall_scene *scene, uint8_t kind, uint8_t op, uint32_t holder)
 {
     sbx_scene_record(scene, (struct sbx_build_record){.kind = kind,
@@ -704,7 +705,8 @@ static void test_run_of_samples_counts_like_the_samples_it_stands_for(void **sta
     assert_near(on_cpu_ms[1], on_cpu_ms[0], 15);
 }
 
-/* A stall of 1 s: the thread samples itself each millisecond in one function, and by signal in another every step. */
+/* A stall of 1 s: the thread samples itself each millisecond in one function, and is sampled by signal at every step in
+ * another. */
 static const char *function_blamed(int64_t step_ms)
 {
     static char function[64];
@@ -722,15 +724,15 @@ static const char *function_blamed(int64_t step_ms)
     return function;
 }
 
-/* A loop that computes and looks at the clock now and then: each of its own samples lies at the clock. */
+/* A loop that computes and sometimes reads the clock: all samples that it takes itself are at the clock. */
 static void test_samples_at_a_rare_call_do_not_outvote_those_by_signal(void **state)
 {
     (void)state;
     assert_string_equal(function_blamed(20), "compute");
-    assert_string_equal(function_blamed(200), "look_at_clock"); /* five by signal are no sample of anything */
+    assert_string_equal(function_blamed(200), "look_at_clock"); /* five samples by signal are too few */
 }
 
-/* Readings of the usage around a second of computing in `stack`. */
+/* Readings of the resource usage around a second of computing in `stack`. */
 static enum sbx_cause cause_with_faults(uint32_t minor, uint32_t major, int64_t cpu_permille)
 {
     struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
@@ -778,7 +780,7 @@ static void test_a_collector_on_the_stack_is_gc(void **state)
     sbx_scene_destroy(scene);
 }
 
-/* Of a hundred looks of a thread that computes, every second is in a short read, and half of those have no stack. */
+/* Of a hundred looks at a thread that computes every second one meets a short read, and half of those have no stack. */
 static void test_looks_that_meet_short_calls_tell_their_share(void **state)
 {
     (void)state;
@@ -807,7 +809,7 @@ static void test_looks_that_meet_short_calls_tell_their_share(void **state)
     sbx_scene_destroy(scene);
 }
 
-/* Samples in `hash` and in its caller, `run` of the one after one of the other. */
+/* Samples in `hash` and in its caller: `run` of one, then one of the other. */
 static const struct sbx_report *hashing(struct sbx_stall_scene *scene, int run)
 {
     uint32_t in = sbx_scene_stack(scene, "hash < index < main"), out = sbx_scene_stack(scene, "index < main");
@@ -823,7 +825,7 @@ static const struct sbx_report *hashing(struct sbx_stall_scene *scene, int run)
     return sbx_scene_report(scene);
 }
 
-/* Samples of two functions that call each other mix as if drawn by lot, too. */
+/* Samples of two functions that call each other are also mixed as if at random. */
 static void expect_no_cheap_function(const char *in, const char *out)
 {
     struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
@@ -847,7 +849,7 @@ static void test_mutual_recursion_is_no_cheap_function(void **state)
     expect_no_cheap_function("here < star < here < star < filter < main", "star < here < star < filter < main");
 }
 
-/* One of the two calls the other in its tail, and is on no stack while that one runs. */
+/* One function calls the other by a tail call, so it is on no stack while the other runs. */
 static void test_mutual_recursion_through_tail_calls_is_no_cheap_function(void **state)
 {
     (void)state;
@@ -868,7 +870,7 @@ static void test_a_cheap_function_called_again_and_again_is_high_frequency(void 
     sbx_scene_destroy(seldom);
 }
 
-/* A loop over a function that the compiler put into it is one loop: nothing is called. */
+/* A loop over a function that the compiler inlined into it is a single loop: it calls nothing. */
 static void test_a_loop_over_an_inlined_function_is_no_cheap_function(void **state)
 {
     (void)state;
@@ -976,8 +978,8 @@ static void test_faults_and_switches_are_told_when_read_around_the_stall(void **
     assert_string_equal(sbx_scene_evidence(report, "usage"),
                         "major faults 23, minor 130, context switches 4 voluntary, 6 not, in 1.11 s around it");
     sbx_scene_destroy(scene);
-    scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000); /* nothing was read at its end */
-    reading.stack = 0;                                              /* of the other scene */
+    scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000); /* no reading at its end */
+    reading.stack = 0;                                              /* that of the other scene */
     reading.begin_us = reading.end_us = MS(-1100);
     sbx_scene_record(scene, reading);
     reading.begin_us = reading.end_us = MS(-500);

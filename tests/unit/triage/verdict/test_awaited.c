@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_awaited.c - who awaited what the judged thread ran. */
+/* test_awaited.c - which functions awaited the function that the judged thread ran. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #define MS(ms) ((int64_t)(ms)*1000)
 
-/* A thread's rows come in the order of their ends: they are kept until all are there. */
+/* The rows of a thread come in the order of their ends, so they are stored until all are there. */
 static struct sbx_build_record rows[256];
 static size_t row_count;
 

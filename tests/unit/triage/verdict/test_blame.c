@@ -48,7 +48,7 @@ static void test_own_code_comes_before_that_of_other_libraries(void **state)
     assert_leaf(called, "load_rows");
     assert_leaf(by_main, "sqlite3_step");
     assert_leaf(only_main, "main");
-    assert_leaf(in_loop, "sqlite3_step"); /* who runs the loop has no part in it */
+    assert_leaf(in_loop, "sqlite3_step"); /* the function that runs the loop is not to blame */
     assert_leaf(handler, "on_click");
 }
 
@@ -61,7 +61,7 @@ static void test_a_scripts_function_that_is_called_main_is_blamed_as_any_other(v
     assert_string_equal(sbx_blame_leaf(sbx_scene_report(scene), script)->file, "app.py");
 }
 
-/* A web server that runs scripts: what called the interpreter has no part in what a script does. */
+/* In a web server that runs scripts, the caller of the interpreter is not to blame for what a script does. */
 static void test_a_script_is_not_to_blame_on_what_called_its_interpreter(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void test_wholeness_and_allocators_are_seen(void **state)
     assert_false(sbx_blame_is_allocator(report, 0));
 }
 
-/* The heaviest path over up to four stacks of given weights. */
+/* The heaviest path in up to four stacks with given weights. */
 static struct sbx_blame_path heaviest(const char *const *stacks, const double *amounts, size_t count, uint32_t *ids)
 {
     struct sbx_blame_path path;
@@ -236,7 +236,7 @@ static void test_a_script_that_computes_is_not_to_blame_on_what_called_its_inter
     assert_string_equal(heaviest(stacks, weights, 2, ids).location->function, "_PyEval_EvalFrameDefault");
 }
 
-/* Functions without a name are told only where a name nearer the leaf would have been the answer. */
+/* Functions without a name are mentioned only if a name nearer the leaf would have been the answer. */
 static void test_unnamed_functions_below_a_named_one_hide_no_answer(void **state)
 {
     (void)state;

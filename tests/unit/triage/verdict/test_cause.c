@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cause.c - calls and system calls to causes and names. */
+/* test_cause.c - the causes and names of calls and system calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_culprit.c - who else had a part in it, told or concluded. */
+/* test_culprit.c - which other thread had a part in the stall, recorded or concluded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #define MS(ms) ((int64_t)(ms)*1000)
 
-/* Main, and three others. It waits for 950 ms, still. */
+/* The main thread and three others. Main has waited for 950 ms and still waits. */
 static int begin(void **state)
 {
     (void)state;
@@ -69,7 +69,7 @@ static void test_the_holder_of_a_lock_is_named_with_its_file_and_line(void **sta
     assert_non_null(strstr(verdict->headline, "in crunch (shop.py:12)"));
 }
 
-/* Thread 3 is of another process, a worker. */
+/* Thread 3 belongs to another process, a worker. */
 static void make_other_process(uint32_t role)
 {
     sbx_scene_make_process(scene, role);
@@ -89,7 +89,7 @@ static void test_the_holder_in_another_process_is_named_with_what_it_did(void **
     assert_non_null(strstr(report->verdict.headline, "of process 1 (a worker) in encode"));
 }
 
-/* Its recorder could not be asked to look: nobody saw the sleep begin. */
+/* The recorder of that process could not be asked to look, so nobody saw the sleep begin. */
 static void test_a_sleep_in_another_process_that_nobody_saw_is_not_told_by_the_stack_before_it(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void test_a_pipe_without_a_process_in_sight_may_lead_to_a_thread(void **s
     sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 10000);
     const struct sbx_report *report = sbx_scene_report(scene);
     assert_int_equal(report->verdict.cause, SBX_CAUSE_IPC);
-    assert_int_equal(report->verdict.culprit_thread, -1); /* nobody is named for it */
+    assert_int_equal(report->verdict.culprit_thread, -1); /* no thread is named for it */
     assert_non_null(strstr(report->verdict.headline, "the other end of a pipe"));
     assert_non_null(strstr(sbx_scene_evidence(report, "meanwhile"), "encode"));
     assert_true(report->verdict.confidence < 0.85);
@@ -270,7 +270,7 @@ static void test_who_held_a_lock_is_told_before_the_numbers(void **state)
     assert_string_equal(verdict->evidence[2].kind, "waker");
 }
 
-/* A wait of 30 s, of which the last second was kept. */
+/* A wait of 30 s; only the last second was kept. */
 static void test_what_a_holder_did_is_judged_as_far_as_records_reach(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void test_a_headline_has_short_names(void **state)
     const struct sbx_report *report = sbx_scene_report(scene);
     assert_non_null(
         strstr(report->verdict.headline, " in (anonymous namespace)::Box<...>::take(...) (pthread_cond_wait)"));
-    assert_non_null(strstr(report->verdict.headline, "in done(int)")); /* is short */
+    assert_non_null(strstr(report->verdict.headline, "in done(int)")); /* the name is shortened */
 }
 
 static void test_a_chain_of_locks_is_followed_to_its_end(void **state)
@@ -333,7 +333,7 @@ static void test_the_worker_that_was_just_woken_should_end_the_wait(void **state
 {
     (void)state;
     wait_still(SBX_RECORD_COND, SBX_OP_COND_WAIT);
-    /* Two compute all the time; one of them was given something to do by main. */
+    /* Two threads compute all the time. Main gave work to one of them. */
     sbx_scene_samples(scene, 1, SBX_RECORD_ASYNC, "index < run", MS(-3000), 0, MS(20), 1000);
     put(2, SBX_RECORD_COND, SBX_OP_COND_WAIT, MS(-5000), MS(-960), "next_job < run", 1, 5);
     put(0, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, MS(-960), MS(-960), "await_result < main", 3, 5);
@@ -469,7 +469,7 @@ static void test_a_busy_machine_alone_does_not_excuse_computing(void **state)
     sbx_scene_destroy(busy);
 }
 
-/* As in CPython with threads that compute: whoever has the lock gives it up now and then, and waits for it himself. */
+/* As in CPython with threads that compute: the thread with the lock releases it now and then, and then waits for it. */
 static void test_who_takes_turns_with_others_is_the_holder_and_no_link(void **state)
 {
     (void)state;
@@ -491,7 +491,7 @@ static void test_who_takes_turns_with_others_is_the_holder_and_no_link(void **st
     assert_non_null(sbx_scene_evidence(report, "interpreter"));
 }
 
-/* The thread's last wake-up is that of its end: not where it had the lock. */
+/* The thread's last wake-up happened at its end, which is not where it held the lock. */
 static void test_who_takes_turns_had_it_where_he_usually_lets_it_go(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_death.c - what a report says of a process that died, and what it must not claim to know. */
+/* test_death.c - what a report says about a process that died, and what it must not claim. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #define MS(ms) ((int64_t)(ms)*1000)
 
-/* A process that worked for a second and was in `stack` when the signal came; "" when that was not recorded. */
+/* A process that worked for a second and was in `stack` when the signal came; "": the stack was not recorded. */
 static struct sbx_stall_scene *create_crash(uint32_t threads, uint32_t thread, const char *stack)
 {
     struct sbx_stall_scene *scene = sbx_scene_create(threads, SBX_TRIGGER_CRASH, 0);
@@ -51,7 +51,7 @@ static void test_crash_names_signal_fault_and_function(void **state)
     sbx_scene_destroy(scene);
 }
 
-/* What the thread did before that was no stall: nothing of it explains the crash. */
+/* What the thread did before was no stall, so nothing of it explains the crash. */
 static void test_crash_with_no_message_open_too_long_tells_of_the_crash_alone(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void test_crash_says_what_it_died_of_where_functions_on_its_stack_tell(vo
                   "main thread died by SIGABRT in parse: a buffer on the stack overflowed");
     expect_reason(SIGSEGV, SBX_FAULT_STACK, "descend < descend < main",
                   "main thread died by SIGSEGV in descend: its stack overflowed");
-    /* What the application itself calls so, and what called the blamed function, tell nothing. */
+    /* A function with such a name in the application itself, or a caller of the blamed function, proves nothing. */
     expect_reason(SIGSEGV, SBX_FAULT_UNMAPPED, "parse < __assert_fail < main",
                   "main thread died by SIGSEGV in parse: no memory at the address");
 }
@@ -171,7 +171,7 @@ static void test_crash_whose_stack_was_not_recorded_claims_no_place(void **state
                         "the process died by SIGSEGV (no memory at the address); its stack could not be recorded");
     sbx_scene_destroy(scene);
     scene = create_crash(1, 0, "");
-    sbx_scene_payload(scene)->trigger->fault = SBX_FAULT_UNKNOWN; /* the parent alone saw it */
+    sbx_scene_payload(scene)->trigger->fault = SBX_FAULT_UNKNOWN; /* only the parent saw it */
     assert_non_null(strstr(sbx_scene_evidence(sbx_scene_report(scene), "signal"), "the handler was not ours"));
     sbx_scene_destroy(scene);
 }

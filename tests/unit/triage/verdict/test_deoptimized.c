@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_deoptimized.c - a thread that stalls because its compiled code was given up is told as such, and no other. */
+/* test_deoptimized.c - a thread that stalls because its compiled code was discarded is reported as such, and no other
+ * thread is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +34,7 @@ static void counts(struct sbx_stall_scene *where, int64_t at_ms, uint64_t frames
     count(where, SBX_KERNEL_COMPILED, at_ms, compilations);
 }
 
-/* The thread computes for the second, in `stack` for the first part of it and in compiled code for the rest. */
+/* The thread computes for the second: in `stack` for the first part and in compiled code for the rest. */
 static void computes(const char *stack, int64_t permille)
 {
     counts(scene, -1000, 0, 0);
@@ -64,10 +65,10 @@ static void test_the_machine_at_giving_code_up_is_the_cause(void **state)
     const struct sbx_report *report = sbx_scene_report(scene);
     assert_int_equal(report->verdict.cause, SBX_CAUSE_DEOPTIMIZATION);
     assert_string_equal(report->verdict.location.function, "Shop.price");
-    assert_null(sbx_scene_evidence(report, "given_up")); /* whose code it was is not known */
+    assert_null(sbx_scene_evidence(report, "given_up")); /* which function's code it was is not known */
 }
 
-/* All threads stand still while code is thrown away: that is no collection. */
+/* All threads stand still while code is discarded. That is not a garbage collection. */
 static void test_who_waits_until_code_is_thrown_away_is_no_collectors_victim(void **state)
 {
     (void)state;
@@ -96,7 +97,8 @@ static void test_who_is_in_it_for_less_than_half_of_the_time_computes(void **sta
     assert_null(sbx_scene_evidence(sbx_scene_report(scene), "deoptimization"));
 }
 
-/* What the machine does for a method that is interpreted is its own work, but for the count by which the method is compiled again. */
+/* Work of the virtual machine below an interpreted method is the machine's own work. The exception is counting, after
+ * which the method is compiled again. */
 static void test_work_of_the_machines_below_an_interpreted_method_is_no_interpreting(void **state)
 {
     (void)state;
@@ -110,7 +112,7 @@ static void test_work_of_the_machines_below_an_interpreted_method_is_no_interpre
     assert_int_equal(sbx_scene_report(scene)->verdict.cause, SBX_CAUSE_DEOPTIMIZATION);
 }
 
-/* A wait is no interpreting, whatever is interpreted around it. */
+/* A wait is not interpretation, even if interpreted frames are around it. */
 static void test_a_wait_below_what_is_interpreted_is_what_it_was(void **state)
 {
     (void)state;
@@ -133,7 +135,7 @@ static void test_payloads_without_the_counts_are_judged_as_before(void **state)
     assert_null(sbx_scene_evidence(sbx_scene_report(scene), "deoptimization"));
 }
 
-/* The thread gets a third of the time, and another one of the process the rest of it, or as good as nothing. */
+/* The thread gets a third of the time. Another thread of the process gets the rest, or almost none. */
 static void expect_of_one_who_did_not_run(const char *stack, int64_t rivals_permille, enum sbx_cause cause)
 {
     struct sbx_stall_scene *own = sbx_scene_create(2, SBX_TRIGGER_ANR, 1000000);
@@ -165,7 +167,7 @@ static void test_the_mark_and_the_machines_functions_are_known_and_a_programs_ar
     (void)state;
     struct sbx_location location = {.function = "(deoptimized)", .module = "java", .logical = true, .named = true};
     assert_true(sbx_is_deoptimization(&location));
-    assert_true(sbx_is_runtime_library(&location)); /* nobody is blamed for it by that name */
+    assert_true(sbx_is_runtime_library(&location)); /* nobody is blamed by that name */
     location.module = "lua";
     assert_false(sbx_is_deoptimization(&location));
     location =

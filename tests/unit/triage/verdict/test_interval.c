@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_interval.c - which time is judged, and measured waits without double counting. */
+/* test_interval.c - which time is judged, and that measured waits are not counted twice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,7 @@ static void test_nested_waits_count_once_for_the_outer_one(void **state)
     struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
     put(scene, SBX_RECORD_POLL, -800, -700, 1);
     put(scene, SBX_RECORD_FILE, -600, -550, 1);
-    put(scene, SBX_RECORD_SOCKET, -900, -500, 1); /* getaddrinfo around both */
+    put(scene, SBX_RECORD_SOCKET, -900, -500, 1); /* getaddrinfo, which contains both */
     put(scene, SBX_RECORD_ASYNC, -300, -300, 1);
     put(scene, SBX_RECORD_SLEEP, -200, -100, 1);
     struct sbx_wait *waits;

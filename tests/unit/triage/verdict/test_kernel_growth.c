@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kernel_growth.c - what two readings of a count say about the time between them, and about that around them. */
+/* test_kernel_growth.c - what two readings of a counter say about the time between them, and about the time around
+ * them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

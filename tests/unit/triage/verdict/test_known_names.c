@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_known_names.c - what names tell, and what they must not be taken for. */
+/* test_known_names.c - what can be concluded from names, and what cannot. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,13 +43,13 @@ static void test_what_only_reads_a_clock_is_no_answer(void **state)
     assert_false(is_base("save_now", NULL));
     assert_false(is_base("wait_ms", NULL));
     assert_false(is_base("set_time", NULL));
-    assert_false(is_base("tick", NULL)); /* handles one */
+    assert_false(is_base("tick", NULL)); /* it handles one event */
     assert_false(is_base("cpu", NULL));
     assert_false(is_base("read_process", NULL));
     assert_false(is_base("update_clock", NULL));
     assert_false(is_base("now_playing", NULL));
     assert_false(is_base("clock::redraw()", NULL));
-    assert_true(is_base("_start", NULL)); /* called main */
+    assert_true(is_base("_start", NULL)); /* it called main */
     assert_false(is_base("_start_all", NULL));
 }
 
@@ -187,7 +187,7 @@ static void test_the_lock_of_a_runtime_is_known_by_who_takes_it(void **state)
     (void)state;
     assert_string_equal(sbx_interpreter_lock_of("PyEval_RestoreThread"), "CPython");
     assert_string_equal(sbx_interpreter_lock_of("gvl_acquire"), "CRuby");
-    assert_null(sbx_interpreter_lock_of("PyThread_acquire_lock_timed")); /* a lock of the script's own */
+    assert_null(sbx_interpreter_lock_of("PyThread_acquire_lock_timed")); /* a lock of the script itself */
     assert_null(sbx_interpreter_lock_of("pthread_cond_wait"));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_look_stack.c - which stack a look from outside stands for. */
+/* test_look_stack.c - which stack is used for a look from outside. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static void put(uint8_t kind, uint8_t op, int64_t at_ms, const char *stack)
                                                       .stack = stack != NULL ? sbx_scene_stack(scene, stack) : 0});
 }
 
-/* The record of the same look, of those that were put, and the one whose stack it takes. */
+/* Check which of the stored records is that of the same look, and from which record it takes its stack. */
 static void expect_stack_of(size_t look, size_t record)
 {
     const struct sbx_stall *stall = sbx_scene_stall(scene);

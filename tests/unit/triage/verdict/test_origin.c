@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_origin.c - who queued the work that stalled. */
+/* test_origin.c - which thread queued the work that stalled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #define MS(ms) ((int64_t)(ms)*1000)
 
-/* A thread's rows come in the order of their ends: they are kept until all are there. */
+/* The rows of a thread come in the order of their ends, so they are stored until all are there. */
 enum {
     ROWS_MAX = 512
 };
@@ -57,7 +57,7 @@ static void compute(uint32_t thread, const char *stack)
     }
 }
 
-/* Main computes for a second; three others. */
+/* Main computes for a second; there are three other threads. */
 static int begin(void **state)
 {
     (void)state;
@@ -67,7 +67,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* A task of `runner`, queued `lay_us` before it began by `from` with that stack. */
+/* A task of `runner` that `from` queued with that stack, `lay_us` before it began. */
 static void put_task(uint32_t runner, int64_t begin_us, int64_t end_us, int64_t lay_us, uint32_t from,
                      const char *stack, uint32_t hop)
 {
@@ -237,7 +237,7 @@ static void test_of_many_short_tasks_the_one_who_queued_most_is_named(void **sta
 static void test_without_a_task_nothing_is_said(void **state)
 {
     (void)state;
-    put_task(1, MS(-990), MS(0), MS(40), 2, "on_folder_opened < run", 5); /* another thread's */
+    put_task(1, MS(-990), MS(0), MS(40), 2, "on_folder_opened < run", 5); /* of another thread */
     const struct sbx_report *report = report_of_rows();
     assert_false(report->verdict.queued_by.is_known);
     assert_null(sbx_scene_evidence(report, "queued_by"));
@@ -263,12 +263,12 @@ static void test_the_work_of_the_holder_is_followed_to_who_queued_it(void **stat
     const struct sbx_report *report = report_of_rows();
     assert_int_equal(report->verdict.culprit_thread, 1);
     assert_non_null(strstr(sbx_scene_evidence(report, "queued_by"), "was queued by on_settings_changed"));
-    assert_false(report->verdict.queued_by.is_known); /* that is of the thread that did not answer */
+    assert_false(report->verdict.queued_by.is_known); /* it belongs to the thread that did not answer */
 }
 
 /* ---- a wait for a task (queue_wait.c) ---- */
 
-/* Main waits for 950 ms, until thread 1 lets it go in the task that main had queued just before. */
+/* Main waits for 950 ms, until thread 1 wakes it in the task that main queued just before. */
 static void wait_for_own_task(int64_t begun_us)
 {
     sbx_scene_destroy(scene);
@@ -317,7 +317,7 @@ static void test_a_queue_that_lets_go_who_waits_when_the_task_is_over_is_followe
     put_task(1, MS(-999), MS(-61), MS(3), 2, "prefetch_album < run", 6);
     for (size_t i = 0; i < row_count; i++) {
         bool is_end = rows[i].kind == SBX_RECORD_TASK && rows[i].wait == 5;
-        rows[i].end_us = is_end ? MS(-21) : rows[i].end_us; /* a millisecond before the waker let go */
+        rows[i].end_us = is_end ? MS(-21) : rows[i].end_us; /* a millisecond before the waker released main */
     }
     assert_int_equal(report_of_rows()->verdict.cause, SBX_CAUSE_QUEUE);
 }
@@ -354,7 +354,7 @@ static void test_a_wait_for_a_task_of_somebody_else_is_a_wait(void **state)
 
 /* ---- pools that are known by their condition alone (handover.c) ---- */
 
-/* Thread `runner` is let go by `waker` with that stack, from a wait of that kind that ended then. */
+/* `waker` wakes thread `runner` with that stack, from a wait of that kind that ended then. */
 static void hand_over(uint32_t runner, uint8_t kind, int64_t end_us, uint32_t waker, uint8_t op, const char *stack,
                       uint32_t wait)
 {
@@ -424,7 +424,7 @@ static void test_a_wait_in_the_middle_of_the_work_was_not_for_it(void **state)
     scene = sbx_scene_create(4, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
     sbx_scene_payload(scene)->trigger->thread = 1;
     compute(1, "index_photo < handle < start");
-    for (int i = 0; i < 2; i++) { /* the thread that it started says that it is up, 10 ms and 40 ms into the message */
+    for (int i = 0; i < 2; i++) { /* the started thread reports that it runs, 10 ms and 40 ms into the message */
         add((struct sbx_build_record){.thread = 1,
                                       .kind = SBX_RECORD_COND,
                                       .op = SBX_OP_COND_WAIT,
@@ -532,7 +532,7 @@ static void test_halves_of_tasks_that_fit_to_nothing_are_left_out(void **state)
     assert_false(report_of_rows()->verdict.queued_by.is_known);
 }
 
-/* Main waits for the completion of a request until `end_us`; 0: still. */
+/* Main waits for the completion of a request until `end_us`; 0: it still waits. */
 static void wait_for_request(int64_t end_us)
 {
     add((struct sbx_build_record){.thread = 0,
@@ -552,7 +552,7 @@ static void test_a_wait_for_a_request_names_who_submitted_it(void **state)
     wait_for_request(MS(-5));
     put_task(0, MS(-5), MS(-4), MS(985), 0, "request_block < handle < main", 7);
     rows[row_count - 2].op = rows[row_count - 1].op = SBX_OP_IO_URING_SUBMIT;
-    put_task(0, MS(-2), MS(-1), MS(900), 0, "request_other < handle < main", 8); /* taken later */
+    put_task(0, MS(-2), MS(-1), MS(900), 0, "request_other < handle < main", 8); /* its completion is taken later */
     rows[row_count - 2].op = rows[row_count - 1].op = SBX_OP_IO_URING_SUBMIT;
     rows[row_count - 2].end_us = rows[row_count - 1].begin_us = MS(0) + 1000;
     rows[row_count - 1].end_us = MS(0) + 2000;

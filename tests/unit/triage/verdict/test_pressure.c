@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pressure.c - what the machine was short of becomes evidence, and only where it was. */
+/* test_pressure.c - a shortage of the machine becomes evidence only where there was one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ static void count(int64_t at_ms, uint8_t what, uint64_t value)
                    .kind = SBX_RECORD_KERNEL, .op = what, .begin_us = MS(at_ms), .end_us = MS(at_ms), .amount = value});
 }
 
-/* A thread that runs for so much of the second; the counts lie around it. */
+/* A thread that runs for that share of the second, with the counts around it. */
 static const struct sbx_report *report_of(int64_t cpu_permille, const uint8_t *what, const uint64_t *values, int counts)
 {
     for (int i = 0; i < counts; i++) {

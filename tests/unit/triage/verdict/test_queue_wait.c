@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_queue_wait.c - a wait for a task that lies in a queue, what was pending, and how fast it went. */
+/* test_queue_wait.c - a wait for a task that lies in a queue, the tasks before it, and how fast the queue was. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,10 +19,10 @@ enum {
     MAIN = 0,
     WORKER = 1,
     HOLDER = 2,
-    STILL = 0, /* of the end of a task: it runs */
+    STILL = 0, /* end of a task that still runs */
 };
 
-/* A thread's rows come in the order of their ends: they are kept until all are there. */
+/* The rows of a thread come in the order of their ends, so they are stored until all are there. */
 static struct sbx_build_record rows[ROWS_MAX];
 static size_t row_count;
 
@@ -48,7 +48,7 @@ static const struct sbx_report *report_of_rows(void)
     return sbx_scene_report(scene);
 }
 
-/* A task that lies in its queue at the trigger. */
+/* A task that is still in its queue at the trigger. */
 static void put_lying(uint8_t op, uint32_t queue, int64_t queued_us, uint32_t from, const char *stack, uint32_t hop)
 {
     add((struct sbx_build_record){.thread = from,
@@ -64,7 +64,7 @@ static void put_lying(uint8_t op, uint32_t queue, int64_t queued_us, uint32_t fr
                                   .wait = hop});
 }
 
-/* A task that `runner` began. */
+/* A task that `runner` has begun. */
 static void put_run(uint8_t op, uint32_t queue, uint32_t runner, int64_t begin_us, int64_t end_us, uint32_t from,
                     const char *stack, uint32_t hop)
 {
@@ -99,7 +99,7 @@ static void compute(uint32_t thread, const char *stack)
     }
 }
 
-/* Main does not answer: it waits for a condition. HOLDER computes, and has let main go from such a wait before. */
+/* Main does not answer because it waits for a condition. HOLDER computes; it has woken main from such a wait before. */
 static int begin(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void test_a_source_that_was_attached_lies_in_the_same_queue_as_an_idle_ca
 static void test_a_task_in_a_queue_that_nobody_was_seen_to_run_is_not_what_is_waited_for(void **state)
 {
     (void)state;
-    put_run(SBX_OP_G_THREAD_POOL_PUSH, POOL, WORKER, MS(-900), STILL, 3, "prefetch < run", 4); /* another queue */
+    put_run(SBX_OP_G_THREAD_POOL_PUSH, POOL, WORKER, MS(-900), STILL, 3, "prefetch < run", 4); /* in another queue */
     put_lying(SBX_OP_G_IDLE_ADD, LOOP, MS(-970), MAIN, "redraw_later < main", 5);
     const struct sbx_report *report = report_of_rows();
     assert_is_a_wait_for_the_holder(report);
@@ -186,7 +186,7 @@ static void test_an_open_wait_for_a_task_that_lies_behind_another_threads_is_the
 {
     (void)state;
     lie_behind_another();
-    put_lying(SBX_OP_G_TIMEOUT_ADD, 0, MS(-960), MAIN, "show_spinner_later < main", 6); /* queued last, and no matter */
+    put_lying(SBX_OP_G_TIMEOUT_ADD, 0, MS(-960), MAIN, "show_spinner_later < main", 6); /* queued last: irrelevant */
     const struct sbx_report *report = report_of_rows();
     assert_int_equal(report->verdict.cause, SBX_CAUSE_QUEUE);
     assert_int_equal(report->verdict.culprit_thread, WORKER);
@@ -213,7 +213,7 @@ static void test_what_an_open_wait_is_for_is_said_to_be_probable_and_lowers_the_
     assert_true(report->verdict.confidence < 0.8);
 }
 
-/* Where privacy rules hide objects, queues and tasks have none. */
+/* Where privacy rules hide objects, queues and tasks have no object. */
 static void put_queue(uint32_t op, uint32_t object, uint64_t pending, uint64_t queued, uint64_t begun)
 {
     static uint32_t ops[1], objects[1], windows[1] = {4294};
@@ -248,7 +248,7 @@ static void test_where_objects_are_hidden_a_queue_of_the_same_sort_is_enough(voi
 
 /* ---- waits that ended, over hops ---- */
 
-/* Main's wait ended 20 ms before the trigger: WORKER let it go. */
+/* Main's wait ended 20 ms before the trigger, when WORKER woke it. */
 static void end_the_wait(void)
 {
     sbx_scene_destroy(scene);
@@ -273,7 +273,7 @@ static void end_the_wait(void)
     compute(WORKER, "decode < run");
 }
 
-/* The task that `from` queued at `queued_us`, and that `runner` ran from `begin_us` on. */
+/* A task that `from` queued at `queued_us` and `runner` ran from `begin_us` on. */
 static void put_task(uint32_t queue, uint32_t runner, int64_t queued_us, int64_t begin_us, int64_t end_us,
                      uint32_t from, const char *stack, uint32_t hop)
 {
@@ -285,9 +285,9 @@ static void test_a_wait_is_followed_over_two_hops_to_the_task_that_the_thread_qu
 {
     (void)state;
     end_the_wait();
-    put_task(POOL, HOLDER, MS(-988), MS(-100), MS(-90), MAIN, "show_thumbnail < main", 4); /* main's, which lay */
-    put_task(LOOP, WORKER, MS(-95), MS(-60), MS(-19), HOLDER, "read_file < run", 5);       /* queued in that */
-    put_task(POOL, HOLDER, MS(-999), MS(-995), MS(-101), 3, "prefetch_album < run", 6);    /* behind which it lay */
+    put_task(POOL, HOLDER, MS(-988), MS(-100), MS(-90), MAIN, "show_thumbnail < main", 4); /* main's, which lay there */
+    put_task(LOOP, WORKER, MS(-95), MS(-60), MS(-19), HOLDER, "read_file < run", 5);       /* queued in that task */
+    put_task(POOL, HOLDER, MS(-999), MS(-995), MS(-101), 3, "prefetch_album < run", 6);    /* it lay behind this */
     const struct sbx_report *report = report_of_rows();
     assert_int_equal(report->verdict.cause, SBX_CAUSE_QUEUE);
     assert_int_equal(report->verdict.culprit_thread, HOLDER);
@@ -312,7 +312,7 @@ static void test_a_wait_whose_hops_lead_to_another_threads_task_is_a_wait(void *
 {
     (void)state;
     end_the_wait();
-    put_task(POOL, HOLDER, MS(-988), MS(-100), MS(-90), 3, "on_timer < run", 4); /* not main's */
+    put_task(POOL, HOLDER, MS(-988), MS(-100), MS(-90), 3, "on_timer < run", 4); /* not queued by main */
     put_task(LOOP, WORKER, MS(-95), MS(-60), MS(-19), HOLDER, "read_file < run", 5);
     put_task(POOL, HOLDER, MS(-999), MS(-995), MS(-101), 3, "prefetch_album < run", 6);
     assert_int_equal(report_of_rows()->verdict.cause, SBX_CAUSE_WAIT);
@@ -354,9 +354,9 @@ static void test_what_was_pending_is_told_with_the_oldest_of_it(void **state)
     (void)state;
     put_queue(SBX_OP_G_IDLE_ADD, LOOP, 40, 50, 10);
     put_lying(SBX_OP_G_IDLE_ADD, LOOP, MS(-300), 3, "on_scroll < run", 5);
-    put_lying(SBX_OP_G_SOURCE_ATTACH, LOOP, MS(-700), HOLDER, "request_theme < run", 6); /* the same queue */
-    put_lying(SBX_OP_G_THREAD_POOL_PUSH, POOL, MS(-900), 3, "prefetch < run", 7);        /* another */
-    put_lying(SBX_OP_G_TIMEOUT_ADD, 0, MS(-950), 3, "arm_autosave < run", 8);            /* none */
+    put_lying(SBX_OP_G_SOURCE_ATTACH, LOOP, MS(-700), HOLDER, "request_theme < run", 6); /* in the same queue */
+    put_lying(SBX_OP_G_THREAD_POOL_PUSH, POOL, MS(-900), 3, "prefetch < run", 7);        /* in another queue */
+    put_lying(SBX_OP_G_TIMEOUT_ADD, 0, MS(-950), 3, "arm_autosave < run", 8);            /* in no queue */
     const struct sbx_report *report = report_of_rows();
     const char *pending = sbx_scene_evidence(report, "pending");
     assert_non_null(pending);

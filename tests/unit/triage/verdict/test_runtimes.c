@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_runtimes.c - what a report says of the runtimes that a program has, beside their frames. */
+/* test_runtimes.c - what a report says about the runtimes of a program, besides their frames. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static void test_a_runtime_of_an_unknown_version_is_told_with_it(void **state)
     assert_non_null(told);
     assert_non_null(strstr(told, "Python 3.8"));
     assert_non_null(strstr(told, "not known"));
-    assert_null(sbx_scene_evidence(report, "script")); /* it would say less of the same */
+    assert_null(sbx_scene_evidence(report, "script")); /* it would say the same with less detail */
 }
 
 static void test_a_runtime_that_is_switched_off_is_told_as_such(void **state)
@@ -90,19 +90,19 @@ static void test_the_sort_of_handler_is_told_by_nodes_own_functions(void **state
     expect_handler("pay#shop.js:7 < processImmediate#node:internal/timers:9 < uv_run < main", "an immediate");
     expect_handler("pay#shop.js:7 < emit#node:events:1 < parserOnIncoming#node:_http_server:9 < uv_run < main",
                    "an HTTP request");
-    /* What a timer left to be done: the innermost decides. */
+    /* A callback that a timer left to be run: the innermost function decides. */
     expect_handler("pay#shop.js:7 < processTicksAndRejections#node:internal/process/task_queues:9 < "
                    "listOnTimeout#node:internal/timers:9 < main",
                    "a promise's job");
     expect_handler(
         "pay#shop.js:7 < v8::internal::MicrotaskQueue::RunMicrotasks(v8::internal::Isolate*) < uv_run < main",
         "a promise's job");
-    /* A program's own function of that name. */
+    /* The program itself has a function with that name. */
     expect_handler("pay#shop.js:7 < listOnTimeout#timers.js:9 < uv_run < main", NULL);
     expect_handler("pay < listOnTimeout < main", NULL);
 }
 
-/* A wait of Java's for most of a second. */
+/* A wait in Java for most of a second. */
 static struct sbx_stall_scene *java_wait(uint8_t kind, uint32_t op, const char *stack)
 {
     struct sbx_stall_scene *own = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
@@ -158,12 +158,12 @@ static void test_other_sleeps_and_collections_of_java_are_what_they_were(void **
     assert_int_equal(sbx_scene_report(own)->verdict.cause, SBX_CAUSE_GC);
     sbx_scene_destroy(own);
     own = java_wait(SBX_RECORD_SLEEP, SBX_OP_NANOSLEEP,
-                    "libc:nanosleep < java.nio.Bits.reserveMemory < main"); /* native code of that name */
+                    "libc:nanosleep < java.nio.Bits.reserveMemory < main"); /* native code with that name */
     assert_int_equal(sbx_scene_report(own)->verdict.cause, SBX_CAUSE_SLEEP);
     sbx_scene_destroy(own);
 }
 
-/* Samples of a thread that allocates so many bytes each 10 ms, and half of that in what came before the stall. */
+/* Samples of a thread that allocates that many bytes each 10 ms, and half of that in the time before the stall. */
 static void allocates_since(struct sbx_stall_scene *own, uint32_t thread, const char *stack, int64_t each_bytes,
                             int64_t since_ms)
 {
@@ -186,7 +186,7 @@ static void test_of_a_java_thread_it_is_told_how_much_it_allocated_a_second_befo
     (void)state;
     static const struct {
         int64_t since_ms;
-        const char *told; /* NULL: records do not reach back far enough */
+        const char *told; /* NULL: the records do not reach back far enough */
     } cases[] = {{-3000, "400.0 MiB a second; 200.0 MiB a second before"},
                  {-1600, "; 200.0 MiB a second before"},
                  {-1400, NULL}};
@@ -205,7 +205,7 @@ static void test_of_a_java_thread_it_is_told_how_much_it_allocated_a_second_befo
     }
 }
 
-/* Samples of a thread that allocates so many bytes each 10 ms. */
+/* Samples of a thread that allocates that many bytes each 10 ms. */
 static void allocates(struct sbx_stall_scene *own, uint32_t thread, const char *stack, int64_t each_bytes)
 {
     for (int64_t i = 0; i <= 110; i++) {
@@ -230,7 +230,7 @@ static void test_of_a_java_thread_that_computes_it_is_told_how_much_it_allocated
     assert_non_null(told);
     assert_non_null(strstr(told, "400.0 MiB were allocated in 1.00 s, 400.0 MiB a second"));
     sbx_scene_destroy(own);
-    own = sbx_scene_create(2, SBX_TRIGGER_ANR, 1000000); /* in other programs it is malloc() that was called so often */
+    own = sbx_scene_create(2, SBX_TRIGGER_ANR, 1000000); /* in other programs the many calls are malloc() */
     allocates(own, 0, "bake < main", 4 << 20);
     told = sbx_scene_evidence(sbx_scene_report(own), "allocations");
     assert_non_null(told);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_short_name.c - names of functions in little room. */
+/* test_short_name.c - function names shortened to a given width. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +75,7 @@ static void test_what_has_no_pieces_loses_its_middle(void **state)
                  "\xc3\xa4\xc3\xa4...\xc3\xa4\xc3\xa4");
 }
 
-/* Whatever a symbol file holds, and whatever room there is. */
+/* Any content of a symbol file, and any width. */
 static void test_any_bytes_fit_any_room(void **state)
 {
     (void)state;

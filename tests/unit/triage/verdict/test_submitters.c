@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_submitters.c - tasks are counted by who queued them. */
+/* test_submitters.c - tasks are counted by the function that queued them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static void test_the_function_that_queued_most_tasks_is_known_with_its_first_and
     assert_int_equal(submitters.count, 2);
     assert_int_equal(submitters.tasks, 4);
     const struct sbx_submitter *most = &submitters.of[submitters.most];
-    assert_string_equal(most->location->function, "on_scroll"); /* of as many, the one that was first there */
+    assert_string_equal(most->location->function, "on_scroll"); /* of equal counts the one that came first */
     assert_ptr_equal(most->first, &tasks[1]);
     assert_ptr_equal(most->newest, &tasks[2]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_time_split.c - the sums, at boundaries, with gaps and without a CPU clock. */
+/* test_time_split.c - the sums of times, at boundaries, with gaps and without a CPU clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void test_cpu_waits_and_the_rest(void **state)
 {
     (void)state;
     put(SBX_RECORD_ASYNC, 0, -1000, -1000, 100);
-    put(SBX_RECORD_SLEEP, SBX_OP_USLEEP, -700, -400, 350); /* 250 ms of CPU before, 50 ms of neither */
+    put(SBX_RECORD_SLEEP, SBX_OP_USLEEP, -700, -400, 350); /* before it 250 ms of CPU and 50 ms of neither */
     put(SBX_RECORD_ASYNC, 0, 0, 0, 700);                   /* 350 of 400 ms */
     make_split();
     assert_true(split.cpu_measured);
@@ -91,7 +91,7 @@ static void test_blocked_samples_explain_what_no_point_measured(void **state)
     make_split();
     assert_ms(split.on_cpu_ns, 20);
     assert_ms(split.paused_ns, 490 + 245);
-    assert_ms(split.runnable_ns, 245); /* the second half: once seen blocked, once seen ready */
+    assert_ms(split.runnable_ns, 245); /* the second half: seen blocked once and ready once */
     assert_int_equal(split.pauses[0].wait.cause, SBX_CAUSE_IO);
     assert_false(split.pauses[0].exact);
 }
@@ -117,7 +117,7 @@ static void test_without_a_cpu_clock_samples_speak_for_a_while_only(void **state
     put(SBX_RECORD_ASYNC, 0, -200, -200, -1);
     make_split();
     assert_false(split.cpu_measured);
-    assert_ms(split.on_cpu_ns, 10 + 50 + 50); /* 50 ms before the third, and behind it */
+    assert_ms(split.on_cpu_ns, 10 + 50 + 50); /* 50 ms before the third, and after it */
     assert_ms(split.unknown_ns, 890);
     assert_ms(split.runnable_ns, 0);
 }
@@ -159,7 +159,7 @@ static void test_looks_of_a_run_share_a_pause_by_their_number(void **state)
                                                       .end_us = MS(-500),
                                                       .message = 1,
                                                       .repeats = 3});
-    put(SBX_RECORD_ASYNC, 0, 0, 0, 100); /* it did not run at all: 3 of 4 looks found it in read */
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 100); /* it did not run at all; 3 of 4 looks found it in read */
     make_split();
     assert_ms(split.paused_ns, 750);
     assert_ms(split.runnable_ns, 250);
@@ -182,7 +182,7 @@ static void count(int64_t at_ms, uint8_t what, uint64_t value)
                    .kind = SBX_RECORD_KERNEL, .op = what, .begin_us = MS(at_ms), .end_us = MS(at_ms), .amount = value});
 }
 
-/* A reading of the CPU clock, with as many major faults and voluntary switches since the last. */
+/* A reading of the CPU clock, with that many major faults and voluntary switches since the last one. */
 static void put_usage(int64_t at_ms, int64_t cpu_ms, uint32_t faults)
 {
     sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC,
@@ -199,13 +199,13 @@ static void test_ready_is_what_the_kernel_counted(void **state)
     (void)state;
     count(-1000, SBX_KERNEL_RUN_DELAY, 0);
     put(SBX_RECORD_ASYNC, 0, -1000, -1000, 100);
-    put(SBX_RECORD_ASYNC, 0, 0, 0, 500); /* 600 ms are left over */
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 500); /* 600 ms remain */
     count(0, SBX_KERNEL_RUN_DELAY, MS(200));
     make_split();
     assert_true(split.delay_known);
     assert_ms(split.on_cpu_ns, 400);
     assert_ms(split.runnable_ns, 200);
-    assert_ms(split.unknown_ns, 400); /* neither ran nor was ready, and nobody saw where */
+    assert_ms(split.unknown_ns, 400); /* neither running nor ready, and no look saw where */
     assert_ms(split.faulting_ns, 0);
 }
 
@@ -222,7 +222,7 @@ static void test_off_the_processor_with_pages_read_is_faulting(void **state)
     assert_ms(split.unknown_ns, 0);
 }
 
-/* Short sleeps in thousands of calls: few looks meet one, and each stands for those that none met. */
+/* Short sleeps in thousands of calls: few looks meet a sleep, and each of them stands for sleeps that no look met. */
 static void test_looks_that_met_it_asleep_share_what_no_reading_of_the_clock_encloses(void **state)
 {
     (void)state;
@@ -232,8 +232,8 @@ static void test_looks_that_met_it_asleep_share_what_no_reading_of_the_clock_enc
     put(SBX_RECORD_BLOCKED, SBX_OP_FSYNC, -989, -989, -1);
     put(SBX_RECORD_BLOCKED, SBX_OP_FSYNC, -988, -988, -1);
     put(SBX_RECORD_BLOCKED, SBX_OP_READ, -987, -987, -1);
-    put(SBX_RECORD_ASYNC, 0, -960, -960, 100); /* 30 ms, which they share */
-    put(SBX_RECORD_ASYNC, 0, 0, 0, 500);       /* 560 ms that nobody saw */
+    put(SBX_RECORD_ASYNC, 0, -960, -960, 100); /* 30 ms, which the looks share */
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 500);       /* 560 ms that no look saw */
     count(0, SBX_KERNEL_RUN_DELAY, 0);
     make_split();
     assert_ms(split.on_cpu_ns, 400);

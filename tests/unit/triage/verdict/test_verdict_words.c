@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_verdict_words.c - evidence of nothing is none, and no name is cut inside. */
+/* test_verdict_words.c - an amount of zero is not evidence, and names are not cut in the middle. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #define MS(ms) ((int64_t)(ms)*1000)
 
-/* "throttled for 0 us", "0.0 KiB were moved", "0 stacks; 0 % of their time": a number of 0 with a unit behind it. */
+/* Finds a number 0 with a unit, as in "throttled for 0 us", "0.0 KiB were moved", "0 stacks; 0 % of their time". */
 static const char *amount_of_nothing(const char *text)
 {
     static const char *const units[] = {" us",     " ms",    " s",        " KiB",    " MiB",
@@ -49,7 +49,7 @@ static void put_count(struct sbx_stall_scene *scene, uint8_t what, int64_t at_ms
                    .kind = SBX_RECORD_KERNEL, .op = what, .begin_us = MS(at_ms), .end_us = MS(at_ms), .amount = value});
 }
 
-/* kill -SEGV of a shell: no message was open, so the judged interval is empty, and 0 is as much as all of it. */
+/* kill -SEGV of a shell: no message was open, so the judged interval is empty, and 0 counted as all of it. */
 static void test_a_crash_outside_of_messages_was_not_throttled(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void test_a_few_bytes_beside_an_fsync_are_not_told(void **state)
     sbx_scene_destroy(scene);
 }
 
-/* Whatever was recorded. */
+/* For any recorded values. */
 static void test_no_evidence_tells_of_an_amount_of_nothing(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void test_no_evidence_tells_of_an_amount_of_nothing(void **state)
     }
 }
 
-/* The sentences had room for 80 bytes of a name, and took the first 80. */
+/* The sentences had room for 80 bytes of a name, and used the first 80. */
 static void test_names_in_evidence_are_whole_or_shortened_at_their_joints(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_demangle.c - names of C, C++ and Rust, cut names and wild ones. */
+/* test_demangle.c - names of C, C++ and Rust, truncated names and malformed names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,8 @@ static void test_names_become_readable(void **state)
     assert_demangles("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
 }
 
-/* What a template returns is part of its mangled name, and stood before it: "Result game::match<int>(int)". */
+/* The return type of a template function is part of its mangled name. It was printed before the name: "Result
+ * game::match<int>(int)". */
 static void test_the_type_that_a_function_returns_is_left_out(void **state)
 {
     (void)state;
@@ -73,7 +74,7 @@ static void test_name_over_the_limit_is_not_demangled(void **state)
     free(name);
 }
 
-/* Each pair doubles the text: without a bound this asks for 2^60 bytes. */
+/* Each pair doubles the text: without a limit this name would take 2^60 bytes. */
 static void test_sym_07_a_name_that_unfolds_without_end_is_cut(void **state)
 {
     (void)state;
@@ -81,7 +82,7 @@ static void test_sym_07_a_name_that_unfolds_without_end_is_cut(void **state)
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     size_t used = strlen(name);
     used += (size_t)snprintf(name + used, sizeof name - used, "S0_");
-    for (size_t i = 0; i < 30; i++) { /* T_i = pair<T_(i-1), T_(i-1)> by substitutions */
+    for (size_t i = 0; i < 30; i++) { /* T_i = pair<T_(i-1), T_(i-1)>, by substitutions */
         used += (size_t)snprintf(name + used, sizeof name - used, "1BIS%c_S%c_E", digits[i], digits[i]);
     }
     sbx_demangle(name, out, sizeof out);

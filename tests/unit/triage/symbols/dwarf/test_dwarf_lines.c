@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_dwarf_lines.c - line programs by hand: what compilers and linkers make of them, and what does harm. */
+/* test_dwarf_lines.c - line programs written by hand: those of compilers and linkers, and harmful ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,11 +25,11 @@ struct program {
 
 static void put(struct program *program, uint64_t value, unsigned bytes)
 {
-    memcpy(program->bytes + program->count, &value, bytes); /* this machine's byte order, which is the files' too */
+    memcpy(program->bytes + program->count, &value, bytes); /* this machine's byte order is also the files' */
     program->count += bytes;
 }
 
-/* A header of `version`; the length is set by finish(). */
+/* Begin a header of `version`; finish() sets the length. */
 static void begin(struct program *program, unsigned version)
 {
     static const uint8_t lengths[OPCODE_BASE - 1] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
@@ -71,7 +71,7 @@ static int read_lines(const uint8_t *bytes, size_t count, uint64_t offset, uint6
     return sbx_dwarf_lines_read(&section, offset, text_begin, text_end, &budget, spans);
 }
 
-/* A row `bytes` further and `lines` below. */
+/* Add a row `bytes` further and `lines` below. */
 static void row(struct program *program, unsigned bytes, int lines)
 {
     put(program, (unsigned)(lines - LINE_BASE) + LINE_RANGE * bytes + OPCODE_BASE, 1);
@@ -150,7 +150,7 @@ static void test_of_several_rows_at_one_address_the_last_counts(void **state)
     sbx_line_spans_finish(&spans);
 }
 
-/* A linker leaves the rows of a discarded function at 0, or at the copy that it kept. */
+/* A linker leaves the rows of a discarded function at address 0, or at the address of the copy that it kept. */
 static void test_a_sequence_of_discarded_code_lies_open_over_no_other(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void test_a_sequence_of_discarded_code_lies_open_over_no_other(void **sta
     address(&program, 0x2000);
     row(&program, 0, 8);
     end_sequence(&program, 0x20);
-    address(&program, 0x2100); /* between two sequences nothing is known */
+    address(&program, 0x2100); /* between two sequences no line is known */
     row(&program, 0, 3);
     end_sequence(&program, 0x20);
     struct sbx_line_spans spans = run(&program);
@@ -191,11 +191,11 @@ static void test_what_is_damaged_gives_what_came_before(void **state)
     end_sequence(&program, 8);
     size_t whole = program.count;
     address(&program, 0x3000);
-    row(&program, 0, 6); /* and no end */
+    row(&program, 0, 6); /* without an end */
     struct sbx_line_spans spans = run(&program);
     assert_int_equal(spans.count, 1);
     sbx_line_spans_finish(&spans);
-    for (size_t cut = 0; cut < whole; cut++) { /* the header's length reaches beyond what is there */
+    for (size_t cut = 0; cut < whole; cut++) { /* the header's length reaches past the end */
         assert_int_equal(read_lines(program.bytes, cut, 0, 0x1000, 0x9000, &spans), 0);
         assert_int_equal(spans.count, 0);
     }
@@ -205,7 +205,7 @@ static void test_what_is_damaged_gives_what_came_before(void **state)
     assert_int_equal(spans.count, 0);
 }
 
-/* SYM-6: a LEB128 of 10 KB, lines without range, lengths beyond the end. */
+/* SYM-6: a LEB128 of 10 KB, lines without range, lengths past the end. */
 static void test_sym_06_random_programs_end(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_dwarf_sections.c - which sections libdw is shown. */
+/* test_dwarf_sections.c - which sections libdw gets to see. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static void add_section(Elf *elf, const char *name, const void *content, size_t 
     assert_int_not_equal(gelf_update_shdr(section, &header), 0);
 }
 
-/* A file with one section of each name, in memory. */
+/* Make a file in memory with one section of each name. */
 static int make_file(void)
 {
     int fd = memfd_create("sections", MFD_CLOEXEC);
@@ -89,7 +89,7 @@ static void check(Elf *elf)
     assert_false(is_seen(elf, ".zdebug_macro"));
     assert_true(is_seen(elf, ".debug_info"));
     assert_true(is_seen(elf, ".debug_str"));
-    assert_true(is_seen(elf, ".debug_location")); /* nobody's: its name only begins so */
+    assert_true(is_seen(elf, ".debug_location")); /* not used: only its name begins like that */
     assert_true(is_seen(elf, ".text"));
     size_t bytes = 0;
     assert_string_equal((const char *)sbx_dwarf_section(elf, "info", &bytes), "content");
@@ -107,7 +107,7 @@ static void test_what_nobody_reads_is_hidden_from_libdw_in_a_file_that_is_read_a
     assert_ptr_not_equal(map, MAP_FAILED);
     check(elf_memory(map, bytes));
     munmap(map, bytes);
-    check(elf_begin(fd, ELF_C_READ, NULL)); /* the file itself is as it was */
+    check(elf_begin(fd, ELF_C_READ, NULL)); /* the file itself is unchanged */
     close(fd);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_range_sweep.c - ranges that overlap, against a look at every address. */
+/* test_range_sweep.c - overlapping ranges, compared with a check of every address. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_split_parts.c - debug information that was split off: .dwo files and packages, of several compilers, damaged, missing,
- * and where a pipe lies in their place. */
+/* test_split_parts.c - debug information that was split off: .dwo files and packages from several compilers, damaged,
+ * missing, or with a pipe in their place. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +71,7 @@ static int tear_down(void **state)
     return system(command);
 }
 
-/* Build the program with that compiler and DWARF version, anew. Skipped where there is no such compiler. */
+/* Build the program again with that compiler and DWARF version. Skipped if the compiler does not exist. */
 static void build(const char *compiler, int version)
 {
     char command[256];
@@ -87,7 +87,8 @@ static void build(const char *compiler, int version)
     assert_int_equal(run("ls *.dwo"), 0);
 }
 
-/* How many of the addresses of outer() have the whole chain of inner() in outer(), when the program is asked directly. */
+/* At how many addresses of outer() the whole chain of inner() in outer() is found, when the program is read
+ * directly. */
 static size_t count_chains(void)
 {
     static struct sbx_elf_paths paths = {.count = 1};
@@ -111,7 +112,7 @@ static size_t count_chains(void)
     return count;
 }
 
-/* The same of the image that a worker makes, which gets the parts that lie beside the program. */
+/* The same for the image that a worker makes. The worker gets the parts that are beside the program. */
 static size_t count_made_chains(void)
 {
     struct sbx_split_files parts = {.count = 0};
@@ -152,7 +153,7 @@ static void check_all_forms(const char *compiler, int version)
     static const char *const packers[] = {"dwp -e program -o program.dwp",
                                           "timeout 60 llvm-dwp -e program -o program.dwp"};
     for (size_t i = 0; i < 2; i++) {
-        /* binutils 2.40 breaks off at DWARF 5, and LLVM 14 goes on for ever with gcc's. */
+        /* binutils 2.40 fails at DWARF 5, and LLVM 14 never ends with gcc's. */
         bool may_pack = version == 4 || (i == 1 && strcmp(compiler, "clang") == 0);
         if (may_pack && run(packers[i]) == 0) {
             assert_int_equal(run("mkdir -p away && mv *.dwo away"), 0);
@@ -182,8 +183,8 @@ static void test_parts_and_packages_of_clang_name_what_the_whole_would(void **st
     check_all_forms("clang", 4);
 }
 
-/* SYM-6: a pipe that nobody writes to has the name that stands in the program, and another the name of its package. Opening
- * either would hang. */
+/* SYM-6: a pipe that nobody writes to has the file name that the program contains, and another one the name of its
+ * package. Opening either would block. */
 static void test_sym_06_a_pipe_in_the_place_of_a_part_is_not_opened(void **state)
 {
     (void)state;
@@ -195,7 +196,7 @@ static void test_sym_06_a_pipe_in_the_place_of_a_part_is_not_opened(void **state
     assert_int_equal(count_chains(), 0);
 }
 
-/* Whatever was damaged of a part: the worker ends, and what it made is an image. */
+/* Whatever is damaged in a part, the worker ends, and its output is an image. */
 static void test_sym_06_damaged_parts_and_packages_do_no_harm(void **state)
 {
     (void)state;
@@ -223,7 +224,7 @@ static void test_sym_06_damaged_parts_and_packages_do_no_harm(void **state)
             assert_int_equal(write(fd, damaged, (size_t)(round % 7 == 6 ? got / (1 + round % 5) : got)),
                              round % 7 == 6 ? got / (1 + round % 5) : got);
             close(fd);
-            (void)count_chains(); /* in this very process, where the sanitizers look */
+            (void)count_chains(); /* in this process, where the sanitizers check */
             (void)count_made_chains();
         }
         fd = open(name, O_WRONLY | O_TRUNC | O_CLOEXEC);

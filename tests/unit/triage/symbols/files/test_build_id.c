@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_build_id.c - the note of real files, and files that pretend. */
+/* test_build_id.c - the build-id note of real files and of malformed ones. */
 #include <elf.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static void test_other_files_have_none(void **state)
     assert_int_equal(read_from("/etc/passwd", build_id), 0);
 }
 
-/* Every cut of a real file, and every byte of its first headers damaged, must be read without harm. */
+/* A real file cut at every length, and with every byte of its first headers damaged, must be read without harm. */
 static void test_sym_05_damaged_headers_and_notes_do_no_harm(void **state)
 {
     (void)state;

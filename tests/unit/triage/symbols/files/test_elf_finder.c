@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_elf_finder.c - files are found by what they are, not by what they are called. */
+/* test_elf_finder.c - files are found by their build-id, not by their name. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +89,7 @@ static void test_given_folder_is_searched_by_content_and_depth(void **state)
     copy_file(SAMPLE_STRIPPED, below("a/b/any name at all"));
     copy_file("/etc/passwd", below("libsample.so"));
     assert_int_equal(mkfifo(below("a/pipe"), 0600), 0);    /* must not hang */
-    assert_int_equal(symlink(folder, below("a/loop")), 0); /* must not circle */
+    assert_int_equal(symlink(folder, below("a/loop")), 0); /* must not loop */
     const char *dirs[] = {folder};
     struct sbx_elf_finder *finder = sbx_elf_finder_create(dirs, 1);
     find(finder, "libsample.so");
@@ -142,7 +142,7 @@ static void test_index_comes_first_and_is_verified(void **state)
     sbx_elf_finder_destroy(finder);
 }
 
-/* A package was upgraded while its program runs: what it runs has no name any more, and is there. */
+/* A package was upgraded while its program runs: the running file has no name any more, but still exists. */
 static void test_what_a_process_runs_is_found_without_its_file(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static bool may_follow_mappings(void)
     FILE *maps = fopen("/proc/self/maps", "re");
     assert_non_null(maps);
     while (path[0] == '\0' && fgets(line, sizeof line, maps) != NULL) {
-        if (strchr(line, '/') != NULL && sscanf(line, "%llx-%llx", &begin, &end) == 2) { /* of a file */
+        if (strchr(line, '/') != NULL && sscanf(line, "%llx-%llx", &begin, &end) == 2) { /* a mapping of a file */
             snprintf(path, sizeof path, "/proc/self/map_files/%llx-%llx", begin, end);
         }
     }
@@ -176,7 +176,7 @@ static bool may_follow_mappings(void)
     return fd >= 0;
 }
 
-/* Symptom: "build-id a50d6825" instead of "redis-server", while one ran on the machine. */
+/* Symptom: "build-id a50d6825" instead of "redis-server", while that program ran on the machine. */
 static void test_an_installed_program_has_its_name_also_while_it_runs(void **state)
 {
     (void)state;
@@ -272,7 +272,7 @@ static void test_nothing_of_this_machine_is_used_where_it_is_skipped(void **stat
     assert_int_equal(paths.count, 0);
     assert_int_equal(sbx_elf_finder_find(finder, installed, installed_bytes, "sh", &paths), 0);
     assert_int_equal(paths.count, 0);
-    find(finder, NULL); /* what is given is used all the same */
+    find(finder, NULL); /* files that are given are used all the same */
     assert_int_equal(paths.count, 1);
     sbx_elf_finder_destroy(finder);
 }

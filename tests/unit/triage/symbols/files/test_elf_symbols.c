@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_elf_symbols.c - symbol tables made here, against a plain search of the same symbols. */
+/* test_elf_symbols.c - symbol tables made by the test, compared with a simple search of the same symbols. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,7 +112,7 @@ static void test_of_names_for_one_place_the_public_one_with_the_fewest_underscor
     add(made, "waved", TEXT + 16, 16, STB_LOCAL);
     read_back(made);
     assert_string_equal(name_at(made, TEXT + 3), "written");
-    assert_string_equal(name_at(made, TEXT + 16), "waved"); /* of equals the first by the alphabet */
+    assert_string_equal(name_at(made, TEXT + 16), "waved"); /* of equal symbols the alphabetically first */
     assert_string_equal(name_at(made, TEXT + 32), "");
     assert_string_equal(name_at(made, TEXT - 1), "");
 }
@@ -128,13 +128,13 @@ static void test_a_symbol_without_a_size_reaches_to_the_next_one_and_the_last_to
     read_back(made);
     assert_string_equal(name_at(made, TEXT + 0x3f), "first");
     assert_string_equal(name_at(made, TEXT + 0x50), "sized");
-    assert_string_equal(name_at(made, TEXT + 0x60), ""); /* between what has a size and the next one */
+    assert_string_equal(name_at(made, TEXT + 0x60), ""); /* between the end of a symbol with a size and the next one */
     assert_string_equal(name_at(made, TEXT + TEXT_BYTES - 5), "last");
     assert_string_equal(name_at(made, TEXT + TEXT_BYTES - 1), "too_long");
     assert_string_equal(name_at(made, TEXT + TEXT_BYTES), "");
 }
 
-/* The nearest begin that covers the address, by looking at all. */
+/* The nearest begin that covers the address, by a check of all symbols. */
 static uint64_t plain_begin(const struct made *made, uint64_t address)
 {
     uint64_t best = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_shortage.c - a name that is not found for want of memory is missing now, not for ever, and that is noted. */
+/* test_shortage.c - a name that is not found because memory ran out is missing only now, not for ever, and that is
+ * counted. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@ enum {
     CODE_BYTES = 0x100
 };
 
-/* An image whose chunks are in another one, which gives them or fails with `failure`. */
+/* An image whose chunks are in another image, which returns them or fails with `failure`. */
 struct failing_source {
     struct sbx_symbol_image *whole;
     int failure;
@@ -58,7 +59,7 @@ static void close_source(void *context)
 static const struct sbx_image_calls calls = {
     .read_head = read_head, .fetch = fetch, .tell_lost = tell_lost, .close = close_source};
 
-/* The symbol file of such an image, which has one function, "main". */
+/* The symbol file of such an image with one function, "main". */
 static struct sbx_symbol_file *open_file(struct failing_source *source)
 {
     struct sbx_places *places = sbx_places_create();
@@ -112,7 +113,8 @@ static void test_chunks_that_are_fetched_at_once_are_noted_too(void **state)
     sbx_symbol_file_close(file);
 }
 
-/* What a server of symbols that is away keeps back is told elsewhere (symbol_store.h), and what is there is no shortage. */
+/* When a symbol server is away, its missing names are reported elsewhere (symbol_store.h). Names that exist are no
+ * shortage. */
 static void test_other_failures_and_answers_are_no_shortage(void **state)
 {
     (void)state;

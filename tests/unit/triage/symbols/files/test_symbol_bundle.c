@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_bundle.c - several files as one: what went in comes out, and a table that lies is refused. */
+/* test_symbol_bundle.c - several files as one: the files come out unchanged, and a false table is refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static int file_of(const char *text)
     return fd;
 }
 
-/* A bundle of three. */
+/* Make a bundle of three files. */
 static int made(void)
 {
     static const char *const texts[] = {"a program", "", "what was split off it"};
@@ -35,7 +35,7 @@ static int made(void)
     for (size_t i = 0; i < 3; i++) {
         int file = file_of(texts[i]);
         assert_int_equal(sbx_bundle_add(writer, kinds[i], file), 0);
-        assert_int_equal(sbx_bundle_add(writer, kinds[i], file), 0); /* that very file is in it */
+        assert_int_equal(sbx_bundle_add(writer, kinds[i], file), 0); /* the bundle already contains that same file */
         assert_int_equal(sbx_bundle_count(writer), i + 1);
         close(file);
     }

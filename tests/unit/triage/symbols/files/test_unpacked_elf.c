@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unpacked_elf.c - files whose sections are compressed, decompressed alone and with a helper. */
+/* test_unpacked_elf.c - files whose sections are compressed, decompressed with and without a helper. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -68,7 +68,7 @@ static Elf_Scn *find_section(Elf *elf, const char *wanted, GElf_Shdr *header_out
     return NULL;
 }
 
-/* Every section of debug information that is read has the bytes that it has in the file as it was. */
+/* Compare every section of debug information that is read with that of the original file. */
 static void compare_sections(Elf *copy, Elf *plain)
 {
     size_t names, compared = 0;
@@ -131,7 +131,7 @@ static void test_the_sections_are_what_they_were_before_they_were_compressed(voi
         helps = 0;
         sbx_unpacked_elf_use_helper(helpers[way]);
         char *copy = sbx_unpacked_elf_create(elf, file, bytes, &copy_bytes);
-        assert_int_equal(helps, way == 1 ? 2 : 0); /* begun and waited for */
+        assert_int_equal(helps, way == 1 ? 2 : 0); /* started and waited for */
         assert_non_null(copy);
         Elf *unpacked = elf_memory(copy, copy_bytes);
         GElf_Shdr header;
@@ -139,7 +139,7 @@ static void test_the_sections_are_what_they_were_before_they_were_compressed(voi
         compare_sections(unpacked, plain);
         if (find_section(plain, ".debug_aranges", &header) != NULL) {
             (void)find_section(unpacked, ".debug_aranges", &header);
-            assert_int_equal(header.sh_type, SHT_NOBITS); /* nobody reads it */
+            assert_int_equal(header.sh_type, SHT_NOBITS); /* it is not read */
         }
         elf_end(unpacked);
         free(copy);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_answer_cache.c - answers that are kept by address. */
+/* test_answer_cache.c - answers that are cached by address. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "answer_cache.h"
 #include "symbol_places.h"
 
-/* Keep two frames for `address`, whose texts tell it. Returns false when the cache is full. */
+/* Store two frames for `address`, with texts that contain it. Returns false when the cache is full. */
 static bool add(struct sbx_answer_cache *cache, uint64_t address)
 {
     char function[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_name_cache.c - what is kept is what demangling gives, however little is kept. */
+/* test_name_cache.c - cached names equal the demangler's names, even if the cache is small. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static void test_a_kept_name_is_what_demangling_gives(void **state)
     const size_t limits[] = {0, 200, 100000, 4 << 20};
     for (size_t l = 0; l < sizeof limits / sizeof limits[0]; l++) {
         struct sbx_name_cache *cache = sbx_name_cache_create(limits[l]);
-        for (unsigned i = 0; i < 60000; i++) { /* more than there are slots, and each again soon */
+        for (unsigned i = 0; i < 60000; i++) { /* more than there are slots, and each one again soon */
             char name[64];
             snprintf(name, sizeof name, i % 3 == 0 ? "_plain_%u" : "_ZN5outer10inner%uEv", 10000 + i / 2 % 29000);
             sbx_demangle(name, expected, sizeof expected);

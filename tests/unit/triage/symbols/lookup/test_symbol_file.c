@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_file.c - one library with all, some and none of its symbols, and a second opinion on thousands of
- * addresses. */
+/* test_symbol_file.c - one library with all, some and none of its symbols, compared at thousands of addresses with
+ * another program's answers. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,7 +131,7 @@ static void test_file_with_another_build_id_is_not_opened(void **state)
     assert_null(sbx_symbol_file_open(&paths, other, 20));
 }
 
-/* Flip bytes all over a debug file: whatever elfutils makes of it, lookups end and do no harm. */
+/* Flip bytes all over a debug file. Whatever elfutils makes of it, lookups end and do no harm. */
 static void test_damaged_debug_information_does_no_harm(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void test_damaged_debug_information_does_no_harm(void **state)
 
 /* ---- the second opinion ---- */
 
-/* Without what compilers append to clones, and what libraries put before public names. */
+/* Remove what compilers append to clones, and what libraries put before public names. */
 static void normalize(const char *name, char *out, size_t out_bytes)
 {
     name += strspn(name, "_");
@@ -190,7 +190,7 @@ static bool is_agreed(const struct sbx_symbol_frame *frame, const char *function
     return strcmp(ours, theirs) == 0 && (both_unknown || strcmp(our_place, base_name(place)) == 0);
 }
 
-/* Reads one answer of llvm-symbolizer (function and place lines up to an empty line) and compares. */
+/* Read one answer of llvm-symbolizer (function and line pairs up to an empty line) and compare. */
 static bool compare_answer(FILE *oracle, size_t count)
 {
     static char function[ORACLE_LINE], place[ORACLE_LINE];
@@ -204,7 +204,8 @@ static bool compare_answer(FILE *oracle, size_t count)
         agreed = agreed && (theirs >= count || is_agreed(&frames[theirs], function, place));
         theirs++;
     }
-    /* We say nothing of padding (the oracle has a line there) and where a symbol has no size (it has a name). */
+    /* We give no answer for padding (the other program has a line there) or where a symbol has no size (there it has a
+     * name). */
     return count == 0 ? named == 0 : agreed && theirs == count;
 }
 

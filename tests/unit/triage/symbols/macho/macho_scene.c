@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* macho_scene.c - a small Mach-O program in memory, for tests to spoil. */
+/* macho_scene.c - a small Mach-O program in memory, for tests to damage. */
 #include "macho_scene.h"
 
 #include <stdlib.h>

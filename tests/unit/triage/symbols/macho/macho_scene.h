@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* macho_scene.h - a small Mach-O program in memory, for tests to spoil. */
+/* macho_scene.h - a small Mach-O program in memory, for tests to damage. */
 #ifndef SBX_MACHO_SCENE_H
 #define SBX_MACHO_SCENE_H
 
@@ -17,7 +17,7 @@ enum {
     SCENE_STUBS_SECTION = 2 /* of symbols; 1 is that of code, 3 of data */
 };
 
-/* As it is in the file, without holes. */
+/* The parts in the order of the file, without gaps. */
 struct macho_scene {
     struct sbx_macho_header header;
     struct sbx_macho_uuid_command uuid;
@@ -33,13 +33,13 @@ struct macho_scene {
     uint8_t debug_content[64];
 };
 
-/* A program of arm64 whose code lies at SCENE_CODE, with neither symbols nor a list of functions yet. */
+/* A program for arm64 whose code is at SCENE_CODE, without symbols and without a list of functions. */
 void macho_scene_init(struct macho_scene *scene);
 
 /* One more symbol, in section 1. */
 void macho_scene_add_symbol(struct macho_scene *scene, const char *name, uint64_t address, uint8_t type);
 
-/* A file that holds `bytes`; to be closed. */
+/* A file that contains `bytes`; the caller closes it. */
 int macho_scene_open(const void *bytes, size_t count);
 
 #endif

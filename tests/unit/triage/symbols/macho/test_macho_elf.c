@@ -24,14 +24,14 @@
 
 enum {
     FRAMES_MAX = 8,
-    CODE_BEGIN = 0x300, /* where all of the samples' code lies, as offsets */
+    CODE_BEGIN = 0x300, /* as offsets; all code of the samples is here */
     CODE_END = 0x500,
     SAMPLE_BYTES_MAX = 1 << 17
 };
 
 static struct sbx_symbol_frame *frames, *other_frames;
 static enum sbx_symbol_source source;
-static uint8_t *sample, *changed; /* bytes of a file, and what a test makes of them */
+static uint8_t *sample, *changed; /* a file's bytes, and the test's changed copy */
 static size_t sample_bytes;
 
 static int set_up(void **state)
@@ -82,7 +82,7 @@ static struct sbx_file_id id_of(int fd)
     return ids[0];
 }
 
-/* What one or two (-1: one) files say, which are taken; the first says of which build-id. */
+/* The symbols of one or two (-1: one) files, which are taken. The first file determines the build-id. */
 static struct sbx_symbol_file *open_files(int first, int second)
 {
     const int descriptors[] = {first, second};
@@ -122,7 +122,7 @@ static uint64_t offset_of(const char *name, const char *symbol)
     return offset;
 }
 
-/* Both say the same of every offset; both are closed. */
+/* Both files give the same answer for every offset; both are closed. */
 static void assert_same(struct sbx_symbol_file *file, struct sbx_symbol_file *other)
 {
     size_t named = 0;
@@ -143,7 +143,7 @@ static void assert_same(struct sbx_symbol_file *file, struct sbx_symbol_file *ot
     sbx_symbol_file_close(other);
 }
 
-/* Where the command of segment `name` has its name. */
+/* The address of the name in the load command of segment `name`. */
 static uint8_t *segment_name(const char *name)
 {
     uint8_t *found = memmem(changed, sample_bytes, name, strlen(name) + 1);
@@ -174,7 +174,7 @@ static void test_a_dsym_gives_functions_inlines_and_lines_at_offsets_from_the_be
         assert_int_equal(find(file, hidden), 1);
         assert_string_equal(frames[0].function, "hidden");
         assert_string_equal(frames[0].file, "/src/sample.c");
-        assert_int_equal(frames[0].line, s == 0 ? 7 : 6); /* with the prologue or without */
+        assert_int_equal(frames[0].line, s == 0 ? 7 : 6); /* with or without the prologue */
         for (uint64_t offset = begin; offset < begin + 0x28; offset++) {
             size_t count = find(file, offset);
             assert_true(count > 0 && strcmp(frames[count - 1].function, "visible") == 0);
@@ -182,7 +182,7 @@ static void test_a_dsym_gives_functions_inlines_and_lines_at_offsets_from_the_be
             inlined += count == 2 && strcmp(frames[0].function, "inlined") == 0 && frames[0].inlined;
         }
         assert_true(inlined > 0);
-        assert_int_equal(find(file, SCENE_BASE + hidden), 1); /* by its address, which no offset reaches */
+        assert_int_equal(find(file, SCENE_BASE + hidden), 1); /* by its address; no offset reaches it */
         assert_string_equal(frames[0].function, "hidden");
         assert_int_equal(find(file, 2 * SCENE_BASE + hidden), 0);
         assert_int_equal(find(file, UINT64_MAX), 0);
@@ -224,7 +224,7 @@ static void test_a_program_without_its_dsym_has_its_symbols_and_says_what_is_mis
     assert_string_equal(frames[0].function, "hidden");
     assert_int_equal(source, SBX_SYMBOLS_SYMTAB);
     assert_int_equal(find(file, offset_of("program_arm64", "$s6sample3addyS2iF")), 1);
-    assert_string_equal(frames[0].function, "$s6sample3addyS2iF"); /* nothing demangles Swift's */
+    assert_string_equal(frames[0].function, "$s6sample3addyS2iF"); /* no demangler here knows Swift names */
     sbx_symbol_file_close(file);
 }
 
@@ -240,7 +240,7 @@ static void test_a_stripped_program_names_what_it_exports_and_no_neighbour(void 
     sbx_symbol_file_close(file);
 }
 
-/* What a linker threw away is left in debug information at addresses that are no code. */
+/* Functions that the linker removed keep debug information, at addresses that are no code. */
 static void test_debug_information_outside_the_code_names_nothing(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void test_a_file_of_another_base_is_not_mixed_in(void **state)
 {
     (void)state;
     load_sample("dsym_arm64");
-    add_to(segment_name("__TEXT") + 16, -0x100); /* all its offsets are others now */
+    add_to(segment_name("__TEXT") + 16, -0x100); /* all of its offsets differ now */
     int moved = macho_scene_open(changed, sample_bytes);
     struct sbx_symbol_file *file = open_files(open_sample("program_arm64"), moved);
     assert_false(sbx_symbol_file_has_dwarf(file));
@@ -275,7 +275,7 @@ static void test_a_file_of_another_base_is_not_mixed_in(void **state)
     sbx_symbol_file_close(file);
 }
 
-/* Files that take no space: what they claim to have is there. */
+/* Files that take no disk space: the size that they claim is real. */
 static void test_sym_11_of_too_much_debug_information_the_symbols_are_used_and_that_is_said(void **state)
 {
     (void)state;
@@ -305,7 +305,7 @@ static uint32_t adler32(const uint8_t *bytes, size_t count)
     return b << 16 | a;
 }
 
-/* Go's linker compresses: "ZLIB", the size as eight bytes of which the first counts most, and what zlib made. */
+/* Go's linker compresses sections: "ZLIB", the size as eight big-endian bytes, and zlib data. */
 static void test_compressed_debug_information_says_what_it_says_plain(void **state)
 {
     (void)state;
@@ -331,7 +331,7 @@ static void test_compressed_debug_information_says_what_it_says_plain(void **sta
                             (uint8_t)bytes,
                             0x78,
                             0x01,
-                            0x01, /* one block, stored as it is */
+                            0x01, /* one uncompressed block */
                             (uint8_t)bytes,
                             (uint8_t)(bytes >> 8),
                             (uint8_t)~bytes,
@@ -349,7 +349,7 @@ static void test_compressed_debug_information_says_what_it_says_plain(void **sta
     assert_same(open_files(open_sample("dsym_arm64"), -1), open_changed(sample_bytes + new_bytes));
 }
 
-/* Let a worker read the first `bytes` of `changed`. */
+/* Let a worker read the first `bytes` bytes of `changed`. */
 static int make_image(const struct sbx_file_id *id, size_t bytes, char *why, size_t why_bytes)
 {
     int fd = macho_scene_open(changed, bytes), out = memfd_create("image", MFD_CLOEXEC);
@@ -374,7 +374,7 @@ static int make_image(const struct sbx_file_id *id, size_t bytes, char *why, siz
     return 0;
 }
 
-/* Whatever stands in the file, the caller goes on, and what comes of it is an image that verifies or nothing. */
+/* Whatever the file contains, the caller goes on, and the result is a valid image or none. */
 static void test_sym_11_damaged_dsyms_leave_the_caller_and_its_images_whole(void **state)
 {
     (void)state;

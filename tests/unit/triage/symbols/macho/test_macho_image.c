@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_macho_image.c - programs, universal files, and files that pretend. */
+/* test_macho_image.c - programs, universal files, and malformed files. */
 #include <endian.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@ static struct macho_scene scene;
 static struct sbx_macho_image image;
 static uint8_t uuids[SBX_MACHO_IMAGES_MAX][SBX_MACHO_UUID_BYTES];
 
-/* How many UUIDs `bytes` have, and why there is none. */
+/* How many UUIDs `bytes` contain, and the reason if there is none. */
 static size_t read_uuids(const void *bytes, size_t count, const char **why_out)
 {
     int fd = macho_scene_open(bytes, count);
@@ -63,7 +63,7 @@ static const struct damage {
     size_t offset;
     int bytes;
     uint64_t value;
-    const char *why; /* a part of it; NULL: it is no Mach-O file at all */
+    const char *why; /* part of the reason; NULL: not a Mach-O file at all */
 } damages[] = {
     {"another magic", FIELD(header.magic), U32, 0x464c457f, NULL},
     {"32 bits", FIELD(header.magic), U32, SBX_MACHO_MAGIC_32, "without an image of arm64 or x86-64"},
@@ -154,12 +154,12 @@ static void test_a_file_that_is_cut_anywhere_is_refused(void **state)
     macho_scene_add_symbol(&scene, "_main", SCENE_CODE, 0x0f);
     for (size_t count = 0; count < sizeof scene; count++) {
         assert_int_equal(read_uuids(&scene, count, &why), 0);
-        assert_int_equal(why == NULL, count < 8); /* of less nothing can be told */
+        assert_int_equal(why == NULL, count < 8); /* too short to tell */
     }
     assert_int_equal(read_uuids(&scene, sizeof scene, &why), 1);
 }
 
-/* Whatever stands in a byte of header and commands: an answer, within the file. */
+/* Whatever a byte of header and commands contains, the answer stays inside of the file. */
 static void test_sym_11_no_byte_leads_out_of_the_file(void **state)
 {
     (void)state;
@@ -254,7 +254,7 @@ static void test_an_image_that_lies_beyond_the_end_refuses_the_universal_file(vo
     universal.wide[1].offset = htobe64(UINT64_MAX - 8);
     assert_int_equal(read_uuids(&universal, sizeof universal, &why), 0);
     assert_non_null(strstr(why, "cut short"));
-    make_universal(true); /* its image would be itself */
+    make_universal(true); /* its image would be the file itself */
     universal.wide[0].offset = 0;
     universal.wide[0].bytes = htobe64(sizeof universal);
     assert_int_equal(read_uuids(&universal, sizeof universal, &why), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_macho_symbols.c - what a symbol table without sizes says, and what it does not. */
+/* test_macho_symbols.c - what can be found out from a symbol table without sizes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,14 +45,14 @@ static void read_scene(void)
     close(fd);
 }
 
-/* Functions begin at these distances from the base. */
+/* Let functions begin at these distances from the base. */
 static void set_starts(const uint8_t *list, uint32_t bytes)
 {
     memcpy(scene.start_list, list, bytes);
     scene.starts.bytes = bytes;
 }
 
-/* How many bytes from its begin the symbol `name` reaches; -1: there is none. */
+/* The size of the symbol `name` in bytes; -1: it does not exist. */
 static long reach_of(const char *name)
 {
     for (size_t i = 0; i < symbols.count; i++) {
@@ -102,7 +102,7 @@ static void test_where_only_exported_names_are_left_and_no_list_of_functions_the
     assert_int_equal(reach_of("first"), 0);
     assert_int_equal(reach_of("third"), 0);
     sbx_macho_symbols_finish(&symbols);
-    scene.header.file_type = SBX_MACHO_DSYM; /* which has all there were */
+    scene.header.file_type = SBX_MACHO_DSYM; /* it contains all of them */
     read_scene();
     assert_false(symbols.is_stripped);
     assert_int_equal(reach_of("first"), 0x60);
@@ -174,7 +174,7 @@ static void test_object_files_that_have_the_debug_information_are_told(void **st
     assert_int_equal(symbols.count, 1);
 }
 
-/* The last name has no end in the file. */
+/* The last name has no terminator in the file. */
 static void test_a_name_ends_with_the_strings(void **state)
 {
     (void)state;
@@ -188,9 +188,9 @@ static void test_a_list_of_functions_that_makes_no_sense_ends(void **state)
 {
     (void)state;
     static const uint8_t lists[][12] = {
-        {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}, /* no number is so long */
+        {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}, /* a number is never that long */
         {0xff, 0xff, 0xff, 0xff, 0x7f, 0x01},                                     /* far out of the image */
-        {0x80, 0x20, 0x80, 0x80, 0x80, 0x80, 0x80},                               /* cut in a number */
+        {0x80, 0x20, 0x80, 0x80, 0x80, 0x80, 0x80},                               /* cut inside of a number */
     };
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         macho_scene_init(&scene);

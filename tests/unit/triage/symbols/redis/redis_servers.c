@@ -23,7 +23,7 @@
 enum {
     PATIENCE_MS = 30000,
     REST_MS = 20,
-    BUS = 10000 /* a clustered server also listens on its port and this */
+    BUS = 10000 /* a clustered server also listens on its port plus this */
 };
 
 static bool is_free(unsigned port)
@@ -66,7 +66,7 @@ static redisContext *connect_to(const struct redis_server *server)
     return context;
 }
 
-/* Whether it answers at all: also when it wants a password. */
+/* Whether it answers at all, including an answer that it needs a password. */
 static bool answers(const struct redis_server *server)
 {
     redisContext *context = connect_to(server);
@@ -218,7 +218,7 @@ static void must(const struct redis_server *server, const char *command)
     freeReplyObject(reply);
 }
 
-/* Wait until CLUSTER INFO or INFO of each of the first `count` says `words`. */
+/* Wait until CLUSTER INFO or INFO of each server from `from` to `count` contains `words`. */
 static void wait_for(const struct redis_servers *cluster, size_t from, size_t count, const char *command,
                      const char *words)
 {

@@ -16,22 +16,22 @@ struct redis_server {
     char folder[64];
 };
 
-/* Start one on a free port; `option` (may be NULL) is one more argument with `value`. It ends with the test. Fails the
- * test when it does not answer within half a minute. */
+/* Start a server on a free port; `option` (may be NULL) is an additional argument with `value`. It ends with the test.
+ * Fails the test when it does not answer within half a minute. */
 void redis_server_start(struct redis_server *server, bool is_clustered, const char *option, const char *value);
-/* Start it again on its port, empty. */
+/* Start it again on the same port, empty. */
 void redis_server_restart(struct redis_server *server, const char *option, const char *value);
-void redis_server_kill(struct redis_server *server); /* as a machine that loses power */
-void redis_server_stop(struct redis_server *server); /* and give back its folder */
+void redis_server_kill(struct redis_server *server); /* as a loss of power would */
+void redis_server_stop(struct redis_server *server); /* and remove its folder */
 
-/* Ask it one thing, as printf has it; fails the test when it is not there. Given (freeReplyObject). */
+/* Send one command in printf format; fails the test when there is no answer. Given (freeReplyObject). */
 redisReply *redis_server_ask(const struct redis_server *server, const char *format, ...);
-/* The same for an integer or text, as a number; -1 for anything else. */
+/* The same for a reply that is an integer or text, as a number; -1 for anything else. */
 long long redis_server_number(const struct redis_server *server, const char *format, ...);
-/* The number behind `name` in what INFO `section` says; -1 when it is not there. */
+/* The number after `name` in the reply to INFO `section`; -1 when there is none. */
 long long redis_server_info(const struct redis_server *server, const char *section, const char *name);
 
-/* Three masters (0 to 2) and, where wanted, a replica of each (3 to 5). */
+/* Three masters (0 to 2) and, if wanted, a replica of each (3 to 5). */
 struct redis_servers {
     struct redis_server servers[6];
     size_t count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_redis_cluster.c - slots as the servers count them, and maps and redirects of any kind. */
+/* test_redis_cluster.c - slots as the servers calculate them, and all kinds of maps and redirects. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 static const struct sbx_redis_address asked = {"10.1.1.1", 7000};
 
-/* The values are those of `redis-cli cluster keyslot`. */
+/* The values that `redis-cli cluster keyslot` gives. */
 static void test_a_slot_is_that_of_the_key_or_of_what_stands_in_its_first_braces(void **state)
 {
     (void)state;
@@ -24,11 +24,11 @@ static void test_a_slot_is_that_of_the_key_or_of_what_stands_in_its_first_braces
     assert_int_equal(sbx_redis_slot("foo{bar}zap", 11), sbx_redis_slot("bar", 3));
     assert_int_equal(sbx_redis_slot("foo{{bar}}zap", 13), sbx_redis_slot("{bar", 4));
     assert_int_equal(sbx_redis_slot("foo{bar}{zap}", 13), sbx_redis_slot("bar", 3));
-    assert_int_equal(sbx_redis_slot("foo{}bar", 8), 14292); /* an empty pair is none */
+    assert_int_equal(sbx_redis_slot("foo{}bar", 8), 14292); /* an empty pair does not count */
     assert_int_equal(sbx_redis_slot("foo{bar", 7), 15278);
 }
 
-/* A reply as it comes from a server. */
+/* Parse a reply as a server sends it. */
 static redisReply *parse(const char *text)
 {
     redisReply *reply = NULL;
@@ -66,7 +66,7 @@ static void test_a_map_says_who_has_which_slot_and_who_has_a_replica(void **stat
     assert_int_equal(map->owners[16383], 1);
     assert_true(map->has_replica[0]);
     assert_false(map->has_replica[1]);
-    assert_string_equal(map->nodes[1].host, "10.1.1.1"); /* no name: the one that was asked */
+    assert_string_equal(map->nodes[1].host, "10.1.1.1"); /* without a host name: the server that was asked */
     assert_int_equal(map->nodes[1].port, 7001);
     free(map);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_redis_node.c - a server that is none, or that wants to harm: each ends in words, and none in waiting. */
+/* test_redis_node.c - a peer that is not a Redis server, or a hostile one: each case ends with an error message, none
+ * hangs. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -21,21 +22,21 @@
 
 #include "redis_link.h"
 
-/* What the server says to whatever it is asked. */
+/* What the server answers to every request. */
 struct manner {
-    const char *says;    /* again and again, where it is not once */
-    bool is_once;        /* and then nothing more */
-    bool hangs_up;       /* afterwards */
+    const char *says;    /* repeated, unless `is_once` */
+    bool is_once;        /* and then it sends nothing more */
+    bool hangs_up;       /* after that */
     unsigned drip_ms;    /* between two bytes */
-    const char *is_told; /* in the words of the client */
-    const char *or_told; /* the same on a machine that has no time for it; NULL: nothing else */
+    const char *is_told; /* expected in the client's message */
+    const char *or_told; /* or this, on a machine that is too busy; NULL: nothing else */
 };
 static const struct manner *manner;
 static int listener;
 static unsigned port;
 static atomic_bool is_over;
 
-/* Say the words to one client until it goes. */
+/* Send the bytes to one client until it disconnects. */
 static void talk(int client)
 {
     char bytes[4096];
@@ -71,7 +72,7 @@ static void *serve(void *context)
     }
 }
 
-/* Ask such a server two things, and compare the words for it. */
+/* Send two requests to such a server and compare the client's message. */
 static void ask(const struct manner *wanted, bool is_cluster)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -98,7 +99,7 @@ static void ask(const struct manner *wanted, bool is_cluster)
     }
     time_t begin = time(NULL);
     assert_true(sbx_redis_link_run(link, commands, 2, SBX_REDIS_READ, why) < 0);
-    assert_true(time(NULL) - begin < 40); /* no more than that it ends */
+    assert_true(time(NULL) - begin < 40); /* only that it ends */
     if (strstr(why, wanted->is_told) == NULL && (wanted->or_told == NULL || strstr(why, wanted->or_told) == NULL)) {
         fail_msg("of \"%.40s\" it says: %s", wanted->says, why);
     }
@@ -142,7 +143,7 @@ static void test_answers_without_measure_are_not_taken(void **state)
     for (size_t i = 0; i < sizeof manners / sizeof manners[0]; i++) {
         ask(&manners[i], false);
     }
-    /* A text that says it has nine gigabytes, and goes on and on. */
+    /* A text that claims to have nine gigabytes, and never ends. */
     char *endless = malloc(1 << 20);
     memset(endless, 'x', 1 << 20);
     memcpy(endless, "$9000000000\r\n", 13);
@@ -153,14 +154,14 @@ static void test_answers_without_measure_are_not_taken(void **state)
     free(endless);
 }
 
-/* Each is left only when its time is over, so they are asked at the same time. */
+/* In each case the client waits until its time is over, so the cases run at the same time. */
 static void test_a_server_that_stops_drips_or_leads_away_is_left(void **state)
 {
     (void)state;
     static const struct manner manners[] = {
         {.says = "$5\r\nab", .is_once = true, .is_told = "does not answer in time"},
         {.says = "$5000\r\nabcdefgh", .drip_ms = 100, .is_told = "does not answer in time"},
-        /* All slots are on a port that nobody listens on. */
+        /* All slots are on a port where no server listens. */
         {.says = "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:1\r\n",
          .is_told = "127.0.0.1:1: Connection refused"},
     };
@@ -169,7 +170,7 @@ static void test_a_server_that_stops_drips_or_leads_away_is_left(void **state)
         pids[i] = fork();
         if (pids[i] == 0) {
             ask(&manners[i], i == 2);
-            _exit(77); /* what fails never gets here */
+            _exit(77); /* a failed check does not get here */
         }
     }
     for (size_t i = 0; i < 3; i++) {

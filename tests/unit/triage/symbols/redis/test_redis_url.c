@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_redis_url.c - what an operator writes is read, or refused in words. */
+/* test_redis_url.c - a URL that an operator writes is parsed, or refused with a message. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -10,7 +10,7 @@
 
 enum {
     FUNCTION_BYTES = 0x1000,
-    SHIFT = 0x800, /* of functions against chunks */
+    SHIFT = 0x800, /* offset of functions from chunks */
     QUESTIONS = 64
 };
 

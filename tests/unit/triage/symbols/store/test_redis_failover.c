@@ -21,9 +21,9 @@
 #include "store_images.h"
 
 enum {
-    CHUNKS = 300, /* of an image: in five places of the cluster and more */
-    BEFORE = 4,   /* images that are there before a node dies */
-    DURING = 12,  /* that are put meanwhile */
+    CHUNKS = 300, /* of an image: at five or more places of the cluster */
+    BEFORE = 4,   /* images that exist before a node dies */
+    DURING = 12,  /* images that are stored meanwhile */
     PATIENCE_S = 40
 };
 
@@ -133,7 +133,7 @@ static void test_a_slot_that_moves_is_followed_while_it_moves_and_after(void **s
     assert_int_equal(put(store, NUMBER), 0);
     assert_true(sbx_store_hex(id, IMAGE_ID_BYTES, keys.hex));
     size_t bytes = sbx_redis_head_key(&keys, key), from = 0;
-    while (redis_server_number(&cluster.servers[from], "EXISTS %s", key) != 1) { /* elsewhere it says MOVED */
+    while (redis_server_number(&cluster.servers[from], "EXISTS %s", key) != 1) { /* other nodes answer MOVED */
         from++;
         assert_true(from < 3);
     }
@@ -149,7 +149,7 @@ static void test_a_slot_that_moves_is_followed_while_it_moves_and_after(void **s
     assert_string_equal(reply->str, "OK");
     freeReplyObject(reply);
     reply = redis_server_ask(&cluster.servers[from], "GET %s", key);
-    assert_int_equal(strncmp(reply->str, "ASK ", 4), 0); /* it is asked for what this test is about */
+    assert_int_equal(strncmp(reply->str, "ASK ", 4), 0); /* the node answers what this test needs */
     freeReplyObject(reply);
     assert_int_equal(ask(store, NUMBER), STORE_IMAGE_RIGHT);
     set_slot(to, slot, "NODE", to_id);
@@ -231,7 +231,7 @@ static void test_a_master_that_dies_in_the_middle_loses_nothing_and_makes_nothin
     }
     unsigned right = atomic_load(&asking.right);
     while (atomic_load(&asking.right) < right + 2 * BEFORE &&
-           time(NULL) < until) { /* the asker found the new one too */
+           time(NULL) < until) { /* until the reader has found the new one too */
         usleep(10000);
     }
     atomic_store(&asking.is_over, true);

@@ -28,7 +28,7 @@ static struct redis_server server;
 static struct sbx_symbol_store *store;
 static char words[700];
 static uint8_t id[IMAGE_ID_BYTES] = {0xab};
-static char head_key[96], other_head_key[96], chunk_pattern[96]; /* with the parser's version */
+static char head_key[96], other_head_key[96], chunk_pattern[96]; /* contain the parser's version */
 
 static void open_store(const char *user, const char *behind)
 {
@@ -84,7 +84,7 @@ static enum store_image_answer ask(void)
     return store_image_ask(store, id, "f", CHUNKS);
 }
 
-/* The words for what was wrong; "" nothing. */
+/* The message about the trouble; "" for none. */
 static enum sbx_store_trouble trouble_kind;
 static const char *trouble(void)
 {
@@ -93,7 +93,7 @@ static const char *trouble(void)
     return words;
 }
 
-/* All keys that match, given (freeReplyObject). */
+/* All matching keys. Given (freeReplyObject). */
 static redisReply *keys(const char *pattern)
 {
     return redis_server_ask(&server, "KEYS %s", pattern);
@@ -143,7 +143,7 @@ static void test_chunks_of_a_refused_upload_do_not_stay(void **state)
     assert_int_equal(sbx_symbol_store_remove(store, id, IMAGE_ID_BYTES), 0);
     assert_int_equal(store_image_put(store, id, "f", SBX_SYMBOLS_SYMTAB, CHUNKS, &outcome, NULL), 0);
     assert_int_equal(must_put("f"), SBX_STORE_REPLACED);
-    /* Those of what was replaced stay for an hour. */
+    /* The chunks of the replaced image stay for an hour. */
     redisReply *chunks = keys(chunk_pattern);
     assert_int_equal(chunks->elements, 2 * CHUNKS);
     size_t hourly = 0;
@@ -187,7 +187,7 @@ static void test_a_list_is_whole_among_many_other_keys(void **state)
 
 /* ---- how long ---- */
 
-/* The shortest time that any key stays. */
+/* The shortest remaining time of all keys. */
 static long long shortest_s(void)
 {
     redisReply *all = keys("*");
@@ -254,14 +254,14 @@ static void test_the_url_says_how_long_and_the_list_when_it_was_used(void **stat
 
 /* ---- damage ---- */
 
-/* The key of one of the chunks of what is there now. */
+/* The key of one of the current image's chunks. */
 static void chunk_key(char key_out[SBX_REDIS_KEY_BYTES])
 {
     struct sbx_redis_image_keys image = {.tenant = "default", .hex = "ab00000000000000000000000000000000000000"};
     uint64_t generation;
     redisReply *mark = redis_server_ask(&server, "GETRANGE %s 8 15", head_key);
     assert_int_equal(mark->len, sizeof generation);
-    memcpy(&generation, mark->str, sizeof generation); /* both machines that it runs on are little-endian */
+    memcpy(&generation, mark->str, sizeof generation); /* both supported machines are little-endian */
     freeReplyObject(mark);
     (void)sbx_redis_chunk_key(&image, generation, 3, key_out);
     assert_int_equal(redis_server_number(&server, "EXISTS %s", key_out), 1);
@@ -303,7 +303,7 @@ static void test_a_head_that_is_damaged_is_listed_answers_nothing_and_is_replace
         } else if (i == 6) {
             freeReplyObject(redis_server_ask(&server, "DEL %s", head_key));
             freeReplyObject(redis_server_ask(&server, "LPUSH %s a b", head_key));
-        } else { /* a whole head, of another build-id */
+        } else { /* a complete head, but with another build-id */
             const uint8_t other[IMAGE_ID_BYTES] = {0xcd};
             enum sbx_store_outcome outcome;
             assert_int_equal(store_image_put(store, other, "f", SBX_SYMBOLS_DWARF, CHUNKS, &outcome, NULL), 0);
@@ -346,7 +346,7 @@ static void test_a_server_whose_memory_is_full_takes_nothing_half(void **state)
     };
     enum sbx_store_outcome outcome;
     unsigned full = 0, part = 0;
-    for (long long room = -1000000; room < 3000000; room += 250000) { /* for nothing, for some chunks, for all of it */
+    for (long long room = -1000000; room < 3000000; room += 250000) { /* for nothing, for some chunks, for all */
         long long used = redis_server_info(&server, "memory", "used_memory:");
         freeReplyObject(redis_server_ask(&server, "CONFIG SET maxmemory %lld", used + room));
         freeReplyObject(redis_server_ask(&server, "CONFIG RESETSTAT"));
@@ -362,7 +362,7 @@ static void test_a_server_whose_memory_is_full_takes_nothing_half(void **state)
         }
         assert_int_equal(redis_server_number(&server, "DBSIZE"), 0);
     }
-    assert_true(full > 0 && part > 0); /* else nothing was tried */
+    assert_true(full > 0 && part > 0); /* otherwise nothing was tested */
     assert_int_equal(must_put("f"), SBX_STORE_ADDED);
 }
 
@@ -374,7 +374,7 @@ static void test_a_server_started_anew_is_connected_to_again(void **state)
     assert_int_equal(must_put("f"), SBX_STORE_ADDED);
     redis_server_kill(&server);
     redis_server_restart(&server, NULL, NULL);
-    assert_int_equal(ask(), STORE_IMAGE_NONE); /* it forgot, and says so */
+    assert_int_equal(ask(), STORE_IMAGE_NONE); /* the server forgot, and the answer says so */
     assert_string_equal(trouble(), "");
     assert_int_equal(must_put("f"), SBX_STORE_ADDED);
     assert_int_equal(ask(), STORE_IMAGE_RIGHT);
@@ -405,7 +405,7 @@ static void test_a_server_that_is_away_is_said_once_and_not_waited_for_again(voi
     redis_server_restart(&server, NULL, NULL);
 }
 
-/* A process behind a filter of system calls cannot connect, and shall not wait for what it cannot have. */
+/* A process behind a system call filter cannot connect, and must not wait for a connection that it cannot get. */
 static void test_who_connects_once_never_connects_again(void **state)
 {
     (void)state;
@@ -416,7 +416,7 @@ static void test_who_connects_once_never_connects_again(void **state)
     long long before = redis_server_info(&server, "stats", "total_connections_received:");
     assert_int_equal(ask(), STORE_IMAGE_RIGHT);
     assert_string_equal(trouble(), "");
-    /* This question is a connection itself. */
+    /* This question is itself a connection. */
     assert_int_equal(redis_server_info(&server, "stats", "total_connections_received:"), before + 1);
     freeReplyObject(redis_server_ask(&server, "CLIENT KILL TYPE normal"));
     assert_int_equal(ask(), STORE_IMAGE_NONE);
@@ -441,7 +441,7 @@ static void test_a_password_is_given_and_a_wrong_one_is_said(void **state)
     enum sbx_store_outcome outcome;
     redis_server_start(&locked, false, "--requirepass", "open sesame");
     snprintf(where, sizeof where, "redis://127.0.0.1:%u/1", locked.port);
-    for (int kind = 0; kind < 3; kind++) { /* none, a wrong one, the right one */
+    for (int kind = 0; kind < 3; kind++) { /* no password, a wrong one, the right one */
         if (kind > 0) {
             setenv("STALLBOX_REDIS_PASSWORD", kind == 1 ? "close sesame" : "open sesame", 1);
         }
@@ -467,7 +467,7 @@ static void test_a_password_is_given_and_a_wrong_one_is_said(void **state)
     redis_server_stop(&locked);
 }
 
-/* Names may be had by whoever may only read; that it was asked for is then written by nobody. */
+/* A user with read-only rights can look up names. The time of use is then not updated. */
 static void test_a_user_who_may_only_read_reads(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_backends.c - what holds in every store: the same tests on a folder, a Redis server, and a Redis Cluster. */
+/* test_store_backends.c - properties of every store: the same tests with a folder, a Redis server, and a Redis
+ * Cluster. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -23,10 +24,10 @@ enum {
     WRITERS = 4
 };
 
-static struct redis_servers servers; /* of the backend under test: none, one, or three */
+static struct redis_servers servers; /* of the tested backend: none, one, or three */
 static char where[200], folder[64];
 static struct sbx_symbol_store *store;
-static uint8_t id[IMAGE_ID_BYTES]; /* another one in each test, because servers stay */
+static uint8_t id[IMAGE_ID_BYTES]; /* another one in each test, because the servers keep running */
 
 static struct sbx_symbol_store *open_store(const char *tenant)
 {
@@ -94,7 +95,7 @@ static int tear_down(void **state)
     if (was_trouble) {
         print_error("%s\n", words);
     }
-    return was_trouble ? -1 : 0; /* nothing here is wrong with the store */
+    return was_trouble ? -1 : 0; /* here the store itself works */
 }
 
 static enum sbx_store_outcome must_put(const char *name, enum sbx_symbol_source source, enum sbx_symbol_source *before)
@@ -109,7 +110,7 @@ static enum store_image_answer ask(const char *name)
     return store_image_ask(store, id, name, IMAGE_CHUNKS);
 }
 
-/* The entry of `id`, if there is one. */
+/* The entry of `id`, if it exists. */
 static bool list_has(struct sbx_store_entry *entry_out)
 {
     struct sbx_store_entry *entries;
@@ -119,7 +120,7 @@ static bool list_has(struct sbx_store_entry *entry_out)
     snprintf(first, sizeof first, "%02x", id[0]);
     assert_int_equal(sbx_symbol_store_list(store, &entries, &count), 0);
     for (size_t i = 0; i < count; i++) {
-        assert_true(i == 0 || strcmp(entries[i - 1].build_id, entries[i].build_id) < 0); /* sorted, each once */
+        assert_true(i == 0 || strcmp(entries[i - 1].build_id, entries[i].build_id) < 0); /* sorted, each only once */
         if (strncmp(entries[i].build_id, first, 2) == 0) {
             *entry_out = entries[i];
             has = true;
@@ -195,13 +196,13 @@ static void test_fetching_many_at_once_answers_the_same(void **state)
     uint64_t addresses[300];
     assert_int_equal(must_put("f", SBX_SYMBOLS_DWARF, NULL), SBX_STORE_ADDED);
     assert_int_equal(sbx_symbol_store_find(store, id, IMAGE_ID_BYTES, 1, 1 << 20, &image), 0);
-    for (size_t i = 0; i < 300; i++) { /* also of code without names, and twice */
+    for (size_t i = 0; i < 300; i++) { /* also code without names, and each twice */
         addresses[i] = i * 0x1000 * 17 % ((IMAGE_CHUNKS + 20) * 0x1000);
     }
     assert_int_equal(sbx_symbol_image_prefetch(image, addresses, 300), 0);
     assert_int_equal(store_image_check(image, "f", IMAGE_CHUNKS), STORE_IMAGE_RIGHT);
     sbx_symbol_image_close(image);
-    /* A cache that holds next to nothing is no reason for another answer. */
+    /* A tiny cache must not change the answers. */
     assert_int_equal(sbx_symbol_store_find(store, id, IMAGE_ID_BYTES, 1, 10, &image), 0);
     assert_int_equal(sbx_symbol_image_prefetch(image, addresses, 300), 0);
     assert_int_equal(store_image_check(image, "f", IMAGE_CHUNKS), STORE_IMAGE_RIGHT);
@@ -221,7 +222,7 @@ static void test_an_image_outlives_the_store_it_is_of(void **state)
     sbx_symbol_image_close(image);
 }
 
-/* SYM-2: what the file says it is must be what it is put as. */
+/* SYM-2: the build-id in the file must be the one that it is stored under. */
 static void test_a_draft_of_another_build_id_or_of_no_image_is_refused(void **state)
 {
     (void)state;
@@ -237,7 +238,7 @@ static void test_a_draft_of_another_build_id_or_of_no_image_is_refused(void **st
             assert_int_equal(store_image_write(fd, kind == 0 ? other : id, "f", SBX_SYMBOLS_DWARF, 4), 0);
         }
         if (kind == 2) {
-            assert_int_equal(pwrite(fd, "\xff\xff\xff", 3, 400), 3); /* in a chunk */
+            assert_int_equal(pwrite(fd, "\xff\xff\xff", 3, 400), 3); /* inside of a chunk */
         }
         close(fd);
         assert_int_equal(sbx_symbol_store_commit(store, &draft, id, IMAGE_ID_BYTES, &outcome, NULL), -EBADMSG);
@@ -309,7 +310,7 @@ static void test_a_tenant_is_opened_by_another_and_outlives_it(void **state)
     store = mine;
 }
 
-/* One of several that share the store; each has images of its own. */
+/* One of several processes that share the store; each has its own images. */
 static void *ask_often(void *context)
 {
     unsigned *wrong = context;
@@ -337,7 +338,7 @@ static void test_several_threads_share_a_store(void **state)
     }
 }
 
-/* Each puts its own names at the same moment: one of them is the first, and what it put is whole. */
+/* All of them store their own names at the same time. One of them is first, and its image is complete. */
 static void test_of_writers_at_the_same_moment_one_is_first(void **state)
 {
     (void)state;
@@ -347,11 +348,11 @@ static void test_of_writers_at_the_same_moment_one_is_first(void **state)
     for (int i = 0; i < WRITERS; i++) {
         pids[i] = fork();
         if (pids[i] == 0) {
-            struct sbx_symbol_store *own = open_store("default"); /* a connection is no thing to inherit */
+            struct sbx_symbol_store *own = open_store("default"); /* a connection must not be inherited */
             enum sbx_store_outcome outcome;
             char name[16], byte;
             close(ready[1]);
-            (void)!read(ready[0], &byte, 1); /* until all are there */
+            (void)!read(ready[0], &byte, 1); /* until all processes are ready */
             snprintf(name, sizeof name, "w%d", i);
             int result = store_image_put(own, id, name, SBX_SYMBOLS_DWARF, IMAGE_CHUNKS, &outcome, NULL);
             _exit(result != 0 ? 100 : outcome == SBX_STORE_ADDED ? 1 : outcome == SBX_STORE_DIFFERENT ? 2 : 101);
@@ -374,18 +375,18 @@ static void test_of_writers_at_the_same_moment_one_is_first(void **state)
     assert_int_equal(ask(first), STORE_IMAGE_RIGHT);
 }
 
-/* SYM-10: writers that are killed at any moment leave what was there, or all of the new. */
+/* SYM-10: writers that are killed at any moment leave the old image or the complete new one. */
 static void test_a_writer_killed_anywhere_leaves_something_whole(void **state)
 {
     (void)state;
     uint64_t random = 77;
     unsigned whole = 0;
-    /* On a machine that is slow nothing may be there yet when the writer is killed: then it is given more time. */
+    /* On a slow machine nothing may be stored yet when the writer is killed; then it gets more time. */
     for (unsigned round = 0; round < 15 || (whole == 0 && round < 80); round++) {
         pid_t pid = fork();
         if (pid == 0) {
             struct sbx_symbol_store *own = open_store("default");
-            for (;;) { /* it comes, is replaced, is removed */
+            for (;;) { /* it is stored, replaced, removed */
                 enum sbx_store_outcome outcome;
                 if (store_image_put(own, id, "f", SBX_SYMBOLS_SYMTAB, IMAGE_CHUNKS, &outcome, NULL) != 0 ||
                     store_image_put(own, id, "f", SBX_SYMBOLS_DWARF, IMAGE_CHUNKS, &outcome, NULL) != 0 ||
@@ -406,7 +407,7 @@ static void test_a_writer_killed_anywhere_leaves_something_whole(void **state)
         assert_int_equal(answer, is_listed ? STORE_IMAGE_RIGHT : STORE_IMAGE_NONE);
         whole += answer == STORE_IMAGE_RIGHT;
     }
-    assert_true(whole > 0); /* else nothing was tried */
+    assert_true(whole > 0); /* otherwise nothing was tested */
     enum sbx_store_outcome outcome;
     assert_int_equal(store_image_put(store, id, "f", SBX_SYMBOLS_DWARF, IMAGE_CHUNKS, &outcome, NULL), 0);
     assert_int_equal(ask("f"), STORE_IMAGE_RIGHT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_chunk.c - a chunk says what it was made of, and damaged ones are refused before anything is looked up. */
+/* test_symbol_chunk.c - a chunk gives back its spans, and damaged chunks are refused before any lookup. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The chunk of `spans`, copied to memory of its own size, so that a sanitizer sees every byte beyond. */
+/* The chunk of `spans` in memory of its exact size, so that a sanitizer sees every read past the end. */
 static uint8_t *encode(const struct sbx_span *spans, size_t count, size_t *bytes_out)
 {
     const uint8_t *bytes;
@@ -112,7 +112,7 @@ static void test_equal_spans_give_equal_bytes(void **state)
     free(second);
 }
 
-/* Every byte, to some values: it is refused, or every question is answered within the bytes. */
+/* Every byte is changed to several values: the chunk is refused, or every lookup stays inside of its bytes. */
 static void test_a_damaged_chunk_is_refused_or_harmless(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_image.c - an image answers from whichever chunk, and a damaged file is refused or says nothing. */
+/* test_symbol_image.c - an image gives answers from every chunk; a damaged file is refused or gives no answers. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ enum {
     FIRST = 0x1010
 };
 
-/* Functions one behind the other; function i is called "f<i>" and lies on line i + 1. */
+/* Functions one after another; function i is called "f<i>" and is on line i + 1. */
 static int write_image(void)
 {
     struct sbx_places *places = sbx_places_create();
@@ -43,7 +43,7 @@ static int write_image(void)
         uint64_t begin = FIRST + (uint64_t)i * FUNCTION_BYTES;
         assert_int_equal(sbx_spans_add(&spans, (struct sbx_span){begin, begin + FUNCTION_BYTES, place}), 0);
     }
-    /* Far away, in the highest chunk that there is: addresses of kernels are there. */
+    /* Far away, in the highest possible chunk, where the addresses of kernels are. */
     assert_int_equal(sbx_spans_add(&spans, (struct sbx_span){UINT64_MAX - 20, UINT64_MAX - 1, 1}), 0);
     int fd = memfd_create("image", MFD_CLOEXEC);
     assert_int_equal(sbx_symbol_image_write(fd, &facts, places, spans.spans, spans.count), 0);
@@ -107,7 +107,7 @@ static void test_a_cut_or_changed_file_is_refused_or_does_not_verify(void **stat
         }
         assert_int_not_equal(sbx_symbol_image_verify(image), 0);
         for (uint64_t address = FIRST; address < FIRST + FUNCTIONS * FUNCTION_BYTES; address += 4096) {
-            size_t count = sbx_symbol_image_find(image, address, &frame, 1); /* right, or nothing */
+            size_t count = sbx_symbol_image_find(image, address, &frame, 1); /* the right answer, or none */
             assert_true(count == 0 || frame.line == (address - FIRST) / FUNCTION_BYTES + 1);
         }
         sbx_symbol_image_close(image);

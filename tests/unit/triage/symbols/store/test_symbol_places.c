@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_places.c - what is equal is kept once, and chains end. */
+/* test_symbol_places.c - equal places are stored once, and chains end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void test_a_chain_begins_innermost_and_is_no_longer_than_allowed(void **s
         assert_int_equal(frames[0].inlined, line > 1);
     }
     assert_int_equal(sbx_places_chain(places, 0, frames, 4), 0);
-    assert_int_equal(sbx_places_chain(places, UINT32_MAX, frames, 1), 1); /* no such number: nothing is known */
+    assert_int_equal(sbx_places_chain(places, UINT32_MAX, frames, 1), 1); /* the number does not exist: no answer */
     assert_string_equal(frames[0].name, "");
     assert_false(sbx_places_is_named(places, into));
     assert_int_equal(sbx_places_add(places, (struct sbx_place){.line = 1, .into = 4000000}), 0);

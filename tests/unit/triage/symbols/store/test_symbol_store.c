@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_store.c - what is put stays as it is, until something better comes or nobody asks. */
+/* test_symbol_store.c - a stored image stays unchanged until a better one is stored or it is no longer used. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static int tear_down(void **state)
     return system(command);
 }
 
-/* Write an image of one function that is called `name` to `fd`. */
+/* Write an image of one function with the name `name` to `fd`. */
 static int write_image(int fd, const uint8_t *build_id, const char *name, enum sbx_symbol_source source)
 {
     struct sbx_places *places = sbx_places_create();
@@ -83,7 +83,7 @@ static enum sbx_store_outcome must_put(const char *name, enum sbx_symbol_source 
     return outcome;
 }
 
-/* What the store calls address 0x2000 of `build_id`, asked at `now_s`; "" when it has nothing. */
+/* The name at address 0x2000 of `build_id` in the store, asked at time `now_s`; "" for none. */
 static const char *ask(const uint8_t *build_id, uint64_t now_s)
 {
     static char name[64];
@@ -103,7 +103,7 @@ static uint64_t now_s(void)
     return (uint64_t)time(NULL);
 }
 
-/* How many names begin with `prefix` in the store's folder. */
+/* How many file names in the store's folder begin with `prefix`. */
 static size_t count_names(const char *prefix)
 {
     DIR *listed = opendir(versions);
@@ -172,7 +172,7 @@ static void test_a_damaged_image_is_listed_answers_nothing_and_is_replaced(void 
     assert_string_equal(ask(id, now_s()), "main");
 }
 
-/* SYM-2: what the file says it is must be what it is put as. */
+/* SYM-2: the build-id in the file must be the one that it is stored under. */
 static void test_sym_02_a_draft_of_another_build_id_or_of_no_image_is_refused(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void test_sym_02_a_draft_of_another_build_id_or_of_no_image_is_refused(vo
     assert_int_equal(sbx_symbol_store_commit(store, &draft, id, 20, &outcome, NULL), -EBADMSG);
     assert_int_equal(sbx_symbol_store_begin(store, &draft, &fd), 0);
     assert_int_equal(write_image(fd, id, "main", SBX_SYMBOLS_DWARF), 0);
-    assert_int_equal(pwrite(fd, "\xff\xff\xff", 3, 260), 3); /* in a chunk */
+    assert_int_equal(pwrite(fd, "\xff\xff\xff", 3, 260), 3); /* inside of a chunk */
     close(fd);
     assert_int_equal(sbx_symbol_store_commit(store, &draft, id, 20, &outcome, NULL), -EBADMSG);
     assert_int_equal(count_names(".draft-"), 0);
@@ -206,7 +206,7 @@ static void test_a_question_keeps_an_image_and_is_noted_once_a_day(void **state)
     snprintf(path, sizeof path, "%s/%s", versions, id_file);
     assert_string_equal(ask(id, begin + DAY_S / 2), "main");
     assert_int_equal(stat(path, &status), 0);
-    assert_true((uint64_t)status.st_mtime < begin + DAY_S / 2); /* not noted again within the day */
+    assert_true((uint64_t)status.st_mtime < begin + DAY_S / 2); /* the time is not updated again within the day */
     assert_string_equal(ask(id, begin + 40 * DAY_S), "main");
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mtime, begin + 40 * DAY_S);
@@ -216,7 +216,8 @@ static void test_a_question_keeps_an_image_and_is_noted_once_a_day(void **state)
     assert_string_equal(ask(id, begin + 87 * DAY_S), "");
 }
 
-/* A file in FOLDER/TENANT/VERSION that was asked for at `used_s`; whether it is still there. */
+/* Put a file into FOLDER/TENANT/VERSION that was last used at `used_s`. The second function: whether it still
+ * exists. */
 static void put_file(const char *tenant, const char *version, const char *name, uint64_t used_s)
 {
     char path[256];
@@ -239,7 +240,7 @@ static bool is_there(const char *tenant, const char *version, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* After an upgrade nobody reads what the version before made, and nobody writes there. */
+/* After an upgrade the files of the earlier version are neither read nor written. */
 static void test_what_other_versions_and_tenants_left_goes_by_age(void **state)
 {
     (void)state;
@@ -263,7 +264,7 @@ static void test_what_other_versions_and_tenants_left_goes_by_age(void **state)
     assert_string_equal(ask(id, now), "main");
 }
 
-/* Each tenant sees its own; and names that would lead elsewhere are none. */
+/* Each tenant sees only its own files; names that would lead elsewhere are refused. */
 static void test_sym_01_tenants_do_not_see_each_other(void **state)
 {
     (void)state;
@@ -302,7 +303,7 @@ static void test_a_link_in_an_images_place_is_not_followed(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-/* SYM-10: writers that are killed at any moment leave what was there, or all of the new. */
+/* SYM-10: writers that are killed at any moment leave the old image or the complete new one. */
 static void test_sym_10_a_writer_killed_anywhere_leaves_something_whole(void **state)
 {
     (void)state;
@@ -310,7 +311,7 @@ static void test_sym_10_a_writer_killed_anywhere_leaves_something_whole(void **s
     for (int round = 0; round < 40; round++) {
         pid_t pid = fork();
         if (pid == 0) {
-            for (;;) { /* it comes, is replaced, is removed */
+            for (;;) { /* it is stored, replaced, removed */
                 enum sbx_store_outcome outcome;
                 if (put(id, "main", SBX_SYMBOLS_SYMTAB, &outcome) != 0 ||
                     put(id, "main", SBX_SYMBOLS_DWARF, &outcome) != 0 || sbx_symbol_store_remove(store, id, 20) != 0) {
@@ -326,7 +327,7 @@ static void test_sym_10_a_writer_killed_anywhere_leaves_something_whole(void **s
         assert_true(WIFSIGNALED(status));
         const char *name = ask(id, now_s());
         assert_true(name[0] == '\0' || strcmp(name, "main") == 0);
-        assert_true(count_names("abcd") == 0 || name[0] != '\0'); /* a name that is there is of a whole image */
+        assert_true(count_names("abcd") == 0 || name[0] != '\0'); /* an existing file holds a complete image */
     }
     enum sbx_store_outcome outcome;
     assert_int_equal(put(id, "main", SBX_SYMBOLS_DWARF, &outcome), 0); /* no lock was left behind */

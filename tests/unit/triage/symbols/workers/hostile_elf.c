@@ -83,7 +83,7 @@ size_t hostile_begin_unit(struct hostile_elf *elf, uint64_t abbreviations)
 {
     struct hostile_bytes *info = hostile_section(elf, ".debug_info");
     size_t begin = info->count;
-    hostile_put(info, 0, 4); /* length, once it is known */
+    hostile_put(info, 0, 4); /* the length, which is set later */
     hostile_put(info, 5, 2);
     hostile_put(info, DW_UT_compile, 1);
     hostile_put(info, 8, 1);

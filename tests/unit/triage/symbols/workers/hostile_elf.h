@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostile_elf.h - ELF files and debug information written byte by byte, to be as no compiler writes them. */
+/* hostile_elf.h - ELF files and debug information written byte by byte, with content that no compiler writes. */
 #ifndef HOSTILE_ELF_H
 #define HOSTILE_ELF_H
 
@@ -12,7 +12,7 @@ enum {
     HOSTILE_SECTIONS_MAX = 12
 };
 
-/* Growing bytes; zero is none. */
+/* A growing array of bytes; all zero is empty. */
 struct hostile_bytes {
     uint8_t *bytes;
     size_t count, room;
@@ -23,7 +23,7 @@ void hostile_put_text(struct hostile_bytes *out, const char *text); /* with its 
 void hostile_repeat(struct hostile_bytes *out, const void *bytes, size_t count, size_t times);
 void hostile_patch(struct hostile_bytes *out, size_t at, uint64_t value, size_t bytes);
 
-/* A file to be. */
+/* A file under construction. */
 struct hostile_elf {
     struct {
         const char *name;
@@ -32,18 +32,18 @@ struct hostile_elf {
     size_t count;
 };
 
-/* The content of a section, new when there is none of that name. */
+/* The content of a section; the section is new when none has that name. */
 struct hostile_bytes *hostile_section(struct hostile_elf *elf, const char *name);
 
-/* Begin a unit of DWARF 5 in .debug_info, its abbreviations at `abbreviations`; returns where its length stands, for
- * hostile_end_unit(). */
+/* Begin a unit of DWARF 5 in .debug_info, with its abbreviations at `abbreviations`. Returns the position of its
+ * length, for hostile_end_unit(). */
 size_t hostile_begin_unit(struct hostile_elf *elf, uint64_t abbreviations);
 void hostile_end_unit(struct hostile_elf *elf, size_t begin);
 /* An abbreviation: code, tag, whether it has children, then pairs of attribute and form up to 0. */
 void hostile_abbreviation(struct hostile_elf *elf, uint64_t code, unsigned tag, int has_children, ...);
 
-/* Write all with a build-id, code and a symbol table to `path`; sections are compressed (SHF_COMPRESSED, zlib) when
- * `is_compressed`. What was added is freed. */
+/* Write everything with a build-id, code and a symbol table to `path`. With `is_compressed` sections are compressed
+ * (SHF_COMPRESSED, zlib). Frees everything that was added. */
 void hostile_write(struct hostile_elf *elf, const char *path, int is_compressed);
 
 #endif

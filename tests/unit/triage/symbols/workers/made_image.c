@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* made_image.c - a file read by a worker, into an image in memory. */
+/* made_image.c - lets a worker read a file into an image in memory. */
 #include "made_image.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_debuginfod.c - a debuginfod server that sends without end, drips, lies, or is none. That a real one is understood is
- * tests/integration/symbol_stores. */
+/* test_debuginfod.c - a debuginfod server that sends without end, drips, lies, or is none.
+ * tests/integration/symbol_stores tests a real one. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,13 +22,13 @@
 
 #include "debuginfod.h"
 
-/* What the server says to each request. */
+/* What the server answers to each request. */
 struct manner {
     const char *head;
-    const char *body; /* again and again until `body_bytes` are sent; a file where it begins with '/' */
+    const char *body; /* repeated until `body_bytes` are sent; a file if it begins with '/' */
     size_t body_bytes;
     unsigned drip_ms; /* between two bytes */
-    bool is_once;     /* the body is sent as it is */
+    bool is_once;     /* the body is sent once, unchanged */
 };
 
 static const uint8_t id[20] = {0x12, 0x34};
@@ -62,7 +62,7 @@ static void answer(int client, const struct manner *manner)
     }
 }
 
-/* A process of its own: the one that asks has one thread. */
+/* In a process of its own, because the asking process has only one thread. */
 static void begin_server(const struct manner *manner)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -97,7 +97,7 @@ static void end_server(void)
     assert_int_equal(system(command), 0);
 }
 
-/* Ask a server with such manners (NULL: nobody listens); the result, with words in `why`. */
+/* Ask a server with that behaviour (NULL: no server). Returns the result, with a message in `why`. */
 static int ask(const struct manner *manner, char why[240])
 {
     struct sbx_symbol_image *image = NULL;
@@ -106,7 +106,7 @@ static int ask(const struct manner *manner, char why[240])
     const struct sbx_debuginfod asked = {.url = url, .cache_folder = folder, .max_bytes = 1 << 20, .max_s = 1};
     int result = sbx_debuginfod_image(&asked, id, sizeof id, 0, NULL, &image, why, 240);
     end_server();
-    assert_true(result != 0); /* nobody here has it */
+    assert_true(result != 0); /* the file exists nowhere here */
     assert_true(why[0] != '\0');
     return result;
 }

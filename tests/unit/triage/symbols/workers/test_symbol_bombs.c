@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_bombs.c - symbol files made to take all time and memory: each ends in words, or in the names that are left, and
- * the caller goes on with the next. */
+/* test_symbol_bombs.c - symbol files that are made to use up time and memory. Each ends with a message, or with the
+ * names that are left, and the caller goes on with the next file. */
 #include <dwarf.h>
 #include <elf.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum {
-    BOMB_BYTES = 2 << 20 /* there a worker has no limits, and all takes ten times as long */
+    BOMB_BYTES = 2 << 20 /* with sanitizers, where workers have no limits and take ten times as long */
 };
 static const bool is_limited = false;
 #else
@@ -35,7 +35,7 @@ enum {
 static const bool is_limited = true;
 #endif
 enum {
-    MEMORY_MIB_MAX = 700 /* that a worker may have had at once, of the 4 GiB that it may take */
+    MEMORY_MIB_MAX = 700 /* the most that a worker may have used at once, of the 4 GiB that it may take */
 };
 
 static char path[64] = "/tmp/test_symbol_bombs.XXXXXX";
@@ -47,7 +47,7 @@ static int set_up(void **state)
     return fd < 0 ? -1 : close(fd);
 }
 
-/* What none of all these workers took. */
+/* Check the memory that the largest of all these workers used. */
 static int tear_down(void **state)
 {
     (void)state;
@@ -60,7 +60,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The file is read, and the function `name` begins where the symbol `survivor` does. */
+/* The file must be read, and the function `name` must begin where the symbol `survivor` does. */
 static void must_name(const char *name)
 {
     struct sbx_symbol_image *image;
@@ -75,7 +75,7 @@ static void must_name(const char *name)
     sbx_symbol_image_close(image);
 }
 
-/* It is refused in these words, and the next file is read. */
+/* The file must be refused with these words, and the next file must be read. */
 static void must_refuse(const char *words)
 {
     assert_true(made_image(path, 0, NULL) < 0);
@@ -109,7 +109,7 @@ static void put_code(struct hostile_bytes *info, uint64_t begin, uint64_t bytes)
     hostile_put(info, bytes, 4);
 }
 
-/* Functions that were made from one another, in a circle of two and of one. */
+/* Functions whose origins form a circle of two and of one. */
 static void test_sym_06_origins_in_a_circle_end(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void test_sym_06_origins_in_a_circle_end(void **state)
     put_unit_die(&elf);
     struct hostile_bytes *info = hostile_section(&elf, ".debug_info");
     size_t one = info->count, two = one + 17;
-    for (int i = 0; i < 2; i++) { /* each from the other; below it a call of itself */
+    for (int i = 0; i < 2; i++) { /* each is the origin of the other, and contains a call of itself */
         hostile_put_leb(info, 2);
         hostile_put(info, i == 0 ? two + 18 : one, 4);
         put_code(info, HOSTILE_TEXT + 64 * (uint64_t)i, 16);
@@ -164,7 +164,7 @@ static void test_sym_06_numbers_and_forms_without_end_end(void **state)
     must_name("survivor");
 }
 
-/* Scopes within scopes, millions deep: whoever walks from one sibling to the next walks all below. */
+/* Scopes inside of scopes, millions deep. A reader that goes from one sibling to the next goes through all of them. */
 static void test_sym_06_millions_of_nested_scopes_end(void **state)
 {
     (void)state;
@@ -184,7 +184,7 @@ static void test_sym_06_millions_of_nested_scopes_end(void **state)
     must_name("survivor");
 }
 
-/* A million functions, each of a list of a hundred thousand ranges, which lie nowhere. */
+/* A million functions, each with a list of a hundred thousand ranges that cover nothing. */
 static void test_sym_06_lists_of_ranges_that_all_refer_to_end(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void test_sym_06_a_line_program_that_thousands_of_units_run_is_refused(vo
 
 /* ---- units ---- */
 
-/* As many units as there is room for, each of nothing. */
+/* As many empty units as there is room for. */
 static void test_sym_06_millions_of_empty_units_end(void **state)
 {
     (void)state;
@@ -288,7 +288,7 @@ static void test_sym_06_millions_of_empty_units_end(void **state)
     must_name("survivor");
 }
 
-/* Units that say that they are longer than the section, or have no length. */
+/* Units that are longer than the section, or have length 0. */
 static void test_sym_06_units_of_no_length_and_of_any_end(void **state)
 {
     (void)state;
@@ -307,7 +307,7 @@ static void test_sym_06_units_of_no_length_and_of_any_end(void **state)
 
 /* ---- bombs that decompress ---- */
 
-/* All zeros, a thousandth of its size when compressed: what is said to be so large is not decompressed. */
+/* A section of zeros that compresses to a thousandth of its size. A section with such a ratio is not decompressed. */
 static void test_sym_04_a_section_that_does_grow_a_thousandfold_is_not_decompressed(void **state)
 {
     (void)state;
@@ -322,7 +322,7 @@ static void test_sym_04_a_section_that_does_grow_a_thousandfold_is_not_decompres
 
 /* ---- headers (SYM-5) ---- */
 
-/* A change of the header, or of section `index`'s. */
+/* A change in the file's header, or in the header of section `index`. */
 struct change {
     const char *what;
     int section; /* -1: the file's header */
@@ -393,7 +393,7 @@ static void test_sym_05_headers_that_lie_leave_the_caller_whole(void **state)
     assert_int_equal(made_image(SAMPLE_FULL, 0, NULL), 0);
 }
 
-/* A table of fifty million symbols, in a file that has holes for them. */
+/* A table of fifty million symbols, in a sparse file. */
 static void test_sym_07_a_table_of_fifty_million_symbols_is_cut(void **state)
 {
     (void)state;

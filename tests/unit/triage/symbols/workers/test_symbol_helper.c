@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_helper.c - a process that has symbol files read for one with threads: what it holds, and its end. */
+/* test_symbol_helper.c - a helper process that has symbol files read, for a program with threads: what it holds open,
+ * and its end. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 
 static char why[240];
 
-/* Have `path` read, as often as asked; returns the last result. */
+/* Have `path` read as many times as requested; returns the last result. */
 static int make(struct sbx_symbol_helper *helper, const char *path, struct sbx_symbol_image **image_out)
 {
     struct sbx_helper_making making = {.in_count = 1, .alternate = -1, .parts = -1, .name = "sample", .now_s = 7};
@@ -42,7 +43,7 @@ static int make(struct sbx_symbol_helper *helper, const char *path, struct sbx_s
     return result;
 }
 
-/* The one child of this process, by /proc. */
+/* The only child of this process, found in /proc. */
 static pid_t child(void)
 {
     char path[64], text[64] = "";
@@ -70,19 +71,19 @@ static void test_it_reads_one_file_after_the_other_and_its_own_mistakes_end_nobo
     sbx_symbol_helper_stop(helper);
 }
 
-/* Whatever its parent has open is not the stranger's file's to reach. */
+/* A file from outside must not reach anything that the helper's parent has open. */
 static void test_it_holds_one_socket_and_nothing_of_its_parent(void **state)
 {
     (void)state;
     struct sbx_symbol_helper *helper;
     char path[64];
     int count = 0;
-    int held = open("/proc/self/status", O_RDONLY); /* not even marked to be closed */
+    int held = open("/proc/self/status", O_RDONLY); /* not even marked close-on-exec */
     assert_int_equal(sbx_symbol_helper_start(&helper), 0);
     assert_int_equal(make(helper, SAMPLE_PLAIN, NULL), 0); /* it is ready */
     snprintf(path, sizeof path, "/proc/%d/fd", child());
     DIR *folder = opendir(path);
-    if (folder == NULL) { /* it cannot be looked at by another user than root */
+    if (folder == NULL) { /* only root can look at a process of another user */
         assert_int_equal(errno, EACCES);
     } else {
         for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
@@ -100,7 +101,7 @@ static void test_a_helper_that_is_gone_is_said_to_be(void **state)
     (void)state;
     struct sbx_symbol_helper *helper;
     assert_int_equal(sbx_symbol_helper_start(&helper), 0);
-    assert_int_equal(kill(child(), SIGTERM), 0); /* is for its parent */
+    assert_int_equal(kill(child(), SIGTERM), 0); /* meant for its parent */
     assert_int_equal(make(helper, SAMPLE_PLAIN, NULL), 0);
     sbx_symbol_helper_cancel(helper);
     assert_int_equal(make(helper, SAMPLE_PLAIN, NULL), -EPIPE);
@@ -126,7 +127,7 @@ static void test_it_ends_with_its_parent(void **state)
     assert_int_equal(waitpid(parent, NULL, 0), parent);
     assert_true(helper_pid > 0);
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/exe", helper_pid); /* a zombie has none, and it is init's to wait for it */
+    snprintf(path, sizeof path, "/proc/%d/exe", helper_pid); /* a zombie has none; init waits for it */
     char text[8];
     for (int i = 0; i < 1000 && readlink(path, text, sizeof text) > 0; i++) {
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_worker.c - symbol files of strangers: what they may make the worker do, and that its caller goes on. */
+/* test_symbol_worker.c - symbol files from outside: how much they can make the worker do; and its caller goes on. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ static int tear_down(void **state)
     return system(command);
 }
 
-/* Run a command of the shell in the folder. */
+/* Run a shell command in the folder. */
 static void run(const char *format, ...)
 {
     char command[2048], whole[2200];
@@ -63,7 +63,7 @@ static char *path_of(const char *name)
     return path;
 }
 
-/* What the image calls the function `symbol` of the sample; "" when it has no name for it. */
+/* The image's name for the function `symbol` of the sample; "" for none. */
 static const char *name_at(struct sbx_symbol_image *image, const char *symbol)
 {
     struct sbx_code_frame frames[8];
@@ -89,7 +89,7 @@ static void test_symbols_that_a_stripped_file_carries_compressed_are_found(void 
     run("cp %s mini && objcopy -S --keep-symbol=sample_hidden %s symbols && xz -k symbols && "
         "objcopy -S --add-section .gnu_debugdata=symbols.xz mini mini",
         SAMPLE_FULL, SAMPLE_PLAIN);
-    /* Both samples are of one source; the plain one's code may lie elsewhere. */
+    /* Both samples have the same source; the code of the plain one may be elsewhere. */
     uint64_t hidden = sbx_build_symbol(SAMPLE_PLAIN, "sample_hidden");
     struct sbx_code_frame frames[2];
     assert_int_equal(made_image(path_of("mini"), 0, &image), 0);
@@ -105,7 +105,7 @@ static void test_symbols_that_a_stripped_file_carries_compressed_are_found(void 
     sbx_symbol_image_close(image);
 }
 
-/* SYM-4: half a gigabyte behind a few bytes. The debug information is not touched; the symbols still are. */
+/* SYM-4: half a gigabyte in a few compressed bytes. The debug information is not read, but the symbols are. */
 static void test_sym_04_a_section_that_claims_to_grow_without_measure_is_not_decompressed(void **state)
 {
     (void)state;
@@ -133,7 +133,7 @@ static void test_sym_04_a_section_that_claims_to_grow_without_measure_is_not_dec
     sbx_symbol_image_close(image);
 }
 
-/* elfutils 0.188 reads no zstd: the same names as of the file as it was. */
+/* elfutils 0.188 does not read zstd. The names must be the same as those of the original file. */
 static void test_sections_that_are_compressed_with_zstd_are_read(void **state)
 {
     (void)state;
@@ -151,7 +151,7 @@ static void test_sections_that_are_compressed_with_zstd_are_read(void **state)
     assert_memory_equal(sbx_symbol_image_facts(image)->digest, sbx_symbol_image_facts(whole)->digest,
                         SBX_IMAGE_DIGEST_BYTES);
     sbx_symbol_image_close(image);
-    /* Damaged where the compressed bytes begin: said, and the symbols used. */
+    /* Damage where the compressed bytes begin is reported, and the symbols are used. */
     run("offset=$(readelf -SW packed | sed -n 's/.*\\.debug_info *PROGBITS *[0-9a-f]* \\([0-9a-f]*\\) .*/\\1/p') && "
         "printf 'damaged at the begin' | dd of=packed bs=1 seek=$((0x$offset + 24)) conv=notrunc 2> /dev/null");
     assert_int_equal(made_image(path_of("packed"), 0, &image), 0);
@@ -163,7 +163,7 @@ static void test_sections_that_are_compressed_with_zstd_are_read(void **state)
     sbx_symbol_image_close(whole);
 }
 
-/* SYM-6: libdw opens the file that .gnu_debugaltlink names, and this one nobody ever writes to: opening it hangs. */
+/* SYM-6: libdw opens the file that .gnu_debugaltlink names. Nobody ever writes to this one, so opening it blocks. */
 static void test_sym_06_no_file_is_opened_by_a_name_that_stands_in_one(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void test_sym_06_no_file_is_opened_by_a_name_that_stands_in_one(void **st
     assert_non_null(strstr(why, "was not found (.gnu_debugaltlink)"));
     assert_string_equal(name_at(image, "sample_hidden"), "sample_hidden"); /* by its symbol */
     sbx_symbol_image_close(image);
-    /* Nor where the file is asked directly. */
+    /* The same when the file is read directly. */
     int fd = open(path_of("linked"), O_RDONLY | O_CLOEXEC);
     size_t bytes = sbx_build_id_read(fd, build_id);
     close(fd);
@@ -192,7 +192,7 @@ static void test_sym_06_no_file_is_opened_by_a_name_that_stands_in_one(void **st
     sbx_symbol_file_close(file);
 }
 
-/* dwz moves what two files have in common to a third one, which each of them names with its build-id. */
+/* dwz moves what two files have in common to a third file. Both files refer to it by its build-id. */
 static void test_debug_information_shared_by_dwz_is_found_by_its_build_id(void **state)
 {
     (void)state;
@@ -243,21 +243,21 @@ static void test_sym_10_a_full_disk_is_told_and_nothing_is_left_half_done(void *
     assert_int_equal(sbx_symbol_worker_make(&making, 0, words, sizeof words), -ENOSPC);
     assert_string_equal(words, strerror(ENOSPC));
     close(full);
-    assert_int_equal(made_image(SAMPLE_FULL, 0, NULL), 0); /* and the next try does it */
+    assert_int_equal(made_image(SAMPLE_FULL, 0, NULL), 0); /* and the next try succeeds */
 }
 
 static void test_a_file_that_takes_too_much_memory_is_refused_in_words(void **state)
 {
     (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip(); /* there the worker has no limit */
+    skip(); /* the worker has no limit there */
 #endif
     assert_int_not_equal(made_image(SAMPLE_LARGE, 1 << 20, NULL), 0);
     assert_string_not_equal(why, "");
     assert_int_equal(made_image(SAMPLE_LARGE, 0, NULL), 0); /* and the next one is read */
 }
 
-/* Whatever elfutils makes of it: the caller goes on, and what comes of it is an image that verifies or nothing. */
+/* Whatever elfutils makes of the file, the caller goes on, and the result is a valid image or none. */
 static void test_sym_09_damaged_files_leave_the_caller_and_its_images_whole(void **state)
 {
     (void)state;
@@ -286,11 +286,13 @@ static void test_sym_09_damaged_files_leave_the_caller_and_its_images_whole(void
     }
 }
 
-/* What the caller has open that the worker does not need: a connection to a server that believes it. */
+/* A descriptor that the caller has open and the worker does not need: a connection to a server that trusts the
+ * caller. */
 static int caller_end, other_end;
 static bool has_looked, has_ended;
 
-/* Called while the worker works (on a program that is large enough for that): when the caller closes its end, nobody has it any more. */
+/* Called while the worker works (on a program that is large enough for that). When the caller closes its end, no
+ * process may have it open any more. */
 static void look_at_the_connection(void *context, size_t done, size_t total)
 {
     (void)context;
@@ -332,7 +334,7 @@ static void test_the_worker_has_no_descriptor_that_it_does_not_need(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        /* First, because a worker inherits what memory its caller has set free. */
+        /* First, because a worker inherits memory that its caller has freed. */
         cmocka_unit_test(test_the_worker_has_no_descriptor_that_it_does_not_need),
         cmocka_unit_test(test_a_file_that_takes_too_much_memory_is_refused_in_words),
         cmocka_unit_test(test_what_the_worker_made_answers),
