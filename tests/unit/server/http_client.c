@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_client.c - libcurl, one handle a request: no state between tests. */
+/* http_client.c - uses libcurl with one handle for each request, so no state is shared between tests. */
 #include "http_client.h"
 
 #include <curl/curl.h>

@@ -20,13 +20,13 @@ struct question {
     size_t body_bytes;
     const char *header;       /* one more header, or NULL */
     const char *other_header; /* and one more */
-    int is_chunked;           /* the body's length is not told */
+    int is_chunked;           /* the body's length is not sent */
 };
 
-/* Finish the answer with answer_finish. */
+/* Release the answer with answer_finish(). */
 struct answer ask(uint16_t port, const struct question *question);
 struct answer get(uint16_t port, const char *path);
-/* GET PREFIX ID SUFFIX, and its status alone. */
+/* GET PREFIX ID SUFFIX; returns only the status. */
 struct answer get_of(uint16_t port, const char *prefix, const char *id, const char *suffix);
 long status_of(uint16_t port, const char *prefix, const char *id, const char *suffix);
 struct answer post(uint16_t port, const void *envelope, size_t bytes);

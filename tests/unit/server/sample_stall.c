@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_stall.c - a stall whose only module is the sample. */
+/* sample_stall.c - a stall in a process whose only module is the sample. */
 #include "sample_stall.h"
 
 #include <fcntl.h>

@@ -6,7 +6,8 @@
 #include "build_id.h"
 #include "server_fixture.h"
 
-/* The main thread slept in sample_outer (with calls inlined), called by sample_hidden. Finish it with envelope_finish. */
+/* The main thread slept in sample_outer (with inlined calls), called by sample_hidden. Release it with
+ * envelope_finish(). */
 struct envelope sample_stall(uint64_t seed);
 /* The same in an application of this name. */
 struct envelope sample_stall_of(uint64_t seed, const char *app);

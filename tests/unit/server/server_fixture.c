@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server_fixture.c - start, post, wait. */
+/* server_fixture.c - starts a server, posts payloads, waits for them. */
 #include "server_fixture.h"
 
 #include <ftw.h>
@@ -39,7 +39,8 @@ static void clear_database(const char *url)
     sbx_sql_close(sql);
 }
 
-/* In memory, where there is room: what a server makes durable for a test need not reach a disk, which was a fifth of the CPU time. */
+/* In memory if there is room: a test server's durable writes need not reach a disk, which took a fifth of the CPU
+ * time. */
 static const char *folder_of_data(void)
 {
     const uint64_t room = (uint64_t)4 << 30;
@@ -58,8 +59,8 @@ void fixture_init(struct server_fixture *fixture)
         die("mkdtemp");
     fixture->options.data_dir = fixture->data_dir;
     fixture->options.listen = "127.0.0.1:0";
-    fixture->options.skips_local_files = true; /* they have nothing of these builds, and are half of a test's time */
-    fixture->options.database = getenv("STALLBOX_TEST_DATABASE"); /* of tests/integration/database */
+    fixture->options.skips_local_files = true; /* not of these builds; they took half of a test's time */
+    fixture->options.database = getenv("STALLBOX_TEST_DATABASE"); /* set by tests/integration/database */
     if (fixture->options.database)
         clear_database(fixture->options.database);
 }
@@ -91,7 +92,7 @@ void fixture_finish(struct server_fixture *fixture)
 }
 
 enum {
-    BUSY_MS = 60000 /* where the server runs */
+    BUSY_MS = 60000 /* for tests with a running server */
 };
 
 void fixture_run_sql(const struct server_fixture *fixture, const char *sql)
@@ -200,7 +201,8 @@ int wait_for_triage(uint16_t port, const char *id)
 {
     char path[80];
     snprintf(path, sizeof(path), "/v1/snapshots/%s", id);
-    /* A question is dear beside the triage that it waits for: it is asked again after half of the time that it has been waited for already. */
+    /* A request costs much compared with the triage that it waits for. So each pause is half of the time that has been
+     * waited already. */
     for (unsigned waited_ms = 0, pause_ms = 0; waited_ms < 60000; waited_ms += pause_ms) {
         struct answer answer = get(port, path);
         int is_triaged = answer_has(&answer, "\"state\":\"triaged\"");

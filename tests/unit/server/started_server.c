@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* started_server.c - the fixture in the shape that cmocka asks for; server_fixture.c is used without cmocka, too. */
+/* started_server.c - the server fixture for cmocka; server_fixture.c is also used without cmocka. */
 #include "started_server.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* statement_log.c - by SQLite's own tracing. */
+/* statement_log.c - uses SQLite's own tracing. */
 #include "statement_log.h"
 
 #include <pthread.h>
@@ -94,13 +94,13 @@ int64_t statement_log_count(void)
 void statement_log_each(void (*each)(void *context, const char *file, const char *sql, int64_t sql_steps),
                         void *context)
 {
-    for (size_t i = 0; i < text_count; i++) /* nobody runs anything meanwhile */
+    for (size_t i = 0; i < text_count; i++) /* no statement runs meanwhile */
         each(context, texts[i].file, texts[i].sql, texts[i].steps);
 }
 
 /* ---- plans ---- */
 
-/* Does a page of the file belong to the table, or to an index of it? */
+/* Does a page of the file belong to the table or to one of its indexes? */
 static int is_of(sqlite3 *db, int page, const char *table)
 {
     sqlite3_stmt *statement;
@@ -119,14 +119,14 @@ static int is_of(sqlite3 *db, int page, const char *table)
 
 /* What a program does with each of its cursors. */
 struct cursor {
-    bool is_on; /* the table */
+    bool is_on; /* on the table */
     int begins, walks;
 };
 
 static int count_scans(struct cursor cursors[CURSORS_MAX])
 {
     int scans = 0;
-    for (int i = 0; i < CURSORS_MAX; i++) /* of a first or a last row nothing follows */
+    for (int i = 0; i < CURSORS_MAX; i++) /* no further row is read after a first or last row */
         scans += cursors[i].is_on && cursors[i].begins > 0 && cursors[i].walks > 0;
     memset(cursors, 0, CURSORS_MAX * sizeof(*cursors));
     return scans;
@@ -148,7 +148,7 @@ int statement_log_scans(const char *file, const char *setup, const char *sql, co
     while (sqlite3_step(statement) == SQLITE_ROW) {
         const char *code = (const char *)sqlite3_column_text(statement, 1);
         int number = sqlite3_column_int(statement, 2);
-        if (sqlite3_column_int(statement, 0) == 0) /* a trigger's program, with cursors of its own */
+        if (sqlite3_column_int(statement, 0) == 0) /* the program of a trigger, with cursors of its own */
             scans += count_scans(cursors);
         if (number < 0 || number >= CURSORS_MAX)
             continue;
@@ -156,7 +156,7 @@ int statement_log_scans(const char *file, const char *setup, const char *sql, co
         bool is_counted = strcmp(code, "Count") == 0;
         if (strcmp(code, "OpenRead") == 0 || strcmp(code, "OpenWrite") == 0)
             cursor->is_on =
-                sqlite3_column_int(statement, 4) == 0 && /* of the file, not of what is the connection's own */
+                sqlite3_column_int(statement, 4) == 0 && /* of the file, not of the connection's temporary database */
                 is_of(db, sqlite3_column_int(statement, 3), table);
         cursor->begins += is_counted || strcmp(code, "Rewind") == 0 || strcmp(code, "Last") == 0;
         cursor->walks += is_counted || strcmp(code, "Next") == 0 || strcmp(code, "Prev") == 0;

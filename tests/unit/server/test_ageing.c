@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ageing.c - what is old enough goes, and what is withheld because too few sent it. A real server; days pass in its
- * store while it is stopped. */
+/* test_ageing.c - old stalls are removed, and values from too few machines are withheld. A real server; days pass in
+ * its store while it is stopped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,14 +39,14 @@ static void test_payloads_go_before_what_was_said_of_them(void **state)
     pass_days(29);
     struct envelope fresh = put(SBX_SCENARIO_SLEEP, 2, 2);
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", old.id, ".sbx"), 200);
-    pass_days(2); /* the first is 31 days old */
+    pass_days(2); /* the first is 31 days old now */
     expect_metric("stallbox_payloads_aged_total", 1);
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", old.id, ".sbx"), 404);
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", old.id, ".json"), 410);
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", old.id, ""), 200);
     assert_int_equal(status_of(fixture.port, "/stalls/", old.id, ""), 200);
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", fresh.id, ".json"), 200);
-    post_stored(fixture.port, &old); /* one that was lost on the way for a month: known, and not kept again */
+    post_stored(fixture.port, &old); /* delayed for a month on its way: known, so not stored again */
     expect_metric("stallbox_snapshots_duplicates_total", 1);
     struct answer issues = get(fixture.port, "/v1/issues");
     assert_true(answer_has(&issues, "\"hits\":2"));
@@ -69,8 +69,8 @@ static void test_what_nobody_opened_goes_like_what_was_opened(void **state)
 {
     (void)state;
     fixture_stop(&fixture);
-    /* Two that wait for a key, of now and of a month ago; and of two that were opened what is remembered, of a month and of
-     * two. */
+    /* Two sealed payloads that wait for a key, one of now and one of a month ago. And what is remembered of two that
+     * were opened, a month and two months ago. */
     fixture_run_sql(&fixture, "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 3)"
                               "INSERT INTO sealed(id, key_id, digest, received_ms, envelope)"
                               " SELECT randomblob(16), randomblob(8), randomblob(32),"
@@ -92,7 +92,7 @@ static void test_for_ever_is_for_ever(void **state)
     fixture_start(&fixture);
     struct envelope old = put(SBX_SCENARIO_SLEEP, 1, 1);
     pass_days(4000);
-    sleep_ms(300); /* a pass */
+    sleep_ms(300); /* time for a pass */
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", old.id, ".json"), 200);
     envelope_finish(&old);
 }
@@ -114,7 +114,7 @@ static void test_who_wanted_to_be_forgotten_is_remembered_as_long_as_anything_ca
     (void)state;
     struct envelope late = envelope_of_machine(SBX_SCENARIO_SLEEP, 1, 7);
     forget(7);
-    pass_days(149); /* 30 at this server, 30 in a spool, 90 with one id */
+    pass_days(149); /* 30 days at this server, 30 in a spool, 90 with one id */
     sleep_ms(300);
     post_stored(fixture.port, &late);
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 0);
@@ -186,9 +186,9 @@ static void test_col_12_what_fewer_than_k_machines_sent_is_not_shown(void **stat
     (void)state;
     struct envelope common[4], rare[2];
     char path[80], issue[33] = "";
-    for (uint8_t i = 0; i < 4; i++) /* three machines, one of them twice */
+    for (uint8_t i = 0; i < 4; i++) /* three machines, one of them with two stalls */
         common[i] = put(SBX_SCENARIO_SLEEP, i + 1u, i < 3 ? i + 1 : 3);
-    for (uint8_t i = 0; i < 2; i++) /* one machine, often */
+    for (uint8_t i = 0; i < 2; i++) /* one machine with many stalls */
         rare[i] = put(SBX_SCENARIO_CPU, i + 20u, 1);
     struct answer row = get(fixture.port, (snprintf(path, sizeof(path), "/v1/snapshots/%s", rare[0].id), path));
     const char *at = memmem(row.body.data, row.body.used, "\"issue\":\"", 9);
@@ -213,18 +213,18 @@ static void test_col_12_what_fewer_than_k_machines_sent_is_not_shown(void **stat
     for (int i = 0; i < 4; i++) {
         assert_int_equal(status_of(fixture.port, "/v1/snapshots/", common[i].id, ".json"), 200);
         assert_int_equal(status_of(fixture.port, "/v1/snapshots/", common[i].id, ".sbx"),
-                         403); /* names every module's build */
+                         403); /* it names every module's build */
         assert_true(list_has("/v1/snapshots", common[i].id));
     }
     assert_true(list_has("/v1/issues", "\"hits\":4"));
-    assert_true(list_has("/v1/issues", "\"withheld_below_machines\":3")); /* it is said, whether there is any or not */
+    assert_true(list_has("/v1/issues", "\"withheld_below_machines\":3")); /* said in any case */
     assert_true(list_has("/v1/snapshots", "\"withheld_below_machines\":3"));
     assert_true(list_has("/", "--min-machines 3"));
 
-    show_from(4); /* one machine's two stalls do not make it four */
+    show_from(4); /* two stalls of one machine do not make four machines */
     assert_false(list_has("/v1/issues", "\"hits\""));
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", common[0].id, ".json"), 404);
-    assert_true(metric(fixture.port, "stallbox_store_snapshots") == 6); /* totals of the server are nobody's */
+    assert_true(metric(fixture.port, "stallbox_store_snapshots") == 6); /* the server's totals identify nobody */
 
     show_from(0);
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", rare[0].id, ".sbx"), 200);
@@ -234,7 +234,8 @@ static void test_col_12_what_fewer_than_k_machines_sent_is_not_shown(void **stat
         envelope_finish(&rare[i]);
 }
 
-/* Symptom: where several servers share a database, a report stayed with each that had shown it, after another one erased its stall. */
+/* Symptom: where several servers share a database, each server that had shown a report kept it after another server
+ * erased its stall. */
 static void test_a_report_whose_payload_another_server_took_away_goes(void **state)
 {
     (void)state;
@@ -244,14 +245,14 @@ static void test_a_report_whose_payload_another_server_took_away_goes(void **sta
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", taken.id, ".folded"), 200);
     assert_true(metric(fixture.port, "stallbox_renderings_bytes") > bytes && bytes > 0);
     fixture_stop(&fixture);
-    fixture_run_sql(&fixture, "UPDATE snapshot SET id = randomblob(16) WHERE seq = 2"); /* beside this server */
+    fixture_run_sql(&fixture, "UPDATE snapshot SET id = randomblob(16) WHERE seq = 2"); /* unknown to this server */
     fixture_start(&fixture);
     expect_metric("stallbox_renderings_bytes", bytes);
     envelope_finish(&kept);
     envelope_finish(&taken);
 }
 
-/* A build of the application that few machines run tells who they are, in an issue that all have. */
+/* In an issue that all machines have, a build that only few machines run would identify them. */
 static void test_col_12_a_rare_build_is_not_shown_within_a_common_issue(void **state)
 {
     (void)state;
@@ -269,13 +270,13 @@ static void test_col_12_a_rare_build_is_not_shown_within_a_common_issue(void **s
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", common[0].id, ""), 200);
     static const char *const lists[] = {"/", "/v1/issues", "/v1/snapshots"};
     for (int i = 0; i < 3; i++) {
-        assert_false(list_has(lists[i], rare.id)); /* though it is the newest of its issue */
+        assert_false(list_has(lists[i], rare.id)); /* although it is the newest of its issue */
         assert_false(list_has(lists[i], "beefbeef"));
         assert_false(list_has(lists[i], "6.6.6"));
     }
     assert_true(list_has("/v1/issues", "\"hits\":4"));
     assert_true(list_has("/v1/sums", "\"withheld\":true"));
-    assert_int_equal(status_of(fixture.port, "/v1/issues?version=6.6.6", "", ""), 403); /* nor can it be asked for */
+    assert_int_equal(status_of(fixture.port, "/v1/issues?version=6.6.6", "", ""), 403); /* nor can a query select it */
     envelope_finish(&rare);
     for (int i = 0; i < 3; i++)
         envelope_finish(&common[i]);

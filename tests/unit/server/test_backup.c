@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_backup.c - docs/OPERATIONS.md: a copy made while the server works, and a server on that copy. */
+/* test_backup.c - docs/OPERATIONS.md: a copy that is made while the server works, and a server that runs on the
+ * copy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 #include "started_server.h"
 #include "token_book.h"
 
-/* What `sqlite3 FROM ".backup TO"` does. */
+/* Do what `sqlite3 FROM ".backup TO"` does. */
 static void back_up(const char *from, const char *to)
 {
     sqlite3 *source, *copy;
@@ -45,14 +46,14 @@ static void test_a_copy_made_while_the_server_works_is_a_server_of_its_own(void 
         envelopes[i] = envelope_of(SBX_SCENARIO_LOCK, 1 + i);
         post_stored(fixture.port, &envelopes[i]);
     }
-    assert_true(wait_for_triage(fixture.port, envelopes[0].id)); /* the others may wait still */
+    assert_true(wait_for_triage(fixture.port, envelopes[0].id)); /* the others may still wait */
     snprintf(restored, sizeof(restored), "%.40s/restored", fixture.data_dir);
     snprintf(from, sizeof(from), "%s/store.db", fixture.data_dir);
     snprintf(to, sizeof(to), "%s/store.db", restored);
     assert_int_equal(mkdir(restored, 0700), 0);
     back_up(from, to);
 
-    struct envelope late = envelope_of(SBX_SCENARIO_IO, 99); /* behind the copy */
+    struct envelope late = envelope_of(SBX_SCENARIO_IO, 99); /* sent after the copy was made */
     post_stored(fixture.port, &late);
     fixture_stop(&fixture);
 
@@ -63,7 +64,7 @@ static void test_a_copy_made_while_the_server_works_is_a_server_of_its_own(void 
     for (size_t i = 0; i < COUNT; i++) {
         assert_true(wait_for_triage(other.port, envelopes[i].id)); /* those that waited are judged here */
         assert_int_equal(status_of(other.port, "/v1/snapshots/", envelopes[i].id, ".json"), 200);
-        post_stored(other.port, &envelopes[i]); /* and known: nothing comes twice */
+        post_stored(other.port, &envelopes[i]); /* they are known, so nothing is stored twice */
     }
     assert_true(metric(other.port, "stallbox_store_snapshots") == COUNT);
     assert_int_equal(status_of(other.port, "/v1/snapshots/", late.id, ""), 404);
@@ -74,7 +75,7 @@ static void test_a_copy_made_while_the_server_works_is_a_server_of_its_own(void 
     envelope_finish(&late);
 }
 
-/* A path of the document, and what it is here. */
+/* Replace a path of the document by the path in this test. */
 static void replace(char *text, size_t room, const char *from, const char *to)
 {
     char *at, rest[1000];
@@ -84,7 +85,7 @@ static void replace(char *text, size_t room, const char *from, const char *to)
     }
 }
 
-/* Run the commands that docs/OPERATIONS.md has under "Backup and restore". Returns how many they are. */
+/* Run the commands under "Backup and restore" in docs/OPERATIONS.md. Returns how many there are. */
 static int run_documented_backup(const char *data_dir, const char *copy)
 {
     char line[1000];
@@ -114,7 +115,8 @@ static long status_with(uint16_t port, const char *path, const char *header)
     return status;
 }
 
-/* Symptom: the copy that the document made had no tokens, so a restored server behind a proxy refused to start. */
+/* Symptom: the copy made by the documented commands had no tokens, so that a restored server behind a proxy refused to
+ * start. */
 static void test_the_documented_copy_of_a_server_behind_a_proxy_starts_and_knows_who_may_read(void **state)
 {
     (void)state;

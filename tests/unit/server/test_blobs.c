@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_blobs.c - a whole server whose payloads lie outside its database: in a folder, or in the bucket that STALLBOX_TEST_BLOBS and
- * STALLBOX_TEST_BLOBS_KEY name (tests/integration/blobs starts a real one). */
+/* test_blobs.c - a complete server that stores payloads outside of its database: in a folder, or in the bucket that
+ * STALLBOX_TEST_BLOBS and STALLBOX_TEST_BLOBS_KEY name (tests/integration/blobs starts a real one). */
 #include <errno.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static int prepare_outside(void **state)
     return 0;
 }
 
-/* The key of a payload; "" when its row has none. */
+/* The blob key of a payload; "" when its row has none. */
 static void key_of_payload(const char *id, char key_out[SBX_BLOB_KEY_BYTES])
 {
     char sql[200];
@@ -47,7 +47,7 @@ static void key_of_payload(const char *id, char key_out[SBX_BLOB_KEY_BYTES])
     }
 }
 
-/* Are there bytes under a key? */
+/* Does the key have bytes? */
 static bool is_there(const char *key)
 {
     struct sbx_blobs *blobs;
@@ -75,7 +75,7 @@ static void test_a_payload_outside_is_as_good_as_one_inside(void **state)
     char key[SBX_BLOB_KEY_BYTES];
     fixture_start(&fixture);
     post_stored(fixture.port, &envelope);
-    post_stored(fixture.port, &envelope); /* again: the same */
+    post_stored(fixture.port, &envelope); /* posted again: the same key */
     memcpy(other.bytes + 16, envelope.bytes + 16, 16);
     assert_int_equal(wait_for_triage(fixture.port, envelope.id), 1);
     struct answer answer = get_of(fixture.port, "/v1/snapshots/", envelope.id, ".sbx");
@@ -118,7 +118,8 @@ static void test_ageing_takes_the_bytes_away_and_a_payload_that_comes_again_is_k
     envelope_finish(&envelope);
 }
 
-/* A store that is away: nothing is acknowledged that is not kept, nothing that was kept is lost, and it goes on by itself. */
+/* A blob store that is away: nothing is acknowledged that is not stored, nothing that was stored is lost, and the
+ * server recovers by itself. */
 static void test_nothing_is_lost_while_the_store_of_blobs_is_away(void **state)
 {
     (void)state;
@@ -131,7 +132,7 @@ static void test_nothing_is_lost_while_the_store_of_blobs_is_away(void **state)
     fixture_stop(&fixture);
     key_of_payload(first.id, key);
 
-    fixture.options.blobs = NULL; /* not to be forgotten */
+    fixture.options.blobs = NULL; /* must not be forgotten */
     assert_true(sbx_server_start(&fixture.options, &fixture.server, why, sizeof(why)) < 0);
     assert_non_null(strstr(why, "--blobs"));
     fixture.server = NULL;
@@ -143,10 +144,10 @@ static void test_nothing_is_lost_while_the_store_of_blobs_is_away(void **state)
     assert_int_equal(answer.status, 503);
     assert_non_null(strcasestr(answer.headers.data, "retry-after: "));
     answer_finish(&answer);
-    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", first.id, ""), 200); /* rows are there */
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", first.id, ""), 200); /* the rows exist */
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", first.id, ".sbx"), 503);
     fixture_stop(&fixture);
-    fixture_grow_old(&fixture, 31); /* its payload is to go, and cannot */
+    fixture_grow_old(&fixture, 31); /* its payload should be removed, but cannot */
     fixture_start(&fixture);
     expect_metric("stallbox_payloads_aged_total", 1);
     fixture_stop(&fixture);
@@ -156,7 +157,7 @@ static void test_nothing_is_lost_while_the_store_of_blobs_is_away(void **state)
     fixture.options.blobs = where;
     fixture.options.blobs_secret = secret;
     assert_true(is_there(key));
-    fixture_run_sql(&fixture, "UPDATE blob_debt SET at_ms = 1"); /* and what could not be put is long ago */
+    fixture_run_sql(&fixture, "UPDATE blob_debt SET at_ms = 1"); /* and the failed put was long ago */
     fixture_start(&fixture);
     post_stored(fixture.port, &second);
     assert_int_equal(wait_for_triage(fixture.port, second.id), 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bounds.c - what one visitor or one write may not do to the others. */
+/* test_bounds.c - one visitor or one write must not block the others. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

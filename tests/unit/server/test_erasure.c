@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_erasure.c - a machine asks to be forgotten: what goes, what stays, and what the answer does not tell. */
+/* test_erasure.c - a machine asks to be forgotten: what is removed, what stays, and what the answer does not reveal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,8 @@ static struct envelope of_machine(uint64_t seed, uint8_t machine)
     return envelope_of_machine(SBX_SCENARIO_SLEEP, seed, machine);
 }
 
-/* "0101...01\n" for each machine. */
+/* Send "0101...01
+ * " for each machine. */
 static struct answer ask_to_forget(const uint8_t *machines, size_t count)
 {
     char body[4096] = "";
@@ -41,7 +42,7 @@ static void forget(uint8_t machine)
     answer_finish(&answer);
 }
 
-/* How many files of the data folder hold these bytes. */
+/* How many files of the data folder contain these bytes. */
 static int files_with(const uint8_t *bytes, size_t count)
 {
     static const char *const names[] = {"store.db", "store.db-wal", "renderings.db", "renderings.db-wal"};
@@ -67,7 +68,7 @@ static int files_with(const uint8_t *bytes, size_t count)
 static void test_col_11_the_right_proof_deletes_what_carries_its_id_and_nothing_else(void **state)
 {
     (void)state;
-    if (fixture.options.database) /* it is about SQLite's file */
+    if (fixture.options.database) /* about SQLite's file */
         skip();
     struct envelope one = of_machine(1, 1), two = of_machine(2, 1), other = of_machine(3, 2);
     const struct envelope *all[] = {&one, &two, &other};
@@ -84,13 +85,13 @@ static void test_col_11_the_right_proof_deletes_what_carries_its_id_and_nothing_
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", other.id, ".json"), 200);
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 1);
     assert_true(metric(fixture.port, "stallbox_snapshots_erased_total") == 2);
-    assert_true(metric(fixture.port, "stallbox_store_issues") == 1); /* the other machine was hit by the same */
+    assert_true(metric(fixture.port, "stallbox_store_issues") == 1); /* the other machine had the same issue */
     struct answer issues = get(fixture.port, "/v1/issues");
     assert_true(answer_has(&issues, "\"hits\":1"));
     answer_finish(&issues);
     assert_int_equal(files_with(one.bytes + 40, 64), 0); /* overwritten, not only unlinked */
     assert_int_equal(files_with((const uint8_t *)one.bytes + 16, 16), 0);
-    forget(1); /* again: the same */
+    forget(1); /* again: the same answer */
     forget(2);
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 0);
     assert_true(metric(fixture.port, "stallbox_store_issues") == 0);
@@ -103,7 +104,7 @@ static void test_col_11_a_wrong_proof_deletes_nothing_and_is_answered_alike(void
     (void)state;
     struct envelope one = of_machine(1, 1);
     post_stored(fixture.port, &one);
-    forget(9); /* nobody's */
+    forget(9); /* of no machine */
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 1);
     envelope_finish(&one);
 }
@@ -119,7 +120,8 @@ static void test_what_arrives_after_the_request_is_not_kept(void **state)
     envelope_finish(&late);
 }
 
-/* A collector without the key cannot see whose a payload is: the request is remembered until somebody can. */
+/* A collector without the key cannot see which machine a payload belongs to. It remembers the request until a collector
+ * with the key sees it. */
 static void test_what_is_sealed_is_dropped_when_it_is_opened(void **state)
 {
     (void)state;
@@ -155,7 +157,7 @@ static void test_what_is_sealed_is_dropped_when_it_is_opened(void **state)
     sbx_sealer_destroy(sealer);
 }
 
-/* `count` more stalls of machine 1, beside the one that it sent: copies, as nobody would post them. */
+/* Add `count` stalls of machine 1, copies of the one that it sent. No client would post such stalls. */
 static void copy_stalls(int count)
 {
     char sql[1200];
@@ -183,7 +185,7 @@ static void test_what_is_too_much_for_an_answer_goes_on_behind_it(void **state)
 {
     (void)state;
     uint8_t machine = 1;
-    if (fixture.options.database) /* it writes into SQLite's file */
+    if (fixture.options.database) /* writes into SQLite's file */
         skip();
     struct envelope one = of_machine(1, 1), late = of_machine(5, 1);
     post_stored(fixture.port, &one);
@@ -194,10 +196,10 @@ static void test_what_is_too_much_for_an_answer_goes_on_behind_it(void **state)
     assert_int_equal(answer.body.used, sizeof(SBX_ERASING_ANSWER) - 1);
     assert_memory_equal(answer.body.data, SBX_ERASING_ANSWER, sizeof(SBX_ERASING_ANSWER) - 1);
     answer_finish(&answer);
-    post_stored(fixture.port, &late); /* which is not kept from the first moment on */
+    post_stored(fixture.port, &late); /* refused from the first moment on */
     expect_nothing_left();
     assert_true(metric(fixture.port, "stallbox_snapshots_erased_total") == 1501);
-    forget(1); /* who asks again hears that it is done */
+    forget(1); /* a repeated request is answered when it is done */
     envelope_finish(&one);
     envelope_finish(&late);
 }
@@ -211,7 +213,7 @@ static void test_an_erasure_goes_on_in_the_server_that_comes_after(void **state)
     post_stored(fixture.port, &one);
     copy_stalls(700);
     fixture_run_sql(&fixture, "INSERT INTO erasing(id, at_ms) SELECT DISTINCT id, 1 FROM rotating");
-    fixture_start(&fixture); /* nobody asks again */
+    fixture_start(&fixture); /* the request is not repeated */
     expect_nothing_left();
     envelope_finish(&one);
 }
@@ -240,7 +242,7 @@ static void test_what_is_no_request_is_refused_whole(void **state)
     assert_refused(body, 64, 400);
     assert_refused(body, 66, 400);
     body[65 + 10] = 'g';
-    assert_refused(body, 130, 400); /* the first is right, the second is not: neither is done */
+    assert_refused(body, 130, 400); /* the first is valid and the second is not: neither is done */
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 1);
     struct answer answer = get(fixture.port, "/v1/erasures");
     assert_int_equal(answer.status, 405);
@@ -248,7 +250,7 @@ static void test_what_is_no_request_is_refused_whole(void **state)
     answer = ask(fixture.port,
                  &(struct question){
                      .path = "/v1/erasures", .body = body, .body_bytes = 65, .header = "Origin: https://evil.example"});
-    assert_int_equal(answer.status, 403); /* no web page asks */
+    assert_int_equal(answer.status, 403); /* a web page may not send this */
     answer_finish(&answer);
     envelope_finish(&one);
 }

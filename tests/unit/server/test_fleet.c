@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fleet.c - pages and lists about many stalls at once, over real sockets. */
+/* test_fleet.c - pages and lists about many stalls, over real sockets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void test_the_overview_is_of_what_is_asked_for(void **state)
     assert_says("/settings", 200, "There is none in the book.");
 }
 
-/* The name of a function of the newest stall, of the sums, as an address has it. */
+/* The name of a function of the newest stall, from the sums, escaped for a URL. */
 static void read_function(char out[200])
 {
     struct answer answer = get(fixture.port, "/v1/sums");
@@ -87,7 +87,7 @@ static void test_a_function_is_shown_across_its_issues(void **state)
     assert_says(path, 200, "from 2 snapshots");
     assert_says(path, 200, "<dd>1 issue</dd>");
     assert_says(path, 200, "cause-sleep");
-    assert_says(path, 200, "It has no time of its own"); /* nothing names it, so in profiles it is its module's */
+    assert_says(path, 200, "It has no time of its own"); /* nameless: in profiles it counts for its module */
     snprintf(path, sizeof(path), "/function?name=%s&app=nobody", name);
     assert_says(path, 200, "No matching stall is blamed on it.");
 }
@@ -141,7 +141,7 @@ static void test_what_changed_is_a_feed_and_a_list(void **state)
                 "\"issue\":null,\"path\":\"/overview?app=all%20of%20it&since=2026-11-27&until=2026-11-27\"");
     assert_says("/feed.atom", 200, "href=\"/compare?app=all%20of%20it&amp;version=2&amp;base=1\"");
     answer = get(fixture.port, "/v1/changes");
-    assert_false(answer_has(&answer, "gone")); /* of an issue that there is not any more */
+    assert_false(answer_has(&answer, "gone")); /* of an issue that does not exist any more */
     answer_finish(&answer);
 }
 
@@ -176,7 +176,7 @@ static void test_the_time_of_many_stalls_is_one_picture_in_all_formats(void **st
     assert_says("/profile?app=nobody", 200, "No matching stall has a profile");
     assert_says("/profile?at=xyz", 400, "argument at");
     assert_says("/profile?colour=red", 400, "argument");
-    assert_says("/v1/profile?at=00", 400, "argument"); /* of the page only */
+    assert_says("/v1/profile?at=00", 400, "argument"); /* only the page has this argument */
     assert_says("/v1/profile", 200, "\"stalls\":3");
     assert_says("/v1/profile.folded", 200, ";");
     assert_says("/v1/profile.speedscope", 200, "\"type\":\"sampled\"");
@@ -221,7 +221,7 @@ static void test_the_scene_is_in_sums_on_the_stalls_page_and_a_filter(void **sta
 {
     (void)state;
     char path[80];
-    for (uint32_t scene = 0; scene < 3; scene++) { /* 0: none is told */
+    for (uint32_t scene = 0; scene < 3; scene++) { /* 0: no scene is sent */
         struct sbx_payload_builder *builder;
         assert_true(
             sbx_scenario_build(scene == 2 ? SBX_SCENARIO_LOCK : SBX_SCENARIO_SLEEP, false, 100 + scene, &builder));
@@ -256,10 +256,10 @@ static void test_penetration_is_shown_where_machine_days_were_told(void **state)
     tell_machine_day(sbx_app_what("other"), "7.0.15");
     post_of_shop(100);
     expect_metric("stallbox_triaged_total", 1);
-    fixture_stop(&fixture); /* what was gathered is stored */
+    fixture_stop(&fixture); /* a stop stores what was collected */
     fixture_start(&fixture);
     if (time(NULL) / 86400 != day)
-        skip(); /* midnight lay between */
+        skip(); /* the day changed meanwhile */
     assert_says("/v1/sums", 200, "\"active_machine_days\":8,\"hit_machine_days\":1,\"penetration\":0.125");
     assert_says("/v1/sums", 200, "\"active_machine_days\":7,\"hit_machine_days\":1");
     assert_says("/v1/apps", 200, "\"active_machine_days\":8,\"hit_machine_days\":1");

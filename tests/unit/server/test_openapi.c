@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_openapi.c - the server does what its OpenAPI document says, and counts what docs/monitoring watches; openapi_check.py and
- * monitoring_check.py ask. */
+/* test_openapi.c - the server does what its OpenAPI document says, and has the metrics that docs/monitoring uses;
+ * openapi_check.py and monitoring_check.py check it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_policies.c - PUT and GET of signed policies over real sockets: tags, tokens, sizes, and files put by hand. */
+/* test_policies.c - PUT and GET of signed policies over real sockets: tags, tokens, sizes, and files that were placed
+ * by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,7 +91,7 @@ static void test_a_file_put_by_hand_is_given_and_a_link_is_not(void **state)
     assert_non_null(file);
     assert_int_equal(fputs("SBXP by hand", file) >= 0 && fclose(file) == 0, 1);
     struct answer answer = get(fixture.port, PATH);
-    if (fixture.options.database) { /* it is all servers', and a file is one's */
+    if (fixture.options.database) { /* there a policy belongs to all servers, but a file to one */
         assert_int_equal(answer.status, 404);
         answer_finish(&answer);
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_proxy.c - visitors who come through a proxy, and people who log in. */
+/* test_proxy.c - visitors behind a proxy, and people who log in. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -130,7 +130,7 @@ static void test_a_browser_is_shown_a_form_and_a_program_is_told(void **state)
     assert_int_equal(answer.status, 401);
     assert_true(answer_has(&answer, "action=\"/login\""));
     assert_true(answer_has(&answer, "value=\"/symbols\""));
-    assert_null(strstr(answer.headers.data, "Basic")); /* no window of the browser's own beside it */
+    assert_null(strstr(answer.headers.data, "Basic")); /* the browser must not show a login window of its own */
     answer_finish(&answer);
     answer = get(fixture.port, "/v1/issues");
     assert_int_equal(answer.status, 401);
@@ -152,12 +152,12 @@ static void test_a_token_becomes_a_cookie_that_reads_until_logging_out(void **st
     answer_finish(&answer);
     assert_int_equal(status_with(fixture.port, "/", cookie, NULL), 200);
     assert_int_equal(status_with(fixture.port, "/v1/issues", cookie, NULL), 200);
-    /* It reads, and writes nothing. */
+    /* The session may read, and may not write. */
     answer =
         ask(fixture.port, &(struct question){.path = "/v1/snapshots", .body = "x", .body_bytes = 1, .header = cookie});
     assert_int_equal(answer.status, 403);
     answer_finish(&answer);
-    /* A page of somebody else's cannot log it out. */
+    /* A page of another site cannot log the user out. */
     answer = ask(fixture.port, &(struct question){.path = "/logout",
                                                   .body = "x",
                                                   .body_bytes = 1,
@@ -182,7 +182,7 @@ static void test_wrong_tokens_and_foreign_pages_get_no_cookie(void **state)
     expect_login("token=of-a-reader", NULL, 403);
     expect_login("token=of-a-reader", "Origin: https://evil.example", 403);
     expect_login("token=of-a-reade", origin, 403);
-    expect_login("token=of-a-sender", origin, 403); /* it may send, and read nothing */
+    expect_login("token=of-a-sender", origin, 403); /* it may send, but not read */
     expect_login("token=", origin, 403);
     expect_login("", origin, 403);
     expect_login("token=%00", origin, 403);
@@ -218,7 +218,7 @@ static uint16_t free_port(void)
     return ntohs(address.sin_port);
 }
 
-/* Have nginx pass everything on; returns its port. */
+/* Start nginx as a proxy for everything; returns its port. */
 static uint16_t start_nginx(const char *more)
 {
     char path[120];
@@ -269,7 +269,7 @@ static void test_nothing_is_open_behind_nginx_as_it_comes(void **state)
         assert_int_equal(status_with(port, paths[i], "Host: 127.0.0.1", NULL), 401);
         assert_int_equal(status_with(port, paths[i], "Authorization: Bearer s3cret-of-all", NULL), 200);
     }
-    assert_int_equal(status_with(fixture.port, "/", NULL, NULL), 200); /* and on the machine all is as it was */
+    assert_int_equal(status_with(fixture.port, "/", NULL, NULL), 200); /* the machine itself has access as before */
 }
 
 static void test_people_log_in_through_nginx(void **state)

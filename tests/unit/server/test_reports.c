@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_reports.c - reports that are made because somebody asks for them. */
+/* test_reports.c - reports that are made on request. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static void test_nothing_is_rendered_before_somebody_asks_and_asking_changes_no_
     assert_true(wait_for_triage(fixture.port, envelope.id));
     assert_true(metric(fixture.port, "stallbox_renderings_bytes") == 0);
     assert_true(metric(fixture.port, "stallbox_reports_made_total") == 0);
-    for (int times = 0; times < 2; times++) { /* the second time it lies there */
+    for (int times = 0; times < 2; times++) { /* the second time it is in the cache */
         struct answer answer = get_of(fixture.port, "/stalls/", envelope.id, "");
         assert_int_equal(answer.status, 200);
         assert_true(answer_has(&answer, "<svg"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sealed.c - sealed payloads and a server that has the key, one that has not, and one after the other. */
+/* test_sealed.c - sealed payloads: a server with the key, a server without it, and one that gets it later. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static int finish(void **state)
     return remove_server(state);
 }
 
-/* Start with the first `count` keys. */
+/* Start a server with the first `count` keys. */
 static void start_with_keys(uint32_t count)
 {
     keys.count = count;
@@ -50,7 +50,7 @@ static void start_with_keys(uint32_t count)
     fixture_start(&fixture);
 }
 
-/* The payload, sealed to key `which`. It is taken. */
+/* Seal the payload to key `which`. Takes the payload. */
 static struct envelope seal(struct envelope plain, int which)
 {
     struct envelope sealed = {0};
@@ -68,7 +68,7 @@ static struct envelope sealed_of(uint64_t seed, int which)
     return seal(envelope_of(SBX_SCENARIO_SLEEP, seed), which);
 }
 
-/* A payload that says it stands for a million stalls. */
+/* A payload that claims to stand for a million stalls. */
 static struct envelope heavy_of(uint64_t seed)
 {
     struct sbx_payload_builder *builder;
@@ -93,19 +93,19 @@ static void test_a_server_with_the_key_triages_what_was_sealed(void **state)
     start_with_keys(2);
     struct envelope one = sealed_of(1, 0), two = sealed_of(2, 1);
     post_stored(fixture.port, &one);
-    post_stored(fixture.port, &two); /* a rotation: both keys are at work */
+    post_stored(fixture.port, &two); /* a rotation: both keys are in use */
     expect_metric("stallbox_triaged_total", 2);
     assert_int_equal(wait_for_triage(fixture.port, one.id), 1);
     assert_int_equal(wait_for_triage(fixture.port, two.id), 1);
     assert_true(metric(fixture.port, "stallbox_store_sealed") == 0);
-    post_stored(fixture.port, &one); /* the answer was lost: it is known, though what was sealed is gone */
+    post_stored(fixture.port, &one); /* the answer was lost; it is known, although the sealed bytes are gone */
     assert_true(metric(fixture.port, "stallbox_snapshots_duplicates_total") == 1);
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 2);
     envelope_finish(&one);
     envelope_finish(&two);
 }
 
-/* Symptom: the collector bounded what a plain payload stands for, and a sealed one made a million stalls. */
+/* Symptom: the collector limited what a plain payload stands for, but a sealed one could stand for a million stalls. */
 static void test_a_sealed_payload_stands_for_no_more_stalls_than_a_plain_one(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void test_a_collector_without_the_key_keeps_it_for_one_that_has_it(void *
         envelope_finish(&sealed[i]);
 }
 
-/* COL-4. Whatever is wrong inside, the answer says the same. */
+/* COL-4. Whatever is wrong inside, the answer is the same. */
 static void test_col_04_hostile_sealed_payloads_are_refused_alike(void **state)
 {
     (void)state;
@@ -166,11 +166,11 @@ static void test_col_04_hostile_sealed_payloads_are_refused_alike(void **state)
         size_t at, bytes;
         uint8_t value;
     } damages[] = {
-        {40, 32, 0x00},      /* enc: the point at infinity's x */
+        {40, 32, 0x00},      /* enc: x of the point at infinity */
         {40, 32, 0xff},      /* enc: above the prime */
         {72, 1, 0x5a},       /* ciphertext */
         {4096 - 1, 1, 0x5a}, /* tag */
-        {16, 1, 0x5a},       /* another id: bound by the additional data */
+        {16, 1, 0x5a},       /* another id, which the additional data binds */
     };
     char first[200] = "";
     for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
@@ -191,12 +191,12 @@ static void test_col_04_hostile_sealed_payloads_are_refused_alike(void **state)
     }
     uint8_t *copy = malloc(sealed.count);
     memcpy(copy, sealed.bytes, sealed.count);
-    copy[5] = 2; /* a suite of a later day */
+    copy[5] = 2; /* an unknown suite */
     assert_post(copy, sealed.count, 415, "415: ");
     copy[5] = 1;
-    assert_post(copy, sealed.count - 1, 400, "400: "); /* cut */
+    assert_post(copy, sealed.count - 1, 400, "400: "); /* truncated */
     copy[100] ^= 1;
-    assert_post(copy, sealed.count, 400, "checksum"); /* rotten on the way */
+    assert_post(copy, sealed.count, 400, "checksum"); /* damaged on the way */
     free(copy);
     assert_true(metric(fixture.port, "stallbox_store_sealed") == 0);
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 0);
@@ -207,7 +207,7 @@ static void test_other_sealed_bytes_under_a_known_id_are_a_conflict(void **state
 {
     (void)state;
     start_with_keys(0);
-    struct envelope one = sealed_of(30, 0), again = sealed_of(30, 0); /* the same payload: another ephemeral key */
+    struct envelope one = sealed_of(30, 0), again = sealed_of(30, 0); /* the same payload with another ephemeral key */
     post_stored(fixture.port, &one);
     assert_post(again.bytes, again.count, 409, "other bytes");
     assert_true(metric(fixture.port, "stallbox_store_sealed") == 1);
@@ -215,7 +215,7 @@ static void test_other_sealed_bytes_under_a_known_id_are_a_conflict(void **state
     envelope_finish(&again);
 }
 
-/* A payload left plain before sealing was demanded, whose answer was lost, comes again sealed. */
+/* A payload was sent plain before sealing was required, and its answer was lost. Then it is sent again sealed. */
 static void test_a_payload_that_came_plain_and_comes_sealed_is_one(void **state)
 {
     (void)state;
@@ -230,7 +230,7 @@ static void test_a_payload_that_came_plain_and_comes_sealed_is_one(void **state)
     envelope_finish(&sealed);
 }
 
-/* A collector without the key takes anything that looks sealed: the one with the key finds out, once. */
+/* A collector without the key accepts anything that looks sealed. The one with the key finds out, once. */
 static void test_what_opens_to_nothing_is_said_and_kept_and_blocks_nothing(void **state)
 {
     (void)state;
@@ -262,7 +262,8 @@ static long post_with(const char *secret, const struct envelope *envelope)
     return answer.status;
 }
 
-/* What is inside says whose it is: who has the key looks at once, and who has it later finds out. */
+/* The content says which application a payload belongs to. A server with the key checks that at once, and one that gets
+ * the key later checks it then. */
 static void test_col_07_a_seal_does_not_hide_whose_a_payload_is(void **state)
 {
     (void)state;
@@ -279,7 +280,7 @@ static void test_col_07_a_seal_does_not_hide_whose_a_payload_is(void **state)
     start_with_keys(1);
     assert_int_equal(post_with(shop, &second), 403);
     assert_int_equal(post_with(all, &second), 200);
-    for (int waited = 0; waited < 500; waited++) { /* both tables are looked at by the triage thread */
+    for (int waited = 0; waited < 500; waited++) { /* the triage thread reads both tables */
         sleep_ms(20);
         if (fixture_count(&fixture, "SELECT COUNT(*) FROM snapshot") == 1 &&
             fixture_count(&fixture, "SELECT COUNT(*) FROM sealed WHERE failure IS NOT NULL") == 1)
@@ -290,7 +291,7 @@ static void test_col_07_a_seal_does_not_hide_whose_a_payload_is(void **state)
                      1);
     assert_int_equal(post_with(shop, &third), 403);
     assert_int_equal(post_with(shop, &third), 403);
-    assert_int_equal(post_with(shop, &third), 429); /* a token's rate holds for what is sealed too */
+    assert_int_equal(post_with(shop, &third), 429); /* a token's rate also limits sealed payloads */
     envelope_finish(&first);
     envelope_finish(&second);
     envelope_finish(&third);

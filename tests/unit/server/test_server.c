@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_server.c - the collector and the routes over real sockets. */
+/* test_server.c - the collector and its routes over real sockets. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
@@ -85,8 +85,9 @@ static void test_what_is_no_payload_is_refused_with_a_reason(void **state)
     envelope_finish(&envelope);
 }
 
-/* The server answers before the body and closes. A client still sending may be told of the cut rather than of the answer,
- * which TCP then discards; what was said is checked by hand below, that it was refused by the server's own count. */
+/* The server answers before the body and closes. A client that is still sending may see the closed connection and not
+ * the answer, because TCP then discards the answer. So this checks the server's own count of refusals; the answer
+ * itself is checked by hand below. */
 static void assert_refused_early(const struct question *question)
 {
     struct answer answer = ask(fixture.port, question);
@@ -110,7 +111,7 @@ static void test_too_large_a_body_is_refused_told_or_untold(void **state)
     free(body);
 }
 
-/* Talk by hand: what a client library would never send. Returns everything the server says until it closes. */
+/* Send raw bytes that no client library would send. Returns everything that the server sends until it closes. */
 static struct sbx_byte_buffer talk(const char *request, size_t bytes)
 {
     struct sbx_byte_buffer said = {0};
@@ -186,7 +187,7 @@ static void *post_and_read(void *argument)
 {
     uint64_t client = (uint64_t)(uintptr_t)argument;
     for (uint64_t i = 0; i < POSTS_OF_CLIENT; i++) {
-        /* Every payload is posted by two clients: by this one and by its neighbour. */
+        /* Every payload is posted by two clients: this one and its neighbour. */
         struct envelope envelope = envelope_of(SBX_SCENARIO_LOCK, (client % 2) * 100 + i);
         struct answer page = get(fixture.port, i % 2 ? "/" : "/v1/issues");
         post_stored(fixture.port, &envelope);
@@ -300,7 +301,7 @@ static void test_a_folder_that_cannot_be_made_is_named(void **state)
 static void test_a_store_that_is_no_database_is_left_alone(void **state)
 {
     (void)state;
-    if (fixture.options.database) /* it is about SQLite's file */
+    if (fixture.options.database) /* about SQLite's file */
         skip();
     char path[100], why[300] = "";
     struct sbx_server *server = NULL;
@@ -419,7 +420,8 @@ static int64_t now_ms(void)
     return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
 }
 
-/* Send one byte each 100 ms until the server ends the connection. Returns how long that took; -1: it never did. */
+/* Send one byte every 100 ms until the server closes the connection. Returns how long that took; -1: it never
+ * closed. */
 static int64_t drip(const char *request, size_t bytes)
 {
     struct sockaddr_in address = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_survival.c - what is left after a kill, a crash in triage and a full disk.
  *
- * The server runs in a child process; this process has no threads, so that it may fork. */
+ * The server runs in a child process. This process has no threads, so it may fork. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -43,8 +43,8 @@ static int clean_up(void **state)
     return remove_server(state);
 }
 
-/* Run the server in a child until it is killed. `file_bytes_max` above 0: no file may grow beyond. SIGUSR1 lifts that.
- */
+/* Run the server in a child until it is killed. `file_bytes_max` above 0: no file may grow beyond that. SIGUSR1 removes
+ * the limit. */
 static void lift_limit(int signal_number)
 {
     (void)signal_number;
@@ -54,7 +54,7 @@ static void lift_limit(int signal_number)
     setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-static rlim_t descriptors_max; /* of the child; 0: as many as there may be */
+static rlim_t descriptors_max; /* of the child; 0: no limit */
 
 static void start_child(rlim_t file_bytes_max)
 {
@@ -65,7 +65,7 @@ static void start_child(rlim_t file_bytes_max)
     assert_true(child >= 0);
     if (child == 0) {
         close(ends[0]);
-        signal(SIGXFSZ, SIG_IGN); /* as a full disk: an error of write, not a signal */
+        signal(SIGXFSZ, SIG_IGN); /* like a full disk: write fails, without a signal */
         signal(SIGUSR1, lift_limit);
         if (descriptors_max && setrlimit(RLIMIT_NOFILE, &(struct rlimit){descriptors_max, descriptors_max}) != 0)
             _exit(1);
@@ -108,7 +108,7 @@ static void test_what_was_answered_is_there_after_kill_9_between_posts(void **st
     assert_true(metric(fixture.port, "stallbox_snapshots_stored_total") == 0);
 }
 
-/* Put a payload into the store without any triage: what a server leaves that was killed between the two. */
+/* Put a payload into the store without triage, as a server leaves it that was killed in between. */
 static struct envelope store_untriaged(uint64_t seed, unsigned attempts)
 {
     struct envelope envelope = envelope_of(SBX_SCENARIO_LOCK, seed);
@@ -166,7 +166,7 @@ static void test_a_payload_that_took_the_server_down_too_often_is_shown_as_faile
     envelope_finish(&good);
 }
 
-/* A payload in the store that this server cannot decode: rot, or one of a newer client under an older server. */
+/* A payload in the store that this server cannot decode: damaged, or from a client that is newer than the server. */
 static void test_a_payload_that_cannot_be_decoded_is_shown_as_failed(void **state)
 {
     (void)state;
@@ -212,7 +212,7 @@ static void test_a_full_disk_acknowledges_nothing_and_recovers(void **state)
     envelope_finish(&envelope);
 }
 
-/* More of them than the server has places for connections: those that come first hold all of them, the rest wait to be accepted. */
+/* More connections than the server has places for. The first ones hold all places; the others wait to be accepted. */
 static void test_connections_that_say_nothing_do_not_keep_a_visitor_out(void **state)
 {
     (void)state;
@@ -232,10 +232,10 @@ static void test_connections_that_say_nothing_do_not_keep_a_visitor_out(void **s
         silent[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         assert_true(silent[i] >= 0);
         int result = connect(silent[i], (struct sockaddr *)&address, sizeof(address));
-        assert_true(result == 0 || errno == EINPROGRESS); /* the kernel's queue may be full: it tries again */
+        assert_true(result == 0 || errno == EINPROGRESS); /* the kernel's queue may be full; it tries again */
     }
-    post_stored(fixture.port, &envelope);                            /* within the client's minute */
-    assert_int_equal(wait_for_triage(fixture.port, envelope.id), 1); /* which has the descriptors that it needs */
+    post_stored(fixture.port, &envelope);                            /* within the client's time-out of a minute */
+    assert_int_equal(wait_for_triage(fixture.port, envelope.id), 1); /* triage has the descriptors that it needs */
     struct answer answer = get(fixture.port, "/healthz");
     assert_int_equal(answer.status, 200);
     answer_finish(&answer);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_door.c - PUT /v1/symbols over real sockets: what is taken, what is refused, and what that does to others. */
+/* test_symbol_door.c - PUT /v1/symbols over real sockets: what is accepted, what is refused, and the effect on other
+ * requests. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +57,7 @@ static struct answer put_path(const char *path)
     return answer;
 }
 
-/* Want this status, and this text in the answer. */
+/* Expect this status, and this text in the answer. */
 static void expect(struct answer answer, long status, const char *text)
 {
     if (answer.status != status || !answer_has(&answer, text))
@@ -70,7 +71,7 @@ static void expect_put(const char *path, long status, const char *text)
     expect(put_path(path), status, text);
 }
 
-/* Make a file of the sample in the data folder by a command of the shell, in which $1 is the sample and $2 the file. */
+/* Make a file from the sample in the data folder with a shell command, in which $1 is the sample and $2 the file. */
 static const char *made(const char *name, const char *command)
 {
     static char path[160];
@@ -90,7 +91,7 @@ static int is_missing(const char *build_id)
     return is_there;
 }
 
-/* How many symbol files are stored. */
+/* The number of stored symbol files. */
 static int stored(void)
 {
     struct answer answer = get(fixture.port, "/v1/symbols");
@@ -102,7 +103,7 @@ static int stored(void)
     return count;
 }
 
-/* A connection on which an upload of so many bytes has begun. */
+/* Open a connection on which an upload of that many bytes has begun. */
 static int begin_upload(size_t length)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(fixture.port)};
@@ -152,7 +153,7 @@ static void test_a_compressed_file_is_taken_with_the_name_it_is_given(void **sta
     free(bytes);
 }
 
-/* A line that a pipeline's log can have as it is. */
+/* A line of text for the log of a build pipeline. */
 static void test_who_wants_text_gets_a_line(void **state)
 {
     (void)state;
@@ -226,7 +227,7 @@ static struct envelope toy_stall(uint64_t seed)
     struct envelope envelope;
     sbx_builder_columns(builder)->functions = &functions;
     sbx_builder_envelope(builder, &envelope.bytes, &envelope.count);
-    sbx_builder_columns(builder)->functions = NULL; /* ours */
+    sbx_builder_columns(builder)->functions = NULL; /* this test's own columns */
     sbx_payload_builder_destroy(builder);
     sbx_id_print(envelope.bytes + 16, envelope.id);
     return envelope;
@@ -248,7 +249,7 @@ static void test_names_of_a_runtime_reach_a_running_server(void **state)
     expect_metric("stallbox_triaged_anew_total", 1);
     expect(get_of(fixture.port, "/v1/snapshots/", envelope.id, ".json"), 200, "\"function\":\"spin_the_wheel\"");
     expect(put_bytes("/v1/symbols", map, strlen(map), NULL), 200, "\"result\":\"same\"");
-    /* What is there stays: nobody puts other words into stacks. */
+    /* Existing names stay: no later upload can change the words in stacks. */
     expect(put_bytes("/v1/symbols", more, strlen(more), NULL), 201, "\"functions\":1,\"different\":1");
     fixture_stop(&fixture);
     fixture_start(&fixture);
@@ -294,7 +295,7 @@ static void test_sym_01_claims_that_are_paths_or_no_build_ids_are_refused(void *
         expect(put_bytes(path, bytes, count, NULL), 400, "\"result\":\"refused\"");
     }
     assert_int_equal(stored(), 0);
-    /* A name in a map is a file's name too. */
+    /* A name in a map is also a file name. */
     static const char *const maps[] = {"stallbox-provider-map 1\t../../x\n", "stallbox-provider-map 1\t.hidden\n",
                                        "stallbox-provider-map 1\t\n", "stallbox-provider-map 1\ta/b\n",
                                        "stallbox-provider-map 1\taaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n"};
@@ -314,7 +315,7 @@ static void test_sym_02_a_file_of_another_build_id_or_of_none_is_refused(void **
     expect(put_bytes("/v1/symbols", "", 0, NULL), 400, "no file");
     expect(put_bytes("/v1/symbols", bytes, 64, NULL), 422, "build-id");
     expect_put(made("zeros.so", "head -c 700 /dev/zero >$2"), 422, "neither");
-    /* Cut anywhere it ends in an answer, and the server goes on. */
+    /* Cut at any place the request gets an answer, and the server goes on. */
     for (size_t part = 1; part < 8; part++) {
         struct answer answer = put_bytes("/v1/symbols", bytes, count * part / 8, NULL);
         assert_true(answer.status == 422 || answer.status == 201 || answer.status == 200 || answer.status == 409);
@@ -353,7 +354,7 @@ static void test_sym_03_only_a_token_for_symbols_may_send_them(void **state)
     assert_int_equal(stored(), 0);
     expect(put_bytes("/v1/symbols", bytes, count, "Authorization: Bearer of-a-pipeline"), 201, "added");
     expect(put_bytes("/v1/symbols", bytes, count, "Authorization: Bearer of-an-admin"), 200, "same");
-    /* And it is good for nothing else. */
+    /* And the token is good for nothing else. */
     struct envelope envelope = sample_stall(1);
     const struct question question = {.path = "/v1/snapshots",
                                       .body = envelope.bytes,
@@ -369,7 +370,7 @@ static void test_sym_03_only_a_token_for_symbols_may_send_them(void **state)
     free(bytes);
 }
 
-/* 64 MiB of nothing in some KiB, and one that says so of itself. */
+/* A few KiB that decompress to 64 MiB, and a request whose own header states that size. */
 static void test_sym_04_what_grows_without_measure_is_refused(void **state)
 {
     (void)state;
@@ -380,7 +381,7 @@ static void test_sym_04_what_grows_without_measure_is_refused(void **state)
     fixture.options.symbol_bytes_max = 1 << 20;
     fixture_start(&fixture);
     expect(put_bytes("/v1/symbols", packed, packed_bytes, "Content-Encoding: zstd"), 413, "at most 1 MiB");
-    char text[64] = ""; /* by its own word, before the body: who sends all the same may not hear why */
+    char text[64] = ""; /* stated in the header: a client that sends the body all the same may not get the reason */
     int connection = begin_upload(64u << 20);
     assert_true(read(connection, text, sizeof(text) - 1) > 0);
     assert_memory_equal(text, "HTTP/1.1 413 ", 13);
@@ -417,7 +418,7 @@ static void test_sym_08_archives_are_no_symbol_files(void **state)
 static void test_sym_10_without_room_it_is_for_later_and_nothing_is_left(void **state)
 {
     (void)state;
-    fixture.options.disk_reserve_bytes = UINT64_MAX; /* no disk has so much */
+    fixture.options.disk_reserve_bytes = UINT64_MAX; /* more than any disk has */
     fixture_start(&fixture);
     struct answer answer = put_path(SAMPLE_FULL);
     assert_int_equal(answer.status, 503);
@@ -425,7 +426,7 @@ static void test_sym_10_without_room_it_is_for_later_and_nothing_is_left(void **
     assert_true(answer_has(&answer, "\"result\":\"later\""));
     answer_finish(&answer);
     assert_int_equal(stored(), 0);
-    struct envelope envelope = sample_stall(1); /* payloads are taken all the same */
+    struct envelope envelope = sample_stall(1); /* payloads are still accepted */
     post_stored(fixture.port, &envelope);
     envelope_finish(&envelope);
 }
@@ -443,7 +444,7 @@ static void test_uploads_that_stand_still_keep_out_others_for_a_deadline_and_nob
     fixture_start(&fixture);
     for (int i = 0; i < STILL; i++)
         connections[i] = begin_upload(1 << 20);
-    /* Four of them stay, which the server has places for; the others are turned away before anybody else asks. */
+    /* The server has places for four of them, which stay. The others are refused before any other request. */
     int turned_away = 0;
     for (int tries = 0; tries < 1000 && turned_away < STILL - 4; tries++) {
         struct pollfd answers[STILL];
@@ -467,7 +468,7 @@ static void test_uploads_that_stand_still_keep_out_others_for_a_deadline_and_nob
     for (int i = 0; i < STILL; i++) {
         char text[2048];
         ssize_t got = read(connections[i], text, sizeof(text));
-        assert_true(got <= 0 || memcmp(text, "HTTP/1.1 503", 12) == 0); /* cut without an answer, or turned away */
+        assert_true(got <= 0 || memcmp(text, "HTTP/1.1 503", 12) == 0); /* closed without an answer, or refused */
         cut += got <= 0;
         close(connections[i]);
     }
@@ -484,7 +485,7 @@ static void test_uploads_that_stand_still_keep_out_others_for_a_deadline_and_nob
     envelope_finish(&envelope);
 }
 
-/* An upload in the queue, and one half sent, when the server is told to stop. */
+/* An upload in the queue and one that is half sent, when the server is told to stop. */
 static void test_a_server_stops_with_uploads_under_way(void **state)
 {
     (void)state;
@@ -493,7 +494,7 @@ static void test_a_server_stops_with_uploads_under_way(void **state)
     int half = begin_upload(1 << 20), whole = begin_upload(count);
     assert_int_equal(write(whole, bytes + 4, count - 4), (ssize_t)(count - 4));
     fixture_stop(&fixture);
-    ssize_t got = read(whole, request, sizeof(request) - 1); /* an answer, or the end */
+    ssize_t got = read(whole, request, sizeof(request) - 1); /* an answer, or the end of the connection */
     request[got > 0 ? got : 0] = '\0';
     assert_true(got <= 0 || strncmp(request, "HTTP/1.1 201", 12) == 0 || strncmp(request, "HTTP/1.1 503", 12) == 0);
     close(half);
@@ -513,7 +514,7 @@ static void test_symbols_that_one_server_took_name_what_another_of_the_database_
     (void)state;
     char symbols[120];
     if (!fixture.options.database)
-        skip(); /* a store of its own has no other server: tests/integration/database runs this */
+        skip(); /* only with a shared store are there other servers: tests/integration/database */
     snprintf(symbols, sizeof(symbols), "%s/shared", fixture.data_dir);
     fixture.options.symbol_store = symbols;
     fixture_start(&fixture);
@@ -522,7 +523,7 @@ static void test_symbols_that_one_server_took_name_what_another_of_the_database_
     assert_non_null(mkdtemp(other.data_dir));
     other.options.data_dir = other.data_dir;
     fixture_start(&other);
-    for (unsigned i = 0; i < 6; i++) { /* each server has looked for these symbols in vain, and remembers it */
+    for (unsigned i = 0; i < 6; i++) { /* each server has looked for these symbols in vain and remembers that */
         uint16_t port = i % 2 ? other.port : fixture.port;
         struct envelope envelope = sample_stall(300 + i);
         post_stored(port, &envelope);

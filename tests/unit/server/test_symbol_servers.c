@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_servers.c - a server whose symbols are in Redis: stalls get their names from there, wait for it when it goes, are told
- * without when it stays away, and get their names when it is back. */
+/* test_symbol_servers.c - a server with its symbols in Redis. Stalls get their names from there and wait when it goes
+ * away. If it stays away they are reported without names, and they get their names when it is back. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,9 +19,9 @@
 #include "started_server.h"
 
 enum {
-    SOON_MS = 60000, /* that something takes at most */
+    SOON_MS = 60000, /* the most that anything takes */
     LOOK_MS = 50,
-    PATIENCE_MS = 2000, /* of the server, where it is to end */
+    PATIENCE_MS = 2000, /* the server's patience, where it should end */
 };
 
 static struct redis_server redis;
@@ -49,7 +49,7 @@ static int finish(void **state)
     return remove_server(state);
 }
 
-/* The same server by its other door. */
+/* The same Redis server through its Unix socket. */
 static void use_socket(void)
 {
     redis_server_kill(&redis);
@@ -58,7 +58,7 @@ static void use_socket(void)
     snprintf(where, sizeof(where), "unix:%s", socket_path);
 }
 
-/* As a machine that loses power, and what it has is on its disk. */
+/* As a machine that loses power; its data is on its disk. */
 static void take_away(void)
 {
     freeReplyObject(redis_server_ask(&redis, "SAVE"));
@@ -73,7 +73,7 @@ static void bring_back(void)
         redis_server_restart(&redis, NULL, NULL);
 }
 
-/* How often the log says `text`. */
+/* How often the log contains `text`. */
 static int logged(const char *text)
 {
     static char log[1 << 16];
@@ -132,7 +132,7 @@ static void upload_sample(void)
     free(bytes);
 }
 
-/* Names of a runtime that nobody uses: because of them workers ask anew for what they knew. */
+/* Upload unused names of a runtime, which makes workers ask again for what they knew. */
 static void upload_map(void)
 {
     static const char map[] = "stallbox-provider-map 1\ttoy\nd1450bc5fa9af7e6\t3\ttoy.script\tspin_the_wheel\n";
@@ -147,7 +147,7 @@ static void post_sample(uint64_t seed, char id[33])
     envelope_finish(&envelope);
 }
 
-/* Whether its verdict names the function. */
+/* Whether the stall's verdict names the function. */
 static int is_named(const char *id)
 {
     struct answer answer = get_of(fixture.port, "/v1/snapshots/", id, "");
@@ -156,7 +156,7 @@ static int is_named(const char *id)
     return is;
 }
 
-/* The report too, which is made by another process of the server. */
+/* The same for the report, which another process of the server makes. */
 static int is_report_named(const char *id)
 {
     struct answer answer = get_of(fixture.port, "/v1/snapshots/", id, ".json");
@@ -190,7 +190,7 @@ static void expect_names_through_an_outage(void)
     fixture.options.workers = 1;
     fixture_start(&fixture);
     upload_sample();
-    struct envelope other = envelope_of(SBX_SCENARIO_LOCK, 3); /* its worker is connected when the server goes */
+    struct envelope other = envelope_of(SBX_SCENARIO_LOCK, 3); /* its worker is connected when Redis goes away */
     post_stored(fixture.port, &other);
     assert_true(wait_for_triage(fixture.port, other.id));
     envelope_finish(&other);
@@ -256,7 +256,7 @@ static void test_a_stall_waits_for_a_server_that_is_away_for_a_moment(void **sta
     expect_metric("stallbox_triaged_anew_total", 0);
 }
 
-/* A worker whose connection broke is replaced by one that has one: nobody hears of it. */
+/* A worker with a broken connection is replaced by one with a new connection, without a message. */
 static void test_a_server_that_was_started_anew_is_connected_to_again(void **state)
 {
     (void)state;
@@ -285,7 +285,7 @@ static void test_an_upload_is_for_later_while_the_server_is_away(void **state)
         struct answer answer = put(bytes, count);
         assert_int_equal(answer.status, 503);
         assert_true(answer_has(&answer, "the store of symbols does not answer"));
-        assert_false(answer_has(&answer, "127.0.0.1")); /* where it is concerns the operator */
+        assert_false(answer_has(&answer, "127.0.0.1")); /* the address is only for the operator */
         answer_finish(&answer);
     }
     assert_int_equal(logged("symbols that were sent are not taken"), 1);
@@ -300,7 +300,7 @@ static void test_an_upload_is_for_later_while_the_server_is_away(void **state)
     free(bytes);
 }
 
-/* It is in the store that names were not to be had. */
+/* The store remembers that names were unavailable. */
 static void test_what_an_outage_left_without_names_is_known_after_a_restart(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void test_what_an_outage_left_without_names_is_known_after_a_restart(void
     fixture_start(&fixture);
     post_sample(1, named);
     assert_true(wait_for_triage(fixture.port, named));
-    upload_sample(); /* that these symbols came is known from now on */
+    upload_sample(); /* from now on it is known that these symbols came */
     wait_for_names(named);
     upload_map();
     take_away();
@@ -321,7 +321,7 @@ static void test_what_an_outage_left_without_names_is_known_after_a_restart(void
     wait_for_names(nameless);
 }
 
-/* Else it would be said of it once more that it has no names. */
+/* Otherwise the stall would be judged once more without names. */
 static void test_what_waits_to_be_triaged_anew_waits_for_the_server(void **state)
 {
     (void)state;
@@ -333,7 +333,7 @@ static void test_what_waits_to_be_triaged_anew_waits_for_the_server(void **state
     fixture_run_sql(&fixture, "UPDATE module SET next_seq = 9223372036854775807");
     take_away();
     fixture_start(&fixture);
-    wait_for_log("then they are told without names"); /* though no stall came */
+    wait_for_log("then they are told without names"); /* although no stall came */
     sleep_ms(PATIENCE_MS);
     assert_true(metric(fixture.port, "stallbox_triaged_anew_total") == 0);
     bring_back();
@@ -342,7 +342,7 @@ static void test_what_waits_to_be_triaged_anew_waits_for_the_server(void **state
     wait_for_names(id);
 }
 
-/* A worker is connected to every master before it reads a payload; the sample's chunks lie with one of them. */
+/* A worker connects to every master before it reads a payload. The sample's chunks are on one of them. */
 static void test_names_come_from_a_cluster(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_tenants.c - symbols that were sent with a token of one application name its stalls, and nobody else's. */
+/* test_symbol_tenants.c - symbols that were sent with a token of one application name the stalls of that application
+ * only. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,7 @@ enum {
 };
 static const char *const app_names[APPS] = {"shop", "mail"};
 
-/* A header with a secret: a pipeline of each application, a reader of each, and one of all who may do everything. */
+/* Headers with a secret: for a pipeline of each application, for a reader of each, and for one user with all rights. */
 static char pipelines[APPS][128], readers[APPS][128], root[128], book[128];
 
 static void hold(unsigned rights, const char *app, char header_out[128])
@@ -66,7 +67,8 @@ static struct answer ask_as(const char *header, const char *method, const char *
                                                 .other_header = "Accept: application/json"});
 }
 
-/* Send the sample's symbols, changed by a command of the shell in which $1 is the sample and $2 the file; want this answer. */
+/* Send the sample's symbols, changed by a shell command in which $1 is the sample and $2 the file; expect this
+ * answer. */
 static void expect_put(const char *header, const char *command, long status, const char *text)
 {
     char path[160], whole[600];
@@ -87,12 +89,12 @@ static void expect_put(const char *header, const char *command, long status, con
     free(bytes);
 }
 
-/* Names that lie, one set for each application: who may say them for all says them to all. */
+/* False names, one set for each application. A sender with the right for all applications changes the names for all. */
 static const char first[] = "objcopy --strip-debug --redefine-sym sample_hidden=first_name $1 $2",
                   second[] = "objcopy --strip-debug --redefine-sym sample_hidden=second_name $1 $2",
                   third[] = "objcopy --strip-debug --redefine-sym sample_hidden=third_name $1 $2";
 
-/* A stall of an application, to its verdict. */
+/* Post a stall of an application and wait for its verdict. */
 static void post_sample(int app, uint64_t seed, char id_out[33])
 {
     struct envelope envelope = sample_stall_of(seed, app_names[app]);
@@ -132,7 +134,7 @@ static void wait_for_name(int app, const char *id, const char *name)
     }
 }
 
-/* How often a list that the holder sees has the sample. */
+/* How often the sample is in a list that the holder of the token sees. */
 static int listed(const char *header, const char *path)
 {
     struct answer answer = ask_as(header, NULL, path, NULL, 0);
@@ -159,14 +161,14 @@ static void expect_apart(void)
     assert_int_equal(listed(root, "/v1/symbols"), 0);
     assert_int_equal(listed(readers[MAIL], "/v1/symbols/missing"), 1);
 
-    /* Whoever sends other names for another application hears nothing of those. */
+    /* A sender of other names for another application learns nothing about the first application's. */
     expect_put(pipelines[MAIL], second, 201, "\"stalls\":1");
     wait_for_name(MAIL, mail, "second_name");
     expect_put(pipelines[SHOP], first, 200, "\"result\":\"same\"");
     expect_put(pipelines[SHOP], second, 409, "--tenant app-");
     assert_true(report_has(SHOP, shop, "first_name"));
 
-    /* What is sent for all is asked after them. */
+    /* Symbols sent for all applications are used after an application's own. */
     expect_put(root, third, 201, "\"result\":\"added\"");
     post_sample(SHOP, 3, shop);
     post_sample(MAIL, 4, mail);
@@ -195,7 +197,7 @@ static void test_sym_03_applications_have_symbols_of_their_own_in_redis_too(void
     redis_server_stop(&redis);
 }
 
-/* Debug information for all is better than an application's own symbol table. */
+/* Debug information for all is preferred to an application's own symbol table. */
 static void test_what_all_have_is_used_where_an_application_has_worse_or_nothing(void **state)
 {
     (void)state;
@@ -209,7 +211,7 @@ static void test_what_all_have_is_used_where_an_application_has_worse_or_nothing
     assert_true(report_has(MAIL, mail, "\"function\":\"sample_middle\""));
 }
 
-/* They are found for its stalls as those of all are, when they came while no server ran. */
+/* Symbols that came while no server ran are found at the next start, an application's own as well as those for all. */
 static void test_an_applications_symbols_are_found_at_the_next_start(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbols.c - how the server names code: from its store, and the same from files. */
+/* test_symbols.c - how the server names code: from its store, and in the same way from files. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static void assert_has(const struct answer *answer, const char *text)
                  answer->body.data ? answer->body.data : "");
 }
 
-/* Parse `path` into the store at `folder`, as `stallbox symbols add --store` does. */
+/* Add `path` to the store at `folder`, as `stallbox symbols add --store` does. */
 static void add_to_store(const char *folder, const char *path, const char *name)
 {
     struct sbx_symbol_store *store;
@@ -91,19 +91,19 @@ static void test_the_store_and_the_files_give_one_answer(void **state)
 
     fixture.options.symbol_dirs = folders;
     fixture.options.symbol_dir_count = 1;
-    fixture.options.symbol_store = fixture.data_dir; /* another, with nothing in it */
+    fixture.options.symbol_store = fixture.data_dir; /* another store, which is empty */
     fixture_start(&fixture);
     struct answer filed = report_of(3);
     const char *of_store = strstr(stored.body.data, "\"app\":"), *of_files = strstr(filed.body.data, "\"app\":");
     assert_non_null(of_store);
     assert_non_null(of_files);
-    assert_string_equal(of_store, of_files); /* behind the payload's id all is equal */
+    assert_string_equal(of_store, of_files); /* after the payload's id both must be equal */
     answer_finish(&without);
     answer_finish(&stored);
     answer_finish(&filed);
 }
 
-/* A stall in this very program, which this machine runs. */
+/* A stall in this test program, which runs on this machine. */
 static struct envelope stall_of_this_program(uint64_t seed)
 {
     struct sbx_payload_builder *builder = sbx_payload_builder_create(seed);
@@ -148,7 +148,7 @@ static int is_missing(const char *build_id)
     return is_there;
 }
 
-/* Post a stall in the sample, and wait for its verdict. */
+/* Post a stall in the sample and wait for its verdict. */
 static void post_triaged(uint64_t seed, char id[33])
 {
     struct envelope envelope = sample_stall(seed);
@@ -194,14 +194,14 @@ static void test_symbols_that_came_while_no_server_ran_name_the_stalls_at_its_ne
     envelope_finish(&envelope);
 }
 
-/* How many wait for being triaged anew, in the stopped server's store. */
+/* How many stalls wait for a second triage, in the stopped server's store. */
 static long waiting(void)
 {
     return fixture_count(&fixture,
                          "SELECT COUNT(*) FROM gap g JOIN module m ON m.id = g.module WHERE g.seq < m.next_seq");
 }
 
-/* The server was killed when one of three stalls had had its turn. */
+/* The server was killed when one of three stalls had been triaged again. */
 static void test_the_mark_of_symbols_that_came_survives_a_restart(void **state)
 {
     (void)state;
@@ -214,12 +214,12 @@ static void test_the_mark_of_symbols_that_came_survives_a_restart(void **state)
     assert_int_equal(waiting(), 2);
     fixture_start(&fixture);
     expect_metric("stallbox_triaged_anew_total", 2);
-    post_triaged(4, id); /* behind those: it does not wait either */
+    post_triaged(4, id); /* newer than those, so it does not wait */
     fixture_stop(&fixture);
     assert_int_equal(waiting(), 0);
 }
 
-/* Naming it anew took the server down five times: it stays as it was. */
+/* The second triage crashed the worker five times, so the verdict stays as it was. */
 static void test_a_stall_that_cannot_be_triaged_anew_keeps_its_verdict(void **state)
 {
     (void)state;
@@ -243,7 +243,7 @@ static void test_stalls_of_an_older_store_are_looked_at_for_what_they_lack(void 
     post_triaged(1, id);
     fixture_stop(&fixture);
     fixture_run_sql(
-        &fixture, /* as the server of schema 2 had it */
+        &fixture, /* as a server of schema 2 stored it */
         "DROP TABLE lack; DROP TABLE gap; DROP TABLE was_in; DROP TABLE module; DROP TABLE place; DROP TABLE alias;"
         "DROP TABLE issue; DROP TABLE build; DROP TABLE fact; DROP TABLE spread; DROP TABLE label;"
         "DROP TABLE app; DROP TABLE said; DROP TABLE word; DROP TABLE met; DROP TABLE met_day; DROP INDEX "
@@ -277,7 +277,7 @@ static void test_what_a_stall_lacks_goes_with_it(void **state)
     fixture_stop(&fixture);
     assert_int_equal(fixture_count(&fixture, "SELECT SUM(stalls) FROM lack"), 1);
     assert_int_equal(fixture_count(&fixture, "SELECT SUM(frames) FROM lack"), 2);
-    fixture_grow_old(&fixture, 40); /* its payload goes: it cannot be named any more */
+    fixture_grow_old(&fixture, 40); /* its payload is removed, so it cannot get names any more */
     fixture_start(&fixture);
     expect_metric("stallbox_payloads_aged_total", 1);
     assert_false(is_missing(sample_build_id()));
@@ -316,7 +316,7 @@ static void test_what_few_machines_lack_is_not_shown_where_few_are_not(void **st
     envelope_finish(&envelope);
 }
 
-/* Symbols that name nothing of what a stall lacks: it is looked at once, and stays on the list. */
+/* The symbols name nothing that the stall lacks. It is triaged again once, and stays on the list. */
 static void test_symbols_that_do_not_help_are_tried_once(void **state)
 {
     (void)state;
@@ -327,7 +327,7 @@ static void test_symbols_that_do_not_help_are_tried_once(void **state)
     snprintf(command, sizeof(command), "objcopy --strip-all %s %s/useless.so", SAMPLE_FULL, fixture.data_dir);
     assert_int_equal(system(command), 0);
     snprintf(command, sizeof(command), "%s/useless.so",
-             fixture.data_dir); /* exported functions only: no sample_hidden */
+             fixture.data_dir); /* only exported functions: no sample_hidden */
     add_to_store(store_folder(), command, "sample.so");
     fixture_start(&fixture);
     expect_metric("stallbox_triaged_anew_total", 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tenants.c - two applications on one server, and everybody with the wrong token at every door. */
+/* test_tenants.c - two applications on one server, and every route with a token of the other application. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +78,7 @@ static long status_as(const struct holder *holder, const char *method, const cha
     return answer.status;
 }
 
-/* A stall of an application, of a version that nothing else is called. */
+/* A stall of an application, with a version that occurs nowhere else. */
 static struct envelope envelope_of_app(const char *app, uint64_t seed, uint32_t version)
 {
     struct sbx_payload_builder *builder;
@@ -97,7 +97,7 @@ static long post_as(const struct holder *holder, const struct envelope *envelope
     return answer.status;
 }
 
-/* Post one, wait for its verdict, and give its issue. */
+/* Post a stall, wait for its verdict, and return its issue. */
 static void put_stall(int app, uint64_t seed, char id_out[33], char issue_out[33])
 {
     struct envelope envelope = envelope_of_app(app_names[app], seed, 4100 + 100 * (uint32_t)app);
@@ -131,7 +131,7 @@ static void put_both(void)
     assert_string_not_equal(issues[SHOP], issues[MAIL]); /* the same place in two applications */
 }
 
-/* What only an application itself may be told. */
+/* Only the application itself may get this. */
 static void expect_silence(const struct answer *answer, int app, const char *path)
 {
     char version[16];
@@ -169,7 +169,7 @@ static void test_every_path_tells_a_reader_of_one_application_nothing_of_another
         }
     }
     assert_true(paths > 15);
-    assert_true(own > 10); /* and of its own it is told */
+    assert_true(own > 10); /* and it gets its own */
 }
 
 static void test_settings_are_for_who_may_do_everything_and_have_no_secrets(void **state)
@@ -220,7 +220,7 @@ static void test_counts_are_of_what_may_be_seen(void **state)
     assert_int_equal(status_as(&readers[MAIL], NULL, "/metrics", NULL), 403);
     assert_int_equal(status_as(&admins[MAIL], NULL, "/metrics", NULL), 403);
     assert_int_equal(status_as(&root, NULL, "/metrics", NULL), 200);
-    /* One that says of no application what it is of, by who may send for all. */
+    /* A stall that names no application, from a sender with the right for all applications. */
     envelope = envelope_of_app(NULL, 20, 9000);
     assert_int_equal(post_as(&root, &envelope), 200);
     answer = ask_as(&readers[MAIL], NULL, "/v1/snapshots", NULL, 0);
@@ -261,7 +261,7 @@ static void test_col_07_a_sender_of_one_application_sends_nothing_for_another(vo
     assert_int_equal(post_as(&readers[SHOP], &shop), 403);
     assert_int_equal(post_as(NULL, &shop), 401);
     assert_int_equal(post_as(&senders[SHOP], &shop), 200);
-    assert_int_equal(post_as(&senders[MAIL], &shop), 403); /* nor does it hear that it is there */
+    assert_int_equal(post_as(&senders[MAIL], &shop), 403); /* the answer does not reveal that it exists */
     assert_int_equal(post_as(&root, &none), 200);
     envelope_finish(&shop);
     envelope_finish(&none);
@@ -296,7 +296,7 @@ static void test_policies_are_put_by_their_own_application(void **state)
         snprintf(mail + strlen(mail), 3, "%02x", 'm');
     }
     assert_int_equal(status_as(&admins[SHOP], "PUT", mail, "x"), 403);
-    assert_int_equal(status_as(&admins[SHOP], "PUT", shop, "x"), 400); /* it is no policy, but it was looked at */
+    assert_int_equal(status_as(&admins[SHOP], "PUT", shop, "x"), 400); /* not a policy, but it was parsed */
     assert_int_equal(status_as(&root, "PUT", mail, "x"), 400);
     assert_int_equal(status_as(&readers[SHOP], "PUT", shop, "x"), 403);
 }
@@ -305,7 +305,7 @@ static void test_col_09_one_token_that_sends_too_much_is_told_when_to_come_again
 {
     (void)state;
     struct holder slow = hold(SBX_RIGHT_SEND, "shop", 3, 0);
-    sleep_ms(1100); /* the server looks at the book once a second */
+    sleep_ms(1100); /* the server checks the token file once a second */
     for (uint64_t seed = 1; seed <= 4; seed++) {
         struct envelope envelope = envelope_of_app("shop", seed, 1);
         struct answer answer = ask_as(&slow, "POST", "/v1/snapshots", envelope.bytes, envelope.count);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_workers.c - payloads that are too much for a worker, workers that die, and senders that are told to wait. */
+/* test_workers.c - payloads that are too expensive for a worker, workers that die, and senders that are told to
+ * wait. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -16,7 +17,7 @@
 
 #include "started_server.h"
 
-/* Small to send, and much to look at: records that all have one deep stack. */
+/* Small to send but expensive to judge: all records have the same deep stack. */
 static struct envelope bomb(uint64_t seed)
 {
     enum {
@@ -39,7 +40,7 @@ static struct envelope bomb(uint64_t seed)
     return envelope_of_builder(builder);
 }
 
-/* The number of a triage worker of ours, 0: there is none. They are grandchildren. */
+/* The process id of a triage worker of this test, 0: none. Workers are grandchildren of this process. */
 static pid_t find_worker(void)
 {
     DIR *folder = opendir("/proc");
@@ -73,8 +74,7 @@ static void test_a_payload_that_takes_too_long_is_set_aside_and_the_next_is_not(
     char path[80];
     struct envelope first = bomb(1), second = envelope_of(SBX_SCENARIO_LOCK, 2);
     fixture.options.triage_ms = 1;
-    fixture.options.skips_local_files =
-        false; /* it takes longer than the time between two looks at its processor time */
+    fixture.options.skips_local_files = false; /* it takes longer than the time between two checks of its CPU time */
     fixture.options.workers = 1;
     fixture_start(&fixture);
     post_stored(fixture.port, &first);
@@ -90,12 +90,13 @@ static void test_a_payload_that_takes_too_long_is_set_aside_and_the_next_is_not(
     fixture_start(&fixture);
     post_stored(fixture.port, &second);
     assert_true(wait_for_triage(fixture.port, second.id));
-    assert_false(wait_for_triage(fixture.port, first.id)); /* it stays aside */
+    assert_false(wait_for_triage(fixture.port, first.id)); /* it is not tried again */
     envelope_finish(&first);
     envelope_finish(&second);
 }
 
-/* The only worker has triaged the first, gets the signal, and the second is triaged all the same. */
+/* The only worker has triaged the first payload and gets the signal. The second payload must be triaged all the
+ * same. */
 static void triage_past_a_signal(const struct envelope *first, const struct envelope *second, int signal)
 {
     fixture.options.workers = 1;
@@ -136,7 +137,7 @@ static void test_a_worker_that_the_system_kills_is_nobodys_fault(void **state)
 static void test_a_payload_that_two_workers_died_of_is_set_aside(void **state)
 {
     (void)state;
-    struct envelope envelope = bomb(1); /* there is time for the blow */
+    struct envelope envelope = bomb(1); /* takes long enough for the kill */
     fixture.options.workers = 1;
     fixture.options.triage_ms = 600000;
     fixture_start(&fixture);
@@ -175,7 +176,7 @@ static void test_while_too_many_wait_senders_are_told_when_to_come_again(void **
     }
     assert_true(refused > 0);
     assert_true(metric(fixture.port, "stallbox_snapshots_rejected_total{reason=\"pending\"}") == refused);
-    for (uint64_t i = 0; i < 12; i++) { /* nothing is lost: who comes again is served */
+    for (uint64_t i = 0; i < 12; i++) { /* nothing is lost: a sender that retries is served */
         for (int times = 0; times < 600; times++) {
             struct answer answer = post(fixture.port, rest[i].bytes, rest[i].count);
             long status = answer.status;

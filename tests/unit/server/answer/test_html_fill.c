@@ -65,7 +65,7 @@ static void test_a_place_may_stay_empty(void **state)
     sbx_byte_buffer_finish(&page);
 }
 
-/* Fill the place `where` in a way that is not for it, and see the page fail. */
+/* Use the place `where` in a way that it does not allow, and expect that the page fails. */
 static void assert_fails_at(enum link where, void (*misuse)(struct sbx_fill *at))
 {
     struct sbx_byte_buffer page = {0};

@@ -35,13 +35,13 @@ static void test_good_unicode_stays_as_it_is(void **state)
                       "e \xE2\x82\xAC \xF0\x9F\x98\x80");
 }
 
-/* clang-format off */ /* strings end after an escape so that the letter that follows is no part of it */
+/* clang-format off */ /* strings end after an escape, so that the following letter does not belong to the escape */
 static void test_what_is_no_text_is_replaced(void **state)
 {
     (void)state;
     assert_escapes_to("a\x80" "b", "a\xEF\xBF\xBD" "b");                  /* a lone continuation */
-    assert_escapes_to("a\xC0\xBC" "b", "a\xEF\xBF\xBD\xEF\xBF\xBD" "b");  /* '<' spelled too long */
-    assert_escapes_to("a\xE0\x80\xBC" "b", "a\xEF\xBF\xBD" "b");          /* and longer */
+    assert_escapes_to("a\xC0\xBC" "b", "a\xEF\xBF\xBD\xEF\xBF\xBD" "b");  /* '<' in an overlong form */
+    assert_escapes_to("a\xE0\x80\xBC" "b", "a\xEF\xBF\xBD" "b");          /* and in a longer one */
     assert_escapes_to("a\xE2\x82", "a\xEF\xBF\xBD\xEF\xBF\xBD");          /* cut off */
     assert_escapes_to("a\xED\xA0\x80" "b", "a\xEF\xBF\xBD" "b");          /* a surrogate */
     assert_escapes_to("a\xF5\x80\x80\x80", "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_operator_log.c - what an operator reads, and what a collector of logs does. */
+/* test_operator_log.c - the log for operators, and the log for log collectors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void test_a_line_for_people_is_a_sentence(void **state)
     assert_string_equal(said, "stallbox serve: symbols of build-id 3da6 differ\n");
 }
 
-/* 2026-11-26T20:14:05.123Z, at whatever time: digits stand as 0 in the pattern. */
+/* A time like 2026-11-26T20:14:05.123Z; a 0 in the pattern stands for any digit. */
 static void assert_begins_with_a_time(const char *text)
 {
     static const char pattern[] = "{\"time\":\"0000-00-00T00:00:00.000Z\"";
@@ -73,7 +73,7 @@ static void test_without_a_subject_there_is_no_member_of_it(void **state)
                         ",\"level\":\"info\",\"part\":\"ageing\",\"message\":\"7 stalls aged out\"}\n");
 }
 
-/* A path may have anything in it: it neither ends the line nor begins another one. */
+/* A path may contain any bytes. They must not end the line or begin another one. */
 static void test_a_hostile_name_stays_inside_of_its_line(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_blob_ways.c - what holds for every way to keep blobs. In a folder, or in the bucket that STALLBOX_TEST_BLOBS and
+/* test_blob_ways.c - properties of every way to store blobs. In a folder, or in the bucket that STALLBOX_TEST_BLOBS and
  * STALLBOX_TEST_BLOBS_KEY name (tests/integration/blobs starts a real one). */
 #include <errno.h>
 #include <setjmp.h>
@@ -74,7 +74,7 @@ static void test_what_is_put_is_got_until_it_is_removed(void **state)
         sbx_byte_buffer_finish(&out);
         assert_int_equal(sbx_blobs_remove(blobs, key_of(name), why, sizeof(why)), 0);
         assert_int_equal(sbx_blobs_get(blobs, key_of(name), 1 << 20, &out, why, sizeof(why)), -ENOENT);
-        assert_int_equal(sbx_blobs_remove(blobs, key_of(name), why, sizeof(why)), 0); /* gone is gone */
+        assert_int_equal(sbx_blobs_remove(blobs, key_of(name), why, sizeof(why)), 0); /* again is no error */
         sbx_byte_buffer_finish(&out);
     }
     free(bytes);
@@ -105,7 +105,8 @@ static void test_a_key_leads_nowhere_else(void **state)
     }
 }
 
-/* A wrong secret, a bucket that is not there: said at the begin, with the place. One that is away: later. */
+/* A wrong secret or a missing bucket is reported at the start, with the place. A store that is away is reported
+ * later. */
 static void test_a_bucket_that_refuses_us_says_so_at_once_and_one_that_is_away_when_it_is_asked(void **state)
 {
     (void)state;

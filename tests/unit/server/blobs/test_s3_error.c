@@ -20,7 +20,7 @@ static void test_an_error_is_called_by_its_code(void **state)
         {"<Code></Code>", ""},
         {"<Code>", ""},
         {"<Code>Slow", "Slow"},
-        {"<Code>\033[31mred</Code>", ""}, /* it is shown to people */
+        {"<Code>\033[31mred</Code>", ""}, /* the code is shown to people */
         {"<Code>No<script></Code>", "No"},
         {"<code>NoSuchBucket</code>", ""},
         {"", ""},
@@ -42,7 +42,7 @@ static void test_a_code_of_any_length_is_cut(void **state)
     memset(body + 6, 'a', sizeof(body) - 6);
     sbx_s3_error_code(body, sizeof(body), code);
     assert_int_equal(strlen(code), SBX_S3_CODE_BYTES - 1);
-    sbx_s3_error_code(body, 6 + 5, code); /* what lies behind its end is not looked at */
+    sbx_s3_error_code(body, 6 + 5, code); /* bytes behind its end are not read */
     assert_string_equal(code, "aaaaa");
 }
 

@@ -54,7 +54,7 @@ static enum sbx_entry check_of(const struct sbx_gate *gate, unsigned rights, boo
     return sbx_gate_check(gate, rights, is_write, has_token ? &token : NULL, host, origin);
 }
 
-/* Of one who wants to send, or to read. */
+/* Check a request that sends or reads. */
 static enum sbx_entry check(const struct sbx_gate *gate, bool is_write, const char *authorization, const char *host,
                             const char *origin)
 {
@@ -108,7 +108,7 @@ static void test_what_is_nearly_the_token_is_not(void **state)
         assert_int_equal(check(&public_gate, true, wrong[i], HERE, NULL), SBX_ENTRY_NEEDS_TOKEN);
 }
 
-/* DNS rebinding: a page on evil.example lets its name resolve to 127.0.0.1 and reads as "same origin". */
+/* DNS rebinding: a page on evil.example lets its own name resolve to 127.0.0.1, and then reads as "same origin". */
 static void test_reading_on_loopback_needs_a_loopback_name(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void test_pages_of_others_may_not_write(void **state)
     assert_int_equal(check(&open_gate, true, NULL, HERE, "null"), SBX_ENTRY_FROM_PAGE);
 }
 
-/* A form of one of our pages comes from the host that it goes to. */
+/* A form of one of our pages has the host that it posts to as its origin. */
 static void test_pages_of_our_own_may_write(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void test_a_token_is_for_what_it_was_given_for(void **state)
     }
     assert_int_equal(check_of(&role_gate, SBX_RIGHT_SYMBOLS | SBX_RIGHT_READ, false, "Bearer of-a-pipeline", "x", NULL),
                      SBX_ENTRY_ALLOWED);
-    /* On loopback who reads needs none, whatever he has; who writes does. */
+    /* On loopback a reader needs no token, whatever token it has. A writer needs one. */
     assert_int_equal(check_of(&local_role_gate, SBX_RIGHT_READ, false, "Bearer of a sender", HERE, NULL),
                      SBX_ENTRY_ALLOWED);
     assert_int_equal(check_of(&local_role_gate, SBX_RIGHT_SEND, true, "Bearer of-a-reader", HERE, NULL),

@@ -17,11 +17,11 @@ static void test_so_many_at_once_and_so_many_an_hour(void **state)
         assert_int_equal(sbx_rate_limit_take(limit, 7, now_ms), 0);
     unsigned after_s = sbx_rate_limit_take(limit, 7, now_ms);
     assert_in_range(after_s, 59, 61);
-    assert_int_equal(sbx_rate_limit_take(limit, 8, now_ms), 0); /* another is not in its way */
+    assert_int_equal(sbx_rate_limit_take(limit, 8, now_ms), 0); /* another client is not affected */
     assert_int_not_equal(sbx_rate_limit_take(limit, 7, now_ms + 30000), 0);
     assert_int_equal(sbx_rate_limit_take(limit, 7, now_ms + 62000), 0);
     assert_int_not_equal(sbx_rate_limit_take(limit, 7, now_ms + 62000), 0);
-    for (int i = 0; i < 60; i++) /* an hour later all of it is there again */
+    for (int i = 0; i < 60; i++) /* an hour later the full amount is available again */
         assert_int_equal(sbx_rate_limit_take(limit, 7, now_ms + 3700000), 0);
     sbx_rate_limit_destroy(limit);
 }
@@ -33,7 +33,7 @@ static void test_a_sender_may_have_a_rate_of_its_own(void **state)
     for (int i = 0; i < 10; i++)
         assert_int_equal(sbx_rate_limit_take_of(limit, 7, 3600, 10, 1000), 0);
     assert_int_equal(sbx_rate_limit_take_of(limit, 7, 3600, 10, 1000),
-                     2); /* one a second, told with a second to spare */
+                     2); /* one a second; the answer adds a spare second */
     assert_int_equal(sbx_rate_limit_take_of(limit, 7, 3600, 10, 2100), 0);
     sbx_rate_limit_destroy(limit);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostile_names.c - a library whose symbols are an attack on the page that shows them.
+/* hostile_names.c - a library whose symbols attack the page that shows them.
  *
- * The assembler takes any text in quotes as a symbol's name, as it would from any stranger's toolchain. */
+ * The assembler accepts any text in quotes as a symbol name, as another toolchain would. */
 __asm__(".text\n"
         ".globl \"<script>alert(1)</script>\"\n"
         ".type \"<script>alert(1)</script>\", @function\n"

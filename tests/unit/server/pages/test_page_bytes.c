@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_page_bytes.c - pages to the byte, of fixed rows and payloads with names that a page must not believe.
+/* test_page_bytes.c - the exact bytes of pages, made from fixed rows and payloads with hostile names.
  *
- * What each page must be lies in expected/. Where one differs, the page as it is now is left in the folder that the test
- * runs in, under the same name: look at the difference, and where it is meant, copy it. */
+ * The expected pages are in expected/. If a page differs, the new page is written to the folder that the test runs in,
+ * under the same name. Look at the difference, and copy the file if the difference is intended. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void assert_page_is(struct sbx_byte_buffer *page, const char *name)
     char path[400];
     assert_false(page->failed);
     for (const char *script = page->data; (script = strstr(script, "<script")) != NULL;
-         script++) { /* files of the server */
+         script++) { /* files that the server sends */
         const char *end = strstr(script, "></script>");
         assert_memory_equal(script, "<script defer src=\"/", 20);
         assert_true(end != NULL && strcspn(script + 20, "\"<>") + 21 == (size_t)(end - script));
@@ -165,7 +165,7 @@ static void test_lists_are_the_same_to_the_byte(void **state)
     assert_page_is(&page, "list_of_older.html");
 }
 
-/* Sums with names that a page must not believe. */
+/* Sums with hostile names. */
 static const struct sbx_issue_sums *hostile_sums(void)
 {
     static struct sbx_issue_sums sums;
@@ -189,7 +189,7 @@ static const struct sbx_issue_sums *hostile_sums(void)
         sums.label_count[kind] = 1;
         sums.label_weight[kind] = 40;
         sums.label_us[kind] = kind < 9 ? 20000 : 0;
-        if (kind == SBX_FACT_OS) { /* 75 % of the issue's stalls, 30 % of its application's */
+        if (kind == SBX_FACT_OS) { /* 75 % of the issue's stalls, 30 % of the application's */
             sums.labels[kind][0].all_weight = 120;
             sums.label_all[kind] = 400;
         }
@@ -380,7 +380,7 @@ static void test_issues_are_the_same_to_the_byte(void **state)
     assert_page_is(&page, "issue_new_in_build.html");
 }
 
-/* A crash took no time: neither the lists nor its own page give it a length of 0, or a share of time. */
+/* A crash takes no time. Neither the lists nor its own page show a length of 0 or a share of time for it. */
 static void test_crashes_have_no_length(void **state)
 {
     (void)state;
@@ -455,7 +455,7 @@ static struct sbx_stall *stall_of(enum sbx_scenario scenario)
     return stall;
 }
 
-/* More rows and more steps of a row than a page shows, in few bytes: stacks are what makes pages long. */
+/* More rows, and more steps in a row, than a page shows, but few bytes: it is stacks that make pages long. */
 static void make_long_history(struct sbx_stall *stall)
 {
     const struct sbx_stall_thread *judged = &stall->threads[stall->trigger.thread];
@@ -502,7 +502,7 @@ static void test_reports_are_the_same_to_the_byte(void **state)
     }
 }
 
-/* Every part of the page that the scenarios leave out, and names that would be markup. */
+/* Every part of the page that the scenarios do not have, and names that look like markup. */
 static void test_a_report_of_hostile_names_is_the_same_to_the_byte(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pages.c - what people and programs get to see of a stall. */
+/* test_pages.c - what people and programs see of a stall. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -166,7 +166,7 @@ static void test_lists_and_pages_tell_one_verdict(void **state)
     envelope_finish(&second);
 }
 
-/* Symptom: "Top issues 29" showed 25, and there was no way to the other four. */
+/* Symptom: "Top issues 29" showed 25, and there was no link to the other four. */
 static void test_issues_that_the_first_page_has_no_room_for_are_a_link_away(void **state)
 {
     (void)state;
@@ -184,7 +184,7 @@ static void test_issues_that_the_first_page_has_no_room_for_are_a_link_away(void
     envelope_finish(&second);
 }
 
-/* Symptom: /v1/sums?foo, and one with seventeen arguments, were answered as if nothing had been asked for. */
+/* Symptom: /v1/sums?foo, and a request with seventeen arguments, were answered as if they had no arguments. */
 static void test_what_is_not_understood_is_refused_everywhere(void **state)
 {
     (void)state;
@@ -332,7 +332,7 @@ static void test_downloads_are_what_they_are_called(void **state)
     envelope_finish(&envelope);
 }
 
-/* A stall in the library of hostile names. */
+/* A stall in the library with hostile names. */
 static struct sbx_payload_builder *hostile_builder(uint64_t seed)
 {
     struct sbx_payload_builder *builder = sbx_payload_builder_create(seed);
@@ -347,7 +347,7 @@ static struct sbx_payload_builder *hostile_builder(uint64_t seed)
     return builder;
 }
 
-/* A payload cannot carry names, but the symbol files that it leads to can say anything. */
+/* A payload cannot contain names, but the symbol files that it refers to can contain any text. */
 static void test_names_from_a_hostile_symbol_file_are_shown_and_not_obeyed(void **state)
 {
     (void)state;
@@ -371,7 +371,7 @@ static void test_names_from_a_hostile_symbol_file_are_shown_and_not_obeyed(void 
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         struct answer answer = get_of(fixture.port, paths[i].prefix, paths[i].id, paths[i].suffix);
         assert_int_equal(answer.status, 200);
-        assert_has(&answer, "alert(1)"); /* the name did come here */
+        assert_has(&answer, "alert(1)"); /* the name did arrive here */
         if (strstr(answer.headers.data, "text/html")) {
             assert_has_only_scripts_of_the_server(&answer);
             assert_false(answer_has(&answer, "<img"));

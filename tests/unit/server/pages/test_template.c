@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_template.c - the compiler of templates: what it makes of a good one, and where it says a broken one is broken. */
+/* test_template.c - the template compiler: its output for a valid template, and its message for an invalid one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +70,7 @@ static void test_a_broken_template_is_refused_with_file_line_and_reason(void **s
         {"<p onclick=\"{{a}}\"></p>", "1: the attribute onclick has no place on a page"},
         {"<p>a \n</p>", "1: a blank at the line's end is not seen; write {{sp}}"},
         {"a\tb", "1: a control character (09)"},
-        /* places where no text can be escaped */
+        /* Places where no text can be escaped safely. */
         {"<p {{a}}></p>", "1: {{a}} stands in a tag and not in an attribute's quoted value"},
         {"<p class={{a}}></p>", "1: {{a}} stands in a tag and not in an attribute's quoted value"},
         {"<{{a}}></p>", "1: \"<\" without an element's name; as text it is &lt;"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_place.c - looks at a store from beside it. */
+/* store_place.c - reads a store through a connection of its own. */
 #include "store_place.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ const char *store_place_of(const char *data_dir)
 
 int64_t store_number(const char *data_dir, const char *text)
 {
-    /* PostgreSQL's: a connection is a process of its own, and one test asks a thousand times. */
+    /* For PostgreSQL: each connection is a process, and one test asks a thousand times. */
     static struct sbx_sql *kept;
     struct sbx_sql *sql = kept ? kept : look_at(data_dir, "SET search_path = stallbox");
     struct sbx_statement *statement;

@@ -23,7 +23,7 @@ static struct sbx_renderings *open_cache(const char *version, uint64_t bytes_max
     return renderings;
 }
 
-/* The JSON of snapshot `name`, of `bytes` bytes. */
+/* Store a JSON report of `bytes` bytes for snapshot `name`. */
 static void put(struct sbx_renderings *renderings, uint8_t name, size_t bytes)
 {
     struct sbx_byte_buffer body = {0};
@@ -74,7 +74,7 @@ static void test_another_version_starts_anew(void **state)
 static void test_the_oldest_go_when_it_is_full_and_renewed_ones_are_young(void **state)
 {
     (void)state;
-    struct sbx_renderings *renderings = open_cache("1", 1600); /* three of 500 bytes */
+    struct sbx_renderings *renderings = open_cache("1", 1600); /* room for three of 500 bytes */
     put(renderings, 1, 500);
     put(renderings, 2, 500);
     put(renderings, 3, 500);
@@ -152,7 +152,7 @@ static void test_a_broken_file_is_thrown_away(void **state)
     sbx_renderings_close(renderings);
 }
 
-/* As a version may have made it whose table had other columns. */
+/* As another version may have made it, with other columns in the table. */
 static void test_a_file_of_another_shape_is_thrown_away_with_its_version(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static int does_not_answer(void *context, const uint8_t id[SBX_ID_BYTES])
     return -EIO;
 }
 
-/* Two servers over one store, each with reports of its own; the first erases one machine's stalls. */
+/* Two servers share one store, and each has its own reports. The first server erases the stalls of one machine. */
 static void test_reports_of_what_another_server_erased_are_swept(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void test_reports_of_what_another_server_erased_are_swept(void **state)
     struct sbx_renderings *first = open_cache("1", 1 << 20), *second;
     assert_int_equal(sbx_store_open(fixture.data_dir, "1", &store, why, sizeof(why)), 0);
     snprintf(other_dir, sizeof(other_dir), "%s/symbols",
-             fixture.data_dir); /* any folder that goes with the fixture's */
+             fixture.data_dir); /* any folder that is removed with the fixture's */
     assert_true(mkdir(other_dir, 0700) == 0 || errno == EEXIST);
     assert_int_equal(sbx_renderings_open(other_dir, "1", 1 << 20, &second, why, sizeof(why)), 0);
     for (int name = 1; name <= STALLS; name++) {
@@ -217,7 +217,7 @@ static void test_reports_of_what_another_server_erased_are_swept(void **state)
     }
     assert_int_equal(sbx_store_erase(store, machine, 2000, NULL, NULL), 1);
     assert_int_equal(sbx_renderings_sweep(second, does_not_answer, NULL), -EIO);
-    assert_true(has(second, 7)); /* what is not known to be gone stays */
+    assert_true(has(second, 7)); /* reports stay unless their stall is known to be gone */
     assert_int_equal(sbx_renderings_sweep(second, is_in_store, NULL), 1);
     for (int name = 1; name <= STALLS; name++)
         assert_int_equal(has(second, (uint8_t)name), name != 7);

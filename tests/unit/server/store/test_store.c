@@ -18,7 +18,7 @@
 #include "store_symbols.h"
 
 static struct sbx_store *store;
-#define ALL (&(struct sbx_store_view){store, 0}) /* who may see all */
+#define ALL (&(struct sbx_store_view){store, 0}) /* a view that sees all applications */
 static const char *version, *place;
 
 static void open_store(void)
@@ -62,7 +62,7 @@ static enum sbx_stored put(uint8_t name, uint8_t session, uint8_t build, const c
     return stored;
 }
 
-/* A place of its own for each function. */
+/* A different place for each function. */
 static const uint8_t *key_of(const char *function)
 {
     static uint8_t key[SBX_ID_BYTES];
@@ -99,7 +99,7 @@ static size_t list_issues(struct sbx_issue_row rows[4])
     return count;
 }
 
-/* How the stall `name` ended, after `ms`. */
+/* The end of stall `name`, after `ms`. */
 static enum sbx_stored put_end(uint8_t name, uint8_t session, uint32_t how, int64_t ms)
 {
     struct sbx_stall end = stall_of((uint8_t)(name ^ 0x80), session, 1);
@@ -123,7 +123,7 @@ static struct sbx_snapshot_row row_of(uint8_t name)
     return row;
 }
 
-/* How it ended, as triage is told. */
+/* The end in the form that triage gets. */
 static struct sbx_end_row end_of(uint8_t name)
 {
     struct sbx_end_row end;
@@ -138,7 +138,7 @@ static void keep_first(void *context, const uint8_t id[SBX_ID_BYTES], const uint
     memcpy(context, id, SBX_ID_BYTES);
 }
 
-/* The first of those that wait. */
+/* The first stall that waits for triage. */
 static int next_pending(uint8_t id_out[SBX_ID_BYTES])
 {
     return sbx_store_each_pending(store, 1, keep_first, id_out) == 1 ? 0 : -ENOENT;
@@ -168,7 +168,7 @@ static void test_the_end_of_a_stall_completes_it_once_and_is_no_snapshot(void **
     judge(6, "sleep", "f");
     assert_int_equal(put_end(5, 1, SBX_END_ANSWERED, 9000), SBX_STORED_NEW);
     assert_int_equal(row_of(5).duration_ns, INT64_C(9000000000));
-    assert_int_equal(row_of(5).state, SBX_TRIAGE_PENDING); /* its headline is to be written anew */
+    assert_int_equal(row_of(5).state, SBX_TRIAGE_PENDING); /* its headline must be written again */
     assert_int_equal(row_of(6).duration_ns, 6000000);
     assert_int_equal(row_of(6).state, SBX_TRIAGE_DONE);
     assert_int_equal(list_issues(issues), 1);
@@ -176,7 +176,7 @@ static void test_the_end_of_a_stall_completes_it_once_and_is_no_snapshot(void **
     assert_int_equal(issues[0].longest_ns, INT64_C(9000000000));
     judge(5, "sleep", "f");
     assert_int_equal(put_end(5, 1, SBX_END_ANSWERED, 9000), SBX_STORED_BEFORE);
-    assert_int_equal(put_end(5, 1, SBX_END_DIED, 99000), SBX_STORED_BEFORE); /* the first counts */
+    assert_int_equal(put_end(5, 1, SBX_END_DIED, 99000), SBX_STORED_BEFORE); /* the first end counts */
     assert_int_equal(row_of(5).state, SBX_TRIAGE_DONE);
     assert_int_equal(row_of(5).duration_ns, INT64_C(9000000000));
     assert_int_equal(end_of(5).how, SBX_END_ANSWERED);
@@ -191,19 +191,19 @@ static void test_an_end_that_comes_before_its_stall_waits_for_it(void **state)
     assert_int_equal(put_end(5, 1, SBX_END_DIED, 9000), SBX_STORED_NEW);
     assert_int_equal(put_end(6, 2, SBX_END_ANSWERED, 9000), SBX_STORED_NEW);
     put(5, 1, 1, "abc");
-    put(6, 1, 1, "abc"); /* of another process than that end is */
+    put(6, 1, 1, "abc"); /* of a process other than that end's */
     assert_int_equal(row_of(5).duration_ns, INT64_C(9000000000));
     assert_int_equal(row_of(6).duration_ns, 6000000);
     assert_int_equal(end_of(5).how, SBX_END_DIED);
     assert_int_equal(end_of(5).signal, 9);
-    assert_int_equal(row_of(5).end_how, SBX_END_DIED); /* the lists say it as well */
+    assert_int_equal(row_of(5).end_how, SBX_END_DIED); /* the lists show it as well */
     assert_int_equal(row_of(5).end_signal, 9);
     assert_int_equal(row_of(6).end_how, SBX_END_NONE);
     assert_int_equal(end_of(5).duration_ns, INT64_C(9000000000));
     assert_int_equal(end_of(6).how, SBX_END_NONE);
 }
 
-/* Is there an end of this stall, whether it came itself or not? */
+/* Is the end of this stall stored, with or without the stall itself? */
 static int has_end(uint8_t name)
 {
     char sql[100];
@@ -222,10 +222,10 @@ static void test_an_end_goes_with_its_stall_its_machine_or_its_age(void **state)
     put_end(5, 1, SBX_END_ANSWERED, 9000);
     assert_int_equal(sbx_store_age(store, SBX_AGED_SNAPSHOT, 1900, 1, NULL, NULL), 1);
     assert_false(has_end(5));
-    put_end(6, 1, SBX_END_ANSWERED, 9000); /* its stall never came */
+    put_end(6, 1, SBX_END_ANSWERED, 9000); /* the stall itself never arrived */
     assert_int_equal(sbx_store_erase(store, rotating_id, 3000, NULL, NULL), 0);
     assert_false(has_end(6));
-    assert_int_equal(put_end(6, 1, SBX_END_ANSWERED, 9000), SBX_STORED_BEFORE); /* nor is it kept any more */
+    assert_int_equal(put_end(6, 1, SBX_END_ANSWERED, 9000), SBX_STORED_BEFORE); /* nor is it stored any more */
     assert_false(has_end(6));
     put_end(7, 1, SBX_END_ANSWERED, 9000);
     assert_int_equal(sbx_store_end_ageing(store, 2000, INT64_MIN, false), 0);
@@ -234,7 +234,8 @@ static void test_an_end_goes_with_its_stall_its_machine_or_its_age(void **state)
     assert_false(has_end(7));
 }
 
-/* A stall of a worker of family 9, told at that moment; `holder` is the session that its thread waited for, 0: none. */
+/* A stall of a worker of family 9, reported at that moment; `holder` is the session of the process that its thread
+ * waited for, 0: none. */
 static void put_kin(uint8_t name, uint8_t session, uint64_t moment, uint8_t holder)
 {
     struct sbx_stall_process process = {.is_recorded = true, .is_worker = true, .session_id = {holder}};
@@ -383,13 +384,13 @@ static void test_weights_are_summed_and_so_is_their_variance(void **state)
     assert_int_equal(sbx_store_snapshot(ALL, id, &row), 0);
     assert_int_equal(row.weight, 1024 + 37);
     assert_int_equal(row.one_in, 1024);
-    judge(3, "lock", "g"); /* a new verdict takes its weight along */
+    judge(3, "lock", "g"); /* a new verdict moves its weight too */
     assert_int_equal(list_issues(rows), 2);
     int64_t sum = rows[0].weight + rows[1].weight;
     assert_int_equal(sum, 1 + 8 + 1024 + 37 + 2);
 }
 
-/* Symptom: a payload that said one_in 1048576 made the error of every sum 1048576. */
+/* Symptom: a payload with one_in 1048576 made the error of every sum 1048576. */
 static void test_no_payload_stands_for_more_than_ten_thousand_stalls(void **state)
 {
     (void)state;
@@ -416,7 +417,8 @@ static void run_file(sqlite3 *db, const char *path)
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 }
 
-/* Put a store in place of ours that the server of schema 3 made (schema_3.sql has what it said of five stalls), then changed. */
+/* Replace our store by one that a server of schema 3 made (schema_3.sql contains its data of five stalls), and change
+ * it. */
 static void open_old_store(const char *changes)
 {
     char path[100], other[110];
@@ -437,7 +439,7 @@ static void open_old_store(const char *changes)
 static void test_the_store_of_an_older_server_is_summed_and_triaged_anew(void **state)
 {
     (void)state;
-    if (store_is_postgres()) /* nobody ever had an older one */
+    if (store_is_postgres()) /* there never was an older PostgreSQL store */
         skip();
     struct sbx_issue_row rows[4];
     struct sbx_renamed renamed;
@@ -445,7 +447,7 @@ static void test_the_store_of_an_older_server_is_summed_and_triaged_anew(void **
     char old_text[SBX_ID_TEXT_BYTES];
     open_old_store("");
     assert_int_equal(list_issues(rows), 3);
-    assert_string_equal(rows[1].newest.function, "g"); /* two processes */
+    assert_string_equal(rows[1].newest.function, "g"); /* in two processes */
     assert_int_equal(rows[1].hits, 2);
     assert_int_equal(rows[1].sessions, 2);
     assert_int_equal(rows[1].machines, 2);
@@ -455,31 +457,31 @@ static void test_the_store_of_an_older_server_is_summed_and_triaged_anew(void **
     assert_int_equal(rows[0].variance + rows[2].variance, 8 * 7);
     snprintf(old_text, sizeof(old_text), "%s", rows[1].id_text);
     assert_true(sbx_id_parse(rows[1].id_text, 32, old));
-    for (uint8_t name = 4; name >= 1; name--) { /* those that were judged, the newest first */
+    for (uint8_t name = 4; name >= 1; name--) { /* the judged ones, the newest first */
         assert_int_equal(sbx_store_next_renamed(store, &renamed), 0);
         assert_int_equal(renamed.id[0], name);
         judge(name, name > 2 ? "lock" : "cpu", name > 2 ? "g" : "f");
         assert_int_equal(sbx_store_end_renamed(store, &renamed), 0);
     }
     assert_int_equal(sbx_store_next_renamed(store, &renamed), -ENOENT);
-    assert_int_equal(list_issues(rows), 2); /* cpu and cpu_contention of f are one now */
+    assert_int_equal(list_issues(rows), 2); /* cpu and cpu_contention of f are one issue now */
     assert_int_equal(rows[0].hits + rows[1].hits, 4);
     assert_int_equal(sbx_store_find_address(ALL, old, now), 0); /* and the old address leads to it */
     assert_memory_equal(now, key_of("g"), SBX_ID_BYTES);
 }
 
-/* A store of the first schema: without weights and gaps. */
+/* A store of the first schema, without weights and gaps. */
 static void test_a_store_without_weights_is_given_them(void **state)
 {
     (void)state;
-    if (store_is_postgres()) /* nobody ever had an older one */
+    if (store_is_postgres()) /* there never was an older PostgreSQL store */
         skip();
     struct sbx_issue_row rows[4];
     open_old_store("DROP INDEX snapshot_of_issue; ALTER TABLE snapshot DROP COLUMN weight;"
                    "ALTER TABLE snapshot DROP COLUMN one_in; ALTER TABLE issue DROP COLUMN weight;"
                    "ALTER TABLE issue DROP COLUMN variance; DROP TABLE gap; DROP TABLE module; DROP TABLE was_in;"
                    "CREATE INDEX snapshot_of_issue ON snapshot(issue, seq); PRAGMA user_version=1");
-    for (int times = 0; times < 2; times++) { /* and left alone the second time */
+    for (int times = 0; times < 2; times++) { /* the second time nothing changes */
         assert_int_equal(list_issues(rows), 3);
         assert_int_equal(rows[0].weight, 2);
         assert_int_equal(rows[0].variance, 0);
@@ -594,7 +596,7 @@ static void test_text_that_looks_like_sql_is_only_text(void **state)
     assert_string_equal(rows[0].newest.function, "'; DROP TABLE snapshot; --");
 }
 
-/* As judge(), of a stall that has `unnamed` frames without a name in the module {9, 9, 9, 9}. */
+/* As judge(), for a stall that has `unnamed` frames without a name in the module {9, 9, 9, 9}. */
 static void judge_with_gap(uint8_t name, const char *function, uint32_t unnamed)
 {
     static const uint8_t build_id[] = {9, 9, 9, 9};
@@ -657,7 +659,7 @@ static void test_an_issue_that_symbols_take_apart_says_what_became_of_it(void **
     judge_with_gap(1, "other", 0);
     assert_int_equal(sbx_store_issues_after(ALL, old, after, 4, &count), 0);
     assert_int_equal(count, 3);
-    judge_with_gap(2, "m+0x10", 2); /* and one that is back was never away */
+    judge_with_gap(2, "m+0x10", 2); /* a gap that comes back was never closed */
     assert_string_equal(row_of(2).was_in_text, "");
     assert_int_equal(sbx_store_issue(ALL, old, &issues[0]), 0);
 }
@@ -680,17 +682,17 @@ static void test_symbols_that_one_server_took_are_heard_by_the_other_once(void *
     assert_int_equal(sbx_store_next_arrival(other, &seen, heard, &bytes), -ENOENT);
     assert_int_equal(sbx_store_symbols_came(store, build_id, 4, 5, &stalls), 0);
     assert_int_equal(sbx_store_next_renamed(other, &renamed),
-                     0); /* triaged by who has not heard: without names still */
+                     0); /* triaged by a worker that has not heard: still without names */
     judge_with_gap(1, "m+0x10", 2);
     assert_int_equal(sbx_store_end_renamed(other, &renamed), 0);
     assert_int_equal(sbx_store_next_renamed(other, &renamed), -ENOENT);
-    assert_int_equal(sbx_store_next_arrival(store, &own, heard, &bytes), -ENOENT); /* its own is no news */
+    assert_int_equal(sbx_store_next_arrival(store, &own, heard, &bytes), -ENOENT); /* its own are not news to it */
     assert_int_equal(sbx_store_next_arrival(other, &seen, heard, &bytes), 0);
     assert_int_equal(bytes, 4);
     assert_memory_equal(heard, build_id, 4);
-    assert_int_equal(sbx_store_next_renamed(other, &renamed), 0); /* so it waits again */
+    assert_int_equal(sbx_store_next_renamed(other, &renamed), 0); /* so it waits for triage again */
     assert_int_equal(sbx_store_next_arrival(other, &seen, heard, &bytes), -ENOENT);
-    assert_int_equal(sbx_store_newest_arrival(other, &late), 0); /* who begins now knows of it */
+    assert_int_equal(sbx_store_newest_arrival(other, &late), 0); /* a worker that starts now knows of it */
     assert_int_equal(sbx_store_next_arrival(other, &late, heard, &bytes), -ENOENT);
     sbx_store_close(other);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_active.c - machine-days that were told, and which share of them had a stall. */
+/* test_store_active.c - reported machine-days, and the share of them that had a stall. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,9 +42,9 @@ static void tell(uint64_t app, const char *version, int64_t day, int64_t machine
     assert_int_equal(sbx_store_add_active(store, &row, 1), 0);
 }
 
-static uint32_t one_in = 1; /* of the stalls that follow */
+static uint32_t one_in = 1; /* for the stalls that follow */
 
-/* A stall of APP, version 1.MINOR.0, on a day; `key`: of its issue. */
+/* A stall of APP, version 1.MINOR.0, on a day; `key`: the key of its issue. */
 static void stall(uint8_t name, uint8_t machine, uint32_t minor, uint32_t day, uint8_t key)
 {
     struct sbx_stall stall = {.payload_id = {name},
@@ -92,14 +92,14 @@ static void assert_share(struct sbx_penetration penetration, int64_t hit, int64_
 static void put_a_week(void)
 {
     tell(APP, "1.1.0", DAY, 10);
-    tell(APP, "1.1.0", DAY, 30); /* added to */
+    tell(APP, "1.1.0", DAY, 30); /* added to the first */
     tell(APP, "1.2.0", DAY + 1, 5);
-    tell(APP + 1, "1.1.0", DAY, 1000); /* another application */
+    tell(APP + 1, "1.1.0", DAY, 1000); /* for another application */
     stall(1, 1, 1, DAY, 1);
     stall(2, 1, 1, DAY, 1); /* the same machine on the same day */
     stall(3, 2, 1, DAY, 2);
     stall(4, 3, 2, DAY + 1, 1);
-    stall(5, 4, 2, DAY + 2, 1); /* nothing was told of that day, so it is in no share */
+    stall(5, 4, 2, DAY + 2, 1); /* no machine-days are known for that day, so it counts in no share */
 }
 
 static void test_machine_days_with_a_stall_are_a_share_of_those_that_were_told(void **state)
@@ -112,7 +112,7 @@ static void test_machine_days_with_a_stall_are_a_share_of_those_that_were_told(v
     assert_share(of_all("", DAY + 1, DAY + 1, 0), 1, 5);
     assert_share(of_all("", DAY + 2, DAY + 2, 0), 0, 0);
     assert_share(of_all("", 0, SBX_LAST_DAY, APP), 3, 45);
-    assert_share(of_all("", 0, SBX_LAST_DAY, APP + 1), 0, 0); /* it has no stall: whose numbers are told is not told */
+    assert_share(of_all("", 0, SBX_LAST_DAY, APP + 1), 0, 0); /* it has no stall: nobody learns whose numbers exist */
 }
 
 static void test_lists_of_issues_versions_and_applications_have_it(void **state)
@@ -192,7 +192,7 @@ static void test_a_share_is_not_told_where_more_machines_had_a_stall_than_were_t
     assert_true(sbx_penetration_share(&(struct sbx_penetration){0, 4}) == 0);
 }
 
-/* What is known of the only issue, version 1.1.0 beside 1.2.0. */
+/* The known machine-days of the only issue, for version 1.1.0 and version 1.2.0. */
 static void read_told(int64_t today, struct sbx_told told[SBX_COMPARED_SIDES],
                       struct sbx_told whole[SBX_COMPARED_SIDES])
 {
@@ -213,14 +213,14 @@ static void test_of_a_version_days_count_that_are_over_and_whole_and_not_of_few_
     (void)state;
     struct sbx_told told[SBX_COMPARED_SIDES], whole[SBX_COMPARED_SIDES];
     for (int day = 0; day < 5; day++)
-        stall((uint8_t)(day + 1), 1, 2, (uint32_t)(DAY + day), 1); /* one machine, each day */
+        stall((uint8_t)(day + 1), 1, 2, (uint32_t)(DAY + day), 1); /* one machine on each day */
     stall(7, 2, 2, DAY + 2, 1);
     stall(8, 3, 1, DAY + 2, 1);
-    tell(APP, "1.2.0", DAY, 100);    /* it was told in the middle of this day */
-    tell(APP, "1.2.0", DAY + 1, 19); /* few */
+    tell(APP, "1.2.0", DAY, 100);    /* reports began in the middle of this day */
+    tell(APP, "1.2.0", DAY + 1, 19); /* too few */
     tell(APP, "1.2.0", DAY + 2, 100);
     tell(APP, "1.2.0", DAY + 3, 50);
-    tell(APP, "1.2.0", DAY + 4, 100); /* not over */
+    tell(APP, "1.2.0", DAY + 4, 100); /* the day is not over */
     tell(APP + 1, "1.2.0", DAY + 3, 1000);
     read_told(DAY + 4, told, whole);
     assert_int_equal(told[SBX_COMPARED_HERE].days, 2);
@@ -228,7 +228,7 @@ static void test_of_a_version_days_count_that_are_over_and_whole_and_not_of_few_
     assert_int_equal(told[SBX_COMPARED_HERE].active, 150);
     assert_true(fabs(told[SBX_COMPARED_HERE].squares - (4.0 / 100 + 1.0 / 50)) < 1e-9);
     assert_int_equal(whole[SBX_COMPARED_HERE].hit, 3);
-    assert_int_equal(whole[SBX_COMPARED_BASE].days, 0); /* nobody told any of 1.1.0 */
+    assert_int_equal(whole[SBX_COMPARED_BASE].days, 0); /* nobody reported any for 1.1.0 */
     read_told(DAY + 5, told, whole);
     assert_int_equal(told[SBX_COMPARED_HERE].days, 3);
     sbx_store_set_min_machines(store, 2);
@@ -253,7 +253,7 @@ static void test_how_much_the_days_of_a_machine_are_alike_and_how_many_stalls_we
     assert_int_equal(told[SBX_COMPARED_HERE].hit, 5);
     assert_int_equal(told[SBX_COMPARED_HERE].hidden, 7);
     assert_true(fabs(told[SBX_COMPARED_HERE].together - (4.0 * 4 + 1) / 5) <
-                1e-9); /* four days of one, one of another */
+                1e-9); /* four days of one machine, one of another */
     assert_true(fabs(whole[SBX_COMPARED_HERE].together - (4.0 * 4 + 1) / 5) < 1e-9);
 }
 
@@ -288,7 +288,7 @@ static void test_where_a_part_of_the_fleet_tells_no_days_none_counts(void **stat
     assert_int_equal(sbx_store_told_by_day(&view, NULL, &span, DAY + 5, days, 4), 0);
     assert_int_equal(days[0].active, 0);
     assert_int_equal(days[1].active, 20);
-    assert_int_equal(days[1].hit, 21); /* the caller sees it */
+    assert_int_equal(days[1].hit, 21); /* the caller notices it */
     assert_int_equal(days[2].active, 20);
     assert_int_equal(days[3].active, 0);
     tell(APP, "1.2.0", DAY + 1, 1);
@@ -310,7 +310,7 @@ static void test_where_nobody_tells_days_an_issues_are_beside_those_with_any_sta
         stall((uint8_t)(machine + 31), (uint8_t)(machine + 1), 2, DAY + 1, machine < 5 ? 1 : 2);
     }
     for (int machine = 0; machine < 19; machine++)
-        stall((uint8_t)(machine + 61), (uint8_t)(machine + 1), 2, DAY + 2, 1); /* few */
+        stall((uint8_t)(machine + 61), (uint8_t)(machine + 1), 2, DAY + 2, 1); /* too few */
     stall(91, 1, 1, DAY, 1);
     stall(92, 1, 2, DAY + 1, 1); /* the first machine again, on the same day */
     assert_int_equal(sbx_store_compare_spans(&view, spans, rows, &count, machines), 0);
@@ -326,9 +326,9 @@ static void test_where_nobody_tells_days_an_issues_are_beside_those_with_any_sta
     assert_int_equal(first[SBX_COMPARED_HERE].hit, 15 + 5);
     assert_int_equal(second[SBX_COMPARED_HERE].hit, 10 + 20);
     assert_true(fabs(first[SBX_COMPARED_HERE].squares - (15.0 * 15 + 5 * 5) / 25) < 1e-9);
-    assert_int_equal(first[SBX_COMPARED_BASE].days, 0); /* one machine is few */
+    assert_int_equal(first[SBX_COMPARED_BASE].days, 0); /* one machine is too few */
     assert_int_equal(sbx_store_stalling(&view, spans, DAY + 1, rows, count, days), 0);
-    assert_int_equal(days[0][SBX_COMPARED_HERE].days, 1); /* the second one is not over */
+    assert_int_equal(days[0][SBX_COMPARED_HERE].days, 1); /* the second day is not over */
     sbx_store_set_min_machines(store, 2);
     assert_int_equal(sbx_store_stalling(&view, spans, DAY + 5, rows, count, days), 0);
     assert_int_equal(days[0][SBX_COMPARED_HERE].days, 0);

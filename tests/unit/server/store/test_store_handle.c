@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_handle.c - statements and connections are made when they are wanted, and what does not come to be harms nobody. */
+/* test_store_handle.c - statements and connections are made when they are needed; a failure to make one harms no
+ * other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +60,7 @@ static void test_a_statement_is_prepared_when_it_is_first_used(void **state)
 {
     struct sbx_store_handle handle;
     static const char *const sql[] = {"INSERT INTO later(number) VALUES(?1)", "SELECT number FROM later"};
-    open_handle(&handle, 1, *state, "", sql, 2); /* nothing it speaks of is there yet */
+    open_handle(&handle, 1, *state, "", sql, 2); /* none of their tables exists yet */
     sbx_store_handle_lock(&handle);
     assert_int_equal(sbx_sql_execute(sbx_store_handle_db(&handle), "CREATE TABLE later(number INTEGER)"), 0);
     struct sbx_statement *statement = sbx_store_handle_use(&handle, 0);
@@ -116,10 +117,10 @@ static void test_connections_are_opened_when_all_that_are_open_are_taken(void **
     void *got;
     open_handle(&handle, 3, *state, "", NULL, 0);
     assert_int_equal(count_open(&handle), 1);
-    for (int i = 0; i < 2; i++) { /* the second time one that is open is free */
+    for (int i = 0; i < 2; i++) { /* the second time an open one is free */
         sbx_store_handle_lock(&handle);
         assert_int_equal(pthread_create(&thread, NULL, lock_once, &handle), 0);
-        assert_int_equal(pthread_join(thread, &got), 0); /* it does not wait for this thread's */
+        assert_int_equal(pthread_join(thread, &got), 0); /* it does not wait for this thread's connection */
         assert_non_null(got);
         assert_ptr_not_equal(got, sbx_store_handle_db(&handle));
         assert_int_equal(count_open(&handle), 2);
@@ -133,7 +134,7 @@ static void test_where_no_other_can_be_opened_the_one_that_is_open_is_waited_for
     struct sbx_store_handle handle;
     pthread_t thread;
     void *got;
-    open_handle(&handle, 3, *state, "CREATE TABLE once(number INTEGER)", NULL, 0); /* a second time that fails */
+    open_handle(&handle, 3, *state, "CREATE TABLE once(number INTEGER)", NULL, 0); /* the second run fails */
     sbx_store_handle_lock(&handle);
     struct sbx_sql *db = sbx_store_handle_db(&handle);
     assert_int_equal(pthread_create(&thread, NULL, lock_once, &handle), 0);
@@ -156,7 +157,7 @@ static void expect_understood(sqlite3 *db, const char *const *sql, size_t count)
     }
 }
 
-/* Else one that is seldom used would be found wrong by who needs it. */
+/* Otherwise an error in a seldom used statement would be found only when it is needed. */
 static void test_every_statement_of_a_store_is_understood(void **state)
 {
     struct place *place = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_issues.c - issues by what is asked for, their sums, and what people say of them. */
+/* test_store_issues.c - issues selected by a query, their sums, and their state as set by people. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ enum {
 };
 
 static struct sbx_store *store;
-#define ALL (&(struct sbx_store_view){store, 0}) /* who may see all */
+#define ALL (&(struct sbx_store_view){store, 0}) /* a view that sees all applications */
 static struct sbx_issue_row rows[8];
 static struct sbx_issue_sums sums;
 
@@ -52,7 +52,7 @@ struct stall {
     int64_t ms;
     const char *cause, *holder;
 };
-static uint64_t tenant; /* whose the next stalls are */
+static uint64_t tenant; /* the tenant of the following stalls */
 
 static void judge(const struct stall *stall)
 {
@@ -110,7 +110,7 @@ static struct sbx_issue_query query_of_all(void)
         .span = {"", 0, 1000000, NULL}, .app = "", .cause = "", .text = "", .state = -1, .order = SBX_ISSUES_BY_STALLS};
 }
 
-/* The places of the issues that are found, in their order. */
+/* The places of the found issues, in their order. */
 static void assert_found(const struct sbx_issue_query *query, const char *places)
 {
     size_t count = 0;
@@ -125,7 +125,7 @@ static void test_issues_are_found_by_what_is_asked_for(void **state)
     (void)state;
     put_all();
     struct sbx_issue_query query = query_of_all();
-    assert_found(&query, "192"); /* by estimated stalls: 10, 2, 2: the later one first */
+    assert_found(&query, "192"); /* by estimated stalls 10, 2, 2; of equals the later first */
     assert_int_equal(rows[0].weight, 10);
     assert_int_equal(rows[0].variance, 8 * 7);
     assert_int_equal(rows[0].machine_days, 2);
@@ -140,7 +140,7 @@ static void test_issues_are_found_by_what_is_asked_for(void **state)
     query = query_of_all();
     query.span.version = "1.2.0";
     query.app = "shop";
-    assert_found(&query, "21"); /* of that version place 1 has one stall */
+    assert_found(&query, "21"); /* place 1 has one stall of that version */
     assert_int_equal(rows[1].weight, 1);
     query.span = (struct sbx_issue_span){"", DAY + 2, DAY + 2, NULL};
     assert_found(&query, "2");
@@ -165,7 +165,7 @@ static bool is_about(int64_t ns, int64_t ms)
     return llabs(ns - ms * 1000000) <= ms * 10000;
 }
 
-/* The durations and days of each issue of a list are what is said of it alone. */
+/* The durations and days of each issue in a list must equal those of a query for that issue alone. */
 static void assert_list_is_right(const struct sbx_issue_query *query, size_t expected)
 {
     static struct sbx_issue_sums of_list[8];
@@ -197,7 +197,7 @@ static void test_the_durations_of_a_list_are_those_of_each_of_its_issues(void **
     assert_list_is_right(&query, 3);
     query.span = (struct sbx_issue_span){"", DAY + 1, DAY + 1, NULL};
     assert_list_is_right(&query, 2);
-    assert_int_equal(sbx_store_merge_issues(ALL, second, first), 0); /* an issue of two places */
+    assert_int_equal(sbx_store_merge_issues(ALL, second, first), 0); /* an issue with two places */
     query = query_of_all();
     assert_list_is_right(&query, 2);
     size_t count;
@@ -218,14 +218,14 @@ static void test_the_sums_of_an_issue_are_by_day_version_and_word(void **state)
     assert_int_equal(sums.hits, 3);
     assert_int_equal(sums.weight, 10);
     assert_int_equal(sums.machines, 2);
-    assert_true(is_about(sums.p50_ns, 200)); /* eight of ten stalls, as estimated */
+    assert_true(is_about(sums.p50_ns, 200)); /* eight of ten stalls, estimated */
     assert_true(is_about(sums.p99_ns, 400) || is_about(sums.p99_ns, 200));
     assert_int_equal(sums.day_count, 2);
     assert_int_equal(sums.days[0].day, DAY);
     assert_int_equal(sums.days[0].weight, 9);
     assert_int_equal(sums.days[0].machines, 1);
     assert_int_equal(sums.version_count, 2);
-    assert_string_equal(sums.versions[0].version, "1.2.0"); /* the latest first */
+    assert_string_equal(sums.versions[0].version, "1.2.0"); /* the latest version first */
     assert_true(is_about(sums.versions[0].p50_ns, 400));
     assert_int_equal(sums.versions[1].weight, 9);
     assert_int_equal(sums.label_count[SBX_FACT_CAUSE], 2);
@@ -238,7 +238,7 @@ static void test_the_sums_of_an_issue_are_by_day_version_and_word(void **state)
     assert_int_equal(sums.label_count[SBX_FACT_CAUSE], 1);
 }
 
-/* A stall and what it says of its machine. */
+/* A stall and what it reports about its machine. */
 static void put_on(uint8_t name, uint8_t of_place, uint32_t minor, uint32_t weight, const char *os, const char *scene)
 {
     const uint8_t id[SBX_ID_BYTES] = {name}, key[SBX_ID_BYTES] = {of_place};
@@ -266,7 +266,8 @@ static const struct sbx_label_sum *label_of(enum sbx_fact_kind kind, const char 
     return NULL;
 }
 
-/* Three of four stalls of an issue on one system say little where three of four of the whole application are on it. */
+/* That three of four stalls of an issue are on one system means little if three of four stalls of the whole application
+ * are on it. */
 static void test_where_an_issue_happens_stands_beside_where_its_application_stalls(void **state)
 {
     (void)state;
@@ -277,14 +278,14 @@ static void test_where_an_issue_happens_stands_beside_where_its_application_stal
     put_on(5, 9, 1, 100, "Fedora 41", "inbox"); /* of another application */
     sum(1, "");
     struct sbx_issue_span span = {"", 0, 1000000, NULL};
-    assert_int_equal(sums.label_all[SBX_FACT_OS], 0); /* not asked for yet */
+    assert_int_equal(sums.label_all[SBX_FACT_OS], 0); /* not requested yet */
     assert_int_equal(sbx_store_sum_beside(ALL, "shop", &span, &sums), 0);
     assert_int_equal(label_of(SBX_FACT_OS, "Debian 12")->weight, 3);
     assert_int_equal(label_of(SBX_FACT_OS, "Debian 12")->all_weight, 19);
     assert_int_equal(label_of(SBX_FACT_OS, "Fedora 41")->all_weight, 1);
     assert_int_equal(sums.label_all[SBX_FACT_OS], 20);
     assert_int_equal(label_of(SBX_FACT_SCENE, "inbox")->all_weight, 3);
-    assert_int_equal(sums.label_all[SBX_FACT_SCENE], 19); /* those that said one */
+    assert_int_equal(sums.label_all[SBX_FACT_SCENE], 19); /* those that named a scene */
     assert_int_equal(sums.label_all[SBX_FACT_CAUSE], 0);
     sum(1, "1.1.0");
     span.version = "1.1.0";
@@ -321,34 +322,34 @@ static void test_breakdowns_are_withheld_where_few_machines_may_not_be_shown(voi
     put_all();
     sbx_store_set_min_machines(store, 2);
     struct sbx_issue_query query = query_of_all();
-    assert_found(&query, "1"); /* the others are of one machine */
+    assert_found(&query, "1"); /* the others have only one machine */
     sum(1, "");
     assert_true(sums.is_withheld);
     assert_int_equal(sums.version_count + sums.day_count + sums.label_count[SBX_FACT_CAUSE], 0);
     assert_int_equal(sums.p90_ns + sums.hits + sums.machines + (int64_t)sums.place_count, 0);
 }
 
-/* What is withheld is not what is left over when two answers are subtracted, nor what a filter finds. */
+/* Values that are withheld can neither be found as a difference of two answers, nor by a filter. */
 static void test_differences_of_filters_do_not_undo_what_is_withheld(void **state)
 {
     (void)state;
     struct sbx_store_counts counts, of_all;
-    put_all(); /* place 1: three stalls of two machines, two for cpu and one for lock; the others are of one machine each */
+    put_all(); /* place 1: three stalls of two machines, two for cpu and one for lock; the others have one machine each */
     sbx_store_set_min_machines(store, 2);
     struct sbx_issue_query query = query_of_all();
     static const char *const causes[] = {"", "cpu", "lock", "io"};
-    static const int64_t found[] = {1, 0, 1, 0}; /* the newest is a lock, which its row says anyway */
+    static const int64_t found[] = {1, 0, 1, 0}; /* the newest is a lock, which its row shows anyway */
     for (size_t i = 0; i < 4; i++) {
         size_t count = 0;
         query.cause = causes[i];
         assert_int_equal(sbx_store_find_issues(ALL, &query, rows, 8, &count), 0);
         assert_int_equal(count, found[i]);
         if (count > 0)
-            assert_int_equal(rows[0].hits, 3); /* the same whatever is asked */
+            assert_int_equal(rows[0].hits, 3); /* the same for every query */
     }
     assert_int_equal(sbx_store_count_shown(ALL, &counts), 0);
     assert_int_equal(counts.issues, 1);
-    assert_int_equal(counts.snapshots, 3); /* as the list's rows add up: nothing is left to subtract */
+    assert_int_equal(counts.snapshots, 3); /* the sum of the list's rows, so that a subtraction shows nothing */
     assert_int_equal(sbx_store_count(ALL, &of_all), 0);
     assert_int_equal(of_all.snapshots, 6);
 }
@@ -374,7 +375,7 @@ static void test_a_resolved_issue_is_reopened_by_the_version_it_was_to_be_gone_i
     (void)state;
     put_all();
     say(1, SBX_ISSUE_RESOLVED, "1.3");
-    judge(&(struct stall){.name = 3, .place = 1, .cause = "cpu"}); /* triage anew is no new stall */
+    judge(&(struct stall){.name = 3, .place = 1, .cause = "cpu"}); /* a second triage is not a new stall */
     assert_int_equal(state_of(1), SBX_ISSUE_RESOLVED);
     put(&(struct stall){20, 7, 1, 2, 1, 11, 100, "cpu", NULL});
     assert_int_equal(state_of(1), SBX_ISSUE_RESOLVED);
@@ -391,7 +392,7 @@ static void test_an_issue_is_muted_until_a_version_comes(void **state)
     put(&(struct stall){20, 7, 1, 9, 1, 11, 100, "cpu", NULL});
     put(&(struct stall){21, 7, 2, 99, 1, 11, 100, "cpu", NULL});
     assert_int_equal(state_of(1), SBX_ISSUE_MUTED);
-    assert_int_equal(state_of(2), SBX_ISSUE_MUTED); /* for good */
+    assert_int_equal(state_of(2), SBX_ISSUE_MUTED); /* permanently */
     put(&(struct stall){22, 7, 1, 10, 1, 11, 100, "cpu", NULL});
     assert_int_equal(state_of(1), SBX_ISSUE_OPEN);
 }
@@ -411,7 +412,7 @@ static void test_issues_are_merged_and_split_and_nothing_is_counted_anew(void **
     assert_int_equal(rows[0].machines, 3);
     assert_int_equal(sbx_store_find_address(ALL, two, now), 0);
     assert_memory_equal(now, one, sizeof(one));
-    put(&(struct stall){20, 7, 2, 2, 1, 3, 100, "cpu", NULL}); /* and so do those that come later */
+    put(&(struct stall){20, 7, 2, 2, 1, 3, 100, "cpu", NULL}); /* and so do later ones */
     sum(1, "");
     assert_int_equal(sums.hits, 6);
     assert_int_equal(sums.place_count, 2);
@@ -425,7 +426,7 @@ static void test_issues_are_merged_and_split_and_nothing_is_counted_anew(void **
     assert_int_equal(sbx_store_find_address(ALL, two, now), -ENOENT);
 }
 
-/* What a person said holds for the place that the stalls move to when names come. */
+/* The state that a person set stays with the stalls when they move to another place because names arrived. */
 static void test_what_people_say_survives_triage_anew_and_ageing(void **state)
 {
     (void)state;
@@ -469,7 +470,7 @@ static void test_applications_are_summed_and_issues_know_their_first_version(voi
     assert_string_equal(rows[0].first_version, "1.1.0");
     assert_int_equal(sbx_store_issue(ALL, (const uint8_t[SBX_ID_BYTES]){2}, rows), 0);
     assert_string_equal(rows[0].first_version, "1.2.0");
-    put(&(struct stall){7, 5, 2, 0, 1, 3, 100, "lock", "h"}); /* of an older version, later */
+    put(&(struct stall){7, 5, 2, 0, 1, 3, 100, "lock", "h"}); /* of an older version, but later */
     assert_int_equal(sbx_store_issue(ALL, (const uint8_t[SBX_ID_BYTES]){2}, rows), 0);
     assert_string_equal(rows[0].first_version, "1.0.0");
     sbx_store_set_min_machines(store, 2);
@@ -479,7 +480,7 @@ static void test_applications_are_summed_and_issues_know_their_first_version(voi
     assert_int_equal(count, 0);
 }
 
-/* A worker that a stranger's payload took over says whatever it wants. */
+/* A worker that a hostile payload has taken over may return any verdict. */
 static void test_a_place_is_of_one_application_whatever_a_verdict_says(void **state)
 {
     (void)state;
@@ -568,19 +569,19 @@ static void test_profiles_are_those_of_the_span_newest_first_and_go_with_their_s
     assert_profiles(NULL, (struct sbx_issue_span){"", 0, 1000000, "shop"}, "ecba", 11);
     assert_profiles(NULL, (struct sbx_issue_span){"1.1.0", 0, 1000000, "shop"}, "ba", 9);
     assert_profiles(first, (struct sbx_issue_span){"", DAY + 1, DAY + 1, ""}, "c", 1);
-    struct told told = {.result = 7}; /* whoever has enough says so */
+    struct told told = {.result = 7}; /* the visitor stops when it has enough */
     assert_int_equal(sbx_store_each_profile(ALL, NULL, &all, tell, &told), 7);
     assert_int_equal(told.count, 1);
-    const struct sbx_store_view other = {store, 33}; /* who may see another application */
+    const struct sbx_store_view other = {store, 33}; /* a view of another application */
     told = (struct told){0};
     assert_int_equal(sbx_store_each_profile(&other, NULL, &all, tell, &told), 0);
     assert_int_equal(sbx_store_each_profile(&other, first, &all, tell, &told), 0);
     assert_int_equal(told.count, 0);
-    say_profile(3, 2, "C"); /* triaged anew: it is in another place, and says something else */
+    say_profile(3, 2, "C"); /* triaged again: it moves to another place and has another profile */
     say_profile(2, 1, NULL);
     assert_profiles(first, all, "a", 1);
     assert_profiles(second, all, "eC", 2);
-    assert_int_equal(sbx_store_erase(store, machine, 1, NULL, NULL), 2); /* 4 and 5 */
+    assert_int_equal(sbx_store_erase(store, machine, 1, NULL, NULL), 2); /* stalls 4 and 5 */
     assert_profiles(NULL, all, "mCa", 4);
     sbx_store_set_min_machines(store, 2);
     assert_profiles(NULL, all, "", 0);
@@ -610,13 +611,13 @@ static void test_issues_of_two_versions_stand_side_by_side(void **state)
     put(&(struct stall){7, 5, 1, 2, 1, 1, 800, "lock", "g"});
     assert_int_equal(sbx_store_compare_spans(ALL, versions, met, &count, machines), 0);
     assert_int_equal(count, 2);
-    assert_int_equal(sbx_machines_count(&machines[0]), 3); /* 2, 3 and 5 */
+    assert_int_equal(sbx_machines_count(&machines[0]), 3); /* machines 2, 3 and 5 */
     assert_int_equal(sbx_machines_count(&machines[1]), 1);
     const struct sbx_compared_issue *one = compared_of(met, count, 1), *two = compared_of(met, count, 2);
     assert_true(one->machines[0] == 2 && one->machines[1] == 1 && one->hits[0] == 2 && one->hits[1] == 2);
     assert_true(one->was_before && one->weight[1] == 9);
     assert_true(one->size[1] > 1 && one->size[1] < 2); /* one of them stands for eight */
-    assert_true(one->p90_ns[0] == 0);                  /* of three machines no durations are read */
+    assert_true(one->p90_ns[0] == 0);                  /* durations of three machines are not read */
     assert_true(two->machines[0] == 1 && two->machines[1] == 0 && !two->was_before);
     put(&(struct stall){8, 6, 1, 1, 1, 0, 100, "cpu", NULL});
     put(&(struct stall){9, 7, 1, 1, 1, 0, 120, "cpu", NULL});

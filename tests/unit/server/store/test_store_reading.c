@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_reading.c - what lists, pages and comparisons read of a store does not grow with how much is stored; and what is said of machines
- * by a sample of them is as near as it claims. */
+/* test_store_reading.c - the rows that lists, pages and comparisons read do not grow with the number of stored stalls.
+ * Counts of machines that are estimated from a sample are as exact as stated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,7 +92,7 @@ static void run(const char *sql)
     store_run(fixture.data_dir, sql);
 }
 
-/* Hashes as far from each other as can be, and different for each pair of numbers. */
+/* Hashes that are as far from each other as possible, and different for each pair of numbers. */
 #define HASH(number, family) \
     "(((" number ") * 2654435761 + (" family ") * 40503) %% 4294967296 * 2147483648 + " number ")"
 
@@ -115,8 +115,9 @@ static const char GROWN_SUMS[] =
     "UPDATE place SET hits = (SELECT COUNT(*) FROM snapshot s WHERE s.place = num), newest = (SELECT MAX(s.seq)"
     " FROM snapshot s WHERE s.place = num);";
 
-/* PostgreSQL keeps each version of a row until the transaction ends, and a trigger changes the same few rows for each that comes: of thousands at once
- * that is thousands of versions, walked over thousands of times. So there no trigger counts, and what they would have counted is counted afterwards. */
+/* PostgreSQL keeps each version of a row until the transaction ends, and a trigger changes the same few rows for each
+ * new stall. For thousands of stalls at once that is thousands of versions, which are scanned thousands of times. So
+ * there the triggers are off, and the counts are calculated afterwards. */
 static const char NO_TRIGGERS[] = "SET session_replication_role = replica;";
 static const char COUNTED[] =
     "UPDATE place p SET (sessions, machines, builds, sure) = (SELECT COUNT(*) FILTER (WHERE kind = 0), COUNT(*) FILTER"
@@ -128,7 +129,7 @@ static const char COUNTED[] =
     "UPDATE fact f SET (machines, machine_days) = (SELECT COUNT(*) FILTER (WHERE m.day = f.day), COUNT(*) FILTER (WHERE"
     " m.day >= 0 AND (m.day = f.day OR f.day = -1)) FROM met_day m WHERE m.place = f.place AND m.build = f.build)";
 
-/* `copies` of each stall, of other machines and processes, a moment later; and the sums that these make. */
+/* Insert `copies` of each stall, from other machines and processes, a moment later; and the sums of them. */
 static void grow(int copies)
 {
     char sql[6000];
@@ -256,7 +257,7 @@ static void read_all(void)
 
 enum {
     STATEMENTS_MAX = 200,
-    SLACK = 5000 /* steps: what a statement takes to begin, and rows up to a limit */
+    SLACK = 5000 /* steps: the fixed cost of a statement, and rows up to a limit */
 };
 static struct {
     char *sql;
@@ -272,7 +273,7 @@ static void note_steps(void *context, const char *file, const char *sql, int64_t
     before[before_count++].steps = steps;
 }
 
-/* A walk that a limit ends, of the newest first: of 200,000 stalls to find 2,000 profiles, or of as many as are shown. */
+/* A scan that a limit ends, newest first: of 200,000 stalls to find 2,000 profiles, or of as many as are shown. */
 static bool is_bounded(const char *sql)
 {
     return strstr(sql, " CROSS JOIN profile f WHERE f.seq = s.seq ") != NULL ||
@@ -292,14 +293,14 @@ static void check_steps(void *context, const char *file, const char *sql, int64_
         }
 }
 
-/* Symptom: a comparison of two versions walked over all machines of each issue, and had no answer with 150,000 stalls. */
+/* Symptom: a comparison of two versions scanned all machines of each issue, and had no answer with 150,000 stalls. */
 static void test_what_pages_read_does_not_grow_with_how_much_is_stored(void **state)
 {
     int checked = 0;
     (void)state;
     if (store_is_postgres())
-        skip(); /* which does not tell its steps */
-    grow(100);  /* 3,600 stalls: more than any answer reads profiles */
+        skip(); /* PostgreSQL does not report its steps */
+    grow(100);  /* 3,600 stalls: more than the number of profiles that any answer reads */
     statement_log_clear();
     read_all();
     statement_log_each(note_steps, NULL);
@@ -328,8 +329,9 @@ static void check_plan(void *context, const char *file, const char *sql, int64_t
         fail_msg("walks over what all places met: %s", sql);
 }
 
-/* Symptom: how many stalls there are was counted one by one for each first page; and whether an issue was there before, and its first version, were
- * found among the builds that all places had met, for each issue of a list: three seconds of a comparison. */
+/* Symptom: the number of stalls was counted row by row for each first page. Whether an issue existed before, and its
+ * first version, were looked up among the builds of all places, for each issue of a list. A comparison took three
+ * seconds. */
 static void test_no_page_walks_over_a_table_that_grows_with_stalls(void **state)
 {
     (void)state;
@@ -366,7 +368,7 @@ static void test_the_first_issues_of_all_days_are_found_without_their_facts(void
     statement_log_clear();
     assert_int_equal(sbx_store_find_issues(ALL, &query, issues, 8, &count), 0);
     assert_int_equal(count, PLACES);
-    assert_int_equal(issues[0].machine_days, SEEDS / PLACES); /* which are told all the same */
+    assert_int_equal(issues[0].machine_days, SEEDS / PLACES); /* they are reported all the same */
     statement_log_each(check_finding, &checked);
     assert_int_equal(checked, 1);
 }
@@ -382,7 +384,8 @@ static int64_t statements_of_a_list(size_t max)
     return statement_log_count();
 }
 
-/* Over a network it is the number of statements that takes time: of each of fifty issues machine-days and penetration were asked by themselves. */
+/* Over a network the number of statements determines the time. Machine-days and penetration were queried separately for
+ * each of fifty issues. */
 static void test_a_list_asks_one_statement_of_each_issue_beside_what_it_asks_of_all(void **state)
 {
     (void)state;
@@ -391,7 +394,7 @@ static void test_a_list_asks_one_statement_of_each_issue_beside_what_it_asks_of_
     assert_int_equal(statements_of_a_list(3) - statements_of_a_list(1), 2);
 }
 
-/* Likewise, of each of a thousand issues and two sides. */
+/* The same, for each of a thousand issues and two sides. */
 static void test_a_comparison_asks_of_all_issues_together(void **state)
 {
     (void)state;
@@ -415,7 +418,7 @@ static void assert_within(int64_t number, int64_t truth, int64_t percent)
         fail_msg("%lld is not %lld", (long long)number, (long long)truth);
 }
 
-/* 512 rows are read, of which each machine has one: one of them is 4.4 % or less. */
+/* 512 rows are read, one for each machine, so the error (one sigma) is at most 4.4 %. */
 static void test_machines_of_many_are_counted_within_the_error_of_their_sample(void **state)
 {
     (void)state;
@@ -432,7 +435,7 @@ static void test_machines_of_many_are_counted_within_the_error_of_their_sample(v
     assert_int_equal(sbx_store_sum_issue(ALL, issue, &spans[1], &sums), 0);
     assert_within(sums.machines, 201 * 6, 12);
     assert_int_equal(sbx_store_sum_issue(ALL, issue, &spans[0], &sums), 0);
-    assert_int_equal(sums.machines, 201 * 12); /* which is kept */
+    assert_int_equal(sums.machines, 201 * 12); /* this number is stored */
     const struct sbx_issue_span sides[] = {spans[1], {"1.0.0", 0, NEVER, "shop"}};
     assert_int_equal(sbx_store_compare_spans(ALL, sides, compared, &count, machines), 0);
     assert_int_equal(count, PLACES);
@@ -442,7 +445,7 @@ static void test_machines_of_many_are_counted_within_the_error_of_their_sample(v
         for (size_t i = 0; i < count; i++) {
             assert_true(compared[i].level > 0);
             assert_within(compared[i].machines[side], 201 * 6, 30);
-            /* Of the machines of all, as many as are in the same sample: a third has met each of three issues. */
+            /* Of all machines, those that are in the same sample: a third has met each of three issues. */
             assert_within(3 * (compared[i].machines[side] >> compared[i].level),
                           sbx_machines_in(&machines[side], compared[i].level), 40);
         }
@@ -481,7 +484,7 @@ static void test_a_sample_has_the_same_machines_wherever_they_are_met(void **sta
     assert_true(sbx_sample_last(0) == INT64_MAX && sbx_sample_last(1) == INT64_MAX / 2);
     for (int i = 0; i < 3; i++)
         sbx_machines_add(&machines, sbx_sample_last(i));
-    assert_int_equal(machines.of_level[2], 1); /* the other two are in no sample of level 2 */
+    assert_int_equal(machines.of_level[2], 1); /* the other two are not in a sample of level 2 */
     sbx_machines_add(&machines, 0);
     assert_int_equal(sbx_machines_in(&machines, 2), 2);
     assert_int_equal(sbx_machines_in(&machines, 3), 1);

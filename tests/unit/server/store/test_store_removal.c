@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_removal.c - while much goes, what comes is stored. */
+/* test_store_removal.c - new stalls are stored while many others are removed. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -77,7 +77,7 @@ static int64_t left(void)
 struct upload {
     pthread_t thread;
     bool has_begun, is_stored;
-    int64_t left_behind; /* how many there were then still to go */
+    int64_t left_behind; /* how many were still to be removed then */
     int gone;
 };
 
@@ -88,7 +88,7 @@ static void *run_upload(void *context)
     return NULL;
 }
 
-/* Of the first that is gone: an upload comes, and has to be stored before the erasure goes on. */
+/* Called for the first removed stall: an upload arrives, and must be stored before the erasure goes on. */
 static void upload_meanwhile(void *context, const uint8_t id[SBX_ID_BYTES])
 {
     struct upload *upload = context;
@@ -115,7 +115,8 @@ static void assert_uploaded_meanwhile(struct upload *upload)
     assert_int_equal(left(), 0);
 }
 
-/* Symptom: the lock was held from the first stall of a machine to its last: thousands of them kept every upload waiting. */
+/* Symptom: the lock was held from the first stall of a machine to the last, so that thousands of stalls kept every
+ * upload waiting. */
 static void test_an_upload_is_stored_while_a_machine_is_erased(void **state)
 {
     (void)state;
@@ -135,14 +136,15 @@ static void test_an_upload_is_stored_while_stalls_age_out(void **state)
         batches++;
     if (upload.thread)
         pthread_join(upload.thread, NULL);
-    assert_in_range(batches, 2, STALLS); /* several at a time, and not all */
+    assert_in_range(batches, 2, STALLS); /* several at a time, but not all */
     assert_int_equal(upload.gone, STALLS + 1);
     assert_in_range(upload.left_behind, 1, STALLS - 1);
 }
 
 /* ---- what a removal reads ---- */
 
-/* How SQLite looks for the rows of `table` in a statement of the writer: "SEARCH met_day USING PRIMARY KEY (place=? AND ...)". */
+/* How SQLite finds the rows of `table` in a statement of the writer: "SEARCH met_day USING PRIMARY KEY (place=? AND
+ * ...)". */
 static void read_plan(sqlite3 *db, enum writer_statement index, const char *table, char *plan_out, size_t room)
 {
     char text[2000], begin[60];
@@ -159,7 +161,8 @@ static void read_plan(sqlite3 *db, enum writer_statement index, const char *tabl
     sqlite3_finalize(statement);
 }
 
-/* Symptom: each removal read all machines that the application had met in a build: 6,455 rows of a store of 150,000 stalls. */
+/* Symptom: each removal read all machines that the application had on a build: 6,455 rows in a store of 150,000
+ * stalls. */
 static void test_a_removal_reads_no_more_rows_of_sums_than_it_changes(void **state)
 {
     (void)state;
@@ -205,7 +208,7 @@ static void judge(uint32_t name, uint8_t place)
     assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
 }
 
-/* Stalls of as many machines, all of one place, day and build. */
+/* Put stalls of that many machines, all of one place, day and build. */
 static void put_judged(uint32_t first, uint32_t count)
 {
     for (uint32_t name = first; name < first + count; name++) {
@@ -228,13 +231,13 @@ static int64_t rows_of_sums(void)
                                           " met_day)");
 }
 
-/* Symptom: a removal subtracted each stall by itself, in some thirty statements and 1.5 ms of the one writer: ageing was hardly faster than
- * intake. */
+/* Symptom: a removal subtracted each stall separately, with some thirty statements and 1.5 ms of the single writer.
+ * Ageing was hardly faster than intake. */
 static void test_many_stalls_go_in_as_many_statements_as_one(void **state)
 {
     (void)state;
     if (store_is_postgres())
-        skip(); /* which does not tell */
+        skip(); /* PostgreSQL does not report it */
     put_judged(1, 122);
     statement_log_clear();
     age(1);
@@ -245,7 +248,7 @@ static void test_many_stalls_go_in_as_many_statements_as_one(void **state)
     if (statement_log_steps() > 60 * steps * 2 / 3)
         fail_msg("%lld steps for one, %lld for sixty", (long long)steps, (long long)statement_log_steps());
     int64_t of_sixty = statement_log_steps();
-    put_judged(1000, 1); /* and where nothing is left of a group but what came later */
+    put_judged(1000, 1); /* and a group of which only later stalls are left */
     statement_log_clear();
     age(61);
     assert_true(statement_log_count() <= statements);
@@ -264,13 +267,14 @@ static int age_bytes(size_t count, uint64_t *names)
     return sbx_store_age(store, SBX_AGED_PAYLOAD, 1001, count, note_gone, names);
 }
 
-/* Symptom: each was looked for by itself. In PostgreSQL each look began behind all that had gone and were not vacuumed yet. */
+/* Symptom: each blob was looked up separately. In PostgreSQL each lookup scanned all removed rows that were not
+ * vacuumed yet. */
 static void test_the_bytes_of_many_payloads_go_in_as_many_statements_as_of_one(void **state)
 {
     (void)state;
     uint64_t names = 0;
     put_judged(1, 40);
-    assert_int_equal(put(41, NULL), 0); /* of which nobody ever said anything: it goes whole */
+    assert_int_equal(put(41, NULL), 0); /* never judged: it is removed as a whole */
     statement_log_clear();
     assert_int_equal(age_bytes(1, &names), 1);
     int64_t statements = statement_log_count();
@@ -280,19 +284,20 @@ static void test_the_bytes_of_many_payloads_go_in_as_many_statements_as_of_one(v
     assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM payload"), 10);
     assert_int_equal(age_bytes(1000, &names), 10);
     assert_int_equal(age_bytes(1000, &names), 0);
-    assert_int_equal(names, 41 * 42 / 2); /* each is told once */
+    assert_int_equal(names, 41 * 42 / 2); /* each is reported once */
     assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM payload"), 0);
     assert_int_equal(store_number(fixture.data_dir, "SELECT SUM(bytes) FROM snapshot"), 0);
     assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM snapshot"), 40);
 }
 
-/* A group that goes whole is not subtracted: its rows go by a range of their keys, whatever they say. */
+/* A group that is removed as a whole is not subtracted. Its rows are deleted by a range of their keys, whatever they
+ * contain. */
 static void test_a_day_that_goes_whole_goes_by_a_range(void **state)
 {
     (void)state;
     put_judged(1, 40);
     assert_int_equal(store_number(fixture.data_dir, "SELECT hits FROM fact WHERE place > 0 AND day >= 0"), 40);
-    /* What is not so: a sum that subtraction would leave behind. */
+    /* A false sum, which a subtraction would leave behind. */
     store_run(fixture.data_dir, "UPDATE label SET hits = hits + 7");
     store_run(fixture.data_dir, "UPDATE spread SET weight = weight + 7");
     age(40);
@@ -300,7 +305,7 @@ static void test_a_day_that_goes_whole_goes_by_a_range(void **state)
     assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM place"), 0);
 }
 
-/* Sums of days: all of them, and those that are in a table of the day. */
+/* The sums of days: all of them, and those in a table of the day. */
 static int64_t rows_of_days(void)
 {
     return store_number(fixture.data_dir,
@@ -315,26 +320,26 @@ static int64_t tables_of_day(void)
                                           " 'spread_0', 'label_0', 'met_day_0')");
 }
 
-/* Nothing is deleted: a row that would not be found stays nowhere either. */
+/* Nothing is deleted row by row, so a row that would not be found does not stay either. */
 static void test_the_sums_of_a_past_day_go_with_their_table(void **state)
 {
     (void)state;
     if (!store_is_postgres())
-        skip(); /* which has one table */
+        skip(); /* SQLite has one table */
     put_judged(1, 40);
     assert_int_equal(tables_of_day(), 4);
-    assert_int_equal(sbx_store_close_day(store, 0), 0); /* it is not past */
+    assert_int_equal(sbx_store_close_day(store, 0), 0); /* the day is not over */
     assert_true(rows_of_days() > 40);
     int64_t deleted = store_number(fixture.data_dir, "SELECT COUNT(*) FROM met_day WHERE day < 0");
     assert_int_equal(sbx_store_close_day(store, 1), 1);
     assert_int_equal(sbx_store_close_day(store, 1), 0);
     assert_int_equal(tables_of_day(), 0);
     assert_int_equal(rows_of_days(), 0);
-    /* The stalls are there until they are old themselves, among all. */
+    /* The stalls stay until they are old enough themselves, in the general table. */
     assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM met_day WHERE day < 0"), deleted);
     assert_int_equal(store_number(fixture.data_dir, "SELECT hits FROM fact WHERE place > 0"), 40);
     assert_int_equal(store_number(fixture.data_dir, "SELECT machine_days FROM fact WHERE place > 0"), 0);
-    put_judged(1000, 1); /* a late one, and one that is judged anew */
+    put_judged(1000, 1); /* a late one, and one that is judged again */
     judge(3, 2);
     assert_int_equal(rows_of_days(), 0);
     assert_int_equal(store_number(fixture.data_dir, "SELECT SUM(hits) FROM fact WHERE place > 0"), 41);
@@ -342,7 +347,7 @@ static void test_the_sums_of_a_past_day_go_with_their_table(void **state)
     assert_int_equal(rows_of_sums(), 0);
 }
 
-/* A page that reads for minutes would make all others wait behind a table that is to go. */
+/* If a page reads for minutes, all others would wait for the table that is to be dropped. */
 static void test_a_day_stays_while_somebody_reads_its_sums(void **state)
 {
     (void)state;
@@ -362,7 +367,7 @@ static void test_a_day_stays_while_somebody_reads_its_sums(void **state)
     assert_int_equal(sbx_store_close_day(store, 1), 1);
 }
 
-/* Two servers meet the first stall of a day at the same moment. */
+/* Two servers receive the first stall of a day at the same moment. */
 static void *open_a_day(void *context)
 {
     int *result = context;
@@ -398,14 +403,14 @@ static void test_a_machine_is_erased_by_group(void **state)
     statement_log_clear();
     assert_int_equal(sbx_store_erase(store, machine, 2000, NULL, NULL), 50);
     if (!store_is_postgres())
-        assert_in_range(statement_log_count(), 30, 90); /* one batch, and one that finds no more */
+        assert_in_range(statement_log_count(), 30, 90); /* one batch, and one that finds nothing more */
     assert_true(rows_of_sums() < rows);
     assert_int_equal(store_number(fixture.data_dir, "SELECT SUM(hits) FROM place"), 5);
     assert_int_equal(store_number(fixture.data_dir, "SELECT SUM(hits) FROM fact WHERE place > 0 AND day >= 0"), 5);
     assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM place"), 1);
 }
 
-/* Of what grows with stalls nothing is walked over, to find what a batch changes. */
+/* To find what a batch changes, no table that grows with stalls is scanned. */
 static void test_a_batch_walks_over_no_table(void **state)
 {
     (void)state;
@@ -426,7 +431,7 @@ static void test_a_batch_walks_over_no_table(void **state)
 /* ---- whose turn it is ---- */
 
 static struct sbx_store_handle handle;
-static bool had_it; /* under the handle's lock */
+static bool had_it; /* protected by the handle's lock */
 
 static void *take_it(void *context)
 {
@@ -437,7 +442,8 @@ static void *take_it(void *context)
     return NULL;
 }
 
-/* Symptom: a removal stood back for 20 ms, and on a machine with a load of 80 a post waited for 22 s, until all of it was over. */
+/* Symptom: a removal stood back for only 20 ms. On a machine with a load of 80 a post waited for 22 s, until the whole
+ * removal was over. */
 static void test_who_waits_for_the_store_has_it_before_the_next_batch(void **state)
 {
     (void)state;
@@ -445,7 +451,7 @@ static void test_who_waits_for_the_store_has_it_before_the_next_batch(void **sta
     char path[128], why[200] = "";
     snprintf(path, sizeof(path), "%s/any.db", fixture.data_dir);
     assert_int_equal(sbx_store_handle_open(&handle, path, "", NULL, 0, why, sizeof(why)), 0);
-    sbx_store_handle_stand_back(&handle, WAIT_S * 1000); /* nobody waits: at once */
+    sbx_store_handle_stand_back(&handle, WAIT_S * 1000); /* nobody waits, so it returns at once */
     for (int round = 0; round < 300; round++) {
         had_it = false;
         sbx_store_handle_lock(&handle);
@@ -453,7 +459,7 @@ static void test_who_waits_for_the_store_has_it_before_the_next_batch(void **sta
         while (!sbx_store_handle_is_wanted(&handle))
             sleep_ms(1);
         sbx_store_handle_unlock(&handle);
-        sbx_store_handle_stand_back(&handle, 0); /* a thread that waited had it, however long it takes to run */
+        sbx_store_handle_stand_back(&handle, 0); /* a waiting thread gets it, however long that takes */
         sbx_store_handle_lock(&handle);
         assert_true(had_it);
         sbx_store_handle_unlock(&handle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_sums.c - what is added up is what a count from the beginning gives, whatever comes, moves and goes. */
+/* test_store_sums.c - stored sums equal a count from the beginning, whatever is added, moved and removed. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "store_place.h"
 
 static struct sbx_store *store;
-static const char *place; /* of the store; asked for once: a database is made anew then */
+static const char *place; /* of the store; asked for once, because that makes a new database */
 
 static int set_up(void **state)
 {
@@ -33,13 +33,13 @@ static int tear_down(void **state)
     return remove_server(state);
 }
 
-/* One number of the store. */
+/* Read one number from the store. */
 static int64_t number_of(const char *sql)
 {
     return store_number(fixture.data_dir, sql);
 }
 
-/* Rows that only one of two queries gives. */
+/* Rows that only one of the two queries returns. */
 static void assert_same(const char *sums, const char *counted)
 {
     char sql[2000];
@@ -54,7 +54,7 @@ static void assert_same(const char *sums, const char *counted)
 
 #define MACHINE "COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session)"
 
-/* Stalls of earlier days are in the sums of all days alone. */
+/* Stalls of earlier days are only in the sums of all days. */
 static int64_t first_day(void)
 {
     return store_is_postgres() ? number_of("SELECT day FROM sums_begin") : 0;
@@ -62,7 +62,7 @@ static int64_t first_day(void)
 
 static void assert_sums_are_right(void)
 {
-    /* What a stall is summed as: of its place and of its application, on its day and on all days. */
+    /* The sums that a stall counts in: of its place and of its application, on its day and on all days. */
     static const char *const places[] = {"place", "whole"}, *const days[] = {"day", "-1"};
     for (int i = 0; i < 4; i++) {
         const char *of = places[i / 2], *day = days[i % 2];
@@ -128,7 +128,7 @@ static void assert_sums_are_right(void)
                 "SELECT s.place, COUNT(DISTINCT r.id) FROM snapshot s LEFT JOIN rotating r ON r.seq = s.seq"
                 " WHERE s.place IS NOT NULL GROUP BY 1");
     assert_same("SELECT num, used FROM word WHERE used > 0", "SELECT word, COUNT(*) FROM said GROUP BY 1");
-    /* Each application has its own; where the tenant is 0, a server before has put it there for all. */
+    /* Each application has its own sums. Where the tenant is 0, an earlier server has put them there for all. */
     assert_int_equal(
         number_of("SELECT COUNT(*) FROM said d JOIN word w ON w.num = d.word JOIN snapshot s ON s.seq = d.seq"
                   " WHERE w.tenant NOT IN (0, s.tenant)"),
@@ -213,7 +213,7 @@ static void test_sums_are_what_a_count_from_the_beginning_gives(void **state)
             end(name);
             break;
         case 1:
-            if (step > 600) /* stalls of these days go on coming */
+            if (step > 600) /* stalls of these days keep arriving */
                 assert_true(sbx_store_close_day(store, 20001) >= 0);
             assert_true(sbx_store_age(store, SBX_AGED_SNAPSHOT, 20001 * INT64_C(86400000) + draw(40000000), 1 + draw(9),
                                       NULL, NULL) >= 0);
@@ -240,7 +240,7 @@ static void test_sums_are_what_a_count_from_the_beginning_gives(void **state)
     assert_int_equal(sbx_store_end_ageing(store, INT64_C(1) << 50, 0, true), 0);
     static const char *const tables[] = {"fact",  "spread", "label", "met", "met_day", "said",  "word",
                                          "place", "issue",  "app",   "gap", "lack",    "module"};
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) { /* and nothing is left of all of it */
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) { /* and nothing is left of all of this */
         char sql[60];
         snprintf(sql, sizeof(sql), "SELECT COUNT(*) FROM %s", tables[i]);
         if (number_of(sql) != 0)
@@ -248,9 +248,9 @@ static void test_sums_are_what_a_count_from_the_beginning_gives(void **state)
     }
 }
 
-/* Stores that servers before made, with two dozen stalls, and what a person said: of schema 8, in PostgreSQL 7, two applications that lack the
- * same modules; of schema 7, in PostgreSQL 5, one without a number. */
-/* Every write to the sums fails from now on, and until then. */
+/* Stores of earlier servers, with two dozen stalls and the states that people set. Schema 8 (in PostgreSQL 7): two
+ * applications with the same missing modules. Schema 7 (in PostgreSQL 5): one without a number. */
+/* Let every write to the sums fail from now on, or allow writes again. */
 static void forbid_sums(bool is_forbidden)
 {
     if (!is_forbidden) {
@@ -279,7 +279,7 @@ static void test_a_verdict_that_says_the_same_again_changes_no_sum(void **state)
     struct sbx_said_row said[] = {{SBX_FACT_CAUSE, "io", 1000},
                                   {SBX_FACT_FUNCTION, "it's \"f\\<\u00e4>\"", 500},
                                   {SBX_FACT_FUNCTION, "", 1},
-                                  {SBX_FACT_CAUSE, "io", 7}}; /* said already */
+                                  {SBX_FACT_CAUSE, "io", 7}}; /* reported already */
     const uint8_t key[SBX_ID_BYTES] = {1};
     struct sbx_verdict_row verdict = {.app = "editor",
                                       .cause = "io",
@@ -343,7 +343,7 @@ static void open_it(void)
         fail_msg("%s", why);
 }
 
-/* All of it is judged anew, and goes. */
+/* Judge all stalls again, and remove them. */
 static void use_it(void)
 {
     for (uint8_t name = 1; name <= 30; name++)
@@ -370,17 +370,17 @@ static void test_the_store_of_the_server_before_is_summed_as_it_was(void **state
     assert_int_equal(number_of("SELECT SUM(frames) FROM lack"), frames);
     assert_int_equal(number_of("SELECT COUNT(*) FROM word WHERE tenant = 0 AND used > 0"), store_is_postgres() ? 0 : 4);
     assert_sums_are_right();
-    if (store_is_postgres()) /* and what goes is looked up in the sums by their keys */
+    if (store_is_postgres()) /* removed stalls are looked up in the sums by their keys */
         assert_int_equal(number_of("SELECT COUNT(*) FROM pg_proc WHERE proname = 'met_day_goes' AND proconfig @>"
                                    " ARRAY['enable_hashjoin=off', 'enable_mergejoin=off']"),
                          1);
-    sbx_store_close(store); /* and is left alone the second time */
+    sbx_store_close(store); /* the second time nothing changes */
     open_it();
     assert_sums_are_right();
     use_it();
 }
 
-/* What the store of a server before that has: places by day alone. */
+/* Change the store to that of an earlier server: places only by day. */
 static void make_older(void)
 {
     static const char *const steps[] = {
@@ -415,7 +415,7 @@ static void test_sums_of_an_older_server_are_completed_when_its_store_is_opened(
     open_it();
     assert_sums_are_right();
     assert_true(number_of("SELECT COUNT(*) FROM fact WHERE place < 0 AND day < 0") > 0);
-    use_it(); /* and what is added and taken back meets them */
+    use_it(); /* additions and subtractions change these rows */
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_turns.c - servers that share a database: who waits for whom. On one machine there is one writer. */
+/* test_store_turns.c - servers that share a database: which of them waits for which. On one machine there is only one
+ * writer. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,7 +21,7 @@
 #include "store_place.h"
 
 enum {
-    WAIT_S = 120, /* for what does not wait for anybody */
+    WAIT_S = 120, /* for operations that should not wait */
     APP = 7,
     OTHER_APP = 8
 };
@@ -92,7 +93,7 @@ static void *put(void *context)
     return NULL;
 }
 
-/* What the stalls of both applications say, and lack. */
+/* The names and missing modules of both applications' stalls. */
 static void *judge(void *context)
 {
     struct doing *doing = context;
@@ -127,7 +128,7 @@ static void begin(struct doing *doing, void *(*run)(void *))
     assert_int_equal(pthread_create(&doing->thread, NULL, run, doing), 0);
 }
 
-/* It waits for the transaction elsewhere. */
+/* Expect that it waits for the transaction of the other connection. */
 static void expect_to_wait(void)
 {
     for (int i = 0; i < WAIT_S * 100; i++) {
@@ -199,13 +200,13 @@ static void test_verdicts_of_two_applications_are_written_side_by_side(void **st
     begin_elsewhere(SBX_TURN_SUMS, APP);
     begin(&same, judge);
     expect_to_wait();
-    begin(&another, judge); /* of the same server: the one that waits does not keep its connection */
+    begin(&another, judge); /* in the same server: the waiting thread does not keep its connection */
     expect_to_end(&another, 0);
     commit_elsewhere();
     expect_to_end(&same, 0);
 }
 
-/* What both say, and the module that both lack, are rows that neither waits for. */
+/* Both name the same things, and both lack the same module. Neither may wait for these rows. */
 static void test_verdicts_that_say_the_same_of_two_applications_write_no_common_row(void **state)
 {
     (void)state;
@@ -215,7 +216,7 @@ static void test_verdicts_that_say_the_same_of_two_applications_write_no_common_
     put_one_of_each(&same, &another);
     judge(&same);
     assert_int_equal(same.result, 0);
-    begin_elsewhere(SBX_TURN_SUMS, APP); /* another verdict of the first, in the middle of its transaction */
+    begin_elsewhere(SBX_TURN_SUMS, APP); /* another verdict of the first application, inside of its transaction */
     assert_int_equal(sbx_sql_execute(other,
                                      "INSERT INTO said(seq, kind, word, us) SELECT seq, 1, word, 1 FROM said;"
                                      "INSERT INTO gap(module, tenant, seq, unnamed) SELECT module, tenant, seq + 1000,"
@@ -240,7 +241,7 @@ static void test_a_removal_waits_for_the_verdicts_of_any_application(void **stat
     expect_to_end(&doing, 0);
 }
 
-/* A payload that was looked up before its machine was to be forgotten, and is stored after that. */
+/* A payload was looked up before its machine was to be forgotten, and is stored after that. */
 static void test_a_payload_on_its_way_does_not_outlive_the_erasure_of_its_machine(void **state)
 {
     (void)state;
@@ -262,7 +263,7 @@ static void test_a_payload_on_its_way_does_not_outlive_the_erasure_of_its_machin
     assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM snapshot"), 0);
 }
 
-/* Else neither would meet the other. */
+/* Otherwise neither would find the other. */
 static void test_the_end_of_a_stall_waits_for_a_stall_that_is_taken_in(void **state)
 {
     (void)state;
@@ -296,7 +297,7 @@ static struct sbx_statement *prepared(struct sbx_sql *sql, const char *text)
     return statement;
 }
 
-/* A verdict is some fifty statements, and each waited for the answer of the one before to come over the network. */
+/* A verdict takes some fifty statements, and each of them waited for the answer to the one before over the network. */
 static void test_a_statement_without_rows_is_not_waited_for_within_a_transaction(void **state)
 {
     (void)state;
@@ -306,7 +307,7 @@ static void test_a_statement_without_rows_is_not_waited_for_within_a_transaction
     struct sbx_statement *change = prepared(mine, "UPDATE app SET machines = ?1 WHERE tenant = ?2");
     store_run(fixture.data_dir, "INSERT INTO app(tenant, name) VALUES(1, 'shop')");
     begin_elsewhere(SBX_TURN_INTAKE, OTHER_APP);
-    assert_int_equal(sbx_sql_execute(other, "UPDATE app SET machines = 3"), 0); /* and keeps the row */
+    assert_int_equal(sbx_sql_execute(other, "UPDATE app SET machines = 3"), 0); /* it keeps the row locked */
     assert_int_equal(mine->engine->begin(mine, SBX_TURN_INTAKE, APP, false), 0);
     sbx_bind_integer(change, 1, 5);
     sbx_bind_integer(change, 2, 1);
@@ -327,7 +328,7 @@ static void test_what_a_statement_failed_with_is_told_by_the_commit_and_nothing_
     struct sbx_statement *add = prepared(mine, "INSERT INTO app(tenant, name) VALUES(?1, ?2)");
     for (int round = 0; round < 2; round++) {
         assert_int_equal(mine->engine->begin(mine, SBX_TURN_INTAKE, APP, false), 0);
-        for (int i = 0; i < 3; i++) { /* of which the second is there already */
+        for (int i = 0; i < 3; i++) { /* the second one exists already */
             sbx_bind_integer(add, 1, i / 2);
             sbx_bind_text(add, 2, "shop");
             assert_int_equal(sbx_store_step(add), 0);
@@ -336,7 +337,7 @@ static void test_what_a_statement_failed_with_is_told_by_the_commit_and_nothing_
         mine->engine->roll_back(mine);
         assert_int_equal(store_number(fixture.data_dir, "SELECT COUNT(*) FROM app"), 0);
     }
-    /* What it waited for in vain is another matter than what is wrong. */
+    /* A wait in vain is reported differently from an error. */
     struct sbx_statement *change = prepared(mine, "UPDATE app SET machines = ?1");
     store_run(fixture.data_dir, "INSERT INTO app(tenant, name) VALUES(1, 'shop')");
     begin_elsewhere(SBX_TURN_INTAKE, OTHER_APP);
@@ -362,7 +363,7 @@ static void test_rows_numbers_and_counts_are_of_the_statement_that_they_are_aske
     struct sbx_statement *change = prepared(mine, "UPDATE app SET machines = machines + 1 WHERE tenant <= ?1");
     struct sbx_statement *count = prepared(mine, "SELECT tenant, machines FROM app WHERE num >= ?1 ORDER BY tenant");
     assert_int_equal(mine->engine->begin(mine, SBX_TURN_INTAKE, APP, false), 0);
-    for (int i = 1; i <= 250; i++) { /* more than are on their way at a time */
+    for (int i = 1; i <= 250; i++) { /* more than may be under way at a time */
         sbx_bind_integer(add, 1, i);
         sbx_bind_text(add, 2, "shop");
         assert_int_equal(sbx_store_step(add), 0);

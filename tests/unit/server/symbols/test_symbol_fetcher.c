@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbol_fetcher.c - when debuginfod is asked again, and a server of it that never answers. That a real one is
- * understood is tests/integration/symbol_stores/debuginfod_serve_test. */
+/* test_symbol_fetcher.c - when debuginfod is asked again, and a debuginfod server that never answers.
+ * tests/integration/symbol_stores/debuginfod_serve_test tests a real one. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +66,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* It takes connections and says nothing: the server goes on, and stops when it is told to. */
+/* The debuginfod accepts connections and sends nothing. The server goes on, and stops on request. */
 static void test_a_debuginfod_that_says_nothing_keeps_nobody_waiting(void **state)
 {
     (void)state;
@@ -84,13 +84,13 @@ static void test_a_debuginfod_that_says_nothing_keeps_nobody_waiting(void **stat
     struct envelope first = envelope_of(SBX_SCENARIO_SLEEP, 1), second = envelope_of(SBX_SCENARIO_SLEEP, 2);
     post_stored(fixture.port, &first);
     assert_true(wait_for_triage(fixture.port, first.id));
-    int connection = accept(listener, NULL, NULL); /* it asks now */
+    int connection = accept(listener, NULL, NULL); /* the request has begun */
     assert_true(connection >= 0);
     post_stored(fixture.port, &second);
     assert_true(wait_for_triage(fixture.port, second.id));
     uint64_t begin_ms = now_ms();
     fixture_stop(&fixture);
-    assert_true(now_ms() - begin_ms < 15000); /* it would have waited for 20 s and more */
+    assert_true(now_ms() - begin_ms < 15000); /* it would have waited for at least 20 s */
     close(connection);
     close(listener);
     envelope_finish(&first);

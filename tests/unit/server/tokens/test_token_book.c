@@ -87,7 +87,7 @@ static void test_loc_18_a_book_that_others_may_read_or_that_has_a_bad_line_is_re
     fclose(file);
     assert_int_equal(sbx_token_book_read(path, &tokens, &count, why, sizeof(why)), -EINVAL);
     assert_non_null(strstr(why, "line 3"));
-    assert_int_equal(sbx_token_book_add(path, &token, secret, why, sizeof(why)), -EINVAL); /* and stays as it is */
+    assert_int_equal(sbx_token_book_add(path, &token, secret, why, sizeof(why)), -EINVAL); /* and does not change */
 }
 
 static void test_loc_18_a_book_that_is_a_link_or_no_file_is_refused_at_once(void **state)
@@ -102,7 +102,7 @@ static void test_loc_18_a_book_that_is_a_link_or_no_file_is_refused_at_once(void
     assert_int_equal(symlink(moved, path), 0);
     assert_int_equal(sbx_token_book_read(path, &tokens, &count, why, sizeof(why)), -ELOOP);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkfifo(path, 0600), 0); /* opened in the ordinary way, this waits for ever */
+    assert_int_equal(mkfifo(path, 0600), 0); /* an ordinary open() would wait for ever */
     alarm(60);
     assert_int_equal(sbx_token_book_read(path, &tokens, &count, why, sizeof(why)), -EPERM);
     alarm(0);

@@ -54,7 +54,7 @@ static void test_a_ring_follows_its_book_and_a_broken_one_changes_nothing(void *
     assert_true(sbx_token_ring_has_apps(ring));
     assert_true(sbx_token_ring_find(ring, other, strlen(other), &found));
     assert_string_equal(found.app, "shop");
-    assert_int_equal(chmod(path, 0644), 0); /* what others may write is not believed */
+    assert_int_equal(chmod(path, 0644), 0); /* a file that others may write is not trusted */
     until_it_looks_again();
     assert_true(knows(ring, secret) && knows(ring, other));
     assert_int_equal(unlink(path), 0);

@@ -33,7 +33,7 @@ static int put(uint16_t name, uint64_t machine, uint64_t place)
     return sbx_triage_queue_put(queue, &waiting);
 }
 
-/* The next one; 0 when none waits. */
+/* The next one; 0 when none is waiting. */
 static uint16_t take(void)
 {
     struct sbx_waiting waiting;
@@ -97,7 +97,8 @@ static void test_what_waits_already_is_not_put_twice_and_too_many_are_refused(vo
     assert_int_equal(sbx_triage_queue_count(queue), 1000);
 }
 
-/* Symptom: a hundred thousand stalls whose symbols came took an hour and a half on a server that did nothing else. */
+/* Symptom: triage of a hundred thousand stalls whose symbols had arrived took an hour and a half on an otherwise idle
+ * server. */
 static void test_triage_anew_rests_while_others_use_the_server_and_not_otherwise(void **state)
 {
     (void)state;

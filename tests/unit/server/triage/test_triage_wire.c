@@ -83,7 +83,7 @@ static void test_what_is_cut_or_has_more_behind_it_is_refused(void **state)
     struct sbx_verdict_row row;
     struct sbx_verdict_parts found;
     for (size_t count = 0; count < bytes.used; count++) {
-        char *exact = malloc(count ? count : 1); /* so that a sanitizer sees a read behind it */
+        char *exact = malloc(count ? count : 1); /* exact size, so that a sanitizer sees a read past the end */
         memcpy(exact, bytes.data, count);
         assert_int_equal(sbx_verdict_unpack(exact, count, &row, &found), -EPROTO);
         free(exact);

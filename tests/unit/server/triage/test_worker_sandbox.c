@@ -18,7 +18,7 @@
 
 #include "worker_sandbox.h"
 
-/* What a child behind the sandbox says of itself: the number of the first thing that is not so, 0 when all is. */
+/* Run child_does() in a sandboxed child. Returns the number of the first failed check, 0 when all are right. */
 static int status_behind(bool has_connections, int (*child_does)(void))
 {
     int status;
@@ -83,7 +83,8 @@ static void test_nobody_else_can_be_reached(void **state)
     assert_int_equal(status_of(reach_out), 0);
 }
 
-/* What a child has from before the sandbox: a connection with its other end, one that listens, one that is not connected. */
+/* Descriptors from before the sandbox: a connection and its other end, a listening socket, and one that is not
+ * connected. */
 static int near_end, far_end, listening, loose;
 static struct sockaddr_in listening_at;
 
@@ -152,7 +153,7 @@ static int reach_somewhere_else(void)
     return 0;
 }
 
-/* A store of symbols in Redis is connected to before, by TCP or by a socket of the file system. */
+/* The worker connects to a symbol store in Redis before the sandbox begins, by TCP or by a Unix socket. */
 static void test_a_connection_of_before_is_used_and_no_other_is_made(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_change_watch.c - what changed is found once, in the version it is in, and told once. */
+/* test_change_watch.c - a change is found once, in the version that has it, and reported once. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ enum {
 
 static struct sbx_store *store;
 static struct sbx_change_log *change_log;
-static const char *store_place;      /* of both */
+static const char *store_place;      /* for both connections */
 static uint32_t stall_count, builds; /* builds: of each version */
 
 static int set_up(void **state)
@@ -48,7 +48,7 @@ static int tear_down(void **state)
     return remove_server(state);
 }
 
-/* Stalls of as many machines, from the one of number `first` on. */
+/* Put stalls of that many machines, beginning with the machine of number `first`. */
 static void put(uint8_t place, uint32_t minor, uint32_t day, int first, int machines)
 {
     for (int i = 0; i < machines; i++) {
@@ -80,7 +80,7 @@ static void put(uint8_t place, uint32_t minor, uint32_t day, int first, int mach
     }
 }
 
-/* Machine-days of a version, on each of the days. */
+/* Report machine-days of a version for each of the days. */
 static void tell(const char *version, int64_t first, int64_t last, int64_t machines)
 {
     for (int64_t day = first; day <= last; day++) {
@@ -127,7 +127,7 @@ static void test_a_rule_chooses_kinds_and_applications(void **state)
     assert_true(sbx_change_rules_take(&rules, &event));
 }
 
-/* Noted all the same: the feed and the list have it. */
+/* The change is recorded all the same, so the feed and the list have it. */
 static void test_the_webhook_is_not_told_of_what_nobody_chose(void **state)
 {
     (void)state;
@@ -157,8 +157,8 @@ static void test_a_new_issue_of_the_latest_version_is_told_once(void **state)
     assert_string_equal(events[0].base, "1.1.0");
     assert_int_equal(events[0].issue[0], 2);
     assert_string_equal(events[0].text, "shop 1.2.0: new: <f2>, met by 30 of 60 machines (1.1.0: 0 of 60)");
-    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 3600000, &all), 0); /* nor is it looked at */
-    put(1, 2, TODAY - 2, 200, 200);                                                        /* enough for another look */
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 3600000, &all), 0); /* nor is it evaluated */
+    put(1, 2, TODAY - 2, 200, 200);                                                        /* enough for another one */
     assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 7200000, &all), 0);
     struct sbx_change_event event;
     assert_int_equal(sbx_change_log_next(change_log, NOW_MS, &event), 1);
@@ -170,12 +170,13 @@ static void test_a_new_issue_of_the_latest_version_is_told_once(void **state)
     assert_int_equal(sbx_change_log_next(change_log, INT64_MAX, &event), 0);
 }
 
-/* What a sampled machine stands for is no evidence: 100 of 200 machines, of which a quarter is read, are 25 of 50, and not more. */
+/* Machines that a sampled machine stands for are no evidence. If a quarter of 200 machines is read, 100 of 200 counts
+ * as 25 of 50. */
 static void test_a_version_is_judged_by_the_machines_that_were_read(void **state)
 {
     (void)state;
     struct sbx_change_event events[8];
-    sbx_store_set_sample_rows(store, 640); /* 40 of an issue */
+    sbx_store_set_sample_rows(store, 640); /* 40 for an issue */
     builds = 2;
     put(1, 1, TODAY - 3, 0, 200);
     put(1, 2, TODAY - 3, 300, 200);
@@ -190,7 +191,7 @@ static void test_a_version_is_judged_by_the_machines_that_were_read(void **state
     assert_true(events[0].chance > of_read && events[0].chance < 1e-3);
     int machines = 0;
     assert_int_equal(sscanf(events[0].text, "shop 1.2.0: new: <f2>, met by %d of 200 machines", &machines), 1);
-    assert_in_range(machines, 50, 160); /* the page says what they stand for */
+    assert_in_range(machines, 50, 160); /* the page shows the number that they stand for */
     assert_int_equal(machines % 4, 0);
 }
 
@@ -199,14 +200,15 @@ static void test_what_does_not_differ_or_is_of_few_machines_is_not_told(void **s
     (void)state;
     put(1, 1, TODAY - 3, 0, 60);
     put(1, 2, TODAY - 3, 100, 10);
-    put(2, 2, TODAY - 3, 100, 9); /* it looks bad, but there are not yet twenty machine-days */
+    put(2, 2, TODAY - 3, 100, 9); /* it looks bad, but there are fewer than twenty machine-days */
     assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 0);
     put(1, 2, TODAY - 3, 200, 300);
     put(2, 1, TODAY - 3, 0, 8);
     assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 0);
 }
 
-/* Nearly all of it on one day of four. Of three days that machines tell the first is none: two of each version are too few to judge by. */
+/* Nearly all of it is on one day of four. Of the three days with machine-days the first does not count, because reports
+ * began on it. Two days of each version are too few for a judgment. */
 static void test_a_share_of_one_bad_day_is_no_change_also_where_few_machine_days_are_told(void **state)
 {
     (void)state;
@@ -249,7 +251,7 @@ static void test_a_day_above_its_week_is_a_surge(void **state)
     assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 1, NULL), 0);
     struct sbx_change_event event;
     assert_int_equal(sbx_change_log_next(change_log, INT64_MAX, &event),
-                     0); /* without a webhook nobody is to be told */
+                     0); /* without a webhook nothing is to be sent */
     struct sbx_change_counts counts;
     assert_int_equal(sbx_change_log_count(change_log, &counts), 0);
     assert_int_equal(counts.by_kind[SBX_CHANGE_SURGING], 1);
@@ -257,7 +259,7 @@ static void test_a_day_above_its_week_is_a_surge(void **state)
     assert_int_equal(list(events), 0);
 }
 
-/* Two issues, both twice as frequent: of the machines that stall each is met by the same share. */
+/* Two issues, both twice as frequent. Of the machines that stall, the same share has each of them. */
 static void test_everything_twice_as_frequent_is_told_where_machines_tell_their_days(void **state)
 {
     (void)state;
@@ -271,7 +273,7 @@ static void test_everything_twice_as_frequent_is_told_where_machines_tell_their_
     assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 0);
     tell("1.1.0", TODAY - 6, TODAY - 2, 1000);
     tell("1.2.0", TODAY - 6, TODAY - 2, 1000);
-    for (int day = 5; day >= 2; day--) { /* enough for another look */
+    for (int day = 5; day >= 2; day--) { /* enough for another evaluation */
         put(1, 2, (uint32_t)(TODAY - day), 1000 * day + 400, 40);
         put(2, 2, (uint32_t)(TODAY - day), 1000 * day + 500, 40);
     }
@@ -293,7 +295,8 @@ static void test_everything_twice_as_frequent_is_told_where_machines_tell_their_
     assert_true(is_whole);
 }
 
-/* More machines stall than tell their days: of each issue fewer do, which looks like a share. */
+/* More machines stall than report their days. Fewer of the reporting machines have each issue, which looks like a
+ * smaller share. */
 static void test_nothing_is_said_of_machine_days_where_a_part_of_the_fleet_tells_none(void **state)
 {
     (void)state;
@@ -346,7 +349,7 @@ static void test_of_two_servers_one_tells_an_event_and_the_other_when_that_does_
     assert_int_equal(sbx_change_log_next(change_log, NOW_MS, &got), 1);
     assert_string_equal(got.text, "it is new");
     assert_int_equal(sbx_change_log_next(other, NOW_MS, &got), 0);
-    /* The one that had it was killed. */
+    /* The server that had taken it was killed. */
     assert_int_equal(sbx_change_log_next(other, NOW_MS + SBX_CHANGE_TELL_MS, &got), 1);
     assert_int_equal(sbx_change_log_told(other, got.num), 0);
     assert_int_equal(sbx_change_log_next(change_log, NOW_MS + 10 * SBX_CHANGE_TELL_MS, &got), 0);

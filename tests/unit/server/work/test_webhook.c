@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_webhook.c - what a webhook is sent, over a real socket. */
+/* test_webhook.c - the requests that a webhook gets, over a real socket. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 #include "webhook.h"
 
-/* Somebody who answers one request. */
+/* A server that answers one request. */
 struct listener {
     int fd;
     char url[64];
@@ -66,7 +66,7 @@ static int post(const char *answer, const char *secret, struct listener *listene
     return result;
 }
 
-/* By `printf '1700000000.{"a":1}' | openssl dgst -sha256 -hmac secret`. */
+/* Calculated by `printf '1700000000.{"a":1}' | openssl dgst -sha256 -hmac secret`. */
 static const char signature[] = "49f24e537407743fa4a0242bb63b94b9a47ee99cbbe071ccd8a22550ae411686";
 
 static void test_what_is_sent_is_signed_with_the_time(void **state)
@@ -98,7 +98,7 @@ static void test_what_may_help_is_tried_again_and_what_does_not_is_not(void **st
     assert_int_equal(post("HTTP/1.1 404 Gone\r\nContent-Length: 0\r\n\r\n", "", &listener, why), -EPROTO);
     assert_int_equal(
         post("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", "", &listener, why),
-        -EAGAIN); /* it is not followed */
+        -EAGAIN); /* the redirection is not followed */
     assert_int_equal(post("nonsense\r\n\r\n", "", &listener, why), -EAGAIN);
     struct sbx_webhook *nobody = sbx_webhook_create("http://127.0.0.1:1/", "");
     assert_int_equal(sbx_webhook_post(nobody, "{}", 2, 1, why, sizeof(why)), -EAGAIN);
