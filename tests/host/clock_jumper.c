@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_jumper.c - a library to be preloaded: the wall clock jumps a year ahead and back, again and again, for everybody in
- * the process. Setting the machine's own would be felt by others. */
+/* clock_jumper.c - a library to be preloaded: for every caller in the process the wall clock jumps a year ahead and
+ * back, again and again. Setting the machine's own clock would affect other processes. */
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_reader.c - threads that read clocks and contend for a lock, to be run below libfaketime, whose clock takes a lock. */
+/* clock_reader.c - threads that read clocks and compete for a lock. It is run under libfaketime, whose clock takes a
+ * lock. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control_group.c - found by /proc/self/mountinfo and /proc/self/cgroup, made by mkdir. */
+/* control_group.c - finds control groups by /proc/self/mountinfo and /proc/self/cgroup, and makes them by mkdir. */
 #include "control_group.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 
 #include "host_case.h"
 
-/* Is `word` one of those that commas separate? */
+/* Is `word` an element of this comma-separated list? */
 static bool has_word(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -26,7 +26,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* Where the hierarchy is mounted, and which part of it is (proc_pid_mountinfo(5)). */
+/* Find where the hierarchy is mounted, and which part of it the mount shows (proc_pid_mountinfo(5)). */
 static bool find_mount(int version, const char *controller, char root_out[256], char point_out[256])
 {
     char line[1024], root[256], point[256], type[32], options[256];
@@ -51,7 +51,7 @@ static bool find_mount(int version, const char *controller, char root_out[256], 
     return is_found;
 }
 
-/* The group this process is in. */
+/* Find the group of this process. */
 static bool find_own(int version, const char *controller, char path_out[256])
 {
     char line[512];
@@ -73,7 +73,7 @@ static bool find_own(int version, const char *controller, char path_out[256])
     return is_found;
 }
 
-/* A test that was killed leaves its group; what is still in use stays. */
+/* A test that was killed leaves its group behind. Groups that are still in use stay. */
 static void remove_leftovers(const char *parent)
 {
     DIR *listing = opendir(parent);
@@ -96,7 +96,8 @@ bool control_group_make(int version, const char *controller, const char *control
                                 : "there is no hierarchy of version 1 for this controller here";
         return false;
     }
-    /* In a container that shares the namespace, the mount shows a part, and our path counts from the whole. */
+    /* In a container that shares the cgroup namespace the mount shows only a part of the hierarchy, but our path begins
+     * at its root. */
     size_t hidden = strcmp(root, "/") != 0 && strncmp(own, root, strlen(root)) == 0 ? strlen(root) : 0;
     snprintf(parent, sizeof parent, "%.200s%.255s", point, own + hidden);
     remove_leftovers(parent);

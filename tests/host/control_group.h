@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control_group.h - a control group of a test's own: below the one the test is in, so that every limit above it still holds. */
+/* control_group.h - a control group for a test, made below the test's own group, so that every limit above it still
+ * applies. */
 #ifndef SBX_CONTROL_GROUP_H
 #define SBX_CONTROL_GROUP_H
 
@@ -11,20 +12,22 @@ struct control_group {
     int version; /* 1 or 2 */
 };
 
-/* Make one in the hierarchy of `controller` (version 1), or in the one of all (version 2), that has a writable file `control`.
- * False, with a reason that outlives the call: there is none here, or it may not be made. */
+/* Make a group in the hierarchy of `controller` (version 1) or in the unified hierarchy (version 2) that has a writable
+ * file `control`. False, with a reason that stays valid after the call: there is no such hierarchy, or a group may not
+ * be made. */
 bool control_group_make(int version, const char *controller, const char *control, struct control_group *out,
                         const char **why_out);
 
-/* One with so much memory and no swap, of either version, or the running test is skipped. */
+/* Make a group with that much memory and no swap, of either version; otherwise skip the running test. */
 void control_group_make_with_memory(const char *bytes, struct control_group *group);
 
-/* Write into one of its files. */
+/* Write into one of the group's files. */
 bool control_group_set(const struct control_group *group, const char *file, const char *text);
-/* The number behind `word` in one of its files, or the file's only number when `word` is NULL; -1: there is none. */
+/* The number after `word` in one of the group's files, or the file's only number when `word` is NULL; -1: there is
+ * none. */
 long control_group_read(const struct control_group *group, const char *file, const char *word);
 bool control_group_enter(const struct control_group *group, pid_t pid);
-/* Waits until the last process in it is gone. */
+/* Waits until the last process in the group has ended. */
 void control_group_remove(const struct control_group *group);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* debugger.c - PTRACE_ATTACH, and SIGSTOP to each thread: both as gdb has them. */
+/* debugger.c - PTRACE_ATTACH, and SIGSTOP to each thread, both as gdb uses them. */
 #include "debugger.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@ static bool is_known(const struct debugger *debugger, pid_t tid)
     return false;
 }
 
-/* What a thread was stopped by that is to be told of: it gets all but what stopped it for us. */
+/* The signal that must be passed on to the thread: every signal except the one by which this debugger stopped it. */
 static int signal_of(struct debugger *debugger, int status)
 {
     int signal = WSTOPSIG(status) == SIGSTOP || WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
@@ -31,7 +31,7 @@ static int signal_of(struct debugger *debugger, int status)
     return signal;
 }
 
-/* It runs, or is about to be stopped by something else first. */
+/* Wait until the thread stops. Another signal may stop it first. */
 static void wait_for_stop(struct debugger *debugger, pid_t tid)
 {
     int status;
@@ -50,7 +50,7 @@ static bool attach_to(struct debugger *debugger, pid_t tid)
     return true;
 }
 
-/* Returns whether there was one. */
+/* Returns whether there was another thread. */
 static bool attach_to_others(struct debugger *debugger)
 {
     char path[32];

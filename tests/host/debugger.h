@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* debugger.h - a tracer of all threads of a host, in the order in which gdb does it: it attaches, lets them go on, and is told of their signals. */
+/* debugger.h - a tracer of all threads of a host, in the order in which gdb does it: it attaches, lets the threads
+ * continue, and is notified of their signals. */
 #ifndef DEBUGGER_H
 #define DEBUGGER_H
 
@@ -12,18 +13,19 @@ enum {
 
 struct debugger {
     pid_t pid;
-    pid_t tids[DEBUGGER_THREADS]; /* the first thread is the first */
+    pid_t tids[DEBUGGER_THREADS]; /* tids[0] is the first thread */
     int count;
-    int shown; /* real-time signals that it was told of */
+    int shown; /* number of real-time signals that were shown to it */
 };
 
-/* Stop and trace all threads of the process. False: it is not allowed; nothing is traced then. */
+/* Stop and trace all threads of the process. False: not allowed; then nothing is traced. */
 bool debugger_attach(struct debugger *debugger, pid_t pid);
 
-/* Let them go on, the first thread first, and be told of their signals, which they get, for so long. */
+/* Let the threads continue, the first thread first, for `ms`. The debugger is notified of their signals and passes them
+ * on. */
 void debugger_go_on(struct debugger *debugger, long ms);
 
-/* Stop them all, and let them go. */
+/* Stop all threads and detach from them. */
 void debugger_detach(struct debugger *debugger);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* every_symbol.c - a library to be preloaded that stands before every function that libstallbox.so takes from others
- * (every_symbol.sh writes them), and notes whether it is libstallbox.so that calls. It calls nothing: that would be
- * itself. */
+/* every_symbol.c - a library to be preloaded. It defines every function that libstallbox.so imports (every_symbol.sh
+ * writes them), and notes whether the caller is libstallbox.so. It calls no function itself, because that call would
+ * come back to it. */
 #include "every_symbol.h"
 
 #include <fcntl.h>

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* every_symbol.h - what every_symbol.c notes, in a file that the test maps as well. */
+/* every_symbol.h - the notes of every_symbol.c, in a file that the test maps as well. */
 #ifndef SBX_EVERY_SYMBOL_H
 #define SBX_EVERY_SYMBOL_H
 
 #include <stdint.h>
 
-#define EVERY_SYMBOL_FILE "EVERY_SYMBOL_FILE" /* of the environment: a file of EVERY_SYMBOLS_MAX entries, zeroed */
+#define EVERY_SYMBOL_FILE "EVERY_SYMBOL_FILE" /* environment variable: a file of EVERY_SYMBOLS_MAX entries, zeroed */
 
 enum {
     EVERY_SYMBOLS_MAX = 256
 };
 
 struct every_symbol {
-    uint64_t calls; /* that libstallbox.so made itself */
-    char name[56];  /* empty: nobody has called it */
+    uint64_t calls; /* calls by libstallbox.so itself */
+    char name[56];  /* empty: never called */
 };
 
 #endif

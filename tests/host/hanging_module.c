@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hanging_module.c - a module whose constructor keeps the loader's lock for longer than anybody likes to wait. */
+/* hanging_module.c - a module whose constructor holds the loader's lock for a long time. */
 #include <errno.h>
 #include <time.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* held_thread.c - what a debugger does, without one. */
+/* held_thread.c - stops threads by ptrace(), as a debugger does. */
 #include "held_thread.h"
 
 #include <signal.h>

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* held_thread.h - a thread of the host that its judge holds, as a machine without a processor for it would. By ptrace(). */
+/* held_thread.h - a thread of the host that the test stops by ptrace(), as if the machine had no processor for it. */
 #ifndef HELD_THREAD_H
 #define HELD_THREAD_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The thread of that name; 0: there is none. */
+/* The id of the thread with that name; 0: there is none. */
 int held_thread_find(pid_t pid, const char *name);
 
-/* Stop it, wherever it is; the others run on. Where ptrace() is not allowed the test is skipped, and the host `pid` ended. `begun`: what
- * host_begin() returned, which is the host or its companion. */
+/* Stop the thread, wherever it is; the others continue. If ptrace() is not allowed, the host `pid` is killed and the
+ * test is skipped. `begun`: the result of host_begin(), which is the host or its companion. */
 void held_thread_stop(pid_t tid, pid_t pid, pid_t begun);
 
-/* Let it go on to where it enters a call of that number. */
+/* Let the thread continue until it enters a system call of that number. */
 void held_thread_go_on_to_call(pid_t tid, uint64_t number);
 
 #endif

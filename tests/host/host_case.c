@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_case.c - starting a body, and looking at what it left. */
+/* host_case.c - starts a body, and reads what it left. */
 #include "host_case.h"
 
 #include <dirent.h>
@@ -25,14 +25,14 @@
 #include "snapshot_folder.h"
 
 enum {
-    LONGEST_S = 300,       /* a body that takes longer hangs */
-    LONGEST_FULL_S = 1800, /* one of the listed size */
+    LONGEST_S = 300,       /* a body that takes longer has hung */
+    LONGEST_FULL_S = 1800, /* for a case of the listed size */
     NEVER_MS = 60000,
-    EXIT_SKIPS = 77, /* before_exec said no */
+    EXIT_SKIPS = 77, /* before_exec returned false */
 };
 
 char host_folder[64], host_spool[96], host_raw[104], host_recordings[96];
-static char host_rows[64]; /* one place for all tests of a run: rows are built once */
+static char host_rows[64]; /* one place for all tests of a run, so that rows are built once */
 
 long host_size(long listed, long usual)
 {
@@ -113,7 +113,7 @@ __attribute__((noinline)) static void loop_once(void (*handle)(void))
 __attribute__((noinline)) void host_loop(int turns, void (*handle)(void))
 {
     for (int i = 0; i < turns; i++) {
-        volatile int turn = i; /* hidden from the compiler, which would peel the loop, and a loop has one place */
+        volatile int turn = i; /* hidden from the compiler: it would peel the loop, and a loop must have one place */
         loop_once(turn == turns - 1 ? handle : NULL);
     }
 }
@@ -162,7 +162,7 @@ int host_tear_down(void **state)
     return system(command) == 0 ? 0 : -1;
 }
 
-/* Start the body by the command itself. Returns only when that failed. */
+/* Start the body with the command itself. Returns only when that fails. */
 static void become_companion(const struct host_order *order)
 {
     char exe[256], path[128], anr[16], slow_message[16];
@@ -197,7 +197,7 @@ static void become_host(const struct host_order *order)
         orders.settings.max_cpu_permille = orders.settings.max_cpu_tenths = 0;
     }
     sbx_orders_print(&orders, text);
-    for (int i = 3; i < 256; i++) { /* whatever ctest or a shell left open */
+    for (int i = 3; i < 256; i++) { /* descriptors that ctest or a shell left open */
         close(i);
     }
     setenv("HOST_FOLDER", host_folder, 1);
@@ -339,7 +339,7 @@ void host_report(char *text, size_t bytes)
     FILE *output = popen(command, "r");
     assert_non_null(output);
     read_all(output, text, bytes);
-    (void)pclose(output); /* whoever has written more than is read is ended by it */
+    (void)pclose(output); /* ends the command if it wrote more than is read */
 }
 
 void host_companion_said(char *text, size_t bytes)
@@ -355,14 +355,14 @@ void host_companion_said(char *text, size_t bytes)
 static int take_first_bias(struct dl_phdr_info *module, size_t bytes, void *bias_out)
 {
     (void)bytes;
-    *(uint64_t *)bias_out = module->dlpi_addr; /* the executable comes first */
+    *(uint64_t *)bias_out = module->dlpi_addr; /* the executable is the first module */
     return 1;
 }
 
-/* By the function's description for unwinders: static functions have one too, and a neighbour is another function. */
+/* Uses the function's description for unwinders: static functions have one too, and a neighbour is another function. */
 static bool lies_in(uint64_t address, const void *function)
 {
-    void *before = (void *)(uintptr_t)(address - 1); /* a call may be a function's last instruction */
+    void *before = (void *)(uintptr_t)(address - 1); /* a call may be the last instruction of a function */
     return address == (uint64_t)(uintptr_t)function || _Unwind_FindEnclosingFunction(before) == function;
 }
 
@@ -394,7 +394,7 @@ void *host_keep_busy(void *unused)
         host_compute_ms(3);
         void *volatile memory = malloc(100);
         free(memory);
-        host_pause_ms(3); /* half of a processor is as good for samples, and others test beside it */
+        host_pause_ms(3); /* half of a processor is enough for samples, and other tests run at the same time */
     }
     return NULL;
 }
@@ -405,7 +405,7 @@ void host_work(void)
     bool has_thread = pthread_create(&thread, NULL, host_keep_busy, NULL) == 0;
     host_loop(100, NULL);
     if (host_api().is_running != NULL && host_api().is_running()) {
-        host_api().snapshot(20000); /* made or refused, but answered */
+        host_api().snapshot(20000); /* made or refused, but it must be answered */
     }
     host_loop(20, NULL);
     host_goes_on = false;

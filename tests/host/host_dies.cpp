@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// host_dies.cpp - a C++ program that handles some messages and then dies in dies_here() of what its argument says.
+// host_dies.cpp - a C++ program that handles some messages and then dies in dies_here(), of the cause that its argument
+// names.
 #undef NDEBUG
 #include <poll.h>
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_fixed.c - a program that is not position independent and takes the addresses of functions that we hook: they are
- * those of its own PLT entries then, for every module, as in Debian's python3. A program of its own because it is linked so. */
+/* host_fixed.c - a program that is not position independent and takes the addresses of functions that we hook. These
+ * addresses are then those of its own PLT entries, in every module, as in Debian's python3. A separate program because
+ * of the way it is linked. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 int main(int argc, char **argv)
 {
-    /* Taken by instructions: a pointer in initialized data would be the loader's to fill, with the function itself. */
+    /* Taken by instructions, because the loader would fill a pointer in initialized data with the function itself. */
     int (*volatile sync_by_pointer)(int) = fsync;
     void (*volatile free_by_pointer)(void *) = free;
     int file = open(argv[argc - 1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_linked.c - a program that links the library and tells by its exit status what came of the start. A program of its
- * own because it becomes set-user-id. */
+/* host_linked.c - a program that links the library, and whose exit status says how the start ended. A separate program
+ * because it becomes set-user-id. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -13,7 +13,7 @@ int main(int argc, char **argv)
     char spool[200], recordings[200];
     (void)argc;
     if (argv[0][0] == 's' && getauxval(AT_SECURE) == 0) {
-        return 95; /* meant to be secure, and is not */
+        return 95; /* should run in secure mode, but does not */
     }
     snprintf(spool, sizeof spool, "%s/spool", folder);
     snprintf(recordings, sizeof recordings, "%s/recordings", folder);

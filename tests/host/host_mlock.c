@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_mlock.c - a small program that has waited for a while, and then locks all its memory. */
+/* host_mlock.c - a small program that waits for a while and then locks all of its memory. */
 #include <sys/mman.h>
 #include <time.h>
 

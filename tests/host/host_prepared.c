@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_prepared.c - a program that ends with 1 when the recorder's library has prepared something in it: the roster is
- * mapped. -DASKS names what it imports besides: a function that it never calls. */
+/* host_prepared.c - a program that ends with 1 when the recorder's library has prepared something in it, that is, when
+ * the roster is mapped. -DASKS names a function that it imports additionally and never calls. */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

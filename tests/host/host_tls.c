@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_tls.c - a program with KB KiB of static TLS, of which glibc gives every thread a copy off its stack. */
+/* host_tls.c - a program with KB KiB of static TLS. glibc takes each thread's copy of it from the thread's stack. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -8,7 +8,7 @@ static __thread char large[KB * 1024 + 1];
 
 int main(void)
 {
-    /* The threads of a recorder come up meanwhile, and look round. */
+    /* Meanwhile the recorder's threads start and look around. */
     for (int i = 0; i < 50; i++) {
         const struct timespec pause = {0, 5000000};
         memset(large, i, sizeof large);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* late_allocator.c - a program whose own allocator is made ready by main(), as GCL's is: nobody may ask it before. It waits for some messages
- * and then computes for long enough to be sampled. */
+/* late_allocator.c - a program with an allocator of its own that main() initializes, as GCL's: it must not be called
+ * before. The program waits for some messages and then computes for long enough to be sampled. */
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ void *malloc(size_t bytes)
 
 void free(void *memory)
 {
-    if (arena == NULL) { /* of none, too: GCL's looks for the page of it */
+    if (arena == NULL) { /* also for free(NULL): GCL's looks up the page of the pointer */
         take(0);
     }
     (void)memory;
@@ -45,7 +45,7 @@ void free(void *memory)
 
 void *calloc(size_t count, size_t bytes)
 {
-    return take(count * bytes); /* never given twice: zero */
+    return take(count * bytes); /* memory is never given out twice, so it is zero */
 }
 
 void *realloc(void *old, size_t bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lock_allocator.c - a library to be preloaded: an allocator under one lock, as old ones are, and a way to hold it. Memory is
- * never given back. */
+/* lock_allocator.c - a library to be preloaded: an allocator with one lock, as in old allocators, and a way to hold the
+ * lock. Memory is never released. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>

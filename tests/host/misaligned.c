@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* misaligned.c - a program that calls the C library with a stack which is 8 bytes off what the ABI asks for, as assembly, old compilers and
- * some just-in-time compilers do. The functions called here do not mind, alone. */
+/* misaligned.c - a program that calls the C library with a stack that is 8 bytes off the ABI's alignment, as assembly,
+ * old compilers and some just-in-time compilers do. Without the recorder the functions that it calls work all the
+ * same. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -84,7 +85,7 @@ int main(void)
         }
         memset(bytes, 0, sizeof bytes);
         if (dprintf(ends[1], "%d %.2f %s", i, 1.25, "x") <= 0 || read(ends[0], bytes, sizeof bytes) <= 0 ||
-            strstr(bytes, " 1.25 x") == NULL) { /* aligned: what is passed in vector registers comes through */
+            strstr(bytes, " 1.25 x") == NULL) { /* aligned: arguments in vector registers arrive */
             return 5;
         }
         CALL(pthread_mutex_lock, &lock, 0, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_allocator.c - a program with an allocator of its own, which ends when it is given what it did not make. It loads the
- * plugin that it is given with RTLD_DEEPBIND, lazily bound when told so, and says by its exit status what came of it. */
+/* own_allocator.c - a program with an allocator of its own, which ends the program when it gets a pointer that it did
+ * not return. The program loads the given plugin with RTLD_DEEPBIND, lazily bound if requested, and its exit status is
+ * the result. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ void free(void *memory)
 
 void *calloc(size_t count, size_t bytes)
 {
-    return malloc(count * bytes); /* never given twice: zero */
+    return malloc(count * bytes); /* memory is never given out twice, so it is zero */
 }
 
 void *realloc(void *old, size_t bytes)

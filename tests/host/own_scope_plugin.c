@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_scope_plugin.c - a plugin for dlopen(RTLD_DEEPBIND). With OWN_FUNCTIONS it defines functions of libc's names for itself,
- * which is what that flag is for; without, it has libc's allocator where the program has another. */
+/* own_scope_plugin.c - a plugin for dlopen(RTLD_DEEPBIND). With OWN_FUNCTIONS it defines functions with libc's names
+ * for itself, which is the purpose of that flag. Without, it uses libc's allocator while the program has another
+ * one. */
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 #include <unistd.h>
 
 void *plugin_begin(void);
-int plugin_end(void *memory); /* 0: everything is what it was alone */
+int plugin_end(void *memory); /* 0: everything is as without the recorder */
 
 #ifdef OWN_FUNCTIONS
 enum {
@@ -69,7 +70,7 @@ int plugin_end(void *memory)
 #else
 void *plugin_begin(void)
 {
-    return malloc(100); /* binds malloc(), and leaves the others to be bound later */
+    return malloc(100); /* binds malloc(); the others are bound later */
 }
 
 int plugin_end(void *memory)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* relro_module.c - a library to be preloaded that has done something to the pages that the loader made read-only before anybody
- * else looks at them: opened them, as those do who patch themselves, or with IS_SEALED sealed them (mseal(2), Linux 6.10). */
+/* relro_module.c - a library to be preloaded that changes the pages that the loader made read-only, before other code
+ * reads them. It makes them writable, as programs do that patch themselves; with IS_SEALED it seals them (mseal(2),
+ * Linux 6.10). */
 #include <link.h>
 #include <poll.h>
 #include <stdint.h>
@@ -11,8 +12,8 @@ enum {
     MSEAL = 462
 };
 
-int relro_is_ready(void); /* 0: this machine cannot */
-int relro_sleep(void);    /* by a call that is a point */
+int relro_is_ready(void); /* 0: not possible on this machine */
+int relro_sleep(void);    /* by a call that is a capture point */
 void relro_store(void);   /* into those pages */
 
 static uintptr_t begin, end;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sanitized.c - a program without a fault, to be built with a sanitizer: threads, locks, allocations, files, polls. With the
- * argument "forget" it forgets memory, which a leak checker is to tell of, and of nothing else. With IS_LINKED it links the
- * library and starts it by itself; then with "snapshot" it stalls, and asks for a snapshot while its threads work. */
+/* sanitized.c - a program without an error, to be built with a sanitizer: threads, locks, allocations, files, polls.
+ * With the argument "forget" it leaks memory, which a leak checker must report, and nothing else. With IS_LINKED it
+ * links the library and starts it itself; with "snapshot" it then stalls, and requests a snapshot while its threads
+ * work. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -23,7 +24,7 @@ enum {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long counted;
-static atomic_bool is_over = true; /* threads of a snapshot work until it is made */
+static atomic_bool is_over = true; /* during a snapshot threads work until it is made */
 static char *volatile kept;
 
 static void *work(void *unused)
@@ -72,7 +73,8 @@ static bool start(void)
     return stallbox_start(&options) == STALLBOX_OK;
 }
 
-/* A loop with a stall in it. The program's poll() is the sanitizer's, so that no loop is seen and no stall found: it asks. */
+/* A loop with a stall in it. The program's poll() is the sanitizer's, so no loop is seen and no stall found. Therefore
+ * the program requests a snapshot. */
 static bool stall_and_ask(void)
 {
     pthread_t threads[2];

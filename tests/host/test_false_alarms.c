@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_false_alarms.c - what looks like a stall and is none. */
+/* test_false_alarms.c - situations that look like a stall but are none. */
 #include "host_case.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ enum {
 
 /* ---- the hosts ---- */
 
-/* In a message while it is stopped from outside. It goes on by itself as soon as it may. */
+/* Works in a message while it is stopped from outside. It continues on its own as soon as it is allowed to. */
 static void work_until_told(void)
 {
     char path[160];
@@ -54,7 +54,7 @@ static void is_stopped_in_a_message(void)
     for (int i = 0; i < 20; i++) {
         host_loop(1, i == 19 ? work_until_told : NULL);
     }
-    host_loop(300, NULL); /* what was seen late would be told by now */
+    host_loop(300, NULL); /* long enough that a late alarm would have come by now */
 }
 
 static __attribute__((noinline)) void turn_once(int ms, void (*handle)(void))
@@ -72,7 +72,7 @@ static void say_that_it_rests(void)
     host_tell("rests");
 }
 
-/* It waits for so long that our thread lies down. */
+/* Waits for so long that the watch thread goes to sleep. */
 static void rests_and_is_in_a_message(void)
 {
     for (int i = 0; i < 400; i++) {
@@ -81,7 +81,8 @@ static void rests_and_is_in_a_message(void)
     }
 }
 
-/* So long that it is over the limit also where our thread was late for most of it, which is not charged. */
+/* Hangs for so long that it exceeds the limit even if the watch thread was late for most of it; that time does not
+ * count. */
 static void hang_for_real(void)
 {
     host_pause_ms(5 * LIMIT_MS);
@@ -128,7 +129,7 @@ static void works_little_and_slowly(void)
     }
 }
 
-/* No message is long enough for ticks to come closer together. */
+/* No message is long enough for the ticks to come closer together. */
 static void computes_in_short_messages(void)
 {
     char path[160];
@@ -142,7 +143,7 @@ static void computes_in_short_messages(void)
 static void computes_without_a_loop(void)
 {
     struct pollfd none = {.fd = -1};
-    poll(&none, 1, 1); /* once is no loop */
+    poll(&none, 1, 1); /* one poll is not a loop */
     host_compute_ms(3 * LIMIT_MS);
 }
 
@@ -180,7 +181,7 @@ static void ends_its_loop_thread(void)
 static void expect_no_alarm(int status)
 {
     assert_int_equal(status, 0);
-    if (host_count_snapshots() != 0) { /* what was it? */
+    if (host_count_snapshots() != 0) { /* print what it was */
         static char text[16384];
         host_report(text, sizeof text);
         fail_msg("there is an alarm:\n%s", text);
@@ -188,7 +189,7 @@ static void expect_no_alarm(int status)
     host_expect_recordings_closed();
 }
 
-/* When somebody held the host in its message, or our thread beside it; by the clock of the files. */
+/* The times between which the test held the host in its message, or the watch thread; by the clock of file times. */
 struct hold {
     int64_t begin_ms, end_ms;
 };
@@ -196,7 +197,7 @@ struct hold {
 static int64_t real_now_ms(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_REALTIME_COARSE, &now); /* files have this one's times */
+    clock_gettime(CLOCK_REALTIME_COARSE, &now); /* file times are from this clock */
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
@@ -209,8 +210,8 @@ static int64_t told_at_ms(const char *name)
     return (int64_t)status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1000000;
 }
 
-/* Before the hold and behind it the message goes on for some 200 ms. Where the machine had so little processor time for it that it was longer by far, an alarm
- * may be true. */
+/* Before and after the hold the message lasts some 200 ms. If the machine gave it so little CPU time that it lasted far
+ * longer, an alarm may be right. */
 static void expect_no_false_alarm(int status, const struct hold *hold)
 {
     int64_t free_ms = hold->begin_ms - told_at_ms("in_message") + told_at_ms("out_of_message") - hold->end_ms;
@@ -222,7 +223,8 @@ static void expect_no_false_alarm(int status, const struct hold *hold)
     assert_int_equal(status, 0);
 }
 
-/* Let a process go on that was stopped in its message, which ends at once, before our thread looks, or after a while. */
+/* Continue a process that was stopped in its message. The message ends at once, before the watch thread looks, or after
+ * a while. */
 static void continue_and_expect_no_alarm(pid_t pid, int64_t stopped_ms, bool ends_first, void **state)
 {
     if (ends_first) {
@@ -239,7 +241,7 @@ static void continue_and_expect_no_alarm(pid_t pid, int64_t stopped_ms, bool end
     host_set_up(state);
 }
 
-/* The other tests would pass with a recorder that never fires. */
+/* Without this test, the other tests would pass with a recorder that never fires. */
 static void host_10_a_message_that_hangs_does_raise_an_alarm(void **state)
 {
     (void)state;
@@ -262,7 +264,7 @@ static void host_10_a_process_stopped_for_five_seconds_is_no_stall(void **state)
     }
 }
 
-/* One group after the other, of each version that this machine has; skips when it has neither. */
+/* Test one group after the other, of each cgroup version of this machine; skips when it has neither. */
 static void judge_in_groups(const char *controller, const char *const controls[2],
                             void (*judge)(const struct control_group *group), void **state)
 {
@@ -274,7 +276,7 @@ static void judge_in_groups(const char *controller, const char *const controls[2
             continue;
         }
         print_message("in a control group of version %d\n", version);
-        judge(&group); /* which removes it */
+        judge(&group); /* this also removes it */
         judged++;
         host_tear_down(state);
         host_set_up(state);
@@ -333,7 +335,7 @@ static void host_10_a_control_group_throttled_to_5_percent_is_no_stall(void **st
 
 /* ---- HOST-11 ---- */
 
-/* Stop our thread where it begins its next sleep, or in the middle of its work. Skips where that is forbidden. */
+/* Stop the watch thread where it begins its next sleep, or in the middle of its work. Skips where that is forbidden. */
 static int stop_watch_thread(pid_t pid, bool is_at_work)
 {
     struct __ptrace_syscall_info call = {.op = 0};
@@ -346,14 +348,15 @@ static int stop_watch_thread(pid_t pid, bool is_at_work)
         assert_int_equal(waitpid(tid, &status, __WALL), tid);
         assert_true(WIFSTOPPED(status));
         assert_true(ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof call, &call) > 0);
-        if (call.op == PTRACE_SYSCALL_INFO_ENTRY) { /* a sleep that is interrupted by us is restarted */
+        if (call.op == PTRACE_SYSCALL_INFO_ENTRY) { /* the kernel restarts a sleep that the debugger interrupts */
             is_asleep = call.entry.nr == SYS_futex || call.entry.nr == SYS_restart_syscall;
         }
     } while (call.op != PTRACE_SYSCALL_INFO_ENTRY || is_asleep == is_at_work);
     return tid;
 }
 
-/* Our thread, which is stopped, is kept so while the message goes on; `begin_ms`: since when it should have looked. */
+/* The watch thread is stopped and stays stopped while the message goes on; `begin_ms`: the time from which it should
+ * have looked. */
 static void hold_and_expect_no_alarm(pid_t pid, int watch_tid, int64_t begin_ms)
 {
     struct hold hold = {.begin_ms = begin_ms};
@@ -374,7 +377,8 @@ static void host_10_time_in_which_our_own_thread_did_not_run_is_not_charged(void
     hold_and_expect_no_alarm(pid, watch_tid, real_now_ms());
 }
 
-/* It lay down while nothing was open, so nothing was due; and it is woken by the message, and does not run. */
+/* The watch thread went to sleep while nothing was open, so no look was due. The message wakes it, but it does not
+ * run. */
 static void host_10_time_in_which_our_own_thread_was_woken_and_did_not_run_is_not_charged(void **state)
 {
     (void)state;
@@ -411,7 +415,7 @@ static void host_11_a_breakpoint_is_no_stall_and_what_hangs_after_it_is(void **s
     assert_int_equal(host_count_snapshots(), 0);
     assert_int_equal(ptrace(PTRACE_DETACH, pid, 0, 0), 0);
     host_pause_ms(300);
-    assert_int_equal(host_count_snapshots(), 0); /* the same message, not traced any more */
+    assert_int_equal(host_count_snapshots(), 0); /* the same message, no longer traced */
     host_answer("go_on");
     assert_int_equal(host_end(pid), 0);
     struct sbx_snapshot *snapshot = host_read_snapshot();
@@ -447,7 +451,7 @@ static void host_11_a_program_started_under_a_debugger_raises_no_alarm(void **st
     expect_no_alarm(status);
 }
 
-/* gdb stops the whole program at each signal that its user has not named. */
+/* gdb stops the whole program at each signal that its user has not configured. */
 static void host_11_a_tracer_is_shown_no_signal_of_ours(void **state)
 {
     int status = 0, real_time_signals = 0;
@@ -466,12 +470,13 @@ static void host_11_a_tracer_is_shown_no_signal_of_ours(void **state)
     assert_int_equal(real_time_signals, 0);
 }
 
-/* Its timers stand, and come due as soon as the program goes on: each time before the recorder's next tick. */
+/* The timers for questions ahead are armed, and fire as soon as the program continues: each time before the recorder's
+ * next tick. */
 static void host_11_a_tracer_that_attaches_is_shown_no_signal_of_who_is_asked_ahead(void **state)
 {
     enum {
         TIMES = 10,
-        MOST = 4 /* a signal may be under way, and on a busy machine our thread goes on later than the program */
+        MOST = 4 /* one may be under way, and on a busy machine the watch thread continues after the program */
     };
     struct debugger debugger;
     int times = 0;
@@ -480,7 +485,7 @@ static void host_11_a_tracer_that_attaches_is_shown_no_signal_of_who_is_asked_ah
     pid_t pid = host_begin(&order);
     assert_true(host_was_told("computes"));
     for (int i = 0; i < TIMES; i++) {
-        host_pause_ms(700); /* it is asked again */
+        host_pause_ms(700); /* the thread is asked again */
         if (!debugger_attach(&debugger, pid)) {
             kill(pid, SIGKILL);
             host_end(pid);

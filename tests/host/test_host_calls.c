@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_calls.c - stacks that are switched, left by a jump, or unmapped while a call that we hook is still on them. */
+/* test_host_calls.c - stacks that are switched, left by a jump, or unmapped while a hooked call is still on them. */
 #include "host_case.h"
 
 #include <dlfcn.h>
@@ -39,8 +39,8 @@ static void *map_stack(void *place)
     return stack;
 }
 
-/* How contexts are switched: by the functions as the program calls them, or past us, as a runtime with an assembly of its
- * own does. */
+/* How contexts are switched: by the functions as the program calls them, or without passing a hook, as a runtime with
+ * its own assembly does. */
 static int (*swap_past_us)(ucontext_t *from, const ucontext_t *to);
 static void (*jump_past_us)(sigjmp_buf, int);
 
@@ -115,7 +115,7 @@ static void call_something(void)
     host_loop(1, NULL);
 }
 
-/* Whoever took the calls left behind for calls in progress would not sample this thread any more. */
+/* If the recorder took the calls that were left for calls in progress, it would not sample this thread any more. */
 static void expect_that_we_are_sampled(void)
 {
     uint64_t before = host_counts().captures_async;
@@ -131,7 +131,8 @@ static void expect_that_we_are_sampled(void)
 
 static struct coroutine coroutines[COROUTINES];
 
-/* A thread's stack is mapped later than the coroutines', and lies lower: their calls look as if they were around its own. */
+/* A thread's stack is mapped later than the coroutines' stacks and is at a lower address. The coroutines' calls
+ * therefore look as if they contained the thread's own calls. */
 static void run_on_a_lower_stack(void *(*body)(void *))
 {
     pthread_t thread;
@@ -155,7 +156,7 @@ static void *resume_in_turn(void *unused)
                 resume(&coroutines[i]);
                 if (coroutines[i].has_ended) {
                     left--;
-                    munmap(coroutines[i].stack, STACK_BYTES); /* while others are in the middle of a call */
+                    munmap(coroutines[i].stack, STACK_BYTES); /* while other coroutines are in the middle of a call */
                 }
             }
             call_something();
@@ -196,12 +197,12 @@ static void *destroy_in_turn(void *unused)
         }
         for (int i = 0; i < COROUTINES; i++) {
             mprotect(coroutines[(i + turn) % COROUTINES].stack, STACK_BYTES,
-                     PROT_NONE); /* its stream is lost with it */
+                     PROT_NONE); /* the stream on it is lost as well */
             call_something();
         }
     }
     expect_that_we_are_sampled();
-    _exit(0); /* exit() would flush the streams, which yield to nobody */
+    _exit(0); /* exit() would flush the streams, whose write functions yield */
 }
 
 static void destroys_what_is_suspended(void)
@@ -251,7 +252,7 @@ static void *jump_out_of_coroutines(void *higher)
             setitimer(ITIMER_REAL, &soon, NULL);
             resume(&coroutine);
         }
-        mprotect(coroutine.stack, STACK_BYTES, PROT_NONE); /* as good as unmapped, and nobody else comes there */
+        mprotect(coroutine.stack, STACK_BYTES, PROT_NONE); /* like unmapping, but no other mapping can take the place */
         call_something();
     }
     expect_that_we_are_sampled();
@@ -268,7 +269,7 @@ static void jumps_to_a_lower_stack(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGALRM, &action, NULL);
     host_expect(pipe(never_ready) == 0, "a pipe");
-    /* The thread's stack below, the coroutine's above. */
+    /* One mapping: the thread's stack below, the coroutine's above. */
     uint8_t *both = mmap(NULL, 512 * 1024, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     host_expect(both != MAP_FAILED, "memory for stacks");
     pthread_attr_init(&attributes);
@@ -359,7 +360,7 @@ static void host_07_a_call_that_ends_on_another_thread_is_nobodys(void **state)
     unsetenv("HOST_PAST_US");
     struct sbx_snapshot *snapshot = host_read_snapshot();
     assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 0);
-    assert_true(snapshot->drops[SBX_DROP_CALL_MOVED] > 0); /* told: they were not recorded */
+    assert_true(snapshot->drops[SBX_DROP_CALL_MOVED] > 0); /* they were not recorded, and this was counted */
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -394,7 +395,7 @@ static void load_plugins(int count)
     for (int i = 0; i < count; i++) {
         void *module = dlopen(HOST_LATE_MODULE, RTLD_NOW);
         host_expect(module != NULL, "a plugin loads");
-        usleep(1200); /* the module thread looks within a millisecond, and publishes a map */
+        usleep(1200); /* the module thread looks within a millisecond and publishes a map */
         dlclose(module);
     }
 }
@@ -409,7 +410,7 @@ static void jumps_out_of_hooks(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGALRM, &action, NULL);
     load_plugins(40);
-    /* Hooks are left here; the handler of a sample is another matter. */
+    /* The jump leaves hooks; a sample's handler is not left here. */
     sigfillset(&others);
     sigdelset(&others, SIGALRM);
     pthread_sigmask(SIG_SETMASK, &others, &before_us);
@@ -422,7 +423,7 @@ static void jumps_out_of_hooks(void)
             may_jump = 1;
             for (int i = 0; i < 50; i++) {
                 clock_gettime(CLOCK_MONOTONIC,
-                              &now); /* all this calls is async-signal-safe: a jump out of it is lawful */
+                              &now); /* the loop calls only async-signal-safe functions: the jump is allowed */
             }
             may_jump = 0;
         }
@@ -430,7 +431,7 @@ static void jumps_out_of_hooks(void)
         setitimer(ITIMER_REAL, &never, NULL);
         load_plugins(60);
     }
-    /* Each load publishes two maps; some 250 wait to be given back at most. */
+    /* Each load publishes two maps; at most some 250 wait to be released. */
     host_expect(count_mappings() - before < 300, "replaced maps do not pile up");
     pthread_sigmask(SIG_SETMASK, &before_us, NULL);
     expect_that_we_are_sampled();
@@ -446,9 +447,10 @@ static void host_07_a_handler_that_jumps_out_of_a_hook_leaves_no_memory_behind(v
     unsetenv("HOST_PAST_US");
 }
 
-/* A jump out of our own code that no hook sees, from a function to whose level the thread does not come back: all its calls
- * from then on lie further in than the frame of ours that was left. They found it "inside" for ever, and neither its points
- * nor the signal recorded it (seen as a thread that computed for twelve seconds without three samples). */
+/* A jump that no hook sees leaves our own code, from a function to whose stack level the thread does not come back. All
+ * later calls of the thread are further in than the frame of ours that was left. They found our code "inside" for ever,
+ * and the thread was recorded neither by points nor by signal (seen as a thread that computed for twelve seconds with
+ * fewer than three samples). */
 static uintptr_t our_code, our_code_end;
 
 static uintptr_t program_counter_of(const ucontext_t *interrupted)
@@ -489,7 +491,7 @@ __attribute__((noinline)) static void go_on_further_in(void)
     volatile char frame[1024];
     uint64_t before = host_counts().captures_async;
     for (size_t i = 0; i < sizeof frame; i++) {
-        frame[i] = 0; /* over what was left; who leaves a hole there is in LIMITS.md */
+        frame[i] = 0; /* overwrites what was left; LIMITS.md says what happens without this */
     }
     for (int i = 0; i < 400 && host_counts().captures_async == before; i++) {
         usleep(10);
@@ -527,7 +529,8 @@ static void jumps_out_and_goes_on_further_in(void)
     host_expect_snapshot();
 }
 
-/* The same out of a call that blocks: the thread was shown in it for ever, and never asked for a sample. */
+/* The same with a jump out of a blocking call: the thread was shown in that call for ever, and was never asked for a
+ * sample. */
 static void on_tick_in_a_call(int number)
 {
     (void)number;
@@ -568,7 +571,7 @@ static void host_07_a_jump_out_of_our_code_is_noticed_by_calls_further_in(void *
 {
     (void)state;
     setenv("HOST_PAST_US", "1", 1);
-    /* On a busy machine the clock's points would be taken out, and our code would never be met. */
+    /* On a busy machine the clock's points would be shed, and our code would never be interrupted. */
     host_run_well(
         &(struct host_order){.body = "jumps_out_and_goes_on_further_in", .interval_us = 50, .has_no_budget = true});
     unsetenv("HOST_PAST_US");
@@ -619,7 +622,7 @@ static void has_more_threads_than_seats(void)
                     "a thread begins");
     }
     host_pause_ms(1000);
-    close(never_written[1]); /* the sleepers end, and their seats are free */
+    close(never_written[1]); /* the sleepers end, and their seats become free */
     host_pause_ms(4000);
     host_expect_snapshot();
     host_goes_on = false;
@@ -631,7 +634,7 @@ static void has_more_threads_than_seats(void)
 
 static void host_05_more_threads_than_seats_are_recorded_as_seats_become_free(void **state)
 {
-    static bool is_seen[1 << 22]; /* by number: PID_MAX_LIMIT */
+    static bool is_seen[1 << 22]; /* by tid: PID_MAX_LIMIT */
     int count = 0;
     (void)state;
     host_run_well(&(struct host_order){.body = "has_more_threads_than_seats"});
@@ -639,7 +642,7 @@ static void host_05_more_threads_than_seats_are_recorded_as_seats_become_free(vo
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *record = &snapshot->records[i];
         uint32_t tid = snapshot->threads[record->thread].entry.tid;
-        bool is_own = record->kind == SBX_RECORD_SLEEP; /* the sleepers of the other kind read */
+        bool is_own = record->kind == SBX_RECORD_SLEEP; /* the sleepers of the other kind are in a read */
         if (is_own && host_passes(snapshot, record->stack, (void *)work_now_and_then) && !is_seen[tid]) {
             is_seen[tid] = true;
             count++;
@@ -656,7 +659,8 @@ static bool preload_the_allocator(void)
     return setenv("LD_PRELOAD", HOST_LOCK_ALLOCATOR, 1) == 0;
 }
 
-/* Its first hook is the allocator's mmap, with the allocator's lock held: past the hook of malloc. */
+/* Its first hook is the allocator's mmap, which is called with the allocator's lock held, without passing the hook of
+ * malloc. */
 static void *allocate_past_us(void *their_malloc)
 {
     host_expect(((void *(*)(size_t))their_malloc)((size_t)100 << 20) != NULL, "memory");
@@ -666,7 +670,7 @@ static void *allocate_past_us(void *their_malloc)
 
 static void registers_below_its_allocator(void)
 {
-    pthread_key_t keys[40]; /* so many that ours is a late one */
+    pthread_key_t keys[40]; /* so many that ours gets a high number */
     pthread_t thread;
     for (size_t i = 0; i < SBX_COUNT_OF(keys); i++) {
         host_expect(pthread_key_create(&keys[i], NULL) == 0, "a key");
@@ -680,7 +684,7 @@ static void registers_below_its_allocator(void)
                                        .spool_path = getenv("STALLBOX_SPOOL"),
                                        .recording_path = getenv("STALLBOX_RECORDINGS")};
     host_expect(start(&options) == STALLBOX_OK, "it starts");
-    host_pause_ms(300); /* hooks of what was loaded late are the module thread's */
+    host_pause_ms(300); /* the module thread hooks modules that were loaded later */
     for (int i = 0; i < 20; i++) {
         pthread_create(&thread, NULL, allocate_past_us, dlsym(RTLD_DEFAULT, "malloc"));
         pthread_join(thread, NULL);

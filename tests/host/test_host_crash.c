@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_crash.c - hosts that crash while they start, and hosts that put in handlers of their own then. */
+/* test_host_crash.c - hosts that crash while they start, and hosts that set handlers of their own at that time. */
 #include "control_group.h"
 #include "host_case.h"
 
@@ -12,7 +12,7 @@
 
 enum {
     TEXT_BYTES = 32768,
-    OWN_WORD = 42 /* exit status of a handler of the host's */
+    OWN_WORD = 42 /* exit status of the host's own handler */
 };
 
 static volatile int *volatile nowhere;
@@ -26,7 +26,7 @@ __attribute__((noinline)) void breaks_at_once(void)
 
 /* ---- hosts ---- */
 
-/* Before the first second of the program is over. */
+/* Crashes before the first second of the program is over. */
 static void crashes_after_a_few_messages(void)
 {
     host_loop(5, NULL);
@@ -44,7 +44,7 @@ static void ends_with_its_own_word(int number)
     _exit(OWN_WORD);
 }
 
-/* CRuby puts its handler in, and takes it back where there was one. */
+/* CRuby sets its handler, and restores the earlier one if there was one. */
 static void leaves_a_handler_that_it_finds(void)
 {
     void (*was)(int) = signal(SIGSEGV, ends_with_its_own_word);
@@ -68,7 +68,7 @@ static void takes_its_handler_out_again(void)
 {
     signal(SIGSEGV, ends_with_its_own_word);
     signal(SIGSEGV, SIG_DFL);
-    host_pause_ms(2500); /* by then the recorder may have put its own back in */
+    host_pause_ms(2500); /* by then the recorder may have set its own again */
     host_loop(5, NULL);
     breaks_at_once();
 }
@@ -102,7 +102,7 @@ static void kills_itself(void)
 
 /* ---- judges ---- */
 
-static struct control_group group; /* of the companion and its program */
+static struct control_group group; /* for the companion and its program */
 
 static bool enter_group(void)
 {
@@ -118,7 +118,8 @@ enum {
     TRIES = 8
 };
 
-/* A machine with too much to do may not have put all hooks in by then, and the handler waits for them: one of a few tries. */
+/* On a busy machine not all hooks may be installed yet, and the handler waits for them. One of a few tries must
+ * succeed. */
 static void expect_the_faulting_stack(void **state, const char *body, int tries)
 {
     static char text[TEXT_BYTES];
@@ -182,7 +183,8 @@ static void test_a_kill_for_want_of_memory_is_told_as_such_and_another_kill_is_n
 }
 
 #ifdef HOST_DIES
-/* glibc, libstdc++ and the kernel as they are here: what their functions are called is what the report goes by. */
+/* Uses the installed glibc, libstdc++ and kernel, because the report identifies causes of death by the names of their
+ * functions. */
 static void test_what_a_program_died_of_is_told_where_its_stack_tells(void **state)
 {
     static char text[TEXT_BYTES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_definitions.c - who defines what: plugins with functions of their own, wrappers, clocks and allocators that stand
- * before the C library's, and sanitizers, which stand before all of it. Each program here ends with 0 alone. */
+/* test_host_definitions.c - which definition of a function is used: plugins with functions of their own; wrappers,
+ * clocks and allocators that come before the C library's; and sanitizers, which come before all others. Each program
+ * here ends with 0 without the recorder. */
 #include "host_case.h"
 
 #include <dlfcn.h>
@@ -16,8 +17,8 @@
 
 #include "every_symbol.h"
 
-/* The exit status of `program`, alone or below `stallbox run`; what it says goes into host_folder/said. `preload` is for the
- * program. */
+/* Run `program`, alone or under `stallbox run`; its output goes into host_folder/said. `preload` is for the program.
+ * Returns its exit status. */
 static int run_program(bool is_recorded, const char *preload, const char *const *program)
 {
     pid_t pid = fork();
@@ -112,7 +113,8 @@ static void host_20_an_allocator_that_main_makes_ready_is_not_asked_before(void 
     expect_as_alone(NULL, (const char *const[]){"sh", "-c", HOST_LATE_ALLOCATOR " && true", NULL});
 }
 
-/* Its kernel is an emulator's: handlers are called with stacks that are not aligned, calls are missing, threads are not seen. */
+/* The emulator is this program's kernel: handlers are called with unaligned stacks, system calls are missing, threads
+ * are not seen. */
 static void host_20_a_program_in_an_emulator_runs_as_alone(void **state)
 {
     (void)state;
@@ -181,7 +183,8 @@ static void host_04_slots_in_sealed_pages_are_left_alone_and_counted(void **stat
 
 /* ---- HOST-20 ---- */
 
-/* `stallbox run` puts ours first; a program that sets LD_PRELOAD for what it starts may put it last. */
+/* `stallbox run` puts our library first. A program that sets LD_PRELOAD for a program that it starts may put it
+ * last. */
 static void expect_both_orders(const char *wrapper, const char *kind)
 {
     char order[300];
@@ -218,7 +221,8 @@ static void host_20_a_clock_that_takes_locks_is_borne(void **state)
 }
 
 #if defined(HOST_SANITIZED)
-/* Each is built with one compiler and one sanitizer; those that end in _linked start the library by themselves. */
+/* Each program is built with one compiler and one sanitizer. Those whose names end in _linked start the library
+ * themselves. */
 static void host_20_programs_with_sanitizers_run_clean(void **state)
 {
     (void)state;
@@ -226,7 +230,7 @@ static void host_20_programs_with_sanitizers_run_clean(void **state)
     unsigned ran = 0;
     for (char *path = strtok_r(list, "|", &rest); path != NULL; path = strtok_r(NULL, "|", &rest)) {
         const char *const program[] = {path, NULL};
-        for (int turn = 0; turn < 3; turn++) { /* what they tell of hangs on who comes first */
+        for (int turn = 0; turn < 3; turn++) { /* what they report depends on which thread is first */
             if (strstr(path, "_linked") != NULL) {
                 int status = run_program(false, NULL, program);
                 if (status != 0) {
@@ -243,7 +247,7 @@ static void host_20_programs_with_sanitizers_run_clean(void **state)
         if (strstr(path, "_address") == NULL || strstr(path, "_linked") != NULL) {
             continue;
         }
-        /* It tells of what the program forgot, once, and of nothing of ours. */
+        /* It reports the memory that the program leaked, once, and nothing of ours. */
         char text[8000];
         assert_int_not_equal(run_program(true, NULL, (const char *const[]){path, "forget", NULL}), 0);
         read_said(text, sizeof text);
@@ -329,7 +333,7 @@ static void host_20_no_call_of_ours_reaches_who_stands_before_libc(void **state)
     if (called < 5) {
         fprintf(stderr, "%u called\n", called);
     }
-    assert_true(called >= 5); /* the program itself calls them: they do stand before libc's */
+    assert_true(called >= 5); /* the program itself calls them, so they do come before libc's */
     assert_int_equal(wrong, 0);
     assert_true(host_count_snapshots() >= 2);
     munmap(symbols, bytes);

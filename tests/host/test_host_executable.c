@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_executable.c - hosts whose executable is not where it was started from: through /proc/self/exe, deleted, replaced. */
+/* test_host_executable.c - hosts whose executable is not at the path that it was started by: started through
+ * /proc/self/exe, deleted, or replaced. */
 #include "host_case.h"
 
 #include <limits.h>
@@ -23,7 +24,7 @@ __attribute__((noinline)) void naps_in_a_message(void)
     __asm__ volatile("");
 }
 
-/* The program again, by another path; it knows that it is the second one by the variable. */
+/* Execute the same program by another path. An environment variable tells it that it is the second run. */
 static void become(const char *path, const char *body)
 {
     if (getenv("HOST_AGAIN") == NULL) {
@@ -38,7 +39,7 @@ static void starts_itself_by_proc(void)
     become("/proc/self/exe", "starts_itself_by_proc");
     host_loop(30, naps_in_a_message);
     host_loop(5, NULL);
-    __asm__ volatile(""); /* not jumped to: a loop has one place on the stack */
+    __asm__ volatile(""); /* no tail call: a loop has one place on the stack */
 }
 
 __attribute__((noinline)) void leaves_by_a_signal(void);
@@ -66,7 +67,7 @@ static void deletes_itself(void)
     delete_this_copy("deletes_itself");
     host_loop(30, naps_in_a_message);
     host_loop(5, NULL);
-    __asm__ volatile(""); /* not jumped to: a loop has one place on the stack */
+    __asm__ volatile(""); /* no tail call: a loop has one place on the stack */
 }
 
 static void deletes_itself_and_crashes(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_exit.c - a host that exits when it has just stalled, on a machine that gives the recorder's thread no processor.
+/* test_host_exit.c - a host exits right after a stall, on a machine that gives the watch thread no processor.
  *
- * Symptom: a worker of gunicorn's that hung was ended by its master, and not told. Cause: the end of its message was told to the watch thread,
- * which had no processor for half a second; the exit waits no longer, and closed the recording as that of a program that has ended well.
- * The judge stops the watch thread. */
+ * Symptom: a worker of gunicorn's that hung was ended by its master, and the stall was not reported. The end of its
+ * message was handed to the watch thread, which had no processor for half a second. The exit waits no longer than that,
+ * and closed the recording as that of a program that ended well. The test stops the watch thread. */
 #include "host_case.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static __attribute__((noinline)) void keep_a_client_waiting(int client)
         host_pause_ms(10);
     }
     if (strcmp(getenv("HOST_WAY"), "told") == 0) {
-        exit(0); /* as gunicorn's workers leave when their master ends them: the message ends here */
+        exit(0); /* gunicorn's workers leave like this when their master ends them; the message ends here */
     }
     host_expect(write(client, "!", 1) == 1, "it is answered");
     HOST_KEEP_FRAME();
@@ -76,7 +76,7 @@ static void serves_a_client_slowly(void)
     host_expect(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 1) == 0 &&
                     getsockname(listener, (struct sockaddr *)&address, &bytes) == 0,
                 "there is a socket to listen on");
-    for (int turn = 0; !has_been_told("stopped"); turn++) { /* then the watch thread is in the middle of its snapshot */
+    for (int turn = 0; !has_been_told("stopped"); turn++) { /* the watch thread is then in its snapshot */
         struct pollfd fds = {.fd = listener, .events = POLLIN};
         if (turn == TURNS) {
             host_expect(pthread_create(&asker, NULL, ask, NULL) == 0, "a client begins");
@@ -103,7 +103,7 @@ static pid_t find_host(pid_t companion)
     return pid;
 }
 
-/* The watch thread has left a note of the message that is open. */
+/* Has the watch thread left a note of the open message? */
 static bool has_note(pid_t pid)
 {
     static struct sbx_recording_header header;
@@ -122,8 +122,8 @@ static bool has_note(pid_t pid)
     return has;
 }
 
-/* The host exits while its watch thread is held: in the way "told" before it has seen the end of the message, in the way "written" when it
- * is about to make the snapshot durable. */
+/* The host exits while its watch thread is stopped: in the way "told" before it has seen the end of the message, in the
+ * way "written" when it is about to make the snapshot durable. */
 static void judge_exit(const char *way, char *report)
 {
     int status;

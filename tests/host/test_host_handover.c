@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_handover.c - programs that cannot write their snapshots, and their companion, who can. */
+/* test_host_handover.c - programs that cannot write their snapshots, and their companion, which can. */
 #include "host_case.h"
 
 #include <dirent.h>
@@ -45,8 +45,8 @@ static void drop_rights(void)
     host_expect(setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 && setuid(NOBODY) == 0, "the host drops its rights");
 }
 
-/* Stall in the middle of a loop, and go on until there are `count` snapshots: the companion is at it, and recording
- * goes on meanwhile. One call of host_loop(), so that it is one loop. */
+/* Stall in the middle of a loop, and continue until there are `count` snapshots. Meanwhile the companion works and the
+ * recording goes on. One call of host_loop(), so that it is one loop. */
 static void stall_until(void (*stall)(void), uint64_t count)
 {
     enum {
@@ -69,7 +69,7 @@ static void stall_until(void (*stall)(void), uint64_t count)
 
 /* ---- rights dropped ---- */
 
-/* Stalls with its rights gone, and a manual snapshot: each is there when the call returns. */
+/* Stalls without rights, and a manual snapshot. Each snapshot exists when the call returns. */
 static void stalls_without_rights(void)
 {
     host_loop(50, NULL);
@@ -78,7 +78,7 @@ static void stalls_without_rights(void)
                 "the spool is not its own");
     stall_until(computes_without_rights, 1);
     host_expect_snapshot();
-    host_pause_ms(1100); /* two snapshots of a kind are a second apart */
+    host_pause_ms(1100); /* snapshots of one kind are at least a second apart */
     stall_until(sleeps_without_rights, 3);
 }
 
@@ -98,7 +98,7 @@ static void host_13_what_a_daemon_without_rights_cannot_write_its_companion_writ
     assert_int_equal(host_count_files(host_raw, ""), 0);
 }
 
-/* As memcached does: before anything else of it has run. */
+/* As memcached does: before any other code of the program has run. */
 static void has_no_rights_from_the_first(void)
 {
     drop_rights();
@@ -227,7 +227,7 @@ static void host_13_what_nobody_could_write_is_told_when_the_program_has_ended_w
 
 /* ---- a companion that is gone ---- */
 
-/* How often it was asked: the number of the newest request in our recording. */
+/* How often the companion was asked: the number of the newest request in our recording. */
 static uint32_t requests(void)
 {
     const char *folder = getenv("STALLBOX_RECORDINGS");
@@ -283,7 +283,7 @@ static bool is_stopped(pid_t pid)
     return strstr(line, ") T ") != NULL;
 }
 
-/* A companion that is stopped answers too late, and is asked again when it goes on. */
+/* A stopped companion answers too late, and is asked again when it continues. */
 static void stops_its_companion(void)
 {
     host_loop(50, NULL);
@@ -308,7 +308,7 @@ static void host_13_a_companion_that_was_stopped_is_asked_again(void **state)
     if (geteuid() != 0) {
         host_skip("rights can be dropped by root only");
     }
-    assert_int_equal(chmod(host_folder, 0777), 0); /* for the word that is left there */
+    assert_int_equal(chmod(host_folder, 0777), 0); /* the body must be able to write its word there */
     pid_t pid = host_begin(&(struct host_order){.body = "stops_its_companion", .has_companion = true});
     assert_true(host_was_told("stopped"));
     assert_int_equal(kill(pid, SIGCONT), 0);

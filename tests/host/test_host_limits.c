@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_limits.c - little room: resource limits, descriptors closed under us, memory pressure. */
+/* test_host_limits.c - limited resources: resource limits, descriptors closed by the program, memory pressure. */
 #include "host_case.h"
 
 #include <dirent.h>
@@ -30,7 +30,7 @@ static rlim_t limit_value;
 static bool set_limit(void)
 {
     struct rlimit limit = {limit_value, limit_value};
-    if (limit_kind == RLIMIT_NPROC) { /* means nothing to root */
+    if (limit_kind == RLIMIT_NPROC) { /* has no effect on root */
         char command[100];
         snprintf(command, sizeof command, "chmod -R 777 '%s'", host_folder);
         if (geteuid() != 0 || system(command) != 0 || setgid(65534) != 0 || setuid(65534) != 0) {
@@ -52,7 +52,7 @@ static void host_15_tight_limits_end_no_program(void **state)
     (void)state;
     run_limited(RLIMIT_NOFILE, 16);
     run_limited(RLIMIT_NOFILE, 7);
-    run_limited(RLIMIT_NOFILE, 5); /* with 4 the loader itself can open no library */
+    run_limited(RLIMIT_NOFILE, 5); /* with 4 the loader itself cannot open a library */
     run_limited(RLIMIT_FSIZE, 1 << 20);
     run_limited(RLIMIT_FSIZE, 0);
     run_limited(RLIMIT_AS, 64 << 20);
@@ -70,8 +70,8 @@ static void uses_all_its_descriptors(void)
     while (count < 16 && (files[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) {
         count++;
     }
-    host_expect(count == 13, "all of them are the host's"); /* 16 without stdin, stdout, stderr */
-    host_expect_snapshot();                                 /* with none left for the host, ours are ours */
+    host_expect(count == 13, "all of them are the host's"); /* 16 without stdin, stdout and stderr */
+    host_expect_snapshot();                                 /* none are left for the host, but ours are separate */
     for (int i = 0; i < 2000; i++) {
         if (i % 500 == 0) {
             host_api().snapshot(0);
@@ -108,7 +108,7 @@ static void closes_everything(void)
         int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         host_expect(file >= 0 && write(file, text, sizeof text) == (ssize_t)sizeof text, "the host writes its file");
         for (int fd = 4; fd < 20; fd++) {
-            dup2(file, fd); /* over whatever anybody has there */
+            dup2(file, fd); /* over any descriptor that is there */
         }
         host_loop(1, NULL);
         struct stat status;
@@ -125,7 +125,7 @@ static void host_17_closing_and_replacing_every_descriptor_hits_nobody(void **st
 {
     (void)state;
     host_run_well(&(struct host_order){.body = "closes_everything"});
-    /* All of them are whole: none was written into another file, or lost its descriptor on the way. */
+    /* All snapshots are complete: none was written into another file, and none lost its descriptor on the way. */
     assert_true(host_count_snapshots() >= 2);
     char command[160];
     snprintf(command, sizeof command, "'%s' report '%s' >/dev/null", HOST_TOOL, host_spool);
@@ -157,7 +157,7 @@ __attribute__((noinline)) static void go_deep(int depth)
     ballast[1] = ballast[0];
 }
 
-/* Gives the unused part of its stack back to the kernel, again and again: what was remembered of it reads as zero. */
+/* Releases the unused part of its stack to the kernel, again and again: what was remembered of it reads as zero. */
 static void *give_stack_back(void *unused)
 {
     pthread_attr_t attributes;
@@ -201,7 +201,7 @@ static void runs_for_long(void)
 {
     pthread_t thread;
     pthread_create(&thread, NULL, give_stack_back, NULL);
-    does_a_lot(1200); /* more than there are entries: all that is ever mapped is */
+    does_a_lot(1200); /* more than there are entries, so that all memory that can be mapped is mapped */
     long before = mapped_pages();
     does_a_lot(3000);
     long grown = mapped_pages() - before;
@@ -218,7 +218,7 @@ static void host_21_memory_is_bounded_and_stacks_may_be_given_back(void **state)
     host_run_well(&(struct host_order){.body = "runs_for_long"});
 }
 
-/* Waits for the judge, computing: the message is open meanwhile. */
+/* Computes until the test continues; the message is open meanwhile. */
 static void wait_in_the_message(void)
 {
     char path[160];
@@ -248,7 +248,8 @@ static void takes_all_memory(void)
     host_loop(1, take_memory_without_end);
 }
 
-/* More through the page cache than the group may have, and with it the recorder's own pages to and fro. */
+/* Reads more through the page cache than the group may have, so that the recorder's own pages are evicted and read
+ * again. */
 static void lives_in_little_memory(void)
 {
     static char block[1 << 20];
@@ -267,19 +268,19 @@ static void lives_in_little_memory(void)
         }
         close(file);
         host_expect_snapshot();
-        host_pause_ms(1100); /* two snapshots of a kind are a second apart */
+        host_pause_ms(1100); /* snapshots of one kind are at least a second apart */
     }
     host_goes_on = false;
     pthread_join(thread, NULL);
 }
 
-/* Begin a body that waits in its message, and put it into the group. */
+/* Start a body that waits in its message, and put it into the group. */
 static pid_t begin_in_group(const char *body, const struct control_group *group)
 {
     char path[160];
     pid_t pid = host_begin(&(struct host_order){.body = body});
     bool is_in = host_was_told("in_message") && control_group_enter(group, pid);
-    host_pause_ms(1000); /* longer than what makes a note of an open message */
+    host_pause_ms(1000); /* longer than it takes to make a note of an open message */
     snprintf(path, sizeof path, "%s/go_on", host_folder);
     int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (!is_in || file < 0) {
@@ -321,7 +322,7 @@ static void host_21_a_memory_limit_that_is_hit_all_the_time_is_borne(void **stat
     control_group_make_with_memory("41943040", &group);
     pid_t pid = begin_in_group("lives_in_little_memory", &group);
     int status = host_end(pid);
-    /* Twice as much went through as there may be: who used nearly all of it was made to give pages back. */
+    /* Twice the limit was read. A process that uses nearly all of its memory was forced to release pages. */
     long most = control_group_read(&group, group.version == 2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL);
     long hits = group.version == 2 ? control_group_read(&group, "memory.events", "max") : 0;
     control_group_remove(&group);
@@ -330,7 +331,7 @@ static void host_21_a_memory_limit_that_is_hit_all_the_time_is_borne(void **stat
     assert_int_equal(host_count_snapshots(), 2);
 }
 
-/* As far as the list of mappings says that it can be read: what a collector that scans, or a test of the memory, goes through. */
+/* Reads all memory that the list of mappings calls readable, as a scanning garbage collector or a memory test does. */
 static bool can_read_what_is_listed(void)
 {
     char line[PATH_MAX + 128], byte;
@@ -342,7 +343,7 @@ static bool can_read_what_is_listed(void)
         char rights[5];
         host_expect(sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, rights) == 3, "a line is one");
         bool is_listed =
-            rights[0] == 'r' && strstr(line, "[v") == NULL; /* the kernel's own pages are not for this call */
+            rights[0] == 'r' && strstr(line, "[v") == NULL; /* the kernel's own pages cannot be read by this call */
         for (uintptr_t page = begin; is_listed && can && page < end; page += (uintptr_t)sysconf(_SC_PAGESIZE)) {
             struct iovec here = {&byte, 1}, there = {(void *)page, 1};
             can = process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
@@ -355,7 +356,7 @@ static bool can_read_what_is_listed(void)
 static void reads_all_its_memory(void)
 {
     bool can = false;
-    for (int turn = 0; turn < 5 && !can; turn++) { /* something may be unmapped while it is read */
+    for (int turn = 0; turn < 5 && !can; turn++) { /* a mapping may be removed while it is read */
         host_loop(20, NULL);
         can = can_read_what_is_listed();
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_modules.c - modules, allocators and runtimes that we share the process with; the library itself as a module. */
+/* test_host_modules.c - modules, allocators and runtimes in the same process; and the library itself as a module. */
 #include "host_case.h"
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ static void *load_and_sleep(const char *path)
     host_expect(module != NULL, "a module loads");
     sleep_function *late_sleep = (sleep_function *)dlsym(module, "late_module_sleep");
     host_expect(late_sleep != NULL, "it has its function");
-    host_pause_ms(900); /* the module thread looks within milliseconds, on a machine that has time for it */
+    host_pause_ms(900); /* the module thread looks within milliseconds, if the machine has time for it */
     late_sleep(30);
     return module;
 }
@@ -57,7 +57,7 @@ static void loads_from_everywhere(void)
     pthread_t thread;
     char path[200];
     pthread_create(&thread, NULL, compute, (void *)(uintptr_t)&goes_on);
-    /* The same path again and again, now and then at another place: something else lies at the old one. */
+    /* The same path again and again, sometimes at another address, while another module is at the old one. */
     for (int turn = 0; turn < 30; turn++) {
         void *module = dlopen(HOST_LATE_MODULE, RTLD_NOW);
         host_expect(module != NULL, "a module loads");
@@ -116,7 +116,7 @@ static void host_04_a_module_from_memory_or_deleted_is_itself_or_nobody(void **s
         }
         slept++;
         elsewhere += strcmp(entry->path, HOST_LATE_MODULE) != 0;
-        /* Each is a copy of one file: its identity is that file's, or none. */
+        /* Each is a copy of one file, so it has that file's build-id or none. */
         assert_true(entry->build_id_bytes == 0 ||
                     (entry->build_id_bytes == known->build_id_bytes &&
                      memcmp(entry->build_id, known->build_id, known->build_id_bytes) == 0));
@@ -208,7 +208,7 @@ static void host_19_a_hang_under_the_loaders_lock_is_kept_while_it_lasts(void **
 
 static void hang_a_while(void)
 {
-    host_pause_ms(2500); /* five times the limit: what our thread was late is not charged */
+    host_pause_ms(2500); /* five times the limit: time in which the watch thread was late does not count */
     HOST_KEEP_FRAME();
 }
 
@@ -292,7 +292,7 @@ static void loads_and_unloads_the_library(void)
     host_loop(50, NULL);
     dlclose(first);
     dlclose(second);
-    host_loop(200, NULL); /* hooks, signals and our threads run code that must be there */
+    host_loop(200, NULL); /* hooks, signals and our threads run code that must still be mapped */
     host_expect(dlopen(HOST_LIBRARY, RTLD_NOW | RTLD_NOLOAD) != NULL, "the library stays");
     host_expect(snapshot(30000) == STALLBOX_OK, "and records");
     goes_on = false;

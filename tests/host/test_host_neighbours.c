@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_neighbours.c - other users of the machine, and a program that was taken over after it gave up its rights: what
- * they can do to who has more (docs/SECURITY.md, "Other users of the machine"). As root, because that is who has more. */
+/* test_host_neighbours.c - other users of the machine, and a program that was taken over after it gave up its rights:
+ * what they can do to a process with more rights (docs/SECURITY.md, "Other users of the machine"). Runs as root,
+ * because root has more rights. */
 #include "host_case.h"
 
 #include <dirent.h>
@@ -25,12 +26,12 @@
 
 enum {
     NOT_TO_BE_HAD = 77,
-    STRANGER = 64001, /* numbers that no account needs to have */
+    STRANGER = 64001, /* user ids that need no account */
     VICTIM = 64002,
     TEXT_BYTES = 65536
 };
 
-static char their_folder[] = "/tmp/sbx-theirs-XXXXXX"; /* the stranger's */
+static char their_folder[] = "/tmp/sbx-theirs-XXXXXX"; /* the other user's folder */
 
 static void be_user(uid_t user)
 {
@@ -70,7 +71,7 @@ static bool needs_root(void)
     return true;
 }
 
-/* Wait for its end, and not for ever: -1 when it hangs. */
+/* Wait for its end, with a time limit: -1 when it hangs. */
 static int end_in_time(pid_t pid)
 {
     for (int i = 0; i < 6000; i++) {
@@ -87,7 +88,7 @@ static int end_in_time(pid_t pid)
 
 /* ---- a recording that somebody else has written ---- */
 
-/* The recording of this process, as it is mapped. */
+/* The recording that this process has mapped. */
 static struct sbx_recording_header *own_recording(void)
 {
     char line[1024];
@@ -117,8 +118,8 @@ static void name_own_snapshot(const struct sbx_recording_header *header, char na
     strcpy(name + 32, SBX_RAW_SUFFIX);
 }
 
-/* What a daemon does that was taken over after it gave up its rights: its recording says that its spool is a folder of the
- * stranger's, and what lies there is his choice. */
+/* Acts as a daemon that was taken over after it gave up its rights. Its recording names a folder of the other user as
+ * its spool, and the content of that folder is chosen by him. */
 static struct sbx_recording_header *be_taken_over(void)
 {
     struct sbx_recording_header *header = own_recording();
@@ -153,9 +154,9 @@ static void loc_01_a_recording_that_names_another_folder_leads_root_nowhere(void
         end_in_time(host_begin(&(struct host_order){.body = "names_a_folder_of_roots", .has_companion = true}));
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
     assert_int_equal(host_count_files(only_root, ""), 0);
-    assert_int_equal(host_count_files(their_folder, ""), 1); /* what he made himself */
+    assert_int_equal(host_count_files(their_folder, ""), 1); /* the file that he made himself */
     host_companion_said(text, sizeof text);
-    assert_non_null(strstr(text, "1 stall recorded")); /* the crash, in the spool that the companion was told */
+    assert_non_null(strstr(text, "1 stall recorded")); /* the crash, in the spool that the companion was started with */
     assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
 }
 
@@ -187,7 +188,7 @@ static void loc_02_a_pipe_where_a_snapshot_would_be_written_holds_nobody_up(void
 
 static char output[TEXT_BYTES];
 
-/* Run a line of the shell as VICTIM, who has nothing in his environment: its status, and what it said. */
+/* Run a shell line as VICTIM, with an empty environment. Returns its status and its output. */
 static int as_victim(const char *line)
 {
     int channel[2], status;
@@ -212,7 +213,7 @@ static int as_victim(const char *line)
     return status;
 }
 
-/* Is a program of VICTIM's recorded, and is its recording found by who looks for it? */
+/* Is a program of VICTIM recorded, and does a later recovery find its recording? */
 static void expect_recorded(void)
 {
     char home[160], line[1024];
@@ -227,11 +228,12 @@ static void expect_recorded(void)
     if (strstr(output, "snapshot written") == NULL) {
         fail_msg("not recorded: status %d: %s", status, output);
     }
-    /* And the crash was found: manual one and crash are packed. */
+    /* The crash was found too: both the manual snapshot and the crash are packed. */
     snprintf(line, sizeof line, "ls \"$HOME/spool\"/*.sbx | wc -l");
     as_victim(line);
     assert_int_equal(atoi(output), 2);
-    /* A recording whose companion was killed is found by the next. Our handler for fatal signals is in after a second. */
+    /* If a companion is killed, the next one finds its recording. After a second our handler for fatal signals is
+     * set. */
     snprintf(line, sizeof line,
              "rm -rf \"$HOME/spool\"; '%s' run -q -s \"$HOME/spool\" -- sh -c 'kill -9 $PPID; "
              "for i in $(seq 300); do %s ctl $$ status | grep -q SEGV && break; sleep 0.1; done; kill -SEGV $$'; "
@@ -305,7 +307,7 @@ static void loc_04_a_recorder_without_a_folder_says_so_once_and_the_program_runs
 
 /* ---- another pid namespace ---- */
 
-/* Between its creation and its lock a file may be swept: its writer makes another one then. */
+/* Is the file locked by its writer? A sweep may remove it between its creation and its lock: the writer then makes another one. */
 static bool is_locked(const char *name)
 {
     int file = open(name, O_RDONLY | O_CLOEXEC);
@@ -316,7 +318,7 @@ static bool is_locked(const char *name)
     return is;
 }
 
-/* A writer of the spool that was stopped in the middle: the temporary file it has in `folder` is `name_out`. */
+/* A process that writes to the spool, stopped in the middle: its temporary file in `folder` is `name_out`. */
 static pid_t stop_in_the_middle(const char *folder, char *name_out, size_t bytes)
 {
     enum {
@@ -326,7 +328,7 @@ static pid_t stop_in_the_middle(const char *folder, char *name_out, size_t bytes
         pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails here must not leave it stopped for ever */
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* if a check fails here, it must not stay stopped for ever */
             int into = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
             void *content = calloc(1, MUCH);
             _exit(content == NULL
@@ -383,13 +385,13 @@ static void loc_05_a_companion_of_another_pid_namespace_leaves_what_a_living_wri
     pid_t writer = stop_in_the_middle(host_spool, name, sizeof name);
     assert_int_equal(run_in_another_namespace(), 0);
     assert_int_equal(access(name, F_OK), 0);
-    /* It goes on, and has lost nothing. */
+    /* The writer continues, and has lost nothing. */
     int status;
     assert_int_equal(kill(writer, SIGCONT), 0);
     assert_int_equal(waitpid(writer, &status, 0), writer);
     assert_int_equal(status, 0);
     assert_int_equal(host_count_files(host_spool, ".sbx"), 1);
-    /* And one that was killed there has let go. */
+    /* A writer that was killed there has released its lock. */
     writer = stop_in_the_middle(host_spool, name, sizeof name);
     assert_int_equal(kill(writer, SIGKILL), 0);
     assert_int_equal(waitpid(writer, NULL, 0), writer);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_privileges.c - programs that do what only a process of one thread may, or what all threads must do alike. */
+/* test_host_privileges.c - programs that do what only a single-threaded process may do, or what all threads must do
+ * together. */
 #include "host_case.h"
 
 #include <errno.h>
@@ -25,7 +26,8 @@ enum {
     NOBODY = 65534
 };
 
-/* Does this machine let a program without us do it? Asked in the host, in a child that has no recorder. */
+/* Does this machine allow a program without the recorder to do it? Tried in the host, in a child that has no
+ * recorder. */
 static void ask_first(bool (*attempt)(void))
 {
     int status = 0;
@@ -81,8 +83,8 @@ static void *wait_for_the_end(void *lock)
     return NULL;
 }
 
-/* What the kernel refuses a program of two threads it refuses with us as well: no reason to leave. Nor is a namespace that
- * any process may enter. */
+/* The kernel refuses a program of two threads whether or not it is recorded, so the recorder need not leave. The same
+ * for a namespace that any process may enter. */
 static void has_threads_of_its_own(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -106,7 +108,7 @@ static void host_13_what_a_program_of_many_threads_is_refused_ends_no_recording(
 
 /* ---- rights given up by a thread ---- */
 
-/* Without the right to change groups, as a privileged helper that keeps one capability. */
+/* Without the right to change groups, like a privileged helper that keeps one capability. */
 static bool give_up_groups(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -147,7 +149,7 @@ static void host_13_rights_given_up_by_one_thread_end_no_program(void **state)
 
 static bool shut_in(void)
 {
-    uint64_t writing = 2; /* LANDLOCK_ACCESS_FS_WRITE_FILE: nowhere from here on */
+    uint64_t writing = 2; /* LANDLOCK_ACCESS_FS_WRITE_FILE: no writing from here on */
     long rules = syscall(SYS_landlock_create_ruleset, &writing, sizeof writing, 0L);
     bool is_in = rules >= 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
                  syscall(SYS_landlock_restrict_self, rules, 0L) == 0;
@@ -174,7 +176,7 @@ static void host_13_no_thread_of_ours_stays_outside_of_landlock(void **state)
 
 /* ---- browsers ---- */
 
-/* Chromium's zygote ends itself when it has more than one thread. */
+/* Chromium's zygote ends if it has more than one thread. */
 static void is_started_as_a_zygote(void)
 {
     if (getenv("HOST_IS_ZYGOTE") == NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_processes.c - processes that fork, spawn, exec, end, and change who they are. */
+/* test_host_processes.c - processes that fork, spawn, exec, end, and change their user. */
 #include "host_case.h"
 
 #include <dirent.h>
@@ -48,7 +48,7 @@ static void hang_a_little(void)
     HOST_KEEP_FRAME();
 }
 
-/* Until it waits it has nothing of ours; from then on a recorder of its own. */
+/* Until its first wait the child has no recorder; from then on it has its own. */
 static void live_as_a_child(void)
 {
     host_expect(host_thread_count() == 1, "a child that has not waited yet has no thread of ours");
@@ -59,7 +59,7 @@ static void live_as_a_child(void)
         host_loop(1, NULL);
     }
     host_expect(host_api().is_running(), "one that waits is recorded");
-    for (int i = 0; i < 500 && host_thread_count() > 3; i++) { /* the one that started them ends */
+    for (int i = 0; i < 500 && host_thread_count() > 3; i++) { /* the thread that started the others ends */
         host_pause_ms(10);
     }
     host_expect(host_thread_count() == 3, "by two threads");
@@ -92,7 +92,7 @@ static void forks_and_the_child_forks_again(void)
         host_expect(host_api().is_running(), "its parent is still recorded");
         exit(5); /* runs the library's destructor */
     }
-    for (int i = 0; i < 100; i++) { /* the parent works meanwhile, and is recorded */
+    for (int i = 0; i < 100; i++) { /* the parent works and is recorded meanwhile */
         host_loop(10, NULL);
     }
     expect_status(pid, 5 << 8, "the child ends as it says");
@@ -104,11 +104,11 @@ static void host_01_forked_children_are_recorded_by_themselves_and_leave_the_par
 {
     (void)state;
     host_run_well(&(struct host_order){.body = "forks_and_the_child_forks_again", .slow_message_ms = 500});
-    assert_in_range(host_count_snapshots(), 3, 100); /* of the child, the grandchild and the parent */
+    assert_in_range(host_count_snapshots(), 3, 100); /* from the child, the grandchild and the parent */
     host_expect_recordings_closed();
 }
 
-/* Neither it nor its worker ever computes for long enough to be asked for a sample. */
+/* Neither the process nor its worker ever computes for long enough to be asked for a sample. */
 static void has_a_worker_and_rests(void)
 {
     host_loop(50, NULL);
@@ -133,7 +133,7 @@ static void host_01_a_parent_finds_out_for_its_workers_where_signals_are_made(vo
     sbx_snapshot_destroy(snapshot);
 }
 
-/* What calls exec, or ends at once, pays for nothing and leaves nothing. */
+/* Children that call exec or end at once cost nothing and leave nothing. */
 static void forks_many_that_do_not_stay(void)
 {
     char *const no_environment[] = {NULL};
@@ -142,7 +142,7 @@ static void forks_many_that_do_not_stay(void)
         pid_t pid = fork();
         if (pid == 0) {
             if (i % 2 == 0) {
-                execle("/bin/true", "true", (char *)NULL, no_environment); /* nothing of ours in that one */
+                execle("/bin/true", "true", (char *)NULL, no_environment); /* no recorder in that program */
             }
             _exit(0);
         }
@@ -160,7 +160,7 @@ static void host_01_children_that_call_exec_or_end_at_once_leave_nothing(void **
     host_expect_recordings_closed();
 }
 
-/* The parent's recording is out of the child's reach: nothing of it is mapped there any more. */
+/* The child cannot reach the parent's recording: no part of it is mapped in the child. */
 static void looks_for_its_parents_recording(void)
 {
     host_loop(20, NULL);
@@ -183,7 +183,8 @@ static void host_01_a_child_cannot_reach_its_parents_recording(void **state)
     host_run_well(&(struct host_order){.body = "looks_for_its_parents_recording"});
 }
 
-/* Threads of the program allocate, begin threads and load libraries all the time, while another forks workers. */
+/* Threads of the program allocate, start threads and load libraries all the time, while another thread forks
+ * workers. */
 static void *return_at_once(void *unused)
 {
     return unused;
@@ -222,12 +223,12 @@ static void forks_workers_beside_busy_threads(void)
     }
     for (int i = 0; i < host_size(1000, 40); i++) {
         pid_t pid = fork();
-        if (pid == 0) { /* recorded, by threads that were made beside whatever the parent's were at */
+        if (pid == 0) { /* recorded by threads that were started while the parent's threads did anything */
             for (int turn = 0; turn < 500 && !host_api().is_running(); turn++) {
                 host_loop(1, NULL);
             }
             free(malloc(100));
-            _exit(host_api().is_running() ? 7 : 8); /* 8: more than twenty a second, perhaps */
+            _exit(host_api().is_running() ? 7 : 8); /* 8: perhaps more than twenty began in a second */
         }
         int status = 0;
         host_expect(waitpid(pid, &status, 0) == pid && (status == 7 << 8 || status == 8 << 8),
@@ -246,7 +247,8 @@ static void host_01_workers_forked_beside_busy_threads_live(void **state)
     host_run_well(&(struct host_order){.body = "forks_workers_beside_busy_threads"});
 }
 
-/* A worker forked by a thread that is not the first: it is the first of the child, on a stack of its own. */
+/* A thread that is not the first one forks a worker. It becomes the first thread of the child, with a stack of its
+ * own. */
 static void *fork_a_worker(void *unused)
 {
     pid_t pid = fork();
@@ -284,7 +286,7 @@ static void host_01_a_worker_forked_by_another_thread_is_recorded_with_its_stack
     sbx_snapshot_destroy(snapshot);
 }
 
-/* Children that compute, and now and then do one thing more: what each of them is recorded from. */
+/* Children that compute, and sometimes do one more thing, from which each of them is recorded. */
 static void lock_a_file(int turn)
 {
     host_expect(flock(STDERR_FILENO, turn % 2 == 0 ? LOCK_SH : LOCK_UN) == 0, "a file can be locked");
@@ -293,7 +295,7 @@ static void lock_a_file(int turn)
 static void flush_a_file(int turn)
 {
     (void)turn;
-    (void)fsync(STDERR_FILENO); /* which may be no file */
+    (void)fsync(STDERR_FILENO); /* may not be a file */
 }
 
 static void load_a_module(int turn)
@@ -337,7 +339,8 @@ static uint64_t own_cpu_ms(void)
     return (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
 }
 
-/* It sleeps once, when it has worked for some milliseconds and is younger than 20: on a busy machine some children are older by then. */
+/* It sleeps once, when it has worked for some milliseconds and is younger than 20 ms. On a busy machine some children
+ * are older by then. */
 static void works_for_milliseconds_in_a_child(void)
 {
     enum {
@@ -485,7 +488,7 @@ static void host_01_a_fork_handler_may_wait_for_a_thread_that_wants_an_answer_by
 
 /* ---- HOST-2 ---- */
 
-/* What a spawned program sees: nothing open but what everybody has, and the signals as they were given. */
+/* What a spawned program sees: no descriptors except the usual ones, and unchanged signals. */
 static void spawned(void)
 {
     int open_descriptors = 0;
@@ -526,7 +529,7 @@ static void spawns_all_the_time(void)
             }
         }
         if (i % 50 == 0 && host_api().snapshot != NULL) {
-            host_api().snapshot(0); /* has files open of its own */
+            host_api().snapshot(0); /* opens files of its own */
         }
         host_expect(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0,
                     "the spawned program found all in order");
@@ -538,7 +541,7 @@ static void spawns_all_the_time(void)
             (double)(host_now_ms() - begin) / (double)spawns);
     if (host_api().snapshot != NULL) {
         host_expect(host_counts().captures_async > 5, "samples were taken meanwhile");
-        host_pause_ms(1100); /* two snapshots of a kind are a second apart */
+        host_pause_ms(1100); /* snapshots of one kind are at least a second apart */
         host_expect_snapshot();
     }
 }
@@ -547,7 +550,7 @@ static void host_02_a_storm_of_vfork_and_posix_spawn_inherits_nothing(void **sta
 {
     (void)state;
     host_run_well(&(struct host_order){.body = "spawns_all_the_time"});
-    if (host_size(1, 0) != 0) { /* for comparison; the ratio is a matter of bench/ */
+    if (host_size(1, 0) != 0) { /* for comparison; bench/ measures the ratio */
         host_run_well(&(struct host_order){.body = "spawns_all_the_time", .has_no_agent = true});
     }
 }
@@ -588,7 +591,7 @@ static void execs_again_and_again(void)
         pthread_t thread;
         host_expect(pthread_create(&thread, NULL, compute, NULL) == 0, "a thread starts");
     }
-    host_pause_ms(30); /* signals are under way to all of them */
+    host_pause_ms(30); /* signals are under way to all of the threads */
     char next[16];
     snprintf(next, sizeof next, "%d", turns + 1);
     setenv("HOST_TURNS", next, 1);
@@ -629,7 +632,7 @@ static void host_13_a_set_user_id_program_is_left_alone(void **state)
     }
     snprintf(copy, sizeof copy, "%s/setuid_host", host_folder);
     for (int is_set_user_id = 0; is_set_user_id < 2; is_set_user_id++) {
-        /* The same program in both turns: it starts the recorder by itself, and exits with the result. */
+        /* The same program in both rounds: it starts the recorder itself, and exits with the result. */
         pid_t pid = fork();
         if (pid == 0) {
             setenv("HOST_FOLDER", host_folder, 1);
@@ -773,7 +776,7 @@ static void ends_in_a_snapshot(void)
     }
     host_loop(20, NULL);
     host_pause_ms(atoi(getenv("HOST_PAUSE")));
-    host_api().snapshot(0); /* asks and returns: it is being made now */
+    host_api().snapshot(0); /* requests it and returns while it is being made */
     host_compute_ms(atoi(getenv("HOST_PAUSE")) / 10);
     end_now();
 }
@@ -793,11 +796,12 @@ static void host_16_every_way_out_during_a_snapshot_ends_as_the_host_said(void *
             setenv("HOST_WAY_OUT", ways[i].name, 1);
             setenv("HOST_PAUSE", text, 1);
             int status = host_run(&(struct host_order){.body = "ends_in_a_snapshot"});
-            assert_int_equal(status & ~0x80, ways[i].status); /* 0x80: a core was written */
+            assert_int_equal(status & ~0x80, ways[i].status); /* 0x80: a core dump was written */
         }
     }
     unsetenv("HOST_WAY_OUT");
-    /* Whatever was left, whole or not, is found again and is no snapshot of a stall: nobody was stalled. */
+    /* Any recording that was left, complete or not, is found again, and is no snapshot of a stall, because there was
+     * none. */
     struct sbx_recovery_counts counts;
     assert_int_equal(sbx_recording_recover_folder(host_recordings, host_spool, NULL, NULL, &counts), 0);
     assert_int_equal(counts.killed, 0);

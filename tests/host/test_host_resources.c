@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_resources.c - what a recorded program needs for itself: stacks, shared memory, locked memory, files that go. */
+/* test_host_resources.c - what a recorded program needs for itself: stacks, shared memory, locked memory, files that
+ * are deleted. */
 #include "host_case.h"
 
 #include <dlfcn.h>
@@ -56,7 +57,7 @@ static void record_as_an_ordinary_user(const char *folder)
     }
     setenv("HOME", folder, 1);
     execl(HOST_TOOL, "stallbox", "run", "-q", "-s", folder, "--", HOST_MLOCK, (char *)NULL);
-    _exit(errno == EACCES ? 77 : 99); /* a checkout in a folder of root's own */
+    _exit(errno == EACCES ? 77 : 99); /* the checkout is in a folder of root */
 }
 
 static void host_15_a_program_that_locks_all_its_memory_has_room_for_it(void **state)
@@ -141,7 +142,7 @@ static void on_alarm(int number)
     host_loop(1, NULL); /* poll() is async-signal-safe */
 }
 
-/* A handler that waits may have interrupted malloc: a thread that is made there would be the end. */
+/* A handler that waits may have interrupted malloc. Starting a thread there would deadlock. */
 static void waits_in_a_handler_of_malloc(void)
 {
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
@@ -163,7 +164,7 @@ static void waits_in_a_handler_of_malloc(void)
     host_expect(is_recorded_within_seconds(), "it is recorded from an ordinary wait on");
 }
 
-/* What a program of one thread may do it may do although our thread is about to start the recorder. */
+/* A program may do what only a single-threaded process may do, although our thread is about to start the recorder. */
 static void wants_to_be_alone(void)
 {
     host_expect(dlopen("libm.so.6", RTLD_NOW) != NULL, "a module is loaded");
@@ -179,7 +180,7 @@ static void forbids_itself_nearly_everything(void)
     host_expect(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0, "strict mode is entered");
     for (volatile int i = 0; i < 200000000; i++) { /* no clock: the time stamp counter is forbidden as well */
     }
-    syscall(SYS_exit, 0); /* what libc calls is forbidden */
+    syscall(SYS_exit, 0); /* the calls that libc would make are forbidden */
 }
 
 static void starts_others(void)
@@ -198,7 +199,7 @@ static void host_02_what_a_recorded_program_starts_is_recorded_once_it_waits(voi
     assert_int_equal(host_count_files(host_spool, ".sbx"), 1);
 }
 
-/* Does the library prepare anything in a program that this one starts, and that imports what `name` tells? */
+/* Does the library prepare anything in a program that is started here and imports the function `name`? */
 static bool is_prepared(const char *name)
 {
     char path[256], *arguments[] = {path, NULL};
@@ -231,7 +232,7 @@ enum {
     OWN_BYTES = 24 << 20
 };
 
-/* A /dev/shm as small as containers have it. */
+/* A /dev/shm as small as in containers. */
 static bool has_little_shared_memory(void)
 {
     setenv(SBX_ENV_RECORDINGS, "/dev/shm/stallbox-test", 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_sandbox.c - programs that forbid themselves system calls: with an error, or with death. */
+/* test_host_sandbox.c - programs that forbid themselves system calls: the call fails, or kills the program. */
 #include "host_case.h"
 
 #include <dlfcn.h>
@@ -55,7 +55,7 @@ static void host_14_a_filter_that_refuses_calls_harms_nobody(void **state)
 {
     (void)state;
     struct host_order order = {.body = "host_work", .before_exec = forbid_before_exec};
-    for (size_t i = 0; i <= SBX_COUNT_OF(all_forbidden); i++) { /* each alone, and all at once */
+    for (size_t i = 0; i <= SBX_COUNT_OF(all_forbidden); i++) { /* each one alone, and all of them together */
         forbidden = i < SBX_COUNT_OF(all_forbidden) ? &all_forbidden[i] : all_forbidden;
         forbidden_count = i < SBX_COUNT_OF(all_forbidden) ? 1 : SBX_COUNT_OF(all_forbidden);
         assert_int_equal(host_run(&order), 0);
@@ -66,7 +66,7 @@ static void forbids_later(void)
 {
     static const long later[] = {SYS_openat, SYS_getrandom, SYS_timer_create, SYS_process_vm_readv, SYS_prctl};
     host_loop(50, NULL);
-    /* For all threads, ours too, as a sandbox does it. */
+    /* For all threads, including ours, as a sandbox does it. */
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)later[0], 4, 0),
@@ -95,7 +95,7 @@ static void host_14_a_sandbox_entered_later_costs_the_snapshots_only(void **stat
 
 /* ---- HOST-14: filters that kill ---- */
 
-/* What this program itself calls once it is in its sandbox. */
+/* The calls of this program itself inside of its sandbox. */
 static const long own_calls[] = {
     SYS_poll,          SYS_futex,   SYS_clock_nanosleep, SYS_nanosleep, SYS_brk,        SYS_mmap,         SYS_munmap,
     SYS_mprotect,      SYS_madvise, SYS_write,           SYS_exit,      SYS_exit_group, SYS_rt_sigreturn, SYS_close,
@@ -119,7 +119,7 @@ static bool is_for_one_thread(void)
     return strcmp(getenv("HOST_WAY"), "prctl") == 0;
 }
 
-/* Allow what the program calls, and `ours` too, as far as they are made below such a filter; do `action` to everything else. */
+/* Allow the program's calls, and those of `ours` that are made under such a filter. All other calls get `action`. */
 static void make_list(struct allow_list *list, bool ours, uint32_t action)
 {
     list->length = 0;
@@ -140,7 +140,7 @@ static void make_list(struct allow_list *list, bool ours, uint32_t action)
     list->code[list->length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
 }
 
-/* The system call itself, past every hook. */
+/* The system call itself, without a hook. */
 static long call_raw(long number, long a, long b, long c)
 {
 #if defined(__x86_64__)
@@ -154,7 +154,7 @@ static long call_raw(long number, long a, long b, long c)
 #endif
 }
 
-/* Enter it in the way HOST_WAY tells. */
+/* Enter the sandbox in the way that HOST_WAY names. */
 static void enter(const struct allow_list *list)
 {
     const char *way = getenv("HOST_WAY");
@@ -163,11 +163,11 @@ static void enter(const struct allow_list *list)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         _exit(77);
     }
-    if (is_for_one_thread()) { /* this thread, and those it makes from now on */
+    if (is_for_one_thread()) { /* for this thread, and those that it starts from now on */
         result = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
     } else if (strcmp(way, "unseen") == 0) {
         result = call_raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, (long)&program);
-    } else { /* all threads, ours too */
+    } else { /* for all threads, including ours */
         result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
     }
     if (result != 0) {
@@ -175,10 +175,10 @@ static void enter(const struct allow_list *list)
     }
 }
 
-/* It listens, and asks for a client where none has come: a server's main thread does after each poll(). */
+/* Listens, and asks for a client although none has come, as a server's main thread does after each poll(). */
 static int listen_for_nobody(void)
 {
-    const struct sockaddr_un any = {.sun_family = AF_UNIX}; /* the kernel finds a name */
+    const struct sockaddr_un any = {.sun_family = AF_UNIX}; /* the kernel chooses a name */
     int made = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     host_expect(made >= 0 && bind(made, (const struct sockaddr *)&any, sizeof any.sun_family) == 0 &&
                     listen(made, 4) == 0,
@@ -191,9 +191,9 @@ static void accept_nobody(int socket)
     host_expect(accept(socket, NULL, NULL) < 0 && errno == EAGAIN, "nobody has come");
 }
 
-static int listener = -1; /* of a program that serves; -1: of one that does not */
+static int listener = -1; /* of a program that serves clients; -1: of one that does not */
 
-/* What a program does, for so long that the recorder would have looked round many times. */
+/* An ordinary program, for long enough that the recorder would have looked around many times. */
 static void live_in_the_sandbox(void)
 {
     for (int i = 0; i < 10; i++) {
@@ -207,7 +207,8 @@ static void live_in_the_sandbox(void)
     }
 }
 
-/* They run when this returns: what libc calls at a thread's begin (rseq) may be forbidden later. */
+/* Start threads that are running when this returns, because libc's calls at the begin of a thread (rseq) may be
+ * forbidden later. */
 static void begin_busy_threads(pthread_t *threads, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -241,14 +242,14 @@ static void kills_what_it_does_not_call(void)
     sigaction(SIGSYS, &action, NULL);
     begin_busy_threads(threads, 2);
     host_loop(50, NULL);
-    host_expect_snapshot(); /* it works up to here */
+    host_expect_snapshot(); /* the recorder works up to here */
     make_list(&list, false, action_of_the_test());
     enter(&list);
     live_in_the_sandbox();
     host_expect(!host_api().is_running(), "the recorder has left");
     host_goes_on = false;
     for (int i = 0; i < 2; i++) {
-        pthread_join(threads[i], NULL); /* they end, with what the recorder knew of them */
+        pthread_join(threads[i], NULL); /* they end, and so does what the recorder knew of them */
     }
 }
 
@@ -261,13 +262,13 @@ static void host_14_a_filter_that_kills_finds_the_recorder_gone(void **state)
         setenv("HOST_WAY", turns[i][0], 1);
         setenv("HOST_ACTION", turns[i][1], 1);
         host_run_well(&(struct host_order){.body = "kills_what_it_does_not_call"});
-        assert_int_equal(host_count_snapshots(), 1); /* from before; and nothing is left that a kill would have left */
+        assert_int_equal(host_count_snapshots(), 1); /* from before; and nothing is left that a kill would leave */
         assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
         host_tear_down(state);
     }
 }
 
-/* The proof that these filters bite: one that nobody saw coming ends the program, as LIMITS.md says. */
+/* Proof that these filters work: one that is installed without passing a hook ends the program, as LIMITS.md says. */
 static void host_14_a_filter_that_kills_and_is_installed_past_us_ends_the_program(void **state)
 {
     (void)state;
@@ -278,8 +279,8 @@ static void host_14_a_filter_that_kills_and_is_installed_past_us_ends_the_progra
     assert_int_equal(WTERMSIG(status), SIGSYS);
 }
 
-/* The list of docs/SANDBOXES.md is the whole of it: with it allowed, the recorder lives on, and makes snapshots. Of a filter for one thread it is
- * the list for the program's threads alone. */
+/* The list of docs/SANDBOXES.md is complete: if it is allowed, the recorder works and makes snapshots. For a filter of
+ * one thread only the list for the program's threads is needed. */
 static void allows_the_recorders_calls(void)
 {
     static struct allow_list list;
@@ -312,8 +313,9 @@ static void host_14_a_filter_that_kills_others_lets_the_recorder_live(void **sta
     }
 }
 
-/* A filter that kills for one call, which the program never makes and the recorder makes on its own threads only. It was
- * judged harmless, since it is for one thread: then nothing up to the very end may make that call on the program's. */
+/* A filter that kills for one call, which the program never makes and the recorder makes only on its own threads. It is
+ * judged harmless, because it is for one thread. So the recorder may not make that call on the program's threads, up to
+ * the very end. */
 static bool is_in(const uint16_t *calls, size_t count, uint32_t call)
 {
     for (size_t i = 0; i < count; i++) {
@@ -329,7 +331,7 @@ static uint32_t call_of_the_test(void)
     return (uint32_t)atoi(getenv("HOST_CALL"));
 }
 
-/* `action` is for the call of the test, by this thread and those that it makes. */
+/* `action` is for the tested call, in this thread and those that it starts. */
 static void forbid_one_call(uint32_t action)
 {
     struct sock_filter filter[] = {
@@ -355,11 +357,11 @@ static void is_killed_for_one_call(void)
     host_loop(20, NULL);
     accept_nobody(listener);
     host_compute_ms(20);
-    host_api().snapshot(0);                  /* at work when the process exits */
-    printf("the last words of the program"); /* and they are written by exit(), behind us */
+    host_api().snapshot(0);                  /* under way when the process exits */
+    printf("the last words of the program"); /* exit() writes this, after our code */
 }
 
-/* The same, through every function of the interface that may have to do with files. */
+/* The same, through every public function that may use files. */
 static void is_killed_for_one_call_of_the_interface(void)
 {
     enum stallbox_result (*set_consent)(enum stallbox_consent) =
@@ -392,10 +394,10 @@ static void run_killed_for(const char *body, uint32_t call)
 
 static void host_14_no_call_of_ours_is_made_on_the_programs_threads_unjudged(void **state)
 {
-    /* What libc's stdio and exit_group make for the body itself. */
+    /* The calls that libc's stdio and exit_group make for the body itself. */
     static const uint16_t own[] = {SYS_write, SYS_fstat, SYS_newfstatat, SYS_exit, SYS_close, SYS_clock_nanosleep};
     (void)state;
-    run_killed_for("is_killed_for_one_call", SYS_fcntl); /* judged, since accept() looks whether it waits */
+    run_killed_for("is_killed_for_one_call", SYS_fcntl); /* judged because accept() checks whether it waits */
     for (size_t i = 0; i < sbx_calls_on_our_threads_count; i++) {
         uint32_t call = sbx_calls_on_our_threads[i];
         if (!is_in(own, SBX_COUNT_OF(own), call) &&
@@ -419,7 +421,8 @@ static void host_14_no_function_of_the_interface_makes_a_call_unjudged(void **st
     assert_int_equal(access(path, F_OK), 0);
 }
 
-/* A filter of one thread is inherited by the children that this thread forks, and by all threads that are made there. */
+/* The filter of one thread is inherited by the children that this thread forks, and by all threads that are started
+ * there. */
 static void forks_below_a_filter(void)
 {
     bool is_mild = getenv("HOST_MILD") != NULL;
@@ -460,7 +463,7 @@ static void host_14_a_child_that_inherits_a_filter_which_refuses_is_recorded(voi
     assert_int_equal(status, 0);
 }
 
-/* Whose filter ends who makes a timer, and knows nothing else against us. */
+/* A filter that kills a thread that makes a timer, and allows everything else of the recorder. */
 static void allows_all_but_samples(void)
 {
     static struct allow_list list;
@@ -501,9 +504,9 @@ static void *enter_strict_mode(void *unused)
 {
     (void)unused;
     host_expect(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0, "strict mode is entered");
-    for (volatile int i = 0; i < 300000000; i++) { /* a sample would be its end */
+    for (volatile int i = 0; i < 300000000; i++) { /* a sample would kill it */
     }
-    call_raw(SYS_exit, 0, 0, 0); /* what libc calls at a thread's end is forbidden too */
+    call_raw(SYS_exit, 0, 0, 0); /* libc's calls at the end of a thread are forbidden too */
     return NULL;
 }
 
@@ -526,7 +529,7 @@ static void host_14_a_thread_in_strict_mode_is_left_alone(void **state)
     host_run_well(&(struct host_order){.body = "has_a_thread_in_strict_mode"});
 }
 
-/* Privilege separation: the child is in the sandbox, and has no recorder; the parent is not, and keeps his. */
+/* Privilege separation: the child is in the sandbox and has no recorder. The parent is not, and keeps its recorder. */
 static void forks_into_a_sandbox(void)
 {
     static struct allow_list list;

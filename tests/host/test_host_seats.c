@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_seats.c - more threads than the recording has seats: who waits gives his seat back (capture/calls/seat_turns.h).
+/* test_host_seats.c - more threads than the recording has seats: a waiting thread gives its seat back
+ * (capture/calls/seat_turns.h).
  *
- * The nasty ones have 16 seats (STALLBOX_SEATS) for 100 threads, so that seats change hands thousands of times a second: in
- * handlers on stacks of the host's and of ours, around jumps out of waits, cancellation in waits, and children of vfork. */
+ * The nasty cases have 16 seats (STALLBOX_SEATS) for 100 threads, so that seats change hands thousands of times a
+ * second: in handlers on stacks of the host's and of ours, around jumps out of waits, cancellation in waits, and
+ * children of vfork. */
 #include "host_case.h"
 
 #include <errno.h>
@@ -21,7 +23,7 @@
 
 enum {
     MANY = 1300,
-    TOKENS = 50, /* threads that are awake */
+    TOKENS = 50, /* threads that are awake at the same time */
     FEW_SEATS = 16,
     NASTY = 100,
     STACK_BYTES = 96 * 1024,
@@ -80,11 +82,11 @@ static void has_threads_that_wait_for_their_turns(void)
     while (begun < MANY) {
         host_pause_ms(10);
     }
-    host_pause_ms(1500); /* the recorder looks twice a second what there is */
+    host_pause_ms(1500); /* twice a second the recorder looks which threads exist */
     for (int i = 0; i < TOKENS; i++) {
         sem_post(&turns[i]);
     }
-    /* Enough for each to have had several turns, on however slow a machine; and time for the seats to go round. */
+    /* Long enough for each thread to have several turns on any machine, and for the seats to go round. */
     uint64_t begin_ms = host_now_ms(), now_ms = begin_ms;
     for (int i = 0; all_turns < 10ul * MANY || now_ms - begin_ms < 9000; i++) {
         host_pause_ms(800);
@@ -103,7 +105,7 @@ static void has_threads_that_wait_for_their_turns(void)
 
 struct sights {
     const void *function;
-    bool is_seen[1 << 22]; /* by number: PID_MAX_LIMIT */
+    bool is_seen[1 << 22]; /* by tid: PID_MAX_LIMIT */
     int count;
 };
 
@@ -114,7 +116,7 @@ static const char *see_threads(void *context, const char *path, struct sbx_snaps
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *record = &snapshot->records[i];
         uint32_t tid = snapshot->threads[record->thread].entry.tid;
-        bool is_known = tid != 0; /* whose entry another thread has by now is nobody */
+        bool is_known = tid != 0; /* a thread whose entry has a new thread is unknown */
         if (is_known && !sights->is_seen[tid] && host_passes(snapshot, record->stack, sights->function)) {
             sights->is_seen[tid] = true;
             sights->count++;
@@ -130,13 +132,14 @@ static void host_05_of_more_threads_than_seats_each_is_recorded_in_its_turn(void
     char why[700] = "";
     (void)state;
     sights.function = (void *)work_in_turn;
-    /* Without a budget: what threads that hardly compute may cost is little, so the governor takes points out after some seconds, those that threads sit down at
-     * among them, and how many seats change hands is up to what it takes out when. */
+    /* Without a budget. With one, threads that hardly compute may cost only little, so the governor would shed points
+     * after some seconds. Points where threads take seats are among them, and the number of changes would depend on
+     * which points it sheds when. */
     host_run_well(&(struct host_order){.body = "has_threads_that_wait_for_their_turns", .has_no_budget = true});
     assert_int_equal(snapshot_folder_visit(host_raw, see_threads, &sights, why, sizeof why), 0);
     print_message("%d of %d threads were seen at work\n", sights.count, MANY);
     assert_in_range(sights.count, 1101,
-                    MANY); /* usually 1,230 to 1,280: what nobody looked at in time is overwritten */
+                    MANY); /* usually 1,230 to 1,280; names that are not read in time are overwritten */
 }
 
 /* ---- nobody is harmed ---- */
@@ -154,7 +157,8 @@ static bool has_few_seats(void)
     return setenv("STALLBOX_SEATS", text, 1) == 0;
 }
 
-/* A wait in a handler, and words of the handler's own on whatever stack it was given: who comes back finds them. */
+/* A wait in a handler, with words of the handler's own on the stack that it was given. The thread must find them
+ * unchanged when it comes back. */
 static void wait_with_words(unsigned long sign)
 {
     volatile unsigned long words[96];
@@ -215,7 +219,7 @@ static void cancel_one_in_a_wait(void)
     void *result = NULL;
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the other's: it is no target of ours */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* in the other thread: it is no target of ours */
     pthread_t victim = begin_thread(wait_until_cancelled, 0);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     usleep(300);
@@ -236,14 +240,14 @@ static __attribute__((noinline)) void jump_out_of_a_wait(void)
     }
 }
 
-/* On our stack and our thread-local words, with waits of its own. */
+/* Runs on our stack and our thread-local words, with waits of its own. */
 static __attribute__((noinline)) void have_a_child(void)
 {
     const struct timespec shortly = {0, 200000};
     sigset_t all, before;
     int status = -1;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* what the host's handlers note would be the parent's as well */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* what the host's handlers note would go into the parent's memory */
     pid_t child = vfork();
     if (child == 0) {
         nanosleep(&shortly, NULL);
@@ -257,7 +261,7 @@ static __attribute__((noinline)) void have_a_child(void)
     children++;
 }
 
-/* Eight places to be met at, so that a stack tells whose it is. */
+/* Eight waiting places, so that a stack shows which threads it can belong to. */
 #define NASTY_PLACE(number)                                          \
     static __attribute__((noinline)) void nasty_place_##number(void) \
     {                                                                \
@@ -286,7 +290,7 @@ static __attribute__((noinline)) void *be_nasty(void *number)
     unsigned random = self_number * 2654435761u + 1;
     snprintf(name, sizeof name, "nasty-%u", self_number % 8);
     pthread_setname_np(pthread_self(), name);
-    if (self_number % 3 == 0) { /* one of its own; the others have ours, or none */
+    if (self_number % 3 == 0) { /* one of its own; the other threads have ours, or none */
         stack_t own = {.ss_sp = malloc(32768), .ss_size = 32768};
         sigaltstack(&own, NULL);
     }
@@ -334,7 +338,7 @@ static void is_nasty_with_few_seats(void)
     uint64_t begin_ms = host_now_ms(), length_ms = (uint64_t)host_size(120000, 5000);
     for (unsigned random = 1; host_now_ms() - begin_ms < length_ms ||
                               (!was_nasty() && host_now_ms() - begin_ms < 60000);) { /* longer on a busy machine */
-        for (int i = 0; i < 10; i++) { /* of each thread's time a tenth goes into handlers */
+        for (int i = 0; i < 10; i++) { /* a tenth of each thread's time is spent in handlers */
             random = random * 1664525u + 1013904223u;
             size_t target = (random >> 8) % NASTY;
             if (nasty_tids[target] != 0) {
@@ -351,7 +355,7 @@ static void is_nasty_with_few_seats(void)
     host_expect(was_nasty(), "it was as nasty as it meant to be");
 }
 
-/* The number behind the name of a nasty thread; -1: it is another, or nobody knows. */
+/* The number in the name of a nasty thread; -1: another thread, or unknown. */
 static int nasty_number(const struct sbx_snapshot_thread *thread)
 {
     int number = -1;
@@ -360,7 +364,7 @@ static int nasty_number(const struct sbx_snapshot_thread *thread)
 
 static void host_05_seats_that_change_hands_harm_nobody(void **state)
 {
-    static uint32_t thread_of[1 << 22]; /* by tid: thread + 1 that has its records */
+    static uint32_t thread_of[1 << 22]; /* by tid: thread + 1, to which its records belong */
     int known = 0, records = 0;
     (void)state;
     host_run_well(
@@ -375,12 +379,12 @@ static void host_05_seats_that_change_hands_harm_nobody(void **state)
         records++;
         int number = nasty_number(thread);
         known += number >= 0;
-        for (int place = 0; place < 8; place++) { /* nobody's record is told of another */
+        for (int place = 0; place < 8; place++) { /* no record is attributed to another thread */
             assert_true(number < 0 || number == place ||
                         !host_passes(snapshot, record->stack, (void *)nasty_places[place]));
         }
         uint32_t tid = thread->entry.tid;
-        if (tid != 0) { /* and a thread is one, however often it came back */
+        if (tid != 0) { /* and a thread is one thread, however often it came back */
             assert_true(thread_of[tid] == 0 || thread_of[tid] == record->thread + 1);
             thread_of[tid] = record->thread + 1;
         }
@@ -391,7 +395,7 @@ static void host_05_seats_that_change_hands_harm_nobody(void **state)
         threads += thread_of[i] != 0;
     }
     print_message("%d records of %d threads, %d with a name\n", records, threads, known);
-    assert_in_range(threads, FEW_SEATS + 1, NASTY); /* more than sat at any time */
+    assert_in_range(threads, FEW_SEATS + 1, NASTY); /* more than had seats at any time */
     assert_true(known > 0);
 }
 

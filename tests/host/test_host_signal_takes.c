@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_signal_takes.c - a host that takes a signal at the very moment at which we take or give it up.
+/* test_host_signal_takes.c - a host that takes a signal at the very moment at which the recorder takes it or gives it
+ * up.
  *
- * Symptoms: the host's signal ended it, or was never handled, or its handler ran for a timer of ours. Cause: the kernel has no
- * "set this handler if there is none", so ours could come over one that had just been set; and any sigaction() of any thread
- * ended the time in which we left signals alone. The judge stops the thread that matters between its look and its deed. */
+ * Symptoms: the host's signal ended it, or was never handled, or its handler ran for a timer of ours. The kernel has no
+ * "set this handler if there is none", so our handler could replace one that had just been set. And any sigaction() of
+ * any thread ended the time in which we left signals alone. The test stops the thread in question between its check and
+ * its action. */
 #include "host_case.h"
 
 #include <dlfcn.h>
@@ -23,7 +25,7 @@
 enum {
     SENT = 3,
     BUSY = 6,
-    SLEEPERS = 14, /* of FEW_SEATS, with the first thread and ours */
+    SLEEPERS = 14, /* of FEW_SEATS, besides the first thread and ours */
 };
 #define FEW_SEATS   "16"
 #define OUR_SIGNAL  (SIGRTMAX - 2)
@@ -150,7 +152,7 @@ static void *sleep_for_long(void *unused)
     return unused;
 }
 
-/* Seats are scarce: the watch thread calls our handler once, to see a frame of the kernel's. */
+/* Seats are scarce: the watch thread has our handler called once, to see a frame of the kernel's. */
 static void takes_ours_while_it_is_shown(void)
 {
     pthread_t sleepers[SLEEPERS];
@@ -195,7 +197,7 @@ static void takes_ours_slowly(void)
     await_samples(5);
     host_tell("ready");
     await_judge("traced");
-    take(OUR_SIGNAL, false); /* stopped in the middle */
+    take(OUR_SIGNAL, false); /* is stopped in the middle */
     host_pause_ms(300);
     host_expect(strangers == 0, "no timer of ours sends what the host has taken");
     await_samples(5);
@@ -207,7 +209,7 @@ static void takes_ours_slowly(void)
     }
 }
 
-/* As shells and servers do before they call exec: our memory, and actions of its own. */
+/* As shells and servers do before they call exec: in our memory, but with signal actions of its own. */
 static void resets_signals_in_vfork_children(void)
 {
     pthread_t busy[BUSY];
@@ -243,7 +245,7 @@ static bool has_told(const char *word)
     return access(path, F_OK) == 0;
 }
 
-/* On to where the thread enters the call that sets the action of `number`, or comes out of it. */
+/* Let the thread continue to where it enters or leaves the call that sets the action of `number`. */
 static void go_on_to_set(int tid, int number, uint8_t where)
 {
     struct __ptrace_syscall_info call = {.op = 0};
@@ -277,7 +279,7 @@ static void judge_taking(const char *way, bool is_let_go)
     assert_true(watch_tid > 0);
     held_thread_stop(watch_tid, pid, pid);
     host_answer("traced");
-    go_on_to_set(watch_tid, NEXT_SIGNAL, PTRACE_SYSCALL_INFO_ENTRY); /* it has looked, and found nothing */
+    go_on_to_set(watch_tid, NEXT_SIGNAL, PTRACE_SYSCALL_INFO_ENTRY); /* it has checked, and found no handler */
     host_answer("stopped");
     if (is_let_go) {
         assert_true(host_was_told("takes"));
@@ -285,7 +287,7 @@ static void judge_taking(const char *way, bool is_let_go)
         assert_false(has_told("taken")); /* it waits for us */
     } else {
         assert_true(host_was_told("taken"));
-        go_on_to_set(watch_tid, NEXT_SIGNAL, PTRACE_SYSCALL_INFO_EXIT); /* our handler stands over the host's */
+        go_on_to_set(watch_tid, NEXT_SIGNAL, PTRACE_SYSCALL_INFO_EXIT); /* our handler has replaced the host's */
         host_answer("exchanged");
         assert_true(host_was_told("sent"));
         host_pause_ms(30);
@@ -308,7 +310,7 @@ static void host_06_a_signal_sent_while_our_handler_stands_over_the_hosts_is_han
     judge_taking("raw", false);
     host_tear_down(state);
     host_set_up(state);
-    judge_taking("hook", false); /* which has waited for us in vain */
+    judge_taking("hook", false); /* the host has waited for us in vain */
 }
 
 static void host_06_no_signal_is_taken_while_a_thread_of_the_hosts_is_about_to_take_it(void **state)
@@ -329,8 +331,8 @@ static bool has_few_seats(void)
     return setenv("STALLBOX_SEATS", FEW_SEATS, 1) == 0;
 }
 
-/* Symptom: a handler of the host's ran for a signal that nobody had sent. Cause: our thread looked whether somebody wants the number, and was
- * without a processor between that and its signal for longer than the host's sigaction() waits. */
+/* Symptom: a handler of the host ran for a signal that nobody had sent. Our thread checked whether the program wants
+ * the number. Between that check and its signal it had no processor for longer than the host's sigaction() waits. */
 static void host_06_no_handler_of_the_hosts_is_called_for_a_signal_that_we_were_about_to_send_ourselves(void **state)
 {
     (void)state;

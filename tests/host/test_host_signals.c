@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_signals.c - hosts that take, ignore, block, await and send the signal we sample by, that bring small stacks for
- * their handlers, and that make calls which a handler would cut short past every hook. */
+/* test_host_signals.c - hosts that take, ignore, block, await and send the signal that we sample by; hosts with small
+ * stacks for their handlers; and hosts whose calls, without passing a hook, could be cut short by a handler. */
 #include "host_case.h"
 
 #include <aio.h>
@@ -27,9 +27,9 @@
 #include "signal_frame.h"
 
 enum {
-    MANY = 24, /* threads, of which the processors hold a few */
+    MANY = 24, /* threads, of which only a few run at the same time */
     SLOW_MOST_MS =
-        4000 /* for what takes tens of milliseconds, and took more than this when each call waited for a signal */
+        4000 /* for work of tens of milliseconds, which took longer than this when each call waited for a signal */
 };
 #define OUR_SIGNAL (SIGRTMAX - 2)
 
@@ -40,7 +40,7 @@ static void begin_thread(pthread_t *thread, void *(*body)(void *), void *argumen
     host_expect(pthread_create(thread, NULL, body, argument) == 0, "a thread starts");
 }
 
-/* Until so many more samples were taken by signal. */
+/* Wait until that many more samples were taken by signal. */
 static void await_samples(uint64_t more)
 {
     uint64_t before = host_counts().captures_async;
@@ -61,8 +61,8 @@ static void *compute(void *unused)
 
 /* ---- HOST-6: awaited ---- */
 
-/* Computes, blocks everything, computes, and reads what became pending: first as it comes, then by signalfd, then by
- * sigtimedwait. Nobody has sent anything. Then it makes calls that do not wait. */
+/* Computes, blocks all signals, computes, and reads the signals that became pending: first as they are delivered, then
+ * by signalfd, then by sigtimedwait. Nobody has sent any. Then it makes calls that do not wait. */
 static void *await_all_signals(void *unused)
 {
     sigset_t all;
@@ -138,7 +138,8 @@ static void *compute_then_sleep(void *unused)
     return NULL;
 }
 
-/* As daemons do that set all signals at their start, and run-times that are loaded late: past our hooks as well. */
+/* As daemons do that set all signals at their start, and run-times that are loaded late: also without passing our
+ * hooks. */
 static void takes_all_signals(void)
 {
     pthread_t threads[MANY];
@@ -164,7 +165,7 @@ static void takes_all_signals(void)
     }
     host_pause_ms(300);
     if (strcmp(way, "default") == 0) {
-        await_samples(5); /* the program has what it wants, and so have we */
+        await_samples(5); /* both the program and the recorder have what they need */
     }
     goes_on = false;
     for (int i = 0; i < MANY; i++) {
@@ -338,7 +339,7 @@ static void ignore_number(int unused)
     (void)unused;
 }
 
-/* Threads that the recorder found it cannot ask, as its file has it by now. */
+/* The number of threads that the recorder found it cannot ask, as its file shows it now. */
 static uint64_t threads_found_deaf(void)
 {
     static _Thread_local struct sbx_recording_header header;
@@ -353,15 +354,15 @@ static uint64_t threads_found_deaf(void)
     return header.drops[SBX_DROP_SIGNAL_DEAF];
 }
 
-/* Alone nothing is ever written there: the host's handlers are not called. */
+/* Without the recorder nothing is ever written there, because the host's handlers are not called. */
 static void *compute_with_a_small_stack_for_handlers(void *bytes)
 {
     char *area = marked_area();
     const stack_t stack = {.ss_sp = area + AREA / 2, .ss_size = (size_t)(uintptr_t)bytes};
     stack_t now;
-    if (sigaltstack(&stack, NULL) == 0) { /* the kernel may find it too small by itself */
+    if (sigaltstack(&stack, NULL) == 0) { /* the kernel itself may refuse it as too small */
         uint64_t begin_ms = host_now_ms();
-        do { /* longer where the recorder had no processor to look at it */
+        do { /* longer if the recorder had no processor to look at it */
             host_compute_ms(300);
         } while (threads_found_deaf() == 0 && host_now_ms() - begin_ms < 30000);
         host_expect(sigaltstack(NULL, &now) == 0 && now.ss_sp == stack.ss_sp && now.ss_size == stack.ss_size,
@@ -393,12 +394,12 @@ static void host_07_small_stacks_for_handlers_are_never_written_to(void **state)
     (void)state;
     host_run_well(&(struct host_order){.body = "has_small_stacks_for_handlers"});
     struct sbx_snapshot *snapshot = host_read_snapshot();
-    assert_true(snapshot->drops[SBX_DROP_SIGNAL_DEAF] > 0); /* told: they were not sampled */
+    assert_true(snapshot->drops[SBX_DROP_SIGNAL_DEAF] > 0); /* they were not sampled, and this was counted */
     sbx_snapshot_destroy(snapshot);
 }
 
-/* A stack that holds a sample beside one handler, or all of the host's handlers at once, and not both: nobody knows which comes. What
- * the kernel says a stack must have may be three times what it takes (AMX). */
+/* A stack with room for a sample beside one handler, or for all of the host's handlers at once, but not for both. Which
+ * of them will come is not known. The size that the kernel asks for may be three times what is used (AMX). */
 static void has_room_for_its_own_handlers_only(void)
 {
     static const int numbers[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGPROF, SIGIO, SIGWINCH};
@@ -425,7 +426,7 @@ static void host_07_a_stack_that_the_hosts_handlers_fill_is_left_to_them(void **
 static ucontext_t outside, inside;
 static uint64_t coroutine_ends_ms;
 
-/* Calls nothing that takes more of a stack than the clock. */
+/* Computes with calls that need no more stack than the clock. */
 static void compute_in_a_coroutine(void)
 {
     while (host_now_ms() < coroutine_ends_ms) {
@@ -468,7 +469,7 @@ static void on_own_stack(int number)
     *(is_on_own ? &handled_on_own : &handled_elsewhere) += 1;
 }
 
-/* As Rust's standard library does it for each of its threads: sets a stack if there is none, and takes it away again. */
+/* As Rust's standard library does for each of its threads: sets a stack if there is none, and removes it again. */
 static void *bring_a_stack(void *unused)
 {
     stack_t was, set, none = {.ss_flags = SS_DISABLE, .ss_size = AREA};
@@ -486,7 +487,7 @@ static void *bring_a_stack(void *unused)
     munmap(own_stack, AREA);
     own_stack = NULL;
     host_compute_ms(50);
-    raise(SIGUSR1); /* SA_ONSTACK without a stack: on the thread's own, or where there is room */
+    raise(SIGUSR1); /* SA_ONSTACK without a stack: runs on the thread's own stack, or where there is room */
     return NULL;
 }
 
@@ -514,8 +515,9 @@ static void host_07_a_host_has_its_own_stacks_for_handlers(void **state)
     host_run_well(&(struct host_order){.body = "brings_stacks_for_handlers"});
 }
 
-/* A handler that may be called again while it runs, on a thread that gets a processor seldom: the kernel puts a frame of 3 to 12 KiB
- * on the stack for each signal that came meanwhile. Alone there is room for as many as the thread's own stack holds. */
+/* A handler that may be called again while it runs, on a thread that seldom gets a processor. The kernel puts a frame
+ * of 3 to 12 KiB on the stack for each signal that came meanwhile. Without the recorder there is room for as many as
+ * the thread's own stack holds. */
 enum {
     NESTED = 40,
     HANDLERS_BYTES = 1024
@@ -617,7 +619,7 @@ static long told_number(const char *name)
     return number;
 }
 
-/* How JNA, ctypes and LuaJIT call, and what nobody thinks of as waiting. */
+/* Calls as JNA, ctypes and LuaJIT make them, including calls that are not thought of as waits. */
 static void calls_by_pointer(void)
 {
     pthread_t threads[MANY], filler;
@@ -645,7 +647,8 @@ static void calls_by_pointer(void)
     tell_number("polls_cut", polls_cut);
 }
 
-/* Where the kernel makes signals in calls they may be: then each is counted. Not what was filled in part, which is no error. */
+/* Where the kernel makes signals inside of calls, calls may be cut short, and each is counted. Partly filled results
+ * are no error and do not count. */
 static void host_09_calls_by_pointer_are_not_cut_short(void **state)
 {
     char path[128];
@@ -772,7 +775,7 @@ static void host_05_threads_end_as_they_would_by_return_exit_and_cancellation(vo
     host_run_well(&(struct host_order){.body = "ends_threads_in_all_ways"});
 }
 
-/* Passes no hook at all: its clock is the processor's. */
+/* Passes no hook at all: it reads the processor's counter. */
 __attribute__((noinline)) static void compute_without_a_call(void)
 {
     while (goes_on) {
@@ -812,7 +815,8 @@ static void host_05_a_thread_that_only_computes_is_sampled_from_its_beginning(vo
         }
     }
     assert_true(whole > 0);
-    /* On a busy machine the first sample may come before the rows of the executable: its walk ends early, and is counted. */
+    /* On a busy machine the first sample may come before the rows of the executable exist. Its walk then ends early and
+     * is counted. */
     assert_true(seen - whole <= snapshot->drops[SBX_DROP_TRUNCATED]);
     sbx_snapshot_destroy(snapshot);
 }

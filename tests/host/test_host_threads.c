@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_threads.c - threads that come and go, small stacks, signals of the host's own, odd names. */
+/* test_host_threads.c - threads that start and end, small stacks, the host's own signals, unusual names. */
 #include "host_case.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static void begin_thread(pthread_t *thread, size_t stack_bytes, void *(*body)(vo
 
 /* ---- HOST-5 ---- */
 
-/* Busy until the very end, so that signals arrive while it goes. */
+/* Busy until the very end, so that signals arrive while it ends. */
 static void *live_for_a_millisecond(void *unused)
 {
     (void)unused;
@@ -56,14 +56,14 @@ static void has_a_thousand_threads_a_second(void)
             begin_thread(&threads[i], 0, live_for_a_millisecond, NULL);
         }
         if (lives % 800 == 0) {
-            host_api().snapshot(0); /* looks at all of them while they go */
+            host_api().snapshot(0); /* looks at all of them while they end */
         }
         for (int i = 0; i < 8; i++) {
             pthread_join(threads[i], NULL);
         }
         lives += 8;
     }
-    host_pause_ms(1100); /* two snapshots of a kind are a second apart */
+    host_pause_ms(1100); /* snapshots of one kind are at least a second apart */
     host_expect_snapshot();
 }
 
@@ -75,12 +75,12 @@ static void host_05_a_thousand_threads_a_second_are_recorded_without_a_hang(void
 }
 
 static bool has_number_again;
-static int next_tid; /* the number all of them are to have */
+static int next_tid; /* the tid that all of them should get */
 
 __attribute__((noinline)) static void first_life(void)
 {
     host_compute_ms(50);
-    host_pause_ms(1200); /* long enough to be scanned for its name */
+    host_pause_ms(1200); /* long enough for a scan to read its name */
     HOST_KEEP_FRAME();
 }
 
@@ -101,7 +101,7 @@ static void *live_with_a_number(void *number)
         return NULL;
     }
     if ((int)syscall(SYS_gettid) != next_tid) {
-        return NULL; /* somebody else of the machine was given it: again */
+        return NULL; /* another process of the machine got the tid: try again */
     }
     has_number_again = true;
     second_life();
@@ -162,7 +162,7 @@ static void host_05_a_thread_that_gets_a_dead_ones_number_is_another(void **stat
 
 /* ---- HOST-6 ---- */
 
-#define OUR_SIGNAL (SIGRTMAX - 2) /* the first that is free: capture/signals/sample_signal.c */
+#define OUR_SIGNAL (SIGRTMAX - 2) /* the first free signal: capture/signals/sample_signal.c */
 
 static _Atomic int ours_taken, ours_foreign;
 
@@ -178,7 +178,7 @@ static void *compute_with_all_signals_blocked(void *unused)
     return NULL;
 }
 
-/* Takes its signals by sigtimedwait, as a daemon does; one that nobody of the host sent would be acted upon. */
+/* Takes its signals by sigtimedwait, as a daemon does, and would act on a signal that nobody of the host sent. */
 static void *take_signals(void *unused)
 {
     sigset_t ours;
@@ -192,7 +192,7 @@ static void *take_signals(void *unused)
         for (volatile int i = 0; i < 20000000; i++) {
         }
         if (sigtimedwait(&ours, &info, &soon) == OUR_SIGNAL) {
-            if (info.si_code == SI_USER || info.si_code == SI_TKILL) { /* ours are of timers: SI_TIMER */
+            if (info.si_code == SI_USER || info.si_code == SI_TKILL) { /* ours come from timers: SI_TIMER */
                 ours_taken++;
             } else {
                 ours_foreign++;
@@ -227,7 +227,7 @@ static void host_06_a_thread_that_blocks_or_awaits_our_signal_never_gets_one(voi
     host_run_well(&(struct host_order){.body = "blocks_all_signals"});
     struct sbx_snapshot *snapshot = host_read_snapshot();
     assert_true(snapshot->header.async_signal != 0);
-    assert_true(snapshot->drops[SBX_DROP_SIGNAL_DEAF] > 0); /* told: it was not sampled */
+    assert_true(snapshot->drops[SBX_DROP_SIGNAL_DEAF] > 0); /* it was not sampled, and this was counted */
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -252,7 +252,7 @@ enum {
     BUSY = 3
 };
 
-/* Installs its handler after us, in one of three ways. */
+/* Sets its handler after the recorder's, in one of three ways. */
 static void installs_a_handler_later(void)
 {
     pthread_t threads[BUSY];
@@ -337,12 +337,12 @@ static void host_06_a_signal_ignored_before_the_start_stays_ignored(void **state
 enum {
     ENOUGH_SAMPLES = 6,
     STACK_USE_MS = 1500,
-    STACK_USE_MOST_MS = 60000 /* a busy machine has little processor time for what wants it */
+    STACK_USE_MOST_MS = 60000 /* on a busy machine the threads get little CPU time */
 };
 
-static _Atomic bool are_enough; /* there are samples; the threads have no stack left to ask for them */
+static _Atomic bool are_enough; /* there are enough samples; the threads have no stack left to check that themselves */
 
-/* Uses its stack down to `left` bytes above the end, and computes there until there are samples. */
+/* Uses its stack down to `left` bytes above the end, and computes there until there are enough samples. */
 __attribute__((noinline)) static void use_stack(uintptr_t low, size_t left)
 {
     volatile char here[256];
@@ -502,7 +502,7 @@ static void handles_its_own_signals(void)
     numbers[count++] = SIGUSR1;
     numbers[count++] = SIGUSR2;
     for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
-        if (number != SIGRTMIN + 3) { /* one is left for us */
+        if (number != SIGRTMIN + 3) { /* one is left for the recorder */
             numbers[count++] = number;
         }
     }
@@ -518,7 +518,7 @@ static void handles_its_own_signals(void)
     }
     for (int turn = 0; turn < 300; turn++) {
         int number = numbers[turn % count];
-        if (number >= SIGRTMIN) { /* these are queued, so that each counts */
+        if (number >= SIGRTMIN) { /* these are queued, so each one counts */
             host_expect(sigqueue(getpid(), number, (union sigval){0}) == 0, "a signal is sent");
             sent[number]++;
         } else {
@@ -629,7 +629,7 @@ static void host_22_five_hundred_threads_of_128_frames_are_all_in_the_snapshot(v
             has_stack[record->thread] = true;
         }
     }
-    assert_true(with_stack >= SLEEPERS * 98 / 100); /* one that is looked at just as it moves is counted instead */
+    assert_true(with_stack >= SLEEPERS * 98 / 100); /* a thread that moves during the look is counted as a drop */
     assert_true(with_stack + snapshot->drops[SBX_DROP_OBSERVE_FAILED] >= SLEEPERS);
     sbx_snapshot_destroy(snapshot);
 }
@@ -641,7 +641,7 @@ static void *change_name(void *unused)
     static const char *const names[] = {"", "\xff\xfe\x80", "a\nb\tc", "../../etc", "sixteen bytes!!", "%s%n%d"};
     (void)unused;
     for (unsigned i = 0; goes_on; i++) {
-        char sixteen[16]; /* no NUL */
+        char sixteen[16]; /* not terminated by NUL */
         memset(sixteen, 'x', sizeof sixteen);
         prctl(PR_SET_NAME, i % 7 == 6 ? sixteen : names[i % 7]);
         void *volatile memory = malloc(10);
@@ -676,7 +676,7 @@ static void host_23_odd_thread_names_stay_names_and_stay_here(void **state)
         assert_non_null(memchr(snapshot->threads[i].entry.name, 0, sizeof snapshot->threads[i].entry.name));
     }
     sbx_snapshot_destroy(snapshot);
-    /* Encoded, and shown field by field: no name of the host's is among them. */
+    /* Encoded, and printed field by field: none of the host's names may be in it. */
     snprintf(
         command, sizeof command,
         "cd '%s' && '%s' report --format json spool >report.json && '%s' show --what-leaves spool/raw/*.raw >leaves.txt"

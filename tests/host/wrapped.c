@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wrapped.c - a program that prints, and whose threads contend for locks, below the wrappers of wrapper.c: do they see every
- * call, and no other? */
+/* wrapped.c - a program that prints, and whose threads compete for locks, under the wrappers of wrapper.c. The wrappers
+ * must see every call of the program, and no other. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void *contend(void *unused)
 int main(int argc, char **argv)
 {
     pthread_t threads[THREADS];
-    const struct timespec pause = {0, 100000000}; /* every module has its hooks by then */
+    const struct timespec pause = {0, 100000000}; /* by then every module has its hooks */
     nanosleep(&pause, NULL);
     if (argc == 2 && strcmp(argv[1], "locks") == 0) {
         pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);

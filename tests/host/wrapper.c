@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wrapper.c - a library to be preloaded, as tools are that count what a program prints and check who holds which lock. */
+/* wrapper.c - a library to be preloaded, like tools that count what a program prints or check which thread holds which
+ * lock. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -53,7 +54,7 @@ FORMATS(__fprintf_chk, (FILE * stream, int flag, const char *format, ...), forma
         __vfprintf_chk)
 FORMATS(__dprintf_chk, (int fd, int flag, const char *format, ...), format, (fd, flag, format, rest), __vdprintf_chk)
 #else
-/* One who wraps the v-form sees those who call it, and no printf(). */
+/* A wrapper of the v-form sees its callers, but no call of printf(). */
 int vprintf(const char *format, va_list rest)
 {
     other_prints++;
