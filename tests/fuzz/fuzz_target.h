@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_target.h - what libFuzzer, or replay_main.c, calls; and how a target says that a property does not hold. */
+/* fuzz_target.h - the function that libFuzzer or replay_main.c calls, and how a target reports a broken property. */
 #ifndef FUZZ_TARGET_H
 #define FUZZ_TARGET_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_main.c - runs a fuzz target once over every file of its corpus, without libFuzzer.
+/* replay_main.c - runs a fuzz target once for every file of its corpus, without libFuzzer.
  *
- * So that each input that ever failed is a regression test in every build, sanitized or not. */
+ * This makes each input that ever failed a regression test in every build, sanitized or not. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static int replay_file(const char *path)
         }
     }
     fclose(file);
-    uint8_t *exact = malloc(bytes == 0 ? 1 : bytes); /* exact size, so that a sanitizer sees any over-read */
+    uint8_t *exact = malloc(bytes == 0 ? 1 : bytes); /* exact size, so that a sanitizer sees a read past the end */
     if (exact == NULL) {
         free(data);
         return 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* glib_tasks.c - work that GLib's queues hand over: what stalls was queued by somebody else. */
+/* glib_tasks.c - tasks in GLib's queues: the task that stalls was queued by another thread. */
 #include <gio/gio.h>
 #include <glib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// host_cxx.cpp - an event loop as C++ programs write their own: handlers in a map, exceptions caught around each.
+// host_cxx.cpp - an event loop as C++ programs write it: handlers in a map, exceptions caught around each of them.
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>

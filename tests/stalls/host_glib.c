@@ -204,7 +204,7 @@ static STALL_FUNCTION void ask_service(int n)
     stall_sink += (uint64_t)(answer != NULL) + (uint64_t)n;
 }
 
-/* The same, and what is slow is what is done with the reply. */
+/* The same, but the slow part is the work with the reply. */
 static STALL_FUNCTION void show_cover(GObject *source, GAsyncResult *result, gpointer unused)
 {
     GVariant *answer = g_dbus_connection_call_finish(G_DBUS_CONNECTION(source), result, NULL);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_inbox.c - a loop with an inbox of its own, as servers have it: other threads put functions there and wake the loop by a descriptor.
+/* host_inbox.c - a loop with an inbox of its own, as servers have it: other threads put functions there and wake the
+ * loop by a descriptor.
  *
- * Three programs are made of it: INBOX_EVENTFD waits in epoll_wait() for an eventfd, INBOX_PIPE in poll() for a pipe, INBOX_SOCKETS in select() for one of a
- * pair of sockets. */
+ * Three programs are built from this file: INBOX_EVENTFD waits in epoll_wait() for an eventfd, INBOX_PIPE in poll() for
+ * a pipe, INBOX_SOCKETS in select() for one of a pair of sockets. */
 #include "stall.h"
 
 #include <fcntl.h>
@@ -52,7 +53,7 @@ static void make(struct inbox *inbox)
 #endif
 }
 
-/* Whether something is there before so many milliseconds are over. */
+/* Returns whether something is there within that many milliseconds. */
 static inline __attribute__((always_inline)) int await(struct inbox *inbox, int ms)
 {
 #if defined(INBOX_EVENTFD)
@@ -80,7 +81,7 @@ static STALL_FUNCTION void post_task(struct inbox *inbox, void (*item)(void))
     }
     pthread_mutex_unlock(&inbox->lock);
     if (!is_full && write(inbox->writer, &one, sizeof one) < 0) {
-        stall_sink++; /* it is full: it will wake */
+        stall_sink++; /* the pipe is full, so the loop will wake */
     }
 }
 

@@ -25,7 +25,7 @@ static void on_step(evutil_socket_t unused, short what, void *argument)
     (void)argument;
 }
 
-/* Made by the first who needs it: a case, or the loop. */
+/* Made at its first use, by a case or by the loop. */
 static void make_base(void)
 {
     if (base == NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_poll.c - a loop over poll with a time-out, as small daemons have it. */
+/* host_poll.c - a loop of poll calls with a time-out, as in small daemons. */
 #include "stall.h"
 
 #include <poll.h>

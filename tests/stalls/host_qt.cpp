@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// host_qt.cpp - Qt's event loop, and work that its queues hand over. For Qt 5 and for Qt 6.
+// host_qt.cpp - Qt's event loop, and tasks in its queues. For Qt 5 and for Qt 6.
 #include <QtCore/QCoreApplication>
 #include <QtCore/QEvent>
 #include <QtCore/QMetaMethod>
@@ -54,7 +54,7 @@ Window *window;
 QThread *worker;
 QObject *in_worker;
 
-// Made by the first who needs it: a case, or the loop.
+// Made at its first use, by a case or by the loop.
 void make_application()
 {
     static int count = 1;
@@ -95,7 +95,7 @@ STALL_FUNCTION void update_progress()
     STALL_STAY();
 }
 
-// What moc writes for a signal: here for objectNameChanged(), which any object has.
+// The code that moc writes for a signal, here for objectNameChanged(), which every object has.
 STALL_FUNCTION void report_progress()
 {
     int local = 0;
@@ -346,7 +346,7 @@ STALL_FUNCTION void request_preview(int n)
     stall_sink = stall_sink + static_cast<uint64_t>(n);
 }
 
-// And one whose only thread is busy.
+// The same with a pool whose only thread is busy.
 STALL_FUNCTION void index_library()
 {
     usleep((useconds_t)(stall_ms + 200) * 1000);

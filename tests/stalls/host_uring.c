@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_uring.c - a loop over poll, and the cases that need io_uring: requests of which the loop's handlers wait for the completion. */
+/* host_uring.c - a loop of poll calls, and the cases that need io_uring: requests whose completion the loop's handlers
+ * wait for. */
 #include <liburing.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@ static void on_timer(uv_timer_t *handle)
     if (next_ms < 0) {
         uv_stop(handle->loop);
     } else {
-        /* One that is due at once would run again in the same pass, and the loop never poll. */
+        /* A timer that is due at once would run again in the same pass, and the loop would never poll. */
         uv_timer_start(handle, on_timer, next_ms > 0 ? (uint64_t)next_ms : 1, 0);
     }
 }
@@ -201,7 +201,7 @@ static STALL_FUNCTION void scroll_view(int n)
 /* ---- a pool whose threads are all busy ---- */
 
 enum {
-    POOL_THREADS = 4 /* of libuv, where nobody says otherwise */
+    POOL_THREADS = 4 /* libuv's default */
 };
 static uv_work_t archive_jobs[POOL_THREADS], cover_job;
 static uv_sem_t cover_read;
@@ -235,11 +235,11 @@ static STALL_FUNCTION void await_cover(int n)
     stall_sink += (uint64_t)n;
 }
 
-/* And one that has much to do, and does it. */
+/* A case with much to do that is not blocked. */
 enum {
     BRIEF_JOBS = 100
 };
-static uv_work_t brief_jobs[BRIEF_JOBS]; /* `data`: it is queued */
+static uv_work_t brief_jobs[BRIEF_JOBS]; /* `data`: whether it is queued */
 
 static void work_briefly(uv_work_t *job)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall.h - one stall with a known cause, and the loop that runs into it.
+/* stall.h - one stall with a known cause, and the loop in which it happens.
  *
- * A case says what a program does (cases/), a host says in which kind of loop (host_*.c). Any case runs in any host.
- * The truth about each is in truth.tsv, which the program does not read. */
+ * A case defines what a program does (cases/); a host defines the kind of loop (host_*.c). Any case can run in any
+ * host. The truth about each case is in truth.tsv, which the program does not read. */
 #ifndef STALL_H
 #define STALL_H
 
@@ -17,9 +17,9 @@
 extern "C" {
 #endif
 
-/* Functions that the truth names must be there to be found. */
+/* The functions that the truth names must exist as functions. */
 #define STALL_FUNCTION __attribute__((noinline, noclone, noipa))
-/* At the end of one: no tail call, which would take it off the stack. */
+/* Stands at the end of such a function, and prevents a tail call, which would remove it from the stack. */
 #define STALL_STAY() __asm__ volatile("" ::: "memory")
 
 struct stall {
@@ -31,7 +31,7 @@ struct stall {
     int messages;           /* how many in all; 0: 24 */
 };
 
-/* The tables of cases/, each ended by a NULL name. */
+/* The tables of cases/; a NULL name ends each. */
 extern const struct stall stalls_cpu[], stalls_lock[], stalls_wait[], stalls_sleep[], stalls_file[], stalls_network[],
     stalls_process[], stalls_outside[], stalls_memory[], stalls_contention[], stalls_healthy[], stalls_messages[],
     stalls_tasks[];
@@ -39,7 +39,8 @@ extern const struct stall stalls_cxx[] __attribute__((weak)), stalls_glib[] __at
     stalls_glib_tasks[] __attribute__((weak)), stalls_uv[] __attribute__((weak)), stalls_qt[] __attribute__((weak)),
     stalls_libevent[] __attribute__((weak)), stalls_inbox[] __attribute__((weak)), stalls_uring[] __attribute__((weak));
 
-/* The host: call step() in the loop, again after as many milliseconds as it returned, until that is negative. */
+/* The host: call step() in the loop, again after as many milliseconds as it returned, until it returns a negative
+ * number. */
 void host_loop(int (*step)(void));
 
 /* ---- what cases need (stall_main.c) ---- */
@@ -50,8 +51,8 @@ static inline __attribute__((always_inline)) int64_t stall_read_clock_ns(clockid
     clock_gettime(clock, &now);
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
-/* Inlined, as the pause below: they are nobody's part of a stall, and must not stand between a case and what it calls.
- */
+/* Inlined, like the pause below: these are no part of a stall, and must not be on the stack between a case and its
+ * calls. */
 static inline __attribute__((always_inline)) int64_t stall_now_ns(void)
 {
     return stall_read_clock_ns(CLOCK_MONOTONIC);
@@ -60,13 +61,14 @@ static inline __attribute__((always_inline)) int64_t stall_cpu_ns(void) /* CPU t
 {
     return stall_read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
-/* Sleep, by a way that is nobody's cause. */
+/* Sleep, in a way that is not the cause of any case. */
 static inline __attribute__((always_inline)) void stall_pause_ms(int ms)
 {
     const struct timespec pause = {ms / 1000, ms % 1000 * 1000000L};
     syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
 }
-/* Compute for so long, as a part of the function that says so: a macro, because an inlined function has a name of its own. */
+/* Compute for that long, as a part of the function that uses this. It is a macro, because an inlined function has a
+ * name of its own. */
 #define STALL_COMPUTE_MS(ms)                                                                  \
     do {                                                                                      \
         const int64_t stall_begin_ns = stall_now_ns(), stall_begin_cpu_ns = stall_cpu_ns();   \
@@ -77,19 +79,19 @@ static inline __attribute__((always_inline)) void stall_pause_ms(int ms)
         }                                                                                     \
         stall_computed(stall_now_ns() - stall_begin_ns, stall_cpu_ns() - stall_begin_cpu_ns); \
     } while (0)
-/* How long a stall computes, in general: STALL_MS of the environment, else 1500. */
+/* How long a stall computes in general: STALL_MS of the environment, otherwise 1500. */
 extern int stall_ms;
-/* How long a stall outside of its message took, and what of a processor it got. */
+/* Report how long a stall outside of its message took, and how much CPU time it got. */
 void stall_computed(int64_t wall_ns, int64_t cpu_ns);
 /* A named thread, detached or (thread_out not NULL) to be joined. */
 void stall_thread(const char *name, void *(*body)(void *), void *argument, uint64_t *thread_out);
-/* The process ends after so many milliseconds whatever it does; no thread is needed for it. */
+/* The process ends after that many milliseconds whatever it does; no thread is needed for it. */
 void stall_end_after_ms(int ms);
-/* Ask the recorder for a snapshot, as a program that finds its deadline unmet does. */
+/* Request a snapshot, as a program does that misses a deadline. */
 void stall_ask_for_snapshot(void);
-/* A folder on a disk, emptied at exit by the scorer. */
+/* A folder on a disk; the scorer empties it when the program ends. */
 const char *stall_folder(void);
-/* Keep the compiler from leaving work out. */
+/* Keeps the compiler from removing work. */
 extern volatile uint64_t stall_sink;
 
 #ifdef __cplusplus

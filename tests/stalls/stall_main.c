@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_main.c - runs one case in the host it is linked with, among threads that have no part in it. */
+/* stall_main.c - runs one case in the host that it is linked with, among other threads without a part in it. */
 #include "stall.h"
 
 #include <dlfcn.h>
@@ -111,7 +111,8 @@ static STALL_FUNCTION void *tick_statistics(void *unused)
     return unused;
 }
 
-/* A worker of a busy host: it serves requests for a fifth of a processor, and does in them what programs do all the time. */
+/* A worker of a busy host: it serves requests for a fifth of a processor, with operations that are usual in
+ * programs. */
 static STALL_FUNCTION void serve_request(int file)
 {
     char bytes[512], text[64];
@@ -150,7 +151,7 @@ static STALL_FUNCTION void *serve_requests(void *unused)
     return unused;
 }
 
-/* With STALL_BUSY_MS the host has such a worker, for so long before its first message and from there on (bench_budget_truth). */
+/* With STALL_BUSY_MS the host has such a worker, from that long before its first message (bench_budget_truth). */
 static void become_busy(void)
 {
     const char *busy_ms = getenv("STALL_BUSY_MS");
@@ -163,8 +164,8 @@ static void become_busy(void)
 
 /* ---- turns ---- */
 
-/* With STALL_TURNS, a folder with a file for each processor, as many cases stall at the same time as there are files. A case that has to wait
- * for its turn goes on with its loop: a wait in a message would be a stall. */
+/* With STALL_TURNS, a folder with a file for each processor, as many cases stall at the same time as there are files. A
+ * case that waits for its turn continues its loop, because a wait in a message would be a stall. */
 static int turn = -1;
 
 static bool has_turn(void)
@@ -199,7 +200,7 @@ static void end_turn(void)
 /* ---- the messages ---- */
 
 static int64_t stalled_ns, stalled_cpu_ns;
-static bool is_computed; /* by what a message queued: its own time says nothing */
+static bool is_computed; /* the work was queued by a message, so the message's own time says nothing */
 
 void stall_computed(int64_t wall_ns, int64_t cpu_ns)
 {
@@ -208,8 +209,8 @@ void stall_computed(int64_t wall_ns, int64_t cpu_ns)
     is_computed = true;
 }
 
-/* How much of a processor the stall got: a program that computes on a machine that has none left is starved as well,
- * and who says so is not wrong. */
+/* How much CPU time the stall got. A program that computes on a fully loaded machine is starved as well, and a report
+ * that says so is not wrong. */
 static void tell_share(void)
 {
     char path[300];
@@ -239,7 +240,7 @@ static int step(void)
         return 10;
     }
     message++;
-    if (message == 14 && !the_stall->every) { /* what message 10 queued has run */
+    if (message == 14 && !the_stall->every) { /* it has run what message 10 queued */
         end_turn();
     }
     if (message > last) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* at_full_rate.c - starts a program that is recorded as often as can be: each millisecond, all points, no limit of cost.
+/* at_full_rate.c - starts a program that is recorded as often as possible: each millisecond, all points, no limit on
+ * the cost.
  *
  * usage: stallbox run -- at_full_rate COMMAND [ARGUMENT]...
- * Options and policies cannot ask for that; the orders in the environment, which are rewritten here, can. Without a recorder
- * around it, it only starts the program. */
+ * Options and policies cannot request that, but the orders in the environment can, and this program rewrites them.
+ * Without a recorder around it, it only starts the program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nasty_allocator.c - an allocator of the program's own, as tests of other people's hosts have it preloaded or linked.
+/* nasty_allocator.c - an allocator of the program's own, like those that tested hosts preload or link.
  *
- * It marks what it gives and ends the program by name when it is handed back what it did not give. Linked into the second
- * build of the nasty host, whose plugins with RTLD_DEEPBIND have libc's allocator. */
+ * It marks the memory that it returns, and ends the program with a message when it gets a pointer that it did not
+ * return. It is linked into the second build of the nasty host, whose plugins with RTLD_DEEPBIND use libc's
+ * allocator. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@ struct head {
 static void stop(const char *text)
 {
     if (write(STDERR_FILENO, text, strlen(text)) < 0) {
-        /* nobody to tell */
+        /* there is no other way to report it */
     }
     abort();
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nasty_calls.c - calls made through dlsym() pointers, as ctypes, JNA and LuaJIT make them, and random bytes in large pieces.
+/* nasty_calls.c - calls through dlsym() pointers, as ctypes, JNA and LuaJIT make them, and random bytes in large
+ * pieces.
  *
- * Threads here block the host's signals, so nothing may interrupt them: neither EINTR, nor a short count, nor a sleep that is
- * over too early. */
+ * Threads here block the host's signals, so nothing may interrupt their calls: there must be no EINTR, no short count,
+ * and no sleep that ends too early. */
 #include "nasty_host.h"
 
 #include <aio.h>
@@ -62,7 +63,7 @@ static void find_all(void)
     pthread_mutex_unlock(&nasty_loader);
 }
 
-/* A call that must wait for its time: `result` is what it said, 0 is right. */
+/* Check a call that must wait until its time is over: `result` is its result, 0 is right. */
 static void check_wait(struct nasty_worker *worker, const char *call, int result, uint64_t begin_ns, uint64_t want_ns)
 {
     int error = errno;
@@ -124,7 +125,7 @@ static void call_one(struct nasty_worker *worker, int epoll, sem_t *never)
     }
 }
 
-/* A read that is finished by another thread of libc's, waited for by its futex. */
+/* A read that another thread of libc's finishes; this thread waits for it by its futex. */
 static void wait_for_aio(struct nasty_worker *worker, int pipe_fds[2])
 {
     char byte = 0, sent = (char)(1 + nasty_random(worker, 100));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nasty_cancel.c - threads that are cancelled in each kind of call.
  *
- * Each must end cancelled, its cleanup handlers run once and inside out, with the mutex of a condition held again. */
+ * Each must end as cancelled, with its cleanup handlers run once and innermost first, and with the mutex of a condition
+ * locked again. */
 #include "nasty_host.h"
 
 #include <errno.h>
@@ -71,8 +72,8 @@ struct victim {
     pthread_cond_t never;
     sem_t no_one, ready;
     pthread_t sleeper;   /* joined by IN_JOIN */
-    int outer, inner;    /* cleanup handlers that ran; inner first */
-    int lock_error;      /* what unlocking said, in the cleanup handler */
+    int outer, inner;    /* cleanup handlers that ran; inner runs first */
+    int lock_error;      /* the result of unlocking in the cleanup handler */
     atomic_bool is_over; /* the sleeper may end */
 };
 
@@ -86,7 +87,7 @@ static void clean_inner(void *argument)
 {
     struct victim *victim = argument;
     victim->inner++;
-    nasty_pause_us(10); /* a point, in a thread that is being cancelled */
+    nasty_pause_us(10); /* a capture point in a thread that is being cancelled */
 }
 
 static void clean_lock(void *argument)
@@ -192,7 +193,7 @@ static void call_once(struct victim *victim)
     case IN_JOIN:
         pthread_join(victim->sleeper, NULL);
         break;
-    case IN_FILES: /* a descriptor is not to be lost: open is where it ends, or it has it */
+    case IN_FILES: /* no descriptor may be lost: open() is cancelled or the thread has it */
         pthread_testcancel();
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
         fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -282,7 +283,7 @@ void nasty_cancel(struct nasty_worker *worker)
         }
         if (victim.way == IN_JOIN) {
             victim.is_over = true;
-            nasty_join(worker, victim.sleeper); /* whoever waited for it was cancelled: it is joinable still */
+            nasty_join(worker, victim.sleeper); /* the thread that joined it was cancelled, so it is still joinable */
         }
         if (victim.inner != 1 || victim.outer != 1) {
             nasty_error(worker, "cleanup handlers ran %d and %d times", victim.inner, victim.outer);

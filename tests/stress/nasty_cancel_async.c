@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nasty_cancel_async.c - threads that are cancelled at any instruction.
  *
- * Apart, because it is compiled without -fexceptions: a compiler sees no place in a loop of additions from which an exception
- * could come, and leaves the cleanup out; registered with libc it is found. */
+ * A separate file, because it is compiled without -fexceptions. Otherwise the compiler finds no place in a loop of
+ * additions where an exception could occur, and omits the cleanup. Registered with libc the cleanup runs. */
 #include "nasty_host.h"
 
 #include <semaphore.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nasty_children.c - children by every call there is, that allocate, load, start threads, exec, or end at once.
+/* nasty_children.c - children started by every possible call, which allocate, load, start threads, exec, or end at
+ * once.
  *
- * Each must say what it was told to say through a pipe, and end with its status. */
+ * Each must write its expected line into a pipe, and end with its expected status. */
 #include "nasty_host.h"
 
 #include <dlfcn.h>
@@ -25,7 +26,7 @@ enum {
     STATUS = 7
 };
 
-/* The program again, as a child: it says one line, after it has done what `how` says. */
+/* The program runs again as a child: it does what `how` says and then prints one line. */
 int nasty_be_child(const char *how)
 {
     nasty_pause_us(how[0] == 's' ? 3000 : 0);
@@ -59,13 +60,13 @@ static int load(void)
     return plugin != NULL && dlclose(plugin) == 0 && sum == 42 ? 0 : -1;
 }
 
-/* In a child of fork() alone: its libc is whole. */
+/* Only in a child of fork(): its libc is in a consistent state. */
 static void work_in_child(unsigned what, int out)
 {
     enum {
         STACK_BYTES = 128 << 10
     };
-    /* Stacks of our own: those that libc keeps may be half freed, when another thread was at it while the program forked. */
+    /* Stacks of our own. Those that libc keeps may be half freed, if another thread was freeing one during the fork. */
     static char stacks[3][STACK_BYTES] __attribute__((aligned(4096)));
     pthread_t threads[3];
     pthread_attr_t attributes;
@@ -105,7 +106,7 @@ static void work_in_child(unsigned what, int out)
     _exit(STATUS);
 }
 
-/* Async-signal-safe calls only. */
+/* Only async-signal-safe calls. */
 static void exec_child(int out, const char *how)
 {
     dup2(out, STDOUT_FILENO);
@@ -162,7 +163,7 @@ static pid_t make_by_spawn(struct nasty_worker *worker, int out, const char **te
     return error == 0 ? pid : -1;
 }
 
-/* What glibc's _Fork() and a clone() by hand leave behind may call what a signal handler may call. */
+/* A child of glibc's _Fork() or of a direct clone() may make only the calls that a signal handler may make. */
 static void work_in_bare_child(int out, bool execs)
 {
     struct pollfd none = {.fd = -1};
@@ -193,7 +194,7 @@ static pid_t make_by_clone(struct nasty_worker *worker, int out, const char **te
 static pid_t make_by_bare_fork(struct nasty_worker *worker, int out, const char **text_out)
 {
     static pid_t (*bare_fork)(void);
-    if (bare_fork == NULL) { /* glibc 2.34 and later */
+    if (bare_fork == NULL) { /* exists in glibc 2.34 and later */
         pthread_mutex_lock(&nasty_loader);
         *(void **)&bare_fork = dlsym(RTLD_DEFAULT, "_Fork");
         pthread_mutex_unlock(&nasty_loader);
@@ -235,7 +236,7 @@ static void wait_for_child(struct nasty_worker *worker, pid_t pid)
     }
 }
 
-/* A child by one of the calls, with a pipe as its output. */
+/* Start a child by one of the calls, with a pipe as its output. */
 static void make_child(struct nasty_worker *worker)
 {
     static const struct {
@@ -263,7 +264,7 @@ static void make_child(struct nasty_worker *worker)
         close(fds[0]);
         return;
     }
-    for (;;) { /* until the last copy of the pipe's other end is closed, which a neighbour's child may have, too */
+    for (;;) { /* until the last copy of the pipe's other end is closed; another thread's child may have one too */
         sig_atomic_t handled = nasty_handled;
         ssize_t count = read(fds[0], text + bytes, sizeof text - 1 - bytes);
         if (count < 0 && nasty_is_interrupted(worker, handled, "read")) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nasty_coroutines.c - coroutines that yield inside a stream's write function, are destroyed there, or go on in another
- * thread; and coroutines on stacks so small that they can only compute.
+/* nasty_coroutines.c - coroutines that yield inside of a stream's write function, are destroyed there, or continue in
+ * another thread; and coroutines on stacks so small that they can only compute.
  *
  * Their threads block the host's signals, whose handlers would need room on these stacks. */
 #include "nasty_host.h"
@@ -32,10 +32,11 @@ struct coroutine {
     unsigned number, lines;
     size_t text_bytes;
     bool is_over, is_inside_write, is_destroyed;
-    char text[TEXT_BYTES]; /* what came out of the stream */
+    char text[TEXT_BYTES]; /* the bytes that came out of the stream */
 };
 
-/* The coroutine that runs on this thread. Read anew after each switch: it may go on elsewhere. */
+/* The coroutine that runs on this thread. It must be read again after each switch, because the code may continue on
+ * another thread. */
 static _Thread_local struct coroutine *volatile current;
 
 __attribute__((noinline)) static struct coroutine *the_current(void)
@@ -53,11 +54,11 @@ static ssize_t write_and_yield(void *cookie, const char *bytes, size_t count)
     struct coroutine *self = cookie;
     struct pollfd none = {.fd = -1};
     if (self->is_destroyed) {
-        return (ssize_t)count; /* fclose() of a stream whose writer is gone */
+        return (ssize_t)count; /* fclose() of a stream whose writer is destroyed */
     }
     self->is_inside_write = true;
     yield(self);
-    poll(&none, 1, 0); /* a call inside a call, maybe on another thread by now */
+    poll(&none, 1, 0); /* a call inside of a call, perhaps on another thread by now */
     yield(self);
     self->is_inside_write = false;
     size_t room = sizeof self->text - self->text_bytes;
@@ -96,7 +97,7 @@ static void open_coroutine(struct coroutine *self, struct nasty_worker *worker, 
         nasty_error(worker, "a coroutine: %s", strerror(errno));
         _exit(1);
     }
-    __fsetlocking(self->stream, FSETLOCKING_BYCALLER); /* a lock of stdio belongs to a thread, and we may change ours */
+    __fsetlocking(self->stream, FSETLOCKING_BYCALLER); /* a lock of stdio belongs to a thread; ours may change */
     getcontext(&self->away);
     self->away.uc_stack.ss_sp = self->stack;
     self->away.uc_stack.ss_size = STACK_BYTES;
@@ -110,7 +111,8 @@ __attribute__((noinline)) static void resume(struct coroutine *self)
     swapcontext(&self->home, &self->away);
 }
 
-/* Its stack goes first, wherever it is on it. The stream is ours and is closed afterwards, from outside. */
+/* Unmap its stack first, wherever the coroutine is on it. The stream belongs to the test and is closed afterwards, from
+ * outside. */
 static void destroy_coroutine(struct coroutine *self, bool check)
 {
     char expected[TEXT_BYTES];
@@ -154,7 +156,7 @@ void nasty_coroutines(struct nasty_worker *worker)
             if (one->is_over || (one->is_inside_write && nasty_random(worker, 20) == 0)) {
                 destroy_coroutine(one, one->is_over);
                 over++;
-                nasty_pause_us(10); /* a call whose end must not look for the stack that went */
+                nasty_pause_us(10); /* at its end this call must not access the stack that was unmapped */
             }
         }
         nasty_round(worker);
@@ -175,7 +177,7 @@ static struct {
     unsigned workers;           /* protected by lock */
 } wander = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Take one that nobody runs; it is this thread's until it is put back. */
+/* Take a coroutine that no thread runs. It belongs to this thread until it is put back. */
 static struct coroutine *take_wanderer(struct nasty_worker *worker)
 {
     struct coroutine *one = NULL;
@@ -228,7 +230,7 @@ void nasty_migrating_coroutines(struct nasty_worker *worker)
     wander.workers++;
     pthread_mutex_unlock(&wander.lock);
     nasty_block_host_signals();
-    while (nasty_goes_on()) { /* threads end while coroutines are suspended that they began */
+    while (nasty_goes_on()) { /* threads end while coroutines that they began are suspended */
         nasty_step(worker, "starting a thread for coroutines of others");
         pthread_t thread = nasty_thread(worker, 0, run_wanderers, worker);
         nasty_join(worker, thread);
@@ -265,7 +267,7 @@ static void compute_only(void)
     }
 }
 
-/* Two libraries know how much a context takes: a switch must leave room on 2 KiB, and does. */
+/* Two libraries determine how much stack a context takes. A switch must work on a stack of 2 KiB. */
 void nasty_small_coroutines(struct nasty_worker *worker)
 {
     static const size_t sizes[] = {2048, 2560, 3072, 4096, 6144, 8192, 16384};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nasty_deep_own.c - a plugin that is loaded with RTLD_DEEPBIND, which says: what it defines itself is what it calls. */
+/* nasty_deep_own.c - a plugin that is loaded with RTLD_DEEPBIND: it calls the functions that it defines itself. */
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>

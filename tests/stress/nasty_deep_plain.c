@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nasty_deep_plain.c - a plugin that is loaded with RTLD_DEEPBIND and defines nothing itself: it has libc's functions, also
- * in a program with an allocator of its own (nasty_allocator.c). */
+/* nasty_deep_plain.c - a plugin that is loaded with RTLD_DEEPBIND and defines no function itself. It calls libc's
+ * functions, also in a program with its own allocator (nasty_allocator.c). */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

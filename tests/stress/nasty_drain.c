@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nasty_drain.c - signals that no handler takes: threads that block all and drain them, out-of-band data whose SIGURG nobody
- * handles, and a host that takes, ignores and lets go of SIGURG.
+/* nasty_drain.c - signals without handlers: threads that block all signals and drain them, out-of-band data whose
+ * SIGURG nobody handles, and a host that takes, ignores and releases SIGURG.
  *
- * None of it may leave a thread slow, or hand it a signal that nobody of the host sent. */
+ * None of this may make a thread slow, or give it a signal that the host did not send. */
 #include "nasty_host.h"
 
 #include <arpa/inet.h>
@@ -27,8 +27,8 @@ struct drainer {
     unsigned number;
 };
 
-/* SIGURG and SIGWINCH are not among them: what is ignored, as both are without a handler, is thrown away where it is sent,
- * and while there is a handler for SIGURG nobody sends it to the process. */
+/* SIGURG and SIGWINCH are not among them. Without a handler both are ignored, and an ignored signal is discarded when
+ * it is sent. While SIGURG has a handler, nobody sends it to the process. */
 static bool is_sent_by_host(int number)
 {
     sigset_t known;
@@ -56,7 +56,7 @@ static void *drain(void *argument)
         return NULL;
     }
     for (int turn = 0; turn < 30; turn++) {
-        (void)nasty_compute(self->number, 2000); /* so that a sampler has reason to look */
+        (void)nasty_compute(self->number, 2000); /* so that the sampler has a reason to look */
         pthread_sigmask(SIG_SETMASK, &all, &before);
         (void)nasty_compute(self->number, turn % 4 == 0 ? 20000 : 1500); /* the signal may be sent, and stays pending */
         if (self->number % 2 == 0) {
@@ -64,7 +64,8 @@ static void *drain(void *argument)
             while ((number = sigtimedwait(&all, &info, &moment)) > 0) {
                 check_drained(self, number, info.si_code);
             }
-            /* EINTR alone as well: the kernel wakes it for a signal to the process that somebody else has taken by then */
+            /* EINTR can occur too: the kernel wakes the thread for a signal of the process that another thread has
+             * taken by then */
             if (errno != EAGAIN && errno != EINTR) {
                 nasty_error(self->worker, "sigtimedwait with everything blocked: %s", strerror(errno));
             }
@@ -129,7 +130,7 @@ static bool connect_pair(int fds[2])
     return fds[1] >= 0;
 }
 
-/* While a handler for SIGURG is there, it would interrupt whomever the kernel picks: then the signal goes to one thread. */
+/* While SIGURG has a handler, it would interrupt any thread that the kernel picks. So then it is sent to one thread. */
 static struct {
     pthread_mutex_t lock;
     bool is_handled; /* protected by lock */
@@ -219,7 +220,7 @@ void nasty_take_urgent(struct nasty_worker *worker)
     while (nasty_goes_on()) {
         nasty_step(worker, "taking and leaving SIGURG");
         pthread_mutex_lock(&urgent.lock);
-        signal(SIGURG, nasty_random(worker, 2) ? SIG_IGN : SIG_DFL); /* which throws away what is pending */
+        signal(SIGURG, nasty_random(worker, 2) ? SIG_IGN : SIG_DFL); /* discards a pending signal */
         urgent.is_handled = nasty_random(worker, 3) == 0;
         if (urgent.is_handled) {
             signal(SIGURG, on_urgent);

@@ -51,7 +51,7 @@ int compare_or_throw(const void *a, const void *b)
 
 void throw_through_qsort(struct nasty_worker *worker)
 {
-    int numbers[40]; // so few that qsort needs no memory, which would be lost
+    int numbers[40]; // so few that qsort needs no memory, which would leak
     int alive = 0;
     bool is_caught = false;
     for (int &number : numbers) {
@@ -141,7 +141,7 @@ __attribute__((noinline)) void wait_inside(Victim *victim, unsigned depth)
 {
     Counted one(&victim->alive);
     std::string text(100, 'x');
-    while (depth > 0 && victim->way < 100) { // for ever, which a compiler is not to see
+    while (depth > 0 && victim->way < 100) { // without end, but the compiler must not know that
         wait_inside(victim, depth - 1);
     }
     char byte;
@@ -170,7 +170,7 @@ void *be_cancelled(void *argument)
     Victim *victim = static_cast<Victim *>(argument);
     try {
         wait_inside(victim, 5);
-    } catch (...) { // a cancellation passes here, and must be let on
+    } catch (...) { // a cancellation passes here and must be thrown again
         victim->through_catch++;
         throw;
     }
@@ -214,7 +214,7 @@ void unload(struct nasty_worker *worker, Plugin *plugin)
     pthread_mutex_unlock(&nasty_loader);
 }
 
-// The exception's type is the plugin's: it must be gone before the plugin is.
+// The type of the exception is defined in the plugin, so the exception must be destroyed before the plugin is unloaded.
 void use_plugin(struct nasty_worker *worker, const Plugin &plugin, unsigned number)
 {
     int what = static_cast<int>(nasty_random(worker, 3)), caught = -1;
@@ -328,7 +328,7 @@ void nasty_plugins(struct nasty_worker *worker)
 void nasty_deepbind(struct nasty_worker *worker)
 {
     static const char *const files[] = {"nasty_deep_own.so", "nasty_deep_plain.so"};
-    nasty_block_host_signals(); // a usleep() of theirs is not to be interrupted
+    nasty_block_host_signals(); // a usleep() of the plugin must not be interrupted
     while (nasty_goes_on()) {
         unsigned which = nasty_random(worker, 2);
         std::string path = std::string(nasty_modules) + "/" + files[which];
@@ -343,7 +343,7 @@ void nasty_deepbind(struct nasty_worker *worker)
             nasty_error(worker, "dlopen %s: %s", path.c_str(), dlerror());
             return;
         }
-        for (int i = 0; i < 20; i++) { // hooks may come while it is there
+        for (int i = 0; i < 20; i++) { // hooks may be installed meanwhile
             const char *wrong = check();
             if (wrong != nullptr) {
                 nasty_error(worker, "%s: %s", files[which], wrong);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nasty_host.c - a host that is as nasty as a program may be, and checks each result.
+/* nasty_host.c - a host that does everything that a program may do, in the nastiest way, and checks each result.
  *
  * usage: nasty_host [--seconds N] [--seed N] [--only KIND,...] [--without KIND,...] [--hang N] [--every N] [--list]
  *
- * All kinds (nasty_kinds.c) run at once, each with checks of its own. Every wrong result, EINTR that nobody sent, lost byte,
- * lost wake-up, leak, or phase that does not end is an error with a name. Exit status: 0 without an error, 1 with, 2 for a
- * wrong use, 3 for a hang. Alone it must be clean; with a recorder in it, too. */
+ * All kinds (nasty_kinds.c) run at the same time, each with its own checks. Every wrong result, EINTR that nobody
+ * caused, lost byte, lost wake-up, leak, or phase that does not end is an error with a name. Exit status: 0 without an
+ * error, 1 with an error, 2 for wrong usage, 3 for a hang. Without a recorder it must run without errors, and so it
+ * must with one. */
 #include "nasty_host.h"
 
 #include <dirent.h>
@@ -25,12 +26,12 @@
 enum {
     KINDS_MAX = 40,
     WORKERS_MAX = 64,
-    ERRORS_TOLD = 10,             /* of each kind; all are counted */
-    DESCRIPTORS_ABOVE_MAX = 900,  /* more than all kinds have open at once */
-    MEMORY_ABOVE_KIB = 384 << 10, /* private memory above what it was when all had warmed up */
+    ERRORS_TOLD = 10,             /* printed for each kind; all errors are counted */
+    DESCRIPTORS_ABOVE_MAX = 900,  /* more than all kinds have open at the same time */
+    MEMORY_ABOVE_KIB = 384 << 10, /* private memory above the use after all kinds have warmed up */
     MAPS_ABOVE_MAX = 12000,       /* 2,000 threads have 4,000 */
     WARM_UP_S = 15,
-    AT_MOST_TIMES = 8 /* as long as asked */
+    AT_MOST_TIMES = 8 /* times the requested duration */
 };
 
 struct kind_state {
@@ -47,7 +48,7 @@ struct nasty_worker {
     pid_t tid;
     _Atomic(const char *) phase;
     atomic_uint_fast64_t stepped_ns;
-    _Atomic pid_t stepped_by; /* the thread, which may be one that the worker started */
+    _Atomic pid_t stepped_by; /* the thread of the last step, which may have been started by the worker */
     atomic_bool has_ended;
 };
 
@@ -59,11 +60,11 @@ static struct kind_state states[KINDS_MAX];
 static struct nasty_worker workers[WORKERS_MAX];
 static unsigned worker_count;
 static atomic_bool goes_on = true, is_time_over;
-static __thread const struct nasty_worker *own; /* of a thread that goes through the rounds of a kind; NULL in others */
+static __thread const struct nasty_worker *own; /* of a thread that runs the rounds of a kind; NULL in others */
 static long hang_s = 120;
 static uint64_t compute_turns_per_ms;
 
-/* When the time is over, a kind that has done a round leaves the processors to those that have not. */
+/* When the time is over, a kind that has done a round leaves the processors to the kinds that have not. */
 bool nasty_goes_on(void)
 {
     bool has_done_its_part = own != NULL && atomic_load_explicit(&is_time_over, memory_order_relaxed) &&
@@ -128,7 +129,7 @@ void nasty_error(struct nasty_worker *worker, const char *format, ...)
     length = length < (int)sizeof text - 1 ? length : (int)sizeof text - 2;
     text[length++] = '\n';
     if (write(STDERR_FILENO, text, (size_t)length) < 0) {
-        /* nobody to tell; it is counted */
+        /* there is no way to report it; it is counted */
     }
     errno = error;
 }
@@ -213,7 +214,7 @@ void nasty_calls_are_quick(struct nasty_worker *worker, const int pipe_fds[2])
 {
     enum {
         CALLS = 20,
-        NO_LOAD_EXPLAINS_NS = 90000000 /* each of twenty; what a lost signal of a recorder cost was 150 ms a call */
+        NO_LOAD_EXPLAINS_NS = 90000000 /* for each of twenty; a signal that a recorder lost cost 150 ms a call */
     };
     uint64_t least_ns = UINT64_MAX;
     for (int i = 0; i < CALLS && least_ns >= NO_LOAD_EXPLAINS_NS; i++) {
@@ -306,7 +307,7 @@ static long count_entries(const char *path)
     if (folder != NULL) {
         closedir(folder);
     }
-    return count - 3; /* two dots, and the folder itself */
+    return count - 3; /* ".", "..", and the descriptor of the folder itself */
 }
 
 static struct use read_use(void)
@@ -333,7 +334,7 @@ static struct use read_use(void)
     return use;
 }
 
-static long own_errors; /* of no kind: leaks, children left */
+static long own_errors; /* errors of no kind: leaks, children that are left */
 
 static void check_use(const struct use *first, const struct use *now)
 {
@@ -360,7 +361,7 @@ static void check_use(const struct use *first, const struct use *now)
 
 /* ---- the watch ---- */
 
-/* The first line of a file of a thread's; "?" where it cannot be read. */
+/* The first line of a file of the thread in /proc; "?" if it cannot be read. */
 static void read_of_thread(pid_t tid, const char *name, char *text, size_t bytes)
 {
     char path[64];
@@ -472,7 +473,8 @@ static bool all_did_a_round(void)
     return all;
 }
 
-/* Watch until the time is over and everybody has ended. On a busy machine it takes longer until each kind has had its turn. */
+/* Watch until the time is over and all workers have ended. On a busy machine it takes longer until each kind has had
+ * its turn. */
 static void watch(long seconds, long every_s)
 {
     uint64_t begin_ns = nasty_now_ns(), next_line_s = (uint64_t)every_s;
@@ -504,12 +506,12 @@ static void watch(long seconds, long every_s)
     }
 }
 
-/* Everybody has ended: what is still there was lost. */
+/* All workers have ended: resources that are still in use have leaked. */
 static void check_end(const struct use *before)
 {
     struct use now = read_use();
     int status;
-    if (now.descriptors > before->descriptors + 16) { /* a recorder may have some of its own */
+    if (now.descriptors > before->descriptors + 16) { /* the recorder may have some of its own */
         fprintf(stderr, "nasty_host: ERROR leak: %ld descriptors at the end, %ld at the start\n", now.descriptors,
                 before->descriptors);
         own_errors++;
@@ -546,7 +548,7 @@ static int usage(void)
     return 2;
 }
 
-/* Switch the kinds of a list on or off. Returns false at a name that is none. */
+/* Switch the kinds of a list on or off. Returns false at an unknown name. */
 static bool switch_kinds(char *list, bool is_on)
 {
     char *rest = NULL;
@@ -570,7 +572,7 @@ static void *end_at_once(void *unused)
     pthread_exit(NULL);
 }
 
-/* What libc loads at the first use only (the unwinder of pthread_exit) is loaded before anybody forks. */
+/* Load what libc loads only at its first use (the unwinder of pthread_exit), before any thread forks. */
 static void warm_up(void)
 {
     pthread_t thread;
@@ -642,7 +644,7 @@ int main(int count, char **arguments)
         setrlimit(RLIMIT_NOFILE, &files);
     }
     printf("nasty_host: %ld s, seed %llu\n", seconds, (unsigned long long)seed);
-    fflush(stdout); /* no child is to write it again */
+    fflush(stdout); /* so that no child writes it a second time */
     find_self();
     calibrate();
     warm_up();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nasty_host.h - what the kinds of the nasty host share: rounds, phases, errors with a name, and the host's signals.
  *
- * A kind is a way to be nasty with a check of its own: it does what a program may do, and knows what must come out. Whatever
- * else comes out is an error, whoever is to blame: alone, without a recorder, there must be none. */
+ * A kind is one way to be nasty, with its own check: it does what a program may do, and knows which result is right.
+ * Any other result is an error, whoever caused it. Without a recorder there must be no errors. */
 #ifndef NASTY_HOST_H
 #define NASTY_HOST_H
 
@@ -30,22 +30,23 @@ extern const struct nasty_kind nasty_kinds[];
 bool nasty_goes_on(void);
 bool nasty_is_on(const char *kind);
 
-/* The worker is at a new step of its round. One that makes no step for too long is a hang, told by that phase, and what the thread does that made the last. */
+/* The worker begins a new step of its round. A worker without a new step for too long is a hang. The hang is reported
+ * with that phase, and with the state of the thread that made the last step. */
 void nasty_step(struct nasty_worker *worker, const char *phase);
 
 /* One more round is done. */
 void nasty_round(struct nasty_worker *worker);
 
-/* 0..bound - 1. For the worker's own thread. */
+/* A number in 0..bound - 1. Only for the worker's own thread. */
 unsigned nasty_random(struct nasty_worker *worker, unsigned bound);
 
-/* Which of its kind's workers it is, from 0. */
+/* The number of the worker within its kind, from 0. */
 unsigned nasty_number(const struct nasty_worker *worker);
 
-/* A wrong result. Any thread. */
+/* Report a wrong result. Any thread may call it. */
 void nasty_error(struct nasty_worker *worker, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Something that is no error but belongs into the summary. */
+/* Count an event that is not an error but is printed in the summary. */
 void nasty_note(struct nasty_worker *worker, long count);
 
 /* pthread_create() that must succeed; `stack_bytes` 0 is the default. */
@@ -54,31 +55,33 @@ pthread_t nasty_thread(struct nasty_worker *worker, size_t stack_bytes, void *(*
 /* pthread_join() that must succeed. */
 void *nasty_join(struct nasty_worker *worker, pthread_t thread);
 
-/* The host's handlers that ran on this thread. A call that ends with EINTR while this stood still was interrupted by
- * somebody else. */
+/* The number of the host's handlers that ran on this thread. If a call ends with EINTR and this has not changed,
+ * something else interrupted the call. */
 extern __thread volatile sig_atomic_t nasty_handled;
 
-/* After a call that failed: true when it was interrupted by a handler of the host and is to be made again. EINTR that nobody
- * sent, and any other error, are errors. Only for calls that the kernel makes again by itself where no handler ran: another
- * thread may take a signal of the process first. */
+/* After a call that failed: true when one of the host's handlers interrupted it, so that it must be made again. An
+ * EINTR that nobody caused and any other errno are reported as errors. Only for calls that the kernel restarts when no
+ * handler ran, because another thread may take a signal of the process first. */
 bool nasty_is_interrupted(struct nasty_worker *worker, sig_atomic_t handled_before, const char *call);
 
-/* Signals that go to the process or a thread at random and have handlers of the host. */
+/* The signals that are sent to the process or to a thread at random and have handlers of the host. */
 void nasty_host_signals(sigset_t *set);
 void nasty_block_host_signals(void);
 
-/* Held by who loads or unloads or first touches thread-local words of a plugin, and by who forks a child that loads or starts
- * threads: a child has no other thread to open the loader's lock, and what that was freeing stays half freed. */
+/* Held while a thread loads, unloads, or first touches thread-local words of a plugin, and while it forks a child that
+ * loads or starts threads. Such a child has no other thread that could release the loader's lock, and what that thread
+ * was freeing stays half freed. */
 extern pthread_mutex_t nasty_loader;
 
 uint64_t nasty_now_ns(void);
 void nasty_pause_us(long us);
 
-/* Compute for about so many microseconds; returns what nasty_compute() of the same seed and length always returns. */
+/* Compute for about that many microseconds; nasty_compute() with the same seed and length always returns the same
+ * value. */
 uint64_t nasty_compute(uint64_t seed, unsigned us);
 
-/* A byte through a pipe and back, twenty times: each needs to wait for nobody. An error when every single one took longer
- * than no load explains. */
+/* Send a byte through a pipe and back, twenty times; no call needs to wait. An error when every single one took longer
+ * than any load explains. */
 void nasty_calls_are_quick(struct nasty_worker *worker, const int pipe_fds[2]);
 
 /* Start this program as a child that ends at once (nasty_children.c). */

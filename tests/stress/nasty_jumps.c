@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nasty_jumps.c - siglongjmp out of calls, loops and handlers, also from a coroutine to the thread's own stack.
  *
- * Legal is what POSIX allows: the handler interrupts an async-signal-safe call or the program's own code. A timer of each
- * thread sends it SIGHUP until it has jumped. */
+ * Only jumps that POSIX allows: the handler interrupts an async-signal-safe call or the program's own code. A timer of
+ * each thread sends it SIGHUP until it has jumped. */
 #include "nasty_host.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static void on_hangup(int number)
     nasty_handled++;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (may_jump && number == SIGHUP && jumps_from_inner) {
-        raise(SIGVTALRM); /* whose handler jumps, over this frame too */
+        raise(SIGVTALRM); /* its handler jumps, past this frame too */
     }
     if (may_jump) {
         may_jump = 0;
@@ -135,7 +135,7 @@ static void wait_to_jump(enum way way, const struct fds *fds)
     }
 }
 
-/* What a thread does between jumps: calls that must be as they always are. */
+/* What a thread does between jumps: calls whose results must be as usual. */
 static void check_after(struct nasty_worker *worker, const struct fds *fds)
 {
     struct timespec moment = {0, 200000};
@@ -147,7 +147,7 @@ static void check_after(struct nasty_worker *worker, const struct fds *fds)
     } else if (nasty_now_ns() - begin_ns < 200000) {
         nasty_error(worker, "nanosleep after a jump: over before its time");
     }
-    while (read(fds->used[0], &byte, 1) > 0) { /* does not block: what the jump left in the pipe */
+    while (read(fds->used[0], &byte, 1) > 0) { /* does not block: reads what the jump left in the pipe */
     }
     void *block = malloc(1000);
     free(block);
@@ -232,7 +232,7 @@ static void run_away(void)
     wait_to_jump(leaper->turns % 2 == 0 ? OUT_OF_READ : OUT_OF_POLL, &leaper->fds);
 }
 
-/* On the thread's stack, some frames deep or not: its calls are above or below those that were left. */
+/* On the thread's stack, some frames deeper or not: its calls are then above or below those that were left. */
 __attribute__((noinline)) static void leap(struct leaper *self, timer_t timer, unsigned depth)
 {
     volatile char room[512];
@@ -264,7 +264,7 @@ static void *leap_again_and_again(void *argument)
     for (int i = 0; i < 20; i++) {
         self->turns++;
         leap(self, timer, nasty_random(self->worker, 6));
-        if (i % 4 == 3) { /* the stack that was left is gone; in one step, for others map memory, too */
+        if (i % 4 == 3) { /* unmap the stack that was left; in one step, because other threads map memory too */
             mmap(self->coroutine_stack, STACK_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
             check_after(self->worker, &self->fds);
             mprotect(self->coroutine_stack, STACK_BYTES, PROT_READ | PROT_WRITE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nasty_locks.c - locks and waits with invariants: what is counted under a lock adds up, and no wake-up is lost. */
+/* nasty_locks.c - locks and waits with invariants: counts under a lock are right, and no wake-up is lost. */
 #include "nasty_host.h"
 
 #include <errno.h>
@@ -12,13 +12,13 @@
 
 enum {
     MUTEXES = 6,
-    FRIENDS = 3 /* threads of each worker */
+    FRIENDS = 3 /* additional threads of each worker */
 };
 
 static struct {
     pthread_once_t once;
     pthread_mutex_t mutexes[MUTEXES];
-    long pairs[MUTEXES][2]; /* equal whenever the mutex is free */
+    long pairs[MUTEXES][2]; /* equal whenever the mutex is unlocked */
     pthread_rwlock_t readers;
     long shared[2];
     pthread_spinlock_t spin;

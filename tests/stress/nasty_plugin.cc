@@ -23,8 +23,8 @@ struct Own_error : std::exception {
     }
 };
 
-std::map<int, std::string> numbers = {{1, "one"}, {2, "two"}}; // made when the plugin is loaded, destroyed when it goes
-thread_local int calls; // touched below the host's lock of the loader only: see nasty_loader
+std::map<int, std::string> numbers = {{1, "one"}, {2, "two"}}; // constructed at load, destroyed at unload
+thread_local int calls; // touched only under the host's lock for the loader: see nasty_loader
 
 } // namespace
 

@@ -32,7 +32,7 @@ static struct target {
 
 static atomic_bool targets_go_on;
 
-/* Sleeps no shorter than asked, and the rest that is told is not longer. */
+/* Sleeps must not be shorter than requested, and the reported rest must not be longer. */
 static void sleep_exactly(struct target *self)
 {
     const struct timespec want = {0, 700000};
@@ -40,7 +40,7 @@ static void sleep_exactly(struct target *self)
     sig_atomic_t handled = nasty_handled;
     uint64_t begin_ns = nasty_now_ns();
     if (nanosleep(&want, &rest) != 0) {
-        const long slack_ns = 1000000; /* the kernel's timers end a little later than asked, and count that in */
+        const long slack_ns = 1000000; /* the kernel's timers end a little late and count that */
         if (nasty_is_interrupted(self->worker, handled, "nanosleep") &&
             (rest.tv_sec != 0 || rest.tv_nsec > want.tv_nsec + slack_ns)) {
             nasty_error(self->worker, "nanosleep: a rest longer than the whole");
@@ -140,7 +140,7 @@ static void send_one(struct nasty_worker *worker)
         break;
     case 6:
         kill(getpid(), SIGWINCH);
-        break; /* which nobody handles, and which interrupts nothing */
+        break; /* nobody handles it, so it interrupts nothing */
     default:
         pthread_sigqueue(target->thread, number, (union sigval){.sival_int = 2});
     }
@@ -205,9 +205,9 @@ struct small {
     atomic_long handled;
 };
 
-/* Threads of this kind have handlers run on their alternate stack only where it is large enough for the kernel's frames and
- * the handlers of all signals at once, as a thread finds them that had no processor for a while; below that the program alone never has one run
- * there. */
+/* Threads of this kind have handlers run on their alternate stack only if it is large enough for the kernel's frames
+ * and for the handlers of all signals at once. A thread that had no processor for a while may get them all. On a
+ * smaller stack the program itself never has a handler run. */
 static size_t least_that_holds_a_handler(void)
 {
     enum {
@@ -241,7 +241,7 @@ static void *live_with_small_stack(void *argument)
     }
     stack_t stack = {.ss_sp = memory + CANARY_BYTES, .ss_size = small->stack_bytes}, none = {.ss_flags = SS_DISABLE};
     if (sigaltstack(&stack, NULL) != 0) {
-        if (errno != ENOMEM) { /* a kernel that wants more than MINSIGSTKSZ */
+        if (errno != ENOMEM) { /* the kernel requires more than MINSIGSTKSZ */
             nasty_error(small->worker, "sigaltstack of %zu bytes: %s", small->stack_bytes, strerror(errno));
         }
         free(memory);
@@ -272,7 +272,7 @@ static void *live_with_small_stack(void *argument)
         }
         if (small->stack_bytes < least_that_holds_a_handler() &&
             !is_untouched(memory + CANARY_BYTES, small->stack_bytes, &at)) {
-            nasty_note(small->worker, 1); /* used, within its bounds: somebody's handler */
+            nasty_note(small->worker, 1); /* used within its bounds: a handler ran on it */
             memset(memory + CANARY_BYTES, 0xa5, small->stack_bytes);
         }
     }
@@ -321,7 +321,7 @@ static struct inbox {
     struct nasty_worker *worker;
     pthread_t thread;
     atomic_int sent[NUMBERS_MAX], got[NUMBERS_MAX], wrong;
-    atomic_bool is_open; /* what is sent earlier would be a stray, on a machine too busy to begin the thread at once */
+    atomic_bool is_open; /* signals from before would be strays, on a machine too busy to start the thread at once */
 } inboxes[INBOXES];
 
 static _Thread_local struct inbox *volatile own_inbox;
@@ -338,7 +338,7 @@ static void on_realtime(int number, siginfo_t *info, void *context)
     if (inbox != NULL && info->si_code == SI_QUEUE && info->si_pid == getpid() &&
         info->si_value.sival_int >> 16 == 0x4e00 + number) {
         if ((info->si_value.sival_int & 0xffff) != (inbox->got[number] & 0xffff)) {
-            inbox->wrong++; /* lost, or out of order */
+            inbox->wrong++; /* lost or out of order */
         }
         inbox->got[number]++;
     } else {
@@ -390,7 +390,7 @@ static void send_realtime(struct nasty_worker *worker, int number)
     }
 }
 
-/* All that were sent have come, each once and in its order. */
+/* All signals that were sent have arrived, each once and in order. */
 static void collect_realtime(struct nasty_worker *worker)
 {
     nasty_step(worker, "waiting for real-time signals that were sent");
@@ -428,7 +428,7 @@ void nasty_realtime(struct nasty_worker *worker)
     }
     while (nasty_goes_on()) {
         int first = SIGRTMIN, last = SIGRTMAX, offset = (int)nasty_random(worker, (unsigned)(last - first + 1));
-        /* Upwards, or downwards, which is the way the recorder looks for another. */
+        /* Upwards, or downwards, which is the order in which the recorder looks for another signal. */
         int numbers = last - first + 1, way = nasty_random(worker, 2) ? 1 : numbers - 1;
         for (int count = 1; count <= numbers && nasty_goes_on(); count++) {
             take_realtime(worker, first + (offset + count * way) % numbers);
@@ -443,7 +443,7 @@ void nasty_realtime(struct nasty_worker *worker)
             collect_realtime(worker);
         }
         for (int number = first; number <= last; number++) {
-            /* As a daemon does that resets everything: nobody of the host sends these any more. */
+            /* As a daemon does that resets everything: from now on the host sends these signals no more. */
             signal(number, nasty_random(worker, 2) ? SIG_IGN : SIG_DFL);
         }
         nasty_round(worker);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nasty_streams.c - streams, pipes and sockets: what was written is what is read, to the last byte and in its order. */
+/* nasty_streams.c - streams, pipes and sockets: the bytes that are read are exactly those that were written, in the
+ * same order. */
 #include "nasty_host.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 /* ---- streams ---- */
 
-/* A line as one of five calls prints it; returns what the call said. */
+/* Print a line by one of five calls; returns the call's result. */
 static int print_line(FILE *stream, unsigned number)
 {
     char line[64];
@@ -54,7 +55,7 @@ static void check_stream(struct nasty_worker *worker, FILE *stream, unsigned lin
     }
 }
 
-/* popen and dprintf write past a signal without another try: these threads block the host's. */
+/* popen and dprintf do not retry a write that a signal interrupts, so these threads block the host's signals. */
 void nasty_stdio(struct nasty_worker *worker)
 {
     nasty_block_host_signals();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nasty_threads.c - threads that live for microseconds, 2,000 at once, and threads that only compute. */
+/* nasty_threads.c - threads that live for microseconds, 2,000 threads at once, and threads that only compute. */
 #include "nasty_host.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 static pthread_key_t key;
 static atomic_long destroyed;
 
-/* A destructor that allocates, and sets another value the first time: it is called again. */
+/* A destructor that allocates, and sets another value the first time, so that it is called again. */
 static void destroy_value(void *value)
 {
     int *times = value;
@@ -35,7 +35,7 @@ static void make_key(void)
 struct short_life {
     struct nasty_worker *worker;
     uintptr_t number;
-    atomic_int *ended; /* counted down by who is detached */
+    atomic_int *ended; /* counted down by detached threads */
 };
 
 static void *live_shortly(void *argument)
@@ -128,7 +128,7 @@ static struct crowd {
     pthread_cond_t gate;
     bool is_open;    /* protected by lock */
     long sum;        /* protected by lock */
-    int pipe_fds[2]; /* one byte for everybody who wants one */
+    int pipe_fds[2]; /* one byte for every thread that waits for one */
 } crowd = {.lock = PTHREAD_MUTEX_INITIALIZER, .gate = PTHREAD_COND_INITIALIZER};
 
 static void *be_one_of_many(void *number)
@@ -178,7 +178,7 @@ void nasty_crowd(struct nasty_worker *worker)
         for (; made < CROWD; made++) {
             nasty_step(worker, "making 2,000 threads");
             if (pthread_create(&threads[made], &attributes, be_one_of_many, (void *)made) != 0) {
-                nasty_note(worker, 1); /* a limit of this machine */
+                nasty_note(worker, 1); /* the machine's limit was reached */
                 break;
             }
             expected += (long)made;
@@ -198,7 +198,7 @@ void nasty_crowd(struct nasty_worker *worker)
             nasty_error(worker, "%zu threads added up to %ld, not %ld", (size_t)made, crowd.sum, expected);
         }
         nasty_round(worker);
-        for (int i = 0; i < 30 && nasty_goes_on(); i++) { /* leave the machine to the others */
+        for (int i = 0; i < 30 && nasty_goes_on(); i++) { /* leave processors to the other kinds */
             nasty_step(worker, "resting");
             nasty_pause_us(100000);
         }

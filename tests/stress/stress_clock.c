@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stress_clock.c - the thread clock under preemption, migration, signals, sleeps and blocking calls, beside the
- * kernel's.
+/* stress_clock.c - the thread clock under preemption, migration, signals, sleeps and blocking calls, compared with the
+ * kernel's clocks.
  *
  *   stress_clock [SECONDS [kernel|cycles|rseq]]      2 by default; with the best source most of the time
  *
- * Three threads a processor do one thing after another at random and read their clock after each, between two readings
- * of CLOCK_THREAD_CPUTIME_ID and two of CLOCK_MONOTONIC. A reading's error is how far it lies outside the two around
- * it. getrusage tells whether the thread was switched out between two readings: if it was, and the second still used
- * the line of the first, a switch was missed.
+ * Three threads a processor do random operations and read their clock after each, between two readings of
+ * CLOCK_THREAD_CPUTIME_ID and two of CLOCK_MONOTONIC. The error of a reading is how far it lies outside of the two
+ * readings around it. getrusage shows whether the thread was switched out between two readings. If it was, and the
+ * second reading still used the line of the first, a switch was missed.
  *
- * Prints the errors by what came before the reading. Fails on what no load and no hypervisor excuses:
- *   - a reading before the last one of the same thread;
- *   - a missed switch;
- *   - a sleep of which half or more was charged as CPU time;
- *   - CPU time off by more than two lives of a line: a line keeps what was stolen from the processor for one at most,
- * since the counter it is read by has then moved a whole life on;
- *   - wall time off by a millisecond: a line of 10 ms would have to be wrong by 10 %.
- * How close the rest is, is for the reader: processor time stolen by a hypervisor is in the counter and not in the
- * kernel's clock, and how much there was stands in the first line. */
+ * Prints the errors by the operation before the reading. Fails on errors that neither load nor a hypervisor explains:
+ *  - a reading that is less than the thread's last one;
+ *  - a missed switch;
+ *  - a sleep of which half or more was charged as CPU time;
+ *  - CPU time off by more than two lives of a line. A line keeps time that was stolen from the processor for one life
+ *    at most, because the counter that it is read by has then moved by a whole life;
+ *  - wall time off by a millisecond: a line of 10 ms would have to be wrong by 10 %.
+ * Smaller errors are printed for the reader to judge. Time that a hypervisor steals is in the counter but not in the
+ * kernel's clock; the first line shows how much there was. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -43,7 +43,7 @@ enum {
     WALL_LIMIT_NS = MS,
     CALIBRATE_EVERY_NS = 20 * MS,
     SIGNAL_EVERY_NS = 300 * 1000,
-    STEPS = 16, /* buckets of a power of two: a percentile is 4 % off at most */
+    STEPS = 16, /* buckets for each power of two: a percentile is at most 4 % off */
     BUCKETS = 40 * STEPS
 };
 
@@ -77,7 +77,7 @@ struct worker {
     uint64_t last_wall_ns, last_cpu_ns;
     uint64_t random;
     uint64_t handled;
-    int wake[2]; /* written to by the next worker */
+    int wake[2]; /* the next worker writes to it */
     struct tally tally[ACTIONS];
 };
 
@@ -123,7 +123,7 @@ static void add_errors(struct errors *sum, const struct errors *more)
     sum->within_1000 += more->within_1000;
 }
 
-/* Upper edge of the bucket that holds it. */
+/* The upper bound of the bucket that contains the percentile. */
 static double error_us(const struct errors *errors, double share)
 {
     uint64_t seen = 0;
@@ -192,7 +192,7 @@ static void act(struct worker *worker, enum action action)
     case YIELD:
         sched_yield();
         break;
-    case BLOCKING_READ: /* its neighbour writes after each sleep; a signal may end it, which is as good */
+    case BLOCKING_READ: /* its neighbour writes after each sleep; a signal may end it as well */
         if (read(worker->wake[0], &byte, 1) < 0) {
             break;
         }
@@ -216,10 +216,10 @@ static void act(struct worker *worker, enum action action)
 
 struct reading {
     uint64_t wall_low, wall_high, cpu_low, cpu_high;
-    uint64_t wall_ns; /* by sbx_thread_clock_wall_ns(), between the two of CLOCK_MONOTONIC */
+    uint64_t wall_ns; /* from sbx_thread_clock_wall_ns(), between the two of CLOCK_MONOTONIC */
     struct sbx_times times;
-    uint32_t sequence; /* of the line it used or left */
-    bool has_line;     /* it used or left one of CPU time */
+    uint32_t sequence; /* of the line that it used or left */
+    bool has_line;     /* it used or left a line of CPU time */
 };
 
 static struct reading take_reading(struct worker *worker)
@@ -230,11 +230,12 @@ static struct reading take_reading(struct worker *worker)
     sbx_order_with_handler();
     reading.times = sbx_thread_clock_read(&worker->clock);
     reading.sequence = sbx_load_relaxed(&worker->clock.sequence);
-    reading.has_line = worker->clock.cpu_base != 0; /* later a handler may have drawn one, after a change of source */
+    reading.has_line = worker->clock.cpu_base != 0; /* a handler may draw one later, after a change of source */
     sbx_order_with_handler();
     sbx_store_relaxed(&worker->inside, 0);
     reading.cpu_high = sbx_own_cpu_ns();
-    /* Apart, because the system calls around the other are wider than the errors looked for. */
+    /* Measured separately, because the system calls around the other reading take longer than the errors to be
+     * found. */
     reading.wall_low = sbx_now_ns();
     reading.wall_ns = sbx_thread_clock_wall_ns(&worker->clock);
     reading.wall_high = sbx_now_ns();
@@ -252,7 +253,7 @@ static void *work(void *argument)
 {
     struct worker *worker = self = argument;
     struct worker *next = &workers[(worker - workers + 1) % worker_count];
-    bool busy = (worker - workers) % THREADS_A_CPU == 0; /* one a processor never rests: the others are preempted */
+    bool busy = (worker - workers) % THREADS_A_CPU == 0; /* one a processor never rests and preempts the others */
     struct reading last = take_reading(worker);
     while (sbx_load_relaxed(&stop) == 0) {
         enum action action = (enum action)(next_random(worker) % (busy ? SLEEP : ACTIONS));
@@ -281,7 +282,7 @@ static void *work(void *argument)
                    (unsigned long long)cpu_error, (unsigned long long)wall_error);
         }
         if (action == SLEEP && write(next->wake[1], "", 1) < 0) {
-            /* full: it has enough to read */
+            /* the pipe is full: it has enough to read */
         }
         last = now;
     }
@@ -341,7 +342,7 @@ int main(int argc, char **argv)
     sched_getaffinity(0, sizeof all_cpus, &all_cpus);
     worker_count = CPU_COUNT(&all_cpus) * THREADS_A_CPU;
     worker_count = worker_count < MOST_THREADS ? worker_count : MOST_THREADS;
-    struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: reads end early too */
+    struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART, so reads end early too */
     sigaction(SIGUSR1, &action, NULL);
     double stolen_before = stolen_s();
     sbx_clock_start();
@@ -363,7 +364,7 @@ int main(int argc, char **argv)
     for (uint64_t turn = 0, now; (now = sbx_now_ns()) < end; turn++) {
         if (now >= next_calibration) {
             sbx_clock_calibrate();
-            if (argc < 3) { /* the source changes under the readers, as by a demotion: a tenth of the time each */
+            if (argc < 3) { /* the source changes under the readers, as in a demotion: a tenth of the time each */
                 sbx_clock_limit(periods % 10 < SBX_CLOCK_RSEQ ? (enum sbx_clock_source)(periods % 10) : SBX_CLOCK_RSEQ);
                 periods++;
             }
@@ -379,7 +380,7 @@ int main(int argc, char **argv)
         while (pthread_tryjoin_np(workers[i].thread, NULL) !=
                0) { /* it may wait for a byte that nobody writes any more */
             if (write(workers[i].wake[1], "", 1) < 0) {
-                /* full, which wakes as well */
+                /* the pipe is full, which wakes it as well */
             }
             nanosleep(&(struct timespec){0, MS}, NULL);
         }

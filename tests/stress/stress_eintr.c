@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stress_eintr.c - a program whose every call is one that a signal handler ends with EINTR, sampled by signal as often as
- * the recorder can: it must see no EINTR that it did not cause.
+/* stress_eintr.c - a program that only makes calls that a signal handler ends with EINTR, sampled by signal as often as
+ * the recorder can. It must see no EINTR that it did not cause.
  *
  * usage: stress_eintr [CAPTURES [SECONDS [PERMILLE]]]
- * STALLBOX_SIGNAL_PLACE=anywhere has the signals made in the middle of calls, as kernels before Linux 5.11 do.
- * Runs until so many samples were taken by signal (default 10,000), or so long (default 60), with a CPU budget of PERMILLE
- * (default 0: none; with one the recorder sheds points under the calls). Each thread computes for some
- * hundred microseconds, so that it is worth a signal, and calls; lengths vary, so that signals fall on every instruction of
- * the way into the call. Prints what was called, sampled and interrupted; exits 1 at an interruption, or when there were
- * fewer than 200 samples to prove anything. */
+ * With STALLBOX_SIGNAL_PLACE=anywhere signals are made in the middle of calls, as by kernels before Linux 5.11. Runs
+ * until that many samples were taken by signal (default 10,000) or that time is over (default 60), with a CPU budget of
+ * PERMILLE (default 0: none; with a budget the recorder sheds points during the calls). Each thread computes for some
+ * hundred microseconds, so that it is worth a signal, and then makes a call. The lengths vary, so that signals hit
+ * every instruction on the way into the call. Prints what was called, sampled and interrupted. Exits with 1 at an
+ * interruption, or when fewer than 200 samples were taken, which prove nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
@@ -42,7 +42,7 @@ enum {
     LEAST_CAPTURES = 200,
     GAP_US = 1000,
     FILL_BYTES =
-        1 << 20, /* what a call fills at one go, longer than the pause between its signal's making and its end */
+        1 << 20, /* what one call fills: longer than the pause between the making of its signal and the call's end */
     SKIPPED = -2
 };
 
@@ -51,7 +51,7 @@ static int epoll_fd, sockets[2], queue, semaphores;
 static mqd_t posix_queue;
 static unsigned long aio_context;
 static sem_t never;
-static atomic_long woken; /* the host's own signals that the pausing thread has handled */
+static atomic_long woken; /* how many of the host's own signals the pausing thread has handled */
 
 static const struct timespec soon = {0, 300000};
 
@@ -127,7 +127,7 @@ static int call_msgrcv(void)
         long type;
         char text[8];
     } message;
-    return (int)msgrcv(queue, &message, sizeof message.text, 1, 0); /* whoever kicks sends it one */
+    return (int)msgrcv(queue, &message, sizeof message.text, 1, 0); /* kick() sends it a message */
 }
 
 static int call_semop(void)
@@ -138,7 +138,7 @@ static int call_semop(void)
 
 static int call_semtimedop(void)
 {
-    struct sembuf take = {.sem_num = 1, .sem_op = -1}; /* of these there is none */
+    struct sembuf take = {.sem_num = 1, .sem_op = -1}; /* the semaphore has the value 0 */
     return semtimedop(semaphores, &take, 1, &soon);
 }
 
@@ -169,9 +169,10 @@ static int call_sigtimedwait(void)
     return sigtimedwait(&set, NULL, &soon);
 }
 
-/* Calls that wait for nobody, and look for signals page by page: on a kernel that makes ours in the middle of them they end there. */
+/* Calls that wait for nobody but check for signals at each page. On a kernel that makes our signals in the middle of
+ * calls they would end there. */
 
-/* Take all of a new file's memory, by `take`, and give it back. */
+/* Take all memory of a new file by `take`, and release it. */
 static int fill_memory(int (*take)(int file))
 {
     int file = memfd_create("sbx-eintr", MFD_CLOEXEC);
@@ -212,7 +213,7 @@ static int call_raw_fallocate(void)
     return fill_memory(take_by_number);
 }
 
-/* One that was cut short says how much it did. */
+/* A call that was cut short returns how much it did. */
 static int whole_or_cut(long done)
 {
     errno = done >= 0 && done != FILL_BYTES ? EINTR : errno;
@@ -233,7 +234,7 @@ static int call_raw_read(void)
     return whole_or_cut(syscall(SYS_read, file, bytes, sizeof bytes));
 }
 
-/* Ends with EINTR by its nature: then the host's own handler must have run. */
+/* Always ends with EINTR; then the host's own handler must have run. */
 static int call_pause(void)
 {
     long before = woken;
@@ -301,7 +302,7 @@ static void on_wake(int number)
     woken++;
 }
 
-/* Gives those that wait for somebody what they wait for. */
+/* Gives the waiting calls what they wait for. */
 static void kick(void)
 {
     struct {
@@ -344,7 +345,7 @@ static void prepare(void)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Start this program again with the library's orders in the environment: they can ask for more than options can. */
+/* Start this program again with the library's orders in the environment, which can request more than options can. */
 static void start_anew(int count, char **argv)
 {
     char folder[] = "/tmp/sbx-stress-eintr-XXXXXX", spool[64], text[SBX_ORDERS_TEXT_BYTES];
@@ -361,7 +362,7 @@ static void start_anew(int count, char **argv)
         exit(1);
     }
     sbx_policy_settings(&policy, &orders.settings);
-    orders.settings.max_cpu_permille = count > 3 ? (uint32_t)atoi(argv[3]) : 0; /* no policy may ask for none */
+    orders.settings.max_cpu_permille = count > 3 ? (uint32_t)atoi(argv[3]) : 0; /* no policy can request none */
     sbx_orders_print(&orders, text);
     snprintf(spool, sizeof spool, "%s/spool", folder);
     setenv("STRESS_FOLDER", folder, 1);
@@ -384,7 +385,7 @@ int main(int argc, char **argv)
         start_anew(argc, argv);
     }
     prepare();
-    stallbox_frame_begin(); /* who shows frames is looked at tick by tick, as is one whose message lasts */
+    stallbox_frame_begin(); /* a thread that shows frames is looked at in each tick, like one with a long message */
     stallbox_frame_end();
     for (int i = 0; i < CALLS; i++) {
         pthread_create(&calls[i].thread, NULL, call_again_and_again, &calls[i]);
@@ -403,7 +404,7 @@ int main(int argc, char **argv)
             clock_gettime(CLOCK_REALTIME, &until);
             until.tv_sec++;
         } while (pthread_timedjoin_np(calls[i].thread, NULL, &until) != 0);
-        /* A thread that ended must not be signalled: the last of them is the one that is. */
+        /* Only the last of these threads gets signals, because a thread that has ended must not get one. */
     }
     enum stallbox_result result = stallbox_stop(10000);
     long interrupted = 0;

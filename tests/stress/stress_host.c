@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stress_host.c - a host that does everything at once, with the recorder in it.
+/* stress_host.c - a host that does everything at the same time, with the recorder in it.
  *
  * usage: stress_host [SECONDS]
- * Threads that allocate, contend for locks, wait for conditions, sleep, poll and block in pipes; threads that live for
- * microseconds; modules that come and go; forks; snapshots all the while. It must end in order, every snapshot must be
- * readable, and the host's own sums must be right. Prints what was recorded and lost. */
+ * Threads that allocate, compete for locks, wait for conditions, sleep, poll and block in pipes; threads that live for
+ * microseconds; modules that are loaded and unloaded; forks; and snapshots all the time. It must exit with 0, every
+ * snapshot must be readable, and the host's own sums must be right. Prints what was recorded and lost. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -174,7 +174,7 @@ struct read_back {
     unsigned long records, drops[SBX_DROP_COUNT];
 };
 
-/* One after the other: there may be hundreds. */
+/* One after another, because there may be hundreds. */
 static const char *read_back(void *context, const char *path, struct sbx_snapshot *snapshot)
 {
     struct read_back *all = context;

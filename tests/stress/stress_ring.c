@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stress_ring.c - the recording under more writers than cores, signals, dying threads, snapshots, turning epochs, and
- * chunks taken back from writers that are at work.
+/* stress_ring.c - the recording with more writers than cores, with signals, dying threads, snapshots, turning epochs,
+ * and chunks that are taken back from working writers.
  *
  *   stress_ring [SECONDS]      1.5 by default
  *
- * Tries to break: C1 and C2 of snapshot_copy.h (a copied record is whole, and what it refers to is there), the claim and
- * the revocation of chunks (docs/MEMORY_ORDERING.md, A.3 to A.6), the interning of stacks (B.1 to B.4), and that a record is
- * never shown under a thread that did not make it, or twice. Every field of a record follows from its maker's tid and a
- * number, so that each one read back can be checked. Prints what was put, lost and kept, and how old and how stale a
- * snapshot is; exits 1 at the first record that was never written, and when the counts do not add up. */
+ * Tries to break: C1 and C2 of snapshot_copy.h (a copied record is complete, and what it refers to exists), the claim
+ * and the revocation of chunks (docs/MEMORY_ORDERING.md, A.3 to A.6), the interning of stacks (B.1 to B.4), and the
+ * rule that a record is never shown under a thread that did not make it, or twice. Every field of a record is
+ * calculated from its maker's tid and a number, so that each record can be checked when it is read back. Prints what
+ * was put, lost and kept, and how old and how stale a snapshot is. Exits with 1 at the first record that was never
+ * written, and when the counts do not add up. */
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -30,25 +31,25 @@
 
 enum {
     WRITERS = 12,
-    OBSERVER = WRITERS, /* entry of the thread that writes about others; reads no CPU times: a number of its own series
-                           would be held to the other's */
+    OBSERVER = WRITERS, /* entry of the thread that writes about others; reads no CPU times: its own series of
+                         * numbers would be compared with the other's */
     OBSERVER_TID = 7,
     STACKS = 4000,
     DEPTH = 8,
     LIFE_RECORDS = 20000, /* records until a writer ends and its entry goes to another thread */
     SAMPLE_SIGNAL = SIGUSR1,
-    TURN_EVERY = 10 /* ticks of half a millisecond: 256 epochs must outlast the reader's slack, as they do in life */
+    TURN_EVERY = 10 /* ticks of half a millisecond: 256 epochs must outlast the reader's slack, as in real use */
 };
 
 struct writer {
     uint32_t index;
-    uint32_t tid; /* not the kernel's: a number for each life */
+    uint32_t tid; /* not the kernel's tid, but a number for each life */
     uint64_t number;
     uint32_t inside; /* not 0: the handler must not write */
     uint64_t made, put, dropped, nested, from_handler;
     pthread_t thread;
     uint32_t running;  /* 1: `thread` may be signalled */
-    uint32_t finished; /* 1: this life has written all it will */
+    uint32_t finished; /* 1: this life will write no more */
 };
 
 static struct sbx_recording_builder *the_builder;
@@ -132,7 +133,7 @@ static void sample(int signal_number)
     if (writer != NULL) {
         if (writer->inside != 0) {
             if (++writer->nested % 4 == 0) {
-                usleep(3000); /* stands still in the middle of a record, for longer than the ring takes to come round */
+                usleep(3000); /* stops in the middle of a record, for longer than one lap of the ring */
             }
         } else {
             sbx_store_relaxed(&writer->inside, 1); /* relaxed: as capture does it; the fence is membarrier's */
@@ -176,10 +177,10 @@ static void *write_for_a_life(void *argument)
          * membarrier */
         sbx_store_release(&writer->inside, 0);
         if (i % 64 == 0) {
-            usleep(50); /* lets others in, and signals find it outside our code */
+            usleep(50); /* lets other threads run; signals find it outside of the recorder's code */
         }
     }
-    sbx_store_relaxed(&writer->inside, 1); /* what comes now is the destructor's */
+    sbx_store_relaxed(&writer->inside, 1); /* what follows runs in the destructor */
     sbx_order_with_handler();
     sbx_store_release(&writer->finished, 1); /* order: release writer.finished */
     return NULL;
@@ -228,7 +229,7 @@ static bool fence_all_threads(void)
     return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-/* Take chunks back from writers in the middle of their work, by the steps of capture/recording_upkeep.c. */
+/* Take chunks back from working writers, with the steps of capture/recording_upkeep.c. */
 static void take_chunks_back(uint64_t first, struct upkeep *upkeep)
 {
     enum {
@@ -296,10 +297,10 @@ static void *watch(void *result)
 struct found {
     uint64_t copies, records, resolved, stale, overflow, torn, observed, extra_threads;
     uint64_t copy_ns_max, age_ns_min, age_ns_max; /* age: of the oldest record in a copy */
-    uint64_t stale_ns_max;                        /* how long before the copy began its newest record was made */
+    uint64_t stale_ns_max;                        /* by how much its newest record is older than the copy's begin */
 };
 
-/* Each maker's records come in the order in which they were made, and none comes twice. */
+/* The records of each maker must come in the order in which they were made, and none twice. */
 static void check_order(const struct sbx_snapshot *snapshot)
 {
     enum {
@@ -342,7 +343,7 @@ static void check_record(const struct sbx_snapshot *snapshot, const struct sbx_r
     uint64_t frames[DEPTH];
     size_t count = sbx_snapshot_stack(snapshot, record->stack, frames, DEPTH);
     if (record->stack == SBX_STACK_NONE) {
-        return; /* stale, counted by the reader */
+        return; /* stale; the reader counts it */
     }
     if (count != DEPTH) {
         broken("stack %08x has %zu frames", record->stack, count);
@@ -451,7 +452,7 @@ int main(int argc, char **argv)
     pthread_join(signaller, NULL);
     pthread_join(watcher, NULL);
     uint64_t in_copies = found.records, observed_in_copies = found.observed;
-    copy_and_check(&found); /* nobody writes any more: what is not there was overwritten or dropped */
+    copy_and_check(&found); /* no writer is left: a missing record was overwritten or dropped */
     uint64_t kept = found.records - in_copies - (found.observed - observed_in_copies);
     const uint64_t *drops = the_builder->header->drops;
     printf("made %llu (%llu by handlers), %.2f million a second, %llu lives\n", (unsigned long long)made,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - any text as a line of the audit log: a value is part of its line, whole, and never beyond it. */
+/* fuzz.c - any text as a line of the audit log: a value that is found is a complete part of its line, and never beyond
+ * it. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

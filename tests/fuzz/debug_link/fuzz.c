@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - what a program says of its other files and symbols: .gnu_debuglink, .gnu_debugaltlink, .gnu_debugdata.
+/* fuzz.c - what a program says about its other files and symbols: .gnu_debuglink, .gnu_debugaltlink, .gnu_debugdata.
  *
- * The first byte says of what kind the rest is: a whole file; or the content of all three sections of a good file; or what
- * is compressed as such a file has it, which has to come out again (a checksum keeps mutations of compressed bytes out). */
+ * The first byte selects the kind of input: a whole file; or the content of all three sections of a valid file; or data
+ * that is compressed into such a file and must come out unchanged (a checksum stops mutations of compressed bytes). */
 #include <elf.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ enum {
 
 static const char names[] = "\0.gnu_debuglink\0.gnu_debugaltlink\0.gnu_debugdata";
 
-/* A file with three sections, all of the same content. */
+/* A file with three sections that all have the same content. */
 static int make_file(const uint8_t *content, size_t bytes)
 {
     static const char *const sections[] = {".gnu_debuglink", ".gnu_debugaltlink", ".gnu_debugdata"};
@@ -66,7 +66,7 @@ static int make_file(const uint8_t *content, size_t bytes)
 
 static void check_links(int fd)
 {
-    char name[64], path[] = "/nonexistent/program"; /* so that no relative name leads anywhere */
+    char name[64], path[] = "/nonexistent/program"; /* so that no relative name leads to a file */
     uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
     if (sbx_debug_link_read(fd, name, sizeof name)) {
         MUST(strlen(name) > 0 && strlen(name) < sizeof name && strchr(name, '/') == NULL && strcmp(name, "..") != 0 &&
@@ -77,12 +77,12 @@ static void check_links(int fd)
     MUST(id_bytes <= sizeof build_id);
     int alternate = sbx_debug_alternate_open(path, fd);
     MUST(alternate < 0 || id_bytes > 0);
-    if (alternate >= 0) { /* this machine has it */
+    if (alternate >= 0) { /* the file exists on this machine */
         close(alternate);
     }
 }
 
-/* What is compressed in the file, which is `expected` where that is known. */
+/* The decompressed data, which must be `expected` if that is known. */
 static void check_debug_data(int fd, const uint8_t *expected, size_t expected_bytes)
 {
     uint8_t *found = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - SPOOL/.deliver.state of any bytes: no wait is longer than it may be, and what is read is printed and read
- * back. */
+/* fuzz.c - SPOOL/.deliver.state of any bytes: no wait is longer than allowed, and what is read can be printed and read
+ * again. */
 #include <stdint.h>
 #include <stdlib.h>
 

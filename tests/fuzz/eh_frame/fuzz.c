@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - any bytes as .eh_frame_hdr and .eh_frame: rows come out valid or not at all.
+/* fuzz.c - any bytes as .eh_frame_hdr and .eh_frame: the rows are valid, or there are none.
  *
- * Input: two bytes with the size of .eh_frame_hdr, then the image it begins; .eh_frame is where the header says. Built
- * a second time without the header. The seeds are these two sections of small programs, and entries made by hand. */
+ * Input: two bytes with the size of .eh_frame_hdr, then the image that begins with it; .eh_frame is where the header
+ * says. Built a second time without the header. The seeds are these two sections of small programs, and entries made by
+ * hand. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@
 enum {
     IMAGE_AT = 0x20000,
     TEXT_END = 0x40000
-}; /* the code of the seeds lies before their sections */
+}; /* the code of the seeds is before their sections */
 
 static void require(int holds)
 {
@@ -22,7 +23,7 @@ static void require(int holds)
     }
 }
 
-/* The rows are sorted, end in a gap, and are found where they begin and end. */
+/* The rows must be sorted, end in a gap, and be found at their begin and at their end. */
 static void check_rows(const struct sbx_unwind_rows *rows)
 {
     require(rows->count >= 2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz.c - any bytes as a program's file, from which names are read: build-id note, symbol tables, debug information.
  *
- * Once as a file of its own (the build-id is read by us), once more with that build-id asked for, so that what is behind it is
- * opened. libelf and libdw are as the system has them. */
+ * It is read once as a file alone (we read the build-id), and once by that build-id, so that the code behind the check
+ * is reached. libelf and libdw are those of the system. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void check_symbols(Elf *elf, uint32_t type)
     sbx_elf_symbols_finish(&symbols);
 }
 
-/* Everything at once: sorted, and of one mind with the question about an address. */
+/* All symbols at once must be sorted, and must agree with a lookup of one address. */
 static void check_all(struct sbx_symbol_file *file)
 {
     struct sbx_spans spans;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - whatever a decoded payload says, every exporter writes it out and stays within its bounds.
+/* fuzz.c - whatever a decoded payload contains, every exporter writes it and stays within its bounds.
  *
- * The bytes are a list of records (random_report.h), past the decoder, whose own target is another one: what is sought
- * is an order of records that breaks the invariants of spans and slices, which debug builds assert. */
+ * The bytes are a list of records (random_report.h) behind the decoder, which has a fuzz target of its own. The aim is
+ * an order of records that breaks the invariants of spans and slices, which debug builds assert. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (nowhere == NULL || bytes == 0 || bytes > 1024) {
         return 0; /* longer lists have no new orders, only more of them */
     }
-    /* The first byte says which: one a run is five times as many runs. */
+    /* The first byte selects one exporter; one at a time allows five times as many runs. */
     struct report_fixture *fixture = random_report_create(data + 1, bytes - 1);
     for (size_t i = 0; i < PRINTS; i++) {
         if ((data[0] % (PRINTS + 1) == i || data[0] % (PRINTS + 1) == PRINTS) &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* function_starts/fuzz.c - any bytes as a module's file.
  *
- * Properties: it is opened or refused, never anything else; a function begins at or before each place that it has, and the
- * same question has the same answer. The build-id is that of the files of the corpus. */
+ * Properties: the file is opened or refused; a function begins at or before each place in it; and the same question has
+ * the same answer. The build-id is that of the files of the corpus. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     MUST(result == 0 || result == -EINVAL || result == -ESTALE || result == -ENOMEM);
     if (result == 0) {
         look(starts, 0);
-        look(starts, 0x200000); /* where linkers put programs that do not move */
+        look(starts, 0x200000); /* the address of programs that are not relocatable */
         look(starts, 0x400000);
         sbx_function_starts_close(starts);
     }

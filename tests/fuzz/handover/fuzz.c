@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - a recording's header and control page, written by a process that nobody trusts, as its companion reads them.
+/* fuzz.c - a recording's header and control page, written by an untrusted process, as its companion reads them.
  *
- * The fields that only say "ours, and of this version" are put right, so that mutations get past them. Property: what is served
- * stays in its bounds. */
+ * The fields that only say "ours, and of this version" are set right, so that mutations get past them. Property: what
+ * is served stays within its bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     static struct sbx_control_page control;
     memset(&header, 0, sizeof header);
     memset(&control, 0, sizeof control);
-    /* What decides comes first, so that small inputs reach it. */
+    /* The deciding fields come first, so that small inputs reach them. */
     size_t control_bytes = bytes < sizeof control.handover ? bytes : sizeof control.handover;
     memcpy(&control.handover, data, control_bytes);
     size_t header_bytes = bytes - control_bytes < sizeof header ? bytes - control_bytes : sizeof header;

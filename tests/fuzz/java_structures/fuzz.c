@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - structures of a Java machine that are half made: lines, names, scopes of compiled code, the beginning and end of methods.
+/* fuzz.c - unfinished structures of a Java virtual machine: lines, names, scopes of compiled code, begin and end of
+ * methods.
  *
- * The first byte says which reader gets the rest. Properties: nothing is read outside of the input, every reader ends, a line
- * fits its field, text is whole UTF-8 without control characters. */
+ * The first byte selects the reader of the rest. Properties: nothing outside of the input is read, every reader ends, a
+ * line fits its field, text is complete UTF-8 without control characters. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static void must_be_text(const struct sbx_java_text *text)
     }
 }
 
-/* An address in the input, told as an offset in it. */
+/* Write an address in the input, given as an offset in it. */
 static void put_address(uint8_t *blob, uint32_t at)
 {
     uint32_t offset = 0;
@@ -101,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     }
     uint8_t what = data[0], parameter = data[1];
     bytes -= 2;
-    /* Of its very size, in whole words: the readers load words. */
+    /* Of the exact size in whole words, because the readers load words. */
     size_t room = (bytes + 7) / 8 * 8;
     uint8_t *copy = aligned_alloc(8, room + 8);
     MUST(copy != NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - texts of the kernel's (schedstat, pressure, stat, status, cgroup), of the system's (os-release, uname), of a
- * server's (Retry-After) and of the environment (conditions, orders).
+/* fuzz.c - texts of the kernel (schedstat, pressure, stat, status, cgroup), of the system (os-release, uname), of a
+ * server (Retry-After) and of the environment (conditions, orders).
  *
- * Some of them hold what others chose: a thread's name, a control group's. Properties: nothing is read beyond the text, nothing
- * written beyond its room, and what is found lies in its bounds. */
+ * Some of them contain text that others chose: the name of a thread or of a control group. Properties: nothing is read
+ * beyond the text, nothing is written beyond the buffer, and every found value is within its bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void check_server(const char *text)
     (void)sbx_http_date_s(text, &at_s);
 }
 
-/* Orders that are taken are printed as they were. */
+/* Accepted orders are printed unchanged. */
 static void check_orders(const char *text)
 {
     struct sbx_preload_orders orders;
@@ -68,7 +68,7 @@ static void check_orders(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    char *text = malloc(bytes + 1); /* of exactly this size: what is read beyond it is found */
+    char *text = malloc(bytes + 1); /* exact size, so that a read past the end is found */
     MUST(text != NULL);
     if (bytes > 0) {
         memcpy(text, data, bytes);

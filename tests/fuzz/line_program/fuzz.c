@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - any bytes as a .debug_line section, whose first byte says where the program begins: its rows, and its files. */
+/* fuzz.c - any bytes as a .debug_line section: its rows and its files. The first byte says where the program begins. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (bytes == 0) {
         return 0;
     }
-    /* Texts that are asked for by offset lie in the same bytes. */
+    /* Texts that are referred to by offset are in the same bytes. */
     const struct sbx_dwarf_section all = {data + 1, bytes - 1};
     const struct sbx_dwarf_sections sections = {.line = all, .str = all, .line_str = all, .str_offsets = all};
     struct sbx_dwarf_budget budget = {1 << 20};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - any bytes as a Mach-O file, from which names are read: universal header, commands, symbols, debug information.
+/* fuzz.c - any bytes as a Mach-O file, from which names are read: universal header, commands, symbols, debug
+ * information.
  *
- * What is said of it is checked against the file's size and against itself; behind it are libelf and libdw, as the system
- * has them, which get an ELF file that we made. */
+ * The results are checked against the file's size and against each other. Behind them are the system's libelf and
+ * libdw, which get an ELF file that we made. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static void check_symbols(int fd, const struct sbx_macho_image *image)
     sbx_macho_symbols_finish(&symbols);
 }
 
-/* Everything at once: sorted, offsets rather than addresses, and of one mind with the question about one of them. */
+/* All names at once must be sorted, be offsets and not addresses, and agree with a lookup of one of them. */
 static void check_names(int fd, const struct sbx_file_id *id)
 {
     struct sbx_spans spans;
@@ -90,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     size_t count = sbx_file_ids_read(fd, ids, &why);
     MUST(count <= SBX_FILE_IDS_MAX && (count == 0 || why == NULL));
     for (size_t i = 0; i < count; i++) {
-        if (ids[i].byte_count != SBX_MACHO_UUID_BYTES) { /* an ELF file: that is another target's */
+        if (ids[i].byte_count != SBX_MACHO_UUID_BYTES) { /* an ELF file, which has a target of its own */
             continue;
         }
         if (sbx_macho_image_read(fd, ids[i].bytes, &image) == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample.c - what make_corpus makes programs for Apple systems of. */
+/* sample.c - the source from which make_corpus makes programs for Apple systems. */
 int table[8];
 
 __attribute__((noinline)) static int hidden(int a)

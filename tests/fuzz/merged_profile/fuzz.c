@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - profiles of stalls, which a triage worker that was taken over could have made up.
+/* fuzz.c - profiles of stalls, as a triage worker that was taken over could make them up.
  *
- * Property: what is added has times that add up from callees to callers, on each side; and whatever was added can be printed
- * in all formats, looked for, and taken apart around a function. */
+ * Property: in an added profile the times add up from callees to callers, on each side. Whatever was added can be
+ * printed in all formats, searched, and taken apart around a function. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* fuzz.c - hostile payloads: decode, attribute, print.
  *
  * The input is tried twice: as an envelope, and as a protobuf body that this file compresses and puts into a valid
- * envelope, because no fuzzer finds its way through a checksum and a compressor. What decodes must also survive
+ * envelope, because a fuzzer does not get past a checksum and a compressor. A payload that decodes must also survive
  * everything that is done with a stall afterwards, and must hold what stall.h promises. */
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
             abort();      \
     } while (0)
 
-/* How a stall ended has nothing to report, and completes nothing but its stall. */
+/* A payload with the end of a stall has nothing to report, and completes only its own stall. */
 static void check_end(const struct sbx_stall *end)
 {
     struct sbx_report *report;
@@ -33,7 +33,7 @@ static void check_end(const struct sbx_stall *end)
     CHECK(end->thread_count == 0 && end->record_count == 0 && sbx_report_create(end, NULL, &report) != 0);
 }
 
-/* Every second one is told with its end. */
+/* Every second stall is reported together with its end. */
 static void complete(struct sbx_stall *stall)
 {
     struct sbx_stall end = {
@@ -120,7 +120,7 @@ static void put_u32(uint8_t *at, uint32_t value)
     }
 }
 
-/* The body's payload id, so that the envelope can carry the same: field 2, 16 bytes. */
+/* Copy the payload id of the body, so that the envelope can have the same: field 2, 16 bytes. */
 static void copy_id(const uint8_t *body, size_t bytes, uint8_t *id_out)
 {
     for (size_t i = 0; i + 18 <= bytes; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* payload_verify/fuzz.c - any bytes as an envelope, and as a bare payload.
  *
- * The property: what the privacy check lets pass is accounted for to the last byte, field by field. A checksum keeps a
- * fuzzer out, so the bytes are also taken as what would be inside. */
+ * The property: every byte of a payload that passes the privacy check belongs to a known field. A fuzzer does not get
+ * past the checksum, so the bytes are also used as the content. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         check(payload, payload_bytes);
         free(payload);
     }
-    /* The body alone, without the checksum in the way. */
+    /* The body alone, without the checksum. */
     envelope = (struct sbx_envelope){.body = data, .body_bytes = bytes};
     if (sbx_envelope_payload(&envelope, &payload, &payload_bytes, why, sizeof why) == 0) {
         check(payload, payload_bytes);

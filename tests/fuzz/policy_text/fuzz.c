@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz.c - the text of a policy, as people write it.
  *
- * Properties: a text is taken, or refused with a reason; what was taken is a payload that the reader of payloads takes, or none. */
+ * Properties: a text is accepted, or refused with a reason. An accepted text gives a payload that the payload reader
+ * accepts, or none. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     }
     text[bytes] = '\0';
     check_words(text);
-    /* '/' would name files of this machine, which are another matter: a key's file is one line of hex. */
+    /* '/' would name files of this machine, which is not tested here: a key's file is one line of hex. */
     if (strchr(text, '/') == NULL) {
         if (sbx_policy_text_read(text, "text", "/nonexistent/", 1700000000, &draft, why, sizeof why) == 0) {
             size_t count = sbx_policy_draft_encode(&draft, payload, sizeof payload);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - files of names of runtimes' functions, which come from outside.
+/* fuzz.c - files with names of runtimes' functions, which come from outside.
  *
- * Properties: whatever is found was asked for, bears the number of a runtime that the file named, and has no control
- * character in its strings. */
+ * Properties: a found name was asked for, belongs to a runtime that the file named, and has no control characters in
+ * its strings. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct sbx_provider_map *map = sbx_provider_map_create();
     MUST(map != NULL);
-    /* In two parts, as two files, and once more whole: the parts are mostly none. */
+    /* In two parts as two files, and once more as a whole. The parts are mostly invalid. */
     (void)sbx_provider_map_add(map, (const char *)data, bytes / 2);
     (void)sbx_provider_map_add(map, (const char *)data + bytes / 2, bytes - bytes / 2);
     int added = sbx_provider_map_add(map, (const char *)data, bytes);

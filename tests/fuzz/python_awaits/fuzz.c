@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - objects of Python's that say anything: tasks, futures, callbacks, dicts, suspended frames. Nothing outside of them may be
- * read, and every reading ends.
+/* fuzz.c - Python objects with arbitrary content: tasks, futures, callbacks, dicts, suspended frames. Nothing outside
+ * of them may be read, and every reading must end.
  *
- * The input is 8-byte words of a made-up memory. A word whose upper half is MARK means the place in it that its lower half tells. Types are
- * the first words of the memory. */
+ * The input is 8-byte words of a made-up memory. A word whose upper half is MARK is an address in that memory; its
+ * lower half is the offset. Types are the first words of the memory. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +20,20 @@ enum {
     WORDS = 1024,
     MEMORY_BYTES = WORDS * 8,
     PAGE = 4096,
-    TYPES_AT = 2048, /* each takes 64 bytes: they may overlap what they tell */
+    TYPES_AT = 2048, /* each takes 64 bytes; they may overlap */
 };
 
 static uint64_t *memory; /* between pages that cannot be read */
 
-/* The memory is all there is. */
+/* Only the made-up memory can be read. */
 int stallbox_provider_can_read(const void *at, size_t bytes)
 {
     uint64_t begin = (uint64_t)(uintptr_t)memory, place = (uint64_t)(uintptr_t)at - begin;
     return place < MEMORY_BYTES && bytes <= MEMORY_BYTES - place;
 }
 
-/* From a running task out, and the frames of each that awaits; the module is what the memory says, and is not looked for. */
+/* From a running task outwards, with the frames of each awaiting task. The memory defines the module; it is not
+ * searched for. */
 static void follow(const struct cpython *cpython, const struct asyncio_module *module)
 {
     struct await_chain chain = {.cpython = cpython, .module = module, .left = AWAIT_FUTURES_MAX, .task_count = 1};

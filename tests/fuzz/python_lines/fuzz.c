@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - line tables of Python's code objects, which are read in a handler.
+/* fuzz.c - line tables of Python's code objects, which are read in a signal handler.
  *
- * Properties: nothing is read beyond the table (its bytes end at a page that cannot be read), and neighbours in one unit of code
- * have one line. */
+ * Properties: nothing is read beyond the table (its bytes end at an unreadable page), and neighbours in one unit of
+ * code have the same line. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

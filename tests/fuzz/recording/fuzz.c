@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - the recording reader on arbitrary bytes: no crash, no leak, and what it lets through holds what it promises.
+/* fuzz.c - the recording reader on arbitrary bytes: no crash, no leak, and an accepted recording holds what the reader
+ * promises.
  *
- * And the way of a dead process's recording: decided about, copied into a snapshot, and that read.
+ * Also the recovery of a dead process's recording: the decision, the copy into a snapshot, and the reading of the copy.
  *
- * Each input is read twice: as it is, and with the few fields that only say "this is a recording of this version" put
+ * Each input is read twice: unchanged, and with the few fields that only say "this is a recording of this version" set
  * right, so that mutations get past them and old corpus files stay useful when the layout changes. */
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,7 +62,7 @@ static void read_and_check(const uint8_t *data, size_t bytes)
     sbx_snapshot_destroy(snapshot);
 }
 
-/* What a recoverer does with the file of a process that is gone. `data` is aligned as memory of malloc is. */
+/* Do what recovery does with the file of a process that is gone. `data` has malloc's alignment. */
 static void recover_and_check(const uint8_t *data, size_t bytes)
 {
     static uint64_t scratch[SBX_COPY_SCRATCH_MIN / sizeof(uint64_t)];
@@ -106,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
             bool has_guest = guest->at >= sizeof header && guest->at <= bytes && bytes - guest->at >= sizeof header;
             header.file_bytes = has_guest ? guest->at : bytes;
             memcpy(fixed, &header, sizeof header);
-            if (has_guest) { /* the same of another process's recording behind it */
+            if (has_guest) { /* the same for the recording of another process behind it */
                 memcpy(fixed + guest->at, SBX_RECORDING_MAGIC, sizeof header.magic);
                 memcpy(fixed + guest->at + offsetof(struct sbx_recording_header, version), &header.version,
                        2 * sizeof header.version);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_corpus.c - writes the seeds of corpus/ anew, after a change of the layout.
+/* make_corpus.c - writes the seeds of corpus/ again, after a change of the layout.
  *
- *   make_recording_corpus FOLDER
+ *  make_recording_corpus FOLDER
  *
- * Real recordings of a few KiB, made by the builder of the unit tests; small, because every byte a fuzzer may change is
- * one it must try. */
+ * Real recordings of a few KiB, made by the builder of the unit tests. They are small because a fuzzer tries to change
+ * every byte. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void save(const struct sbx_recording_builder *builder, const char *folder
     sbx_recording_save(builder, path);
 }
 
-/* One thread in a message, samples and a wait; the whole of it in one chunk. */
+/* One thread in a message, with samples and a wait, all in one chunk. */
 static struct sbx_recording_builder *make_plain(void)
 {
     const struct sbx_recording_shape shape = {2, 3, 32, 32, 2, 2};
@@ -64,7 +64,7 @@ static struct sbx_recording_builder *make_plain(void)
     return builder;
 }
 
-/* The snapshot of a process whose thread waited for another process's, with that one's recording behind it. */
+/* The snapshot of a process whose thread waited for another process, with the recording of that process behind it. */
 static void save_with_guest(const char *folder)
 {
     char path[1024], guest[1024];
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
     save(builder, argv[1], "ended.raw");
     builder->header->trigger = trigger;
 
-    sbx_recording_reuse_thread(builder, 0, 5000, "second", 9000); /* records of a thread whose entry has been reused */
+    sbx_recording_reuse_thread(builder, 0, 5000, "second", 9000); /* records of a thread whose entry was reused */
     save(builder, argv[1], "reused_thread.raw");
 
     struct sbx_record look = {.kind = SBX_RECORD_LEAF,
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
                               .end_ns = 9100,
                               .cpu_ns = 1000};
     struct sbx_repeat *runs[] = {&builder->threads[0].own, &builder->threads[1].observed};
-    for (int i = 0; i < 2; i++) { /* runs that nobody has told yet, one of them of a former thread, and a long record */
+    for (int i = 0; i < 2; i++) { /* runs that are not yet in the ring, one of a former thread; and a long record */
         sbx_recording_put(builder, &look);
         sbx_run_begin(runs[i], &look);
         look.begin_ns = look.end_ns += 500;
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     sbx_recording_put(builder, &told);
     save(builder, argv[1], "runs.raw");
 
-    builder->table.node_used[1] = builder->table.node_mask + 1; /* stacks of two epochs, and stale ones */
+    builder->table.node_used[1] = builder->table.node_mask + 1; /* stacks of two epochs, some of them stale */
     sbx_callstack_table_turn_if_full(&builder->table);
     save(builder, argv[1], "turned_epoch.raw");
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - any bytes as what a Redis server says: replies, maps of slots, redirects, heads of images. What is in chunks is
- * fed by symbol_image. */
+/* fuzz.c - any bytes as a Redis server's answers: replies, slot maps, redirects, heads of images. The target
+ * symbol_image covers the content of chunks. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum {
     CRC_AT = 16
 };
 
-/* A head as it would be read, with its checksum put right, which no fuzzer finds. */
+/* Read a head with its checksum set right, which a fuzzer does not find. */
 static void read_head(const char *text, size_t bytes)
 {
     uint8_t *value = malloc(bytes + 1);

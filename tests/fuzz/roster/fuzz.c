@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - any bytes as a roster, a file that every recorded program may write: as the companion reads it, and as programs map it.
+/* fuzz.c - any bytes as a roster, a file that every recorded program may write: as the companion reads it, and as
+ * programs map it.
  *
- * The number that says of which layout it is stands in each. Properties: a companion's counts stay within what the roster
- * has room for; a program that writes into such a file stays within it. */
+ * The number of the layout is set right in each. Properties: a companion's counts stay within the roster's size; a
+ * program that writes into such a file stays within it. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ static void clean(void)
     rmdir(folder);
 }
 
-/* As a companion does it, with a spool that holds nothing. */
+/* Read it as a companion does, with an empty spool. */
 static void read_it(void)
 {
     static struct sbx_roster copy;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - any bytes as a file of rows: used by the walker only when no lookup can leave it.
+/* fuzz.c - any bytes as a file of rows: the walker uses it only when no lookup can leave it.
  *
- * Input: one byte of mode, then the file. Bit 0 of the mode makes what no mutation hits right (magic, version, encoding,
- * size, checksum), so that the checks behind them are reached; without it the file is taken as it is. */
+ * Input: one byte of mode, then the file. Bit 0 of the mode sets right what no mutation finds (magic, version,
+ * encoding, size, checksum), so that the checks behind them are reached. Without it the file is used unchanged. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void require(int holds)
 
 static void look_up(const struct sbx_unwind_rows *rows, uint64_t address)
 {
-    uint32_t rule = sbx_unwind_rows_find(rows, address); /* the sanitizer watches where it reads */
+    uint32_t rule = sbx_unwind_rows_find(rows, address); /* the sanitizer checks what it reads */
     uint64_t offset = address - rows->base;
     uint32_t expected = SBX_RULE_NONE;
     for (uint32_t i = 0; i < rows->count && rows->offsets[i] <= offset; i++) {
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     }
     uint8_t mode = *data++;
     bytes--;
-    uint8_t *file = malloc(bytes); /* of exactly this size: what is read beyond it is found */
+    uint8_t *file = malloc(bytes); /* exact size, so that a read past the end is found */
     require(file != NULL);
     memcpy(file, data, bytes);
     memcpy(&header, file, sizeof header);

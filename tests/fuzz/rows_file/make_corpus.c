@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_corpus.c - writes the seeds of this target: make_rows_corpus FOLDER. Rows by hand, whole and damaged; each behind
- * the byte of mode that has the fuzz target put their encoding and checksum right. */
+/* make_corpus.c - writes the seeds of this target: make_rows_corpus FOLDER. Rows made by hand, complete and damaged;
+ * each after the byte of mode that makes the fuzz target set their encoding and checksum right. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - any bytes as the body of an error of an S3-compatible store. Property: a word of letters that stands in it, or nothing. */
+/* fuzz.c - any bytes as the body of an error of an S3-compatible store. Property: the result is a word of letters from
+ * the body, or nothing. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     char code[SBX_S3_CODE_BYTES];
-    char *body = malloc(bytes + 1); /* with nothing behind it that ends a word */
+    char *body = malloc(bytes + 1); /* nothing behind it could end a word */
     MUST(body != NULL);
     if (bytes > 0) {
         memcpy(body, data, bytes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - seccomp filters, which are the program's.
+/* fuzz.c - seccomp filters, which are written by the program.
  *
- * The input is a filter, eight bytes an instruction, that is run here as the kernel runs it (kernel/seccomp.c and
- * net/core/filter.c: 32-bit words, an index register, sixteen scratch words), with arguments made from the input. Property:
- * a call that is judged harmless is let pass, logged or refused whatever its arguments are. */
+ * The input is a filter, eight bytes an instruction. It is run here as the kernel runs it (kernel/seccomp.c and
+ * net/core/filter.c: 32-bit words, an index register, sixteen scratch words), with arguments made from the input.
+ * Property: a call that is judged harmless is allowed, logged or refused with any arguments. */
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -44,7 +44,7 @@ static bool compute(uint16_t operation, uint32_t *a, uint32_t by)
 }
 /* clang-format on */
 
-/* The action, or false: no kernel takes such a filter. */
+/* The action, or false: no kernel accepts such a filter. */
 static bool run(const struct sock_filter *code, size_t length, const struct seccomp_data *data, uint32_t *action_out)
 {
     struct machine machine = {0};
@@ -106,7 +106,7 @@ static bool run(const struct sock_filter *code, size_t length, const struct secc
             default:
                 return false;
             }
-            i += distance; /* beyond the end: the loop is over, and so is the filter */
+            i += distance; /* beyond the end: the loop ends, and so does the filter */
             break;
         }
         case BPF_RET:
@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
         for (size_t turn = 0; turn < 16; turn++) {
             struct seccomp_data data = {.nr = (int)calls[c], .arch = HERE};
             uint32_t action = SECCOMP_RET_ALLOW;
-            /* Numbers, and words of the filter itself: what it compares with is there. */
+            /* Numbers and words of the filter itself, because the values that it compares with are there. */
             for (size_t i = 0; i < 6; i++) {
                 const struct sock_filter *some = &code[(turn * 7 + i * 3) % length];
                 data.args[i] = turn < 8 ? turn * i : (uint64_t)some->k << (turn % 2 * 32) | some->k;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz.c - hostile sealed envelopes.
  *
- * The input is tried three ways: as it is; as the body of an envelope whose header and checksum are right; and as what
- * was sealed, since no fuzzer finds a tag: sealed by the sender's code, opened by the receiver's. What opens is a plain
- * envelope, or nothing, and never bytes beyond. */
+ * The input is tried in three ways: unchanged; as the body of an envelope with a correct header and checksum; and as
+ * the plain text, because a fuzzer does not find a tag: sealed by the sender's code, opened by the receiver's. The
+ * result of opening is a plain envelope or nothing, and never bytes beyond it. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ static const struct sbx_unseal_keys *the_keys(void)
 static const char info[] = SBX_SEAL_INFO;
 static const uint8_t ephemeral[32] = {9};
 
-/* What every run seals with: deriving is 2 ms of public-key work, some 40 times what the rest takes. */
+/* The context that every run seals with: deriving it is 2 ms of public-key work, some 40 times the rest of a run. */
 static const struct sbx_hpke_seal *the_seal(void)
 {
     static struct sbx_hpke_seal seal;
@@ -55,9 +55,9 @@ int __real_sbx_hpke_open_derive(const struct sbx_unseal_key *key, const uint8_t 
 int __wrap_sbx_hpke_open_derive(const struct sbx_unseal_key *key, const uint8_t enc[SBX_SEAL_KEY_BYTES], const void *of,
                                 size_t of_bytes, struct sbx_hpke_open *open_out);
 
-/* The receiver derives once for the key that the runs above seal with; really for one in 256 of all others, and for those that
- * are small numbers or beside the prime, as keys of low order are; and for the rest it hands out the first again: their tag does
- * not fit either way. What comes out depends on the input alone. */
+/* The receiver derives once for the key that the runs above seal with. For all other keys it derives really only for
+ * one in 256, and for keys that are small numbers or near the prime, as keys of low order are. For the rest it returns
+ * the first context again, because their tag fits neither way. The result depends only on the input. */
 int __wrap_sbx_hpke_open_derive(const struct sbx_unseal_key *key, const uint8_t enc[SBX_SEAL_KEY_BYTES], const void *of,
                                 size_t of_bytes, struct sbx_hpke_open *open_out)
 {
@@ -81,7 +81,7 @@ int __wrap_sbx_hpke_open_derive(const struct sbx_unseal_key *key, const uint8_t 
     return 0;
 }
 
-/* Look, open, decode. Returns whether it opened. */
+/* Look, open, decode. Returns whether the envelope could be opened. */
 static int open_all(const uint8_t *envelope, size_t bytes)
 {
     struct sbx_sealed sealed;
@@ -115,7 +115,7 @@ static uint8_t *with_header(const uint8_t *body, size_t body_bytes)
     return envelope;
 }
 
-/* Seal `text` as it is, whatever length stands in front of it. */
+/* Seal `text` unchanged, whatever length is written at its begin. */
 static void open_as_text(const uint8_t *text, size_t bytes)
 {
     struct sbx_hpke_seal seal = *the_seal(); /* sealing wipes it */
@@ -140,11 +140,11 @@ static void open_as_text(const uint8_t *text, size_t bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     if (bytes > 1 << 16) {
-        return 0; /* padding is in steps, and longer messages have no other */
+        return 0; /* padding is in steps; longer messages have no other length */
     }
     (void)open_all(data, bytes);
     uint8_t *envelope = with_header(data, bytes);
-    CHECK(!open_all(envelope, 40 + bytes)); /* nobody guesses a tag */
+    CHECK(!open_all(envelope, 40 + bytes)); /* a fuzzer cannot guess a tag */
     free(envelope);
     open_as_text(data, bytes);
     return 0;

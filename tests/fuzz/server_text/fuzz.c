@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - text of strangers at the server: into pages and documents, and as headers, ids and addresses.
+/* fuzz.c - text from outside at the server: in pages and documents, and as headers, ids and addresses.
  *
- * Properties: what comes out of the HTML writer has no markup and no harmful character, whatever went in; a JSON string
- * ends where it ends; no header opens the gate but the token. */
+ * Properties: the output of the HTML writer has no markup and no harmful character of the input; a JSON string ends at
+ * its end; no header except the token opens the gate. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static void check_id(const char *text, size_t bytes)
     MUST(bytes == 32 && memcmp(back, text, 32) == 0);
 }
 
-/* What is taken says the same when it is printed again. */
+/* An accepted text is the same when it is printed again. */
 static void check_erasures(const char *text, size_t bytes)
 {
     uint8_t proofs[SBX_ERASURES_MAX][SBX_ERASURE_PROOF_BYTES];
@@ -99,7 +99,7 @@ static void check_erasures(const char *text, size_t bytes)
         }
 }
 
-/* Likewise. */
+/* The same. */
 static void check_machine_day(const char *text, size_t bytes)
 {
     uint64_t app;

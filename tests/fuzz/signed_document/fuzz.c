@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz.c - any bytes as a bundle, and any payload as if the right key had signed it.
  *
- * The container is parsed as it comes. What no mutation gets past, the signature, is not asked for: each payload goes to its
- * reader, and what a reader accepts must come back the same when it is written and read again. */
+ * The container is parsed unchanged. The signature, which no mutation gets past, is not checked: each payload goes to
+ * its reader, and an accepted payload must be the same after it is written and read again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void read_policy(const uint8_t *payload, size_t bytes, bool is_kill)
     if (sbx_policy_document_check(&document, NULL, &report) == SBX_POLICY_ACCEPTED) {
         require(sbx_policy_check(&document.policy) == NULL);
         require(sbx_policy_document_apply(&document, key, &policy) == 0);
-        require((policy.capture.points & ~document.policy.capture.points) == 0); /* a rollout only takes away */
+        require((policy.capture.points & ~document.policy.capture.points) == 0); /* a rollout only removes points */
         require(sbx_policy_check(&policy) == NULL);
     }
     if (!is_kill && document.overflown == NULL) {
@@ -62,7 +62,7 @@ static void read_keyset(const uint8_t *payload, size_t bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static struct sbx_bundle bundle;
-    uint8_t *copy = calloc(1, bytes != 0 ? bytes : 1); /* of exactly this size: what is read beyond it is found */
+    uint8_t *copy = calloc(1, bytes != 0 ? bytes : 1); /* exact size, so that a read past the end is found */
     require(copy != NULL);
     if (bytes != 0) {
         memcpy(copy, data, bytes);
@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         }
         require(whole == bytes);
     }
-    if (bytes > 1) { /* the payloads alone, so that mutations need not keep a container's lengths right */
+    if (bytes > 1) { /* the payloads alone, so that mutations need not keep the lengths of a container right */
         if ((copy[0] & 1) != 0) {
             read_keyset(copy + 1, bytes - 1);
         } else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* make_corpus.c - writes the seeds of this target: make_signed_corpus FOLDER. Bundles signed by the fixture's keys, and
- * payloads behind the byte that says whose they are. */
+ * payloads after the byte that names their role. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

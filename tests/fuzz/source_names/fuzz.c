@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - sources, archives and maps of anybody's, from which names are made. The first byte says for which runtime.
+/* fuzz.c - arbitrary source files, archives and maps, from which names are made. The first byte selects the runtime.
  *
- * Properties: what comes out is a map of names, line by line, and reading the same again gives the same. */
+ * Properties: the output is a map of names, line by line, and reading the same input again gives the same output. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct sbx_names_job job = {.runtime = (enum sbx_names_runtime)(data[0] % SBX_NAMES_RUNTIMES),
                                 .file = {file, sizeof file - 1},
                                 .text = {(const char *)data + 1, bytes - 1}};
-    /* A script, and behind a zero its source map; a class, and in front of it, up to three lines' ends, its mapping. */
+    /* A script, and after a zero its source map; a class, and before it, up to the end of three lines, its mapping. */
     const char *zero = job.runtime == SBX_NAMES_JAVASCRIPT ? memchr(job.text.at, '\0', job.text.bytes) : NULL;
     const char *ends = job.runtime == SBX_NAMES_JAVA ? memmem(job.text.at, job.text.bytes, "\n\n\n", 3) : NULL;
     if (ends != NULL) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - any bytes as a file with what was split off a program: its first 8 bytes are the id of the unit that is asked for,
- * the rest is a .dwo file or a package. The unit's entries and their addresses are read, and its names by libdw. */
+/* fuzz.c - any bytes as a file with debug information that was split off a program. The first 8 bytes are the id of the
+ * wanted unit, the rest is a .dwo file or a package. The unit's entries and their addresses are read, and its names by
+ * libdw. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - SPOOL/.ages of any bytes: what is read keeps its bounds, is printed, and read back as it was. */
+/* fuzz.c - SPOOL/.ages of any bytes: what is read is within its bounds, and is the same after it is printed and read
+ * again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

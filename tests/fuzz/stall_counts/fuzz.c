@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stall_counts/fuzz.c - any bytes as a spool's file of counts.
  *
- * The property: what is read is written again and read again to the same value, and goes on counting within its bounds.
- * The checksum at the end keeps a fuzzer out, so it is also set right. */
+ * The property: what is read has the same value after it is written and read again, and counting continues within its
+ * bounds. A fuzzer does not get past the checksum at the end, so the checksum is also set right. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - the table of a bundle: what is read of it lies within the file, in order, and what is written of it reads alike. */
+/* fuzz.c - the table of a bundle: what is read of it is inside of the file and in order, and is the same after it is
+ * written and read again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -28,10 +29,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         }
         MUST(sbx_bundle_end(writer) == 0);
         MUST(sbx_bundle_read(copy, &again) == 0);
-        MUST(again.count <= bundle.count); /* an inode may be met again, and is added once */
+        MUST(again.count <= bundle.count); /* an inode may occur twice, but is added once */
         free(again.members);
         free(bundle.members);
-        sbx_split_parts_destroy(sbx_split_parts_create(&fd, 1, true)); /* takes it */
+        sbx_split_parts_destroy(sbx_split_parts_create(&fd, 1, true)); /* takes the descriptor */
         fd = -1;
     }
     if (fd >= 0) {

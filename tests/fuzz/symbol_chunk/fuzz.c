@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - any bytes as a chunk of names, as a shared store may hand it out: once it is opened, all of it can be asked. */
+/* fuzz.c - any bytes as a chunk of names, as a shared store may return it: once it could be opened, all of it can be
+ * read. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct sbx_symbol_chunk chunk;
     struct sbx_code_frame frames[SBX_INLINES_MAX];
-    uint8_t *copy = malloc(bytes + 1); /* aligned, and no longer than it is */
+    uint8_t *copy = malloc(bytes + 1); /* aligned, and of the exact size */
     MUST(copy != NULL);
     memcpy(copy, data, bytes);
     if (sbx_symbol_chunk_open(copy, bytes, &chunk) == 0) {

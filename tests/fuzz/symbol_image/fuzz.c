@@ -17,7 +17,7 @@ enum {
     CHUNKS_AT = 168
 };
 
-/* Put the checksum of header and directory right, which no fuzzer finds. */
+/* Set the checksum of header and directory right, which a fuzzer does not find. */
 static void mend(uint8_t *bytes, size_t count)
 {
     uint64_t chunks;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - any bytes as a line of tokens: what is read is the same when it is printed and read again, and has a right and a digest. */
+/* fuzz.c - any bytes as a line of tokens: an accepted line is the same after it is printed and read again, and has a
+ * right and a digest. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

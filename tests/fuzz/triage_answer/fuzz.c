@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - what a triage worker that was taken over could answer in place of a verdict.
+/* fuzz.c - answers of a triage worker that was taken over, in place of a verdict.
  *
- * Property: what is taken for a verdict has texts that end inside the answer, a confidence that is one, and times and build-ids
+ * Property: an accepted verdict has texts that end inside of the answer, a valid confidence, and times and build-ids
  * within their bounds; packed again it is the same verdict. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - unit files, and what is made of their settings. */
+/* fuzz.c - unit files, and the interpretation of their settings. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                               .expand = expand};
     struct sbx_unit_file unit = {0};
     struct sbx_unit_plan plan;
-    char *copy = malloc(bytes + 1); /* nothing behind it: the sanitizer sees who reads on */
+    char *copy = malloc(bytes + 1); /* exact size: the sanitizer sees a read past the end */
     if (copy != NULL) {
         copy = realloc(copy, bytes != 0 ? bytes : 1);
         memcpy(copy, data, bytes);

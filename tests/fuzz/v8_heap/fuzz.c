@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - a heap and a stack of V8's that say anything: nothing outside of them may be read, and every reading ends.
+/* fuzz.c - a heap and a stack of V8 with arbitrary content: nothing outside of them may be read, and every reading must
+ * end.
  *
- * The input is 8-byte words of a made-up memory. A word whose upper half is MARK means the place in it that its lower half tells. */
+ * The input is 8-byte words of a made-up memory. A word whose upper half is MARK is an address in that memory; its
+ * lower half is the offset. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,7 @@ enum {
 static uint64_t *memory; /* between pages that cannot be read */
 static struct js_numbers found, counted;
 
-/* The memory is all there is. */
+/* Only the made-up memory can be read. */
 int stallbox_provider_can_read(const void *at, size_t bytes)
 {
     uint64_t begin = (uint64_t)(uintptr_t)memory, place = (uint64_t)(uintptr_t)at - begin;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - compressed bodies of uploads, and what a body begins with.
+/* fuzz.c - compressed bodies of uploads, and the detection of a body's format.
  *
- * Properties: never more than the bound is written; what is said to have been written was; the same bytes once more end
- * the same way. */
+ * Properties: never more than the limit is written; the reported number of bytes was written; the same bytes give the
+ * same result a second time. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

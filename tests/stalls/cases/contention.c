@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* contention.c - ready to run, and not run. */
+/* contention.c - threads that are ready to run but do not run. */
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@ enum {
 };
 static atomic_int is_over;
 
-static int64_t turns; /* of the loop below, in a third of a stall */
+static int64_t turns; /* of the loop below, for a third of a stall */
 
 static void count_turns(void)
 {
@@ -51,9 +51,9 @@ static void *grind(void *unused)
 
 static STALL_FUNCTION void lay_out_page(int n)
 {
-    /* Half a second of work, or less with STALL_MS, which takes four times as long or more among eight. By count and not by its CPU clock: Linux
-     * since 6.6 looks at a thread's slice when the clock is read, so that the thread would be switched out there and
-     * nowhere else. */
+    /* Half a second of work (less with STALL_MS), which takes at least four times as long among eight threads. Counted
+     * in turns and not measured by the CPU clock: since 6.6 Linux checks a thread's slice when the clock is read, so
+     * the thread would be switched out there and nowhere else. */
     for (int64_t i = 0; i < turns; i++) {
         stall_sink += (uint64_t)i * (uint64_t)n;
     }

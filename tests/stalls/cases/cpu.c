@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu.c - computing, in all the shapes it has in programs. */
+/* cpu.c - computing, in all the forms that it has in programs. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -185,7 +185,7 @@ static STALL_FUNCTION void sort_orders(int n)
     }
 PASS(pass_blur, 3)
 PASS(pass_edge, 5)
-PASS(pass_tone, 9) /* one instruction, like 3 and 5: by 7 it is three, and this pass alone had half of the time */
+PASS(pass_tone, 9) /* one instruction, like 3 and 5; 7 would take three, and this pass half of the time */
 
 static STALL_FUNCTION void apply_filters(int n)
 {

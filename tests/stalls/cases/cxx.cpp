@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cxx.cpp - what C++ programs wait for and compute with.
+// cxx.cpp - waits and computations of C++ programs.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -182,7 +182,7 @@ struct Offer {
     int price, rank;
 };
 
-/* The comparison is inlined into the sort and has no symbol: debug information alone tells where it was written. */
+/* The comparison is inlined into the sort and has no symbol, so only debug information shows where it was written. */
 STALL_FUNCTION void rank_offers(int n)
 {
     std::vector<Offer> offers(40000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.c - files: written durably, listed, read in small bites. */
+/* file.c - files: written durably, listed, read in small pieces. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* healthy.c - programs that do what they should. None of these may be reported. */
+/* healthy.c - programs without a stall. None of them may be reported. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ static void do_forty_ms(int n)
     stall_sink += (uint64_t)n;
 }
 
-/* Never comes to a loop: a compiler, a copy, a build step. */
+/* Never comes to a loop, like a compiler, a copy or a build step. */
 static void batch_and_exit(void)
 {
     compute_ms(1800);
@@ -48,7 +48,7 @@ static void start_slowly(void)
 {
     compute_ms(1000);
     usleep(1000000);
-    /* A server that is connected to at start-up is polled for outside of the loop. */
+    /* A poll outside of the loop, for a server that the program connects to at its start. */
     poll(NULL, 0, 900);
 }
 
@@ -77,7 +77,7 @@ static void start_sleeper(void)
     stall_thread("sleeper", sleep_for_long, NULL, NULL);
 }
 
-/* A worker with a loop of its own, stuck for long: nobody waits for it. */
+/* A worker with a loop of its own that hangs for long, but nobody waits for it. */
 static void *run_own_loop(void *unused)
 {
     int loop = epoll_create1(EPOLL_CLOEXEC);
@@ -94,7 +94,7 @@ static void start_second_loop(void)
     stall_thread("second-loop", run_own_loop, NULL, NULL);
 }
 
-/* A lock that a worker holds for long, which the main thread only tries. */
+/* A worker holds this lock for long, but the main thread only tries to take it. */
 static pthread_mutex_t tried_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *hold_for_long(void *unused)
@@ -130,7 +130,7 @@ static void stop_for_a_while(void)
     }
 }
 
-/* The loop ends, and what is left to be done takes longer than a message may. */
+/* The loop ends, and the remaining work takes longer than a message may. */
 static void save_and_wait(void)
 {
     compute_ms(1000);
@@ -181,7 +181,7 @@ const struct stall stalls_healthy[] = {
      .messages = 60},
     {.name = "healthy_loop_ended",
      .prepare = save_at_exit,
-     .message = do_forty_ms, /* long enough to be seen in its loop */
+     .message = do_forty_ms, /* long enough that its loop is seen */
      .every = true,
      .delay_ms = 15,
      .messages = 40},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lock.c - somebody else has the lock, and is busy with this or that. */
+/* lock.c - another thread has the lock, and is busy with various things. */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER, second_lock = PTH
                        third_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_spinlock_t spin_lock;
-static atomic_int holders; /* that have what they will hold */
+static atomic_int holders; /* how many hold what they are to hold */
 
 static void await_holders(int count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory.c - the allocator, and pages that are not there. */
+/* memory.c - the allocator, and pages that are not in memory. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* messages.c - stalls that are not one long message: floods, sums, and culprits that had ended when somebody asked. */
+/* messages.c - stalls that are not one long message: floods, sums, and culprits that had ended when the snapshot was
+ * made. */
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>

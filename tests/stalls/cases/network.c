@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* network.c - a server that is slow, full, or silent. All of it on the loopback. */
+/* network.c - a server that is slow, full, or silent. Everything on the loopback interface. */
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -17,7 +17,7 @@
 
 static struct sockaddr_in server;
 
-/* A listening socket, or one for datagrams, on a port of its own. */
+/* A listening socket, or a datagram socket, on a port of its own. */
 static int listen_here(int type, int backlog)
 {
     socklen_t bytes = sizeof server;
@@ -31,7 +31,7 @@ static int listen_here(int type, int backlog)
     return listener;
 }
 
-/* A process that answers 1.5 s after it was asked. */
+/* A process that answers 1.5 s after a question. */
 static void start_slow_server(void)
 {
     int listener = listen_here(SOCK_STREAM, 8);

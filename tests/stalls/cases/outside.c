@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outside.c - a worker process of the program's has what the program wants: a lock, a semaphore, or the news that it waits for. */
+/* outside.c - a worker process of the program has what the program needs: a lock, a semaphore, or the message that it
+ * waits for. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -43,7 +44,7 @@ static void say_ready(void)
     }
 }
 
-/* What the worker does meanwhile, in each case. */
+/* What the worker does meanwhile, in each of the cases. */
 static STALL_FUNCTION void file_away(void)
 {
     say_ready();
@@ -92,7 +93,7 @@ static void keep_tray(void)
     change_tray(1);
 }
 
-/* The worker waits in poll() first, as a server's does: so it is recorded by the time it is asked. */
+/* The worker first waits in poll(), as a server's worker does, so that it is already recorded when it gets an order. */
 static void hire(void (*keep)(void))
 {
     char order;
@@ -110,7 +111,7 @@ static void hire(void (*keep)(void))
     if (read(orders[0], &order, 1) == 1) {
         keep();
     }
-    while (read(orders[0], &order, 1) == 1) { /* until the program has ended: who is gone can tell nothing */
+    while (read(orders[0], &order, 1) == 1) { /* until the program has ended; an ended worker could report nothing */
     }
     _exit(0);
 }
@@ -166,7 +167,7 @@ static void prepare_ledger(void)
     prepare_office(keep_ledger);
 }
 
-/* The kernel keeps a semaphore until somebody removes it: it is removed when the message is over. */
+/* The kernel keeps a semaphore until it is removed, so it is removed when the message is over. */
 static void prepare_tray(void)
 {
     tray = semget(IPC_PRIVATE, 1, 0600);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.c - another process has not finished, or not answered. */
+/* process.c - another process has not finished or has not answered. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sleep.c - asleep by its own call. */
+/* sleep.c - the program sleeps by its own call. */
 #include <poll.h>
 #include <sys/select.h>
 #include <time.h>

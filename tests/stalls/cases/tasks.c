@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tasks.c - queues of the program's own, which tells of their tasks by the recorder's interface. */
+/* tasks.c - queues of the program itself, which reports their tasks through the recorder's interface. */
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -17,7 +17,7 @@ static unsigned put_count, taken_count;
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t queue_filled = PTHREAD_COND_INITIALIZER;
 
-/* The program is not linked with the library: it asks for what is there. */
+/* The program is not linked with the library; it looks the function up. */
 static uint64_t (*task_queued)(const void *);
 static void (*task_begin)(uint64_t), (*task_end)(uint64_t);
 
@@ -38,7 +38,7 @@ static STALL_FUNCTION void post_task(void (*run)(void))
     pthread_mutex_unlock(&queue_lock);
 }
 
-/* Run one; whether there was one. */
+/* Run one task; returns whether there was one. */
 static int run_task(int waits)
 {
     pthread_mutex_lock(&queue_lock);
@@ -142,7 +142,7 @@ static STALL_FUNCTION void await_price(int n)
     stall_sink += (uint64_t)n;
 }
 
-/* The task itself is slow, and did not lie: that is a wait. */
+/* The task itself is slow and did not lie in the queue, so this is a wait. */
 static STALL_FUNCTION void price_slowly(void)
 {
     STALL_COMPUTE_MS(stall_ms);

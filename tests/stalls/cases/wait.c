@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait.c - somebody should have said that it is done, and came late. */
+/* wait.c - another thread should have reported that it is done, and was late. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,7 +13,7 @@
 
 #define LASTS_NS (stall_ms * INT64_C(1000000))
 
-/* A worker that waits for an order, does something slow, and says when it is done. */
+/* A worker that waits for an order, does something slow, and reports when it is done. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ordered = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
 static int orders, results;
