@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* closely.c - starts a program that `stallbox run` shall record as closely as it can.
+/* closely.c - starts a program that `stallbox run` is to record as closely as possible.
  *
  * usage: stallbox run -- closely COMMAND [ARGUMENT...]
- * Takes the orders that `stallbox run` gave to its child, and hands them on with all points, a sample each millisecond, also of
- * threads that only run, and no budget. No policy can say that: it is for tests. Exits with 126 when there are no orders: what
- * follows would pass without a recorder. */
+ * Takes the orders that `stallbox run` gave to its child, and passes them on with all points, a sample each millisecond
+ * also of threads that only compute, and no budget. No policy can request that; it is for tests. Exits with 126 when
+ * there are no orders, because the program would then pass without a recorder. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

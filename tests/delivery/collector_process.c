@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collector_process.c - the server's own fixture behind a fork. */
+/* collector_process.c - runs the server's own fixture in a forked process. */
 #include "collector_process.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* killer.c - ptrace, and SIGKILL at the stop behind a call. */
+/* killer.c - uses ptrace, and sends SIGKILL at the stop after a system call. */
 #include "killer.h"
 
 #include <signal.h>
@@ -63,7 +63,7 @@ bool sbx_kill_after_call(unsigned kill_at, void (*prepare)(void *context), void 
             return false;
         }
         if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
-            hand_on = WSTOPSIG(status); /* a signal of its own */
+            hand_on = WSTOPSIG(status); /* one of the child's own signals */
             continue;
         }
         is_inside = !is_inside;

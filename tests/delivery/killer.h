@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-/* Fork; the child calls prepare(context) (may be NULL), then work(context), and is killed when its `kill_at`-th system
- * call of the latter (from 1) has been done and before anything else is. Returns whether it was killed; false: it made
- * fewer calls and ended by itself, which it must do with status 0. Ends the program when it cannot trace. */
+/* Fork. The child calls prepare(context) (may be NULL), then work(context). It is killed right after the `kill_at`-th
+ * system call of work() (counted from 1), before it does anything else. Returns whether it was killed. False: it made
+ * fewer calls and ended by itself, which must be with status 0. Ends the program when tracing is not possible. */
 bool sbx_kill_after_call(unsigned kill_at, void (*prepare)(void *context), void (*work)(void *context), void *context);
 
 #endif

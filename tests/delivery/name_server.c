@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name_server.c - as much of RFC 1035 as a stub resolver needs. */
+/* name_server.c - the part of RFC 1035 that a stub resolver needs. */
 #include "name_server.h"
 
 #include <arpa/inet.h>
@@ -35,10 +35,10 @@ static void put16(uint8_t *at, unsigned value)
 
 static size_t add_record(uint8_t *at, unsigned type, const uint8_t *content, size_t bytes)
 {
-    put16(at, 0xc000 | HEADER_BYTES); /* the name that was asked for */
+    put16(at, 0xc000 | HEADER_BYTES); /* a pointer to the name in the question */
     put16(at + 2, type);
     put16(at + 4, 1);
-    memset(at + 6, 0, 4); /* not to be kept */
+    memset(at + 6, 0, 4); /* time to live 0 */
     put16(at + 10, (unsigned)bytes);
     memcpy(at + 12, content, bytes);
     return 12 + bytes;
@@ -105,7 +105,7 @@ static void *serve_udp(void *context)
         socklen_t from_bytes = sizeof from;
         ssize_t got = recvfrom(udp_end, question, sizeof question, 0, (struct sockaddr *)&from, &from_bytes);
         size_t bytes = got > HEADER_BYTES ? answer(question, (size_t)got, out) : 0;
-        if (bytes > UDP_BYTES_MAX) { /* too long: to be asked for again by TCP */
+        if (bytes > UDP_BYTES_MAX) { /* too long: the client must ask again by TCP */
             bytes = (size_t)got;
             memcpy(out, question, bytes);
             put16(out + 2, 0x8380);
@@ -154,7 +154,7 @@ static int bind_end(int kind)
     return end;
 }
 
-/* Every file of the resolver, as this test needs it. */
+/* Replace a configuration file of the resolver by the one for this test. */
 static bool replace(const char *path, const char *text)
 {
     char other[] = "/tmp/sbx-names-XXXXXX";

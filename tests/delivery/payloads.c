@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* payloads.c - the scene of the uploader's tests, numbered. */
+/* payloads.c - numbered payloads of the uploader tests' scene. */
 #include "payloads.h"
 
 #include <errno.h>

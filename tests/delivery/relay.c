@@ -35,7 +35,7 @@ static int connect_to(uint16_t port)
     return end;
 }
 
-/* What comes from one end goes to the other, unless it is to be lost. False when that end has no more. */
+/* Pass bytes from one end to the other, unless they are to be lost. False when the first end has no more. */
 static bool pass(int from, int to, bool is_lost)
 {
     char bytes[16384];
@@ -64,7 +64,7 @@ static void serve(void *context, int client)
         if (ends[1].revents != 0) {
             bool goes_on = pass(server, client, is_lost);
             if (!goes_on || is_lost) {
-                break; /* the first bytes of an answer are enough to lose it */
+                break; /* the answer is lost once its first bytes have come */
             }
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_names.c - name servers that lie, are late or say nothing hold up nobody, neither the one who sends nor the
- * end of the program. */
+/* test_host_names.c - name servers that lie, are late or send nothing delay neither the sender nor the end of the
+ * program. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,7 +106,7 @@ static void test_net_08_a_silent_name_server_holds_up_no_attempt_that_is_over(vo
     begin_ms = now_ms();
     assert_false(sbx_http_exchange(&question, body, sizeof body, &reply));
     assert_true(now_ms() - begin_ms < 4000);
-    question.timeout_ms = 0; /* nor does one that is not wanted any more */
+    question.timeout_ms = 0; /* the same for one that is cancelled */
     question.is_unwanted = at_once;
     begin_ms = now_ms() + 300;
     question.context = &begin_ms;
@@ -134,7 +134,7 @@ static void test_net_08_the_end_of_the_program_does_not_wait_for_a_name(void **s
         if (pthread_create(&thread, NULL, look_up, NULL) != 0) {
             _exit(1);
         }
-        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL); /* the resolver's thread is at it */
+        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL); /* the resolver's thread is working on it */
         exit(0);
     }
     int status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kills.c - SIGKILL behind each system call of a put and of a delivery; many who deliver at once; a user who says
- * no in the middle of it. What counts in the end is what a real collector has stored. */
+/* test_kills.c - SIGKILL after each system call of a put and of a delivery; many deliverers at once; a user who says no
+ * in the middle of it. The result that counts is what a real collector has stored. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@
 static int make_folder(void **state)
 {
     *state = sbx_test_folder_make();
-    (void)sbx_test_mount(*state, "size=32m,mode=0700"); /* only to be quicker */
+    (void)sbx_test_mount(*state, "size=32m,mode=0700"); /* only for speed */
     return 0;
 }
 
@@ -87,22 +87,22 @@ static void test_spl_03_killed_behind_any_call_of_a_put_the_record_is_whole_or_a
         was_killed = sbx_kill_after_call(++kills, open_for_work, put_work, &work);
         free(work.envelope);
         struct sbx_spool *spool = sbx_test_spool(*state, NULL);
-        assert_int_equal(sbx_test_count(*state, ".tmp"), 0); /* its writer is dead: swept when the spool is opened */
+        assert_int_equal(sbx_test_count(*state, ".tmp"), 0); /* its writer is dead: deleted when the spool is opened */
         unsigned now = 0;
         assert_int_equal(sbx_spool_each(spool, count_whole, &now), 0);
         assert_in_range(now, before, before + 1);
         bool is_there = sbx_test_exists(sbx_test_payload_path(*state, work.number));
         assert_int_equal(is_there, now == before + 1);
-        assert_true(was_killed || is_there); /* it came to its end: it was promised */
+        assert_true(was_killed || is_there); /* it ended by itself, so the file must exist */
         whole += is_there;
         absent += !is_there;
-        unlink(sbx_test_payload_path(*state, work.number)); /* else each put would have one call more to make */
+        unlink(sbx_test_payload_path(*state, work.number)); /* otherwise each put would make one more call */
         sbx_spool_close(spool);
     }
     assert_true(kills > 8 && whole >= 2 && absent >= 5);
 }
 
-/* Load what the first transfer loads, so that the calls counted are those of a delivery. */
+/* Load what the first transfer loads, so that only the calls of a delivery are counted. */
 static void open_and_warm(void *context)
 {
     struct work *work = context;
@@ -142,11 +142,11 @@ static void test_spl_03_killed_behind_any_call_of_a_delivery_everything_arrives_
         sent_before_death += !is_left;
         spool = sbx_test_spool(*state, NULL);
         struct sbx_deliverer *deliverer = sbx_deliverer_create(spool, collector.url, NULL);
-        assert_true(sbx_test_deliver_all(deliverer, 30)); /* the lock died with its holder */
+        assert_true(sbx_test_deliver_all(deliverer, 30)); /* the lock was released when its holder died */
         assert_int_equal(sbx_test_count(*state, ".sbx"), 0);
         assert_int_equal(sbx_test_count(sbx_test_path(*state, "bad"), ".sbx"), 0);
         unlink(sbx_test_payload_path(sbx_test_path(*state, "sent"),
-                                     work.number)); /* else the next has a call more to make */
+                                     work.number)); /* otherwise the next one makes one more call */
         sbx_deliverer_destroy(deliverer);
         sbx_spool_close(spool);
     }
@@ -247,11 +247,11 @@ static void test_spl_11_a_holder_that_is_stopped_blocks_nobody_and_its_end_frees
     }
     assert_int_equal(kill(child, SIGSTOP), 0);
     struct sbx_deliverer *deliverer = sbx_deliverer_create(spool, work.url, NULL);
-    for (int i = 0; i < 100; i++) { /* comes back at once each time: it does not wait for the lock */
+    for (int i = 0; i < 100; i++) { /* returns at once each time, without waiting for the lock */
         uint64_t due_ms = sbx_deliverer_step(deliverer);
         assert_true(due_ms > 0 && due_ms <= 60000);
     }
-    assert_int_equal(sbx_test_put(spool, 2), 0); /* and putting needs no lock at all */
+    assert_int_equal(sbx_test_put(spool, 2), 0); /* putting needs no lock at all */
     assert_int_equal(sbx_http_server_request_count(server), 0);
     assert_int_equal(kill(child, SIGKILL), 0);
     int status;
@@ -299,7 +299,7 @@ static void test_spl_13_a_no_while_it_is_sent_breaks_it_off_and_empties_the_spoo
     assert_int_equal(sbx_http_server_connection_count(server), 2); /* the third was not begun */
     assert_int_equal(sbx_test_counts(deliverer).sent, 1);
     assert_int_equal(sbx_test_counts(deliverer).later, 0); /* that was not the server's fault */
-    assert_int_equal(sbx_test_put(spool, 9), 0);           /* packed while he said it */
+    assert_int_equal(sbx_test_put(spool, 9), 0);           /* packed while the user said no */
     assert_true(sbx_deliverer_step(deliverer) > 60000);
     assert_int_equal(sbx_test_count(*state, ".sbx"), 0);
     assert_int_equal(sbx_http_server_connection_count(server), 2);

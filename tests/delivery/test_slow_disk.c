@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_slow_disk.c - a disk that takes seconds for a snapshot, seen from inside the application: nobody waits for it
- * but the recorder's own thread. A function of this program stands in for the library's fsync() (own_slot.h). */
+/* test_slow_disk.c - a disk that takes seconds for a snapshot, observed from inside of the application: only the
+ * recorder's own thread waits for it. A function of this program replaces the library's fsync() (own_slot.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static uint64_t samples(void)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A message as applications have them: memory, a lock, a little wait. */
+/* A message as applications have them: memory, a lock, a short wait. */
 static void work(void)
 {
     stallbox_message_begin(1);
@@ -79,7 +79,7 @@ static void test_spl_10_while_a_snapshot_waits_for_the_disk_the_application_work
         work();
         messages++;
     }
-    assert_true(messages > 100); /* in 1.5 s of waiting; had one of them waited too, there would be a handful */
+    assert_true(messages > 100); /* in 1.5 s of waiting; if one message had waited too, there would be only a few */
     assert_true(samples() > before);
     stallbox_deadline_end(id);
     for (int i = 0; sbx_test_count(sbx_test_path(spool, "raw"), ".raw") == 0; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_spool_faults.c - the spool on disks and in folders that do everything wrong.
+/* test_spool_faults.c - the spool with disks and folders that fail in every way.
  *
- * Real file systems where they can be had (a tmpfs of a few pages, one mounted read-only); for what no file system does
- * at will (an error from the n-th call, the same random number twice), the linker puts the functions below in libc's
- * place. */
+ * Real file systems where possible (a tmpfs of a few pages, one mounted read-only). For failures that no file system
+ * produces on request (an error from the n-th call, the same random number twice), the linker replaces libc's functions
+ * by those below. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,10 +32,10 @@
 
 /* ---- libc, with faults ---- */
 
-static unsigned fault_at, calls; /* fail the fault_at-th call from now (0: none) */
-static int fault;                /* with this error; SHORT_WRITE: write half of it, then no more room */
+static unsigned fault_at, calls; /* the fault_at-th call from now fails (0: none) */
+static int fault;                /* with this error; SHORT_WRITE: half of it is written, then there is no room */
 static unsigned fsync_sleep_ms;
-static const uint32_t *randoms; /* what getrandom() gives next; NULL: true ones */
+static const uint32_t *randoms; /* the next results of getrandom(); NULL: real ones */
 static size_t random_count;
 enum {
     SHORT_WRITE = -1
@@ -103,7 +103,7 @@ ssize_t __wrap_write(int file, const void *content, size_t bytes)
 {
     if (is_due()) {
         if (fault == SHORT_WRITE) {
-            fault_at++; /* and the rest has no room */
+            fault_at++; /* and there is no room for the rest */
             fault = ENOSPC;
             return __real_write(file, content, bytes / 2);
         }
@@ -149,7 +149,7 @@ static int remove_folder(void **state)
     return 0;
 }
 
-/* A spool on a small file system of its own. Skips the test where that is not allowed. */
+/* Open a spool on a small file system of its own. Skips the test where that is not allowed. */
 static struct sbx_spool *open_small_spool(const char *path, const char *options, const struct sbx_spool_limits *limits)
 {
     if (!sbx_test_mount(path, options)) {
@@ -165,7 +165,7 @@ static int count_whole(void *context, const char *path, const uint8_t id[16])
     return 0;
 }
 
-/* How many wait; each must be whole. */
+/* How many payloads wait; each must be complete. */
 static unsigned waiting(struct sbx_spool *spool)
 {
     unsigned count = 0;
@@ -173,7 +173,7 @@ static unsigned waiting(struct sbx_spool *spool)
     return count;
 }
 
-/* Put payloads 1, 2, ... until no more fits; returns how many did. */
+/* Put payloads 1, 2, ... until there is no room; returns how many fit. */
 static uint32_t fill(struct sbx_spool *spool)
 {
     uint32_t kept = 0;
@@ -200,7 +200,7 @@ static void test_spl_01_an_error_of_any_call_publishes_nothing_and_harms_nothing
             bool was_hit = calls >= at;
             unsigned made = calls;
             break_call(0, 0);
-            assert_true(made < 20); /* it does not hammer a disk that says no */
+            assert_true(made < 20); /* it does not retry a failing disk without pause */
             assert_int_equal(sbx_test_count(*state, ".tmp"), 0);
             kept += result == 0;
             assert_int_equal(waiting(spool), kept);
@@ -211,7 +211,7 @@ static void test_spl_01_an_error_of_any_call_publishes_nothing_and_harms_nothing
             failed += result != 0;
             number += result == 0;
             if (result != 0) {
-                assert_int_equal(sbx_test_put(spool, number++), 0); /* the disk is well again */
+                assert_int_equal(sbx_test_put(spool, number++), 0); /* the disk works again */
                 kept++;
             }
         }
@@ -236,7 +236,7 @@ static void test_spl_01_a_full_file_system_publishes_nothing_and_loses_nothing(v
 
 static void test_spl_01_without_a_free_inode_nothing_is_lost_either(void **state)
 {
-    /* root, raw, sent, bad leave four */
+    /* root, raw, sent and bad leave four inodes. */
     struct sbx_spool *spool = open_small_spool(*state, "size=1m,nr_inodes=8,mode=0700", NULL);
     uint32_t kept = fill(spool);
     assert_in_range(kept, 2, 4);
@@ -252,7 +252,7 @@ static void assert_refused(const char *path)
     char why[4500] = "";
     assert_true(sbx_spool_open(path, NULL, &spool, why, sizeof why) < 0);
     assert_null(spool);
-    assert_ptr_equal(strstr(why, path), why); /* one reason, and it says where */
+    assert_ptr_equal(strstr(why, path), why); /* one reason, which begins with the path */
 }
 
 static void test_spl_02_folders_that_are_not_a_safe_place_are_refused_untouched(void **state)
@@ -271,7 +271,7 @@ static void test_spl_02_folders_that_are_not_a_safe_place_are_refused_untouched(
         assert_int_equal(mkdir(sbx_test_path(*state, "foreign"), 0700), 0);
         assert_int_equal(chown(sbx_test_path(*state, "foreign"), 12345, 12345), 0);
         assert_refused(sbx_test_path(*state, "foreign"));
-        assert_int_equal(rmdir(sbx_test_path(*state, "foreign")), 0); /* nothing was made in it */
+        assert_int_equal(rmdir(sbx_test_path(*state, "foreign")), 0); /* it is empty: nothing was made in it */
     }
     assert_int_equal(rmdir(sbx_test_path(*state, "open")), 0);
     assert_int_equal(sbx_test_count(*state, "file"), 1);
@@ -281,7 +281,7 @@ static void test_spl_02_folders_that_are_not_a_safe_place_are_refused_untouched(
     assert_refused(read_only);
     umount(read_only);
     struct sbx_spool *spool =
-        sbx_test_spool(sbx_test_path(*state, "missing/and/deep"), NULL); /* a missing one is made */
+        sbx_test_spool(sbx_test_path(*state, "missing/and/deep"), NULL); /* missing folders are made */
     sbx_spool_close(spool);
 }
 
@@ -293,7 +293,7 @@ static void test_spl_02_a_spool_that_becomes_read_only_says_so_and_goes_on_later
     assert_int_equal(sbx_test_put(spool, 2), -EROFS);
     struct sbx_http_server *server = sbx_http_server_start(0, NULL, 0);
     struct sbx_deliverer *deliverer = sbx_deliverer_create(spool, sbx_http_server_url(server), NULL);
-    assert_true(sbx_deliverer_step(deliverer) > 0); /* what cannot be marked as sent is not sent in a circle */
+    assert_true(sbx_deliverer_step(deliverer) > 0); /* what cannot be marked as sent is not sent for ever */
     assert_int_equal(sbx_http_server_request_count(server), 0);
     assert_non_null(strstr(sbx_deliverer_last_error(deliverer), "Read-only"));
     assert_int_equal(mount("none", *state, NULL, MS_REMOUNT, NULL), 0);
@@ -333,7 +333,7 @@ static void test_spl_04_after_a_power_cut_torn_files_are_set_aside_and_counted(v
     struct scene scene = open_scene(*state);
     uint8_t id[16];
     size_t bytes;
-    for (uint32_t i = 0; i < 30; i++) { /* the name survived, the data did not, or not all of it */
+    for (uint32_t i = 0; i < 30; i++) { /* the name survived, but the data did not or only in part */
         uint8_t *torn = sbx_test_payload(100 + i, id, &bytes);
         size_t whole = bytes * i / 30 / 512 * 512;
         memset(torn + whole, 0, bytes - whole);
@@ -347,7 +347,7 @@ static void test_spl_04_after_a_power_cut_torn_files_are_set_aside_and_counted(v
     assert_int_equal(sbx_test_counts(scene.deliverer).unreadable, 31);
     assert_int_equal(sbx_test_counts(scene.deliverer).sent, 1);
     assert_int_equal(sbx_test_count(sbx_test_path(*state, "bad"), ".sbx"),
-                     20); /* the newest few, the others are gone */
+                     20); /* the newest few are kept, the others are deleted */
     close_scene(&scene);
 }
 
@@ -412,7 +412,7 @@ static void test_spl_06_among_ten_thousand_foreign_things_the_one_payload_goes(v
     assert_int_equal(sbx_http_server_request_count(scene.server), 1);
     assert_int_equal(sbx_test_counts(scene.deliverer).unreadable, 0);
     struct stat status;
-    for (uint32_t i = 2; i <= (geteuid() == 0 ? 6u : 5u); i++) { /* all that is not ours stays */
+    for (uint32_t i = 2; i <= (geteuid() == 0 ? 6u : 5u); i++) { /* files that are not ours stay */
         assert_int_equal(lstat(sbx_test_payload_path(*state, i), &status), 0);
     }
     assert_int_equal(sbx_test_count(*state, "9998.sbx"), 1);
@@ -435,7 +435,7 @@ static void test_spl_07_what_is_planted_under_a_temporary_name_is_not_written_to
     randoms = known;
     random_count = 3;
     assert_int_equal(sbx_test_put(spool, 1), 0);
-    assert_int_equal(random_count, 0); /* both were tried, and a third name was taken */
+    assert_int_equal(random_count, 0); /* both names were tried, and a third one was used */
     assert_int_equal(waiting(spool), 1);
     for (int i = 0; i < 2; i++) {
         size_t bytes;
@@ -477,7 +477,7 @@ static void test_spl_08_after_a_day_on_a_full_disk_it_goes_on_and_the_newest_are
     static const char zeroes[4096];
     while (__real_write(ballast, zeroes, sizeof zeroes) > 0) {
     }
-    for (int minute = 0; minute < 24 * 60; minute += 60) { /* as often as `stallbox deliver` looks, thinned */
+    for (int minute = 0; minute < 24 * 60; minute += 60) { /* as often as `stallbox deliver` looks, but fewer */
         assert_int_equal(sbx_pack_raw_folder(spool, &redaction, NULL, NULL, &counts), 0);
         assert_int_equal(counts.packed, 0);
         assert_int_equal(counts.later, SNAPSHOTS);
@@ -507,7 +507,7 @@ static void test_spl_08_on_a_full_disk_what_was_sent_makes_room_for_what_was_not
     assert_int_equal(sbx_test_put(spool, 500), 0);
     assert_int_equal(sbx_test_put(spool, 501), 0);
     assert_int_equal(waiting(spool), kept);
-    assert_int_equal(sbx_spool_dropped(spool), 0); /* none of those that wait */
+    assert_int_equal(sbx_spool_dropped(spool), 0); /* no waiting payload was dropped */
     sbx_spool_close(spool);
 }
 
@@ -533,7 +533,7 @@ static void test_spl_09_times_of_the_future_make_nothing_immortal_and_delete_not
     struct sbx_spool *spool = sbx_test_spool(*state, &limits);
     const time_t year = 31536000, now = time(NULL);
     uint32_t order[8] = {0}, *next = order;
-    for (uint32_t i = 1; i <= 4; i++) { /* the clock is a year ahead, then set right: two were put before, two after */
+    for (uint32_t i = 1; i <= 4; i++) { /* the clock is a year ahead, then corrected: two are put before, two after */
         assert_int_equal(sbx_test_put(spool, i), 0);
         set_time(sbx_test_payload_path(*state, i), i <= 2 ? now + year + i : now - 10 + i);
     }
@@ -542,14 +542,14 @@ static void test_spl_09_times_of_the_future_make_nothing_immortal_and_delete_not
     assert_int_equal(waiting(spool), 4);
     assert_int_equal(sbx_spool_each(spool, note_number, &next), 0);
     for (uint32_t i = 0; i < 4; i++) {
-        assert_int_equal(order[i], i + 1); /* the oldest first, whatever their times say */
+        assert_int_equal(order[i], i + 1); /* the oldest first, whatever their file times are */
     }
-    for (uint32_t i = 5; i <= 8; i++) { /* and they are the first to go */
+    for (uint32_t i = 5; i <= 8; i++) { /* and the oldest are deleted first */
         assert_int_equal(sbx_test_put(spool, i), 0);
         assert_false(sbx_test_exists(sbx_test_payload_path(*state, i - 4)));
         assert_int_equal(waiting(spool), 4);
     }
-    for (uint32_t i = 5; i <= 8; i++) { /* a year behind: all still there, and new ones are newer */
+    for (uint32_t i = 5; i <= 8; i++) { /* a year behind: all are still there, and new ones count as newer */
         set_time(sbx_test_payload_path(*state, i), now - year);
     }
     sbx_spool_close(spool);
@@ -562,7 +562,7 @@ static void test_spl_09_a_temporary_file_of_the_future_is_swept(void **state)
 {
     char name[64];
     snprintf(name, sizeof name, ".x.sbx-1.%d.tmp", (int)getpid());
-    assert_int_equal(mkfifo(sbx_test_path(*state, name), 0600), 0); /* no lock tells: its age must do */
+    assert_int_equal(mkfifo(sbx_test_path(*state, name), 0600), 0); /* it has no lock, so its age decides */
     sbx_spool_close(sbx_test_spool(*state, NULL));
     assert_true(sbx_test_exists(sbx_test_path(*state, name)));
     set_time(sbx_test_path(*state, name), time(NULL) + 31536000);
@@ -591,7 +591,7 @@ static void test_spl_10_errors_of_network_file_systems_and_a_slow_disk_cost_one_
     assert_int_equal(sbx_test_put(scene.spool, number++), 0);
     fsync_sleep_ms = 0;
     assert_int_equal(waiting(scene.spool), number - 1);
-    for (unsigned at = 1; at <= 12; at++) { /* and in the middle of delivering */
+    for (unsigned at = 1; at <= 12; at++) { /* and in the middle of a delivery */
         break_call(at, ESTALE);
         (void)sbx_deliverer_step(scene.deliverer);
         break_call(0, 0);
@@ -607,7 +607,7 @@ static void test_spl_10_errors_of_network_file_systems_and_a_slow_disk_cost_one_
         for (size_t j = 0; j < sbx_http_server_request_count(scene.server); j++) {
             arrived += memcmp(sbx_http_server_request(scene.server, j)->body + 16, id, 16) == 0;
         }
-        assert_true(arrived >= 1); /* once more where the move to sent/ failed: the server tells them apart */
+        assert_true(arrived >= 1); /* sent again where the move to sent/ failed; the server recognizes duplicates */
     }
     close_scene(&scene);
 }
@@ -626,7 +626,7 @@ static void test_spl_12_a_request_for_deletion_is_never_pruned(void **state)
         assert_int_equal(sbx_test_put(spool, i), 0);
     }
     assert_true(sbx_spool_dropped(spool) >= 18);
-    assert_int_equal(sbx_spool_empty(spool), 0); /* nor when everything that waits goes */
+    assert_int_equal(sbx_spool_empty(spool), 0); /* nor when all waiting payloads are deleted */
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         assert_true(sbx_test_exists(sbx_test_path(*state, names[i])));
     }

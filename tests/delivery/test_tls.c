@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tls.c - only the right server gets a payload, whatever it presents and whatever the environment says.
+/* test_tls.c - only the right server gets a payload, whatever other servers present and whatever the environment
+ * contains.
  *
- * Run as "test_tls URL FILE" it sends one payload to URL, trusting the authorities in FILE, and exits with the verdict:
- * libraries read some of the environment once, when they are loaded. */
+ * Run as "test_tls URL FILE" it sends one payload to URL, trusts the authorities in FILE, and exits with the verdict.
+ * This is needed because libraries read some of the environment only once, when they are loaded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +36,7 @@ static struct sbx_send_result send_pinned(const char *url, const uint8_t (*pins)
 static int trust_ours(void **state)
 {
     (void)state;
-    signal(SIGPIPE, SIG_IGN); /* the servers' */
+    signal(SIGPIPE, SIG_IGN); /* for the servers */
     return sbx_http_trust(sbx_tls_authority());
 }
 
@@ -83,14 +84,14 @@ static void test_net_07_a_server_with_another_key_than_the_pinned_ones_gets_noth
     struct sbx_tls_server *server = sbx_tls_server_start(&right), *other = sbx_tls_server_start(&right),
                           *self_signed = sbx_tls_server_start(&unproven);
     sbx_tls_server_pin(server, pins[0]);
-    memset(pins[1], 0x55, 32); /* the next one, which is not in use yet */
+    memset(pins[1], 0x55, 32); /* the next pin, which is not in use yet */
     assert_int_equal(send_pinned(sbx_tls_server_url(server), (const uint8_t(*)[32])pins, 2).verdict, SBX_SEND_STORED);
     assert_int_equal(send_pinned(sbx_tls_server_url(server), (const uint8_t(*)[32])(pins + 1), 1).verdict,
                      SBX_SEND_LATER);
     assert_int_equal(sbx_tls_server_request_count(server), 1);
     assert_int_equal(send_pinned(sbx_tls_server_url(other), (const uint8_t(*)[32])pins, 2).verdict, SBX_SEND_LATER);
     assert_int_equal(sbx_tls_server_request_count(other), 0);
-    sbx_tls_server_pin(self_signed, pins[0]); /* a pin is asked for besides the certificate, not instead */
+    sbx_tls_server_pin(self_signed, pins[0]); /* a pin is required in addition to the certificate */
     assert_int_equal(send_pinned(sbx_tls_server_url(self_signed), (const uint8_t(*)[32])pins, 1).verdict,
                      SBX_SEND_LATER);
     assert_int_equal(sbx_tls_server_request_count(self_signed), 0);
@@ -157,7 +158,7 @@ static void test_net_07_plain_http_leaves_this_machine_never(void **state)
 
 /* ---- NET-9 ---- */
 
-/* What a process of its own makes of it, with NAME=VALUE in its environment. */
+/* The verdict of a separate process with NAME=VALUE in its environment. */
 static int send_elsewhere(const char *url, const char *trust, const char *name, const char *value)
 {
     pid_t child = fork();
@@ -212,7 +213,7 @@ static void test_net_09_the_hosts_environment_sends_nothing_elsewhere_and_weaken
     assert_int_equal(sbx_tls_server_request_count(robber), 0);
     assert_int_equal(send_elsewhere(sbx_tls_server_url(weakling), ours, "OPENSSL_CONF", weak), SBX_SEND_LATER);
     assert_int_equal(sbx_tls_server_request_count(weakling), 0);
-    int verdict = send_elsewhere(url, ours, "OPENSSL_CONF", broken); /* works or waits, and never crashes */
+    int verdict = send_elsewhere(url, ours, "OPENSSL_CONF", broken); /* it works or waits, but never crashes */
     assert_true(verdict == SBX_SEND_STORED || verdict == SBX_SEND_LATER);
     sbx_tls_server_stop(server);
     sbx_tls_server_stop(robber);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_transfers.c - what happens to a payload on its way, and to the world meanwhile. */
+/* test_transfers.c - what may happen to a payload on its way, and to the machine meanwhile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static int remove_folder(void **state)
     return 0;
 }
 
-/* A clock that is moved by hand: boot and wall in ms. */
+/* A clock that the test moves: boot and wall time in ms. */
 struct hand_clock {
     _Atomic uint64_t boot_ms, wall_ms;
     struct sbx_delivery_clock clock;
@@ -91,7 +91,7 @@ static void test_net_01_resets_at_each_kind_of_byte_are_tried_again_with_the_sam
         {.behaviour = SBX_HTTP_RESET_IN_BODY, .bytes = 1},
         {.behaviour = SBX_HTTP_RESET_IN_BODY, .bytes = 16384},
         {.behaviour = SBX_HTTP_RESET_IN_BODY, .bytes = BYTES - 1},
-        {.behaviour = SBX_HTTP_RESET_IN_BODY, .bytes = BYTES}, /* all of it, and no answer */
+        {.behaviour = SBX_HTTP_RESET_IN_BODY, .bytes = BYTES}, /* the whole body, but no answer */
         {.behaviour = SBX_HTTP_CLOSE},
         {.behaviour = SBX_HTTP_RESET}, /* in the middle of the answer */
     };
@@ -106,11 +106,11 @@ static void test_net_01_resets_at_each_kind_of_byte_are_tried_again_with_the_sam
         struct sbx_send_result result = sbx_send(sbx_http_server_url(server), NULL, id, envelope, BYTES);
         assert_int_equal(result.verdict, SBX_SEND_LATER);
         assert_int_equal(result.http_status, 0);
-        assert_int_equal(sbx_http_server_connection_count(server), i + 1); /* and curl does not try again by itself */
+        assert_int_equal(sbx_http_server_connection_count(server), i + 1); /* curl does not retry by itself */
     }
     assert_int_equal(sbx_send(sbx_http_server_url(server), NULL, id, envelope, BYTES).verdict, SBX_SEND_STORED);
     size_t whole = sbx_http_server_request_count(server);
-    assert_int_equal(whole, 3); /* CLOSE and RESET took it all, and the last */
+    assert_int_equal(whole, 3); /* CLOSE, RESET and the last one took the whole body */
     for (size_t i = 0; i < whole; i++) {
         const struct sbx_http_request *request = sbx_http_server_request(server, i);
         assert_int_equal(request->body_bytes, BYTES);
@@ -134,7 +134,7 @@ static void test_net_01_resets_at_each_kind_of_byte_are_tried_again_with_the_sam
 
 /* ---- NET-6 ---- */
 
-/* In a child of its own, whose memory is measured: the exchange with a server that behaves so. */
+/* Exchange with a server of that behaviour, in a child whose memory is measured. */
 static void flood(const struct sbx_http_answer *how)
 {
     struct sbx_http_server *server = sbx_http_server_start(0, how, 1);
@@ -148,11 +148,11 @@ static void flood(const struct sbx_http_answer *how)
             .server_url = sbx_http_server_url(server), .path = "/x", .answer_bytes_max = 65536, .timeout_ms = 3000};
         struct sbx_http_question nowhere = question;
         nowhere.server_url = "http://127.0.0.1:1";
-        (void)sbx_http_exchange(&nowhere, body, sizeof body, &reply); /* load what a first transfer loads */
+        (void)sbx_http_exchange(&nowhere, body, sizeof body, &reply); /* loads what a first transfer loads */
         getrusage(RUSAGE_SELF, &before);
         bool is_answered = sbx_http_exchange(&question, body, sizeof body, &reply);
         getrusage(RUSAGE_SELF, &after);
-        /* KiB; where a sanitizer keeps what was freed, that says nothing. */
+        /* KiB. A sanitizer keeps freed memory, so there the number has no meaning. */
         bool is_large = after.ru_maxrss - before.ru_maxrss > 4096 && !IS_SANITIZED;
         _exit(is_answered ? 1 : reply.why[0] == '\0' ? 2 : is_large ? 3 : 0);
     }
@@ -224,7 +224,7 @@ static void test_net_10_answers_that_are_lost_leave_one_copy(void **state)
     assert_int_equal(sbx_test_counts(deliverer).sent, PAYLOADS);
     assert_int_equal(sbx_test_counts(deliverer).later, LOST);
     assert_int_equal(sbx_collector_process_stored(&collector), PAYLOADS);
-    assert_int_equal(sbx_collector_process_duplicates(&collector), LOST); /* came again, and was known */
+    assert_int_equal(sbx_collector_process_duplicates(&collector), LOST); /* sent again, and recognized as known */
     sbx_deliverer_destroy(deliverer);
     sbx_spool_close(spool);
     sbx_relay_stop(relay);
@@ -236,7 +236,7 @@ static void test_net_10_answers_that_are_lost_leave_one_copy(void **state)
 struct day_gate {
     struct sbx_delivery_terms terms;
     struct sbx_day_budget budget;
-    struct hand_clock *hand; /* NULL: the day does not turn */
+    struct hand_clock *hand; /* NULL: the day does not change */
 };
 
 static void turn(struct day_gate *gate)
@@ -303,7 +303,7 @@ static void test_net_12_a_network_that_becomes_metered_gets_the_payload_at_hand_
     pthread_join(stepping.thread, NULL);
     assert_int_equal(sbx_test_counts(stepping.deliverer).sent, 1);
     assert_int_equal(sbx_http_server_connection_count(server), 1);
-    assert_true(stepping.due_ms > 0 && stepping.due_ms <= 60000); /* asks again within a minute */
+    assert_true(stepping.due_ms > 0 && stepping.due_ms <= 60000); /* it asks again within a minute */
     sbx_test_write(conditions, "unmetered\n", 10);
     assert_true(sbx_deliverer_step(stepping.deliverer) == UINT64_MAX);
     assert_int_equal(sbx_http_server_request_count(server), 3);
@@ -329,10 +329,10 @@ static void test_net_08_the_end_of_a_run_breaks_off_an_attempt_that_hangs(void *
     clock_gettime(CLOCK_MONOTONIC, &begin);
     sbx_courier_finish(courier, 300, &counts);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    assert_true(end.tv_sec - begin.tv_sec < 12); /* the server holds it for 20 s, and curl would for 30 */
+    assert_true(end.tv_sec - begin.tv_sec < 12); /* the server would hold it for 20 s, and curl for 30 */
     assert_int_equal(counts.waiting, 1);
     assert_int_equal(counts.sent, 0);
-    assert_false(sbx_test_exists(sbx_test_path(*state, ".deliver.state"))); /* it says nothing of the server */
+    assert_false(sbx_test_exists(sbx_test_path(*state, ".deliver.state"))); /* it would say nothing about the server */
     sbx_spool_close(spool);
     sbx_http_server_stop(server);
 }
@@ -350,7 +350,7 @@ static void test_net_13_a_machine_that_slept_over_midnight_retries_on_the_new_da
         .terms = {.bytes_day = (uint32_t)(bytes * 5 / 2), .bytes_day_metered = (uint32_t)(bytes * 5 / 2)},
         .hand = &hand};
     sbx_day_budget_turn(&gate.budget, half_past_eleven_ms / 1000);
-    sbx_day_budget_take_bytes(&gate.budget, bytes * 3 / 2, 0); /* room for one more today */
+    sbx_day_budget_take_bytes(&gate.budget, bytes * 3 / 2, 0); /* there is room for one more today */
     const struct sbx_delivery_gate asked = {.context = &gate, .may_send = may_send, .was_sent = was_sent};
     struct sbx_http_server *server = sbx_http_server_start(0, &asleep, 1);
     struct sbx_spool *spool = sbx_test_spool(*state, NULL);
@@ -362,14 +362,14 @@ static void test_net_13_a_machine_that_slept_over_midnight_retries_on_the_new_da
     }
     assert_int_equal(pthread_create(&stepping.thread, NULL, step, &stepping), 0);
     wait_for_connection(server, 1);
-    pass(&hand, 3600000); /* the lid is opened at half past midnight */
+    pass(&hand, 3600000); /* the lid is opened half an hour after midnight */
     pthread_join(stepping.thread, NULL);
     assert_int_equal(sbx_test_counts(stepping.deliverer).sent, 0);
-    assert_true(stepping.due_ms <= 1000); /* a broken connection, as any other */
+    assert_true(stepping.due_ms <= 1000); /* like any broken connection */
     pass(&hand, 1000);
     uint64_t due_ms = sbx_deliverer_step(stepping.deliverer);
     assert_int_equal(sbx_http_server_request_count(server),
-                     2); /* two fit into the new day; the try before counted nothing */
+                     2); /* two fit into the new day; the failed try did not count */
     assert_true(due_ms > 0 && due_ms <= 60000);
     assert_int_equal(gate.budget.day, 19701);
     assert_int_equal(gate.budget.bytes,

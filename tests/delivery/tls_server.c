@@ -31,7 +31,7 @@ struct sbx_tls_server {
     char url[64];
     SSL_CTX *context;
     EVP_PKEY *key;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     size_t request_count;
 };
 
@@ -121,7 +121,7 @@ static int choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char
 {
     static const unsigned char smtp[] = "smtp";
     (void)ssl, (void)offered, (void)offered_bytes, (void)context;
-    *chosen = smtp; /* which nobody offered */
+    *chosen = smtp; /* the client did not offer it */
     *length = sizeof smtp - 1;
     return SSL_TLSEXT_ERR_OK;
 }
@@ -165,7 +165,7 @@ static ssize_t take(void *ssl, void *to, size_t bytes)
     return SSL_read(ssl, to, (int)bytes);
 }
 
-/* Read a request to its end, and answer it as the collector would. */
+/* Read a complete request and answer it as the collector would. */
 static void serve(void *context, int connection)
 {
     struct sbx_tls_server *server = context;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* java_storm.c - native methods of JavaStorm: a timer for each thread, and our walk in its signal handler, at any instruction.
+/* java_storm.c - native methods of JavaStorm: a timer for each thread, and our walk in its signal handler, at any
+ * instruction.
  *
- * Nothing here can compare: what is asked is that the machine lives on, that each method that is told is one, that a name
- * which an earlier walk gave to a place in compiled code is that of the method there now, that a stack which is told to its end ends with the thread's
- * first method, and that nearly all stacks are. */
+ * There is no second walk to compare with. The requirements are: the virtual machine survives; each reported method
+ * exists; a name that an earlier walk gave to a place in compiled code is that of the method there now; a stack that is
+ * complete ends with the thread's first method; and nearly all stacks are complete. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <jni.h>
@@ -24,7 +25,7 @@
 enum {
     INTERVAL_NS = 900000, /* of a thread's own CPU time */
     WHOLE_LEAST = 95,     /* percent of the stacks with Java frames */
-    NAMED = 40            /* frames of a stack whose names are made, and compared with those that earlier walks made */
+    NAMED = 40            /* frames of a stack whose names are made and compared with those of earlier walks */
 };
 
 static struct sbx_java_vm the_vm;
@@ -33,10 +34,10 @@ static struct sbx_call_sites the_sites;
 static struct sbx_place_cache the_places;
 static atomic_ullong signals, of_java, frames, no_methods, named_before, misnamed, other_roots, ends[SBX_WALK_ENDS];
 
-/* Pages that were there in this signal. */
+/* Pages that could be read in this signal. */
 static __thread uint64_t pages[256];
 
-/* As the agent asks (page_probe.h): an operation that does not exist reads its argument first. */
+/* The agent's method (page_probe.h): a system call with an invalid operation reads its argument first. */
 static bool load_word(uint64_t address, uint64_t *word_out)
 {
     uint64_t page = address >> 12, *known = &pages[page % 256];
@@ -62,7 +63,7 @@ static const void *find_symbol(void *library, const char *name)
 
 struct taken {
     uint32_t count;
-    uint64_t last; /* Method* of the outermost frame so far */
+    uint64_t last; /* Method* of the outermost frame up to now */
 };
 
 static bool take(void *to, struct sbx_java_call *call)
@@ -78,7 +79,7 @@ static bool take(void *to, struct sbx_java_call *call)
     if (++taken->count > NAMED) {
         return true;
     }
-    static __thread struct sbx_java_name name; /* the stack may be short of room */
+    static __thread struct sbx_java_name name; /* thread-local, because the stack may be short of room */
     sbx_java_name_make(&name, &method, &the_vm.layout);
     uint32_t line = call->bci < 0 ? 0 : sbx_method_line(&method, &the_vm.layout, call->bci);
     if (call->has_name) {
@@ -91,7 +92,7 @@ static bool take(void *to, struct sbx_java_call *call)
     return true;
 }
 
-/* A stack that is told to its end ends with the method that the thread began with, or with the one that it ends with. */
+/* A complete stack ends with the method that the thread began with, or with the one that it ends with. */
 static bool is_right_root(uint64_t root)
 {
     static __thread uint64_t first;
@@ -138,8 +139,8 @@ static void on_signal(int number, siginfo_t *siginfo, void *context)
     errno = saved_errno;
 }
 
-/* It stays when its thread ends, and of all timers together a user has no more than RLIMIT_SIGPENDING: after some tens of thousands
- * of threads no program of his had one. */
+/* A timer stays when its thread ends, and a user has at most RLIMIT_SIGPENDING timers together. After some tens of
+ * thousands of threads no program of the user got one. */
 static __thread timer_t own_timer;
 static pthread_key_t own_timer_end;
 
@@ -153,7 +154,7 @@ JNIEXPORT void JNICALL Java_JavaStorm_interruptMe(JNIEnv *env, jclass class)
 {
     (void)env;
     (void)class;
-    static __thread bool is_interrupted; /* virtual threads share their carriers */
+    static __thread bool is_interrupted; /* virtual threads share their carrier threads */
     if (is_interrupted) {
         return;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stack_compare.c - native methods of StackCompare and its kin: our walk of the calling thread beside GetStackTrace of the machine's tool interface, and who
- * is told to have a monitor.
+/* stack_compare.c - native methods of StackCompare and similar classes: our walk of the calling thread compared with
+ * GetStackTrace of the machine's tool interface, and which thread is reported as the owner of a monitor.
  *
- * A jmethodID of HotSpot is a pointer to its Method*, so both sides name methods alike. */
+ * A jmethodID of HotSpot is a pointer to its Method*, so both sides identify methods in the same way. */
 #include <errno.h>
 #include <inttypes.h>
 #include <dlfcn.h>
@@ -30,8 +30,8 @@ static struct sbx_call_sites the_sites;
 static struct sbx_place_cache the_places;
 static atomic_ullong stacks, frames, borders, different, names, differently_named, known, in_heap;
 
-static bool are_virtual;            /* the threads that compare */
-static __thread uint64_t pages[64]; /* that were there at this comparison */
+static bool are_virtual;            /* whether the comparing threads are virtual */
+static __thread uint64_t pages[64]; /* pages that could be read in this comparison */
 
 static bool load_word(uint64_t address, uint64_t *word_out)
 {
@@ -64,7 +64,7 @@ static bool take(void *to, struct sbx_java_call *call)
     told->borders += call->is_border;
     if (call->has_name) {
         known++;
-    } else { /* so that the next walk finds it */
+    } else { /* remember it, so that the next walk finds it */
         struct sbx_method method;
         struct sbx_java_name name;
         if (sbx_method_read(&method, &the_vm.layout, call->method)) {
@@ -85,7 +85,8 @@ static void print_method(const char *whose, uint32_t number, jmethodID id, long 
     (void)printf("  %s %u: %s bci %ld\n", whose, number, name == NULL ? "?" : name, bci);
 }
 
-/* A platform thread's walk has all frames and no others. A virtual thread's has the carrier's behind its own, or ends where the rest lies in the heap. */
+/* The walk of a platform thread must have all frames and no others. That of a virtual thread has the carrier's frames
+ * after its own, or ends where the rest is in the heap. */
 static bool has_right_length(const struct told *told, enum sbx_java_walk_end end, uint32_t count)
 {
     in_heap += end == SBX_WALK_CONTINUATION;
@@ -143,7 +144,7 @@ static uint32_t their_line(jmethodID id, jlocation bci)
     return best;
 }
 
-/* What they call it, as we would write it: classes that the machine made up end before their number. */
+/* The tool interface's name in our notation; names of classes that the machine made end before their number. */
 static void their_name(jmethodID id, char *function, size_t bytes, char *file, size_t file_bytes)
 {
     jclass class = NULL;
@@ -190,7 +191,7 @@ static void judge_names(const struct told *told, const jvmtiFrameInfo *theirs, u
         their_name(theirs[i].method, function, sizeof function, file, sizeof file);
         uint32_t wanted = theirs[i].location < 0 ? 0 : their_line(theirs[i].method, theirs[i].location);
         names++;
-        const struct sbx_java_call *call = &told->calls[i]; /* its name may be one that an earlier walk gave it */
+        const struct sbx_java_call *call = &told->calls[i]; /* its name may come from an earlier walk */
         if (call->has_name && call->id == name.id && call->line == wanted && strlen(function) == name.function_bytes &&
             memcmp(function, name.function, name.function_bytes) == 0 && strlen(file) == name.file_bytes &&
             memcmp(file, name.file, name.file_bytes) == 0 && line == wanted) {
@@ -258,7 +259,7 @@ JNIEXPORT void JNICALL Java_HolderCompare_haveIt(JNIEnv *env, jclass class)
     if (the_threads.key == 0) {
         (void)sbx_java_threads_learn(&the_threads, &the_vm);
     }
-    for (uint32_t i = 0; i < count; i++) { /* nobody ends meanwhile: the list stays */
+    for (uint32_t i = 0; i < count; i++) { /* no thread ends meanwhile, so the list stays valid */
         uint64_t thread = word_at(threads + (uint64_t)i * 8);
         if (word_at(thread + layout->thread_pending_monitor) == 0) {
             continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop_script.c - what the program does: a tick each 20 ms, and in one of them what the case is about.
+/* loop_script.c - the program's actions: a tick each 20 ms, and in one of them the action of the case.
  *
  * usage: PROGRAM CASE. `judge` beside this file says what is expected of each case. */
 #include <errno.h>
@@ -89,7 +89,7 @@ NOT_INLINED static void ask_peer_in_a_loop_of_its_own(int ms)
 
 /* ---- the cases ---- */
 
-static volatile int hung_in; /* two functions that did the same would be one */
+static volatile int hung_in; /* the compiler would merge two functions that do the same */
 static const struct timespec hang = {HANG_MS / 1000, HANG_MS % 1000 * 1000000L};
 
 NOT_INLINED static void hang_in_dialog(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* toolkit.h - what a toolkit's loop does for the script in loop_script.c. */
+/* toolkit.h - the functions that each toolkit's loop has for the script in loop_script.c. */
 #ifndef LOOP_TOOLKIT_H
 #define LOOP_TOOLKIT_H
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Begin, and call `tick` from the loop after some 20 ms, once. */
+/* Initialize, and call `tick` once from the loop after some 20 ms. */
 void toolkit_start(int *argc, char ***argv);
 void toolkit_tick_soon(void (*tick)(void));
 
@@ -17,17 +17,18 @@ void toolkit_tick_soon(void (*tick)(void));
 void toolkit_run(void);
 void toolkit_quit(void);
 
-/* A dialog, from inside a handler: a loop of its own until toolkit_close_dialog() is called in one of its handlers. */
+/* Called in a handler, a dialog: runs a loop of its own until one of its handlers calls toolkit_close_dialog(). */
 void toolkit_dialog(void);
 void toolkit_close_dialog(void);
 
-/* From inside a handler: handle what there is, and wait for nothing. False: the toolkit does so without a poll call. */
+/* Called in a handler: handles pending events without waiting. False: the toolkit does that without a poll call. */
 bool toolkit_peek(void);
 
-/* From inside a handler: a loop of the same kind with descriptors of its own, until `fd` can be read. False: there is none. */
+/* Called in a handler: runs a loop of the same kind with descriptors of its own, until `fd` is readable. False: the
+ * toolkit has none. */
 bool toolkit_await_reply(int fd);
 
-/* Show one frame. Toolkits whose presents are no points do without it. */
+/* Show one frame. Toolkits whose presents are not capture points do nothing. */
 void toolkit_present(void);
 
 #ifdef __cplusplus

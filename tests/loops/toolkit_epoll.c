@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* toolkit_epoll.c - a loop of the program's own making, over epoll: as redis has one. */
+/* toolkit_epoll.c - the program's own loop over epoll, as in redis. */
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -51,7 +51,7 @@ void toolkit_quit(void)
 }
 
 #ifdef DIALOG_POLLS_BY_ITSELF
-/* Another function, and the same set. */
+/* Another function with the same epoll set. */
 void toolkit_dialog(void)
 {
     for (is_open = true; is_open;) {

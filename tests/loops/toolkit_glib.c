@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* toolkit_glib.c - g_main_loop_run(), and the same from inside a handler. */
+/* toolkit_glib.c - g_main_loop_run(), also called in a handler. */
 #include <glib.h>
 #include <glib-unix.h>
 
@@ -63,7 +63,7 @@ static gboolean on_reply(gint fd, GIOCondition condition, gpointer is_there)
     return G_SOURCE_REMOVE;
 }
 
-/* As g_dbus_connection_call_sync() does it. */
+/* As g_dbus_connection_call_sync() does. */
 bool toolkit_await_reply(int fd)
 {
     gboolean is_there = FALSE;

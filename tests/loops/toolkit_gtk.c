@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* toolkit_gtk.c - a window, and a dialog over it: GTK 3's gtk_dialog_run(), and a nested loop in GTK 4, which has none. */
+/* toolkit_gtk.c - a window with a dialog: GTK 3's gtk_dialog_run(), and a nested loop in GTK 4, which has no such
+ * function. */
 #include <gtk/gtk.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* toolkit_poll.c - a helper polls and returns, and main's own function handles what there is: of what lies in the loop the
- * stack tells nothing. toolkit_run() is inlined into main. */
+/* toolkit_poll.c - a helper function polls and returns, and main() itself handles the events, so the stack shows
+ * nothing of the loop. toolkit_run() is inlined into main(). */
 #include <poll.h>
 #include <stdint.h>
 #include <sys/eventfd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* toolkit_sdl.c - SDL_WaitEvent(), and the same from inside a handler. */
+/* toolkit_sdl.c - SDL_WaitEvent(), also called in a handler. */
 #include <SDL2/SDL.h>
 #include <stdlib.h>
 

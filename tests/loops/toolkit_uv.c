@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* toolkit_uv.c - uv_run(), and the same from inside a callback. */
+/* toolkit_uv.c - uv_run(), also called in a callback. */
 #include <stdlib.h>
 #include <uv.h>
 
@@ -71,7 +71,7 @@ static void on_reply(uv_poll_t *poll, int status, int events)
     uv_close((uv_handle_t *)poll, NULL);
 }
 
-/* As node's execSync() does it. */
+/* As node's execSync() does. */
 bool toolkit_await_reply(int fd)
 {
     uv_loop_t loop;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* comparison.c - frame by frame. Pure. */
+/* comparison.c - compares two walks frame by frame, without side effects. */
 #include "comparison.h"
 
 static uint32_t whole_count(const struct walked_stack *stack)
@@ -7,7 +7,8 @@ static uint32_t whole_count(const struct walked_stack *stack)
     return stack->count + stack->gap_frames;
 }
 
-/* Frame number `frame` of a walk, counted with its gap; false when the gap has it, or the walk does not. */
+/* Find frame number `frame` of a walk, where the frames in the gap count too. False when the frame is in the gap, or
+ * the walk does not have it. */
 static bool find_frame(const struct walked_stack *stack, uint32_t frame, uint32_t *index_out)
 {
     if (stack->gap_frames != 0 && frame >= stack->gap_at) {
@@ -20,8 +21,8 @@ static bool find_frame(const struct walked_stack *stack, uint32_t frame, uint32_
     return frame < stack->count;
 }
 
-/* Behind a frame that was guessed by its frame pointer libunwind reports its own count of bytes, not where the frame
- * is. */
+/* After a frame that was guessed by its frame pointer, libunwind reports its own byte count and not the frame's
+ * position. */
 static bool is_same_frame(const struct walked_stack *ours, uint32_t at, const struct walked_stack *theirs, uint32_t to)
 {
     return ours->pc[at] == theirs->pc[to] && (ours->guessed[at] || ours->sp[at] == theirs->sp[to]) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* differences.c - what a difference is called, and what libdw has to say about it. */
+/* differences.c - names differences, and asks libdw about them. */
 #include "differences.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@ const char *base_name(const char *path)
 bool is_in_kernel(const struct user_regs_struct *registers)
 {
     int64_t result = (int64_t)registers->rax;
-    /* -ERESTARTSYS to -ERESTART_RESTARTBLOCK: the call was waiting, and is made again. -ENOSYS: at its entry. */
+    /* -ERESTARTSYS to -ERESTART_RESTARTBLOCK: the call was waiting and is restarted. -ENOSYS: the thread is at its
+     * entry. */
     return (int64_t)registers->orig_rax >= 0 && ((result <= -512 && result >= -516) || result == -ENOSYS);
 }
 
@@ -42,8 +43,8 @@ static void describe_address(struct check *check, uint64_t pc, bool exact, char 
              check->libdw == NULL ? "?" : libdw_function_at(check->libdw, at));
 }
 
-/* Our walk stopped where a signal handler on a stack of its own had interrupted another stack, as a walk must that may
- * read one stack only. Walk that one too, from the registers the kernel saved: does it lead on as libunwind went? */
+/* Our walk may read only one stack. So it stops where a signal handler on its own stack had interrupted another stack.
+ * Walk that stack too, from the registers that the kernel saved: does it continue as libunwind did? */
 static bool rest_is_equal(struct check *check)
 {
     const struct walked_stack *ours = check->our_stack, *theirs = check->their_stack;
@@ -113,8 +114,8 @@ static bool has_popped_fp(const struct check *check, uint64_t pc)
            (code[1] == 0x49 && code[2] == 0x8d && (before == POP_RBP || before == LEAVE));
 }
 
-/* The name of a difference that docs/UNWINDING.md explains, or NULL. `last` is the last frame both have: its step is
- * the one that differs. */
+/* The name of a difference that docs/UNWINDING.md explains, or NULL. `last` is the last frame that both have; the step
+ * from it is the one that differs. */
 static const char *explain(struct check *check, struct difference difference, uint32_t last, char opinion)
 {
     const struct walked_stack *ours = check->our_stack, *theirs = check->their_stack;
@@ -123,7 +124,7 @@ static const char *explain(struct check *check, struct difference difference, ui
         return "in sigreturn, whose row ends before its system call returns";
     }
     uint32_t next = difference.frame;
-    uint32_t link = 0; /* the innermost frame found by frame pointer alone; 0: none */
+    uint32_t link = 0; /* the innermost frame that was found by frame pointer alone; 0: none */
     for (uint32_t i = 1; i <= last && link == 0; i++) {
         link = ours->guessed[i] ? i : 0;
     }
@@ -197,7 +198,7 @@ static void print_walk(struct check *check, const char *who, const struct walked
     }
 }
 
-/* Let libdw walk the stack too. False: its process is gone. */
+/* Let libdw walk the stack too. False: its process has ended. */
 static bool ask_libdw(struct check *check)
 {
     check->third_stack->count = 0;

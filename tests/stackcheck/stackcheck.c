@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackcheck.c - random stacks of a real program, walked by us and by libunwind, compared frame by frame.
+/* stackcheck.c - random stacks of a real program, walked by our walker and by libunwind, compared frame by frame.
  *
- * The program is traced: one of its threads at a time is stopped at a random moment, and from there led on by single
- * instructions or to the kernel. Each stop is one stack: registers and a copy of its memory, which both walks then
- * read, so that nothing can change between them and nothing of the program is touched. */
+ * The program is traced. One of its threads at a time is stopped at a random moment, and then stepped by single
+ * instructions or to the kernel. Each stop is one stack: registers and a copy of its memory. Both walks read the copy,
+ * so nothing can change between them, and the program is not modified. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -22,9 +22,9 @@ enum {
     PAUSE_MAX_US = 400, /* between two looks, at most */
     BURST_MAX = 64,     /* instructions stepped at one look, at most */
     KERNEL_US = 2000,   /* how long to wait for a system call */
-    QUIET_LOOKS = 2000, /* looks in a row without a stack: the program hangs */
-    ASK_EVERY = 32,     /* of the stacks that are alike, libdw is asked about one in so many */
-    SKIPPED = 77,       /* exit status: nobody may be traced here */
+    QUIET_LOOKS = 2000, /* looks in a row without a stack, after which the program counts as hanging */
+    ASK_EVERY = 32,     /* libdw is asked about one in this many of the equal stacks */
+    SKIPPED = 77,       /* exit status: tracing is not allowed here */
 };
 
 static const char *const way_names[WAY_COUNT] = {"interrupted", "stepped", "kernel"};
@@ -39,7 +39,7 @@ static uint64_t next_random(struct check *check)
 
 /* ---- one stack ---- */
 
-/* Take the stopped thread's stack and walk it. False: it has none. */
+/* Take the stopped thread's stack and walk it. False: it has no stack. */
 static bool check_stack(struct check *check, enum way way)
 {
     if (!tracee_registers(&check->tracee, &check->stack.registers) ||
@@ -49,13 +49,13 @@ static bool check_stack(struct check *check, enum way way)
     }
     if (target_memory_module(&check->memory, check->stack.registers.rip) == NULL) {
         target_memory_refresh(
-            &check->memory); /* the list is read in pieces, and what is mapped meanwhile can hide a line */
+            &check->memory); /* the list is read in pieces, and memory that is mapped meanwhile can hide a line */
     }
     our_walk(&check->ours, &check->memory, &check->stack, true, check->our_stack);
     libunwind_walk(check->libunwind, &check->memory, &check->stack, check->their_stack);
     struct difference difference = compare_stacks(check->our_stack, check->their_stack);
     if (difference.outcome != OUTCOME_EQUAL && !target_memory_is_alive(&check->memory, &check->stack)) {
-        check->no_stack++; /* it ended meanwhile, and libunwind could not read what it reads of its data */
+        check->no_stack++; /* the process ended meanwhile, and libunwind could not read its data */
         return false;
     }
     uint64_t depth = check->our_stack->count + check->our_stack->gap_frames;
@@ -76,7 +76,8 @@ static bool check_stack(struct check *check, enum way way)
         judge_agreement(check);
     }
 
-    /* What is seen of a blocked thread from outside: pc and sp. It may end sooner, and must not end otherwise. */
+    /* A blocked thread shows only pc and sp to the outside. That walk may end earlier, but must not differ
+     * otherwise. */
     our_walk(&check->ours, &check->memory, &check->stack, false, check->blind_stack);
     struct difference blind = compare_stacks(check->blind_stack, check->our_stack);
     bool blocked = is_in_kernel(&check->stack.registers);
@@ -93,7 +94,7 @@ static bool check_stack(struct check *check, enum way way)
     return true;
 }
 
-/* Would the next instruction wait in the kernel? */
+/* Would the next instruction enter the kernel and wait? */
 static bool is_before_syscall(const struct check *check)
 {
     uint8_t code[2] = {0};
@@ -101,7 +102,7 @@ static bool is_before_syscall(const struct check *check)
     return process_vm_readv(check->memory.pid, &local, 1, &remote, 1, 0) == 2 && code[0] == 0x0f && code[1] == 0x05;
 }
 
-/* Stop a thread and lead it on for a while. */
+/* Stop a thread and step it for a while. */
 static void look(struct check *check)
 {
     struct tracee *tracee = &check->tracee;
@@ -115,7 +116,7 @@ static void look(struct check *check)
         return;
     }
     uint32_t choice = next_random(check) % 8;
-    if (choice < 2) { /* in and out of one system call */
+    if (choice < 2) { /* into and out of one system call */
         bool reached = true;
         for (int i = 0; i < 2 && reached; i++) {
             if (!tracee_run_to_kernel(tracee, KERNEL_US, &reached)) {
@@ -177,7 +178,7 @@ static int follow(struct check *check)
     return 0;
 }
 
-/* Everything a program must not do because it was looked at. */
+/* Check that the program did nothing that it would not have done without being traced. */
 static int judge_end(const struct check *check)
 {
     if (!check->tracee.ended || (WIFEXITED(check->tracee.status) && WEXITSTATUS(check->tracee.status) == 0)) {

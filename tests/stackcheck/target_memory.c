@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target_memory.c - maps, files and stacks of a process that is being traced. */
+/* target_memory.c - maps, files and stacks of a traced process. */
 #include "target_memory.h"
 
 #include <errno.h>
@@ -58,8 +58,8 @@ static const Elf64_Phdr *segment_of(const struct target_image *image, uint64_t a
     return NULL;
 }
 
-/* The same choice of bytes as capture/modules/module_map.c makes: one range from the first executable segment to the last, rows
- * through the search table's header. */
+/* Chooses the same bytes as capture/modules/module_map.c: one range from the first executable segment to the last, and
+ * rows through the header of the search table. */
 static void build_rows(struct target_image *image)
 {
     const Elf64_Phdr *segment = image->eh_frame_hdr == 0 ? NULL : segment_of(image, image->eh_frame_hdr);
@@ -81,7 +81,7 @@ static void build_rows(struct target_image *image)
     }
 }
 
-/* Understand the file's headers. False: no ELF file of ours. */
+/* Read the file's headers. False: not an ELF file for this machine. */
 static bool read_headers(struct target_image *image)
 {
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)image->bytes;
@@ -158,7 +158,7 @@ static struct target_image *open_image(pid_t pid, const char *path, uint64_t sta
 
 /* ---- modules ---- */
 
-/* One line with the execute bit: a module, unless it is known already. */
+/* One line with the execute bit: add its module, unless it is already known. */
 static void add_module(struct target_memory *memory, const char *path, uint64_t start, uint64_t end, uint64_t offset)
 {
     struct target_image *image = open_image(memory->pid, path, start, end);
@@ -221,7 +221,7 @@ void target_memory_finish(struct target_memory *memory)
     free(memory->maps_text);
 }
 
-/* The file's text into `text`; 0: gone. */
+/* Read the file's text into `text`; 0: the process has ended. */
 static size_t read_maps(struct target_memory *memory, char **text)
 {
     char name[64];

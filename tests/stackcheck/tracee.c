@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracee.c - ptrace(2), seized: stops leave no mark on the program, and it outlives us. */
+/* tracee.c - uses ptrace(2) with PTRACE_SEIZE: stops leave no trace in the program, and it outlives its tracer. */
 #include "tracee.h"
 
 #include <dirent.h>
@@ -42,8 +42,8 @@ static void remove_thread(struct tracee *tracee, pid_t tid)
     }
 }
 
-/* What a status means for a thread that is not to be looked at: it goes on. Returns the signal the thread stopped to
- * receive, 0: none; -1: it is gone. `stays` leaves it stopped. */
+/* Handle a status of a thread that is not being looked at; the thread continues. Returns the signal that it stopped to
+ * receive, 0: none; -1: it has ended. `stays` leaves it stopped. */
 static int serve_one(struct tracee *tracee, pid_t tid, int status, bool stays)
 {
     if (WIFEXITED(status) || WIFSIGNALED(status)) {
@@ -132,10 +132,10 @@ int tracee_spawn(struct tracee *tracee, char *const argv[])
     if (pid == 0) {
         char go;
         close(gate[1]);
-        if (read(gate[0], &go, 1) == 1) { /* seized by now */
+        if (read(gate[0], &go, 1) == 1) { /* it is seized by now */
             close(gate[0]);
             int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-            dup2(nowhere, STDOUT_FILENO); /* what it has to say is not what is wanted */
+            dup2(nowhere, STDOUT_FILENO); /* its output is not needed */
             execvp(argv[0], argv);
             perror(argv[0]);
         }
@@ -149,7 +149,7 @@ int tracee_spawn(struct tracee *tracee, char *const argv[])
         result = -errno;
     }
     close(gate[1]);
-    for (int status; result == 0;) { /* until it is the program it shall be */
+    for (int status; result == 0;) { /* until it has executed the program */
         pid_t tid = waitpid(pid, &status, __WALL);
         if (tid != pid) {
             return -ECHILD;
@@ -180,8 +180,8 @@ void tracee_release(struct tracee *tracee)
     }
 }
 
-/* Wait for the stopped thread to stop again, and look after the others meanwhile: the first thread of a process that
- * exits is not reported before all others are. False: it is gone. */
+/* Wait until the stopped thread stops again, and handle the other threads meanwhile: the first thread of an exiting
+ * process is reported only after all others. False: it has ended. */
 static bool wait_for_it(struct tracee *tracee, pid_t tid, int *status_out)
 {
     for (;;) {
@@ -230,7 +230,7 @@ bool tracee_step(struct tracee *tracee)
         return false;
     }
     int number = serve_one(tracee, tid, status, true);
-    tracee->pending_signal = number > 0 && number != SIGTRAP ? number : 0; /* the trap is ours */
+    tracee->pending_signal = number > 0 && number != SIGTRAP ? number : 0; /* SIGTRAP is the tracer's */
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk_libdw.c - the third opinion: elfutils' unwinder over the same bytes. Asked only where the other two differ. */
+/* walk_libdw.c - the third opinion: elfutils' unwinder on the same bytes. Asked only where the other two differ. */
 #include <elfutils/libdwfl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int find_no_debuginfo(Dwfl_Module *module, void **user, const char *name,
     (void)link;
     (void)crc;
     (void)found;
-    return -1; /* .eh_frame is all that the others read */
+    return -1; /* the others read only .eh_frame */
 }
 
 static pid_t next_thread(Dwfl *dwfl, void *context, void **thread)
@@ -116,7 +116,7 @@ static int take_frame(Dwfl_Frame *frame, void *context)
         return DWARF_CB_ABORT;
     }
     if (pc == 0 && walked->count > 0) {
-        return DWARF_CB_ABORT; /* a zero return address is the end, and no frame */
+        return DWARF_CB_ABORT; /* a zero return address is the end, not a frame */
     }
     walked->exact[walked->count] = is_activation;
     walked->pc[walked->count++] = pc;

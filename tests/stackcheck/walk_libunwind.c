@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk_libunwind.c - the peer: unw_step() over the same bytes, without its caches.
+/* walk_libunwind.c - the peer: unw_step() on the same bytes, without its caches.
  *
- * Each step finds its entry through the module's search table and runs its program anew ("slow step"); there are
- * neither cached rules nor the fast trace of unw_backtrace(). */
+ * Each step finds its entry through the module's search table and runs its program again ("slow step"), without cached
+ * rules and without the fast trace of unw_backtrace(). */
 #include <libunwind.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk_ours.c - sbx_walk_stack() over the copy of another process's stack. */
+/* walk_ours.c - sbx_walk_stack() on the copy of another process's stack. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,14 +40,14 @@ void our_walker_finish(struct our_walker *walker)
     free(walker->walk);
 }
 
-/* The table of frames is full: begin it again. */
+/* The table of frames is full: clear it. */
 static void forget_frames(struct our_walker *walker)
 {
     memset(walker->table.frames, 0, FRAME_SLOTS * sizeof(uint64_t));
     memset(walker->cache, 0, sizeof *walker->cache);
 }
 
-/* Does a row say how to leave this frame? If not, its frame pointer was taken for a link. */
+/* Is there a row for this frame? If not, its frame pointer was used as a link. */
 static bool has_rule(const struct target_memory *memory, const struct sbx_walk_frame *frame)
 {
     uint64_t at = frame->pc - ((frame->flags & SBX_FRAME_IS_EXACT) == 0);

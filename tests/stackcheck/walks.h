@@ -11,17 +11,17 @@ enum {
     FRAMES_MAX = 16384
 };
 
-/* Innermost frame first. Of a deep stack our walker leaves out the middle: gap_at and gap_frames. */
+/* Innermost frame first. Of a deep stack our walker omits the middle: gap_at and gap_frames. */
 struct walked_stack {
     uint32_t count;
     int end; /* ours: enum sbx_walk_end; libunwind: 0 or its negative error; libdw: 0, or -1 */
     uint32_t gap_at, gap_frames;
     uint64_t pc[FRAMES_MAX];
-    uint64_t sp[FRAMES_MAX]; /* not libdw's */
-    uint64_t fp[FRAMES_MAX]; /* not libdw's; ours only where has_fp */
+    uint64_t sp[FRAMES_MAX]; /* not from libdw */
+    uint64_t fp[FRAMES_MAX]; /* not from libdw; from ours only where has_fp */
     bool has_fp[FRAMES_MAX];
-    bool exact[FRAMES_MAX];   /* ours and libdw's */
-    bool guessed[FRAMES_MAX]; /* ours only: found through the frame pointer of code that has no row */
+    bool exact[FRAMES_MAX];   /* from ours and libdw */
+    bool guessed[FRAMES_MAX]; /* only ours: found through the frame pointer of code that has no row */
 };
 
 /* ---- ours ---- */
@@ -36,14 +36,15 @@ struct our_walker {
 void our_walker_init(struct our_walker *walker);
 void our_walker_finish(struct our_walker *walker);
 
-/* `registers_known`: as from a signal's context; false: pc and sp alone, as of a blocked thread read from outside. */
+/* `registers_known`: true as from a signal's context; false: only pc and sp, as for a blocked thread that is read from
+ * outside. */
 void our_walk(struct our_walker *walker, const struct target_memory *memory, const struct target_stack *stack,
               bool registers_known, struct walked_stack *walked_out);
 
 /* ---- libunwind ---- */
 
 struct libunwind_walker;
-struct libunwind_walker *libunwind_walker_create(void); /* given: destroy */
+struct libunwind_walker *libunwind_walker_create(void); /* given: libunwind_walker_destroy() */
 void libunwind_walker_destroy(struct libunwind_walker *walker);
 void libunwind_walk(struct libunwind_walker *walker, struct target_memory *memory, const struct target_stack *stack,
                     struct walked_stack *walked_out);
@@ -51,7 +52,7 @@ void libunwind_walk(struct libunwind_walker *walker, struct target_memory *memor
 /* ---- libdw ---- */
 
 struct libdw_walker;
-struct libdw_walker *libdw_walker_create(pid_t pid); /* given: destroy. NULL: the process is gone */
+struct libdw_walker *libdw_walker_create(pid_t pid); /* given: libdw_walker_destroy(). NULL: the process has ended */
 void libdw_walker_destroy(struct libdw_walker *walker);
 void libdw_walk(struct libdw_walker *walker, struct target_memory *memory, const struct target_stack *stack,
                 struct walked_stack *walked_out);

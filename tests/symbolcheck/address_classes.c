@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* address_classes.c - addresses of a program's code, drawn at random from those of one sort. */
+/* address_classes.c - random addresses of a program's code, of a given class. */
 #include "address_classes.h"
 
 #include <stdbool.h>
@@ -40,7 +40,7 @@ void address_source_read_returns(struct address_source *source, const char *path
     while (listing != NULL && getline(&line, &line_bytes, listing) > 0) {
         char *end;
         uint64_t address = strtoull(line, &end, 16);
-        if (line[0] != ' ' || *end != ':') { /* of another function: what is behind a last call is padding */
+        if (line[0] != ' ' || *end != ':') { /* in another function: behind a function's last call is padding */
             is_behind_call = false;
             continue;
         }
@@ -101,7 +101,7 @@ static bool is_covered(const struct address_source *source, uint64_t address)
     return false;
 }
 
-/* One address; 0: this try found none. */
+/* Draw one address; 0: this try found none. */
 static uint64_t draw(const struct address_source *source, enum address_class class, uint64_t *random)
 {
     if (class == ADDRESS_ANYWHERE) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.c - compare [--classes] FILE [ADDRESSES [SEED]]: our answers to random addresses of FILE's code against llvm-symbolizer's;
- * with --classes so many of each class (address_classes.h).
+/* compare.c - compare [--classes] FILE [ADDRESSES [SEED]]: compares our answers for random addresses of FILE's code
+ * with those of llvm-symbolizer; with --classes for that many addresses of each class (address_classes.h).
  *
  * The whole chain of frames is compared: functions (by their linkage names, without what compilers append to clones),
- * base names of files, lines. Each address is asked once of the file and once of the table that is
- * parsed from it, which must be the same. Prints one line of counts, of each class; exits with 1 when more than one in a thousand
- * of a class differs, or anything does between file and table. With STALLBOX_SHOW=N the first N differences are printed. */
+ * base names of files, and lines. Each address is looked up once in the file and once in the table that is made from
+ * it; both must give the same. Prints one line of counts for each class. Exits with 1 when more than one in a thousand
+ * of a class differs, or when file and table differ at all. With STALLBOX_SHOW=N the first N differences are
+ * printed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -44,11 +45,11 @@ static void die(const char *what)
     exit(2);
 }
 
-/* What an address of the file is more than its offset, and with which build-id it is asked. */
+/* The difference between an address in the file and its offset; and the build-id for the lookup. */
 static uint64_t base;
 static struct sbx_file_id id;
 
-/* The same of Mach-O. False when it is none. */
+/* The same for Mach-O. False when the file is not Mach-O. */
 static bool find_macho_code(int fd, struct text_section *sections, size_t *count_out)
 {
     static struct sbx_macho_image image;
@@ -71,7 +72,7 @@ static bool find_macho_code(int fd, struct text_section *sections, size_t *count
     return true;
 }
 
-/* Executable sections other than stubs of the linker's. */
+/* Executable sections, without the linker's stubs. */
 static size_t find_code(const char *path, struct text_section *sections)
 {
     elf_version(EV_CURRENT);
@@ -109,7 +110,7 @@ static struct sbx_symbol_file *open_file(const char *path)
     if (strlen(path) >= sizeof paths.paths[0]) {
         die("a path that is too long");
     }
-    paths.count = 2; /* the oracle looks there too */
+    paths.count = 2; /* llvm-symbolizer looks there too */
     char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1];
     sbx_build_id_format(id.bytes, id.byte_count, hex);
     strcpy(paths.paths[0], path);
@@ -125,11 +126,11 @@ static const char *base_name(const char *path)
 }
 
 /* A linkage name without what compilers append to clones, and without the underscores and versions that libraries
- * decorate with. */
+ * add. */
 static void normalize(const char *name, char *out, size_t bytes)
 {
     bool is_mangled = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
-    if (!is_mangled) { /* glibc calls its own copy of exit __GI_exit */
+    if (!is_mangled) { /* glibc's name for its own copy of exit is __GI_exit */
         name += strspn(name, "_");
         name += strncmp(name, "GI_", 3) == 0 ? 3 + strspn(name + 3, "_") : 0;
     }
@@ -146,19 +147,19 @@ static bool same_name(const struct sbx_code_frame *ours, const char *theirs)
         return true;
     }
     static char ours_read[SBX_NAME_BYTES_MAX], theirs_read[SBX_NAME_BYTES_MAX];
-    sbx_demangle(a, ours_read, sizeof ours_read); /* the two names of a constructor read alike */
+    sbx_demangle(a, ours_read, sizeof ours_read); /* the two names of a constructor are equal when demangled */
     sbx_demangle(b, theirs_read, sizeof theirs_read);
     if (strcmp(ours_read, theirs_read) == 0) {
         return true;
     }
-    /* Without a linkage name it has no more than the last name; we have the scopes before. */
+    /* Without a linkage name it has only the last part of the name; ours has the scopes before it. */
     size_t our_bytes = strlen(ours->name), their_bytes = strlen(theirs);
     const char *end = ours->name + our_bytes - their_bytes;
     return ours->is_readable && our_bytes > their_bytes + 2 && strcmp(end, theirs) == 0 &&
            strncmp(end - 2, "::", 2) == 0;
 }
 
-/* Symbols of the file, and from `debug_tables` on those of its separate debug file. */
+/* The symbols of the file, and from `debug_tables` on those of its separate debug file. */
 static struct sbx_elf_symbols tables[4];
 static size_t table_count, debug_tables;
 
@@ -169,7 +170,7 @@ static void read_symbols(const char *path)
     bool is_macho = fd >= 0 && id.byte_count == SBX_MACHO_UUID_BYTES && sbx_macho_elf_read(fd, id.bytes, &macho) == 0;
     Elf *elf = fd < 0     ? NULL
                : is_macho ? elf_memory((char *)macho.bytes, macho.count)
-                          : elf_begin(fd, ELF_C_READ, NULL); /* open to the end: the names are its */
+                          : elf_begin(fd, ELF_C_READ, NULL); /* stays open to the end, because the names are in it */
     if (elf != NULL && sbx_elf_symbols_read(elf, SHT_SYMTAB, &tables[table_count++]) == 0) {
         (void)sbx_elf_symbols_read(elf, SHT_DYNSYM, &tables[table_count++]);
     }
@@ -177,11 +178,12 @@ static void read_symbols(const char *path)
 
 static bool is_called(const struct sbx_elf_symbol *symbol, const char *name)
 {
-    size_t bytes = strcspn(name, "@"); /* one name may have several versions, and each its own code */
+    size_t bytes = strcspn(name, "@"); /* one name may have several versions with different code */
     return strcspn(symbol->name, "@") == bytes && strncmp(symbol->name, name, bytes) == 0;
 }
 
-/* Whether a symbol of the separate debug file, where the oracle looks for no symbols, says that `address` is of `name`. */
+/* Whether a symbol of the separate debug file names `address` as `name`. llvm-symbolizer does not read symbols
+ * there. */
 static bool is_in_debug_file(const char *name, uint64_t address)
 {
     for (size_t t = debug_tables; t < table_count; t++) {
@@ -208,10 +210,10 @@ static bool begins(const char *name, uint64_t begin)
     return false;
 }
 
-/* Whether symbol tables have both as names of one piece of code, or `name` as that of what is at `address`. */
+/* Whether symbol tables have both as names of one piece of code, or `name` as the name of the code at `address`. */
 static bool are_aliases(const char *name, const char *ours, uint64_t address)
 {
-    if (strncmp(ours, "__second_sect_of_", 17) == 0) { /* gcc's word for a part of a function is no name */
+    if (strncmp(ours, "__second_sect_of_", 17) == 0) { /* gcc's label for a part of a function is not a name */
         return false;
     }
     for (size_t t = 0; t < table_count; t++) {
@@ -226,8 +228,8 @@ static bool are_aliases(const char *name, const char *ours, uint64_t address)
     return false;
 }
 
-/* A label that gcc's -flto leaves for each source ("bzlib.c.2da0bbed"): a symbol without type and size, which the oracle takes for the
- * function that it lies in. */
+/* Whether it is a label that gcc's -flto leaves for each source file ("bzlib.c.2da0bbed"): a symbol without type and
+ * size. llvm-symbolizer takes it for the function that contains it. */
 static bool is_label_of_lto(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -255,7 +257,7 @@ static bool is_covered(uint64_t address)
     return false;
 }
 
-/* One answer: pairs of lines up to an empty one. */
+/* Read one answer: pairs of lines up to an empty line. */
 static bool compare(FILE *oracle, uint64_t address, const struct sbx_code_frame *raw, size_t count,
                     struct counts *counts, char *said, size_t said_bytes)
 {
@@ -285,7 +287,7 @@ static bool compare(FILE *oracle, uint64_t address, const struct sbx_code_frame 
             const char *file = frame->file == NULL ? "??" : base_name(frame->file);
             bool same = same_name(frame, function);
             if (!same && theirs + 1 == count && are_aliases(function, frame->name, address)) {
-                same = is_alias = true; /* another name of the same code, which a symbol table has */
+                same = is_alias = true; /* another name of the same code in a symbol table */
             } else if (!same && theirs + 1 == count && is_label_of_lto(function)) {
                 same = is_label = true;
             }
@@ -294,10 +296,10 @@ static bool compare(FILE *oracle, uint64_t address, const struct sbx_code_frame 
         theirs++;
     }
     if (count == 0 && !named) {
-        return true; /* the oracle may know a line there: it is the neighbour's */
+        return true; /* llvm-symbolizer may give a line, but it is the neighbour's */
     }
     if (count == 0 && theirs == 1 && begins_with_label && !is_covered(address)) {
-        counts->labels++; /* of padding, too, the oracle says that it is of the label */
+        counts->labels++; /* llvm-symbolizer also gives the label's name to padding */
         return true;
     }
     if (theirs == 1 && count == 1 && !named && !has_line && is_in_debug_file(raw[0].name, address)) {
@@ -320,7 +322,7 @@ static void find_inlined(struct address_source *source, const struct sbx_spans *
     }
 }
 
-/* The table of what is read from `path`, as a store keeps it. */
+/* The table that is made from `path`, as a store keeps it. */
 static struct sbx_symbol_file *make_table(const char *path, struct address_source *source)
 {
     static const struct sbx_image_facts no_facts;
@@ -332,7 +334,7 @@ static struct sbx_symbol_file *make_table(const char *path, struct address_sourc
     facts.build_id_bytes = 20;
     if (file == NULL || fd < 0 || sbx_symbol_file_read_all(file, &spans, NULL, NULL) != 0 ||
         sbx_symbol_image_write(fd, &facts, sbx_symbol_file_places(file), spans.spans, spans.count) != 0 ||
-        sbx_symbol_image_open(fd, 1 << 20, &image) != 0) { /* a small cache, so that chunks come and go */
+        sbx_symbol_image_open(fd, 1 << 20, &image) != 0) { /* a small cache, so that chunks are replaced often */
         die("no table can be made");
     }
     find_inlined(source, &spans, sbx_symbol_file_places(file));
@@ -341,7 +343,7 @@ static struct sbx_symbol_file *make_table(const char *path, struct address_sourc
     return sbx_symbol_file_of_image(image);
 }
 
-/* Whether the table says of `address` what the file said. */
+/* Whether the table gives the same answer for `address` as the file. */
 static bool is_in_table(struct sbx_symbol_file *table, uint64_t address, size_t count, enum sbx_symbol_source source)
 {
     static struct sbx_symbol_frame found[FRAMES_MAX];
@@ -370,7 +372,7 @@ static void show(uint64_t address, size_t count, const char *said)
     printf("\n  they:%s\n", said);
 }
 
-/* One class: asks all three about its addresses, and prints the counts. Returns whether they agree well enough. */
+/* One class: asks all three about its addresses and prints the counts. Returns whether they agree well enough. */
 static bool compare_class(const char *path, enum address_class class, const uint64_t *addresses, size_t count,
                           struct sbx_symbol_file *file, struct sbx_symbol_file *table)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cancel.cc - threads that are cancelled inside calls, with destructors and cleanup handlers to be run on the way out. */
+/* cancel.cc - threads that are cancelled inside of calls, with destructors and cleanup handlers that must run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* children.c - vfork, posix_spawn, system and popen from many threads at once; each child's status has to come back. */
+/* children.c - vfork, posix_spawn, system and popen from many threads at once; each child's status must be right. */
 #include <pthread.h>
 #include <spawn.h>
 #include <stdatomic.h>

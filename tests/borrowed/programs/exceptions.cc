@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exceptions.cc - C++ exceptions that fly out of what the C library calls back, from several threads at once. */
+/* exceptions.cc - C++ exceptions that leave callbacks of the C library, from several threads at once. */
 #include <dlfcn.h>
 #include <ftw.h>
 #include <link.h>
@@ -89,7 +89,7 @@ static void from_cookie()
 {
     FILE *stream = fopencookie(nullptr, "w", {nullptr, write_cookie, nullptr, nullptr});
     setvbuf(stream, nullptr, _IONBF, 0);
-    fputs("x", stream); // the stream and its lock are lost, as they are alone
+    fputs("x", stream); // the stream and its lock are lost, as without the recorder
 }
 
 static void from_nftw()
@@ -150,5 +150,5 @@ int main()
         tap_equal(kind.name, caught, static_cast<long>(THREADS) * kind.rounds);
         tap_equal("nothing left on a stack", alive, 0);
     }
-    _exit(tap_end()); // not exit(): the streams that were lost would be written once more
+    _exit(tap_end()); // not exit(): it would write the lost streams once more
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leaks.c - what LeakSanitizer is to find: with `leak` three blocks, without nothing, also not what threads still hold. */
+/* leaks.c - leaks for LeakSanitizer to find: with `leak` three blocks, otherwise none, not even memory that threads
+ * still hold. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugin.cc - the module of plugins.cc: a constructor, memory of each thread, and calls that are hooked. */
+/* plugin.cc - the module of plugins.cc: a constructor, thread-local memory, and hooked calls. */
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugins.cc - modules loaded and unloaded by several threads, while others run in them, throw out of them and walk the list.
- *
- * usage: plugins MODULE */
+/* plugins.cc - modules are loaded and unloaded by several threads, while others run in them, throw out of them and walk
+ * the list. */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>

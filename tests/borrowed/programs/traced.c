@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traced.c - a tracer that counts what it sees of a traced program: its own signals, and no others.
- *
- * The tracee is this program again, started by exec, so it is recorded like any other. */
+/* traced.c - a tracer that counts the signals that it sees of a traced program: the program's own signals, and no
+ * others. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet_load.c - COUNT payloads of 40 machines, each posted until it is acknowledged: usage: fleet_load COUNT PORT...
+/* fleet_load.c - posts COUNT payloads of 40 machines, each until it is acknowledged: usage: fleet_load COUNT PORT...
  *
- * Payload n goes to the ports in turn; one that does not answer, or says "later", is followed by the next, as a proxy in front would do. Prints
- * how many answers were not yet an acknowledgement. */
+ * Payload n goes to the ports in turn. If a server does not answer, or says "later", the next one gets the payload, as
+ * with a proxy in front. Prints how many answers were not yet an acknowledgement. */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,11 +4,12 @@
  *   family_host daemon FOLDER STATUS NAME...   start each NAME as a daemon does (fork, setsid, fork, exec), exit with STATUS
  *   family_host forks FOLDER STATUS NAME...    the same without the exec
  *   family_host workers FOLDER STATUS NAME...  fork a worker for each NAME, wait until all have ended, exit with STATUS
- *   family_host clones FOLDER STATUS           make children of which no fork handler hears, wait for them, exit with STATUS
- *   family_host worker FOLDER NAME             what was started: write FOLDER/NAME.pid, serve the fifo FOLDER/NAME
+ *   family_host clones FOLDER STATUS           make children that no fork handler sees, wait for them, exit with STATUS
+ *   family_host worker FOLDER NAME             the started program: write FOLDER/NAME.pid, serve the fifo FOLDER/NAME
  *
- * A worker waits in poll() and does what a letter in its fifo says: h hang, s stall for 1.5 s, c die of SIGSEGV, e end, x call exec
- * of itself, u start a successor "next" and end, w work a fifth of the time from now on, r rest again, n go on as nobody. */
+ * A worker waits in poll() and obeys the letters in its fifo: h hang, s stall for 1.5 s, c die of SIGSEGV, e end, x
+ * execute itself again, u start a successor "next" and end, w work a fifth of the time from now on, r rest again, n
+ * continue as the user nobody. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -136,7 +137,8 @@ static int serve_by_workers(char **names, int count)
     return failed;
 }
 
-/* One by a raw clone() and one by _Fork() that wait, and one that ends at once: neither fork handlers nor hooks see them begin. */
+/* One child by a raw clone() and one by _Fork(), which wait, and one that ends at once. Neither fork handlers nor hooks
+ * see them begin. */
 static int make_clones(void)
 {
     int failed = 0;

@@ -3,11 +3,16 @@
  *
  *   held_host KIND FOLDER [SECONDS]
  *
- * KIND: mutex (process-shared), rwlock (kept for writing), readers (kept for reading), posix (a semaphore used as a lock), posted (one that the keeper posts), condition, flock, fcntl, ofd
- * (an open file's lock), pipe, socket (a socket pair), semaphore (System V), circle (two mutexes, each worker has one and wants
- * the other; both are killed after seven seconds). mutex_asleep, flock_asleep: a keeper without a loop, so that nothing of its own is open, which digs for 0.3 s
- * and sleeps in keeper_dozes() for the rest. flock_stopped: and whose process is stopped while it does. The main process forks "keeper" and "waiter", and waits for both. Each first polls for a second and a half, as a server does: so they are recorded by then, also on a busy machine.
- * The keeper then keeps what the kind says for SECONDS (2) in keeper_digs(); the waiter wants it in waiter_asks(). */
+ * KIND: mutex (process-shared), rwlock (held for writing), readers (held for reading), posix (a semaphore used as a
+ * lock), posted (a semaphore that the keeper posts), condition, flock, fcntl, ofd (a lock of an open file), pipe,
+ * socket (a socket pair), semaphore (System V), circle (two mutexes: each worker has one and wants the other; both
+ * workers are killed after seven seconds).
+ * mutex_asleep, flock_asleep: the keeper has no loop, so it has no open message. It digs for 0.3 s and sleeps in
+ * keeper_dozes() for the rest.
+ * flock_stopped: its process is also stopped meanwhile.
+ * The main process forks "keeper" and "waiter" and waits for both. Each first polls for a second and a half, as a
+ * server does, so that it is recorded by then, also on a busy machine. The keeper then holds the object of the kind for
+ * SECONDS (2) in keeper_digs(); the waiter wants it in waiter_asks(). */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -28,7 +33,7 @@
 #define DIGS_S 0.3
 
 static char kind[32];
-static bool dozes, is_stopped; /* the keeper */
+static bool dozes, is_stopped; /* of the keeper */
 static char path[512];
 static double seconds = 2;
 static int ends[2], semaphores;
@@ -40,7 +45,8 @@ static struct {
     int is_done, is_dozing;
 } * shared;
 
-/* Compute for that long. It looks at the clock by itself: on a busy machine the sample that is told may be the one at that call. */
+/* Compute for that long. It reads the clock itself: on a busy machine the reported sample may be the one at that
+ * call. */
 __attribute__((noinline)) static void keeper_digs(void)
 {
     volatile unsigned sum = 0;
@@ -48,7 +54,7 @@ __attribute__((noinline)) static void keeper_digs(void)
     clock_gettime(CLOCK_MONOTONIC, &begin);
     do {
         for (unsigned i = 0; i < 5000000;
-             i++) { /* so much that few of its samples are taken where it looks at the clock */
+             i++) { /* enough work that few of its samples are taken where it reads the clock */
             sum += i;
         }
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -61,7 +67,7 @@ __attribute__((noinline)) static void keeper_dozes(void)
     __atomic_store_n(&shared->is_dozing, 1, __ATOMIC_RELEASE);
     while (nanosleep(&left, &left) != 0) {
     }
-    __asm__ volatile(""); /* no tail call: its frame is what the test is about */
+    __asm__ volatile(""); /* no tail call, because the test looks for its frame */
 }
 
 static void change_semaphore(short by)
@@ -183,7 +189,7 @@ __attribute__((noinline)) static void keeper_keeps(void)
     close(file);
 }
 
-/* A server's loop: so many turns without work, then one with it, then some more. */
+/* A server's loop: that many turns without work, then one with work, then some more. */
 static void serve(void (*work)(void), int turns)
 {
     for (int turn = 0; turn < turns + 10; turn++) {
@@ -194,7 +200,7 @@ static void serve(void (*work)(void), int turns)
     }
 }
 
-/* Without a loop: as long before, and nothing is open while it works. */
+/* The same time without a loop, so that no message is open during the work. */
 static void nap(int turns)
 {
     for (int turn = 0; turn < turns; turn++) {
@@ -202,7 +208,7 @@ static void nap(int turns)
     }
 }
 
-/* Stop the keeper once it dozes, until the waiter has told of its stall. */
+/* Stop the keeper once it dozes, until the waiter has reported its stall. */
 static void stop_for_a_while(pid_t keeper)
 {
     for (int turn = 0; turn < 4000 && !__atomic_load_n(&shared->is_dozing, __ATOMIC_ACQUIRE); turn++) {
@@ -257,7 +263,8 @@ int main(int argc, char **argv)
     if (strcmp(kind, "socket") == 0 ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0 : pipe(ends) != 0) {
         return 1;
     }
-    /* A child that is forked while the recorder is still looking at the program's modules, which takes long on a busy machine, is not recorded. */
+    /* A child that is forked while the recorder still reads the program's modules is not recorded. On a busy machine
+     * that takes long. */
     poll(NULL, 0, 500);
     pid_t keeper = fork();
     if (keeper == 0) {
@@ -279,7 +286,7 @@ int main(int argc, char **argv)
     close(ends[0]);
     close(ends[1]);
     if (strcmp(kind, "circle") == 0) {
-        poll(NULL, 0, 7000); /* both have stalled long ago, also on a busy machine */
+        poll(NULL, 0, 7000); /* by then both have stalled, also on a busy machine */
         kill(keeper, SIGKILL);
         kill(waiter, SIGKILL);
     }

@@ -3,9 +3,10 @@
  *
  *   storm_host FOLDER [SECONDS]
  *
- * The keeper locks the file FOLDER/locked in one message and keeps it over several, as a transaction does. When the others have
- * waited for half a second it works for SECONDS (6) in keeper_digs() and lets go: its stall begins, and is told, after theirs. The workers' numbers are written to
- * FOLDER/pids, the keeper's first. Everybody polls until FOLDER/end is there. */
+ * The keeper locks the file FOLDER/locked in one message and holds it over several messages, as a transaction does.
+ * When the others have waited for half a second, it works for SECONDS (6) in keeper_digs() and then unlocks the file:
+ * its stall begins, and is reported, after theirs. The workers' process ids are written to FOLDER/pids, the keeper's
+ * first. All of them poll until FOLDER/end exists. */
 #include <fcntl.h>
 #include <glob.h>
 #include <poll.h>
@@ -21,7 +22,7 @@
 enum {
     WAITERS = 10,
     TURN_MS = 20,
-    TURNS_BEFORE = 50, /* once all are recorded: so that their loops are known */
+    TURNS_BEFORE = 50, /* after all are recorded, so that their loops are known */
     TURNS_KEPT = 25
 };
 
@@ -31,7 +32,7 @@ static struct {
     _Atomic int may_begin, is_locked, asking, digs, has_dug;
 } * shared;
 
-/* Until the first process says that it is enough: nothing is called here, so that nothing else is told. */
+/* Until the first process says that it is enough. No function is called here, so that nothing else is recorded. */
 __attribute__((noinline)) static void keeper_digs(int file)
 {
     volatile unsigned sum = 0;
@@ -52,7 +53,7 @@ __attribute__((noinline)) static void waiter_asks(int file)
     __asm__ volatile("");
 }
 
-/* Each has an open file of its own, which is what has a lock. */
+/* Each worker opens the file itself, because a lock belongs to an open file. */
 static void serve(bool is_keeper)
 {
     int file = open(locked, O_RDWR | O_CLOEXEC);
@@ -65,7 +66,7 @@ static void serve(bool is_keeper)
             flock(file, LOCK_EX);
             atomic_store(&shared->is_locked, 1);
         } else if (is_keeper && turn - begun > TURNS_BEFORE && atomic_load(&shared->asking) < WAITERS) {
-            begun = turn - TURNS_BEFORE - 1; /* until all of them ask */
+            begun = turn - TURNS_BEFORE - 1; /* until all of them wait for the lock */
         } else if (is_keeper && turn - begun == TURNS_BEFORE + TURNS_KEPT) {
             keeper_digs(file);
         } else if (!is_keeper && !has_worked && atomic_load(&shared->is_locked) != 0) {
@@ -77,7 +78,7 @@ static void serve(bool is_keeper)
     close(file);
 }
 
-/* Recorded are this process and its workers; bare there is nothing to wait for. */
+/* This process and its workers are recorded; without a recorder there is nothing to wait for. */
 static bool all_are_recorded(void)
 {
     char pattern[600];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mailer.c - three handlers that call one slow helper, built in several ways: which one, its argument says. */
+/* mailer.c - three handlers that call one slow helper, built in several ways; the argument selects the handler. */
 #include <poll.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
 
 enum {
-    EVENT = 60 /* the slow one: a second passes before it, so that the recorder is there on a busy machine too */
+    EVENT = 60 /* the slow one: there is a second before it, so that the recorder is ready on a busy machine too */
 };
 
 static volatile uint64_t sink;
@@ -38,7 +38,7 @@ static void db_query(int64_t ms)
 static void open_inbox(void)
 {
     db_query(900);
-    sink++; /* behind the call: it is no jump */
+    sink++; /* after the call: no tail call */
 }
 
 static void save_settings(void)
@@ -53,7 +53,7 @@ static void sync_contacts(void)
     sink += 3;
 }
 
-/* One function, slow in one of five places. */
+/* One function that is slow in one of five places. */
 static __attribute__((noinline)) void index_mail(int way)
 {
     int64_t end = now_ms() + 900;

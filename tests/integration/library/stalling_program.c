@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stalling_program.c - an event loop that knows nothing of the recorder, and stalls twice: once asleep, once busy. */
+/* stalling_program.c - an event loop without any knowledge of the recorder. It stalls twice: once asleep, once
+ * computing. */
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,7 +46,8 @@ OWN_FRAME static void sort(uint32_t *numbers, uint32_t count)
     sink++;
 }
 
-/* Two seconds of sorting: the stack goes through libc and back into us, unless told otherwise. */
+/* Two seconds of sorting: the stack goes through libc and back into this program, or stays in this program if
+ * `by_own_code`. */
 OWN_FRAME static void sort_for_long(int by_own_code)
 {
     static uint32_t numbers[4096];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lua_storm.c - no sample harms Lua: threads that do all that moves its stacks, sampled as thickly as can be, while the
- * host's own signal handler makes calls that are recorded, wherever it has interrupted Lua.
+/* lua_storm.c - no sample harms Lua: threads run code that moves Lua's stacks, sampled as often as possible. The host's
+ * own signal handler makes recorded calls, wherever it has interrupted Lua.
  *
- * Each round of the script must come to the same sum; a state that was looked at in the wrong moment crashes, or does not. */
+ * Each round of the script must give the same sum. A state that is read at the wrong moment may crash. */
 #include <fcntl.h>
 #include <lauxlib.h>
 #include <lualib.h>
@@ -58,9 +58,9 @@ static int nothing;
 static void on_alarm(int number)
 {
     (void)number;
-    int unused = (int)write(nothing, "x", 1); /* a point of ours, at any instruction of Lua */
+    int unused = (int)write(nothing, "x", 1); /* a capture point, at any instruction of Lua */
     (void)unused;
-    poll(NULL, 0, 0); /* no longer than the timer: else the host does nothing else */
+    poll(NULL, 0, 0); /* not longer than the timer, or the host would do nothing else */
 }
 
 static void *storm(void *unused)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.c - the provider in a module of its own, with questions that a script can ask: what do we read of the stack at hand?
+/* compare.c - the provider in a module of its own, with functions for a script that return what we read of the current
+ * stack.
  *
- * For process.dlopen(). Of node's interface for modules the few calls used are declared here: no headers are needed. */
+ * For process.dlopen(). The few calls of node's module interface that are used are declared here, so no headers are
+ * needed. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,7 +67,7 @@ static void put_text(napi_env env, napi_value array, uint32_t index, const char 
     napi_set_element(env, array, index, value);
 }
 
-/* [name, script, place, line, is the id that of file, place and source, id] */
+/* Writes [name, script, place, line, whether the id is that of file, place and source, id]. */
 static void tell(struct asked *asked, const struct js_description *told)
 {
     const struct js_description it = *told;
@@ -86,7 +88,7 @@ static void tell(struct asked *asked, const struct js_description *told)
     napi_set_element(asked->env, asked->list, asked->count++, frame);
 }
 
-/* While the stack is walked nothing of V8 is called: making an array may move what is read. */
+/* While the stack is walked no function of V8 is called, because making an array may move what is read. */
 struct kept {
     struct asked *asked;
     struct v8_told told[JS_INLINED_MAX];
@@ -114,7 +116,7 @@ static bool keep(void *to, const struct js_frame *frame)
 static napi_value ours(napi_env env, napi_info info)
 {
     (void)info;
-    static struct asked asked; /* one thread asks */
+    static struct asked asked; /* only one thread asks */
     static struct kept kept;
     void *isolate = v8_resolve();
     memset(&asked.pages, 0, sizeof asked.pages);
@@ -136,7 +138,8 @@ static napi_value ours(napi_env env, napi_info info)
     return asked.list;
 }
 
-/* Who awaits what runs here: [name, line, is the id that of file, place and source], the nearest first. */
+/* The functions that await the one that runs here: [name, line, whether the id is that of file, place and source], the
+ * nearest first. */
 static napi_value awaits(napi_env env, napi_info info)
 {
     (void)info;
@@ -154,7 +157,7 @@ static napi_value awaits(napi_env env, napi_info info)
     void *isolate = v8_resolve();
     size_t count = v8_awaited_by(isolate, NULL, ids, lines, MOST);
     bool begun = js_awaits_begin(&at, &the_v8.layout, &pages, &jobs, (uint64_t)(uintptr_t)isolate);
-    while (begun && known < MOST && js_awaits_next(&at, &awaiting)) { /* nothing of V8 is called meanwhile */
+    while (begun && known < MOST && js_awaits_next(&at, &awaiting)) { /* no function of V8 is called meanwhile */
         struct js_function function;
         if (js_function_look(&pages, &the_v8.layout, (uint64_t)(uintptr_t)isolate, awaiting.function, &function) ==
                 JS_FUNCTION &&
@@ -182,7 +185,7 @@ enum {
 };
 
 static struct {
-    uint64_t pairs[PAIRS][2]; /* function and its caller, as the stacks had them; 0: free */
+    uint64_t pairs[PAIRS][2]; /* function and caller, as on the stacks; 0: free */
     volatile uint64_t signals, walks, frames, unknown, broken;
     timer_t timer;
 } storm;
@@ -230,7 +233,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
     storm.broken += count != 0 && count <= FRAMES_MAX && (storm_lines[count - 1] & STALLBOX_PROVIDER_BORDER) == 0;
 }
 
-/* storm(microseconds): signals to the calling thread. 0: no more. Returns [signals, stacks, frames, without a name, not to the root]. */
+/* storm(microseconds): send signals to the calling thread; 0: stop. Returns [signals, stacks, frames, frames without a
+ * name, stacks that did not reach the root]. */
 static napi_value make_storm(napi_env env, napi_info info)
 {
     size_t count = 1;
@@ -243,7 +247,8 @@ static napi_value make_storm(napi_env env, napi_info info)
         struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN + 5};
         struct itimerspec spec = {{0, (long)microseconds * 1000}, {0, (long)microseconds * 1000}};
         event._sigev_un._tid = gettid();
-        /* The first touch of a module's thread storage allocates: not in a handler that may have interrupted malloc(). */
+        /* The first access to a module's thread storage allocates, so it must not be in a handler that may have
+         * interrupted malloc(). */
         memset(storm_ids, 0, sizeof storm_ids);
         memset(storm_lines, 0, sizeof storm_lines);
         __asm__ volatile("" : : "r"(storm_ids), "r"(storm_lines) : "memory");
@@ -284,7 +289,7 @@ static napi_value pairs(napi_env env, napi_info info)
     return list;
 }
 
-/* bench(rounds): nanoseconds of one walk at this place, with ids and lines, and how many frames it has. */
+/* bench(rounds): the nanoseconds of one walk at this place, with ids and lines, and the number of its frames. */
 static napi_value bench(napi_env env, napi_info info)
 {
     size_t count = 1, frames = 0;
@@ -316,7 +321,7 @@ static void ask_once(void *isolate)
     (void)v8_runs(isolate, NULL, &work);
 }
 
-/* steps(): instructions of one walk at this place, and of the question what runs. */
+/* steps(): the instructions of one walk at this place, and of the question which function runs. */
 static napi_value steps(napi_env env, napi_info info)
 {
     (void)info;

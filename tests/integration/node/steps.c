@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steps.c - how many instructions a function of a script takes: for bench/bench_timers. A module for process.dlopen(), which leaves the recorder alone. */
+/* steps.c - counts the instructions that a function of a script takes: for bench/bench_timers. A module for
+ * process.dlopen(), which does not touch the recorder. */
 #include <string.h>
 
 #include "step_count.h"
@@ -30,7 +31,7 @@ static void call_it(void *to)
     napi_call_function(call->env, call->self, call->function, 0, NULL, &result);
 }
 
-/* steps(function): instructions of a call without arguments. */
+/* steps(function): the instructions of a call without arguments. */
 static napi_value steps(napi_env env, napi_info info)
 {
     struct call call = {.env = env};

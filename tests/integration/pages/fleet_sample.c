@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet_sample.c - writes a day's stalls of a made-up photo album's users to files: fleet_sample LIBRARY FOLDER DAY
+/* fleet_sample.c - writes a day's stalls of users of a made-up photo album to files: fleet_sample LIBRARY FOLDER DAY
  *
- * fleet_sample --app prints the number of the application's name, as an index of modules has it. For pictures of the server's pages (scripts/pictures). LIBRARY is page_functions.c. DAY counts from 0; version 2.3.0 comes on day DAY_OF_2_3 and has one
- * stall more than 2.2.0, a slower one, and lacks another. Equal arguments write equal files. */
+ * fleet_sample --app prints the number of the application's name, as an index of modules has it. For pictures of the
+ * server's pages (scripts/pictures). LIBRARY is page_functions.c. DAY counts from 0. Version 2.3.0 comes on day
+ * DAY_OF_2_3: it has one stall that 2.2.0 does not have, a slower one, and lacks another. Equal arguments write equal
+ * files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,7 @@ enum what {
 static const struct kind {
     enum what what;
     const char *stacks[4]; /* "leaf < caller < outermost"; NULL: no more */
-    int ms, a_day[2];      /* how long, and how many a day with 2.2.0 and 2.3.0 */
+    int ms, a_day[2];      /* its length, and how many a day with 2.2.0 and with 2.3.0 */
 } kinds[] = {
     {COMPUTES,
      {"inflate_rows < decode_photo < on_photo_ready < dispatch_task < run_loop < start_program",
@@ -98,7 +100,7 @@ static void add(struct sbx_build_record record)
     sbx_builder_record(it.builder, record);
 }
 
-/* Of one thread, all of the time between. */
+/* The thread computes for the whole time between these moments. */
 static void compute(uint32_t thread, int64_t from_ms, int64_t to_ms, const char *const *stacks, size_t count)
 {
     uint32_t known[4];
@@ -153,10 +155,10 @@ static void build(const struct kind *kind, unsigned version)
     size_t stacks = 0;
     while (stacks < 4 && kind->stacks[stacks] != NULL)
         stacks++;
-    int64_t ms = kind->ms * (70 + (int64_t)chance(80)) / 100; /* 70 to 150 per cent of what is usual */
+    int64_t ms = kind->ms * (70 + (int64_t)chance(80)) / 100; /* 70 to 150 per cent of the usual length */
     uint32_t loop = stack_of("run_loop < start_program");
     sbx_builder_thread(it.builder, "main", 3);
-    for (int64_t at = -4000; at < -ms - 150; at += 220) /* small messages before */
+    for (int64_t at = -4000; at < -ms - 150; at += 220) /* short messages before */
         add((struct sbx_build_record){.kind = SBX_RECORD_MESSAGE,
                                       .op = SBX_OP_EPOLL_WAIT,
                                       .begin_us = MS(at),

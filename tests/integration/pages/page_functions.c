@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_functions.c - a library whose functions the stalls of page_sample.c and fleet_sample.c were in. Nothing calls them. */
+/* page_functions.c - a library with the functions that are on the stacks of page_sample.c and fleet_sample.c. They are
+ * never called. */
 #define FUNCTION(name)                                                \
     __attribute__((visibility("default"), noinline)) int name(int a); \
     __attribute__((visibility("default"), noinline)) int name(int a)  \

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_sample.c - writes stalls of a made-up photo album to files, to be sent to a server and looked at: page_sample LIBRARY FOLDER
+/* page_sample.c - writes stalls of a made-up photo album to files, to be sent to a server and looked at: page_sample
+ * LIBRARY FOLDER
  *
- * LIBRARY is page_functions.c. Ten seconds of history, of which two are judged: the main thread decodes photos in a task that the thread `pool` queued, in a
- * task of its own that the thread `disk` queued; it waits for a lock meanwhile that `pool` lets go. */
+ * LIBRARY is page_functions.c. Ten seconds of history, of which two are judged. The main thread decodes photos in a
+ * task that the thread `pool` queued. `pool` queued it in a task of its own, which the thread `disk` had queued.
+ * Meanwhile the main thread waits for a lock that `pool` releases. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +65,7 @@ static int compare_rows(const void *left, const void *right)
     return a->order < b->order ? -1 : 1;
 }
 
-/* Rows of a thread go in by their ends. */
+/* The rows of a thread must be added in the order of their ends. */
 static void put_rows(void)
 {
     qsort(rows, row_count, sizeof(rows[0]), compare_rows);
@@ -122,7 +124,7 @@ static void build(void)
     uint32_t idle = stack_of("run_loop < start_program");
     task(main_thread, pool, -2030, -1990, -1, SBX_OP_G_IDLE_ADD, 1, "load_folder < pool_thread");
     task(pool, disk, -2107, -2100, -400, SBX_OP_G_THREAD_POOL_PUSH, 2, "watch_disk < disk_thread");
-    for (int at = -9800; at < -2100; at += 400) { /* small messages before */
+    for (int at = -9800; at < -2100; at += 400) { /* short messages before */
         compute(main_thread, at, at + 30, (uint64_t)(at + 20000), ticking, 1);
         add((struct sbx_build_record){.thread = main_thread,
                                       .kind = SBX_RECORD_MESSAGE,

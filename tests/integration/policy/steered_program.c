@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steered_program.c - an event loop for SECONDS seconds that allocates, locks and sleeps; with "fragile" as a second argument
- * it dies when somebody has put himself between it and nanosleep, as a program that checks its own integrity would; with
- * "stalls" each SIGUSR1 makes a message take 600 ms; with "named" and a spool it starts the recorder itself, which is preloaded, and
+/* steered_program.c - an event loop for SECONDS seconds that allocates, locks and sleeps. The second argument: with
+ * "fragile" it dies when nanosleep is hooked, as a program that checks its own integrity would. With "stalls" each
+ * SIGUSR1 makes a message take 600 ms. With "named" and a spool it starts the recorder itself, which is preloaded, and
  * says that it is the editor 3.1.4. */
 #include <dlfcn.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 
 #include "stallbox/stallbox.h"
 
-/* Where calls of nanosleep go: the value of its slot, read past the compiler. */
+/* Where calls of nanosleep go: the value of its GOT slot, read so that the compiler does not know the value. */
 static void *target_of_nanosleep(void)
 {
     void *target;

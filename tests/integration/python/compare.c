@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.c - a library that a Python script loads (ctypes.PyDLL): at each call the frames as we read them are compared with
- * the interpreter's own (PyThreadState_GetFrame, PyFrame_GetLineNumber). And a storm of signals, each of which walks where it
- * meets a thread: sent to the process, and by timers of the threads. */
+/* compare.c - a library that a Python script loads (ctypes.PyDLL). At each call it compares the frames as we read them
+ * with the interpreter's own (PyThreadState_GetFrame, PyFrame_GetLineNumber). It can also send many signals, each of
+ * which walks the stack of the thread that it interrupts: sent to the process, and by timers of the threads. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ STALLBOX_EXPORT int compare_now(void);
 
 static long compared;
 
-/* 1: the same; -1: frames differ; -2: lines do. The caller has the lock. */
+/* 1: the same; -1: the frames differ; -2: the lines differ. The caller holds the GIL. */
 int compare_now(void)
 {
     void *thread = the_cpython.calls.PyGILState_GetThisThreadState();
@@ -43,8 +43,8 @@ long compare_count(void)
 
 /* ---- who awaits whom ---- */
 
-/* Is what the script says (code objects and lines, the innermost first) what we read of who awaits the task that calls? 1; -1: it is not.
- * found_out has our lines. */
+/* Compares what the script gives (code objects and lines, the innermost first) with what we read of the functions that
+ * await the calling task. 1: the same; -1: not. found_out gets our lines. */
 STALLBOX_EXPORT int compare_awaited(void *const *codes, const int *lines, int count, int *found_out, int found_max);
 int compare_awaited(void *const *codes, const int *lines, int count, int *found_out, int found_max)
 {
@@ -110,7 +110,7 @@ static void walk_here(int number, siginfo_t *info, void *context)
 
 static __thread timer_t own_timer;
 
-/* From here on the calling thread is met each `us` as well, whatever the others do. */
+/* From now on the calling thread is also interrupted each `us`, whatever the other threads do. */
 STALLBOX_EXPORT int storm_thread_begin(long us);
 int storm_thread_begin(long us)
 {
@@ -134,14 +134,14 @@ void storm_counts(long *walks, long *frames, long *nameless)
     *nameless = __atomic_load_n(&storm.nameless, __ATOMIC_RELAXED);
 }
 
-/* Frames of those who awaited a task that was met. */
+/* The number of frames of functions that awaited an interrupted task. */
 STALLBOX_EXPORT long storm_awaiting(void);
 long storm_awaiting(void)
 {
     return __atomic_load_n(&storm.awaiting, __ATOMIC_RELAXED);
 }
 
-/* In a forked child, which has neither the sender nor its parent's timers: count anew. */
+/* For a forked child, which has neither the sending thread nor its parent's timers: start again. */
 STALLBOX_EXPORT int storm_forked(long us);
 int storm_forked(long us)
 {
@@ -153,13 +153,13 @@ static void *send_signals(void *us)
 {
     const struct timespec pause = {.tv_nsec = (long)(uintptr_t)us * 1000};
     while (__atomic_load_n(&storm.goes_on, __ATOMIC_RELAXED)) {
-        kill(getpid(), SIGPROF); /* whichever thread the kernel takes; this one blocks it */
+        kill(getpid(), SIGPROF); /* delivered to any thread that the kernel chooses; this one blocks it */
         nanosleep(&pause, NULL);
     }
     return NULL;
 }
 
-/* From here on a walk each `us` or so, wherever a thread is. */
+/* From now on there is a walk about each `us`, wherever a thread is. */
 STALLBOX_EXPORT int storm_begin(long us);
 int storm_begin(long us)
 {
@@ -191,7 +191,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Nanoseconds of one walk of the calling thread, the mean of `rounds`. */
+/* The nanoseconds of one walk of the calling thread, as the mean of `rounds`. */
 STALLBOX_EXPORT double walk_ns(int rounds);
 double walk_ns(int rounds)
 {
@@ -204,7 +204,7 @@ double walk_ns(int rounds)
     return (double)(now_ns() - begin) / rounds;
 }
 
-/* Instructions of one walk of the calling thread, without the kernel's. */
+/* The instructions of one walk of the calling thread, without the kernel's. */
 struct walk_call {
     void *thread;
     uint64_t functions[DEPTH];
@@ -221,11 +221,11 @@ STALLBOX_EXPORT double walk_steps(void);
 double walk_steps(void)
 {
     struct walk_call call = {.thread = the_cpython.calls.PyGILState_GetThisThreadState()};
-    walk_once(&call); /* warm */
+    walk_once(&call); /* to warm the caches */
     return (double)bench_count_steps(walk_once, &call);
 }
 
-/* Nanoseconds of the same by the interpreter's own calls: frames, code objects and lines. */
+/* The nanoseconds of the same with the interpreter's own calls: frames, code objects and lines. */
 STALLBOX_EXPORT double interpreter_ns(int rounds);
 double interpreter_ns(int rounds)
 {
@@ -251,7 +251,7 @@ static void call_object(void *callable)
     the_result = call_no_arguments(callable);
 }
 
-/* How many instructions a call of that object takes; -1: they cannot be counted. For bench/bench_asyncio. */
+/* The number of instructions of a call of that object; -1: they cannot be counted. For bench/bench_asyncio. */
 STALLBOX_EXPORT long count_steps(void *callable);
 long count_steps(void *callable)
 {
@@ -261,5 +261,5 @@ long count_steps(void *callable)
     }
     memcpy(&call_no_arguments, &found, sizeof found);
     uint64_t steps = bench_count_steps(call_object, callable);
-    return the_result != NULL && steps != 0 ? (long)steps : -1; /* None, mostly: its reference is kept */
+    return the_result != NULL && steps != 0 ? (long)steps : -1; /* mostly None; its reference is not released */
 }

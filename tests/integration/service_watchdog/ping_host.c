@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ping_host.c - a service manager of one socket, and a service that pings it.
+/* ping_host.c - a service manager with one socket, and a service that pings it.
  *
  *   ping_host manage NAME USEC OUT COMMAND...   bind NAME ("/path" or "@abstract"), start COMMAND with NOTIFY_SOCKET and
  *                                               WATCHDOG_USEC, write what arrives to OUT; ends with COMMAND's status
  *   ping_host WAY END                           ping seven times, half of WATCHDOG_USEC apart, then END
  *
- * WAY: lib (sd_notify of libsystemd), send (sendto), write (connect, then write). END: hang (for three times the time: what a busy machine takes from the recorder's own
- * thread is no part of a silence), stop (say STOPPING=1 before that), exit, slow (the same, and the pings are seven tenths apart). The pings are a thread's that is not the main one. */
+ * WAY: lib (sd_notify of libsystemd), send (sendto), write (connect, then write).
+ * END: hang (for three times WATCHDOG_USEC, because time in which the recorder's own thread gets no processor is not
+ * part of a silence), stop (the same, after STOPPING=1), exit, slow (like exit, with pings that are seven tenths of
+ * WATCHDOG_USEC apart). The pings come from a thread that is not the main thread. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

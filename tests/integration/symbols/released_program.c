@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* released_program.c - a loop that answers, and once computes for a second in functions that only its debug file names. */
+/* released_program.c - a loop that answers, and once computes for a second in functions whose names are only in its
+ * debug file. */
 #include <poll.h>
 #include <stdint.h>
 #include <time.h>
@@ -29,7 +30,7 @@ static __attribute__((noinline)) void handle_event(int number)
 {
     if (number == 10)
         reindex_everything(1200);
-    sink++; /* behind the call: it is no jump */
+    sink++; /* after the call: no tail call */
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* callbacks.c SECONDS - a program that is called back by libc, allocates on its stack, aligns it, and is built in
- * several ways: at -O3 and with -fno-plt among them. */
+/* callbacks.c SECONDS - a program with callbacks from libc, allocations on its stack and an aligned stack. It is built
+ * in several ways, among them -O3 and -fno-plt. */
 #include <alloca.h>
 #include <ctype.h>
 #include <dirent.h>
@@ -21,7 +21,8 @@ enum {
 
 static volatile uint64_t sink;
 
-/* A frame with vectors wants its stack aligned by 64: the old stack pointer is kept in another register first. */
+/* A frame with vectors needs a stack that is aligned by 64, so the old stack pointer is first kept in another
+ * register. */
 static __attribute__((noinline)) double aligned_work(uint64_t seed, size_t bytes)
 {
     _Alignas(64) double values[16];

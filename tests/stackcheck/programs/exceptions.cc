@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// exceptions.cc SECONDS - a C++ program that throws through its own frames, libstdc++'s and libc's, and cleans up on the way.
+// exceptions.cc SECONDS - a C++ program that throws through its own frames, libstdc++'s and libc's, with cleanups on
+// the way.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -42,7 +43,7 @@ struct cleanup {
         if (seed % 3 == 0) {
             throw std::runtime_error("from the leaf");
         }
-        return std::stoi(seed % 2 == 0 ? "no number" : "7"); // throws out of libstdc++
+        return std::stoi(seed % 2 == 0 ? "no number" : "7"); // throws from libstdc++
     }
     return throw_at(depth - 1, seed) + 1;
 }
@@ -60,7 +61,7 @@ int compare(const void *left, const void *right)
 {
     int a = *static_cast<const int *>(left), b = *static_cast<const int *>(right);
     if (a == 13 && b > 50) {
-        throw std::out_of_range("through qsort"); // glibc's qsort has unwind tables; this leaks nothing here
+        throw std::out_of_range("through qsort"); // glibc's qsort has unwind tables; nothing leaks here
     }
     return a - b;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stacks.c SECONDS - a program that changes stacks: coroutines by makecontext, handlers on an alternate stack and on
- * the ordinary one, nested, and threads with small stacks. */
+/* stacks.c SECONDS - a program that switches stacks: coroutines by makecontext, handlers on an alternate stack and on
+ * the ordinary one, nested handlers, and threads with small stacks. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -58,8 +58,8 @@ static int compare(const void *left, const void *right)
     return *(const int *)left - *(const int *)right;
 }
 
-/* On the alternate stack; what it calls back is interrupted by the other signal, whose handler runs on this stack too.
- */
+/* Runs on the alternate stack. Its callback is interrupted by the other signal, whose handler runs on this stack
+ * too. */
 static void on_alternate(int number)
 {
     int values[50];
