@@ -396,12 +396,12 @@ static void test_pol_10_each_field_is_held_to_its_limits(void **state)
         for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
             struct sbx_policy_document policy = fixture_policy(5), decoded;
             uint8_t payload[4096];
-            /* Where two fields limit each other, both are changed. */
+            /* Fields that limit each other get values that do not limit the tested field. */
             policy.policy.capture.interval_us = 1000;
             policy.policy.capture.gap_us = 10000000;
             sbx_policy_set(&policy.policy, field, field->form == SBX_FIELD_POINTS ? values[k] : (uint32_t)values[k]);
             size_t bytes = sbx_policy_document_encode(&policy, false, payload, sizeof payload);
-            if (values[k] > UINT32_MAX) { /* to write all of its bits, the field is added once more at the end */
+            if (values[k] > UINT32_MAX) { /* to write all 64 bits the field is written once, at the end */
                 struct sbx_policy_document least = policy;
                 struct sbx_wire_writer writer = {.bytes = payload, .room = sizeof payload};
                 writer.used = sbx_policy_document_encode(&least, true, payload, sizeof payload);

@@ -405,7 +405,7 @@ static void begin_late(void *unused)
 static void *leave_a_task_for_the_end(void *value)
 {
     child_expect(pthread_setspecific(late_key, value) == 0, "a value of the thread");
-    stallbox_task_cancelled(0); /* the group is known by now */
+    stallbox_task_cancelled(0); /* the recorder knows the thread now */
     return NULL;
 }
 
@@ -566,7 +566,7 @@ static void test_work_that_is_passed_on_is_told_with_who_queued_what_passed_it_o
     assert_non_null(hop);
     assert_true(passes_through(snapshot, ran, (void *)ask_from_here));
     assert_int_equal(hop->peer, snapshot->header.pid);
-    assert_true(hop->end_ns - hop->begin_ns >= 15000000); /* since the request */
+    assert_true(hop->end_ns - hop->begin_ns >= 15000000); /* since ask_from_here() asked */
     sbx_snapshot_destroy(snapshot);
 }
 

@@ -499,7 +499,7 @@ static void child_calls_what_cannot_wait(void)
 {
     start(0);
     child_set_interval(1000);
-    child_pause_ms(300); /* until the budget has no debt */
+    child_pause_ms(300); /* long enough for a full allowance of questions */
     int prompt = asked_of_pipe(O_NONBLOCK);
     child_pause_ms(300);
     int other = asked_of_pipe(0);

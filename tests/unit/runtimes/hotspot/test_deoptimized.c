@@ -102,7 +102,7 @@ static void test_code_that_counts_is_the_lesser_of_what_had_been_optimized_alone
     assert_true(is_lesser(PROFILED, OPTIMIZED));
     assert_false(is_lesser(PROFILED, PROFILED)); /* it warms up */
     assert_false(is_lesser(OPTIMIZED, OPTIMIZED));
-    assert_false(is_lesser(1, OPTIMIZED)); /* made not entrant for good */
+    assert_false(is_lesser(1, OPTIMIZED)); /* code of level 1 is final */
     const struct sbx_code stub = {.kind = SBX_CODE_STUB};
     assert_false(sbx_deoptimized_is_lesser(&layout, &stub));
 }
