@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct sbx_names_job job = {.runtime = (enum sbx_names_runtime)(data[0] % SBX_NAMES_RUNTIMES),
                                 .file = {file, sizeof file - 1},
                                 .text = {(const char *)data + 1, bytes - 1}};
-    /* A script, and after a zero its source map; a class, and before it, up to the end of three lines, its mapping. */
+    /* A script, and after a zero its source map; a class, and before it its mapping, which ends with three newlines. */
     const char *zero = job.runtime == SBX_NAMES_JAVASCRIPT ? memchr(job.text.at, '\0', job.text.bytes) : NULL;
     const char *ends = job.runtime == SBX_NAMES_JAVA ? memmem(job.text.at, job.text.bytes, "\n\n\n", 3) : NULL;
     if (ends != NULL) {

@@ -27,7 +27,7 @@ enum {
 
 static struct sbx_store *store;
 static struct sbx_change_log *change_log;
-static const char *store_place;      /* for both connections */
+static const char *store_place;      /* of the store and the change log */
 static uint32_t stall_count, builds; /* builds: of each version */
 
 static int set_up(void **state)
