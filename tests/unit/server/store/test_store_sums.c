@@ -248,8 +248,6 @@ static void test_sums_are_what_a_count_from_the_beginning_gives(void **state)
     }
 }
 
-/* Stores of earlier servers, with two dozen stalls and the states that people set. Schema 8 (in PostgreSQL 7): two
- * applications with the same missing modules. Schema 7 (in PostgreSQL 5): one without a number. */
 /* Let every write to the sums fail from now on, or allow writes again. */
 static void forbid_sums(bool is_forbidden)
 {
@@ -329,6 +327,8 @@ static void test_a_verdict_that_says_the_same_again_changes_no_sum(void **state)
     assert_int_equal(number_of("SELECT COUNT(*) FROM place"), 1);
 }
 
+/* Stores of earlier servers, with two dozen stalls and the states that people set. Schema 8 (in PostgreSQL 7): two
+ * applications with the same missing modules. Schema 7 (in PostgreSQL 5): one without a number. */
 static void load(const char *sql_file)
 {
     sbx_store_close(store);
