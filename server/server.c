@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server.c - puts the boxes together in order, and takes them apart in reverse. */
+/* server.c - starts the parts of the server in order, and stops them in reverse order. */
 #include "server.h"
 
 #include <errno.h>
@@ -49,12 +49,13 @@ enum {
     WORKERS_MAX = 256,
     CONNECTIONS_MAX = 4096,
     CONNECTIONS_MIN = 16,
-    OWN_DESCRIPTORS = 192, /* of store, symbols, helpers, workers and what is being read, with room to spare */
+    /* descriptors of the store, symbols, helpers, workers and files being read, with room to spare */
+    OWN_DESCRIPTORS = 192,
     DESCRIPTORS_WANTED = 8192,
 };
-static const char SYMBOL_TENANT[] = "default"; /* as of `stallbox symbols`, which may share the store */
+static const char SYMBOL_TENANT[] = "default"; /* the same tenant as in `stallbox symbols`, which may share the store */
 
-/* Each has a handle of its own: one handle is for one thread at a time. */
+/* Each user has its own handle, because a handle is for one thread at a time. */
 enum symbol_user {
     SYMBOLS_OF_TRIAGER,
     SYMBOLS_OF_AGER,
@@ -65,11 +66,11 @@ enum symbol_user {
 
 struct sbx_server {
     struct sbx_operator_log log;
-    int lock_fd; /* DATA/lock, held: one server a data folder */
+    int lock_fd; /* of DATA/lock, locked: one server per data folder */
     struct sbx_token_ring *tokens;
-    struct sbx_symbol_helper *own_helper;   /* NULL: the caller has one */
-    struct sbx_fetch_helper *own_fetcher;   /* likewise */
-    struct sbx_triage_nursery *own_nursery; /* likewise */
+    struct sbx_symbol_helper *own_helper;   /* NULL when the caller has one */
+    struct sbx_fetch_helper *own_fetcher;   /* same */
+    struct sbx_triage_nursery *own_nursery; /* same */
     struct sbx_symbol_intake *intake;
     struct sbx_symbol_fetcher *fetcher; /* NULL: debuginfod is not asked */
     struct sbx_metrics *metrics;
@@ -86,12 +87,12 @@ struct sbx_server {
     struct sbx_active_days *active;
     struct sbx_change_log *changes;
     struct sbx_change_watch *change_watch;
-    struct sbx_rate_limit *machines, *senders; /* by machine, by token */
+    struct sbx_rate_limit *machines, *senders; /* limits per machine, and per token */
     struct sbx_collector *collector;
     struct sbx_http *http;
-    struct sbx_setting settings[SBX_SETTINGS_MAX]; /* as they were told at the start */
+    struct sbx_setting settings[SBX_SETTINGS_MAX]; /* as they were at the start */
     struct sbx_settings_view settings_view;
-    char *token_book; /* its path */
+    char *token_book; /* path of the token book */
     uint16_t port;
 };
 
@@ -107,7 +108,8 @@ static int add_tokens(struct sbx_server *server, const char *const *texts, size_
     return result;
 }
 
-/* The tokens of the book beside the data, or of the one that is named, and those of the options. Returns 0 or -errno. */
+/* Open the token book (the named one, or the one in the data folder) and add the tokens of the options. Returns 0 or
+ * -errno. */
 static int open_tokens(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
 {
     char *usual = NULL;
@@ -134,7 +136,7 @@ static int open_tokens(struct sbx_server *server, const struct sbx_server_option
     return result;
 }
 
-/* Options that can be wrong, checked before anything is touched. Returns 0 or -EINVAL. */
+/* Check the options before anything is changed. Returns 0 or -EINVAL. */
 static int check_options(const struct sbx_server *server, const struct sbx_server_options *options, char *why,
                          size_t why_bytes)
 {
@@ -182,7 +184,7 @@ static int check_options(const struct sbx_server *server, const struct sbx_serve
     return result;
 }
 
-/* The data folder, made when missing, and its lock. Returns the descriptor or -errno. */
+/* Make the data folder when it is missing, and lock it. Returns the descriptor of the lock or -errno. */
 static int lock_data_dir(const char *data_dir, char *why, size_t why_bytes)
 {
     char *path;
@@ -212,13 +214,13 @@ static int lock_data_dir(const char *data_dir, char *why, size_t why_bytes)
     return result;
 }
 
-/* Days as the ager takes them: the default for 0, 0 for ever. */
+/* Convert days for the ager: an option of 0 becomes the default, "for ever" becomes 0. */
 static uint32_t days_of(uint32_t asked, uint32_t otherwise)
 {
     return asked == 0 ? otherwise : asked >= SBX_KEEP_FOR_EVER ? 0 : asked;
 }
 
-/* The store of symbols, at DATA/symbols unless another place is named. Returns 0 or -errno with the reason. */
+/* Open the symbol store, at DATA/symbols unless the options name another place. Returns 0 or -errno with the reason. */
 static int open_symbols(struct sbx_server *server, const struct sbx_server_options *options, char *why,
                         size_t why_bytes)
 {
@@ -231,7 +233,8 @@ static int open_symbols(struct sbx_server *server, const struct sbx_server_optio
     int result = 0;
     for (int user = 0; user < SYMBOL_USERS && result == 0; user++)
         result = sbx_symbol_store_open_at(folder, SYMBOL_TENANT, true, &server->symbols[user], why, why_bytes);
-    if (result < 0 && result != -EDESTADDRREQ && result != -EKEYREJECTED) /* these have words of their own */
+    /* for these two errors `why` is already written */
+    if (result < 0 && result != -EDESTADDRREQ && result != -EKEYREJECTED)
         snprintf(why, why_bytes, "%s: %s", folder,
                  result == -EPERM ? "not used, because it is another user's or others may write to it"
                                   : strerror(-result));
@@ -239,7 +242,7 @@ static int open_symbols(struct sbx_server *server, const struct sbx_server_optio
     return result;
 }
 
-/* As many workers as are asked for, else as there are processors. */
+/* The number of workers that the options ask for, else the number of processors. */
 static unsigned workers_of(const struct sbx_server_options *options)
 {
     long processors = options->workers ? (long)options->workers : sysconf(_SC_NPROCESSORS_ONLN);
@@ -286,7 +289,7 @@ static const char *place_of(const struct sbx_server_options *options)
     return options->database ? options->database : options->data_dir;
 }
 
-/* The store, and where the bytes of its payloads go. */
+/* Open the store, and the place where the bytes of its payloads go. */
 static int open_store(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
 {
     int result =
@@ -304,7 +307,8 @@ static int open_store(struct sbx_server *server, const struct sbx_server_options
     return result;
 }
 
-/* Everything between the lock and the port. Returns 0 or -errno with the reason; what was made is in `server`. */
+/* Start everything that runs behind the port. The lock is held already. Returns 0 or -errno with the reason; the parts
+ * that were started are in `server`. */
 static int start_boxes(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
 {
     int result = open_symbols(server, options, why, why_bytes);
@@ -402,8 +406,8 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
     return result;
 }
 
-/* How many connections there may be, so that what the server opens itself is never short: below the limit of descriptors, which
- * is raised where it can be. */
+/* The maximum number of connections. It is the limit of descriptors, which is raised where possible, less the
+ * descriptors that the server itself needs. */
 static unsigned connections_of(const struct sbx_server_options *options)
 {
     struct rlimit limit;
@@ -423,7 +427,7 @@ static unsigned connections_of(const struct sbx_server_options *options)
     return connections;
 }
 
-/* The port opens last: who connects finds everything behind it. */
+/* The port opens last, so that the first client finds everything ready. */
 static int start_listening(struct sbx_server *server, const struct sbx_server_options *options, char *why,
                            size_t why_bytes)
 {
@@ -458,7 +462,7 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
             options->request_deadline_ms ? options->request_deadline_ms : REQUEST_DEADLINE_MS_DEFAULT,
     };
     for (size_t i = 0; i < options->proxy_count; i++)
-        (void)sbx_proxies_add(&settings.proxies, options->proxies[i]); /* checked above */
+        (void)sbx_proxies_add(&settings.proxies, options->proxies[i]); /* check_options() checked it */
     result = sbx_http_start(listener.fd, &settings, &server->http, why, why_bytes);
     if (result < 0)
         close(listener.fd);
@@ -519,7 +523,7 @@ void sbx_server_stop(struct sbx_server *server)
 {
     if (!server)
         return;
-    sbx_symbol_intake_end(server->intake); /* first: connections wait for it */
+    sbx_symbol_intake_end(server->intake); /* first, because connections wait for the intake */
     sbx_symbol_fetcher_stop(server->fetcher);
     sbx_triager_end_wishes(server->triager);
     sbx_http_stop(server->http);
@@ -546,7 +550,7 @@ void sbx_server_stop(struct sbx_server *server)
     sbx_provider_shelf_close(server->providers);
     sbx_metrics_destroy(server->metrics);
     if (server->lock_fd >= 0)
-        close(server->lock_fd); /* and so unlocked */
+        close(server->lock_fd); /* this also unlocks it */
     sbx_token_ring_destroy(server->tokens);
     free(server->token_book);
     free(server);

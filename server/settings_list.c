@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings_list.c - options in words. */
+/* settings_list.c - the options of a server as words. */
 #include "settings_list.h"
 
 #include <inttypes.h>

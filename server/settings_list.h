@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings_list.h - the options of a server as `/settings` tells them: no secret, no path, no address of others. Pure. */
+/* settings_list.h - the options of a server as `/settings` shows them: no secrets, no paths, no addresses of other
+ * machines. Pure. */
 #ifndef SBX_SETTINGS_LIST_H
 #define SBX_SETTINGS_LIST_H
 
@@ -10,7 +11,7 @@ enum {
     SBX_SETTINGS_MAX = 24
 };
 
-/* Returns how many there are. */
+/* Returns the number of settings. */
 size_t sbx_settings_list(const struct sbx_server_options *options, unsigned workers,
                          struct sbx_setting out[SBX_SETTINGS_MAX]);
 

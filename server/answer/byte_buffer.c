@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* byte_buffer.c - growth by doubling with one sticky failure, so that writers stay free of error paths. */
+/* byte_buffer.c - growth by doubling. One sticky failure flag keeps error paths out of the writers. */
 #include "byte_buffer.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html_fill.c - markup up to a place, then what C puts there. */
+/* html_fill.c - writes the markup up to a place, then the value that C puts there. */
 #include "html_fill.h"
 
 #include <stdarg.h>
@@ -16,7 +16,7 @@ struct sbx_fill sbx_fill_begin(struct sbx_byte_buffer *page, const struct sbx_fr
 
 bool sbx_fill_next(struct sbx_fill *fill)
 {
-    /* Bytes in a place for a value that did not go through sbx_fill_text() are nobody's to vouch for. */
+    /* Bytes in a value's place that sbx_fill_text() did not write are not known to be escaped. */
     if (fill->kind == SBX_PLACE_END || (fill->kind != SBX_PLACE_PARTS && fill->page->used != fill->filled_to)) {
         fill->page->failed = true;
         return false;
@@ -69,7 +69,7 @@ void sbx_fill_textf(struct sbx_fill *fill, const char *format, ...)
     free(text);
 }
 
-/* Append what is HTML already, where that may stand. */
+/* Append text that is already HTML, where the place allows HTML. */
 static void append_html(struct sbx_fill *fill, const struct sbx_byte_buffer *html)
 {
     if (fill->kind == SBX_PLACE_PARTS && !html->failed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_document.c - the few shapes the list routes need. */
+/* json_document.c - the few JSON shapes that the list routes need. */
 #include "json_document.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static void append_quoted(struct sbx_byte_buffer *text, const char *value)
             sbx_byte_buffer_text(text, SBX_UTF8_REPLACEMENT);
         else if (*value == '"' || *value == '\\')
             sbx_byte_buffer_format(text, "\\%c", *value);
-        else if (*value == '<') /* a document pasted into a page cannot end its element */
+        else if (*value == '<') /* so that a document pasted into a page cannot end its element */
             sbx_byte_buffer_text(text, "\\u003c");
         else
             sbx_byte_buffer_append(text, value, length);

@@ -8,7 +8,7 @@
 #include "wall_clock.h"
 
 enum {
-    MESSAGE_BYTES = 1024 /* the longest is a path and a sentence; more is cut */
+    MESSAGE_BYTES = 1024 /* the longest message is a path and a sentence; longer messages are cut */
 };
 
 static void put_json(FILE *out, enum sbx_log_level level, const char *part, struct sbx_log_subject subject,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reply.c - the one shape of every refusal: the status, then a sentence. */
+/* reply.c - the form of every refusal: the status, then a sentence. */
 #include "reply.h"
 
 #include <stdarg.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.c - one character at a time: well-formed and harmless, or replaced. */
+/* utf8.c - decodes one character at a time, and finds the ones that must be replaced. */
 #include "utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Controls (tab and newline are no part of a name either), surrogates, and marks that change the order or the place of
- * what follows: embeddings, overrides, isolates, line and paragraph separators, the byte order mark. */
+/* Control characters (including tab and newline, which are never part of a name), surrogates, and characters that
+ * change the order or the place of the following text: embeddings, overrides, isolates, line and paragraph separators,
+ * the byte order mark. */
 static bool is_harmful(uint32_t character)
 {
     return character < 0x20 || (character >= 0x7f && character < 0xa0) || (character >= 0xd800 && character < 0xe000) ||
@@ -18,7 +19,8 @@ static bool is_harmful(uint32_t character)
 size_t sbx_utf8_showable(const char *text, size_t bytes, size_t *skip_out)
 {
     const unsigned char *byte = (const unsigned char *)text;
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000}; /* by length: shorter spellings are overlong */
+    /* smallest character of each length; a longer form of a smaller one is overlong */
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t length = byte[0] < 0x80 ? 1 : byte[0] >= 0xf0 ? 4 : byte[0] >= 0xe0 ? 3 : 2;
     uint32_t character = length == 1 ? byte[0] : byte[0] & (0xffu >> (length + 1));
 

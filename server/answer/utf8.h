@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.h - what of a stranger's text may be shown.
+/* utf8.h - which characters of untrusted text may be shown.
  *
- * Names reach the pages from symbol files, which are anyone's bytes: invalid UTF-8, control characters and the marks
- * that reorder text (so that a name reads as another) are replaced, never passed on. */
+ * Names reach the pages from symbol files, which are untrusted. Invalid UTF-8, control characters and the characters
+ * that reorder text (so that one name looks like another) are always replaced. */
 #ifndef SBX_UTF8_H
 #define SBX_UTF8_H
 
@@ -10,8 +10,8 @@
 
 #define SBX_UTF8_REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
-/* Look at the character at `text` (of which `bytes` > 0 remain). Returns its length when it may be shown as it is, or 0
- * when it is to be replaced; `skip_out` is then how many bytes the replaced thing takes. */
+/* Look at the character at `text` (of which `bytes` > 0 remain). Returns its length when it may be shown, or 0 when it
+ * must be replaced. `skip_out` is then the number of bytes to replace. */
 size_t sbx_utf8_showable(const char *text, size_t bytes, size_t *skip_out);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blob_folder.c - a key is a path below a folder. A file is written aside, synced and renamed, so whoever sees it sees it whole. */
+/* blob_folder.c - a key is a path below a folder. A file is written under another name, synced and renamed, so a reader
+ * never sees half a file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static int say(const struct folder *folder, const char *verb, const char *key, i
     case -EMFILE:
     case -ENFILE:
     case -EINTR:
-    case -ESTALE: /* of a network file system */
+    case -ESTALE: /* from a network file system */
     case -ETIMEDOUT:
         return -EAGAIN;
     default:
@@ -65,7 +66,8 @@ static void close_folder(void *self)
     free(folder);
 }
 
-/* The folders above a key, made where they are missing and durable. Returns a descriptor of the last one, or -errno. */
+/* Open the folder of a key. With `may_make`, make missing folders on the way, and make them durable. Returns a
+ * descriptor of the last folder, or -errno. */
 static int open_above(const struct folder *folder, const char *key, int may_make)
 {
     char part[SBX_BLOB_KEY_BYTES];
@@ -164,7 +166,8 @@ static int remove_file(void *self, const char *key, char *why, size_t why_bytes)
     char aside[SBX_BLOB_KEY_BYTES + 8];
     int above = open_above(folder, key, 0), result = above < 0 ? above : 0;
     if (result == 0) {
-        snprintf(aside, sizeof(aside), "%s.new", name_of(key)); /* of who was killed in the middle */
+        /* left behind by a process that was killed while it wrote */
+        snprintf(aside, sizeof(aside), "%s.new", name_of(key));
         unlinkat(above, aside, 0);
         if (unlinkat(above, name_of(key), 0) < 0)
             result = -errno;

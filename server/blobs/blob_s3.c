@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blob_s3.c - three requests of S3: PUT, GET and DELETE of an object, addressed by path, signed by libcurl (AWS SigV4).
  *
- * Nothing else of S3 is used: no lists, no parts, no tags; so what claims to be compatible is. The hash of the body is in the signature, so a
- * body that was changed on the way is refused by the store. A proxy is not asked, a redirect is not followed. */
+ * Lists, multipart uploads and tags are not used, so that every compatible store will do. The signature covers the hash
+ * of the body, so the store refuses a body that was changed on the way. Proxies are not used, and redirects are not
+ * followed. */
 #include <curl/curl.h>
 #include <errno.h>
 #include <mbedtls/sha256.h>
@@ -16,10 +17,10 @@
 #include "s3_error.h"
 
 enum {
-    HANDLES_MAX = 32, /* connections that are kept for the next request */
+    HANDLES_MAX = 32, /* connections kept for later requests */
     CONNECT_MS = 5000,
     REQUEST_MS = 30000,
-    TRIES = 2, /* of reading and removing; a sender tries a payload again itself */
+    TRIES = 2, /* for reading and removing; a sender repeats the upload of a payload itself */
     PAUSE_MS = 200,
     ERROR_BYTES_MAX = 16384,
 };
@@ -37,12 +38,12 @@ struct exchange {
     const char *method, *key;
     const void *bytes;
     size_t count;
-    struct sbx_byte_buffer *out; /* of a body that is wanted; NULL: it is not */
+    struct sbx_byte_buffer *out; /* receives the wanted body; NULL: no body is wanted */
     size_t max;
     bool is_too_large;
-    long status; /* 0: no answer */
+    long status; /* 0: there was no answer */
     CURLcode code;
-    struct sbx_byte_buffer error; /* the body of an answer that is none of what was wanted */
+    struct sbx_byte_buffer error; /* the body of an answer with another status */
     CURL *curl;
 };
 
@@ -77,7 +78,7 @@ static CURL *take_handle(struct bucket *bucket)
 
 static void give_handle(struct bucket *bucket, CURL *handle)
 {
-    curl_easy_reset(handle); /* its connections stay */
+    curl_easy_reset(handle); /* this keeps its connections */
     pthread_mutex_lock(&bucket->lock);
     bool is_kept = bucket->handle_count < HANDLES_MAX;
     if (is_kept)
@@ -87,7 +88,7 @@ static void give_handle(struct bucket *bucket, CURL *handle)
         curl_easy_cleanup(handle);
 }
 
-/* "x-amz-content-sha256: <hex>": of what is sent. */
+/* "x-amz-content-sha256: <hex>", the hash of the request body. */
 static int print_hash(const void *bytes, size_t count, char header_out[96])
 {
     unsigned char digest[32];
@@ -166,7 +167,7 @@ static int result_of(long status)
     case 403:
         return -EACCES;
     case 408:
-    case 409: /* another request at the same key */
+    case 409: /* another request with the same key is running */
     case 425:
     case 429:
         return -EAGAIN;
@@ -222,7 +223,7 @@ static int put(void *self, const char *key, const void *bytes, size_t count, cha
 {
     struct exchange exchange = {.method = "PUT", .key = key, .bytes = bytes, .count = count};
     int result = ask(self, &exchange, 1, why, why_bytes);
-    return result == -ENOENT ? -EACCES : result; /* no bucket: it is not for us to make one */
+    return result == -ENOENT ? -EACCES : result; /* there is no such bucket, and this server does not make buckets */
 }
 
 static int get(void *self, const char *key, size_t max, struct sbx_byte_buffer *out, char *why, size_t why_bytes)

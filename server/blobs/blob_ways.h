@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blob_ways.h - what a way to keep blobs has to do; blobs.c checks keys before. */
+/* blob_ways.h - the functions that each kind of blob store provides. blobs.c checks the keys before it calls them. */
 #ifndef SBX_BLOB_WAYS_H
 #define SBX_BLOB_WAYS_H
 

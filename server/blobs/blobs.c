@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blobs.c - which way, and whether a key is one. */
+/* blobs.c - chooses the kind of store, and checks keys. */
 #include "blobs.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ void sbx_blobs_close(struct sbx_blobs *blobs)
     free(blobs);
 }
 
-/* No empty part, and none that leads elsewhere. */
+/* No empty part, and no part that leads out of the folder (".."). */
 static bool is_key(const char *key)
 {
     size_t bytes = strlen(key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_error.c - what an S3-compatible store calls an error. */
+/* s3_error.c - finds the error code in the answer of an S3-compatible store. */
 #include "s3_error.h"
 
 #include <stdbool.h>

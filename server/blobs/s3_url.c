@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_url.c - taken apart by hand, because little of what a URL can be is allowed. */
+/* s3_url.c - an own parser, because only a few of the possible URLs are allowed. */
 #include "s3_url.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static int refuse(const char *text, const char *reason, char *why, size_t why_by
     return -EINVAL;
 }
 
-/* "127.0.0.1:80", "localhost", "[::1]:80": this machine. */
+/* "127.0.0.1:80", "localhost", "[::1]:80": names of this machine. */
 static bool is_loopback(const char *host, size_t bytes)
 {
     size_t name = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/?");

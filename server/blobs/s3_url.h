@@ -11,7 +11,7 @@ struct sbx_s3_url {
     char region[64];
 };
 
-/* 0, or -EINVAL with what is wrong. */
+/* Returns 0, or -EINVAL with the reason. */
 int sbx_s3_url_read(const char *text, struct sbx_s3_url *url_out, char *why, size_t why_bytes);
 
 #endif

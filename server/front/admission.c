@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission.c - headers, tokens and sessions to a refusal, or to none. */
+/* admission.c - decides by headers, tokens and sessions whether to refuse a request. */
 #include "admission.h"
 
 #include <microhttpd.h>
@@ -28,8 +28,8 @@ int64_t sbx_admission_now_s(void)
     return now.tv_sec;
 }
 
-/* Did somebody hand this request on? Where no proxy was named, any sign of one counts, HTTP/1.0 too, which is what nginx speaks
- * behind itself unless it is told otherwise: a visitor from anywhere must not be taken for this machine. */
+/* Did a proxy forward this request? When the operator named no proxy, any sign of one counts, so that no remote visitor
+ * is taken for this machine. HTTP/1.0 is such a sign, because nginx uses it towards its backend by default. */
 static bool is_handed_on(const struct sbx_admission *admission, struct MHD_Connection *connection, const char *version)
 {
     static const char *const signs[] = {"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
@@ -42,7 +42,7 @@ static bool is_handed_on(const struct sbx_admission *admission, struct MHD_Conne
     return false;
 }
 
-/* Did the browser come by TLS? A named proxy's word counts, nobody else's. */
+/* Did the browser come by TLS? Only the word of a named proxy counts. */
 bool sbx_admission_is_secure(const struct sbx_admission *admission, struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *peer = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -50,14 +50,14 @@ bool sbx_admission_is_secure(const struct sbx_admission *admission, struct MHD_C
     return scheme && strcasecmp(scheme, "https") == 0 && peer && sbx_proxies_has(admission->proxies, peer->client_addr);
 }
 
-/* A person's page, asked for by a browser. */
+/* Does a browser ask for a page for people? */
 static bool is_for_people(struct MHD_Connection *connection, const char *path)
 {
     const char *accept = sbx_http_header(connection, "Accept");
     return accept && strstr(accept, "text/html") && strncmp(path, "/v1/", 4) != 0;
 }
 
-/* A session stands for the token that it began with, as long as there is that token. */
+/* Find the token of a session. The session is valid only while that token exists. */
 static bool find_session(const struct sbx_admission *admission, const struct sbx_gate *gate,
                          struct MHD_Connection *connection, struct sbx_token *token_out)
 {
@@ -66,7 +66,7 @@ static bool find_session(const struct sbx_admission *admission, const struct sbx
            sbx_token_ring_find_digest(gate->tokens, digest, token_out);
 }
 
-/* What a session writes has to come from a page of ours, which the Origin says. */
+/* A write in a session must come from one of our own pages, as Origin tells. */
 static enum sbx_entry check_session(const struct sbx_admission *admission, const struct sbx_gate *gate,
                                     struct MHD_Connection *connection, unsigned rights, bool is_write,
                                     struct sbx_token *token)
@@ -79,7 +79,7 @@ static enum sbx_entry check_session(const struct sbx_admission *admission, const
     return sbx_gate_check(gate, rights, is_write, token, sbx_http_header(connection, "Host"), origin);
 }
 
-/* Does this token send too much, or those without one? Then the refusal is in `reply`. */
+/* Refuse the request in `reply` when too much was sent with this token, or by senders without a token. */
 void sbx_admission_check_rate(const struct sbx_admission *admission, const struct sbx_token *token,
                               struct sbx_reply *reply)
 {
@@ -89,7 +89,7 @@ void sbx_admission_check_rate(const struct sbx_admission *admission, const struc
     struct timespec now;
     uint64_t number;
     uint32_t an_hour = token->an_hour ? token->an_hour : admission->token_rate;
-    uint32_t at_once = an_hour / 60 < AT_ONCE_MIN ? AT_ONCE_MIN : an_hour / 60; /* a minute of it */
+    uint32_t at_once = an_hour / 60 < AT_ONCE_MIN ? AT_ONCE_MIN : an_hour / 60; /* what may be sent in one minute */
     memcpy(&number, token->digest, sizeof(number));
     clock_gettime(CLOCK_MONOTONIC, &now);
     unsigned after_s = admission->tokens ? sbx_rate_limit_take_of(admission->tokens, number, an_hour,
@@ -103,7 +103,7 @@ void sbx_admission_check_rate(const struct sbx_admission *admission, const struc
     reply->retry_after_s = after_s;
 }
 
-/* Who may not: the refusal is in `reply`. *token_out: what it came with. */
+/* Check a request. A refusal is in `reply`. *token_out: the token of the request. */
 void sbx_admission_check(const struct sbx_admission *admission, struct MHD_Connection *connection, const char *version,
                          const char *method, const char *path, struct sbx_token *token_out, struct sbx_reply *reply)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collector.c - what a stranger may make the server do: hold one bounded body, decode it once, store it once. */
+/* collector.c - limits what an untrusted sender can make the server do: hold one bounded body, decode it once, store it
+ * once. */
 #include "collector.h"
 
 #include <errno.h>
@@ -15,28 +16,28 @@
 #include "wall_clock.h"
 
 enum {
-    /* Bodies in memory at a time, all uploads together: 64 of the largest. Real ones are some 20 KiB. */
+    /* Bytes of all bodies in memory at one time: 64 of the largest. A usual body is some 20 KiB. */
     IN_FLIGHT_BYTES_MAX = 64 * SBX_ENVELOPE_BYTES_MAX,
     RETRY_AFTER_S = 5,
-    PENDING_AGAIN_S = 60, /* when too many wait for triage: some thousand are done by then */
+    PENDING_AGAIN_S = 60, /* when too many payloads wait for triage: in that time some thousand are done */
 };
 
 struct sbx_collector {
     struct sbx_store *store;
     struct sbx_sealed_store *sealed;
-    struct sbx_unseal_keys unseal_keys; /* none: sealed payloads are not looked into */
+    struct sbx_unseal_keys unseal_keys; /* none: the server does not open sealed payloads */
     struct sbx_triager *triager;
     struct sbx_metrics *metrics;
     struct sbx_rate_limit *machines; /* NULL: no limit */
     pthread_mutex_t lock;
-    size_t in_flight_bytes; /* under the lock */
+    size_t in_flight_bytes; /* the lock protects it */
 };
 
 struct sbx_upload {
     struct sbx_collector *collector;
     struct sbx_byte_buffer body;
-    uint64_t app;         /* that it may be of, 0 any */
-    size_t counted_bytes; /* of in_flight_bytes, given back at destroy */
+    uint64_t app;         /* the only application that it may belong to; 0: any */
+    size_t counted_bytes; /* bytes counted in in_flight_bytes, which destroy takes off again */
     bool is_too_large, is_busy, has_ended;
 };
 
@@ -85,7 +86,8 @@ struct sbx_upload *sbx_upload_begin(struct sbx_collector *collector, const char 
         sbx_reply_text(reply, 415, "a payload is compressed inside; Content-Encoding is not taken");
         return NULL;
     }
-    /* Refused by its own word, before a byte of it is read. Without the header (chunked) it is counted as it comes. */
+    /* Refuse by Content-Length, before any byte is read. A body without that header (chunked) is counted while it
+     * arrives. */
     if (content_length && strtoull(content_length, NULL, 10) > SBX_ENVELOPE_BYTES_MAX) {
         refuse_too_large(collector, reply);
         return NULL;
@@ -107,7 +109,7 @@ struct sbx_upload *sbx_upload_begin(struct sbx_collector *collector, const char 
     return upload;
 }
 
-/* Count bytes as in flight; false when that would be too many. */
+/* Count bytes as in flight. Returns false when they would be too many. */
 static bool take_in_flight(struct sbx_collector *collector, size_t count)
 {
     pthread_mutex_lock(&collector->lock);
@@ -136,13 +138,13 @@ void sbx_upload_append(struct sbx_upload *upload, const void *bytes, size_t coun
     } else {
         upload->counted_bytes += count;
         sbx_byte_buffer_append(&upload->body, bytes, count);
-        upload->is_busy = upload->body.failed; /* no memory */
+        upload->is_busy = upload->body.failed; /* the buffer had no memory */
     }
     if (upload->is_too_large || upload->is_busy)
         sbx_byte_buffer_finish(&upload->body);
 }
 
-/* Answer what a store said of the payload with this id. */
+/* Turn the result of a store for this id into an answer. */
 static void answer_stored(struct sbx_collector *collector, int result, enum sbx_stored stored, const char *id_text,
                           struct sbx_reply *reply)
 {
@@ -163,7 +165,8 @@ static void answer_stored(struct sbx_collector *collector, int result, enum sbx_
     sbx_byte_buffer_format(&reply->body, SBX_STORED_PREFIX "%s\n", id_text);
 }
 
-/* Does its machine, or its process where that is all it tells, send too much? Then the refusal is in `reply`. */
+/* Does the machine of this payload send too much? A payload without a machine counts by its process. The refusal is in
+ * `reply`. */
 static bool is_too_much(struct sbx_collector *collector, const struct sbx_stall *stall, struct sbx_reply *reply)
 {
     uint64_t sender;
@@ -181,7 +184,7 @@ static bool is_too_much(struct sbx_collector *collector, const struct sbx_stall 
     return true;
 }
 
-/* Is it of another application than its sender's? Then the refusal is in `reply`. */
+/* Does the payload belong to another application than the token? Then the refusal is in `reply`. */
 static bool is_foreign(const struct sbx_upload *upload, const struct sbx_stall *stall, struct sbx_reply *reply)
 {
     if (upload->app == 0 || upload->app == sbx_stall_tenant(stall))
@@ -191,7 +194,7 @@ static bool is_foreign(const struct sbx_upload *upload, const struct sbx_stall *
     return true;
 }
 
-/* Store what was decoded and answer. */
+/* Store the decoded stall and answer. */
 static void store_stall(struct sbx_upload *upload, const struct sbx_stall *stall, struct sbx_reply *reply)
 {
     enum sbx_stored stored = SBX_STORED_NEW;
@@ -204,7 +207,7 @@ static void store_stall(struct sbx_upload *upload, const struct sbx_stall *stall
         sbx_triager_came(upload->collector->triager, stall);
 }
 
-/* Refuse what is no payload: the sender need not try again. */
+/* Refuse a body that is not a payload, so that the sender does not try again. */
 static void refuse_payload(struct sbx_collector *collector, int result, const char *why, struct sbx_reply *reply)
 {
     bool is_unsupported = result == -ENOTSUP;
@@ -217,7 +220,8 @@ static void refuse_payload(struct sbx_collector *collector, int result, const ch
     sbx_reply_text(reply, is_unsupported ? 415 : 400, "%s", why[0] ? why : "not a payload");
 }
 
-/* Is there a payload inside? Known only to who has the key: -ENOKEY without it. -EPERM: the refusal is in `reply`. */
+/* Open the sealed body and check that it is a payload. Returns -ENOKEY without the key, and -EPERM when the refusal is
+ * in `reply`. */
 static int look_inside(struct sbx_upload *upload, char *why, size_t why_bytes, struct sbx_reply *reply)
 {
     struct sbx_collector *collector = upload->collector;
@@ -238,8 +242,8 @@ static int look_inside(struct sbx_upload *upload, char *why, size_t why_bytes, s
     return result;
 }
 
-/* A sealed payload is kept as it came, whether or not the key is here: opening is the triager's work, or another
- * process's. */
+/* Keep a sealed payload as it came, whether or not this server has the key. The triager, or another process, opens it
+ * later. */
 static void end_sealed(struct sbx_upload *upload, struct sbx_reply *reply)
 {
     struct sbx_collector *collector = upload->collector;
@@ -252,7 +256,7 @@ static void end_sealed(struct sbx_upload *upload, struct sbx_reply *reply)
         return;
     }
     sbx_id_print(sealed.id, id_text);
-    /* Asked before anything is opened: the same bytes a thousand times cost no public-key work. */
+    /* Look before anything is opened, so that repeated posts of the same bytes cost no public-key work. */
     result = sbx_sealed_store_look(collector->sealed, sealed.id, upload->body.data, upload->body.used, &stored);
     if (result == 0 && stored == SBX_STORED_NEW) {
         int inside = look_inside(upload, why, sizeof(why), reply);

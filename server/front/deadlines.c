@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deadlines.c - a list in order of deadline and a thread that sleeps until its head is due.
+/* deadlines.c - a list in order of deadline, and a thread that sleeps until the first one is due.
  *
- * All deadlines are equally long, so a new or renewed one is always the latest: the list stays sorted by appending. */
+ * All deadlines have the same length, so a new or renewed one is always the last: appending keeps the list sorted. */
 #include "deadlines.h"
 
 #include <errno.h>
@@ -16,13 +16,13 @@ struct sbx_deadline {
     TAILQ_ENTRY(sbx_deadline) link;
     int64_t due_ns; /* CLOCK_MONOTONIC */
     int fd;
-    bool is_cut;    /* shut down already: out of the list, waiting for its close */
-    bool is_paused; /* out of the list until it is renewed */
+    bool is_cut;    /* the socket is shut down; the deadline is out of the list and waits for its close */
+    bool is_paused; /* out of the list until renewed */
 };
 
 struct sbx_deadlines {
     pthread_mutex_t lock;
-    pthread_cond_t changed;          /* the list is no longer empty, or stopping */
+    pthread_cond_t changed;          /* signalled when the list gets its first entry, and at the stop */
     TAILQ_HEAD(, sbx_deadline) list; /* earliest first */
     pthread_t thread;
     int64_t length_ns;
@@ -52,7 +52,7 @@ static void *sweep(void *argument)
             pthread_cond_timedwait(&deadlines->changed, &deadlines->lock, &due);
             continue;
         }
-        /* The descriptor is still the connection's: its close takes this lock first. */
+        /* The connection still owns the descriptor, because its close takes this lock first. */
         shutdown(first->fd, SHUT_RDWR);
         first->is_cut = true;
         TAILQ_REMOVE(&deadlines->list, first, link);
@@ -108,7 +108,8 @@ struct sbx_deadline *sbx_deadline_open(struct sbx_deadlines *deadlines, int fd)
         return NULL;
     *deadline = (struct sbx_deadline){.fd = fd};
     pthread_mutex_lock(&deadlines->lock);
-    deadline->due_ns = now_ns() + deadlines->length_ns; /* read under the lock: the list stays sorted */
+    /* the clock is read under the lock, so that the list stays sorted */
+    deadline->due_ns = now_ns() + deadlines->length_ns;
     bool was_empty = TAILQ_EMPTY(&deadlines->list);
     TAILQ_INSERT_TAIL(&deadlines->list, deadline, link);
     if (was_empty)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate.c - token and host checks. */
+/* gate.c - checks of token and host. */
 #include "gate.h"
 
 #include <stddef.h>
@@ -18,7 +18,7 @@ static int base64_value(char digit)
     return found ? (int)(found - digits) : -1;
 }
 
-/* Decode up to the padding; returns the bytes written, 0 for anything that is no base64 or too long. */
+/* Decode up to the padding. Returns the number of bytes, or 0 when the text is not base64 or is too long. */
 static size_t decode_base64(const char *text, char *out, size_t out_bytes)
 {
     uint32_t bits = 0;
@@ -65,13 +65,13 @@ static bool names_loopback(const char *host)
         if (strncasecmp(host, names[i], bytes) == 0 && (host[bytes] == '\0' || host[bytes] == ':'))
             return true;
     }
-    /* Only digits and dots behind "127.": "127.evil.example" is a name like any other. */
+    /* Only digits and dots may follow "127.": "127.evil.example" is an ordinary name. */
     size_t bytes = strspn(host, "0123456789.");
     return strncmp(host, "127.", 4) == 0 && (host[bytes] == '\0' || host[bytes] == ':');
 }
 
-/* A form of our own pages: its page came from the host that it is sent to. Without tokens that has to be this machine, because a
- * stranger's name can lead here too. */
+/* Does a form come from one of our own pages? Then the host of its page is the host that it is sent to. Without tokens
+ * that host must also be this machine, because any name can be made to resolve to this address. */
 static bool is_own_page(bool has_tokens, const char *host, const char *origin)
 {
     const char *name = strncmp(origin, "https://", 8) == 0  ? origin + 8
@@ -85,7 +85,7 @@ enum sbx_entry sbx_gate_check(const struct sbx_gate *gate, unsigned rights, bool
 {
     unsigned given = token ? token->rights : 0;
     bool has_tokens = gate->tokens && sbx_token_ring_has_any(gate->tokens);
-    /* Where applications are to be apart, who is on this machine is not therefore somebody who may see all. */
+    /* When there are tokens for single applications, a local user is not allowed to see everything. */
     bool is_loopback = gate->is_loopback && !(has_tokens && sbx_token_ring_has_apps(gate->tokens));
     if (is_write && origin && !is_own_page(has_tokens, host, origin))
         return SBX_ENTRY_FROM_PAGE;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http.c - from the library's callbacks to gate, collector and routes, and from replies to its responses.
  *
- * A request's life: on_request once with the headers (who is refused is answered here, before a byte of the body),
- * again for each piece of the body, once more at its end; then on_completed. A connection's: on_connection at both
- * ends. */
+ * The library calls on_request once with the headers of a request, again for each piece of its body and once at its
+ * end, and then on_completed. A refusal is sent at the first call, before any byte of the body is read. It calls
+ * on_connection at the begin and the end of a connection. */
 #include "http.h"
 
 #include <assert.h>
@@ -25,39 +25,40 @@
 #include "symbol_replies.h"
 
 enum {
-    THREADS = 4, /* one whose page takes long keeps a quarter of the visitors waiting */
+    THREADS = 4, /* a slow page keeps a quarter of the visitors waiting */
     SESSIONS_MAX = 1024,
-    HEADER_BYTES_MAX = 16 << 10, /* the library's memory of a connection: request line, headers, answer's headers */
-    IDLE_SECONDS = 15,           /* between two bytes, and between two requests */
-    CROWDED_SECONDS = 2,         /* the same for who comes while three quarters of the places are taken */
-    RENEW_BYTES = 1 << 20,       /* of symbols in one deadline: who sends more slowly is cut */
+    HEADER_BYTES_MAX = 16 << 10, /* the library's memory per connection: request line, headers, headers of the answer */
+    IDLE_SECONDS = 15,           /* time-out between two bytes, and between two requests */
+    CROWDED_SECONDS = 2,         /* the same for new connections while three quarters of the places are taken */
+    RENEW_BYTES = 1 << 20,       /* symbol bytes due in one deadline; a slower sender is cut */
 };
 
 struct sbx_http {
     struct sbx_http_settings settings;
     struct sbx_deadlines *deadlines;
-    struct sbx_admission admission; /* its sessions are ours */
-    _Atomic unsigned connections;   /* that are open */
+    struct sbx_admission admission; /* this object owns its sessions */
+    _Atomic unsigned connections;   /* open connections */
     struct MHD_Daemon *daemon;
 };
 
-/* One request: what is kept between its callbacks. */
+/* One request: the state between its callbacks. */
 struct exchange {
-    struct sbx_upload *upload;         /* of a post to the collector */
-    struct sbx_symbol_upload *symbols; /* that are being put */
-    bool is_submitted;                 /* the intake has them, or had: then there is an answer */
-    bool wants_text;                   /* of that answer */
-    uint64_t bytes, renewed_at;        /* of their body; when the deadline was moved last */
-    struct sbx_token token;            /* that it came with; zeroes: none */
-    bool is_policy;                    /* a policy is being put */
-    bool is_erasures;                  /* a machine asks to be forgotten */
-    bool is_active;                    /* a machine says that an application runs on it */
-    bool is_login;                     /* a person logs in, or out */
-    bool is_issue;                     /* a person says something of the issue `app_id` */
+    struct sbx_upload *upload;         /* a post to the collector */
+    struct sbx_symbol_upload *symbols; /* symbols that are being put */
+    bool is_submitted;                 /* the symbols were passed to the intake, which will have an answer */
+    bool wants_text;                   /* the sender wants that answer as text */
+    /* bytes of the symbols so far, and their value when the deadline was last renewed */
+    uint64_t bytes, renewed_at;
+    struct sbx_token token; /* the token of the request; zeroes: none */
+    bool is_policy;         /* a policy is being put */
+    bool is_erasures;       /* a machine asks to be forgotten */
+    bool is_active;         /* a machine says that an application runs on it */
+    bool is_login;          /* a person logs in, or out */
+    bool is_issue;          /* a person changes the issue `app_id` */
     uint8_t app_id[SBX_ID_BYTES];
-    struct sbx_byte_buffer body; /* of either */
-    struct sbx_reply reply;      /* status 0: not made yet */
-    bool has_wished;             /* for a rendering: then `wish` is the triager's, or what became of it */
+    struct sbx_byte_buffer body; /* body of a request of the five kinds above */
+    struct sbx_reply reply;      /* status 0: there is no reply yet */
+    bool has_wished;             /* a rendering was asked for; `wish` is with the triager, or has its result */
     struct sbx_wish wish;
 };
 
@@ -66,8 +67,8 @@ struct exchange {
 static const struct {
     const char *name, *value;
 } headers_of_all[] = {
-    /* Only what this server has compiled in runs, nothing is loaded from elsewhere, no page may frame these. The one style that is not a file of
-     * this server is what the library of flame graphs puts into a page: its hash, which tests/lint/page_libraries.sh compares. */
+    /* Only scripts and styles of this server run, nothing is loaded from elsewhere, and no page may be framed. The one
+     * inline style belongs to the flame graph library; tests/lint/page_libraries.sh checks its hash. */
     {"Content-Security-Policy",
      "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' "
      "'sha256-PjPkXjWPssRCMzB6p5SnF25xrwIH7ThbVHWlE+SG1DE='; img-src 'self'; form-action 'self'; "
@@ -110,7 +111,7 @@ static enum MHD_Result add_headers(struct MHD_Response *response, const struct s
     return result;
 }
 
-/* Send it; what it holds goes to the response. MHD_NO closes the connection. */
+/* Send the reply. What it holds is passed to the response. MHD_NO closes the connection. */
 static enum MHD_Result send_reply(struct MHD_Connection *connection, struct sbx_reply *reply)
 {
     if (reply->body.failed) {
@@ -122,7 +123,7 @@ static enum MHD_Result send_reply(struct MHD_Connection *connection, struct sbx_
         MHD_create_response_from_buffer(reply->body.used, reply->body.data, MHD_RESPMEM_MUST_FREE);
     if (!response)
         return MHD_NO;
-    reply->body = (struct sbx_byte_buffer){0}; /* the response's now */
+    reply->body = (struct sbx_byte_buffer){0}; /* the response owns it now */
     enum MHD_Result result = add_headers(response, reply);
     if (result == MHD_YES)
         result = MHD_queue_response(connection, reply->status, response);
@@ -141,7 +142,7 @@ static bool is_method(const char *method, const char *name)
 
 struct claim_reading {
     struct sbx_intake_claims *claims;
-    bool is_bad; /* an argument that there is not, twice, or with a zero byte in it */
+    bool is_bad; /* an unknown argument, one given twice, or one with a zero byte in it */
 };
 
 static enum MHD_Result read_claim(void *context, enum MHD_ValueKind kind, const char *key, size_t key_bytes,
@@ -210,7 +211,7 @@ static void resume(void *connection)
     MHD_resume_connection(connection);
 }
 
-/* The intake's thread takes it from here; until it has an answer the connection rests. */
+/* Pass the symbols to the thread of the intake. The connection is suspended until there is an answer. */
 static void submit_symbols(struct sbx_http *http, struct MHD_Connection *connection, struct exchange *exchange)
 {
     exchange->is_submitted = true;
@@ -221,7 +222,7 @@ static void submit_symbols(struct sbx_http *http, struct MHD_Connection *connect
 
 /* ---- people who log in ---- */
 
-/* "https://stalls.example" and "stalls.example". */
+/* Compares "https://stalls.example" with "stalls.example". */
 static bool is_own_origin(const char *origin, const char *host)
 {
     const char *name = origin ? strstr(origin, "://") : NULL;
@@ -260,7 +261,7 @@ static void end_login(struct sbx_http *http, struct MHD_Connection *connection, 
         sbx_logout_post(http->admission.sessions, sbx_admission_cookie(connection), &exchange->reply);
 }
 
-/* A token of one application puts that one's policies. */
+/* A token for one application may put the policies of that application only. */
 static bool may_put_policy(const struct sbx_token *token, const uint8_t app_id[SBX_ID_BYTES])
 {
     static_assert((int)SBX_TOKEN_POLICY_ID == (int)SBX_ID_BYTES, "a policy's application is as long as an id");
@@ -272,7 +273,7 @@ static struct sbx_store_view view_of(const struct sbx_http *http, const struct e
     return (struct sbx_store_view){http->settings.routes.store, exchange->token.app_number};
 }
 
-/* The headers are here: refuse at once, or begin. */
+/* The headers are read: refuse the request, or begin it. */
 static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connection, const char *method,
                            const char *path, const char *version, struct exchange *exchange)
 {
@@ -313,11 +314,12 @@ static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connect
         exchange->body.limit = SBX_ISSUE_FORM_MAX;
     } else if (!is_method(method, "GET") && !is_method(method, "HEAD")) {
         const struct sbx_request request = {.method = method, .path = path, .view = view_of(http, exchange)};
-        sbx_route(&http->settings.routes, &request, &exchange->reply); /* 404 or 405: its body is not read */
+        /* this answers 404 or 405, so the body is not read */
+        sbx_route(&http->settings.routes, &request, &exchange->reply);
     }
 }
 
-/* Have a rendering made; the connection rests until it is, or is not. */
+/* Ask for a rendering. The connection is suspended until it is made or has failed. */
 static void begin_wish(struct sbx_http *http, struct MHD_Connection *connection, const struct sbx_need *need,
                        struct exchange *exchange)
 {
@@ -348,7 +350,7 @@ static enum MHD_Result read_argument(void *context, enum MHD_ValueKind kind, con
     return MHD_YES;
 }
 
-/* The request is complete: answer, unless something has to be made first. */
+/* The request is complete: answer it, unless a rendering must be made first. */
 static void end_exchange(struct sbx_http *http, struct MHD_Connection *connection, const char *method, const char *path,
                          struct exchange *exchange)
 {
@@ -426,15 +428,16 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         else if (exchange->is_login || exchange->is_policy || exchange->is_erasures || exchange->is_active ||
                  exchange->is_issue)
             sbx_byte_buffer_append(&exchange->body, body, *body_bytes);
-        *body_bytes = 0; /* the body of a GET means nothing and is dropped */
+        *body_bytes = 0; /* the body of a GET has no meaning */
         return MHD_YES;
     }
     if (exchange->symbols && !exchange->is_submitted) {
         submit_symbols(http, connection, exchange);
-        return MHD_YES; /* called again when it goes on */
+        return MHD_YES; /* the library calls again when the connection is resumed */
     }
     end_exchange(http, connection, method, path, exchange);
-    return exchange->reply.status ? send_reply(connection, &exchange->reply) : MHD_YES; /* else called again */
+    /* without a reply the library calls again */
+    return exchange->reply.status ? send_reply(connection, &exchange->reply) : MHD_YES;
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **exchange_slot,
@@ -500,7 +503,7 @@ int sbx_http_start(int fd, const struct sbx_http_settings *settings, struct sbx_
         free(http);
         return result;
     }
-    /* STRICT: what two parsers could read differently (both lengths, bare line ends) is refused. */
+    /* STRICT refuses input that two parsers could read in different ways (two lengths, bare line ends). */
     http->daemon =
         MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
                          on_request, http, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,

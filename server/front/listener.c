@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* listener.c - parse, bind, listen; apart from the HTTP library, so that its errors can be named. */
+/* listener.c - parse, bind, listen. This is apart from the HTTP library so that each error has its own message. */
 #include "listener.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@ static bool is_loopback(const struct sockaddr *address)
     return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
-/* The one address `listen` names (given: freeaddrinfo). No name service is asked: what a server listens on must not
- * depend on one; "localhost" is the only name. */
+/* Resolve `listen` to one address (given: freeaddrinfo). No name service is asked, because the server must start
+ * without one. "localhost" is the only name. */
 static int resolve(const char *listen, struct addrinfo **address_out, char *why, size_t why_bytes)
 {
     char host[80], *end;
@@ -76,7 +76,7 @@ int sbx_listener_open(const char *listen_text, struct sbx_listener *listener_out
     int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         goto say_why;
-    /* A server that comes back finds its port again although old connections linger. */
+    /* A restarted server gets its port again although old connections linger. */
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
         bind(fd, address->ai_addr, address->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0 ||
         getsockname(fd, (struct sockaddr *)&bound, &bound_bytes) < 0)

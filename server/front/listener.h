@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct sbx_listener {
-    int fd;           /* given: close it, or hand it on */
+    int fd;           /* given: the caller closes it or passes it on */
     uint16_t port;    /* the real one, also when 0 was asked for */
     bool is_loopback; /* bound to 127.0.0.0/8 or ::1 */
 };

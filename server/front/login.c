@@ -25,7 +25,8 @@ static int hex_digit(char digit)
                                           : -1;
 }
 
-/* The decoded value of a field; false when the form has none, it is too long, or it has a zero byte. */
+/* Decode the value of a field. Returns false when the form does not have the field, or its value is too long or has a
+ * zero byte. */
 static bool read_field(const struct sbx_byte_buffer *form, const char *name, char out[FIELD_BYTES])
 {
     const char *at = form->used ? form->data : "", *end = at + form->used;
@@ -52,7 +53,7 @@ static bool read_field(const struct sbx_byte_buffer *form, const char *name, cha
     return true;
 }
 
-/* A path on this server, and nothing that a browser could take for another one. */
+/* A path on this server, which no browser can take for another server. */
 static bool is_own_path(const char *path)
 {
     return path[0] == '/' && path[1] != '/' && strlen(path) < sizeof(((struct sbx_reply *)0)->location) &&

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* login.h - /login and /logout: a token goes in by a form, and a cookie comes out that stands for it for some hours. */
+/* login.h - /login and /logout: the visitor enters a token in a form, and gets a cookie that stands for the token for
+ * some hours. */
 #ifndef SBX_LOGIN_H
 #define SBX_LOGIN_H
 
@@ -16,12 +17,13 @@ enum {
     SBX_LOGIN_FORM_MAX = 4096 /* bytes */
 };
 
-bool sbx_login_is_path(const char *path); /* one of the two */
+bool sbx_login_is_path(const char *path); /* true for both paths */
 
-/* GET: the form. `next` (may be NULL): the path to go to afterwards. */
+/* GET: the form. `next` (may be NULL): the path to go to after the login. */
 void sbx_login_page(const char *next, unsigned status, const char *sentence, struct sbx_reply *reply);
 
-/* POST: a form of our own page, as the caller has made sure of. `is_secure`: the browser came by TLS. */
+/* POST: the form. The caller has checked that it comes from one of our own pages. `is_secure`: the browser came by
+ * TLS. */
 void sbx_login_post(struct sbx_sessions *sessions, const struct sbx_gate *gate, const struct sbx_byte_buffer *form,
                     bool is_secure, int64_t now_s, struct sbx_reply *reply);
 void sbx_logout_post(struct sbx_sessions *sessions, const char *cookie, struct sbx_reply *reply);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proxies.h - the proxies in front that the operator named: only what they say of a visitor is believed. */
+/* proxies.h - the proxies in front that the operator named. Only their word about a visitor is trusted. */
 #ifndef SBX_PROXIES_H
 #define SBX_PROXIES_H
 
@@ -13,13 +13,13 @@ enum {
 };
 
 struct sbx_proxies {
-    struct in6_addr addresses[SBX_PROXIES_MAX]; /* IPv4 ones mapped */
+    struct in6_addr addresses[SBX_PROXIES_MAX]; /* IPv4 addresses are mapped to IPv6 */
     size_t count;
 };
 
-/* Add an address in numbers. Returns 0, -EINVAL when it is none, or -E2BIG. */
+/* Add a numeric address. Returns 0, -EINVAL when it is not an address, or -E2BIG. */
 int sbx_proxies_add(struct sbx_proxies *proxies, const char *address);
-/* Is this peer one of them? NULL is none. */
+/* Is this peer one of the proxies? NULL is not. */
 bool sbx_proxies_has(const struct sbx_proxies *proxies, const struct sockaddr *peer);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rate_limit.c - a table of small sets; the one of a set that was quiet for longest makes room. */
+/* rate_limit.c - a table of small sets. A new sender replaces the one of its set that was quiet for longest. */
 #include "rate_limit.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@ enum {
 struct sender {
     uint64_t number; /* 0: free */
     int64_t seen_ms;
-    double spent; /* of what it may at once */
+    double spent; /* used part of its burst */
 };
 
 struct sbx_rate_limit {
@@ -25,7 +25,8 @@ struct sbx_rate_limit {
 
 struct sbx_rate_limit *sbx_rate_limit_create(uint32_t an_hour)
 {
-    struct sbx_rate_limit *limit = calloc(1, sizeof(*limit)); /* pages that nobody touched cost nothing */
+    /* pages of the table that are never touched cost no memory */
+    struct sbx_rate_limit *limit = calloc(1, sizeof(*limit));
     if (!limit)
         return NULL;
     limit->an_hour = an_hour;
@@ -41,7 +42,7 @@ void sbx_rate_limit_destroy(struct sbx_rate_limit *limit)
     free(limit);
 }
 
-/* The one of that number, or a place for it. */
+/* Find the sender with that number, or make a place for it. */
 static struct sender *find(struct sbx_rate_limit *limit, uint64_t number, int64_t now_ms)
 {
     struct sender *set = limit->senders[(number * UINT64_C(0x9e3779b97f4a7c15)) >> 51], *place = &set[0];

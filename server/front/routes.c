@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* routes.c - one table of paths and one small function for each. */
+/* routes.c - one table of paths, and one small function for each. */
 #include "routes.h"
 
 #include <errno.h>
@@ -26,12 +26,12 @@ enum {
     PAGE_ISSUES = 25, /* on the first page; ?limit=N for more */
     PAGE_SNAPSHOTS_MAX = 50,
     PAGE_APPS = 10,
-    METRICS_APPS = 50, /* those of the most stalls */
+    METRICS_APPS = 50, /* the applications with the most stalls */
     LIST_DEFAULT = 100,
     ISSUES_AFTER_MAX = 8,
 };
 
-/* What a path names behind its prefix. */
+/* What the rest of a path names, after its prefix. */
 struct target {
     uint8_t id[SBX_ID_BYTES];
     const char *suffix; /* "" or "json"; points into the path */
@@ -48,7 +48,8 @@ static void give_html(struct sbx_reply *reply)
 
 /* ---- pages ---- */
 
-/* Fill the snapshots of a page, of an issue or of all. One row more than shown tells whether there are older ones. */
+/* Read the snapshots of a page: those of one issue or of all. One more row than shown is read, to know whether there
+ * are older ones. */
 static int fill_snapshots(const struct sbx_request *request, const uint8_t *issue, struct sbx_snapshot_row *rows,
                           struct sbx_list_page *list)
 {
@@ -101,7 +102,7 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
     free(apps);
 }
 
-/* There is no such issue: its stalls may have been triaged anew, or a person put it together with another. */
+/* There is no such issue: either its stalls were triaged anew, or a person merged it into another issue. */
 static void answer_moved(const struct sbx_request *request, const struct target *target, struct sbx_reply *reply)
 {
     uint8_t issue[SBX_ID_BYTES];
@@ -118,7 +119,8 @@ static void answer_moved(const struct sbx_request *request, const struct target 
         sbx_refuse_for(request, reply, result);
 }
 
-/* One issue's row and its sums of the stalls that were asked for. 0; -EINVAL: the refusal is in `reply`; or -errno. */
+/* Read one issue's row, and the sums of its stalls in the span of the request. Returns 0, -EINVAL with the refusal in
+ * `reply`, or -errno. */
 static int sum_issue(const struct sbx_request *request, const uint8_t *id, struct sbx_issue_row *issue,
                      struct sbx_span_text *text, struct sbx_issue_sums *sums, struct sbx_reply *reply)
 {
@@ -297,7 +299,7 @@ static void answer_changes(const struct sbx_routes *routes, const struct sbx_req
         sbx_refuse_for(request, reply, result);
 }
 
-/* One of the forms of a profile, told apart by what is behind its path. */
+/* Answer one form of a profile; the end of the path tells which. */
 static void answer_profile(const struct sbx_routes *routes, const struct sbx_request *request,
                            const struct target *target, struct sbx_reply *reply)
 {
@@ -433,7 +435,7 @@ static void answer_metrics(const struct sbx_routes *routes, const struct sbx_req
     free(apps);
     struct sbx_change_counts changes;
     if (request->view.app == 0 &&
-        sbx_change_log_count(routes->changes, &changes) == 0) /* of all applications together */
+        sbx_change_log_count(routes->changes, &changes) == 0) /* these count all applications together */
         sbx_metrics_print_changes(&changes, &reply->body);
 }
 
@@ -507,7 +509,7 @@ static void answer_openapi(const struct sbx_routes *routes, const struct sbx_req
 
 /* ---- the table ---- */
 
-/* Arguments of lists, in the order in which a refusal names them. */
+/* Arguments of lists, in the order in which a refusal lists them. */
 #define SPAN      "version since until"
 #define OF_ISSUES "q app version cause scene state since until sort limit cursor"
 #define OF_SIDES  "app version since until base base_since base_until"
@@ -516,10 +518,11 @@ static void answer_openapi(const struct sbx_routes *routes, const struct sbx_req
 static const struct route {
     const char *path;
     bool has_id;          /* the path ends in '/' and an id follows */
-    bool may_have_suffix; /* then "." and a word */
+    bool may_have_suffix; /* "." and a word may follow */
     const char *allow;
     answer_function answer;
-    const char *arguments; /* that it takes; NULL: whatever comes means nothing, and is the same for everybody */
+    /* the arguments it takes; NULL: it ignores arguments, so the answer is the same for everybody */
+    const char *arguments;
 } table[] = {
     {"/", false, false, "GET, HEAD", answer_list_page, "before limit"},
     {"/stalls/", true, false, "GET, HEAD", answer_stall_page, "stacks view"},
@@ -561,7 +564,7 @@ static const struct route {
     {"/d3-flame-graph-5.0.0.min.js", false, false, "GET, HEAD", answer_d3_flame_graph, NULL},
 };
 
-/* Does the path fit the route? An id that is none does not, so a wrong one is a 404 like any other. */
+/* Does the path fit the route? A malformed id does not fit, so it gets a 404. */
 static bool is_route(const struct route *route, const char *path, struct target *target_out)
 {
     size_t prefix_bytes = strlen(route->path);
@@ -593,7 +596,7 @@ bool sbx_route_is_symbols(const char *path)
 unsigned sbx_route_rights(const char *path, bool is_write)
 {
     bool is_about_symbols = strcmp(path, "/symbols") == 0 || strncmp(path, "/v1/symbols", 11) == 0;
-    if (strcmp(path, "/settings") == 0) /* it tells who may do what */
+    if (strcmp(path, "/settings") == 0) /* it shows the tokens and their rights */
         return SBX_RIGHT_ADMIN;
     if (!is_write)
         return is_about_symbols ? SBX_RIGHT_READ | SBX_RIGHT_SYMBOLS : SBX_RIGHT_READ;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* routes.h - everything that is read: from a method and a path to a reply. Knows no HTTP library. Any thread. */
+/* routes.h - everything that can be read: from a method and a path to a reply. Does not know the HTTP library. Any
+ * thread. */
 #ifndef SBX_ROUTES_H
 #define SBX_ROUTES_H
 
@@ -30,35 +31,36 @@ struct sbx_routes { /* all borrowed */
     const struct sbx_settings_view *settings;
 };
 
-/* The path under which snapshots are posted. */
+/* Is it the path where snapshots are posted? */
 bool sbx_route_is_collector(const char *path);
-/* A path under which an application's policy is put; its id then. */
+/* Is it the path of an application's policy? Then also its id. */
 bool sbx_route_is_policy(const char *path, uint8_t app_id_out[SBX_ID_BYTES]);
-/* The path under which symbols are put. */
+/* Is it the path where symbols are put? */
 bool sbx_route_is_symbols(const char *path);
-/* The rights of which one suffices for a request: bits of enum sbx_right (gate.h). */
+/* The rights of which a request needs one: bits of enum sbx_right (gate.h). */
 unsigned sbx_route_rights(const char *path, bool is_write);
-/* A path that tells nothing about any stall: served to anyone. */
+/* Is it a path that tells nothing about any stall? It is served to everyone. */
 bool sbx_route_is_open(const char *path);
 
-/* A path that tells of all applications together. */
+/* Is it a path that tells about all applications together? */
 bool sbx_route_is_of_all(const char *path);
 
-/* The paths that there are, for tests; NULL behind the last. Those that end in '/' have an id behind them. */
+/* All paths, for tests; NULL behind the last. A path that ends in '/' takes an id. */
 const char *sbx_route_path(size_t index);
 
-/* Do what a person posts to an issue's path (issue_replies.h). */
+/* Do what a person posted to the path of an issue (issue_replies.h). */
 void sbx_route_post_issue(const struct sbx_store_view *view, const char *path, const uint8_t issue[SBX_ID_BYTES],
                           const struct sbx_byte_buffer *form, struct sbx_reply *reply);
 
-/* A path under which a machine asks to be forgotten. */
+/* Is it the path where a machine asks for erasure? */
 bool sbx_route_is_erasures(const char *path);
 
-/* The path under which a machine says that an application runs on it. */
+/* Is it the path where a machine reports that an application runs on it? */
 bool sbx_route_is_active(const char *path);
 
-/* Answer any request but a post to the collector, of erasures or of a machine-day and a put of a policy or symbols: 404 and 405 included. Where
- * the reply has no status then, `need` says what is to be made first; the next call with it in `made` answers. */
+/* Answer any request, including 404 and 405, except the posts of snapshots, erasures and machine-days and the puts of a
+ * policy or of symbols. When the reply has no status afterwards, `need` tells what must be made first; call again with
+ * it in `made`. */
 void sbx_route(const struct sbx_routes *routes, const struct sbx_request *request, struct sbx_reply *reply);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sessions.c - a table of random numbers and when they end. */
+/* sessions.c - a table of random numbers and the times when they end. */
 #include "sessions.h"
 
 #include <errno.h>
@@ -17,15 +17,15 @@ enum {
 };
 
 struct session {
-    char text[SBX_SESSION_TEXT_BYTES]; /* "": none */
+    char text[SBX_SESSION_TEXT_BYTES]; /* "": this place is free */
     int64_t begun_s;
     uint8_t token[SBX_TOKEN_DIGEST];
 };
 
 struct sbx_sessions {
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* protects all members below */
     size_t max;
-    int64_t failures, failed_s; /* those that are not forgiven yet, as of then */
+    int64_t failures, failed_s; /* wrong tokens that still count, and the time of that count */
     struct session each[];
 };
 
@@ -68,7 +68,7 @@ int sbx_sessions_open(struct sbx_sessions *sessions, const uint8_t token[SBX_TOK
     return 0;
 }
 
-/* Equal, in a time that does not depend on where they differ. */
+/* Compare in a time that does not depend on where the texts differ. */
 static bool is_equal(const char *left, const char *right)
 {
     unsigned char difference = 0;

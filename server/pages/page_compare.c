@@ -113,7 +113,7 @@ static void put_ratio(struct sbx_fill *at, double ratio)
     if (isfinite(ratio))
         sbx_fill_textf(at, ratio < 10 ? "%.2f" : "%.0f", ratio);
     else
-        sbx_fill_text(at, "\u221e"); /* one side never met it */
+        sbx_fill_text(at, "\u221e"); /* one side has no stalls of this issue */
 }
 
 static void put_chance(struct sbx_fill *at, double chance)

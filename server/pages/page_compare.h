@@ -7,12 +7,12 @@
 #include "regression.h"
 #include "store_compare.h"
 
-/* What was asked for, as it stands in an address; "" any. */
+/* The request, as it stands in an address; "": any. */
 struct sbx_compare_ask {
     char app[80], version[40], since[16], until[16], base[40], base_since[16], base_until[16];
 };
 
-/* One issue on both sides, judged. */
+/* One issue on both sides, with the verdict. */
 struct sbx_compare_row {
     struct sbx_compared_issue met;
     struct sbx_change_row judged;
@@ -21,13 +21,13 @@ struct sbx_compare_row {
 
 struct sbx_compare_page {
     struct sbx_compare_ask ask;
-    char names[SBX_COMPARED_SIDES][120];      /* "version 2.3.0 since 2026-11-01" */
-    const struct sbx_issue_sums *sums;        /* by side: durations and days */
-    int64_t machines[SBX_COMPARED_SIDES];     /* that had any stall */
-    struct sbx_change_row whole;              /* all stalls together, by machine-days */
-    const struct sbx_compare_row *rows;       /* what changed first */
-    size_t changed, shown, count;             /* rows that changed; rows to show, those included; issues in all */
-    const struct sbx_merged_profile *profile; /* settled, both sides */
+    char names[SBX_COMPARED_SIDES][120];      /* for example "version 2.3.0 since 2026-11-01" */
+    const struct sbx_issue_sums *sums;        /* for each side: durations and days */
+    int64_t machines[SBX_COMPARED_SIDES];     /* machines with any stall */
+    struct sbx_change_row whole;              /* all stalls together, per machine-day */
+    const struct sbx_compare_row *rows;       /* changed issues first */
+    size_t changed, shown, count;             /* changed rows; rows to show, including these; all issues */
+    const struct sbx_merged_profile *profile; /* settled, of both sides */
     bool is_withheld;
 };
 void sbx_page_compare(const struct sbx_compare_page *compare, struct sbx_byte_buffer *page);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_feed.c - what changed, for readers of feeds. */
+/* page_feed.c - changes, for feed readers. */
 #include "pages.h"
 
 #include "feed.html.h"
@@ -25,7 +25,7 @@ static void put_issue(struct sbx_byte_buffer *page, const struct sbx_change_even
     }
 }
 
-/* All stalls together: of a day, or of a version. */
+/* The sum of all stalls: of a day, or of a version. */
 static void put_day(struct sbx_byte_buffer *page, const struct sbx_change_event *event)
 {
     SBX_FILL(page, feed_day, at) {

@@ -9,15 +9,15 @@
 #include "record_kinds.h"
 
 enum {
-    ROWS_MAX = 100, /* newest ones; more would only be scrolled past */
-    STEPS_MAX = 50, /* of one row, the newest */
+    ROWS_MAX = 100, /* the newest rows; a person would only scroll past more */
+    STEPS_MAX = 50, /* the newest steps of one row */
 };
 
-/* Records of one thread that read as one: the same thing at the same place in the same message, one after the other. */
+/* Consecutive records of one thread that read the same: the same thing at the same place in the same message. */
 struct row {
-    size_t first, last; /* indexes into the thread's records; those between that are not shown do not count */
+    size_t first, last; /* indexes into the thread's records; hidden records between them do not count */
     size_t count;
-    uint64_t looks; /* of samples; else how many records */
+    uint64_t looks; /* number of samples; for other rows, of records */
     uint64_t amount;
 };
 
@@ -27,13 +27,13 @@ static const struct sbx_stall_record *records_of(const struct sbx_report *report
     return stall->records + stall->threads[stall->trigger.thread].record_begin;
 }
 
-/* The interval of a message or a frame is the timeline's to show. */
+/* The timeline shows the intervals of messages and frames, so their records are left out here. */
 static bool is_shown(const struct sbx_stall_record *record)
 {
     return !sbx_kind_is_boundary(record->kind);
 }
 
-/* Samples of a running thread, whatever point took them. */
+/* Is it a sample of a running thread, from any capture point? */
 static bool is_running(const struct sbx_stall_record *record)
 {
     return sbx_kind_is_running_sample(record->kind);
@@ -49,7 +49,7 @@ static bool is_same(const struct sbx_report *report, const struct sbx_stall_reco
     return sbx_page_is_same_stack(report, a->stack, b->stack);
 }
 
-/* Fold the judged thread's records, keeping the newest rows in a round buffer. Returns how many there are in all. */
+/* Fold the judged thread's records, and keep the newest rows in a round buffer. Returns the number of all rows. */
 static size_t fold_records(const struct sbx_report *report, struct row rows[ROWS_MAX])
 {
     const struct sbx_stall_record *records = records_of(report);
@@ -70,7 +70,8 @@ static size_t fold_records(const struct sbx_report *report, struct row rows[ROWS
     return count;
 }
 
-/* CPU time from the last record before `first` that read the clock to the last up to `last`; -1 when not measured. */
+/* CPU time between two records that read the clock: the last one before `first`, and the last one up to `last`. -1: not
+ * measured. */
 static int64_t cpu_between(const struct sbx_stall_record *records, size_t first, size_t last)
 {
     int64_t before_ns = -1, after_ns = -1;
@@ -96,7 +97,7 @@ static void put_instant(struct sbx_fill *at, int64_t ns)
 static void put_details(struct sbx_fill *at, const struct sbx_report *report, const struct sbx_stall_record *record,
                         const struct row *row)
 {
-    if (record->kind == SBX_RECORD_MESSAGE) { /* what is an operation elsewhere is the application's own number here */
+    if (record->kind == SBX_RECORD_MESSAGE) { /* for a message, `op` is the application's own number */
         char kind[SBX_KIND_TEXT_BYTES];
         sbx_report_kind_text(report, record->op, kind);
         sbx_fill_textf(at, " %s", kind);
@@ -121,7 +122,7 @@ static void put_looks(struct sbx_byte_buffer *page, uint64_t looks)
     }
 }
 
-/* What was measured since the record before. */
+/* What was measured since the previous record. */
 static void put_step_details(struct sbx_fill *at, const struct sbx_stall_record *records, size_t i)
 {
     int64_t cpu_ns = cpu_between(records, i, i), allocations = allocations_between(records, i, i);
@@ -161,7 +162,7 @@ static void put_earlier(struct sbx_byte_buffer *page, size_t count)
     }
 }
 
-/* Each record of a row: when, and what was measured. */
+/* Each record of a row: its time, and what was measured. */
 static void put_steps(struct sbx_byte_buffer *page, const struct sbx_stall_record *records, const struct row *row)
 {
     size_t begin = row->first, left_out = row->count > STEPS_MAX ? row->count - STEPS_MAX : 0;

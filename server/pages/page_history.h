@@ -6,7 +6,8 @@
 #include "byte_buffer.h"
 #include "report.h"
 
-/* A section in time's order. Neighbours that read the same are one row; its steps are behind it. */
+/* A section in the order of time. Consecutive records that read the same are one row, which opens to show its
+ * records. */
 void sbx_page_history(struct sbx_byte_buffer *page, const struct sbx_report *report);
 
 #endif

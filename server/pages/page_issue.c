@@ -197,7 +197,7 @@ void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_issue_su
         sbx_page_badge(page, issue->newest.cause);
         break;
     case ISSUE_CLASS:
-        if (strcmp(issue->newest.cause, "crash") != 0) /* it is not about where time went */
+        if (strcmp(issue->newest.cause, "crash") != 0) /* a crash does not tell where time went */
             sbx_page_word(&at, issue->newest.class_);
         break;
     case ISSUE_NEW_IN_BUILD:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_list.c - what hurts most, and what came last. */
+/* page_list.c - the issues that hurt most, and the newest stalls. */
 #include "pages.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "page_parts.h"
 #include "payload_numbers.h"
 
-/* A crash that ended no stall took no time: it is none of length 0. */
+/* The duration. A crash that ended no stall has no duration; it is not shown as 0. */
 static void put_took(struct sbx_fill *at, const char *trigger, int64_t duration_ns)
 {
     if (duration_ns == 0 && strcmp(trigger, "crash") == 0)
@@ -30,7 +30,8 @@ static void put_error(struct sbx_byte_buffer *page, const struct sbx_issue_row *
     }
 }
 
-/* How many stalls these stand for; their standard error is at most that (docs/SAMPLING.md). */
+/* The number of all stalls that the recorded ones stand for, with an upper bound of its standard error
+ * (docs/SAMPLING.md). */
 static void put_estimate(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue)
 {
     SBX_FILL(page, list_estimate, at) {
@@ -91,7 +92,7 @@ static void put_issue_row(struct sbx_byte_buffer *page, const struct sbx_issue_r
     }
 }
 
-/* The way to those that the first page has no room for. */
+/* The link to the issues that the first page has no room for. */
 static void put_rest(struct sbx_byte_buffer *page, const struct sbx_list_page *list)
 {
     SBX_FILL(page, list_rest, at) {
@@ -150,8 +151,8 @@ static void put_version(struct sbx_byte_buffer *page, const struct sbx_snapshot_
     }
 }
 
-/* Did it go on beyond what is known of its length, or was that the end of the process? What was told while it went on, and has answered
- * since, is told with its whole length. */
+/* Did the stall last longer than its known duration, or did the process end in it? A stall that was reported while it
+ * went on, and has answered since, has its whole duration. */
 static bool has_more(const struct sbx_snapshot_row *row)
 {
     bool goes_on = strcmp(row->trigger, "anr") == 0 || strcmp(row->trigger, "watchdog") == 0;
@@ -183,7 +184,7 @@ static void put_held(struct sbx_byte_buffer *page, uint32_t count)
     }
 }
 
-/* It stands for all stalls of its family at that moment. */
+/* The row stands for all stalls of its family at that moment. */
 static void put_kin(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row)
 {
     SBX_FILL(page, list_kin, at) {
@@ -197,8 +198,8 @@ static void put_kin(struct sbx_byte_buffer *page, const struct sbx_snapshot_row 
     }
 }
 
-/* Of the stalls of a family at one moment a list shows one, where the newest of them stands: the one whose process most others waited
- * for. NULL: it was shown already. */
+/* Find the row to show at this index. Of the stalls of a family at one moment, a list shows only one: the stall of the
+ * process that most others waited for, at the place of the newest stall. NULL: the family was shown already. */
 static const struct sbx_snapshot_row *stands_for(const struct sbx_list_page *list, size_t index)
 {
     const struct sbx_snapshot_row *row = &list->snapshots[index], *best = row;
@@ -242,7 +243,7 @@ static void put_snapshot_row(struct sbx_byte_buffer *page, const struct sbx_snap
             put_kin(page, row);
         break;
     case LIST_SNAPSHOT_WHERE:
-        /* The headline mostly names the function: then a second line would only repeat it. */
+        /* The headline usually names the function; then a second line would only repeat it. */
         if (is_done && *row->function && !strstr(row->headline, row->function))
             put_where(page, row);
         break;
@@ -298,7 +299,7 @@ void sbx_page_snapshots(struct sbx_byte_buffer *page, const struct sbx_list_page
 
 /* ---- pages ---- */
 
-/* That something may be withheld, and why. */
+/* A note that data may be withheld, and why. */
 static void put_few(struct sbx_byte_buffer *page, const struct sbx_list_page *list)
 {
     SBX_FILL(page, list_few, at) {

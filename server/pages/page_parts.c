@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_parts.c - the house's look in one place; the colours are in style.css. */
+/* page_parts.c - the common look of all pages; the colours are in style.css. */
 #include "page_parts.h"
 #include "store_issues.h"
 
@@ -38,7 +38,7 @@ static struct sbx_fill begin(struct sbx_byte_buffer *page, const char *title, un
     case FRAME_CONTENT:
         return at;
     }
-    return (struct sbx_fill){.page = page, .kind = SBX_PLACE_END}; /* the page has failed */
+    return (struct sbx_fill){.page = page, .kind = SBX_PLACE_END}; /* the page is marked as failed */
 }
 
 struct sbx_fill sbx_page_begin(struct sbx_byte_buffer *page, const char *title, unsigned refresh_s)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_profile.c - where the time of many stalls went. All of it is in the address: what is as wide as the picture, what is marked, whose
- * callers are shown. So it needs no script, works with a keyboard, and can be sent to somebody. */
+/* page_profile.c - where the time of many stalls went. The address holds the whole state of the page: which function
+ * fills the width of the picture, what is marked, and whose callers are shown. So the page needs no script, works with
+ * a keyboard, and can be shared as a link. */
 #include "page_profile.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ enum {
     LINK_BYTES = 4096,
 };
 
-/* The places of an address that say whose stalls they are. */
+/* The places of an address that tell whose stalls the profile has. */
 #define PUT_ASK(prefix, at, ask)            \
     case prefix##_ISSUE:                    \
         sbx_fill_text(&at, (ask)->issue);   \
@@ -50,7 +51,7 @@ static void add_argument(char link[LINK_BYTES], size_t *used, const char *name, 
     }
 }
 
-/* "/profile?issue=...&at=": a box puts its path behind it. */
+/* "/profile?issue=...&at=": the link of a box; each box appends its own path. */
 static void print_link(const struct sbx_profile_ask *ask, char link[LINK_BYTES])
 {
     size_t used = (size_t)snprintf(link, LINK_BYTES, "/profile?");
@@ -109,7 +110,7 @@ struct flame {
     const char *title;
     const struct sbx_merged_profile *profile;
     struct sbx_merged_view view;
-    bool may_join; /* the page's own picture, which follows `at` and `full` */
+    bool may_join; /* true for the page's own picture, which follows `at` and `full` */
 };
 
 static void put_found(struct sbx_byte_buffer *page, const struct flame *flame)
@@ -190,7 +191,7 @@ static void put_caller(struct sbx_byte_buffer *page, const struct sbx_profile_as
     }
 }
 
-/* Who called what is as wide as the picture, from the outermost on. */
+/* The callers of the function that fills the width of the picture, outermost first. */
 static void put_chain(struct sbx_byte_buffer *page, const struct sbx_profile_ask *ask, const struct flame *flame)
 {
     const struct sbx_merged_node *nodes = flame->profile->nodes;

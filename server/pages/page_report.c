@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_report.c - from top to bottom in the order in which a person on call asks: what, who, why, where did the time
- * go, show me, what else, what is missing. */
+/* page_report.c - the report in the order in which a person on call asks: what, who, why, where did the time go, show
+ * me, what else, what is missing. */
 #include "page_report.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ struct share {
 
 struct shares {
     struct share part[3];
-    double sum_ms, whole_ms; /* whole: the judged interval, or the sum where that is more */
+    double sum_ms, whole_ms; /* whole: the judged interval, or the sum when that is larger */
 };
 
 static void put_bar(struct sbx_byte_buffer *page, const char *word, double x, double width)
@@ -70,7 +70,8 @@ static void put_bars(struct sbx_byte_buffer *page, const struct shares *shares)
     }
 }
 
-/* Is a kind of waiting worth a word: more than a hundredth of all of it? SBX_CAUSE_COUNT is having nothing to do. */
+/* Did the thread wait long enough for this cause to mention it: more than a hundredth of all waiting? SBX_CAUSE_COUNT
+ * means that it had nothing to do. */
 static bool has_waited_for(const struct sbx_verdict *verdict, int cause, double *ms_out)
 {
     *ms_out = cause == SBX_CAUSE_COUNT ? verdict->idle_ms : verdict->off_cpu_by_ms[cause];
@@ -409,7 +410,7 @@ static void put_losses(struct sbx_byte_buffer *page, const struct loss *losses, 
     }
 }
 
-/* What recording cost, and what was recorded less for that. */
+/* What recording cost, and what was recorded less to save cost. */
 static void put_cost(struct sbx_fill *at, const struct sbx_stall *stall)
 {
     if (stall->overhead.budget_ppm == 0 && stall->overhead.cost_ppm == 0) {
@@ -522,7 +523,8 @@ void sbx_page_report(const struct sbx_report *report, const struct sbx_report_pi
             sbx_fill_markup(page, &report_no_evidence_markup);
         break;
     case REPORT_SHARES:
-        if (verdict->cause != SBX_CAUSE_CRASH || stall->trigger.duration_ns > 0) /* what was before explains no crash */
+        /* earlier activity does not explain a crash */
+        if (verdict->cause != SBX_CAUSE_CRASH || stall->trigger.duration_ns > 0)
             put_shares(page, verdict);
         break;
     case REPORT_STACK:

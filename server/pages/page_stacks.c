@@ -10,8 +10,8 @@
 #include "stacks.html.h"
 
 enum {
-    FRAMES_MAX = 512, /* shown of one stack, inlined frames included */
-    BRIEF_FRAMES = 3, /* named ones, shown of a stack in a line */
+    FRAMES_MAX = 512, /* per stack, inlined frames included */
+    BRIEF_FRAMES = 3, /* named frames in a stack of one line */
 };
 
 static const char *or_empty(const char *text)
@@ -104,7 +104,7 @@ void sbx_page_stack_brief(struct sbx_byte_buffer *page, const struct sbx_report 
     while (first < count && !frames[first]->named)
         first++;
     if (first == count)
-        first = 0; /* nothing has a name: then the places themselves */
+        first = 0; /* no frame has a name: show addresses */
     SBX_FILL(page, stacks_line, at) {
     case STACKS_LINE_UNNAMED:
         if (first)
@@ -120,7 +120,7 @@ void sbx_page_stack_brief(struct sbx_byte_buffer *page, const struct sbx_report 
     }
 }
 
-/* The next frame from `at` on that has a name; `count` when none has. */
+/* The next named frame from `at` on; `count` when there is none. */
 static size_t next_named(const struct sbx_location *const *frames, size_t count, size_t at)
 {
     while (at < count && !frames[at]->named)
@@ -153,7 +153,7 @@ bool sbx_page_is_same_stack(const struct sbx_report *report, uint32_t a, uint32_
 uint32_t sbx_page_blamed_stack(const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;
-    bool has_crashed = report->verdict.cause == SBX_CAUSE_CRASH; /* an older stack is not where it crashed */
+    bool has_crashed = report->verdict.cause == SBX_CAUSE_CRASH; /* an older stack does not show where it crashed */
     if (report->verdict.stack || has_crashed || stall->trigger.thread >= stall->thread_count)
         return report->verdict.stack;
     return stall->threads[stall->trigger.thread].last_stack;
@@ -168,7 +168,7 @@ static void put_thread_pattern(struct sbx_byte_buffer *page, const char *pattern
     }
 }
 
-/* Of another process, which held what a thread of this one waited for. */
+/* The stack of another process, which held what a thread of this process waited for. */
 static void put_process_of_thread(struct sbx_byte_buffer *page, const struct sbx_stall *stall, uint32_t number)
 {
     const struct sbx_stall_process *process = &stall->processes[number - 1];
@@ -226,7 +226,8 @@ static void put_holder(struct sbx_byte_buffer *page, const struct sbx_report *re
 static void put_call(struct sbx_byte_buffer *page, const struct sbx_report *report, uint32_t thread)
 {
     const struct sbx_stall_thread *row = &report->stall->threads[thread];
-    bool is_over = sbx_history_stack_origin(report, thread).source == SBX_STACK_FROM_INTERVAL; /* not the stack shown */
+    /* the shown stack is another one */
+    bool is_over = sbx_history_stack_origin(report, thread).source == SBX_STACK_FROM_INTERVAL;
     if (row->call_kind == SBX_RECORD_NONE || is_over)
         return;
     SBX_FILL(page, stacks_call, at) {
@@ -290,7 +291,7 @@ static void put_thread(struct sbx_byte_buffer *page, const struct sbx_report *re
     }
 }
 
-/* Who is judged and who is to blame come first. */
+/* The judged thread and the culprit come first. */
 static void put_each_thread(struct sbx_byte_buffer *page, const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_stall.c - one stall: what the store knows now, around what its report said once. */
+/* page_stall.c - one stall: what the store knows now, around the fixed part from its report. */
 #include "pages.h"
 
 #include "error.html.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_sums.c - what many stalls come to. */
+/* page_sums.c - the sums of many stalls. */
 #include "page_sums.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 struct sums_page {
     struct sbx_byte_buffer *page;
     const struct sbx_issue_sums *sums;
-    const struct sbx_issue_span *of; /* NULL: of one issue */
+    const struct sbx_issue_span *of; /* NULL: the sums of one issue */
 };
 
 static void put_number(struct sbx_fill *at, int64_t number)
@@ -64,7 +64,8 @@ static void put_word(const struct sums_page *to, enum sbx_fact_kind kind, const 
     }
 }
 
-/* Beside a share of an issue that of its application: what is everywhere alike explains nothing. */
+/* Beside the share in an issue, the share in its whole application: a share that is the same everywhere explains
+ * nothing. */
 static void put_beside(const struct sums_page *to, double part, double all)
 {
     SBX_FILL(to->page, sums_beside, at) {
@@ -87,8 +88,8 @@ static void put_met(const struct sums_page *to, int64_t hits)
     }
 }
 
-/* `label` without a word: all that have no row. Of what came before several are said of one stall, so what is told is in how many
- * stalls it was met. */
+/* A `label` without a word stands for all labels that have no row. One stall may have several labels of the kind
+ * BEFORE, so for these the count of stalls is shown. */
 static void put_label(const struct sums_page *to, enum sbx_fact_kind kind, const struct sbx_label_sum *label)
 {
     const struct sbx_issue_sums *sums = to->sums;
@@ -126,7 +127,7 @@ static void put_label(const struct sums_page *to, enum sbx_fact_kind kind, const
     }
 }
 
-/* What is not among the rows is one row, where shares add up. */
+/* Labels without a row of their own form one more row, where shares add up. */
 static void put_labels(const struct sums_page *to, enum sbx_fact_kind kind)
 {
     const struct sbx_issue_sums *sums = to->sums;

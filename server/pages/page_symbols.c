@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_symbols.c - what to upload next, and what is there. */
+/* page_symbols.c - which symbols to upload next, and which are stored. */
 #include "pages.h"
 
 #include <string.h>
@@ -38,8 +38,8 @@ static void put_runtime(struct sbx_byte_buffer *page, const struct sbx_missing_r
     }
 }
 
-/* The file as its owner would call it. A name is shown here and copied from here: with anything but plain letters in it, a
- * word stands for it. */
+/* The name of the file in a command. People copy it from here, so a placeholder stands for a name that has anything but
+ * plain letters. */
 static void put_file(struct sbx_fill *at, const struct sbx_missing_row *row)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_+";

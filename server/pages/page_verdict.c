@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_verdict.c - what was found, in the words and facts that a person on call reads first. */
+/* page_verdict.c - the result, in the words and facts that a person on call reads first. */
 #include "page_verdict.h"
 
 #include "cause.h"
@@ -50,7 +50,7 @@ static void put_conditions(struct sbx_fill *at, const struct sbx_report *report)
         sbx_fill_textf(at, ", message %s", kind);
 }
 
-/* The page or state that the user was in, where the application told one. */
+/* The page or state that the user was in, when the application reported one. */
 static void put_scene(struct sbx_byte_buffer *page, const struct sbx_report *report)
 {
     char scene[SBX_KIND_TEXT_BYTES];
@@ -82,7 +82,7 @@ static void put_build_id(struct sbx_byte_buffer *page, const char *build_id)
     }
 }
 
-/* Which of the program's processes it is, and how many others stalled meanwhile. */
+/* Which of the program's processes this is, and how many others stalled at the same time. */
 static void put_family(struct sbx_byte_buffer *page, const struct sbx_stall *stall)
 {
     uint32_t others = stall->family.stalled_beside;
@@ -133,7 +133,7 @@ static void put_culprit(struct sbx_byte_buffer *page, const struct sbx_report *r
     }
 }
 
-/* The page of the function, by its name in the sums. */
+/* A link to the page of the function, by its name in the sums. */
 static void put_across(struct sbx_byte_buffer *page, const struct sbx_report *report)
 {
     char name[SBX_STABLE_NAME_BYTES];
@@ -179,7 +179,8 @@ static void put_queued_by(struct sbx_byte_buffer *page, const struct sbx_report 
             sbx_page_thread_name(page, report, (uint32_t)by->thread);
         break;
     case VERDICT_QUEUED_BY_LAIN:
-        if (report->verdict.cause != SBX_CAUSE_HIGH_FREQUENCY) /* that is of many, each of which lay for its own time */
+        /* that verdict is about many messages, each with its own time in the queue */
+        if (report->verdict.cause != SBX_CAUSE_HIGH_FREQUENCY)
             put_lain(page, by->lay_ms);
         break;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assets.h - files of this folder that are served as they are, compiled in by embed.cmake. Those of vendor/ are libraries of other people. */
+/* assets.h - files of this folder, which embed.cmake compiles in and the server sends unchanged. Those in vendor/ are
+ * third-party libraries. */
 #ifndef SBX_ASSETS_H
 #define SBX_ASSETS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compile_template.c - compile_template TEMPLATE.html OUTPUT.h: runs while the server is built, on the machine that builds. */
+/* compile_template.c - compile_template TEMPLATE.html OUTPUT.h: runs on the build machine while the server is built. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     sbx_template_destroy(page);
     if (out == NULL || ferror(out) | fclose(out)) {
         fprintf(stderr, "%s: %s\n", argv[2], strerror(errno));
-        remove(argv[2]); /* half a header is newer than its template, and would be taken for whole */
+        remove(argv[2]); /* half a header would be newer than its template, so the build would use it */
         return 1;
     }
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* template.h - a template of a page as the compiler sees it: fragments, each a row of pieces of markup and of places.
+/* template.h - a template of a page as the compiler sees it: fragments, each a sequence of pieces of markup and places.
  *
- * README.md has the language. Used at build time only; the server has no reader of templates. */
+ * README.md has the language. This code runs at build time only; the server does not read templates. */
 #ifndef SBX_TEMPLATE_H
 #define SBX_TEMPLATE_H
 
@@ -12,11 +12,11 @@
 enum {
     SBX_TEMPLATE_NAME_BYTES = 64,
     SBX_TEMPLATE_WHY_BYTES = 300,
-    SBX_TEMPLATE_FRAGMENTS_MAX = 80, /* of one file */
-    SBX_TEMPLATE_PLACES_MAX = 32,    /* of one fragment */
+    SBX_TEMPLATE_FRAGMENTS_MAX = 80, /* per file */
+    SBX_TEMPLATE_PLACES_MAX = 32,    /* per fragment */
 };
 
-/* What may be put into a place; as in enum sbx_place_kind of html_fill.h. */
+/* What may be put into a place: the kinds of enum sbx_place_kind in html_fill.h. */
 enum sbx_template_kind {
     SBX_TEMPLATE_TEXT,
     SBX_TEMPLATE_ATTRIBUTE,
@@ -26,15 +26,15 @@ enum sbx_template_kind {
 };
 
 struct sbx_template_piece {
-    char *markup; /* before the place */
+    char *markup; /* the markup before the place */
     size_t markup_bytes;
     enum sbx_template_kind kind;
-    char name[SBX_TEMPLATE_NAME_BYTES]; /* of the place; "" for END */
+    char name[SBX_TEMPLATE_NAME_BYTES]; /* name of the place; "" for END */
 };
 
 struct sbx_template_fragment {
     char name[2 * SBX_TEMPLATE_NAME_BYTES]; /* FILE, or FILE_SECTION */
-    size_t line;                            /* where it begins, for complaints */
+    size_t line;                            /* where it begins, for error messages */
     struct sbx_template_piece pieces[SBX_TEMPLATE_PLACES_MAX + 1];
     size_t piece_count; /* the last is END */
 };
@@ -44,13 +44,14 @@ struct sbx_template {
     size_t fragment_count;
 };
 
-/* Read a template. `file` names it in complaints, and its last part without ".html" names the fragments. Returns the
- * template (given: sbx_template_destroy), or NULL with "FILE:LINE: reason" in `why`. */
+/* Read a template. `file` is its name in error messages; the last part of `file` without ".html" names the fragments.
+ * Returns the template (given: sbx_template_destroy), or NULL with "FILE:LINE: reason" in `why`. */
 struct sbx_template *sbx_template_read(const char *file, const char *text, size_t bytes,
                                        char why[SBX_TEMPLATE_WHY_BYTES]);
 void sbx_template_destroy(struct sbx_template *page);
 
-/* Write it as a C header: for each fragment an enum of its places and its pieces. Errors are in the stream. */
+/* Write the template as a C header: for each fragment an enum of its places, and its pieces. The caller checks `out`
+ * for errors. */
 void sbx_template_write(const struct sbx_template *page, const char *file, FILE *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* template_read.c - one walk over a template, with HTML's state at hand: what a place is for hangs on where it stands. */
+/* template_read.c - one pass over a template that follows the state of HTML, because the kind of a place depends on
+ * where it stands. */
 #include "template.h"
 
 #include <ctype.h>
@@ -8,18 +9,18 @@
 #include <string.h>
 
 enum {
-    ELEMENTS_MAX = 64, /* open at once */
-    DEPTH_MAX = 16,    /* of sections in sections */
+    ELEMENTS_MAX = 64, /* open at the same time */
+    DEPTH_MAX = 16,    /* nesting of sections */
 };
 
-/* Where in HTML the walk is. */
+/* Where in HTML the reader is. */
 enum html_state {
     IN_TEXT,
-    IN_ELEMENT_NAME, /* behind "<" */
+    IN_ELEMENT_NAME, /* after "<" */
     IN_TAG,          /* between attributes */
     IN_ATTRIBUTE_NAME,
-    BEFORE_VALUE, /* behind "=" */
-    IN_VALUE,     /* of an attribute, in double quotes */
+    BEFORE_VALUE, /* after "=" */
+    IN_VALUE,     /* in an attribute's value, in double quotes */
 };
 
 struct open_element {
@@ -29,9 +30,9 @@ struct open_element {
 
 struct open_section {
     struct sbx_template_fragment *fragment;
-    char name[SBX_TEMPLATE_NAME_BYTES]; /* as the template says */
-    size_t line, element_count;         /* where it begins, and what was open there */
-    enum html_state state;              /* with the three below: where in which tag */
+    char name[SBX_TEMPLATE_NAME_BYTES]; /* as written in the template */
+    size_t line, element_count;         /* line where it begins, and number of elements open there */
+    enum html_state state;              /* state of HTML where it begins; with the three members below */
     char element[SBX_TEMPLATE_NAME_BYTES], attribute[SBX_TEMPLATE_NAME_BYTES];
     bool is_self_closing;
 };
@@ -43,11 +44,11 @@ struct reader {
     char base[SBX_TEMPLATE_NAME_BYTES];
     struct sbx_template *page;
     enum html_state state;
-    char word[SBX_TEMPLATE_NAME_BYTES];      /* the element's or the attribute's name as far as it is read */
-    char attribute[SBX_TEMPLATE_NAME_BYTES]; /* whose value this is */
-    bool is_closing, is_self_closing;        /* of the tag: </x>, <x/> */
-    bool has_src;                            /* of <script>: it names a file of this server */
-    char element[SBX_TEMPLATE_NAME_BYTES];   /* whose tag this is */
+    char word[SBX_TEMPLATE_NAME_BYTES];      /* name of the element or attribute, as far as it is read */
+    char attribute[SBX_TEMPLATE_NAME_BYTES]; /* the attribute whose value is being read */
+    bool is_closing, is_self_closing;        /* the tag is </x>, or <x/> */
+    bool has_src;                            /* the <script> names a file of this server */
+    char element[SBX_TEMPLATE_NAME_BYTES];   /* the element whose tag is being read */
     struct open_element elements[ELEMENTS_MAX];
     size_t element_count;
     struct open_section sections[DEPTH_MAX]; /* the first is the file itself */
@@ -126,7 +127,7 @@ static bool open_section(struct reader *reader, const char *name)
     return true;
 }
 
-/* What a fragment opens it closes: then it can be left out, or stand twice. */
+/* A fragment must close all elements that it opens. Then it can be left out, or repeated. */
 static bool close_section(struct reader *reader)
 {
     struct open_section *section = innermost(reader);
@@ -173,7 +174,7 @@ static bool grow_word(struct reader *reader, char character)
 
 static bool end_of_element_name(struct reader *reader)
 {
-    /* The content security policy forbids them, or what is in them is not escaped like HTML. */
+    /* The content security policy forbids these elements, or their content is not escaped like HTML. */
     static const char *const forbidden[] = {"style", "iframe", "object", "embed", "base", NULL};
     if (reader->word[0] == '\0')
         return complain(reader, "\"<\" without an element's name; as text it is &lt;");
@@ -185,7 +186,7 @@ static bool end_of_element_name(struct reader *reader)
     return true;
 }
 
-/* A script is a file of this server: <script defer src="/name.js"></script>, with nothing of a page in it. */
+/* A script must be a file of this server: <script defer src="/name.js"></script>, without any value of a page in it. */
 static bool is_script(const struct reader *reader)
 {
     return strcmp(reader->element, "script") == 0 && !reader->is_closing;
@@ -318,7 +319,7 @@ static bool follow_html(struct reader *reader, char character)
     return true;
 }
 
-/* A name ends where braces begin. */
+/* A name ends where "{{" begins. */
 static bool end_name_at_braces(struct reader *reader)
 {
     if (reader->state != IN_ELEMENT_NAME && reader->state != IN_ATTRIBUTE_NAME)
@@ -330,7 +331,7 @@ static bool end_name_at_braces(struct reader *reader)
 
 /* ---- what is in braces ---- */
 
-/* A script stands as it is written, whole: nothing of it is filled in or left out. */
+/* A script must be written out in full in the template: no part of it may be filled in or left out. */
 static bool is_of_script(struct reader *reader)
 {
     return is_in_script(reader) || (reader->state != IN_TEXT && is_script(reader));
@@ -386,7 +387,7 @@ static bool read_name(struct reader *reader, const char *from, const char *to, c
     return true;
 }
 
-/* At "{{". Moves behind "}}". */
+/* Read braces. Stands at "{{"; moves behind "}}". */
 static bool read_braces(struct reader *reader)
 {
     char name[SBX_TEMPLATE_NAME_BYTES];
@@ -406,7 +407,7 @@ static bool read_braces(struct reader *reader)
     if (is_of_script(reader))
         return complain(reader, "%s stands in a script", name);
     if (reader->state == IN_TAG)
-        reader->attribute[0] = '\0'; /* a value belongs to a name before it, with nothing in between */
+        reader->attribute[0] = '\0'; /* a value must follow its attribute's name directly */
     switch (sign) {
     case '#':
         return read_section_begin(reader, name);
@@ -429,8 +430,8 @@ static bool read_braces(struct reader *reader)
 
 /* ---- the whole ---- */
 
-/* At a line's end. Lines and their indentation are for those who read the template, and no part of the page; but within a
- * tag, a line's end is the blank that is due there. */
+/* Read the end of a line. Lines and indentation only help people to read the template, so they are left out of the
+ * page. But within a tag, the end of a line is the space between two attributes. */
 static bool read_line_end(struct reader *reader)
 {
     if (reader->at > reader->text && reader->at[-1] == ' ')
@@ -469,7 +470,7 @@ static bool read_whole(struct reader *reader)
     return close_section(reader);
 }
 
-/* Two places with one name in C: FILE_A of B_C, and FILE_A_B of C. */
+/* Refuse two places with the same enumerator in C: FILE_A of B_C, and FILE_A_B of C. */
 static bool check_enumerators(struct reader *reader)
 {
     const struct sbx_template *page = reader->page;

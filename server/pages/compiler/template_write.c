@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* template_write.c - a template as a C header, which html_fill.h works with. */
+/* template_write.c - writes a template as a C header, for html_fill.h. */
 #include "template.h"
 
 #include <ctype.h>
@@ -14,7 +14,8 @@ static void write_upper(const char *name, FILE *out)
         fputc(toupper((unsigned char)*name), out);
 }
 
-/* A string literal, in as many lines as it needs. Octal escapes: they end after three digits, whatever follows. */
+/* Write a string literal, in as many lines as it needs. Escapes are octal, because they always end after three
+ * digits. */
 static void write_literal(const struct sbx_template_piece *piece, FILE *out)
 {
     fputc('"', out);
@@ -26,7 +27,7 @@ static void write_literal(const struct sbx_template_piece *piece, FILE *out)
         }
         if (byte == '"' || byte == '\\')
             column += (size_t)fprintf(out, "\\%c", byte);
-        else if (byte < ' ' || byte > '~' || byte == '?') /* ?: no trigraphs */
+        else if (byte < ' ' || byte > '~' || byte == '?') /* '?' is escaped because of trigraphs */
             column += (size_t)fprintf(out, "\\%03o", byte);
         else
             column += (size_t)fprintf(out, "%c", byte);
@@ -70,7 +71,7 @@ void sbx_template_write(const struct sbx_template *page, const char *file, FILE 
     for (size_t i = 0; i < page->fragment_count; i++) {
         const struct sbx_template_fragment *fragment = &page->fragments[i];
         if (i > 0 || fragment->piece_count > 1 ||
-            fragment->pieces[0].markup_bytes > 0) /* a file of {{:parts}} is none */
+            fragment->pieces[0].markup_bytes > 0) /* a file that is only {{:parts}} is no fragment */
             write_fragment(fragment, out);
     }
 }
