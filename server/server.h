@@ -51,10 +51,9 @@ struct sbx_server_options {
     const char *blobs_secret; /* secret of the bucket: "ACCESS-KEY SECRET-KEY" */
     const char *token_book;   /* the file of `stallbox token`; NULL: DATA/tokens. It may appear later, and may change */
     uint32_t token_rate;      /* payloads and symbol files per token and hour; 3,600,000 */
-    struct sbx_symbol_helper
-        /* symbol_helper.h, borrowed until stop. NULL: the server starts its own helper, which then inherits all secrets
-         * that this process has read. */
-        *symbol_helper;
+    /* symbol_helper.h, borrowed until stop. NULL: the server starts its own helper, which then inherits all secrets
+     * that this process has read. */
+    struct sbx_symbol_helper *symbol_helper;
     /* from sbx_server_prepare(), borrowed until stop; NULL: the server starts its own */
     struct sbx_triage_nursery *nursery;
     uint32_t workers;   /* number of triage processes; default: the number of processors */
@@ -62,17 +61,15 @@ struct sbx_server_options {
     /* payloads that may wait for triage; with more the server refuses new ones; 100,000 */
     uint32_t pending_max;
     uint32_t machine_rate; /* payloads per machine: the limit per hour and of one burst; 1,000 */
-    const char *const
-        /* Addresses of the proxies in front. With any, no visitor counts as this machine, and every request needs a
-         * token. */
-        *proxies;
+    /* Addresses of the proxies in front. With any, no visitor counts as this machine, and every request needs a
+     * token. */
+    const char *const *proxies;
     size_t proxy_count;
     uint64_t symbol_bytes_max;    /* maximum of one uploaded symbol file; 2 GiB */
     uint64_t disk_reserve_bytes;  /* disk space that symbol files must leave free for payloads; 256 MiB */
     uint32_t request_deadline_ms; /* from connect or the end of the previous request to the end of the answer; 30 s */
-    uint64_t
-        /* disk space for reports that readers asked for; 256 MiB. SBX_RENDERINGS_NOT_KEPT: none */
-        renderings_bytes_max;
+    /* disk space for reports that readers asked for; 256 MiB. SBX_RENDERINGS_NOT_KEPT: none */
+    uint64_t renderings_bytes_max;
     uint32_t payload_days; /* age at which payloads and their reports are removed; 30 */
     /* age at which rows about them are removed; 90. SBX_KEEP_FOR_EVER: neither is removed */
     uint32_t retention_days;

@@ -8,9 +8,8 @@
 
 enum {
     SBX_PAYLOAD_DAYS_DEFAULT = 30, /* people read a report in the days after a release */
-    SBX_RETENTION_DAYS_DEFAULT =
-        /* a quarter, the time for which a machine keeps one rotating id; long enough to tell whether a stall is new */
-        90,
+    /* a quarter, the time for which a machine keeps one rotating id; long enough to tell whether a stall is new */
+    SBX_RETENTION_DAYS_DEFAULT = 90,
     SBX_TRIAGE_MS_DEFAULT = 5000,
     SBX_PENDING_MAX_DEFAULT = 100000,
     SBX_MACHINE_RATE_DEFAULT = 1000,

@@ -10,9 +10,8 @@
 
 /* <svg> elements; a picture that is empty or failed is left out. */
 struct sbx_report_pictures {
-    struct sbx_byte_buffer history,
-        /* the timeline; judged: only the judged interval, when the timeline has more */
-        judged;
+    /* the timeline; judged: only the judged interval, when the timeline has more */
+    struct sbx_byte_buffer history, judged;
     struct sbx_byte_buffer flame,
         async; /* async: flame graph in which each stack continues the stack that queued the work, where known */
 };

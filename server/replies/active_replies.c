@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* active_replies.c - one machine-day, read strictly: what it says ends up in pages and in rows. */
+/* active_replies.c - reads one machine-day strictly, because its text ends up in pages and in rows. */
 #include "active_replies.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "request.h"
 #include "wall_clock.h"
 
-/* "", or up to three numbers of at most six digits with dots between. */
+/* "", or up to three numbers of at most six digits, with dots between them. */
 static bool is_version(const char *text)
 {
     for (int number = 1; *text; number++) {
@@ -39,7 +39,7 @@ bool sbx_active_request_read(const char *body, size_t bytes, uint64_t *app_out,
     if (strncmp(text, app, sizeof(app) - 1) != 0 || strspn(number, "0123456789abcdef") != APP_DIGITS ||
         strncmp(number + APP_DIGITS, version, sizeof(version) - 1) != 0 || !is_version(told))
         return false;
-    *app_out = strtoull(number, NULL, 16); /* up to the '&' */
+    *app_out = strtoull(number, NULL, 16); /* reads up to the '&' */
     memcpy(version_out, told, strlen(told) + 1);
     return *app_out != 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_lists.c - the members of a snapshot and of an issue, written once each. */
+/* api_lists.c - one function for the members of a snapshot, and one for those of an issue. */
 #include "api_lists.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static void put_verdict(struct sbx_document *json, const struct sbx_snapshot_row
     sbx_document_number(json, "confidence", row->confidence);
 }
 
-/* penetration is null where it is not known. */
+/* penetration is null when it is not known. */
 static void put_penetration(struct sbx_document *json, const struct sbx_penetration *penetration)
 {
     sbx_document_integer(json, "active_machine_days", penetration->active);
@@ -94,7 +94,7 @@ static void put_issue_members(struct sbx_document *json, const struct sbx_issue_
     sbx_document_string(json, "first_version", or_null(issue->first_version));
     sbx_document_integer(json, "first_ms", issue->first_ms);
     sbx_document_integer(json, "last_ms", issue->last_ms);
-    bool is_crash = strcmp(issue->newest.trigger, "crash") == 0 && issue->longest_ns == 0; /* none of length 0 */
+    bool is_crash = strcmp(issue->newest.trigger, "crash") == 0 && issue->longest_ns == 0; /* then it has no duration */
     sbx_document_number(json, "longest_ms", is_crash ? NAN : (double)issue->longest_ns / 1e6);
     sbx_document_string(json, "app", issue->newest.app);
     put_verdict(json, &issue->newest);
@@ -114,7 +114,7 @@ static void give(struct sbx_document *json, struct sbx_reply *reply)
     reply->body = json->text;
 }
 
-/* What fewer machines sent is not in the list, and the list says so, whether there is any or not. */
+/* Data of fewer machines is not in the list. The list always says so, whether there is such data or not. */
 static void put_withheld(struct sbx_document *json, uint32_t min_machines)
 {
     if (min_machines > 1)
@@ -159,7 +159,7 @@ void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, int64_t next
     give(&json, reply);
 }
 
-/* How much more often than in the application's other stalls, its own among them; NAN where that was not asked for. */
+/* How much more often than in all stalls of the application, including these; NAN when that was not read. */
 static void put_beside(struct sbx_document *json, const struct sbx_issue_sums *sums, int kind,
                        const struct sbx_label_sum *label)
 {
@@ -172,7 +172,7 @@ static void put_beside(struct sbx_document *json, const struct sbx_issue_sums *s
     sbx_document_number(json, "ratio", app_share > 0 ? share / app_share : NAN);
 }
 
-/* Times are milliseconds of all stalls, as estimated. */
+/* Times are estimated milliseconds over all stalls. */
 static void put_labels(struct sbx_document *json, const struct sbx_issue_sums *sums)
 {
     static const char *const names[SBX_FACT_KINDS] = {"causes",  "details",    "functions", "holders",  "wakers",

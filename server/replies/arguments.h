@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arguments.h - a request's arguments, as they stand behind its '?': borrowed. Which ones a path takes: routes.c. */
+/* arguments.h - the query arguments of a request, borrowed. routes.c has the arguments that each path takes. */
 #ifndef SBX_ARGUMENTS_H
 #define SBX_ARGUMENTS_H
 
@@ -11,7 +11,7 @@ struct sbx_arguments {
         const char *name, *value;
     } each[16];
     size_t count;
-    bool is_broken; /* more of them, one without a value, or with a zero byte: refused before anything is looked at */
+    bool is_broken; /* too many, one without a value, or one with a zero byte: the request is refused */
 };
 
 #endif

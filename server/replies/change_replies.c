@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change_replies.c - what changed, as a feed and as JSON. */
+/* change_replies.c - changes as a feed and as JSON. */
 #include "change_replies.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static int give_json(const struct sbx_change_event *events, size_t count, int64_
     return 0;
 }
 
-/* 1, 0 or -errno. What is of all stalls together is of an application. */
+/* May the view see this change? 1, 0 or -errno. A change of all stalls together belongs to its application. */
 static int is_seen(const struct sbx_store_view *view, const struct sbx_change_event *event)
 {
     struct sbx_issue_row issue;
@@ -48,7 +48,7 @@ static int is_seen(const struct sbx_store_view *view, const struct sbx_change_ev
     }
     if (sbx_store_min_machines(view->store) > 1)
         return 0;
-    if (view->app != 0) /* a reader of one application sees one */
+    if (view->app != 0) /* a reader with access to one application */
         result = sbx_store_apps(view, &(struct sbx_issue_span){"", 0, SBX_LAST_DAY, NULL}, &app, 1, &apps);
     return result < 0 ? result : view->app == 0 || (apps > 0 && strcmp(app.app, event->app) == 0);
 }
@@ -64,7 +64,7 @@ int sbx_change_reply(struct sbx_change_log *log, const struct sbx_store_view *vi
     size_t count = 0, seen = 0;
     int result = events ? sbx_change_log_list(log, before, events, EVENTS, &count) : -ENOMEM;
     int64_t oldest = count == EVENTS ? events[count - 1].num : 0;
-    for (size_t i = 0; i < count && result == 0; i++) { /* what is another application's is not there */
+    for (size_t i = 0; i < count && result == 0; i++) { /* changes of other applications are skipped */
         result = is_seen(view, &events[i]);
         if (result > 0)
             events[seen++] = events[i];

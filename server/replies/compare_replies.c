@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare_replies.c - what is answered about two versions, or two spans of days, side by side. */
+/* compare_replies.c - answers about two versions, or two spans of days, side by side. */
 #include "compare_replies.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ enum {
     DAY_MS = 86400000
 };
 
-/* Arguments of the base have the names of the others behind "base_", and "base" is its version. */
+/* The arguments of the base begin with "base_"; "base" is its version. */
 static const char *name_of_base(const char *name)
 {
     return strcmp(name, "base") == 0 ? "version" : strncmp(name, "base_", 5) == 0 ? name + 5 : NULL;
@@ -41,11 +41,11 @@ static int read_spans(const struct sbx_arguments *arguments, struct sbx_span_tex
     int result = sbx_issue_reply_span(&sides[0], &texts[0], reply);
     if (result == 0)
         result = sbx_issue_reply_span(&sides[1], &texts[1], reply);
-    memcpy(texts[1].app, texts[0].app, sizeof(texts[1].app)); /* both sides are of one application */
+    memcpy(texts[1].app, texts[0].app, sizeof(texts[1].app)); /* both sides belong to one application */
     return result;
 }
 
-/* What nobody named: the latest version, and the one before it. */
+/* Choose the versions that the request does not name: the latest one, and the one before it. */
 static int choose_versions(const struct sbx_store_view *view, struct sbx_span_text texts[SBX_COMPARED_SIDES])
 {
     struct sbx_span_text *here = &texts[SBX_COMPARED_HERE], *base = &texts[SBX_COMPARED_BASE];
@@ -62,7 +62,7 @@ static int choose_versions(const struct sbx_store_view *view, struct sbx_span_te
     if (!*here->version && count > 0) {
         while (at + 1 < count && (versions[at].machine_days < SBX_CHANGE_MACHINES_MIN ||
                                   strcmp(versions[at].version, base->version) == 0))
-            at++; /* somebody's own build is not the latest version */
+            at++; /* a developer's own build is not the latest version */
         snprintf(here->version, sizeof(here->version), "%s", versions[at].version);
     }
     if (!*base->version && at + 1 < count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* erasure_replies.c - a machine asks to be forgotten. */
+/* erasure_replies.c - a machine asks for its data to be erased. */
 #include "erasure_replies.h"
 
 #include "erasure_request.h"
@@ -7,11 +7,13 @@
 #include "wall_clock.h"
 
 enum {
-    ERASED_AT_ONCE = 200, /* stalls: what most machines have is gone with the answer; more goes on behind it */
-    AGAIN_S = 30,         /* when it may be over */
+    /* stalls; most machines have fewer, so all is erased before the answer. The rest is erased after it */
+    ERASED_AT_ONCE = 200,
+    AGAIN_S = 30, /* by then the rest may be erased */
 };
 
-/* Some of what carries an id, *left at most, which becomes less. 1: all of it is gone, 0: there may be more, or -errno. */
+/* Erase some of the data with this id: at most *left rows, which is then reduced. Returns 1 when all is erased, 0 when
+ * there may be more, or -errno. */
 static int erase_some(const struct sbx_erasure_places *places, const uint8_t *id, size_t *left)
 {
     struct sbx_eraser_boxes boxes = {places->store, places->renderings, places->metrics, NULL};
@@ -28,7 +30,7 @@ static int erase_some(const struct sbx_erasure_places *places, const uint8_t *id
     return went < 0 ? went : 1;
 }
 
-/* 1: all that carries one of the ids is gone, 0: not yet, or -errno. */
+/* Returns 1 when all data with one of the ids is erased, 0 when not yet, or -errno. */
 static int erase(const struct sbx_erasure_places *places, const uint8_t (*ids)[SBX_ROTATING_ID_BYTES], size_t count)
 {
     size_t left = ERASED_AT_ONCE;
@@ -46,7 +48,7 @@ void sbx_erasure_reply(const struct sbx_erasure_places *places, const struct sbx
 {
     uint8_t proofs[SBX_ERASURES_MAX][SBX_ERASURE_PROOF_BYTES], ids[SBX_ERASURES_MAX][SBX_ROTATING_ID_BYTES];
     size_t count = body->failed ? 0 : sbx_erasure_request_read(body->data, body->used, proofs);
-    if (count == 0) { /* all of it is looked at before any of it is done */
+    if (count == 0) { /* the whole request is checked before anything is erased */
         sbx_reply_text(reply, 400, "a request to delete is 1 to %d lines of 64 hex digits", SBX_ERASURES_MAX);
         return;
     }

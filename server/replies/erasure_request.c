@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* erasure_request.c - lines of hex. */
+/* erasure_request.c - reads lines of hex. */
 #include "erasure_request.h"
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ static int hex_digit(char digit)
     return digit >= '0' && digit <= '9' ? digit - '0' : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-/* One line: 64 hex digits and its end. */
+/* One line: 64 hex digits and a newline. */
 static bool read_proof(const char *line, uint8_t proof_out[SBX_ERASURE_PROOF_BYTES])
 {
     for (size_t i = 0; i < SBX_ERASURE_PROOF_BYTES; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet_replies.c - what is answered about many stalls at once. */
+/* fleet_replies.c - answers about many stalls at once. */
 #include "fleet_replies.h"
 
 #include <errno.h>
@@ -15,11 +15,11 @@ enum {
     OVERVIEW_ISSUES = 25,
     OVERVIEW_APPS = 50,
     APPS_MAX = 1000,
-    FUNCTION_ISSUES = 50, /* that name a function and are looked at */
+    FUNCTION_ISSUES = 50, /* issues that are searched for a function */
 };
 
-/* Of what was asked for the issues of the most stalls, with the durations and days of each. `rows` and `sums` have one more room than
- * are shown. */
+/* Find the issues with the most stalls, and read the durations and days of each. `rows` and `sums` have room for one
+ * more than is shown. */
 static int find_issues(const struct sbx_store_view *view, const struct sbx_span_text *text, struct sbx_issue_row *rows,
                        struct sbx_issue_sums *sums, struct sbx_issues_page *list)
 {
@@ -34,7 +34,7 @@ static int find_issues(const struct sbx_store_view *view, const struct sbx_span_
     return result;
 }
 
-/* The refusal of what could be of few machines. */
+/* Refuse a request whose answer could be about a few machines only. */
 static int refuse_few(const struct sbx_store_view *view, const struct sbx_span_text *text, struct sbx_reply *reply)
 {
     if (sbx_store_min_machines(view->store) <= 1 || !(*text->version || *text->since || *text->until))
@@ -88,7 +88,7 @@ int sbx_fleet_reply_overview(const struct sbx_store_view *view, const struct sbx
 
 /* ---- one function ---- */
 
-/* `name` is taken, the rest says which stalls. Returns 0, or -EINVAL with the refusal in `reply`. */
+/* Take `name`; the remaining arguments tell which stalls. Returns 0, or -EINVAL with the refusal in `reply`. */
 static int read_name(const struct sbx_arguments *arguments, char name[SBX_STABLE_NAME_BYTES],
                      struct sbx_arguments *rest, struct sbx_reply *reply)
 {
@@ -136,7 +136,7 @@ static int compare_causes(const void *left, const void *right)
     return a->weight != b->weight ? (a->weight > b->weight ? -1 : 1) : strcmp(a->word, b->word);
 }
 
-/* Of the issues that were found those that are blamed on the function stay, with what they come to. */
+/* Keep those of the found issues that blame the function, and sum their stalls. */
 static int sum_function(const struct sbx_store_view *view, const struct sbx_span_text *text,
                         struct sbx_function_page *page, struct sbx_issue_row *rows, struct sbx_issue_sums *sums,
                         struct sbx_function_cause causes[SBX_CAUSE_COUNT])

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet_replies.h - what is answered about many stalls at once: of all applications, of one, of a version. */
+/* fleet_replies.h - answers about many stalls at once: of all applications, one application or one version. */
 #ifndef SBX_FLEET_REPLIES_H
 #define SBX_FLEET_REPLIES_H
 
 #include "issue_replies.h"
 
-/* `/overview`, by arguments app, version, since and until. 0; -EINVAL and the refusal is in `reply`; or -errno of the store. */
+/* `/overview`, by arguments app, version, since and until. Returns 0, -EINVAL with the refusal in `reply`, or -errno of
+ * the store. */
 int sbx_fleet_reply_overview(const struct sbx_store_view *view, const struct sbx_arguments *arguments, int64_t now_ms,
                              struct sbx_reply *reply);
 

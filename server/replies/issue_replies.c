@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* issue_replies.c - what is answered about issues. What is not understood is refused, never left out. */
+/* issue_replies.c - answers about issues. An argument that is not understood is refused, never ignored. */
 #include "issue_replies.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static bool read_day(const char *text, int64_t *day_out)
     date.tm_mon -= 1;
     *day_out = timegm(&date) / 86400;
     snprintf(again, sizeof(again), "%04d-%02d-%02d", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday);
-    return strcmp(text, again) == 0; /* and there is such a day */
+    return strcmp(text, again) == 0; /* so the calendar has such a day */
 }
 
 static int word_of(const char *text, const char *const *words, int count)
@@ -103,7 +103,7 @@ static int read_ask(const struct sbx_arguments *arguments, struct ask *ask, stru
         } else if (strcmp(name, "limit") == 0) {
             ask->limit = sbx_request_number(value, SBX_ROWS_MAX, ask->limit);
         } else if (!room) {
-            return refuse(reply, "list", "has one that is none"); /* and its path does not take it */
+            return refuse(reply, "list", "has one that is none"); /* for a path that does not take it */
         } else if (strlen(value) >= bytes) {
             return refuse(reply, name, "is too long");
         } else {
@@ -217,7 +217,8 @@ static int hex_value(char digit)
                                           : -1;
 }
 
-/* One value of a form, decoded. Control characters are blanks. Returns whether the form has the field, and it fits. */
+/* Decode one field of a form. Control characters become spaces. Returns false when the form does not have the field, or
+ * its value does not fit. */
 static bool read_field(const char *form, size_t bytes, const char *name, char *out, size_t room)
 {
     size_t name_bytes = strlen(name), used = 0;

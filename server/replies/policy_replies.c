@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_replies.c - an application's policy, read and replaced. */
+/* policy_replies.c - reads and replaces the policy of an application. */
 #include "policy_replies.h"
 
 #include <errno.h>

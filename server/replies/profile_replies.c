@@ -43,7 +43,7 @@ static int refuse(struct sbx_reply *reply, const char *argument, const char *why
     return -EINVAL;
 }
 
-/* Ours are taken, the rest says which stalls. */
+/* Take the arguments of the profile; the remaining ones tell which stalls. */
 static int read_ask(const struct sbx_arguments *arguments, bool is_page, struct sbx_profile_ask *ask,
                     struct sbx_span_text *text, struct sbx_reply *reply)
 {
@@ -119,7 +119,7 @@ static void give_json(const struct sbx_merged_profile *profile, bool is_withheld
     reply->body = json.text;
 }
 
-/* One of the files for other tools. */
+/* Answer with a file for another tool. */
 static int give_file(const struct sbx_merged_profile *profile, enum sbx_profile_form form, const char *name,
                      struct sbx_reply *reply)
 {

@@ -15,13 +15,14 @@ enum sbx_profile_form {
     SBX_PROFILE_FORMS,
 };
 
-/* `/profile` and `/v1/profile...`, by arguments issue, or app; version, since, until; of the page find, function, at and full too. 0;
- * -EINVAL and the refusal is in `reply`; or -errno, -ENOENT of an issue that there is not. */
+/* `/profile` and `/v1/profile...`, by arguments issue, or app; version, since, until. The page also takes find,
+ * function, at and full. Returns 0, -EINVAL with the refusal in `reply`, -ENOENT for an unknown issue, or another
+ * -errno. */
 int sbx_profile_reply(const struct sbx_store_view *view, const struct sbx_arguments *arguments,
                       enum sbx_profile_form form, struct sbx_reply *reply);
 
-/* The profiles of an issue (NULL: of all of the span) added up on one side; what is no profile is left out. The profile is
- * initialized and not settled. Returns 0 or -errno. */
+/* Add up the profiles of an issue (NULL: of all issues of the span) on one side. Invalid profiles are left out. The
+ * result is initialized but not settled. Returns 0 or -errno. */
 int sbx_profile_read(const struct sbx_store_view *view, const uint8_t *issue, const struct sbx_issue_span *span,
                      enum sbx_merged_side side, struct sbx_merged_profile *profile);
 

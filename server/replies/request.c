@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request.c - what is asked for, and a refusal in the form of its path. */
+/* request.c - a request, and a refusal in the form that suits its path. */
 #include "request.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ bool sbx_request_is_page(const struct sbx_request *request)
 void sbx_refuse(const struct sbx_request *request, struct sbx_reply *reply, unsigned status, const char *sentence)
 {
     sbx_reply_text(reply, status, "%s", sentence);
-    if (sbx_request_is_page(request) && strcmp(request->path, "/feed.atom") != 0) { /* that is read by programs too */
+    if (sbx_request_is_page(request) && strcmp(request->path, "/feed.atom") != 0) { /* programs read the feed too */
         sbx_byte_buffer_finish(&reply->body);
         reply->content_type = SBX_TEXT_HTML;
         sbx_page_error(status, sentence, &reply->body);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings_replies.c - settings are as they were at the start; the book of tokens is read for each page. */
+/* settings_replies.c - shows the settings of the start. The token book is read anew for each page. */
 #include "settings_replies.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings_replies.h - the page of what the server runs with, and of the tokens of its book. */
+/* settings_replies.h - the page of the server's settings, and of the tokens in its book. */
 #ifndef SBX_SETTINGS_REPLIES_H
 #define SBX_SETTINGS_REPLIES_H
 
@@ -12,10 +12,10 @@
 struct sbx_settings_view { /* all borrowed */
     const struct sbx_setting *settings;
     size_t count;
-    const char *token_book; /* its path */
+    const char *token_book; /* path of the token book */
 };
 
-/* 0, or -ENOMEM and no reply. A book that cannot be read is said on the page. */
+/* Returns 0, or -ENOMEM without a reply. When the book cannot be read, the page says so. */
 int sbx_settings_reply(const struct sbx_settings_view *view, int64_t now_ms, struct sbx_reply *reply);
 
 #endif

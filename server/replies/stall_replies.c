@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_replies.c - what is answered about one stall. */
+/* stall_replies.c - answers about one stall. */
 #include "stall_replies.h"
 
 #include <errno.h>
@@ -15,8 +15,9 @@ enum {
     RENDER_AGAIN_S = 1,
 };
 
-/* A rendering: the one that lies here, or that was made for this request. Returns 0 and its bytes; -EINPROGRESS when it is to
- * be made first, as the request's need says; -ENOENT when it cannot be made any more; or -errno. `bytes`: of the payload. */
+/* Find a rendering: a kept one, or the one that was made for this request. `bytes`: of the payload. Returns 0 and its
+ * bytes, -EINPROGRESS when it must be made first (the need of the request then names it), -ENOENT when it can no longer
+ * be made, or another -errno. */
 static int find_rendering(struct sbx_renderings *renderings, const struct sbx_request *request,
                           const uint8_t id[SBX_ID_BYTES], enum sbx_rendering kind, int64_t bytes,
                           struct sbx_byte_buffer *body)
@@ -39,7 +40,7 @@ static const char *why_not(const struct sbx_request *request, int result)
     return request->made && *request->made->why ? request->made->why : strerror(-result);
 }
 
-/* The look that the arguments ask for. -EINVAL: the refusal is in `reply`. */
+/* Read the variants that the arguments ask for. -EINVAL: the refusal is in `reply`. */
 static int read_look(const struct sbx_arguments *arguments, struct sbx_stall_look *look, struct sbx_reply *reply)
 {
     *look = (struct sbx_stall_look){.is_async = false};
@@ -81,7 +82,7 @@ void sbx_stall_reply_page(struct sbx_renderings *renderings, const struct sbx_re
             return;
         has_report = result == 0;
         if (result < 0 && result != -ENOENT && result != -EAGAIN &&
-            result != -ECANCELED) { /* a page that says so, beside what is known of it */
+            result != -ECANCELED) { /* the page says so, and shows what is known without a report */
             row.state = SBX_TRIAGE_FAILED;
             snprintf(row.failure, sizeof(row.failure), "its report cannot be made: %.160s", why_not(request, result));
         }
@@ -89,12 +90,12 @@ void sbx_stall_reply_page(struct sbx_renderings *renderings, const struct sbx_re
     bool has_issue = sbx_id_parse(row.issue_text, strlen(row.issue_text), issue_id) &&
                      sbx_store_issue(&request->view, issue_id, &issue) == 0;
     enum {
-        KIN_MAX = 64 /* as many as a family has seats */
+        KIN_MAX = 64 /* the number of seats of a family */
     };
     size_t kin_count = 0;
     struct sbx_snapshot_row *kin = row.kin > 1 ? calloc(KIN_MAX, sizeof(*kin)) : NULL;
     if (kin && sbx_store_kin(&request->view, id, kin, KIN_MAX, &kin_count) < 0)
-        kin_count = 0; /* the stall itself is what was asked for */
+        kin_count = 0; /* the page of the stall itself is still shown */
     reply->status = 200;
     reply->content_type = SBX_TEXT_HTML;
     sbx_page_stall(&row, has_issue ? &issue : NULL, kin, kin_count, has_report ? &report : NULL, look,
@@ -117,7 +118,7 @@ void sbx_stall_reply_json(const struct sbx_request *request, const uint8_t id[SB
 
 static const struct download {
     const char *suffix, *content_type, *file_suffix;
-    int rendering; /* -1: the envelope itself */
+    int rendering; /* -1: the envelope as received */
 } downloads[] = {
     {"json", "application/json", NULL, SBX_RENDERING_JSON},
     {"perfetto", "application/octet-stream", "pftrace", SBX_RENDERING_PERFETTO},
@@ -137,7 +138,7 @@ static const struct download *find_download(const char *suffix)
     return NULL;
 }
 
-/* There is no rendering: say why. */
+/* Say why there is no rendering. */
 static void refuse_rendering(const struct sbx_request *request, const struct sbx_snapshot_row *row, int result,
                              struct sbx_reply *reply)
 {
@@ -164,7 +165,8 @@ void sbx_stall_reply_download(struct sbx_renderings *renderings, const struct sb
                    ".timeline and .sbx");
         return;
     }
-    /* Where rows are held back, so is what was made of them; and what came as it came names builds of every module. */
+    /* The snapshot itself is read first, because what is made of a withheld row is withheld as well. An envelope is
+     * refused with --min-machines, because it names the builds of all modules. */
     struct sbx_snapshot_row row;
     int result = sbx_store_snapshot(&request->view, id, &row);
     if (result == 0 && download->rendering < 0 && sbx_store_min_machines(request->view.store) > 1) {

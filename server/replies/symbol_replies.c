@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_replies.c - the members of each answer, written once. */
+/* symbol_replies.c - one function for the members of each answer. */
 #include "symbol_replies.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 enum {
     MISSING_MAX = 1000,
     PAGE_STORED_MAX = 200,
-    AFTER_MAX = 100, /* issues that one became */
+    AFTER_MAX = 100, /* new issues of one old issue */
     AGAIN_S = 5,
 };
 
@@ -71,7 +71,7 @@ static void put_count(struct sbx_byte_buffer *out, uint64_t count, const char *w
     sbx_byte_buffer_format(out, "%llu %s%s", (unsigned long long)count, what, count == 1 ? "" : "s");
 }
 
-/* What a line says behind the name: "dwarf, 123 functions; 4 stalls are named anew". */
+/* The part of a line behind the name: "dwarf, 123 functions; 4 stalls are named anew". */
 static void put_facts(struct sbx_byte_buffer *out, const struct sbx_intake_answer *answer)
 {
     switch (answer->outcome) {
@@ -137,7 +137,7 @@ static void refuse_list(struct sbx_reply *reply)
     reply->retry_after_s = AGAIN_S;
 }
 
-/* Put the application's own symbols before those of all that it sent. Returns 0 or -errno. */
+/* Put the symbols of the application itself before those of all applications. Returns 0 or -errno. */
 static int add_own(const struct sbx_store_view *view, struct sbx_symbol_intake *intake, struct sbx_stored_row **rows,
                    size_t *count)
 {
@@ -158,7 +158,8 @@ static int add_own(const struct sbx_store_view *view, struct sbx_symbol_intake *
     return result;
 }
 
-/* What is stored for all; where one application looks, what was sent for it. */
+/* List the symbols stored for all applications. A view of one application also gets the symbols that were sent for
+ * it. */
 static int list_stored(const struct sbx_store_view *view, struct sbx_symbol_intake *intake,
                        struct sbx_stored_row **rows_out, size_t *count_out)
 {
@@ -237,8 +238,8 @@ void sbx_symbol_reply_missing(const struct sbx_store_view *view, struct sbx_repl
 
 /* ---- the page ---- */
 
-/* Where to send symbols, as who reads the page reached it: plain http goes to this machine only, so it is https elsewhere.
- * The host stands in a command that people copy: nothing but a host's letters. */
+/* The address to send symbols to: the one that the reader of the page used. Plain http is allowed to this machine only,
+ * so other addresses get https. People copy this host in a command, so it may have only the letters of a host name. */
 static void print_address(const char *host, char *text, size_t bytes)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]";

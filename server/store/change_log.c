@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change_log.c - what changed, as it was told.
+/* change_log.c - the found changes, and which of them the webhook has received.
  *
  *   event                                       one change that was found
  *     num INTEGER PRIMARY KEY, at_ms, kind, app, version, base, issue BLOB(16), text, chance; UNIQUE(app, version, issue, kind)
- *     state                                     0 nobody is to be told, or was; 1 the webhook is; 2 given up
- *     tries, next_ms                            of telling it
- *   look                                        up to which one a version was looked at
+ *     state                                     0 done, or not for the webhook; 1 waits for the webhook; 2 given up
+ *     tries, next_ms                            of sending it
+ *   look                                        the latest look that was made at a version
  *     app, version PRIMARY KEY; number */
 #include "change_log.h"
 
@@ -52,7 +52,7 @@ static const char *const sql[STATEMENTS] = {
             " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [LIST] = "SELECT " COLUMNS " FROM event WHERE num < ?1 ORDER BY num DESC LIMIT ?2",
     [NEXT] = "SELECT " COLUMNS " FROM event WHERE state = 1 AND next_ms <= ?1 ORDER BY next_ms, num LIMIT 1",
-    /* Of several servers that saw it one gets it. */
+    /* Several servers may have read the same event; only one of them claims it. */
     [CLAIM] = "UPDATE event SET next_ms = ?2 WHERE num = ?1 AND state = 1 AND next_ms = ?3",
     [TOLD] = "UPDATE event SET state = 0, tries = tries + 1 WHERE num = ?1",
     [AGAIN] = "UPDATE event SET tries = tries + 1, next_ms = ?2 WHERE num = ?1",

@@ -6,7 +6,8 @@
 
 #include "unseal.h"
 
-/* The first 63 bits of the SHA-256: PostgreSQL has it too, for stores of older servers (store_schema_postgres.c). */
+/* The first 63 bits of the SHA-256. PostgreSQL computes the same for stores of older servers
+ * (store_schema_postgres.c). */
 int sbx_machine_hash(const uint8_t id[SBX_ID_BYTES], int64_t *hash_out)
 {
     uint8_t digest[SBX_SEALED_DIGEST_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* number_list.h - numbers of rows as one value of a statement, which reads it by json_each(): "[1,2,3]". */
+/* number_list.h - several row numbers as one value of a statement, which reads it by json_each(): "[1,2,3]". */
 #ifndef SBX_NUMBER_LIST_H
 #define SBX_NUMBER_LIST_H
 
@@ -15,7 +15,7 @@ static inline void sbx_number_list_add(struct sbx_byte_buffer *list, int64_t num
     sbx_byte_buffer_format(list, "%c%lld", list->used > 0 ? ',' : '[', (long long)number);
 }
 
-/* Behind the last; of none it is a list too. */
+/* Close the list. An empty list is valid too. */
 static inline void sbx_number_list_end(struct sbx_byte_buffer *list)
 {
     sbx_byte_buffer_text(list, list->used > 0 ? "]" : "[]");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_shelf.c - files, or rows, to read and to replace. */
+/* policy_shelf.c - policies in files, or in rows of a database. */
 #include "policy_shelf.h"
 
 #include <dirent.h>
@@ -29,7 +29,7 @@ static const char *const sql[STATEMENTS] = {
 
 struct sbx_policy_shelf {
     int folder;
-    bool is_shared; /* and they lie in the database */
+    bool is_shared; /* policies are in the shared database */
     struct sbx_store_handle database;
 };
 
@@ -59,7 +59,8 @@ void sbx_policy_shelf_close(struct sbx_policy_shelf *shelf)
     free(shelf);
 }
 
-/* FNV-1a, 64 bits (Fowler, Noll, Vo): whether a file is the one a machine has is no matter of trust. */
+/* FNV-1a, 64 bits (Fowler, Noll, Vo). The tag only tells whether a machine has the current file; it is not a proof of
+ * anything. */
 static void print_tag(const char *bytes, size_t count, char tag_out[SBX_POLICY_TAG_BYTES])
 {
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -134,7 +135,7 @@ int sbx_policy_shelf_read(struct sbx_policy_shelf *shelf, const uint8_t app_id[S
     return result;
 }
 
-/* What this server handed out before it had a database. */
+/* Take over the files that this server offered before it had a database. */
 static int take_over_files(struct sbx_policy_shelf *shelf)
 {
     int listed = dup(shelf->folder), result = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* renderings.c - a bounded cache of documents in a file of its own, so that losing it loses nothing.
+/* renderings.c - a bounded cache of documents in its own file, which may be lost without harm.
  *
- *   rendering                          one row a snapshot and kind that somebody asked for
- *     turn INTEGER                     growing: the order in which they go
+ *   rendering                          one row for each snapshot and kind that was asked for
+ *     turn INTEGER                     grows; rows are dropped in this order
  *     id BLOB(16), kind, bytes, body   PRIMARY KEY (id, kind)
  *   made_by                            one row: the version that made them */
 #include "renderings.h"
@@ -16,7 +16,7 @@
 
 #include "store_handle.h"
 
-/* synchronous=NORMAL: after a power cut the newest commits may be gone, which costs rendering them again. */
+/* synchronous=NORMAL: a power cut may lose the newest commits; their documents are then rendered again. */
 static const char setup[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF;"
     "PRAGMA secure_delete=ON;"
@@ -58,7 +58,7 @@ struct sbx_renderings {
     uint64_t bytes_max;
 };
 
-/* Run a statement that gives one number, or nothing. The lock is held. Returns 0 or -errno; -ENOENT without a row. */
+/* Run a statement that returns one number or nothing. The lock is held. Returns 0 or -errno; -ENOENT without a row. */
 static int read_number(struct sbx_renderings *renderings, size_t index, int64_t *number_out)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&renderings->handle, index);
@@ -70,7 +70,8 @@ static int read_number(struct sbx_renderings *renderings, size_t index, int64_t 
     return 0;
 }
 
-/* Whose renderings are they? Returns 1 for this version's, 0 for another's, or -errno. Of a new file they are this version's from here on. */
+/* Were the renderings made by this version? Returns 1, 0 when by another version, or -errno. A new file is marked with
+ * this version. */
 static int are_of_version(struct sbx_renderings *renderings, const char *version)
 {
     struct sbx_store_handle *handle = &renderings->handle;
@@ -104,7 +105,7 @@ static void remove_files(const char *path)
     }
 }
 
-/* Open the file for this version alone: pages of another would not match the style sheet. */
+/* Open the file, which must be of this version: older pages would not match the style sheet. */
 static int open_for_version(struct sbx_renderings *renderings, const char *path, const char *version, char *why,
                             size_t why_bytes)
 {
@@ -131,7 +132,7 @@ int sbx_renderings_open(const char *data_dir, const char *version, uint64_t byte
     }
     renderings->bytes_max = bytes_max;
     int result = open_for_version(renderings, path, version, why, why_bytes);
-    if (result == -EIO) { /* another version's, no database, or a broken one: nothing in it is worth a question */
+    if (result == -EIO) { /* made by another version, no database, or broken: nothing in it is worth keeping */
         remove_files(path);
         result = open_for_version(renderings, path, version, why, why_bytes);
     }
@@ -152,7 +153,7 @@ void sbx_renderings_close(struct sbx_renderings *renderings)
     free(renderings);
 }
 
-/* Drop the oldest, but never that of `own_turn`, until the bound holds. */
+/* Drop the oldest until the size is within the bound, but never the row of `own_turn`. */
 static int shrink(struct sbx_renderings *renderings, int64_t own_turn)
 {
     int64_t bytes, turn;
@@ -190,7 +191,7 @@ static int replace(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BY
     sbx_bind_integer(statement, 4, (int64_t)body->used);
     sbx_bind_blob(statement, 5, body->data, body->used);
     result = sbx_store_step(statement);
-    sbx_statement_clear(statement); /* the body is the caller's */
+    sbx_statement_clear(statement); /* the caller owns the body */
     return result == 0 ? shrink(renderings, turn) : result;
 }
 
@@ -237,7 +238,7 @@ static int drop(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES
     sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     if (result == 0 && is_for_good &&
-        sbx_sql_changes(sbx_store_handle_db(&renderings->handle)) > 0) /* most stalls are never looked at */
+        sbx_sql_changes(sbx_store_handle_db(&renderings->handle)) > 0) /* most stalls were never rendered */
         sbx_sql_checkpoint(sbx_store_handle_db(&renderings->handle), true);
     sbx_store_handle_unlock(&renderings->handle);
     return result;
@@ -253,7 +254,7 @@ int sbx_renderings_remove(struct sbx_renderings *renderings, const uint8_t id[SB
     return drop(renderings, id, true);
 }
 
-/* The id behind this one. Returns 1, 0 or -errno. */
+/* Get the next id after this one. Returns 1, 0 or -errno. */
 static int next_id(struct sbx_renderings *renderings, uint8_t id[SBX_ID_BYTES])
 {
     sbx_store_handle_lock(&renderings->handle);

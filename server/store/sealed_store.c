@@ -2,14 +2,14 @@
 /* sealed_store.c - one table.
  *
  *   sealed
- *     id          BLOB(16) PRIMARY KEY      as the outside says
+ *     id          BLOB(16) PRIMARY KEY      from the unsealed part
  *     seq         INTEGER                   order of arrival
- *     key_id      BLOB(8)                   whose key opens it
- *     digest      BLOB(32)                  SHA-256 of the envelope as it came
+ *     key_id      BLOB(8)                   the key that opens it
+ *     digest      BLOB(32)                  SHA-256 of the envelope as received
  *     received_ms
  *     envelope    BLOB                      NULL once it was opened
  *     tenant      INTEGER                   the application that its sender may send for, 0 all
- *     failed_by, failure TEXT               server version that found nothing inside, and why */
+ *     failed_by, failure TEXT               server version that found no payload inside, and why */
 #include "sealed_store.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "store_handle.h"
 #include "store_schema.h"
 
-/* How long an opened one is remembered: longer than any deliverer keeps a payload. */
+/* How long the digest of an opened payload is kept: longer than any sender keeps a payload. */
 #define REMEMBERED_MS (INT64_C(40) * 86400 * 1000)
 
 static const char setup[] =
@@ -164,7 +164,7 @@ int sbx_sealed_store_put(struct sbx_sealed_store *store, const struct sbx_sealed
         sbx_bind_blob(statement, 5, envelope, bytes);
         sbx_bind_integer(statement, 6, (int64_t)app);
         result = sbx_store_step(statement);
-        sbx_statement_clear(statement); /* the digest and the envelope end with this call */
+        sbx_statement_clear(statement); /* the digest and the envelope are valid only during this call */
     }
     if (result == 0)
         result = sbx_store_handle_commit(&store->handle);

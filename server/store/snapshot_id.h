@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot_id.h - 16 bytes and their 32 lower hex digits.
- *
- * Text from outside becomes an id only here; nothing else of a request ever reaches the store. */
+/* snapshot_id.h - 16 bytes and their 32 lower hex digits. Only this file turns text from outside into an id, and no
+ * other text of a request reaches the store. */
 #ifndef SBX_SNAPSHOT_ID_H
 #define SBX_SNAPSHOT_ID_H
 
@@ -20,7 +19,7 @@ void sbx_id_print(const uint8_t id[SBX_ID_BYTES], char text_out[SBX_ID_TEXT_BYTE
 
 /* Lower hex of `count` bytes and a zero: `text_out` has 2 * count + 1 bytes. */
 void sbx_hex_print(const uint8_t *bytes, size_t count, char *text_out);
-/* Bytes of lower hex; returns how many, 0 for what is none or does not fit. */
+/* Read bytes from lower hex. Returns their number, or 0 when the text is not hex or does not fit. */
 size_t sbx_hex_read(const char *text, uint8_t *bytes_out, size_t room);
 
 #endif

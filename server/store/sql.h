@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sql.h - a connection to a database and statements on it, whatever the database is. What is written in SQL above this file is the part
- * of the language that the engines share; each engine's file says what it does about the rest.
+/* sql.h - a connection to a database and its statements, independent of the engine.
  *
- * A connection is for one thread at a time. Texts and bytes that are bound are borrowed until the statement has been stepped for the last
- * time; those of a column are valid until the next step, reset or use of the statement. Indexes of parameters begin at 1, of
- * columns at 0. */
+ * The SQL in files above this one uses what the engines share; the file of each engine tells how it treats the rest. A
+ * connection is for one thread at a time. Bound texts and bytes are borrowed until the last step of the statement.
+ * Those of a column are valid until the next step, reset or use of the statement. Parameters are numbered from 1,
+ * columns from 0. */
 #ifndef SBX_SQL_H
 #define SBX_SQL_H
 
@@ -14,7 +14,7 @@
 
 struct sbx_sql_engine;
 
-/* What every engine's connection and statement begin with. */
+/* The common head of every engine's connection and statement. */
 struct sbx_sql {
     const struct sbx_sql_engine *engine;
 };
@@ -22,11 +22,13 @@ struct sbx_statement {
     const struct sbx_sql_engine *engine;
 };
 
-/* Whose turn a transaction that writes is, where several servers share a database. On one machine there is one writer. */
+/* Which other transactions may write at the same time, when several servers share a database. On one machine there is
+ * one writer. */
 enum sbx_sql_turn {
-    SBX_TURN_SUMS, /* of who changes what is summed of an application, in many statements: beside those of others. Application 0: beside nobody's */
-    SBX_TURN_ALONE,  /* of who changes sums of any, and no payload comes meanwhile */
-    SBX_TURN_INTAKE, /* of the payloads of one application: beside those of others, and beside SBX_TURN_SUMS */
+    /* changes sums of one application, in many statements; other applications go on. Application 0: all others wait */
+    SBX_TURN_SUMS,
+    SBX_TURN_ALONE,  /* changes sums of any application; no payload is stored meanwhile */
+    SBX_TURN_INTAKE, /* stores payloads of one application; others go on, and so does SBX_TURN_SUMS */
 };
 
 struct sbx_sql_engine {
@@ -58,11 +60,11 @@ struct sbx_sql_engine {
 
 /* ---- connections ---- */
 
-/* Before the first other call of SQLite's in this process: sbx_sql_open_sqlite() sees to it itself. */
+/* Must come before any other call of SQLite in this process. sbx_sql_open_sqlite() calls it. */
 void sbx_sql_begin_sqlite(void);
 
-/* SQLite: `path` is created when missing; `setup` (pragmas and tables) may be run on every opening. 0, or -errno with the path and the
- * reason. */
+/* SQLite: `path` is made when it is missing; `setup` (pragmas and tables) must be repeatable, because it runs at every
+ * open. Returns 0, or -errno with the path and the reason. */
 int sbx_sql_open_sqlite(const char *path, const char *setup, struct sbx_sql **sql_out, char *why, size_t why_bytes);
 
 static inline void sbx_sql_close(struct sbx_sql *sql) /* NULL is fine */
@@ -70,27 +72,28 @@ static inline void sbx_sql_close(struct sbx_sql *sql) /* NULL is fine */
     if (sql)
         sql->engine->close(sql);
 }
-/* Statements without parameters and rows, separated by semicolons. 0 or -errno. */
+/* Run statements without parameters and rows, separated by semicolons. Returns 0 or -errno. */
 static inline int sbx_sql_execute(struct sbx_sql *sql, const char *text)
 {
     return sql->engine->execute(sql, text);
 }
-/* The number that the row got that was inserted last. */
+/* The row number of the last insert. */
 static inline int64_t sbx_sql_last_id(struct sbx_sql *sql)
 {
     return sql->engine->last_id(sql);
 }
-/* How many rows the statement changed that ran last. */
+/* The number of rows that the last statement changed. */
 static inline int64_t sbx_sql_changes(struct sbx_sql *sql)
 {
     return sql->engine->changes(sql);
 }
-/* What was overwritten goes into the file now, so that no journal has it; where `is_truncating`, others are waited for. */
+/* Write overwritten data to the file now, so that no journal still has it. `is_truncating`: also wait for other
+ * connections. */
 static inline void sbx_sql_checkpoint(struct sbx_sql *sql, bool is_truncating)
 {
     sql->engine->checkpoint(sql, is_truncating);
 }
-/* Of what failed last. */
+/* The message of the last failure. */
 static inline const char *sbx_sql_error(struct sbx_sql *sql)
 {
     return sql->engine->error(sql);
@@ -98,7 +101,8 @@ static inline const char *sbx_sql_error(struct sbx_sql *sql)
 
 /* ---- statements ---- */
 
-/* 0 and one (given: finalize), or -errno. The text is borrowed until then. That the database does not understand it may be told by its first step. */
+/* Returns 0 and a statement (given: finalize), or -errno. The text is borrowed until then. A mistake in the text may be
+ * reported by the first step only. */
 static inline int sbx_sql_prepare(struct sbx_sql *sql, const char *text, struct sbx_statement **statement_out)
 {
     return sql->engine->prepare(sql, text, statement_out);
@@ -108,7 +112,8 @@ static inline void sbx_statement_finalize(struct sbx_statement *statement) /* NU
     if (statement)
         statement->engine->finalize(statement);
 }
-/* 1 there is a row, 0 done, or -errno (-ENOSPC, -ENOMEM, -EBUSY, -EIO). A done or failed statement is reset, so that it holds no lock. */
+/* Returns 1 for a row, 0 when done, or -errno (-ENOSPC, -ENOMEM, -EBUSY, -EIO). A done or failed statement is reset, so
+ * that it holds no lock. */
 static inline int sbx_store_step(struct sbx_statement *statement)
 {
     return statement->engine->step(statement);
@@ -117,7 +122,7 @@ static inline void sbx_statement_reset(struct sbx_statement *statement)
 {
     statement->engine->reset(statement);
 }
-static inline void sbx_statement_clear(struct sbx_statement *statement) /* its parameters are NULL again */
+static inline void sbx_statement_clear(struct sbx_statement *statement) /* set all parameters to NULL */
 {
     statement->engine->clear(statement);
 }
@@ -146,7 +151,7 @@ static inline bool sbx_column_is_null(struct sbx_statement *statement, int colum
     return statement->engine->is_null(statement, column);
 }
 static inline int64_t sbx_column_integer(struct sbx_statement *statement,
-                                         int column) /* 0 for NULL; of a truth 1 or 0 */
+                                         int column) /* 0 for NULL; 1 or 0 for a boolean */
 {
     return statement->engine->integer(statement, column);
 }
@@ -154,7 +159,8 @@ static inline double sbx_column_real(struct sbx_statement *statement, int column
 {
     return statement->engine->real(statement, column);
 }
-static inline const void *sbx_column_blob(struct sbx_statement *statement, int column) /* NULL for NULL or none */
+/* NULL for NULL or an empty blob */
+static inline const void *sbx_column_blob(struct sbx_statement *statement, int column)
 {
     size_t count;
     return statement->engine->blob(statement, column, &count);
@@ -165,7 +171,7 @@ static inline size_t sbx_column_bytes(struct sbx_statement *statement, int colum
     (void)statement->engine->blob(statement, column, &count);
     return count;
 }
-/* The text of a column cut to the array, "" for NULL. */
+/* Copy the text of a column, cut to the size of the array; "" for NULL. */
 void sbx_store_column_text(struct sbx_statement *statement, int column, char *text_out, size_t text_bytes);
 
 #endif

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sql_postgres.c - PostgreSQL behind sql.h, by libpq.
  *
- * A statement is prepared when it is stepped for the first time, because only then the types of its parameters are known: those that were
- * bound. Its rows are fetched whole. Within a transaction a statement that gives no rows is sent and not waited for: a verdict is some fifty of
- * them, and each would wait for its answer to come over the network, while others of the application wait for their turn. What one of them
- * failed with is told by the next statement that gives rows, or by the commit. A connection that was lost is made anew at the next begin, or at the next statement outside of a
- * transaction; what it was in the middle of has failed then, and the caller says "later". */
+ * A statement is prepared at its first step, because the types of its parameters are known only when they are bound.
+ * All its rows are fetched at once.
+ *
+ * Within a transaction, a statement without rows is sent without waiting for its answer. A verdict has some fifty of
+ * them, and each would wait for the network while other transactions of the application wait for their turn. A failure
+ * of such a statement is reported by the next statement that returns rows, or by the commit.
+ *
+ * A lost connection is opened again at the next begin, or at the next statement outside of a transaction. The
+ * transaction that was open has failed, and the caller tells its client to try later. */
 #include <errno.h>
 #include <libpq-fe.h>
 #include <stdio.h>
@@ -18,7 +22,7 @@
 
 enum {
     PARAMETERS_MAX = 20,
-    SENT_MAX = 200,  /* statements that are not waited for: their answers have room on the way */
+    SENT_MAX = 200,  /* statements sent without waiting; their answers must fit into the socket buffers */
     TYPE_BYTEA = 17, /* numbers of pg_type, which never change */
     TYPE_INT8 = 20,
     TYPE_TEXT = 25,
@@ -26,26 +30,27 @@ enum {
     TYPE_FLOAT8 = 701,
 };
 
-/* Locks of the database, until the transaction ends. Sums are of an application, and so is what they are made of: who changes them has that of
- * all (SUMS) beside others and that of his application alone. Who waits for a payload that comes (INTAKE, which payloads share) has SUMS alone
- * already, and a payload waits for no SUMS: nobody waits for one another. */
+/* Advisory locks, held until the transaction ends. Sums belong to one application. A transaction that changes them
+ * takes the lock of all sums (SUMS) shared, and the lock of its application exclusively. An incoming payload takes the
+ * INTAKE lock shared, and never takes SUMS. A transaction that waits for INTAKE already holds SUMS exclusively. So
+ * there is no deadlock. */
 #define SUMS_LOCK        "SELECT pg_advisory_xact_lock(1396854833)"
 #define SUMS_OF_APP_LOCK "SELECT pg_advisory_xact_lock_shared(1396854833); SELECT pg_advisory_xact_lock(1396854837, %d)"
 #define ALONE_LOCK       SUMS_LOCK "; SELECT pg_advisory_xact_lock(1396854835)"
 #define INTAKE_LOCK      "SELECT pg_advisory_xact_lock_shared(1396854835); SELECT pg_advisory_xact_lock(1396854836, %d)"
 enum {
-    BEGIN_BYTES = 256 /* of a transaction's first words */
+    BEGIN_BYTES = 256 /* of the text that begins a transaction */
 };
 
 struct connection {
     struct sbx_sql sql;
     PGconn *pg;
     char *setup;
-    unsigned generation, statements; /* of the connection; of names */
+    unsigned generation, statements; /* counters: connections so far; names of statements */
     int64_t changes;
     bool is_in_transaction;
-    unsigned sent; /* statements of the transaction that nobody has waited for yet */
-    int failed; /* -errno of the first statement that was waited for later, until the transaction ends; 0: none did */
+    unsigned sent; /* statements of the transaction that are sent and not waited for */
+    int failed; /* -errno of the first statement whose answer came later, until the transaction ends; 0: none failed */
 };
 
 struct value {
@@ -61,16 +66,16 @@ struct statement {
     char *text, name[24];
     bool gives_rows;
     int count;
-    uint32_t used; /* parameters that the text has: a bit each, by number */
+    uint32_t used; /* parameters in the text: one bit each, by number */
     struct value values[PARAMETERS_MAX];
     Oid prepared[PARAMETERS_MAX];
-    unsigned generation; /* that it was prepared in; 0: never */
+    unsigned generation; /* generation of its connection plus one; 0: not prepared */
     PGresult *result;    /* NULL: not stepped */
     int row;
     struct {
         unsigned char *bytes;
         size_t count;
-    } blobs[4]; /* decoded of this row, by column modulo */
+    } blobs[4]; /* decoded for this row; a column's place is its number modulo 4 */
     int blob_columns[4];
 };
 
@@ -109,8 +114,8 @@ static int run(struct connection *connection, const char *text)
     return outcome;
 }
 
-/* Wait for what was sent. *last_out (given: PQclear; may be NULL) is what the last one came to. Returns 0, or what the first of the transaction
- * failed with. */
+/* Wait for all that was sent. *last_out (given: PQclear; may be NULL) is the last result. Returns 0, or the error of
+ * the first statement of the transaction that failed. */
 static int settle(struct connection *connection, PGresult **last_out)
 {
     if (connection->sent == 0)
@@ -125,14 +130,14 @@ static int settle(struct connection *connection, PGresult **last_out)
             *last_out = result;
         else
             PQclear(result);
-        PQclear(PQgetResult(connection->pg)); /* none: the end of this one */
+        PQclear(PQgetResult(connection->pg)); /* the NULL that ends this result */
     }
-    PQclear(PQgetResult(connection->pg)); /* of the synchronization */
+    PQclear(PQgetResult(connection->pg)); /* the result of the synchronization */
     (void)PQexitPipelineMode(connection->pg);
     return connection->failed;
 }
 
-/* Before something is sent that is not to be waited for. */
+/* Call this before sending a statement without waiting. */
 static int begin_sending(struct connection *connection)
 {
     int result = connection->sent < SENT_MAX ? connection->failed : settle(connection, NULL);
@@ -141,7 +146,7 @@ static int begin_sending(struct connection *connection)
     return result;
 }
 
-/* And after it. */
+/* Call this after it. */
 static int end_sending(struct connection *connection, bool is_sent)
 {
     connection->sent += is_sent;
@@ -158,7 +163,7 @@ static int send_text(struct connection *connection, const char *text)
     return end_sending(connection, PQsendQueryParams(connection->pg, text, 0, NULL, NULL, NULL, NULL, 0));
 }
 
-/* Where there is a connection no more, another try. */
+/* Open the connection again when it is lost. */
 static int keep_up(struct connection *connection)
 {
     if (PQstatus(connection->pg) == CONNECTION_OK || connection->is_in_transaction)
@@ -168,7 +173,7 @@ static int keep_up(struct connection *connection)
     return PQstatus(connection->pg) == CONNECTION_OK ? run(connection, connection->setup) : -EIO;
 }
 
-/* That a connection is gone is seen when it is used. Outside of a transaction nothing was begun then, and it can be made anew. */
+/* A lost connection is noticed when it is used. Outside of a transaction no work is lost, so it can be opened again. */
 static bool is_lost(const struct connection *connection)
 {
     return PQstatus(connection->pg) != CONNECTION_OK && !connection->is_in_transaction;
@@ -191,8 +196,8 @@ static int execute(struct sbx_sql *sql, const char *text)
     return result == 0 ? run(connection, text) : result;
 }
 
-/* The words that begin a transaction and take its turn. An application's number has 64 bits, and a lock's second one 32: two that share one take
- * turns. */
+/* The text that begins a transaction and takes its locks. An application's number has 64 bits, but the second number of
+ * a lock has 32; two applications with the same 32 bits wait for each other. */
 static void write_begin(enum sbx_sql_turn turn, uint64_t app, bool is_unhurried, char text_out[BEGIN_BYTES])
 {
     const char *words = is_unhurried ? "BEGIN; SET LOCAL synchronous_commit = off; " : "BEGIN; ";
@@ -216,7 +221,7 @@ static int begin(struct sbx_sql *sql, enum sbx_sql_turn turn, uint64_t app, bool
         result = run(connection, text);
     if (result < 0 && is_lost(connection) && (result = keep_up(connection)) == 0)
         result = run(connection, text);
-    if (result < 0 && PQtransactionStatus(connection->pg) != PQTRANS_IDLE) /* it began, and had no turn */
+    if (result < 0 && PQtransactionStatus(connection->pg) != PQTRANS_IDLE) /* the transaction began, but got no lock */
         run(connection, "ROLLBACK");
     connection->is_in_transaction = result == 0;
     return result;
@@ -231,9 +236,10 @@ static void end(struct connection *connection)
 static int commit(struct sbx_sql *sql)
 {
     struct connection *connection = (struct connection *)sql;
-    bool has_failed = connection->sent == 0 && PQtransactionStatus(connection->pg) ==
-                                                   PQTRANS_INERROR; /* then COMMIT is a rollback, without an error */
-    int result = connection->sent > 0 ? send_text(connection, "COMMIT") : 0; /* with what is on its way */
+    /* in this state COMMIT rolls back without an error */
+    bool has_failed = connection->sent == 0 && PQtransactionStatus(connection->pg) == PQTRANS_INERROR;
+    /* sent together with the pending statements */
+    int result = connection->sent > 0 ? send_text(connection, "COMMIT") : 0;
     bool is_to_run = connection->sent == 0;
     int outcome = settle(connection, NULL);
     result = outcome < 0 ? outcome : result;
@@ -275,7 +281,7 @@ static int64_t changes(struct sbx_sql *sql)
 
 static void checkpoint(struct sbx_sql *sql, bool is_truncating)
 {
-    (void)sql, (void)is_truncating; /* the server's own vacuum and journal do what they do */
+    (void)sql, (void)is_truncating; /* the server's own vacuum and journal do this */
 }
 
 static const char *error(struct sbx_sql *sql)
@@ -346,7 +352,8 @@ static void clear(struct sbx_statement *it)
         statement->values[i].type = 0;
 }
 
-/* "$7 IS NULL" alone does not say what it is; those that may be missing are ids. A list is a text that is read. */
+/* "$7 IS NULL" alone does not tell the type of a parameter; only ids are used so. A list is text that the statement
+ * parses. */
 static bool is_asked_as(const struct statement *statement, const char *before, int number, const char *after)
 {
     char phrase[48];
@@ -361,7 +368,7 @@ static Oid type_of(const struct statement *statement, int number)
     return is_list ? TYPE_JSON : type;
 }
 
-/* Prepared for these types, on this connection. */
+/* Prepare it for these types, on this connection. */
 static int make_ready(struct statement *statement)
 {
     struct connection *connection = statement->connection;
@@ -382,7 +389,7 @@ static int make_ready(struct statement *statement)
     for (int i = 0; i < statement->count; i++)
         if (statement->values[i].type != 0)
             statement->prepared[i] = type_of(statement, i + 1);
-        else if (!(statement->used >> (i + 1) & 1)) /* a gap in the numbers has to have some type */
+        else if (!(statement->used >> (i + 1) & 1)) /* PostgreSQL needs a type for a number that the text leaves out */
             statement->prepared[i] = TYPE_INT8;
         else if (statement->prepared[i] == 0 && is_asked_as(statement, "", i + 1, " IS NULL"))
             statement->prepared[i] = TYPE_BYTEA;
@@ -599,7 +606,7 @@ int sbx_sql_open_postgres(const char *url, const char *setup, struct sbx_sql **s
     }
     if (result < 0) {
         snprintf(why, why_bytes, "%s: %s", place, PQerrorMessage(connection->pg));
-        why[strcspn(why, "\n")] = '\0'; /* one line */
+        why[strcspn(why, "\n")] = '\0'; /* keep one line */
         close_connection(&connection->sql);
         return result;
     }

@@ -7,10 +7,11 @@
 #include "sql.h"
 
 bool sbx_sql_is_postgres(const char *where);
-/* Where that is, for people: without user, password and arguments. */
+/* Describe the place for people: without user, password and arguments. */
 void sbx_sql_place(const char *where, char *place_out, size_t bytes);
 
-/* `setup` is run on every connection, also on one that is made anew. 0, or -errno with the place and the reason. */
+/* `setup` runs on every connection, also on one that is opened again. Returns 0, or -errno with the place and the
+ * reason. */
 int sbx_sql_open_postgres(const char *url, const char *setup, struct sbx_sql **sql_out, char *why, size_t why_bytes);
 
 #endif

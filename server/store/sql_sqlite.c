@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sql_sqlite.c - SQLite behind sql.h: how it is opened, and how it reports failure.
- *
- * A statement is prepared when it is used for the first time: a store has some two hundred on each connection, of which a server that starts needs
- * a few. What it fails with then is told by its step. */
+/* sql_sqlite.c - SQLite behind sql.h: how it is opened, and how it reports failure. A statement is prepared at its
+ * first use, because a store has some two hundred per connection, and a starting server needs a few. The step reports a
+ * failure to prepare it. */
 #include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
@@ -12,13 +11,13 @@
 #include "sql.h"
 
 enum {
-    BUSY_TIMEOUT_MS = 5000 /* someone looks with the sqlite3 shell */
+    BUSY_TIMEOUT_MS = 5000 /* somebody may be reading with the sqlite3 shell */
 };
 
 struct connection {
     struct sbx_sql sql;
     sqlite3 *db;
-    bool is_unhurried; /* the transaction that is open */
+    bool is_unhurried; /* of the open transaction */
 };
 
 struct statement {
@@ -26,7 +25,7 @@ struct statement {
     struct sbx_sql *sql;
     const char *text;  /* borrowed */
     sqlite3_stmt *row; /* NULL: not prepared */
-    int failed;        /* what preparing it came to, until it is stepped or reset */
+    int failed;        /* error of preparing it, until its step or reset */
 };
 
 static sqlite3 *db_of(struct sbx_sql *sql)
@@ -34,7 +33,7 @@ static sqlite3 *db_of(struct sbx_sql *sql)
     return ((struct connection *)sql)->db;
 }
 
-/* NULL: it could not be prepared. SQLite takes that for a statement in which nothing can be bound. */
+/* NULL: it could not be prepared; SQLite ignores binds to NULL. */
 static sqlite3_stmt *row_of(struct sbx_statement *it)
 {
     struct statement *statement = (struct statement *)it;
@@ -78,7 +77,7 @@ static int execute(struct sbx_sql *sql, const char *text)
     return errno_of(sqlite3_exec(db_of(sql), text, NULL, NULL, NULL));
 }
 
-/* From here on a commit is on disk again when it returns. */
+/* From now on a commit returns only when it is on disk. */
 static void end_unhurried(struct connection *connection)
 {
     if (connection->is_unhurried)
@@ -90,7 +89,7 @@ static int begin(struct sbx_sql *sql, enum sbx_sql_turn turn, uint64_t app, bool
 {
     (void)turn, (void)app;
     struct connection *connection = (struct connection *)sql;
-    /* Set between transactions only, and set back behind this one: with NORMAL the journal is not synced at a commit. */
+    /* Set between transactions only, and set back after this one. With NORMAL a commit does not sync the journal. */
     if (is_unhurried)
         connection->is_unhurried =
             sqlite3_exec(connection->db, "PRAGMA synchronous=NORMAL", NULL, NULL, NULL) == SQLITE_OK;
@@ -110,7 +109,7 @@ static int commit(struct sbx_sql *sql)
 
 static void roll_back(struct sbx_sql *sql)
 {
-    /* After a full disk SQLite has rolled back by itself; a second ROLLBACK would only be an error. */
+    /* After a full disk SQLite has rolled back itself; a second ROLLBACK would fail. */
     if (!sqlite3_get_autocommit(db_of(sql)))
         sqlite3_exec(db_of(sql), "ROLLBACK", NULL, NULL, NULL);
     end_unhurried((struct connection *)sql);
@@ -261,7 +260,7 @@ static const struct sbx_sql_engine engine = {
     .blob = blob,
 };
 
-/* Else all that it allocates and frees is counted under one lock of all connections, and nobody asks how much it is. */
+/* Otherwise SQLite counts its memory under one lock that all connections share, and nobody reads that count. */
 static void leave_memory_uncounted(void)
 {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -283,7 +282,7 @@ int sbx_sql_open_sqlite(const char *path, const char *setup, struct sbx_sql **sq
     }
     connection->sql.engine = &engine;
     sbx_sql_begin_sqlite();
-    /* NOMUTEX: one thread at a time has it anyway, a second lock inside SQLite would only cost. */
+    /* NOMUTEX: only one thread at a time uses the connection, so SQLite needs no lock of its own. */
     int code =
         sqlite3_open_v2(path, &connection->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sql_translate.c - one phrase after the other. */
+/* sql_translate.c - translates phrase by phrase. */
 #include "sql_translate.h"
 
 #include <ctype.h>
@@ -18,7 +18,7 @@ static const struct {
     {" AND +m.day BETWEEN ", " AND m.day BETWEEN "},
     {" AND (+day = -1 OR +day BETWEEN ", " AND (day = -1 OR day BETWEEN "},
     {" AND (+f.day = -1 OR +f.day BETWEEN ", " AND (f.day = -1 OR f.day BETWEEN "},
-    /* Once, and not for each row of a day's table. */
+    /* ARRAY(...) is evaluated once, not for each row of a day's table. */
     {".build IN (SELECT b.num FROM build b WHERE (", ".build = ANY(ARRAY(SELECT b.num FROM build b WHERE "},
     {" IS NOT ?", " IS DISTINCT FROM ?"},
     {"o.tenant IS s.tenant", "o.tenant IS NOT DISTINCT FROM s.tenant"},
@@ -42,7 +42,7 @@ static bool begins_with(const char *text, const char *begin)
     return strncmp(text, begin, strlen(begin)) == 0;
 }
 
-/* The table of "INSERT INTO t(": "" when it is no insertion. */
+/* The table of "INSERT INTO t("; "" when the statement is not an insertion. */
 static void find_table(const char *text, char table_out[32])
 {
     const char *name = strstr(text, "INTO ");
@@ -50,7 +50,7 @@ static void find_table(const char *text, char table_out[32])
     snprintf(table_out, 32, "%.*s", (int)(bytes < 31 ? bytes : 31), name ? name + 5 : "");
 }
 
-/* "n = n + excluded.n" at `text`, or behind a comma: how long the name is; 0: it is not there. */
+/* "n = n + excluded.n" at `text`, or after a comma: the length of the name; 0 when it does not match. */
 static size_t is_addition(const char *text)
 {
     size_t name = 0;
@@ -63,7 +63,7 @@ static size_t is_addition(const char *text)
                : 0;
 }
 
-/* Put what stands at *at, and step over it. */
+/* Translate what stands at *at, and move behind it. */
 static void put_next(const char **at, const char *text, const char *table, struct sbx_byte_buffer *out, int *parameters,
                      uint32_t *used)
 {
@@ -72,7 +72,7 @@ static void put_next(const char **at, const char *text, const char *table, struc
         if (begins_with(*at, phrases[i].from)) {
             const char *to = phrases[i].to;
             size_t bytes = strlen(to);
-            bool has_parameter = bytes > 0 && to[bytes - 1] == '?'; /* its number follows */
+            bool has_parameter = bytes > 0 && to[bytes - 1] == '?'; /* the number of the parameter follows */
             sbx_byte_buffer_append(out, to, bytes - has_parameter);
             *at += strlen(phrases[i].from) - has_parameter;
             return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sql_translate.h - statements as the store has them, in PostgreSQL's words. Pure.
+/* sql_translate.h - translates the store's statements for PostgreSQL. Pure.
  *
  *   ?7                                    $7
  *   INSERT OR IGNORE INTO t ...           INSERT INTO t ... ON CONFLICT DO NOTHING
@@ -9,13 +9,15 @@
  *   TOTAL(n)                              COALESCE(SUM(n), 0)
  *   json_each(?6), a list of numbers      json_array_elements_text($6)
  *
- * and a few phrases that are told apart by their words. The functions instr() and max() of two are made with the tables. */
+ * and a few phrases that are translated literally. The functions instr() and max() of two values are created with the
+ * tables. */
 #ifndef SBX_SQL_TRANSLATE_H
 #define SBX_SQL_TRANSLATE_H
 
 #include <stdint.h>
 
-/* Given: free(). *parameters_out: the highest number of one; *used_out: a bit for each that there is, 1 << number. NULL without memory. */
+/* Returns a text (given: free()), or NULL without memory. *parameters_out: the highest parameter number. *used_out: one
+ * bit, 1 << number, for each parameter in the text. */
 char *sbx_sql_translate(const char *text, int *parameters_out, uint32_t *used_out);
 
 #endif

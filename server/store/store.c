@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.c - payloads in, verdicts in; one transaction each. The tables: store_schema.c. */
+/* store.c - stores payloads and verdicts, each in one transaction. store_schema.c has the tables. */
 #include "store.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 /* ---- open and close ---- */
 
-/* What another version failed at is worth another try. */
+/* Payloads that another version failed to triage are tried again. */
 static int retry_failures(struct sbx_store *store, char *why, size_t why_bytes)
 {
     sbx_store_handle_lock(&store->writer);
@@ -37,10 +37,9 @@ static int retry_failures(struct sbx_store *store, char *why, size_t why_bytes)
 }
 
 enum {
-    READERS = 8, /* pages, lists and triage, at a time */
-    WRITERS =
-        4, /* of a database that several write to: payloads that come, verdicts and a removal do not wait for one connection */
-    WEIGHT_MAX = 10000 /* stalls that one payload can stand for; a machine's own bound is a hundred times that */
+    READERS = 8,       /* for pages, lists and triage at the same time */
+    WRITERS = 4,       /* for a shared database: payloads, verdicts and a removal do not wait for one connection */
+    WEIGHT_MAX = 10000 /* maximum of stalls that one payload may stand for, a hundred times the bound on the machine */
 };
 
 bool sbx_store_is_database(const char *url, char *why, size_t why_bytes)
@@ -102,7 +101,7 @@ void sbx_store_close(struct sbx_store *store)
 
 /* ---- payloads ---- */
 
-/* Is the payload of `seq` these bytes? The writer's lock is held. Returns 0 or -errno. */
+/* Compare the payload of `seq` with these bytes. The writer's lock is held. Returns 0 or -errno. */
 static int compare_payload(struct sbx_store *store, int64_t seq, const void *envelope, size_t bytes,
                            enum sbx_stored *stored_out)
 {
@@ -115,7 +114,7 @@ static int compare_payload(struct sbx_store *store, int64_t seq, const void *env
     bool is_equal = row > 0 && sbx_column_bytes(statement, 0) == bytes &&
                     memcmp(sbx_column_blob(statement, 0), envelope, bytes) == 0;
     sbx_statement_reset(statement);
-    if (row == 0) { /* outside, or aged out: without a digest nobody can compare any more, and it was stored */
+    if (row == 0) { /* stored outside, or aged out. Without a digest it cannot be compared; it counts as stored */
         int result = sbx_sealed_digest(envelope, bytes, digest);
         if (result < 0)
             return result;
@@ -135,14 +134,15 @@ uint64_t sbx_stall_tenant(const struct sbx_stall *stall)
     return stall->app_what != 0 ? stall->app_what : stall->program;
 }
 
-/* How long a stall lasted. Who asks for a snapshot by hand asks about the last seconds, whatever message is open. */
+/* How long a stall lasted. A snapshot that was requested by hand is about the last seconds, even when a message is
+ * open. */
 static int64_t duration_of(const struct sbx_stall *stall)
 {
     struct sbx_interval judged = sbx_interval_judged(stall);
     return stall->trigger.kind == SBX_TRIGGER_MANUAL ? judged.end_ns - judged.begin_ns : stall->trigger.duration_ns;
 }
 
-/* Its duration is another one now. */
+/* Store the bucket of the changed duration. */
 static int renew_bucket(struct sbx_store *store, int64_t seq)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, READ_DURATION);
@@ -159,13 +159,14 @@ static int renew_bucket(struct sbx_store *store, int64_t seq)
     return sbx_store_step(statement);
 }
 
-/* Give a stall its end, where both are there, and its place's sums the new duration. The writer's transaction is open. */
+/* When both a stall and its end are there, join them, and correct the duration in the sums of its place. The writer's
+ * transaction is open. */
 static int complete(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES])
 {
     int64_t seq, place;
     int result = sbx_store_find(store, id, &seq, NULL, &place);
     if (result < 0)
-        return result == -ENOENT ? 0 : result; /* the stall comes later, or never */
+        return result == -ENOENT ? 0 : result; /* the stall may come later */
     if (place != 0)
         result = sbx_store_sum(store, seq, -1);
     if (result == 0) {
@@ -178,10 +179,10 @@ static int complete(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES])
         result = renew_bucket(store, seq);
     if (result == 0 && place != 0)
         result = sbx_store_sum(store, seq, 1);
-    return result == 0 ? sbx_store_settle_place(store, place, 0) : result; /* it may be the longest now */
+    return result == 0 ? sbx_store_settle_place(store, place, 0) : result; /* the stall may be the longest now */
 }
 
-/* The bytes of a row: in the database, or under a key where they lie already. */
+/* Store the bytes of a row: in the database, or as the key under which they are stored already. */
 static int add_bytes(struct sbx_store *store, int64_t seq, const void *envelope, size_t bytes, const char *key)
 {
     uint8_t digest[SBX_SEALED_DIGEST_BYTES];
@@ -201,7 +202,7 @@ static int add_bytes(struct sbx_store *store, int64_t seq, const void *envelope,
     return result == 0 && key ? sbx_store_blob_keep(store, key) : result;
 }
 
-/* Which stalls of its family it overlapped with, and which processes its threads waited for. */
+/* Store which stalls of its family it overlapped with, and which processes its threads waited for. */
 static int add_kin(struct sbx_store *store, int64_t seq, const struct sbx_stall *stall)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_KIN);
@@ -221,13 +222,14 @@ static int add_kin(struct sbx_store *store, int64_t seq, const struct sbx_stall 
     return result;
 }
 
-/* What a payload claims to stand for is its word alone, and goes into every sum: the weight as it is, the chance squared. */
+/* Limit the weight that a payload claims. A payload is untrusted, and every sum uses its weight; the variance uses its
+ * chance squared. */
 static uint32_t bounded(uint32_t claimed)
 {
     return claimed < WEIGHT_MAX ? claimed : WEIGHT_MAX;
 }
 
-/* By which hashes the sums know its process and its machine. */
+/* Bind the hashes of its process and its machine, which the sums use. */
 static int bind_hashes(struct sbx_statement *statement, const struct sbx_stall *stall)
 {
     int64_t process = 0, machine = 0;
@@ -240,7 +242,7 @@ static int bind_hashes(struct sbx_statement *statement, const struct sbx_stall *
     return result;
 }
 
-/* `key`: under which its bytes lie outside; NULL: they are to lie here. */
+/* `key`: where its bytes are stored outside; NULL: store them here. */
 static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
                        int64_t received_ms, const char *key)
 {
@@ -281,7 +283,7 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
         return result;
 
     int64_t seq = sbx_sql_last_id(sbx_store_handle_db(&store->writer));
-    sbx_statement_clear(statement); /* `build_id` and `version` end with this call */
+    sbx_statement_clear(statement); /* `build_id` and `version` are valid only in this call */
     result = add_bytes(store, seq, envelope, bytes, key);
     if (result == 0 && stall->has_rotating_id) {
         statement = sbx_store_handle_use(&store->writer, ADD_ROTATING);
@@ -294,7 +296,8 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
     return result == 0 ? complete(store, stall->payload_id) : result;
 }
 
-/* Keep how a stall ended, the first that is told of it, and complete the stall if it is there. The same. */
+/* Store how a stall ended; the first report counts. Then complete the stall if it is there. The writer's transaction is
+ * open. */
 static int add_end(struct sbx_store *store, const struct sbx_stall *end, int64_t received_ms,
                    enum sbx_stored *stored_out)
 {
@@ -320,7 +323,7 @@ static int add_end(struct sbx_store *store, const struct sbx_stall *end, int64_t
     return result == 0 ? complete(store, end->completes) : result;
 }
 
-/* Does its machine want to be forgotten? 1, 0 or -errno; the writer's lock is held. */
+/* Did its machine ask for erasure? 1, 0 or -errno. The writer's lock is held. */
 static int is_erased(struct sbx_store *store, const struct sbx_stall *stall)
 {
     if (!stall->has_rotating_id)
@@ -349,8 +352,8 @@ int sbx_store_find(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int6
     return 0;
 }
 
-/* Is it known, or is it not to be kept? Then *stored_out says which, and 0 is returned; 1: it is to be added; or -errno. The
- * writer's transaction is open. */
+/* Is the payload known, or must it not be kept? Then returns 0, and *stored_out tells which. Returns 1 when it is to be
+ * added, or -errno. The writer's transaction is open. */
 static int look(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
                 enum sbx_stored *stored_out)
 {
@@ -361,16 +364,17 @@ static int look(struct sbx_store *store, const struct sbx_stall *stall, const vo
     if (result != -ENOENT)
         return result;
     result = is_erased(store, stall);
-    *stored_out = result > 0 ? SBX_STORED_BEFORE : SBX_STORED_NEW; /* its sender need not try again */
+    *stored_out = result > 0 ? SBX_STORED_BEFORE : SBX_STORED_NEW; /* BEFORE, so that the sender does not try again */
     return result > 0 ? 0 : result < 0 ? result : 1;
 }
 
-/* Look, and where it is new add it: `key` as for add_payload(); or, where `owed_out` is given, only owe a key for it. */
+/* Look, and add the payload when it is new: `key` as for add_payload(). When `owed_out` is given, only make a key and
+ * its debt. */
 static int take(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
                 int64_t received_ms, const char *key, char *owed_out, enum sbx_stored *stored_out)
 {
     sbx_store_handle_lock(&store->writer);
-    /* A stall and its end may come to two servers at the same moment: one of them has to meet the other. */
+    /* A stall and its end may reach two servers at the same moment; one of the two must see the other. */
     int result = sbx_stall_is_end(stall) ? sbx_store_handle_begin_alone(&store->writer)
                                          : sbx_store_handle_begin_intake(&store->writer, sbx_stall_tenant(stall));
     if (result == 0) {
@@ -381,7 +385,7 @@ static int take(struct sbx_store *store, const struct sbx_stall *stall, const vo
             result = sbx_store_blob_owe(store, stall->payload_id, owed_out);
         else if (is_new == 1)
             result = add_payload(store, stall, envelope, bytes, received_ms, key);
-        else if (result == 0 && key) /* another post of the same was faster */
+        else if (result == 0 && key) /* another post of the same bytes was faster */
             result = sbx_store_blob_drop(store, key);
         result = sbx_store_handle_end(&store->writer, result);
     }
@@ -397,7 +401,7 @@ int sbx_store_put(struct sbx_store *store, const struct sbx_stall *stall, const 
     int result = take(store, stall, envelope, bytes, received_ms, NULL, is_outside ? key : NULL, stored_out);
     if (result < 0 || !*key)
         return result;
-    result = sbx_store_blob_put(store, key, envelope, bytes); /* where it fails, the debt is settled within hours */
+    result = sbx_store_blob_put(store, key, envelope, bytes); /* after a failure, the debt is settled within hours */
     return result < 0 ? result : take(store, stall, envelope, bytes, received_ms, key, NULL, stored_out);
 }
 
@@ -446,12 +450,12 @@ static int set_verdict(struct sbx_store *store, int64_t seq, const struct sbx_ve
     sbx_bind_real(statement, 10, verdict->confidence);
     sbx_bind_integer(statement, 11, (int64_t)verdict->tenant);
     int result = sbx_store_step(statement);
-    sbx_statement_clear(statement); /* the strings are the caller's */
+    sbx_statement_clear(statement); /* the caller owns the strings */
     return result;
 }
 
-/* Whose stall it is, and of which day: the rows say that, and not the verdict, which a worker made of what strangers sent. 0: nobody's, or there is
- * none. */
+/* The application and the day of a stall, from its row. The verdict is not used for this, because a worker made it from
+ * untrusted input. 0: no application, or no such stall. */
 static int read_turn(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], uint64_t *app_out, int64_t *day_out)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, FIND_APP);
@@ -470,7 +474,7 @@ int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
     int64_t day, seq, old_place, place = 0;
     bool lacks_less = false, stays = false;
     sbx_store_handle_lock(&store->writer);
-    /* One that a power cut takes is said again: its payload still waits then. */
+    /* The commit need not be synced: when a power cut loses a verdict, the payload waits for triage again. */
     int result = read_turn(store, id, &app, &day);
     if (result == 0)
         result = sbx_store_open_day(store, day);

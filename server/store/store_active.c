@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_active.c - machine-days: added up, forgotten, and set beside those of stalls.
+/* store_active.c - adds up machine-days, removes old ones, and compares them with machine-days that had a stall.
  *
- * A machine-day with a stall counts only where machine-days of its application, version and day are known. So what older agents sent,
- * and what was stored before machines told their days, makes no share too large. */
+ * A machine-day with a stall counts only when machine-days of its application, version and day are known. Otherwise
+ * data of older agents, and data stored before machines reported their days, would make a share too large. */
 #include "store_active.h"
 
 #include <errno.h>
@@ -43,12 +43,12 @@ static int step_row(struct sbx_store *store, enum writer_statement index, const 
     return result;
 }
 
-/* How many rows the day has that was asked for last. */
+/* The number of rows of the day that was last asked for. */
 struct day_room {
     int64_t day, count;
 };
 
-/* 0, 1: there is no room for it, or -errno. */
+/* Returns 0, 1 when there is no room for it, or -errno. */
 static int add_row(struct sbx_store *store, const struct sbx_active_row *row, struct day_room *room)
 {
     int result = step_row(store, GROW_ACTIVE, row);
@@ -168,7 +168,7 @@ int sbx_store_read_app_penetration(const struct sbx_store_view *view, const stru
         " x.tenant = a.tenant WHERE x.day BETWEEN ?1 AND ?2 AND (?3 = 0 OR a.tenant = ?3)) t GROUP BY t.name",
         &statement);
     if (result == 0) {
-        sbx_bind_integer(statement, 1, span->from_day > 0 ? span->from_day : 0); /* day -1 is all of them */
+        sbx_bind_integer(statement, 1, span->from_day > 0 ? span->from_day : 0); /* day -1 has the sums of all days */
         sbx_bind_integer(statement, 2, span->to_day);
         sbx_bind_integer(statement, 3, (int64_t)view->app);
         while ((result = sbx_store_step(statement)) > 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_blobs.c - keys, debts, and the bytes behind a row. No lock is held while bytes go or come. */
+/* store_blobs.c - keys, debts, and the bytes of a row. No lock is held while bytes are transferred. */
 #include "store_blobs.h"
 
 #include <errno.h>
@@ -14,10 +14,10 @@
 
 enum {
     NONCE_BYTES = 8,
-    PUT_MS_MAX = 3600000, /* a put ends within a minute, or never */
+    PUT_MS_MAX = 3600000, /* a put ends within a minute, or has failed */
 };
 
-/* Log a change for the worse or for the better, once. */
+/* Log once when blobs begin to fail, and once when they work again. */
 static void note(struct sbx_store *store, int result, const char *why)
 {
     bool is_trouble = result < 0;
@@ -42,7 +42,8 @@ int sbx_store_use_blobs(struct sbx_store *store, struct sbx_blobs *blobs, const 
 
 /* ---- putting ---- */
 
-/* "payload/5b/5b1c...-0011223344556677": by the id, so that people find it, and never the same twice. */
+/* "payload/5b/5b1c...-0011223344556677". It begins with the id, so that people can find it, and no key is used
+ * twice. */
 static int make_key(const uint8_t id[SBX_ID_BYTES], char *key_out)
 {
     uint8_t nonce[NONCE_BYTES];
@@ -105,7 +106,7 @@ int sbx_store_blob_get(struct sbx_store *store, const char *key, struct sbx_byte
 
 /* ---- debts ---- */
 
-/* 1 and the key, 0 when none is due, or -errno. */
+/* Returns 1 and the key, 0 when no debt is due, or -errno. */
 static int next_debt(struct sbx_store *store, int64_t before_ms, char *key_out)
 {
     sbx_store_handle_lock(&store->writer);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_blobs.h - payloads whose bytes lie outside the database.
+/* store_blobs.h - payloads whose bytes are outside the database.
  *
  *   put     debt(key), durable -> bytes under the key -> row with the key, and the debt goes: one commit
  *   remove  the row goes and debt(key) comes: one commit -> the bytes go -> the debt goes
  *
- * A debt is a key that must not have bytes. Whoever is killed anywhere leaves either a whole payload or a debt, never bytes that nobody
- * knows of; so what a machine wants erased is found, also when its payload was never acknowledged. Keys are used once. */
+ * A debt is a key that must not have bytes. A server that is killed at any moment leaves either a whole payload or a
+ * debt, but never bytes without a record. So an erasure finds all bytes of a machine, also of a payload that was never
+ * acknowledged. Keys are used once. */
 #ifndef SBX_STORE_BLOBS_H
 #define SBX_STORE_BLOBS_H
 
@@ -14,12 +15,13 @@
 
 struct sbx_blobs;
 
-/* Keep the bytes of new payloads there (borrowed until the store closes; NULL: in the database). `log` (NULL: silent) is told once when
- * it fails and once when it works again. Before anybody asks. -EINVAL when there are payloads outside and `blobs` is NULL. */
+/* Keep the bytes of new payloads in `blobs` (borrowed until the store closes; NULL: in the database). `log` (NULL:
+ * silent) gets a line when that fails, and when it works again. Call this before the store is used. -EINVAL when
+ * payloads are stored outside and `blobs` is NULL. */
 int sbx_store_use_blobs(struct sbx_store *store, struct sbx_blobs *blobs, const struct sbx_operator_log *log);
 
-/* Pay debts that are due, `max` at most: those of removed rows, and those of writers that began a put and did not end it within an hour. Returns how
- * many were paid, or -errno of the first that could not be. */
+/* Settle at most `max` due debts: those of removed rows, and those of a put that did not end within an hour. Returns
+ * the number of settled debts, or -errno of the first that failed. */
 int sbx_store_settle_blobs(struct sbx_store *store, int64_t now_ms, size_t max);
 
 #endif

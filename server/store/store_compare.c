@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_compare.c - the issues of two spans side by side.
  *
- * Stalls and machine-days are read from the sums, a row for each place, day and build. Machines that are met in several of these are one: they
- * are counted among a sample, of each issue and of all (machine_sample.h), whose size does not depend on how many there are. */
+ * Stalls and machine-days are read from the sums, which have a row for each place, day and build. A machine may be in
+ * several of these rows but must count once. So distinct machines are counted in a sample, for each issue and for all
+ * (machine_sample.h); its size does not depend on the number of machines. */
 #include "store_compare.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ enum {
     BUCKETS_MAX = 4096
 };
 
-/* ?1, ?2: days; ?3: a version or ''; ?4: an application or ''; ?5: who looks. */
+/* ?1, ?2: days; ?3: a version or ''; ?4: an application or ''; ?5: the application of the view. */
 #define IN_SPAN(table)                                                                                            \
     table ".day BETWEEN ?1 AND ?2 AND (?3 = '' OR " table ".build IN (SELECT b.num FROM build b WHERE (b.version" \
           " = ?3)))"
@@ -55,7 +56,7 @@ static int compare_nums(const void *left, const void *right)
     return a->num < b->num ? -1 : a->num > b->num;
 }
 
-/* The row of an issue among those of the other side, which are sorted; else a new one. */
+/* Find the row of an issue among the rows of the other side, which are sorted, or add a new one. */
 static struct sbx_compared_issue *row_of(struct table *table, size_t sorted, int64_t num)
 {
     const struct sbx_compared_issue key = {.num = num};
@@ -67,7 +68,7 @@ static struct sbx_compared_issue *row_of(struct table *table, size_t sorted, int
     return row;
 }
 
-/* What the sums have of the issues of one side. Its machines are those of each day and build for now: an upper bound. */
+/* Read the sums for the issues of one side. Machines are summed over days and builds here, which is an upper bound. */
 static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_issue_span *span, int side,
                      struct table *table)
 {
@@ -87,14 +88,15 @@ static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_iss
     if (result == 0) {
         sbx_bind_integer(statement, 6, SBX_COMPARED_MAX);
         sbx_bind_integer(statement, 7, sbx_version_rank(span->version));
-        sbx_bind_integer(statement, 8, side == SBX_COMPARED_BASE); /* its issues were there before */
+        sbx_bind_integer(statement, 8, side == SBX_COMPARED_BASE); /* the base's issues existed before */
         while ((result = sbx_store_step(statement)) > 0) {
             struct sbx_compared_issue *row = row_of(table, sorted, sbx_column_integer(statement, 0));
             memcpy(row->id, sbx_column_blob(statement, 1), SBX_ID_BYTES);
             row->machines[side] = sbx_column_integer(statement, 2);
             row->hits[side] = sbx_column_integer(statement, 3);
             row->weight[side] = sbx_column_integer(statement, 4);
-            /* Weights that differ tell less than as many that are equal (Kish); theirs squared add up to this. */
+            /* Stalls of different weights carry less information than as many of equal weight (Kish). weight + variance
+             * is the sum of the squared weights. */
             double weight = (double)row->weight[side];
             row->size[side] = weight > 0 ? weight * weight / (weight + sbx_column_real(statement, 5)) : 0;
             row->was_before |= (int)sbx_column_integer(statement, 6) != 0;
@@ -108,19 +110,19 @@ static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_iss
 
 /* ---- distinct machines ---- */
 
-/* Those of a fact that are in a sample: a range of the key for each. The pluses keep SQLite from taking a range of days for one; in PostgreSQL
- * the range is what keeps a statement from opening the tables of all days. */
+/* The rows of a fact that are in a sample: one range of the key for each fact. The pluses keep SQLite from using a
+ * range of days instead. PostgreSQL needs that range, so that a statement does not open the tables of all days. */
 #define SAMPLE_OF_FACT                                                                                             \
     " CROSS JOIN met_day m WHERE m.place = +f.place AND m.day = +f.day AND +m.day BETWEEN ?1 AND ?2 AND m.build =" \
     " +f.build AND m.who <= ?7"
 
-/* Issues that a statement is asked of together: in a database over a network it is the number of statements that takes time. ?6 is the list of
- * their numbers. */
+/* Number of issues in one statement, because over a network the number of statements decides the time. ?6 is the list
+ * of their numbers. */
 enum {
     TOGETHER_MAX = 512
 };
 struct together {
-    struct sbx_compared_issue *rows[TOGETHER_MAX]; /* by their numbers */
+    struct sbx_compared_issue *rows[TOGETHER_MAX]; /* sorted by number */
     size_t count;
 };
 #define OF_THESE "p.issue IN " SBX_LISTED("?6")
@@ -138,7 +140,7 @@ static void write_list(const struct together *these, struct sbx_byte_buffer *lis
     sbx_number_list_end(list_out);
 }
 
-/* Of these; -1: of none. */
+/* Index of the issue among these; -1: not among them. */
 static int place_among(const struct together *these, int64_t num)
 {
     size_t first = 0, end = these->count;
@@ -154,7 +156,7 @@ static int place_among(const struct together *these, int64_t num)
     return -1;
 }
 
-/* `statement`: issue_machines_sql with its span. All of these are of one level. */
+/* `statement`: issue_machines_sql with its span. All these issues have the same level. */
 static int count_these(struct sbx_statement *statement, struct together *these, int side)
 {
     struct sbx_byte_buffer list;
@@ -177,8 +179,8 @@ static int count_these(struct sbx_statement *statement, struct together *these, 
     return result;
 }
 
-/* At which level an issue's machines are counted, of both sides alike. One that a good part of all met is sampled as these are: its count and
- * theirs are of the same machines then. */
+/* The level at which an issue's machines are counted, the same for both sides. When the issue hit a large part of all
+ * machines, use the level of all machines, so that both counts are of the same machines. */
 static int level_of_issue(const struct sbx_store *store, const struct sbx_compared_issue *row,
                           const struct sbx_machines *all)
 {
@@ -193,7 +195,7 @@ static int level_of_issue(const struct sbx_store *store, const struct sbx_compar
     return level;
 }
 
-/* Of both sides; none are left. */
+/* Count on both sides, and empty the list. */
 static int count_both(struct sbx_statement *statements[SBX_COMPARED_SIDES], struct together *these)
 {
     int result = 0;
@@ -219,7 +221,7 @@ static int count_issues(struct sbx_store *store, const struct sbx_issue_span *sp
         struct together these = {.count = 0};
         for (size_t i = 0; i < table->count && result == 0; i++) {
             struct sbx_compared_issue *row = &table->rows[i];
-            bool is_counted = row->facts[0] <= 1 && row->facts[1] <= 1; /* nobody is counted twice */
+            bool is_counted = row->facts[0] <= 1 && row->facts[1] <= 1; /* then the sum is exact */
             if (row->level == level && !is_counted)
                 these.rows[these.count++] = row;
             if (these.count == TOGETHER_MAX)
@@ -236,7 +238,7 @@ static int count_issues(struct sbx_store *store, const struct sbx_issue_span *sp
     return result;
 }
 
-/* Of any issue. */
+/* Read the machines of all issues. */
 static int read_machines(struct sbx_store *store, uint64_t app, const struct sbx_issue_span *span,
                          struct sbx_machines *machines_out)
 {
@@ -272,10 +274,10 @@ static const char buckets_sql[] =
     "SELECT p.issue, d.bucket, SUM(d.weight) FROM place p JOIN spread d ON d.place = p.num WHERE " OF_THESE
     " AND ?4 IS NOT NULL AND ?5 IS NOT NULL AND " IN_SPAN("d") " GROUP BY 1, 2 ORDER BY 1, 2";
 
-/* Buckets of one side, of several issues; those of one lie together. */
+/* Buckets of one side, for several issues; the buckets of one issue are adjacent. */
 struct buckets {
     struct sbx_bucket_count *counts;
-    size_t used, room, first[TOGETHER_MAX], count[TOGETHER_MAX]; /* the last two by place among the issues */
+    size_t used, room, first[TOGETHER_MAX], count[TOGETHER_MAX]; /* the last two are by index of the issue */
 };
 
 static int add_bucket(struct buckets *buckets, size_t place, int bucket, int64_t count)
@@ -319,7 +321,7 @@ static int read_buckets(struct sbx_statement *statement, const struct together *
     return row < 0 ? row : result;
 }
 
-/* A quantile of both sides together: a threshold of neither. */
+/* A quantile of both sides together. It is a threshold that favours neither side. */
 static int64_t quantile_of_both(struct sbx_bucket_count *counts[SBX_COMPARED_SIDES],
                                 const size_t count[SBX_COMPARED_SIDES], struct sbx_bucket_count *both, double share)
 {
@@ -342,7 +344,7 @@ static double share_above(const struct sbx_bucket_count *counts, size_t count, i
     return all > 0 ? above / all : 0;
 }
 
-/* What both sides say of one. `both` has room for the buckets of both. */
+/* Compare the durations of one issue. `both` has room for the buckets of both sides. */
 static void judge_durations(struct sbx_compared_issue *row, struct sbx_bucket_count *counts[SBX_COMPARED_SIDES],
                             const size_t count[SBX_COMPARED_SIDES], struct sbx_bucket_count *both)
 {
@@ -355,7 +357,7 @@ static void judge_durations(struct sbx_compared_issue *row, struct sbx_bucket_co
     }
 }
 
-/* Of both sides; none are left. */
+/* Read both sides, and empty the list. */
 static int read_both(struct sbx_statement *statements[SBX_COMPARED_SIDES], struct together *these,
                      struct buckets buckets[SBX_COMPARED_SIDES], struct sbx_bucket_count *both)
 {
@@ -460,7 +462,7 @@ int sbx_store_versions(const struct sbx_store_view *view, const struct sbx_issue
     return result < 0 ? result : 0;
 }
 
-/* How many rows the machines of an issue (NULL: of any) have in a span. */
+/* How many rows of days the machines of an issue (NULL: of any issue) have in a span. */
 static int count_rows_of_days(struct sbx_store *store, uint64_t app, const uint8_t *issue,
                               const struct sbx_issue_span *span, int64_t *rows_out)
 {

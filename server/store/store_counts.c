@@ -8,7 +8,7 @@
 #include "sql_postgres.h"
 #include "store_inside.h"
 
-/* Bytes of the tables, where they lie in a server. */
+/* Bytes of the tables in a database server. */
 static int64_t bytes_in_postgres(struct sbx_store *store)
 {
     struct sbx_statement *statement;
@@ -24,7 +24,7 @@ static int64_t bytes_in_postgres(struct sbx_store *store)
     return bytes;
 }
 
-/* Bytes of the database and its journals; a missing one counts nothing. */
+/* Bytes of the database and its journals; a missing file counts 0. */
 static int64_t bytes_on_disk(const char *path)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm"};

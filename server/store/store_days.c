@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_days.c - days whose sums have a table each, as in PostgreSQL (store_schema_postgres.c): they come before their stalls are summed, and go
- * whole, where a row for each place, build, word and machine would have to be deleted. SQLite has one table of all days, whose rows go with their
- * stalls. */
+/* store_days.c - days whose sums have a table each, in PostgreSQL (store_schema_postgres.c). The table is made before
+ * stalls of that day are summed. It is dropped whole, because deleting a row for each place, build, word and machine
+ * would be slow. SQLite has one table for all days, whose rows are removed with their stalls. */
 #include "sql_postgres.h"
 #include "store_inside.h"
 
-/* A function of the database, of one number. Returns what it says, or -errno. */
+/* Call a function of the database with one number. Returns its result, or -errno. */
 static int call(struct sbx_store *store, const char *sql, int64_t number)
 {
     struct sbx_statement *statement = NULL;
@@ -25,7 +25,7 @@ int sbx_store_open_day(struct sbx_store *store, int64_t day)
     if (!sbx_sql_is_postgres(store->path) || day < 0)
         return 0;
     _Atomic int64_t *known = &store->days[day % SBX_DAYS_KNOWN];
-    if (atomic_load(known) == day + 1) /* a day that went since is in no sum of days, and has no table again */
+    if (atomic_load(known) == day + 1) /* a day whose table was dropped is in no sum of days, and gets no new table */
         return 0;
     int result = call(store, "SELECT open_day(?1)", day);
     if (result < 0)
@@ -50,7 +50,7 @@ int sbx_store_close_day(struct sbx_store *store, int64_t before_day)
     if (!sbx_sql_is_postgres(store->path))
         return 0;
     sbx_store_handle_lock(&store->writer);
-    int result = sbx_store_handle_begin_alone(&store->writer); /* nobody is in the middle of a sum of it */
+    int result = sbx_store_handle_begin_alone(&store->writer); /* no transaction is changing its sums then */
     if (result == 0) {
         closed = call(store, "SELECT close_day(?1)", before_day);
         result = sbx_store_handle_end(&store->writer, closed < 0 ? closed : 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_durations.c - how long the stalls of the issues of a list last, and on which days they were: two statements for all of the list. */
+/* store_durations.c - durations and days of the stalls of a list of issues, in two statements for the whole list. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ enum {
     " f ON f.place = p.num WHERE p.issue IN " SBX_LISTED("?1") " AND (" \
                                                                "?6 = 0 OR p.tenant = ?6) AND " IN_SPAN("f")
 
-/* Whose sums a number is of; NULL: of none. */
+/* The sums of the issue with that number; NULL: it is not in the list. */
 static struct sbx_issue_sums *sums_of(const struct sbx_issue_row *rows, struct sbx_issue_sums *sums, size_t count,
                                       int64_t num)
 {
@@ -48,7 +48,7 @@ static void set_quantiles(struct sbx_issue_sums *sums, const struct sbx_bucket_c
     sums->p99_ns = sbx_duration_quantile(counts, count, 0.99);
 }
 
-/* Rows of an issue lie together, and its buckets are in order. */
+/* The rows of one issue are adjacent, and its buckets are in order. */
 static int read_quantiles(const struct sbx_store_view *view, const struct sbx_issue_row *rows, size_t count,
                           const char *nums, const struct sbx_issue_span *span, struct sbx_issue_sums *sums)
 {
@@ -78,7 +78,7 @@ static int read_quantiles(const struct sbx_store_view *view, const struct sbx_is
     return result;
 }
 
-/* The latest SBX_SUM_DAYS of each, and the earliest of these first, as they come. */
+/* The latest SBX_SUM_DAYS days of each issue, earliest first. */
 static int read_days(const struct sbx_store_view *view, const struct sbx_issue_row *rows, size_t count,
                      const char *nums, const struct sbx_issue_span *span, struct sbx_issue_sums *sums)
 {

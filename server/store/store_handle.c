@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_handle.c - which connection a thread has, and its statements. */
+/* store_handle.c - the connections of threads, and their statements. */
 #include "store_handle.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 
 #include "sql_postgres.h"
 
-/* The connections that this thread holds, of handles of several: one that reads, and one that writes. */
+/* The connections that this thread holds of handles with several connections: one to read, and one to write. */
 static _Thread_local struct {
     const struct sbx_store_handle *handle;
     struct sbx_store_connection *connection;
@@ -26,7 +26,7 @@ static void close_connection(const struct sbx_store_handle *handle, struct sbx_s
     connection->db = NULL;
 }
 
-/* 0 or -errno with the reason, and nothing is open. */
+/* Returns 0, or -errno with the reason; then nothing is open. */
 static int open_connection(const struct sbx_store_handle *handle, struct sbx_store_connection *connection, char *why,
                            size_t why_bytes)
 {
@@ -78,7 +78,7 @@ void sbx_store_handle_close(struct sbx_store_handle *handle)
     *handle = (struct sbx_store_handle){0};
 }
 
-/* One that nobody has, of those that are open or of the others; NULL: none is. The lock is held. */
+/* Find a free connection among the open ones, or among the others; NULL: none. The lock is held. */
 static struct sbx_store_connection *find_free(struct sbx_store_handle *handle, bool is_open)
 {
     for (size_t i = 0; i < handle->connection_count; i++)
@@ -87,7 +87,8 @@ static struct sbx_store_connection *find_free(struct sbx_store_handle *handle, b
     return NULL;
 }
 
-/* Take one that is not open yet, and open it. NULL: there is none, or it cannot be opened now. The lock is held, but not meanwhile: others go on. */
+/* Take a connection that is not open yet, and open it. NULL: there is none, or it cannot be opened now. The lock is
+ * held, but released during the open, so that other threads go on. */
 static struct sbx_store_connection *take_new(struct sbx_store_handle *handle)
 {
     char why[200];
@@ -102,7 +103,7 @@ static struct sbx_store_connection *take_new(struct sbx_store_handle *handle)
     return result == 0 ? connection : NULL;
 }
 
-/* Of several. The lock is held. */
+/* Take one of several connections. The lock is held. */
 static struct sbx_store_connection *take(struct sbx_store_handle *handle)
 {
     struct sbx_store_connection *connection = find_free(handle, true);
@@ -161,7 +162,7 @@ bool sbx_store_handle_is_wanted(const struct sbx_store_handle *handle)
 void sbx_store_handle_stand_back(const struct sbx_store_handle *handle, unsigned max_ms)
 {
     enum {
-        HAD_MS_MAX = 10000 /* whoever waits may be gone, or stopped */
+        HAD_MS_MAX = 10000 /* the waiter may be gone, or stopped */
     };
     const struct timespec pause = {.tv_nsec = 1000000};
     unsigned before = atomic_load(&handle->locked);
@@ -171,7 +172,7 @@ void sbx_store_handle_stand_back(const struct sbx_store_handle *handle, unsigned
         nanosleep(&pause, NULL);
 }
 
-/* The one that this thread has. */
+/* The connection that this thread holds. */
 static const struct sbx_store_connection *connection_of(const struct sbx_store_handle *handle)
 {
     return handle->connection_count > 1 ? held[held_of(handle)].connection : &handle->connections[0];
