@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_inside.h - the inside of a store, for the files that work on it: store.c takes in, store_rows.c and store_issues.c give out,
- * store_removal.c takes away, store_sums.c adds up, store_symbols.c knows what lacks names, store_schema.c has the tables. */
+/* store_inside.h - the inside of a store, for its files: store.c stores, store_rows.c and store_issues.c read,
+ * store_removal.c removes, store_sums.c keeps the sums, store_symbols.c keeps what stalls lack, store_schema.c has the
+ * tables. */
 #ifndef SBX_STORE_INSIDE_H
 #define SBX_STORE_INSIDE_H
 
@@ -11,7 +12,7 @@
 #include "store.h"
 #include "store_handle.h"
 
-/* Of the writer, in store_statements.c. */
+/* Statements of the writer, in store_statements.c. */
 enum writer_statement {
     FIND_SNAPSHOT,
     FIND_APP,
@@ -120,7 +121,7 @@ enum writer_statement {
     GROW_ACTIVE,
     ADD_ACTIVE,
     FORGET_ACTIVE,
-    /* Of a batch of stalls that go (store_leaving.c). */
+    /* For a batch of stalls to remove (store_leaving.c). */
     GOING_NONE,
     GOING_NO_GROUP,
     GOING_AGED,
@@ -156,7 +157,7 @@ enum writer_statement {
     WRITER_STATEMENTS,
 };
 
-/* Of the reader, in store_rows.c. */
+/* Statements of the reader, in store_rows.c. */
 enum sbx_reader_statement {
     SBX_READER_READ_ENVELOPE,
     SBX_READER_EACH_PENDING,
@@ -191,95 +192,96 @@ struct sbx_store {
     struct sbx_store_handle writer, reader;
     char *path; /* DATA/store.db */
     char version[32];
-    int64_t number;        /* random: tells what this server wrote from what others did */
-    uint32_t min_machines; /* set before anybody reads */
-    int64_t sample_rows;   /* 0: SBX_SAMPLE_ROWS. Likewise */
-    _Atomic size_t batch,
-        payload_batch;        /* how many stalls, or payloads, go in one transaction: as many as took some 20 ms */
-    _Atomic unsigned batches; /* that went, over all connections */
-    struct sbx_blobs *blobs;  /* NULL: payloads lie in the database. Likewise */
-    _Atomic int64_t
-        days[SBX_DAYS_KNOWN]; /* that have a table in PostgreSQL, each plus one, by their last digits (store_days.c) */
+    int64_t number;                      /* random; tells rows that this server wrote from those of other servers */
+    uint32_t min_machines;               /* set before any reader starts */
+    int64_t sample_rows;                 /* 0: SBX_SAMPLE_ROWS. Set before any reader starts */
+    _Atomic size_t batch, payload_batch; /* stalls, or payloads, per transaction: as many as take some 20 ms */
+    _Atomic unsigned batches;            /* batches removed so far, over all connections */
+    struct sbx_blobs *blobs;             /* NULL: payloads are in the database. Set before any reader starts */
+    /* days that have a table in PostgreSQL, each plus one; indexed by day modulo the size (store_days.c) */
+    _Atomic int64_t days[SBX_DAYS_KNOWN];
     const struct sbx_operator_log *log;
-    _Atomic bool has_blob_trouble; /* and it was said */
+    _Atomic bool has_blob_trouble; /* the trouble was logged */
 };
 
 /* ---- bytes outside (store_blobs.c); with the writer's lock held, but put and get, which hold none ---- */
 
-/* A key for a payload that is to come, and the debt of it, which the transaction at hand makes durable. */
+/* Make a key for a coming payload, and its debt, which the current transaction makes durable. */
 int sbx_store_blob_owe(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], char *key_out);
 int sbx_store_blob_put(struct sbx_store *store, const char *key, const void *bytes, size_t count);
-int sbx_store_blob_keep(struct sbx_store *store, const char *key); /* its row is in the transaction at hand */
-int sbx_store_blob_drop(struct sbx_store *store, const char *key); /* it is of no use: it goes soon */
-/* -EAGAIN: not now. -ENODATA: it is gone, and nobody here took it away. */
+int sbx_store_blob_keep(struct sbx_store *store, const char *key); /* the current transaction has its row */
+int sbx_store_blob_drop(struct sbx_store *store, const char *key); /* the key is not used; its bytes are removed soon */
+/* -EAGAIN: try again later. -ENODATA: the bytes are lost; no server of this store removed them. */
 int sbx_store_blob_get(struct sbx_store *store, const char *key, struct sbx_byte_buffer *out);
 
-/* Look for a row by its id; the writer's lock is held. Returns 0, -ENOENT or -errno; `place_out` (may be NULL) is 0 when it has
- * none, `attempts_out` may be NULL. */
+/* Find a row by its id; the writer's lock is held. Returns 0, -ENOENT or -errno. `place_out` (may be NULL) is 0 when
+ * the row has no place. `attempts_out` may be NULL. */
 int sbx_store_find(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int64_t *seq_out, int *attempts_out,
                    int64_t *place_out);
 
-/* What a verdict says of code without names replaces what was said before. *less_out: it is less. The writer's transaction is
- * open. 0 or -errno. */
+/* Replace what is stored about code without names by that of a verdict. *less_out: it is less than before. The writer's
+ * transaction is open. Returns 0 or -errno. */
 int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, bool *less_out);
 
-/* Remember the place that a stall leaves, if it does for symbols that came. The same. */
+/* Remember the place that a stall leaves, when it leaves because symbols came. As above. */
 int sbx_store_note_place(struct sbx_store *store, int64_t seq, int64_t old_place, int64_t place, bool by_symbols);
 
 /* ---- many that go (store_leaving.c) ---- */
 
 enum {
-    SBX_LEAVING_MAX = 512 /* at once */
+    SBX_LEAVING_MAX = 512 /* per batch */
 };
 
-/* Which go: those of GOING_AGED, that came before `number`; of GOING_ERASED, of a machine; of GOING_ONE, that of the seq `number`. */
+/* Which stalls are removed: with GOING_AGED, those received before `number`; with GOING_ERASED, those of a machine;
+ * with GOING_ONE, the one with seq `number`. */
 struct sbx_leaving {
     int64_t number;
     const uint8_t *rotating_id;
     size_t max;
 };
 
-/* Take stalls out of the sums and the tables, `max` at most, and what counts them: places without a stall are settled. The writer's
- * transaction is open. `ids_out` has room for as many. Returns how many, or -errno. */
+/* Remove at most `max` stalls from the sums and the tables, and settle places that have no stall left. The writer's
+ * transaction is open. `ids_out` has room for `max`. Returns the number of stalls, or -errno. */
 int sbx_store_leave(struct sbx_store *store, enum writer_statement fill, const struct sbx_leaving *leaving,
                     uint8_t (*ids_out)[SBX_ID_BYTES]);
 
 /* ---- sums (store_sums.c); the writer's transaction is open, 0 or -errno ---- */
 
-/* Add a stall that has a place to the sums, or take it back: `sign` is 1 or -1. Between the two nothing of it may change. */
+/* Add a stall that has a place to the sums, or subtract it: `sign` is 1 or -1. The stall must not change between the
+ * two. */
 int sbx_store_sum(struct sbx_store *store, int64_t seq, int sign);
 
-/* The stall has no place any more, and is in no sum: before its row changes or goes. `place` is the one that it has; 0: none. The
- * place is settled afterwards by sbx_store_settle_place(). */
+/* Take a stall out of its place and of all sums, before its row changes or is removed. `place`: its place, 0 for none;
+ * the caller settles it afterwards (sbx_store_settle_place()). */
 int sbx_store_leave_place(struct sbx_store *store, int64_t seq, int64_t place);
 
-/* The stall is in the place of the verdict's key, which is made where it is not there, and in the sums. */
+/* Put a stall into the place of the verdict's key, and into the sums. The place is made when it is missing. */
 int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, int64_t left,
                           int64_t *place_out);
 
-/* Is it in the sums already as this verdict has it? Then it stays in its place, and no sum changes. The words of a place and the profile of the
- * stall may be others. */
+/* Do the sums have the stall as this verdict says? Then it stays in its place, and no sum changes. Only the place's
+ * words and the stall's profile may differ. */
 int sbx_store_is_summed_as(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, bool *same_out);
 int sbx_store_stay_in_place(struct sbx_store *store, int64_t seq, int64_t place, const struct sbx_verdict_row *verdict);
 
-/* A place that a stall left: its first, last and longest are found anew. An empty one goes, unless a person said something of
- * its issue; where its last stall went to `moved_to` (0: nowhere), its address leads there. */
+/* Settle a place that a stall left: find its first, last and longest stall anew. Remove it when it is empty, unless a
+ * person changed its issue. When its last stall went to `moved_to` (0: nowhere), its address leads there. */
 int sbx_store_settle_place(struct sbx_store *store, int64_t place, int64_t moved_to);
 
-/* The places of issue `from` are those of `into` from now on, and so are its addresses. */
+/* Give all places and addresses of issue `from` to issue `into`. */
 int sbx_store_join_issues(struct sbx_store *store, int64_t from, const uint8_t from_id[SBX_ID_BYTES], int64_t into);
 
 /* ---- days (store_days.c) ---- */
 
-/* Where sums have a table for each day, that of this day is there, before stalls of the day are summed. No transaction is open; the writer's lock is
- * held. 0 or -errno. */
+/* When sums have a table for each day, make the tables of this day, before its stalls are summed. No transaction is
+ * open; the writer's lock is held. Returns 0 or -errno. */
 int sbx_store_open_day(struct sbx_store *store, int64_t day);
 
-/* How many rows are read for one count of distinct machines, and for one among those of a thousand issues. */
+/* The number of rows to read for one count of distinct machines, and for one issue among a thousand. */
 int64_t sbx_store_sample_rows(const struct sbx_store *store);
 int64_t sbx_store_sample_issue_rows(const struct sbx_store *store);
 
-/* A statement that shows rows, with k and the reader's application. The lock is held. */
+/* A statement that shows rows, with the minimum of machines and the reader's application bound. The lock is held. */
 struct sbx_statement *sbx_store_use_to_show(const struct sbx_store_view *view, enum sbx_reader_statement index);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_issues.c - issues by what is asked for, the sums of one, and what people say of them.
+/* store_issues.c - finds issues, reads the sums of one, and stores the changes that people make to one.
  *
- * All is read from the sums (store_sums.c): an issue of a million stalls has as many rows here as it has days, builds and words. */
+ * All is read from the sums (store_sums.c): an issue of a million stalls has only as many rows here as it has days,
+ * builds and words. */
 #include "store_issues.h"
 
 #include <assert.h>
@@ -19,14 +20,14 @@
 
 /* ---- reading ---- */
 
-/* Statements of this file are prepared when they are used. The reader's lock is held. */
+/* Prepare a statement. Statements of this file are prepared at each use. The reader's lock is held. */
 static int prepare(struct sbx_store *store, const char *sql, struct sbx_statement **statement_out)
 {
     return sbx_sql_prepare(sbx_store_handle_db(&store->reader), sql, statement_out);
 }
 
-/* Conditions on the place come before its facts are looked at. Where few machines are withheld, a cause is asked of the stall that is
- * shown: else the question would tell what one machine's was. */
+/* Conditions on a place are checked before its facts are read. When data of few machines is withheld, the cause is
+ * compared with that of the shown stall; otherwise an answer would reveal the cause of a single machine. */
 #define FIND_ISSUES_OF(sums, facts, span)                                                                            \
     "SELECT i.id, " sums ", i.num FROM place p CROSS JOIN issue i CROSS JOIN snapshot s" facts                       \
     " WHERE i.num = p.issue AND"                                                                                     \
@@ -42,7 +43,8 @@ static int prepare(struct sbx_store *store, const char *sql, struct sbx_statemen
     FIND_ISSUES_OF("SUM(f.hits), SUM(f.weight), SUM(f.variance), SUM(f.machine_days)", " CROSS JOIN fact f", \
                    "f.place"                                                                                 \
                    " = p.num AND " IN_SPAN("f"))
-/* Of all days and versions a place has the sums itself; its machine-days are read of those that are shown. */
+/* For all days and versions, the place itself has the sums. Machine-days are read only for the issues that are
+ * shown. */
 #define FIND_OF_ALL FIND_ISSUES_OF("SUM(p.hits), SUM(p.weight), SUM(p.variance), 0", "", "p.hits > 0")
 
 struct found {
@@ -64,7 +66,7 @@ static struct found *found_of(const struct found_list *list, int64_t num)
     return NULL;
 }
 
-/* Machine-days of issues, of all days and versions; `nums`: "[1,2,3]". The reader's lock is held. */
+/* Read the machine-days of issues, of all days and versions. `nums`: "[1,2,3]". The reader's lock is held. */
 static int read_machine_days(struct sbx_store *store, const char *nums, const struct found_list *list)
 {
     struct sbx_statement *statement = NULL;
@@ -93,7 +95,7 @@ static void take_penetration(void *context, int64_t issue, const struct sbx_pene
         found->penetration = *penetration;
 }
 
-/* What is said of those that are shown, of all of them together. The reader's lock is held. */
+/* Read the shares of all shown issues together. The reader's lock is held. */
 static int read_shares(const struct sbx_store_view *view, const struct sbx_issue_span *span, bool is_all,
                        struct found_list *list)
 {
@@ -164,7 +166,7 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
     for (size_t i = 0; i < count && result >= 0; i++) {
         struct sbx_issue_row *row = &rows[*count_out];
         result = sbx_store_issue(view, found[i].id, row);
-        if (result == -ENOENT) { /* gone meanwhile */
+        if (result == -ENOENT) { /* removed meanwhile */
             result = 0;
             continue;
         }
@@ -207,7 +209,7 @@ static void take_total(struct sbx_statement *statement, struct sbx_issue_sums *s
     sums->machine_days = sbx_column_integer(statement, 3);
 }
 
-/* The latest come first. */
+/* Rows come with the latest day first. */
 void sbx_store_add_day(struct sbx_issue_sums *sums, const struct sbx_day_sum *day)
 {
     if (sums->day_count == SBX_SUM_DAYS)
@@ -264,7 +266,7 @@ static void take_place(struct sbx_statement *statement, struct sbx_issue_sums *s
     place->hits = sbx_column_integer(statement, 2);
 }
 
-/* The quantiles of what a statement gives as bucket and weight. */
+/* Read the quantiles of a statement with the columns bucket and weight. */
 static int read_quantiles(const struct sbx_store_view *view, const uint8_t *issue, const struct sbx_issue_span *span,
                           int64_t quantiles_out[3])
 {
@@ -342,7 +344,7 @@ static const struct {
      TOGETHER, take_label},
 };
 
-/* Two numbers of a statement whose ?7, where it has one, is `last`. */
+/* Read two numbers from a statement; ?7, if it has one, is `last`. */
 static int read_pair(const struct sbx_store_view *view, const char *sql, const uint8_t *issue,
                      const struct sbx_issue_span *span, int64_t last, int64_t pair_out[2])
 {
@@ -360,8 +362,9 @@ static int read_pair(const struct sbx_store_view *view, const char *sql, const u
     return result < 0 ? result : 0;
 }
 
-/* Distinct ones. Of one place, or of one application, they are counted as stalls come and go, and so are those of one build on one day; of
- * more, of some days or of a version they are counted here, each once, among a sample where they are many. */
+/* Count distinct machines. For one place or one application, and for one build on one day, the count is stored. For
+ * several of these, and for some days or one version, they are counted here, each machine once; a large number is
+ * counted in a sample. */
 static int count_machines(const struct sbx_store_view *view, const uint8_t *issue, const struct sbx_issue_span *span,
                           struct sbx_issue_sums *sums)
 {
@@ -404,7 +407,7 @@ int sbx_store_sum_issue(const struct sbx_store_view *view, const uint8_t issue[S
         struct sbx_version_sum *version = &sums_out->versions[i];
         const struct sbx_issue_span part = {version->version, span->from_day, span->to_day, span->app};
         int64_t quantiles[3] = {0};
-        if (*version->version) /* "" would be all of them */
+        if (*version->version) /* "" would mean all versions */
             result = read_quantiles(view, issue, &part, quantiles);
         version->p50_ns = quantiles[0];
         version->p90_ns = quantiles[1];
@@ -413,7 +416,7 @@ int sbx_store_sum_issue(const struct sbx_store_view *view, const uint8_t issue[S
     return result;
 }
 
-/* Where a stall happens, not what it was. */
+/* Is it about where a stall happens, not about the stall itself? */
 static bool is_surrounding(int kind)
 {
     return kind == SBX_FACT_OS || kind == SBX_FACT_KERNEL || kind == SBX_FACT_CORES || kind == SBX_FACT_MEMORY ||
@@ -505,7 +508,7 @@ int sbx_store_apps(const struct sbx_store_view *view, const struct sbx_issue_spa
 
 /* ---- what people say ---- */
 
-/* An issue that may be seen, and whose it is (0: not known). The writer's lock is held. */
+/* Find an issue that the view may see, and its application (0: unknown). The writer's lock is held. */
 static int find_issue(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES], int64_t *num_out,
                       int64_t *tenant_out)
 {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_leaving.c - many stalls go at once: out of the sums, and out of the tables.
+/* store_leaving.c - removes a batch of stalls from the sums and from the tables.
  *
- * Those that go are noted in a table of the connection (`going`), and what they are in the sums as is added up by place, day and build
- * (`leaving`). A group of which nothing is left goes by a range of its keys; of another its stalls are subtracted together, a row once. So
- * a batch takes as many statements as one stall, and touches as many rows of sums as it has groups and words. */
+ * The stalls are listed in a table of the connection (`going`). Another table (`leaving`) has their sums by place, day
+ * and build. When nothing is left of such a group, its rows are deleted by a range of keys. Otherwise its stalls are
+ * subtracted together, with one change per row. So a batch needs as many statements as one stall, and changes only as
+ * many rows as it has groups and words. */
 #include <errno.h>
 #include <string.h>
 
 #include "sql_postgres.h"
 #include "store_inside.h"
 
-/* From which day on stalls go, and until which. */
+/* First and last day of the removed stalls. */
 struct days {
     int64_t first, last;
 };
 
-/* Run statements that give no row; the days are the only values that some have. */
+/* Run statements that return no rows. Some of them have the days as their only values. */
 static int run_all(struct sbx_store *store, const enum writer_statement *indexes, size_t count, struct days days)
 {
     int result = 0;
@@ -40,7 +41,7 @@ static int read_days(struct sbx_store *store, struct days *days_out)
     return result > 0 ? 0 : result < 0 ? result : -EIO;
 }
 
-/* The ids of those that go: they are told when it is durable. */
+/* Read the ids of the removed stalls. They are reported when the removal is durable. */
 static int read_ids(struct sbx_store *store, uint8_t (*ids)[SBX_ID_BYTES], size_t max)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, GOING_IDS);
@@ -52,7 +53,7 @@ static int read_ids(struct sbx_store *store, uint8_t (*ids)[SBX_ID_BYTES], size_
     return result < 0 ? result : (int)count;
 }
 
-/* Places that lost their last stall. */
+/* Settle places that lost their last stall. */
 static int settle_places(struct sbx_store *store)
 {
     int64_t places[SBX_LEAVING_MAX];
@@ -68,11 +69,12 @@ static int settle_places(struct sbx_store *store)
     return result;
 }
 
-/* Rows that were deleted stay in the tables of a connection, where nobody vacuums: now and then they go with all of it, and the plans too. */
+/* Deleted rows stay in the tables of a connection, because no vacuum runs on these. So the tables are truncated from
+ * time to time, which also drops their plans. */
 static int empty_tables(struct sbx_store *store)
 {
     enum {
-        BATCHES = 97 /* a prime: connections that take turns all have theirs */
+        BATCHES = 97 /* a prime, so that connections that take turns each get theirs */
     };
     if (!sbx_sql_is_postgres(store->path) || atomic_fetch_add(&store->batches, 1) % BATCHES != 0)
         return 0;
@@ -82,7 +84,7 @@ static int empty_tables(struct sbx_store *store)
 int sbx_store_leave(struct sbx_store *store, enum writer_statement fill, const struct sbx_leaving *leaving,
                     uint8_t (*ids_out)[SBX_ID_BYTES])
 {
-    /* A group's fact is there until its machines are gone. */
+    /* The fact of a group must exist until its machines are removed. */
     static const enum writer_statement begin[] = {GOING_NONE, GOING_NO_GROUP};
     static const enum writer_statement steps[] = {
         GOING_GROUPS,       GOING_LAST_GROUPS,  GOING_FACT,       GOING_SPREAD,     GOING_DROP_SPREAD,

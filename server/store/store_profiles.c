@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_profiles.c - where the time of many stalls went, handed out one by one to whoever adds them up.
+/* store_profiles.c - gives the profiles of many stalls one by one to a caller that adds them up.
  *
- * One row a stall, read when somebody asks: that costs a stall one insertion, and every filter is possible. The newest come
- * first at the end of an index, so an issue of a million costs what the answer's bound costs; of a filter that few of them pass,
- * so many are looked at and no more. */
+ * There is one row per stall, read only when asked for. So a stall costs one insertion, and every filter is possible.
+ * The newest rows are at the end of an index, so an issue of a million stalls costs no more than the bound of one
+ * answer. The number of rows that a filter may skip is bounded as well. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,10 +11,10 @@
 #include "store_issues.h"
 
 enum {
-    LOOKED_AT_MAX = 200000 /* snapshots, for one answer */
+    LOOKED_AT_MAX = 200000 /* snapshots per answer */
 };
 
-/* ?7, where it stands in the condition: who looks. */
+/* ?7, when it is in the condition, is the application of the view. */
 #define NEWEST_OF(condition)                                                                                \
     "SELECT f.text, s.weight FROM (SELECT n.seq, n.weight, n.day, n.build FROM snapshot n WHERE " condition \
     " LIMIT ?6) s CROSS JOIN profile f WHERE f.seq = s.seq AND s.day BETWEEN ?2 AND ?3"                     \
@@ -23,11 +23,11 @@ enum {
 struct reading {
     int (*each)(void *context, const char *text, size_t bytes, uint32_t weight);
     void *context;
-    int64_t left;   /* how many may still be told */
+    int64_t left;   /* how many profiles may still be given */
     int64_t tenant; /* 0: all */
 };
 
-/* The rows of a statement whose first value is bound. Finalizes it. */
+/* Give the rows of a statement whose first value is bound. Finalizes it. */
 static int tell(struct sbx_statement *statement, const struct sbx_issue_span *span, struct reading *reading)
 {
     int result;
@@ -67,7 +67,7 @@ static int tell_place(struct sbx_store *store, int64_t place, const struct sbx_i
     return tell(statement, span, reading);
 }
 
-/* The places of an issue, each for itself: those of the most stalls first. */
+/* The places of an issue one after the other, those with the most stalls first. */
 static int tell_issue(struct sbx_store *store, const uint8_t *issue, const struct sbx_issue_span *span,
                       struct reading *reading)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_removal.c - what goes: because its machine asks for it, or because it is old enough.
+/* store_removal.c - removes data that a machine asked to erase, or that is old enough.
  *
- * As many stalls a transaction as take some 20 ms (200 ms in a database that is shared), and the lock is let go between them to whoever waits: an upload
- * waits for one batch at most.
- * A batch is taken out of the sums by group (store_leaving.c). What goes is overwritten in the file (secure_delete, store.c). */
+ * A transaction removes as many stalls as take some 20 ms (200 ms in a shared database). Between two transactions
+ * waiting threads get the lock, so an upload waits for one batch at most. A batch is taken out of the sums by group
+ * (store_leaving.c). Removed data is overwritten in the file (secure_delete, store_schema.c). */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -15,19 +15,18 @@
 
 enum {
     BATCH_MS = 20,
-    BATCH_SHARED_MS =
-        200, /* where a database has tables for each day: what a batch takes by itself is some 100 ms there */
+    BATCH_SHARED_MS = 200, /* with a table for each day, the fixed cost of a batch is some 100 ms */
     BATCH_FIRST = 64,
     BATCH_LEAST = 8
 };
 
-/* What is to go. */
+/* What is to be removed. */
 struct removal {
-    enum writer_statement
-        fill; /* of sbx_store_leave(); or NEXT_AGED_PAYLOADS: the bytes of what was told, and all of what was not */
+    /* for sbx_store_leave(). NEXT_AGED_PAYLOADS: the bytes of triaged stalls, and stalls never triaged as a whole */
+    enum writer_statement fill;
     struct sbx_leaving which;
     void (*gone)(void *context,
-                 const uint8_t id[SBX_ID_BYTES]); /* may be NULL; is told without a lock, of what is durably gone */
+                 const uint8_t id[SBX_ID_BYTES]); /* may be NULL; called without a lock, after the removal is durable */
     void *context;
 };
 
@@ -38,14 +37,14 @@ static int64_t monotonic_ms(void)
     return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
-/* Payloads of a batch: those of which something was told, as a list, and those that nobody ever came to read. */
+/* Payloads of a batch: triaged ones as a list, and those that were never triaged. */
 struct aged {
     struct sbx_byte_buffer told; /* "[1,2,3]" */
-    int64_t untold[BATCH_LEAST]; /* each goes by itself */
+    int64_t untold[BATCH_LEAST]; /* removed one by one */
     size_t untold_count;
 };
 
-/* Given: sbx_byte_buffer_finish(). Returns how many, or -errno. */
+/* Given: sbx_byte_buffer_finish(). Returns the number of payloads, or -errno. */
 static int list_aged(struct sbx_store *store, int64_t before_ms, size_t max, struct aged *aged_out,
                      uint8_t (*ids_out)[SBX_ID_BYTES])
 {
@@ -70,9 +69,9 @@ static int list_aged(struct sbx_store *store, int64_t before_ms, size_t max, str
     return result < 0 ? result : aged_out->told.failed ? -ENOMEM : (int)count;
 }
 
-/* The oldest whose payload came before and is still there, `max` at most: their bytes go, or all of those that nobody ever came to read. They are
- * looked for together: where rows are kept for those that look at what was, each look begins behind all that went. Returns how many, or -errno.
- * The writer's transaction is open. */
+/* Remove the bytes of the oldest payloads received before `before_ms`, at most `max`; stalls that were never triaged
+ * are removed whole. One query finds all of them: where deleted rows stay for older readers, as in PostgreSQL, each
+ * query must first skip them. Returns their number, or -errno. The writer's transaction is open. */
 static int age_payloads(struct sbx_store *store, int64_t before_ms, size_t max, uint8_t (*ids_out)[SBX_ID_BYTES])
 {
     static const enum writer_statement steps[] = {AGED_OWE, AGED_PAYLOAD, AGED_LEAVE, AGED_GAP};
@@ -87,12 +86,13 @@ static int age_payloads(struct sbx_store *store, int64_t before_ms, size_t max, 
     }
     for (size_t i = 0; i < aged.untold_count && result >= 0; i++)
         result = sbx_store_leave(store, GOING_ONE, &(struct sbx_leaving){.number = aged.untold[i], .max = 1}, id);
-    (void)sbx_sql_changes(sbx_store_handle_db(&store->writer)); /* so that the time of it is seen */
+    /* waits for the sent statements, so that their time is measured */
+    (void)sbx_sql_changes(sbx_store_handle_db(&store->writer));
     sbx_byte_buffer_finish(&aged.told);
     return result < 0 ? result : count;
 }
 
-/* The next batch takes as long as it should. */
+/* Change the size of the next batch, so that it takes the wanted time. */
 static void fit_batch(_Atomic size_t *size, size_t batch, int64_t took_ms, bool is_shared)
 {
     const int64_t wanted_ms = is_shared ? BATCH_SHARED_MS : BATCH_MS;
@@ -103,7 +103,7 @@ static void fit_batch(_Atomic size_t *size, size_t batch, int64_t took_ms, bool 
         atomic_store(size, batch / 2);
 }
 
-/* Those of a transaction that is open, `max` at most. Returns how many, or -errno. */
+/* Remove at most `max` in the open transaction. Returns their number, or -errno. */
 static int remove_some(struct sbx_store *store, const struct removal *removal, size_t max, uint8_t (*ids)[SBX_ID_BYTES])
 {
     bool is_payload = removal->fill == NEXT_AGED_PAYLOADS;
@@ -120,14 +120,15 @@ static int remove_some(struct sbx_store *store, const struct removal *removal, s
     return result;
 }
 
-/* One transaction of them, `max` at most. Returns how many went, 0 when there are no more, or -errno, and none of them did. */
+/* Remove at most `max` in one transaction. Returns their number, 0 when there are no more, or -errno when none was
+ * removed. */
 static int remove_batch(struct sbx_store *store, const struct removal *removal, size_t max)
 {
     uint8_t ids[SBX_LEAVING_MAX][SBX_ID_BYTES];
     int count = 0;
-    sbx_store_handle_stand_back(&store->writer, BATCH_MS); /* as long as a batch takes: half of the time is theirs */
+    sbx_store_handle_stand_back(&store->writer, BATCH_MS); /* waiters may use as much time as a batch */
     sbx_store_handle_lock(&store->writer);
-    /* A payload of a machine that is erased is stored before, and goes too, or comes later, and is not kept. */
+    /* A payload of an erased machine is either stored before this, and removed too, or comes later, and is not kept. */
     int result = sbx_store_handle_begin_alone(&store->writer);
     if (result == 0) {
         count = remove_some(store, removal, max < SBX_LEAVING_MAX ? max : SBX_LEAVING_MAX, ids);
@@ -141,7 +142,7 @@ static int remove_batch(struct sbx_store *store, const struct removal *removal, 
 
 /* ---- on request ---- */
 
-/* One statement of an id, and of the time where it has one. The lock is held. */
+/* Run one statement with an id, and with the time if it uses it. The lock is held. */
 static int run_of_id(struct sbx_store *store, enum writer_statement index, const uint8_t *rotating_id, int64_t now_ms)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, index);
@@ -156,10 +157,11 @@ static int run_of_id(struct sbx_store *store, enum writer_statement index, const
 int sbx_store_want_erased(struct sbx_store *store, const uint8_t (*rotating_ids)[SBX_ROTATING_ID_BYTES], size_t count,
                           int64_t now_ms)
 {
-    /* The ends whose stalls are not here; the others go with them. */
+    /* Erase ends whose stalls are not here; the other ends are removed with their stalls. */
     static const enum writer_statement steps[] = {ADD_ERASED, ADD_ERASING, ERASE_ENDS};
     sbx_store_handle_lock(&store->writer);
-    int result = sbx_store_handle_begin_alone(&store->writer); /* a payload of it is stored before, or comes later */
+    /* a payload of the machine is stored before this, or comes later */
+    int result = sbx_store_handle_begin_alone(&store->writer);
     if (result == 0) {
         for (size_t i = 0; i < count && result == 0; i++)
             for (size_t step = 0; step < sizeof(steps) / sizeof(steps[0]) && result == 0; step++)
@@ -194,10 +196,11 @@ int sbx_store_end_erasure(struct sbx_store *store, const uint8_t rotating_id[SBX
 {
     sbx_store_handle_lock(&store->writer);
     int result = run_of_id(store, DROP_ERASING, rotating_id, 0);
-    if (removed > 0) /* the journal has what was overwritten in the file */
+    if (removed > 0) /* the journal still has the overwritten data */
         sbx_sql_checkpoint(sbx_store_handle_db(&store->writer), true);
     sbx_store_handle_unlock(&store->writer);
-    (void)sbx_store_settle_blobs(store, now_ms, removed); /* what is away now is found again by the ager */
+    /* the ager tries again when the blob store is unreachable now */
+    (void)sbx_store_settle_blobs(store, now_ms, removed);
     return result;
 }
 
@@ -225,7 +228,7 @@ int sbx_store_age(struct sbx_store *store, enum sbx_store_aged what, int64_t bef
     return remove_batch(store, &removal, max);
 }
 
-/* What nothing uses any more. The writer's transaction is open: nobody begins to use it meanwhile. */
+/* Remove rows that nothing uses. The writer's transaction is open, so nobody can begin to use them. */
 static int forget_unused(struct sbx_store *store)
 {
     static const enum writer_statement steps[] = {FORGET_LACKS, FORGET_MODULES, FORGET_WORDS, FORGET_APPS};
@@ -239,13 +242,13 @@ int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased
 {
     enum {
         EARLY_MS = 86400000
-    };                                                  /* a clock that is put right by a little moves nothing */
+    };                                                  /* a small correction of the clock changes nothing */
     const int64_t END_KEPT_MS = INT64_C(31) * 86400000; /* longer than a machine keeps a payload */
     sbx_store_handle_lock(&store->writer);
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, FORGET_ERASED);
     sbx_bind_integer(statement, 1, erased_before_ms);
     int result = sbx_store_step(statement);
-    if (result == 0) { /* a stall that has not come after so long does not come any more */
+    if (result == 0) { /* a stall that has not come by now will not come */
         statement = sbx_store_handle_use(&store->writer, FORGET_ENDS);
         sbx_bind_integer(statement, 1, now_ms - END_KEPT_MS);
         result = sbx_store_step(statement);
@@ -260,7 +263,8 @@ int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased
         result = sbx_store_handle_begin_alone(&store->writer);
     if (result == 0)
         result = sbx_store_handle_end(&store->writer, forget_unused(store));
-    if (result == 0 && has_removed) /* what was overwritten goes from the journal into the file; nobody is waited for */
+    /* move overwritten data from the journal into the file, without waiting for others */
+    if (result == 0 && has_removed)
         sbx_sql_checkpoint(sbx_store_handle_db(&store->writer), false);
     sbx_store_handle_unlock(&store->writer);
     return result;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_rows.c - rows out: what waits for triage, what pages and programs are shown, and what they are not.
+/* store_rows.c - reads rows: payloads that wait for triage, and what pages and programs may see.
  *
- * Where the server was told a number of machines k, a row is given only when at least k machines (rotating ids) are
- * behind what it tells: its place, and its build of the application. Their machines are counted when a stall comes or goes.
- * A view of one application has its rows only; an issue that has places of another one too is nobody's but who may see all. */
+ * With a minimum number of machines k, a row is returned only when its place, and its build of the application, have at
+ * least k machines (rotating ids). These are counted when a stall is added or removed. A view of one application has
+ * only that application's rows. An issue that also has places of another application is seen only by views of all. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,17 +16,18 @@
 #include "store_schema.h"
 #include "store_symbols.h"
 
-/* ?9 is k: how many machines must have sent what is shown; 1 shows everything. */
+/* ?9 is k: the number of machines that must have sent what is shown; 1 shows everything. */
 #define IS_COMMON_PLACE "(?9 <= 1 OR (SELECT c.sure FROM place c WHERE c.num = s.place) >= ?9)"
 #define IS_COMMON_ISSUE "(?9 <= 1 OR EXISTS(SELECT 1 FROM place c WHERE c.issue = i.num AND c.sure >= ?9))"
 #define IS_COMMON_BUILD "(?9 <= 1 OR (SELECT c.sure FROM build c WHERE c.num = s.build) >= ?9)"
 #define IS_COMMON       "(" IS_COMMON_PLACE " AND " IS_COMMON_BUILD ")"
 
-/* ?8 is the application that may be seen, 0 all. What came before that was kept belongs to none until it is triaged anew. */
+/* ?8 is the application that the view may see; 0: all. Rows from before that column existed belong to no application
+ * until they are triaged again. */
 #define IS_SEEN       "(?8 = 0 OR s.tenant = ?8)"
 #define IS_SEEN_ISSUE "(?8 = 0 OR NOT EXISTS(SELECT 1 FROM place x WHERE x.issue = i.num AND x.tenant IS NOT ?8))"
 
-/* Stalls of one family at one moment; those that waited for the process of this one. */
+/* The stalls of one family at one moment, and those of them that waited for the process of this stall. */
 #define KIN_OF "kin k JOIN kin o ON o.family = k.family AND o.moment = k.moment WHERE k.seq = s.seq"
 #define KIN_OF_HOLDER                                                                                          \
     "kin k JOIN kin o ON o.family = k.family AND o.moment = k.moment JOIN kin_holder h ON h.seq = o.seq WHERE" \
@@ -43,9 +44,9 @@
     " (SELECT COUNT(*) FROM " KIN_OF "), (SELECT MIN(o.seq) FROM " KIN_OF                                           \
     "), (SELECT COUNT(DISTINCT h.seq) FROM " KIN_OF_HOLDER ")"
 
-/* An issue is the sum of its places. Sessions and the like of several places are counted, so that none counts twice, among a sample of
- * them where they are many (machine_sample.h). New in its build: seen in one build only, and another build of the application had been heard of
- * before, that is of no later version. */
+/* An issue is the sum of its places. Distinct sessions, machines and builds of several places are counted again, so
+ * that each counts once; many are counted in a sample (machine_sample.h). New in its build: seen in one build only,
+ * although another build, of a version not later, was seen before. */
 #define WHO_MET(kind)                                                                                               \
     "SELECT COUNT(DISTINCT m.who) FROM met m WHERE m.kind = " kind " AND m.of IN (SELECT o.num FROM place o WHERE " \
     "o.issue = p.issue)"
@@ -73,7 +74,7 @@
     " WHERE m.kind = 2 AND m.of = o.num AND c.num = m.who AND o.issue = i.num ORDER BY c.rank LIMIT 1) END FROM " sums \
     " t JOIN issue i ON i.num = t.issue JOIN snapshot s ON s.seq = t.newest "
 
-/* Stalls are not counted one by one: those that are in no place wait for triage, or it failed. */
+/* Stalls are not counted one by one. Stalls without a place wait for triage, or their triage failed. */
 #define IN_A_PLACE(condition) "(SELECT CAST(COALESCE(SUM(hits), 0) AS bigint) FROM place WHERE " condition ")"
 #define IN_NO_PLACE(state, condition) \
     "(SELECT COUNT(*) FROM snapshot WHERE state = " state " AND place IS NULL AND " condition ")"
@@ -106,7 +107,7 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
     [SBX_READER_SNAPSHOTS_OF_PLACE] =
         "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.place = ?3 AND s.seq < ?1 AND " IS_SEEN " AND " IS_COMMON
         " ORDER BY s.seq DESC LIMIT ?2",
-    /* What is said of an issue is asked for those that are shown alone. */
+    /* Details are read only for the issues that are shown. */
     [SBX_READER_TOP_ISSUES] = ISSUE_QUERY("(SELECT t.* FROM " ISSUE_SUMS
                                           " GROUP BY p.issue) t JOIN issue i ON i.num = t.issue WHERE " IS_SEEN_ISSUE
                                           " AND " IS_COMMON_ISSUE " ORDER BY t.weight DESC, t.sessions DESC, t.last_ms"
@@ -127,8 +128,8 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
                                 "issue i"
                                 " WHERE EXISTS(SELECT 1 FROM place p WHERE p.issue = i.num AND p.hits > 0) "
                                 "AND " IS_SEEN_ISSUE ")",
-    /* Where few machines may not be shown, nor is a module that only they have. The newest stall of each application is at the end of
-     * an index. */
+    /* A module is withheld when only few machines lack it. The newest stall of each application is at the end of an
+     * index. */
     [SBX_READER_MISSING_MODULES] =
         "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, t.stalls, t.frames, (SELECT s.received_ms FROM"
         " snapshot s WHERE s.seq = (SELECT MAX((SELECT MAX(g.seq) FROM gap g WHERE g.module = k.module AND g.tenant ="
@@ -139,7 +140,7 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
         " WHERE o.module = m.id AND (?8 = 0 OR o.tenant = ?8) LIMIT ?9) x) >= ?9)"
         " ORDER BY t.stalls DESC, t.frames DESC, m.build_id LIMIT ?1",
     [SBX_READER_IS_SENT] = "SELECT 1 FROM symbol_sender WHERE build_id = ?1 AND tenant = ?8",
-    /* Where something is withheld, a total of all would tell what: the rest. */
+    /* When rows are withheld, only shown issues are counted; a total of all would reveal the rest. */
     [SBX_READER_COUNT_COMMON] =
         "SELECT COALESCE(SUM(t.hits), 0), 0, 0, COUNT(*), 0 FROM (SELECT SUM(p.hits) AS hits FROM issue i JOIN place p"
         " ON p.issue = i.num WHERE p.hits > 0 AND " IS_SEEN_ISSUE " AND " IS_COMMON_ISSUE " GROUP BY i.num) t",
@@ -151,7 +152,7 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
         "SELECT i.id FROM alias a JOIN issue i ON i.num = a.issue WHERE a.id = ?1 AND " IS_SEEN_ISSUE
         " UNION ALL SELECT i.id FROM place p JOIN issue i ON i.num = p.issue WHERE p.id = ?1 AND i.id <> ?1"
         " AND " IS_SEEN_ISSUE " LIMIT 1",
-    /* One step down an index, however much there is. */
+    /* One step in an index, independent of the size. */
     [SBX_READER_LOOK] = "SELECT MAX(num) FROM issue",
     [SBX_READER_HAS_PAYLOAD] = "SELECT 1 FROM snapshot WHERE id = ?1 AND bytes > 0",
     [SBX_READER_READ_END] = "SELECT e.how, e.signal, e.duration_ns FROM snapshot s JOIN stall_end e ON e.first = s.id"
@@ -214,7 +215,7 @@ int sbx_store_envelope(const struct sbx_store_view *view, const uint8_t id[SBX_I
 
 /* ---- triage's side ---- */
 
-/* Three columns from `first` on; of a row without an end they are NULL, which reads as zero. */
+/* Three columns from `first` on. Without an end they are NULL, which reads as zero. */
 static struct sbx_end_row read_end(struct sbx_statement *statement, int first)
 {
     return (struct sbx_end_row){.how = (uint32_t)(int)sbx_column_integer(statement, first),
@@ -283,7 +284,7 @@ bool sbx_store_is_shared(const struct sbx_store *store)
     return sbx_sql_is_postgres(store->path);
 }
 
-/* Rows of id and machine. */
+/* Rows with id and machine. */
 static int tell_each(struct sbx_statement *statement,
                      void (*each)(void *context, const uint8_t id[SBX_ID_BYTES], const uint8_t machine[8]),
                      void *context)
@@ -312,7 +313,7 @@ int sbx_store_take_pending(struct sbx_store *store, size_t max,
         return count;
     }
     size_t batch = max < BATCH ? max : BATCH;
-    sbx_store_handle_lock(&store->reader); /* a connection that waits for no transaction of ours */
+    sbx_store_handle_lock(&store->reader); /* this connection does not wait for our own transactions */
     int result =
         sbx_sql_prepare(sbx_store_handle_db(&store->reader),
                         "UPDATE snapshot s SET lease_ms = " SBX_POSTGRES_LEASE
@@ -343,7 +344,7 @@ static void print_column_id(struct sbx_statement *statement, int column, char te
         sbx_id_print(sbx_column_blob(statement, column), text_out);
 }
 
-/* The columns of SNAPSHOT_COLUMNS, in their order. */
+/* Read the columns of SNAPSHOT_COLUMNS, in their order. */
 static void read_snapshot(struct sbx_statement *statement, struct sbx_snapshot_row *row)
 {
     *row = (struct sbx_snapshot_row){
@@ -401,13 +402,14 @@ static void read_issue(struct sbx_statement *statement, struct sbx_issue_row *ro
     row->variance = sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 7);
     row->new_in_build = (int)sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 8) != 0;
     if ((int)sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 9) ==
-        0) { /* of its newest what is everybody's stays */
+        0) { /* keep only the columns of the newest stall that everybody may see */
         row->newest.app_build_id[0] = row->newest.app_version[0] = row->newest.id_text[0] = '\0';
         row->new_in_build = false;
     }
 }
 
-/* Rows of a statement that gives the newest first, behind those that are there: so that all are in order, `max` of them. */
+/* Merge the rows of a statement, newest first, into the rows that are there, which stay in order; `max` rows at
+ * most. */
 static int merge_snapshots(struct sbx_statement *statement, struct sbx_snapshot_row *rows, size_t max, size_t *count)
 {
     struct sbx_snapshot_row row;
@@ -427,7 +429,7 @@ static int merge_snapshots(struct sbx_statement *statement, struct sbx_snapshot_
     return result < 0 ? result : 0;
 }
 
-/* The newest of each place of an issue: an index has those of one place in order, and not those of several. */
+/* Read the newest of each place of an issue: an index has the order within one place, but not over several. */
 static int read_snapshots_of_issue(const struct sbx_store_view *view, const uint8_t *issue, int64_t before_seq,
                                    struct sbx_snapshot_row *rows, size_t max, size_t *count_out)
 {

@@ -1,82 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_schema.c - the tables, and what older servers left in their place.
+/* store_schema.c - the tables, and the steps from the tables of older servers.
  *
- *   snapshot                                    one row a payload
+ *   snapshot                                    one row per payload
  *     seq           INTEGER PRIMARY KEY         order of arrival
  *     id            BLOB(16) UNIQUE             payload id
- *     received_ms, created_day, bytes           server's clock; the client's day; envelope bytes, 0 once it was aged out
+ *     received_ms, created_day, bytes           server's clock; the client's day; envelope bytes, 0 when aged out
  *     session       BLOB(16)                    one process of the application
- *     process, machine                          hashes of the session, and of the machine's id, or of the session where it has none
+ *     process, machine                          hashes of the session and of the machine's id (no id: of the session)
  *     app_build_id  TEXT, app_version TEXT      hex; "7.0.15"
  *     trigger TEXT, duration_ns, threshold_ms
- *     weight, one_in                            how many stalls it stands for; the reciprocal of its chance to be told
+ *     weight, one_in                            number of stalls it stands for; reported with the chance 1 / one_in
  *     state         0 pending, 1 done, 2 failed
  *     attempts                                  times triage began since it last ended
- *     triaged_by    TEXT                        server version that said it
+ *     triaged_by    TEXT                        server version that triaged it
  *     failure       TEXT
  *     place         INTEGER                     NULL until triaged
- *     whole         INTEGER                     of its application: -app.num. NULL where it has no place
- *     tenant        INTEGER                     the application that it says it is of, 0 none; NULL: it came before that was kept
- *     day, build                                its rows among the sums; day: the client's where the server's clock can believe it
- *     bucket                                    of its duration (duration_sketch.h); NULL: it has none
+ *     whole         INTEGER                     -app.num of its application; NULL when it has no place
+ *     tenant        INTEGER                     the application that it names, 0: none; NULL: older than this column
+ *     day, build                                its rows in the sums; day: the client's, if plausible by the server's
+ *     bucket                                    bucket of its duration (duration_sketch.h); NULL: it has none
  *     app, cause, class, function, module, headline TEXT; confidence REAL
- *     blob TEXT, digest BLOB(32)                the key of its bytes, where they lie outside (store_blobs.h); their SHA-256
- *   blob_debt                                   keys that must not have bytes, from when on that is sure; 0: at once
+ *     blob TEXT, digest BLOB(32)                key of its bytes when they are outside (store_blobs.h); their SHA-256
+ *   blob_debt                                   keys that must not have bytes, and when to settle them; 0: now
  *     key TEXT PRIMARY KEY, at_ms
- *   payload                                     apart, so that a scan of rows does not walk over bytes
+ *   payload                                     a table of its own, so that a scan of snapshots reads no bytes
  *     seq INTEGER PRIMARY KEY, envelope BLOB
- *   rotating                                    the machine's id in it, for 90 days (proto/erasure_format.h)
+ *   rotating                                    the machine's id in a payload, for 90 days (proto/erasure_format.h)
  *     seq INTEGER PRIMARY KEY, id BLOB(16)
- *   stall_end                                   how a stall ended that was told while it went on; it may come before that
+ *   stall_end                                   the end of a stall that was reported before it ended; may come first
  *     first         BLOB(16) PRIMARY KEY        payload id of the stall
- *     id, session   BLOB(16)                    of the payload that told the end; joined where the session is the stall's
+ *     id, session   BLOB(16)                    of the payload with the end; joined when the stall has the same session
  *     how, signal, duration_ns, received_ms; rotating BLOB(16) or NULL
- *   kin                                         whose process it was, of those that fork from one another, and which moment it was: stalls
- *     seq INTEGER PRIMARY KEY                   of both alike overlapped
+ *   kin                                         family: processes that forked from one another. Stalls with the same
+ *     seq INTEGER PRIMARY KEY                   family and moment overlapped
  *     family BLOB(16), moment
- *   kin_holder                                  by session, the other processes that its threads waited for
+ *   kin_holder                                  sessions of the other processes that its threads waited for
  *     seq, session BLOB(16)
- *   erased                                      ids whose machine wants to be forgotten
+ *   erased                                      ids of machines that asked for erasure
  *     id BLOB(16) PRIMARY KEY, at_ms
- *   erasing                                     of these, the ones whose stalls are not all gone
+ *   erasing                                     those of them whose stalls are not all erased
  *     id BLOB(16) PRIMARY KEY, at_ms
  *   build                                       a version of an application
  *     num INTEGER PRIMARY KEY, tenant, version, build_id TEXT, rank (of the version), sure (machines with an id: --min-machines)
- *   place                                       a key of docs/GROUPING.md: what is summed
+ *   place                                       a key of docs/GROUPING.md; stalls are summed by it
  *     num INTEGER PRIMARY KEY, id BLOB(16) UNIQUE, issue, path TEXT, rules; tenant: of all its stalls
  *     hits, weight, variance, sessions, machines, builds, sure; first_ms, last_ms, longest_ns, newest (seq)
  *   issue                                       one place, or several that a person put together
  *     num INTEGER PRIMARY KEY, id BLOB(16) UNIQUE, state, until, until_rank, owner, note, changed_ms, is_touched (by a person)
- *   alias                                       addresses of issues that are another one now
+ *   alias                                       old addresses of issues that are part of another issue now
  *     id BLOB(16) PRIMARY KEY, issue
- *   app                                         what its stalls say that they are of
+ *   app                                         an application, as stalls name it
  *     num INTEGER PRIMARY KEY, tenant, name; machines: distinct ones
- *   fact, spread, label                         sums of a place, day and build: all of it, by duration, by what was said of it. A place that
- *                                               is negative is a whole application's (-app.num), and day -1 is all days together
- *   said                                        what a stall adds to label: kind, word, ns. It is taken back with the same
+ *   fact, spread, label                         sums of a place, day and build: in total, by duration, by label. A
+ *                                               negative place is a whole application (-app.num); day -1 is all days
+ *   said                                        what a stall adds to label: kind, word, us; subtracted later
  *   met, met_day                                how often a place (a place, day and build) met a process, machine, build: `who` is a hash
- *                                               (machine_sample.h), of a build its number. fact.machines is how many it met,
- *                                               fact.machine_days the sum of that over days
- *   summed                                      a view: what each stall is in the sums as, four times
- *   profile                                     where a stall's time went (stall_profile.h); a trigger takes it away with its snapshot
+ *                                               (machine_sample.h), or the number of a build. fact.machines: how many,
+ *                                               fact.machine_days: their sum over days
+ *   summed                                      a view: the four rows by which each stall is in the sums
+ *   profile                                     where a stall's time went (stall_profile.h); a trigger removes it
  *     seq INTEGER PRIMARY KEY, text TEXT
- *   active                                      machine-days that were told without a stall (store_active.h)
+ *   active                                      reported machine-days (store_active.h)
  *     tenant, day, version PRIMARY KEY; machines
- *   word                                        texts, as numbers; each application has its own, so that two of them write no common row. 0: as
- *     num INTEGER PRIMARY KEY, tenant, text     older servers had it, of all; used: by how many rows of said
- *   module                                      code that a stall has no names for, or not the best
+ *   word                                        numbers of texts. Each application has its own rows, so that two never
+ *     num INTEGER PRIMARY KEY, tenant, text     write the same one. tenant 0: of older servers. used: by rows of said
+ *   module                                      code for which a stall has no names, or not the best ones
  *     id INTEGER PRIMARY KEY, build_id BLOB UNIQUE, name TEXT, is_runtime (build_id is a runtime's number then)
- *     made_s                                    of the symbols that came last, 0: none did
- *     next_seq                                  0, or: its stalls below this seq are to be triaged anew
- *   gap                                         which stall lacks which
- *     module, tenant, seq PRIMARY KEY; unnamed  how many frames have no name
+ *     made_s                                    time of the latest symbols, 0: none came
+ *     next_seq                                  0, or its stalls below this seq must be triaged again
+ *   gap                                         which stall lacks which module
+ *     module, tenant, seq PRIMARY KEY; unnamed  frames without a name
  *   lack                                        what the stalls of an application lack: sums of gap, kept by triggers
  *     module, tenant PRIMARY KEY; gaps, stalls (of gaps with frames that have no name), frames
- *   arrival                                     symbols that came lately, for other servers of the database
+ *   arrival                                     symbols that came recently, for other servers of the database
  *     num INTEGER PRIMARY KEY, who (which server took them), build_id BLOB, made_s
- *   symbol_sender                               for which applications symbols of all were sent, by older servers
+ *   symbol_sender                               applications that sent symbols now stored for all (older servers)
  *     build_id BLOB, tenant
- *   was_in                                      the places that a stall was in before it was triaged anew
+ *   was_in                                      issues that a stall was in before it was triaged again
  *     issue BLOB(16), seq PRIMARY KEY; at_ms
  *
  * user_version is the schema's version. */
@@ -102,7 +102,7 @@ enum {
 #define WAS_IN_TABLE                                                                                        \
     "CREATE TABLE IF NOT EXISTS was_in(issue BLOB NOT NULL, seq INTEGER NOT NULL REFERENCES snapshot(seq)," \
     " at_ms INTEGER NOT NULL, PRIMARY KEY(issue, seq)) WITHOUT ROWID;"
-/* Before what an application lacks was summed. */
+/* From the time before the sums of what an application lacks. */
 #define SYMBOL_TABLES_OF_8                                                                                             \
     MODULE_TABLE ", stalls INTEGER NOT NULL DEFAULT 0, frames INTEGER NOT NULL DEFAULT 0);"                            \
                  "CREATE TABLE IF NOT EXISTS gap(module INTEGER NOT NULL REFERENCES module(id),"                       \
@@ -115,7 +115,7 @@ enum {
     "CREATE TABLE IF NOT EXISTS lack(module INTEGER NOT NULL REFERENCES module(id), tenant INTEGER NOT NULL,"     \
     " gaps INTEGER NOT NULL DEFAULT 0, stalls INTEGER NOT NULL DEFAULT 0, frames INTEGER NOT NULL DEFAULT 0,"     \
     " PRIMARY KEY(module, tenant)) WITHOUT ROWID;"
-/* How many stalls have frames without a name is kept, not counted: a page asks, and there may be a million of them. */
+/* The number of stalls with unnamed frames is stored, because pages show it and there may be a million of them. */
 #define SYMBOL_TABLES                                                                                             \
     MODULE_TABLE                                                                                                  \
     ");" GAP_TABLES "CREATE INDEX IF NOT EXISTS module_renamed ON module(id) WHERE next_seq > 0;"                 \
@@ -135,7 +135,8 @@ enum {
     "0,"                                                                                                              \
     " UNIQUE(tenant, text))"
 
-/* Two applications may call a version the same, and the machines of one do not make a build of the other a common one. */
+/* Two applications may have the same version, and a build of one must not count as common because of machines of the
+ * other. */
 #define BUILD_COLUMNS                                                                                             \
     "(num INTEGER PRIMARY KEY, tenant INTEGER NOT NULL DEFAULT 0, version TEXT NOT NULL, build_id TEXT NOT NULL," \
     " rank INTEGER NOT NULL, sure INTEGER NOT NULL DEFAULT 0, UNIQUE(tenant, version, build_id))"
@@ -147,8 +148,8 @@ enum {
     "CREATE TABLE IF NOT EXISTS met_day(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL," \
     " who INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY(place, day, build, who)) WITHOUT ROWID;"
 
-/* What is said of places, builds and days: sums, which are added to and subtracted from. How many distinct machines, sessions and
- * builds a place met is kept by triggers, and so is which words are used. */
+/* Sums of places, builds and days, which stalls are added to and subtracted from. Triggers keep the number of distinct
+ * machines, sessions and builds of a place, and of the uses of a word. */
 #define SUM_TABLES                                                                                                     \
     "CREATE TABLE IF NOT EXISTS build" BUILD_COLUMNS ";"                                                               \
     "CREATE TABLE IF NOT EXISTS app(num INTEGER PRIMARY KEY, tenant INTEGER NOT NULL, name TEXT NOT NULL,"             \
@@ -208,8 +209,8 @@ enum {
     "1"                                                                                                                \
     " WHERE old.day >= 0 AND place = old.place AND day IN (-1, old.day) AND build = old.build; END;"
 
-/* WAL with synchronous=FULL: a commit returns after the journal is on disk. secure_delete: what a machine wants
- * forgotten is overwritten, not only unlinked. */
+/* WAL with synchronous=FULL: a commit returns when the journal is on disk. secure_delete: erased data is overwritten,
+ * not only unlinked. */
 const char sbx_store_writer_setup[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA journal_size_limit=16777216;"
     "PRAGMA trusted_schema=OFF; PRAGMA secure_delete=ON; PRAGMA temp_store=MEMORY; PRAGMA "
@@ -226,7 +227,7 @@ const char sbx_store_writer_setup[] =
     " machine INTEGER NOT NULL DEFAULT 0);"
     "CREATE INDEX IF NOT EXISTS snapshot_pending ON snapshot(attempts, seq) WHERE state = 0;"
     "CREATE INDEX IF NOT EXISTS snapshot_failed ON snapshot(seq) WHERE state = 2;"
-    "CREATE INDEX IF NOT EXISTS snapshot_of_place ON snapshot(place);" /* and by seq */
+    "CREATE INDEX IF NOT EXISTS snapshot_of_place ON snapshot(place);" /* rows of one place are in order of seq */
     "CREATE INDEX IF NOT EXISTS snapshot_of_place_received ON snapshot(place, received_ms);"
     "CREATE INDEX IF NOT EXISTS snapshot_of_place_duration ON snapshot(place, duration_ns);"
     "CREATE INDEX IF NOT EXISTS snapshot_of_app ON snapshot(app, received_ms, app_build_id);"
@@ -258,7 +259,7 @@ const char sbx_store_writer_setup[] =
     "CREATE TABLE IF NOT EXISTS erasing(id BLOB PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID;" SYMBOL_TABLES
         SUM_TABLES "CREATE VIEW IF NOT EXISTS summed AS " SBX_SUMMED "COMMIT;";
 
-/* From schema 1: payloads without a weight stood for themselves. One transaction, like all of it. */
+/* From schema 1: payloads without a weight stood for themselves. Each step is one transaction. */
 static const char from_schema_1[] = "BEGIN IMMEDIATE;"
                                     "ALTER TABLE snapshot ADD COLUMN weight INTEGER NOT NULL DEFAULT 1;"
                                     "ALTER TABLE snapshot ADD COLUMN one_in INTEGER NOT NULL DEFAULT 1;"
@@ -269,8 +270,8 @@ static const char from_schema_1[] = "BEGIN IMMEDIATE;"
                                     "PRAGMA user_version=2;"
                                     "COMMIT;";
 
-/* From schema 2: what its stalls lack nobody noted. They are triaged anew in the background, as if symbols had come for a
- * module without a build-id that all of them lack. */
+/* From schema 2: it did not store what stalls lack. All stalls are triaged again in the background, as if symbols had
+ * come for a module without a build-id that all of them lack. */
 static const char from_schema_2[] =
     "BEGIN IMMEDIATE;" SYMBOL_TABLES_OF_8
     "INSERT OR IGNORE INTO module(build_id, name, is_runtime, next_seq) VALUES(x'', '', 0, 9223372036854775807);"
@@ -284,7 +285,7 @@ static const char from_schema_2[] =
     SUM_FACT("snapshot", "1", "TRUE")                                                           \
     ";" SUM_SPREAD("snapshot", "1", "TRUE") ";" SUM_LABEL("snapshot", "1", "TRUE") ";" SUM_MET( \
         "s.session", SBX_MACHINE, "", "1", "TRUE") ";" SUM_MET_DAY("snapshot", SBX_MACHINE, "1", "TRUE") ";"
-/* Tables and triggers of schema 6 that are others now. */
+/* Tables and triggers of schema 6 that changed since. */
 #define SUM_TABLES_OF_6                                                                                                \
     "CREATE TABLE fact(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL,"                          \
     " hits INTEGER NOT NULL, weight INTEGER NOT NULL, variance INTEGER NOT NULL, machines INTEGER NOT NULL DEFAULT 0," \
@@ -295,8 +296,8 @@ static const char from_schema_2[] =
     " WHERE place = new.place AND day = new.day AND build = new.build; END;"                                           \
     "CREATE TRIGGER met_day_goes AFTER DELETE ON met_day BEGIN SELECT 1; END;"
 
-/* From schema 3: an issue was one verdict, and it is a place now. Everything is summed once; what was said before keeps its issue
- * until it is triaged anew in the background, and then leaves an alias. */
+/* From schema 3: an issue was one verdict, which is a place now. Everything is summed once. An old stall keeps its
+ * issue until it is triaged again in the background; then the old issue becomes an alias. */
 static const char from_schema_3[] =
     "BEGIN IMMEDIATE;"
     "DROP TABLE issue; DROP INDEX IF EXISTS snapshot_of_issue;" SUM_TABLES_OF_6 SUM_TABLES
@@ -321,7 +322,7 @@ static const char from_schema_3[] =
     " (SELECT COUNT(*), SUM(s.weight), SUM(s.one_in * (s.one_in - 1)), MIN(s.received_ms),"
     " MAX(s.received_ms), MAX(s.duration_ns), MAX(s.seq) FROM snapshot s WHERE s.place = place.num);"
     "ALTER TABLE snapshot DROP COLUMN issue;"
-    "ALTER TABLE place DROP COLUMN tenant;" /* the next step's */
+    "ALTER TABLE place DROP COLUMN tenant;" /* a later step adds it again */
     "INSERT OR IGNORE INTO module(build_id, name, is_runtime) VALUES(x'', '', 0);"
     "UPDATE module SET next_seq = 9223372036854775807 WHERE build_id = x'';"
     "INSERT OR IGNORE INTO gap(module, seq, unnamed) SELECT m.id, s.seq, 0 FROM module m, snapshot s"
@@ -329,11 +330,11 @@ static const char from_schema_3[] =
     "PRAGMA user_version=4;"
     "COMMIT;";
 
-/* From schema 4: whose a stall is nobody kept. It is triaged anew in the background, and is seen by nobody but who may see all until
- * then. */
+/* From schema 4: the application of a stall was not stored. Stalls are triaged again in the background, and until then
+ * only views of all applications see them. */
 static const char from_schema_4[] =
     "BEGIN IMMEDIATE;"
-    "DROP TRIGGER IF EXISTS met_comes; DROP TRIGGER IF EXISTS met_goes;" /* they name the table that is made anew */
+    "DROP TRIGGER IF EXISTS met_comes; DROP TRIGGER IF EXISTS met_goes;" /* they use the table that is made anew */
     "ALTER TABLE snapshot ADD COLUMN tenant INTEGER;"
     "ALTER TABLE place ADD COLUMN tenant INTEGER;"
     "CREATE TABLE build_of_5" BUILD_COLUMNS ";"
@@ -349,14 +350,15 @@ static const char from_schema_4[] =
     "PRAGMA user_version=5;"
     "COMMIT;";
 
-/* From schema 5: all bytes lay in the database, and stay there. */
+/* From schema 5: all bytes were in the database, and stay there. */
 static const char from_schema_5[] = "BEGIN IMMEDIATE;"
                                     "ALTER TABLE snapshot ADD COLUMN blob TEXT;"
                                     "ALTER TABLE snapshot ADD COLUMN digest BLOB;"
                                     "PRAGMA user_version=6;"
                                     "COMMIT;";
 
-/* From schema 6: sums were of places by day alone. What is said of whole applications, and of all days, is summed once. */
+/* From schema 6: there were only sums of places by day. The sums of whole applications, and of all days, are made
+ * once. */
 static const char from_schema_6[] =
     "BEGIN IMMEDIATE;"
     "DROP TRIGGER IF EXISTS met_comes; DROP TRIGGER IF EXISTS met_goes; DROP TRIGGER IF EXISTS met_day_comes;"
@@ -372,7 +374,7 @@ static const char from_schema_6[] =
     " machines INTEGER NOT NULL DEFAULT 0, UNIQUE(tenant, name));" SBX_SUM_WHOLES "PRAGMA user_version=7;"
     "COMMIT;";
 
-/* From schema 7: who was met was known by an id, and is by a hash of it. */
+/* From schema 7: machines and processes in `met` had ids; now they have hashes. */
 static const char from_schema_7[] =
     "BEGIN IMMEDIATE;"
     "DROP TRIGGER IF EXISTS met_comes; DROP TRIGGER IF EXISTS met_goes; DROP TRIGGER IF EXISTS met_day_comes;"
@@ -388,7 +390,7 @@ static const char from_schema_7[] =
     " met_day_of_7 ORDER BY 1, 2, 3, 4; DROP TABLE met_day_of_7; PRAGMA user_version=8;"
     "COMMIT;";
 
-/* From schema 8: words were of all applications together, and what they lack was summed for all. Words that are there stay of all. */
+/* From schema 8: words and lacks were common to all applications. Existing words stay common. */
 static const char from_schema_8[] =
     "BEGIN IMMEDIATE;"
     "DROP TRIGGER IF EXISTS word_comes; DROP TRIGGER IF EXISTS word_goes; DROP TRIGGER IF EXISTS gap_comes;"
@@ -446,7 +448,7 @@ static void call_duration_bucket(sqlite3_context *context, int count, sqlite3_va
         sqlite3_result_null(context);
 }
 
-/* What the steps call. */
+/* Functions that the steps call. */
 static int add_functions(sqlite3 *db)
 {
     static const struct {
@@ -462,7 +464,7 @@ static int add_functions(sqlite3 *db)
     return code;
 }
 
-/* Pragmas of a fresh file are zero; ours are set once and a newer schema is left alone. */
+/* Pragmas of a new file are zero. Ours are set once, and a newer schema is left alone. */
 int sbx_store_renew_schema(struct sbx_store *store, char *why, size_t why_bytes)
 {
     sqlite3 *db;
@@ -492,10 +494,11 @@ int sbx_store_renew_schema(struct sbx_store *store, char *why, size_t why_bytes)
         }
         sqlite3_free(pragmas);
     }
-    static const char *const steps[] = {from_schema_1, from_schema_2, from_schema_3, from_schema_4, from_schema_5,
-                                        from_schema_6, from_schema_7, from_schema_8}; /* by the version they begin at */
+    /* indexed by the version they begin at */
+    static const char *const steps[] = {from_schema_1, from_schema_2, from_schema_3, from_schema_4,
+                                        from_schema_5, from_schema_6, from_schema_7, from_schema_8};
     for (; result == 0 && version > 0 && version < SCHEMA_VERSION; version++) {
-        /* A step sorts what a million stalls said. */
+        /* A step may sort the words of a million stalls. */
         if (sqlite3_exec(db, "PRAGMA cache_size=-65536", NULL, NULL, NULL) != SQLITE_OK ||
             sqlite3_exec(db, steps[version - 1], NULL, NULL, NULL) != SQLITE_OK) {
             snprintf(why, why_bytes, "%s: %s", store->path, sqlite3_errmsg(db));

@@ -5,21 +5,22 @@
 
 #include "store_inside.h"
 
-/* What a fresh connection is told; the writer's makes the tables that are missing. */
+/* Statements for a new connection; the writer's also make missing tables. */
 extern const char sbx_store_writer_setup[], sbx_store_reader_setup[];
 extern const char *const sbx_store_writer_sql[WRITER_STATEMENTS];
 
-/* Give a fresh file its version, and an older one the tables of this server. Before anybody else opens it. 0; -EPROTO: a newer
- * server made it; -EIO. */
+/* Set the version of a new file, and bring older tables to this version. Before any other connection is opened. Returns
+ * 0; -EPROTO: a newer server made the file; -EIO. */
 int sbx_store_renew_schema(struct sbx_store *store, char *why, size_t why_bytes);
-/* The same in PostgreSQL, and what each connection to it begins with. */
+/* The same in PostgreSQL, and the statements that begin each connection. */
 int sbx_store_renew_schema_postgres(const char *url, char *why, size_t why_bytes);
 extern const char sbx_store_postgres_setup[], sbx_store_postgres_writer_setup[];
-/* The server's clock in milliseconds, and until when a payload that is taken now is nobody else's. */
+/* The server's clock in milliseconds, and the end of the time for which a payload taken now belongs to its server. */
 #define SBX_POSTGRES_NOW   "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 #define SBX_POSTGRES_LEASE "(" SBX_POSTGRES_NOW " + 30000)"
 
-/* As what a stall is summed: of its place and of its application, on its day and on all days. `since`: of which days there are sums. */
+/* The rows by which a stall is summed: for its place and its application, on its day and on all days. `since`: limits
+ * the days that have sums. */
 #define SBX_SUMMED_COLUMNS ", build, machine, bucket, weight, one_in FROM snapshot WHERE place IS NOT NULL"
 #define SBX_SUMMED_SINCE(since)                                                                                        \
     "SELECT seq, place, day" SBX_SUMMED_COLUMNS since " UNION ALL SELECT seq, place, -1" SBX_SUMMED_COLUMNS            \
@@ -27,8 +28,8 @@ extern const char sbx_store_postgres_setup[], sbx_store_postgres_writer_setup[];
     ";"
 #define SBX_SUMMED SBX_SUMMED_SINCE("")
 
-/* Of the writer's connection alone: the stalls of a batch that goes, what they are in the sums as, and by group (store_leaving.c). is_last: nothing
- * else is in the group. */
+/* Tables of the writer's connection: the stalls of a batch to remove, the rows by which they are summed, and their
+ * groups (store_leaving.c). is_last: the group has no other stalls. */
 #define SBX_LEAVING_TABLE                                                                                          \
     "leaving(place bigint, day bigint, build bigint, hits bigint, weight bigint, variance bigint, is_last bigint," \
     " PRIMARY KEY(place, day, build))"
@@ -46,9 +47,9 @@ extern const char sbx_store_postgres_setup[], sbx_store_postgres_writer_setup[];
     "CREATE TEMP TABLE IF NOT EXISTS " SBX_GOING_TABLE("blob") "; CREATE TEMP TABLE IF NOT EXISTS " SBX_LEAVING_TABLE \
                                                                "; CREATE TEMP VIEW IF NOT EXISTS " SBX_GOING_SUMMED
 
-/* What older servers did not sum, from what they did: day -1 of each place, and whole applications. app, snapshot.whole and
- * fact.machine_days are there and empty, and no trigger counts. Both engines. */
-/* Who was met, as stores of then had it. */
+/* Make the sums that older servers did not have from those they had: day -1 of each place, and whole applications. app,
+ * snapshot.whole and fact.machine_days exist and are empty, and no trigger counts. For both engines. */
+/* A machine or process, as stores had it then. */
 #define SBX_MACHINE "COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session)"
 #define SBX_SUM_WHOLES                                                                                                 \
     "INSERT INTO app(tenant, name) SELECT DISTINCT COALESCE(tenant, 0), COALESCE(app, '') FROM snapshot WHERE place "  \
@@ -82,7 +83,8 @@ extern const char sbx_store_postgres_setup[], sbx_store_postgres_writer_setup[];
     " AND f.build = fact.build) WHERE day < 0;"                                                                        \
     "UPDATE app SET machines = (SELECT COUNT(*) FROM met m WHERE m.kind = 1 AND m.of = -app.num);"
 
-/* A version as a number that is greater for a later one: "1.2.3", or less of it. 0 for what is none. */
+/* A version as a number that is greater for a later version: "1.2.3", or fewer parts. 0 when the text is not a
+ * version. */
 int64_t sbx_version_rank(const char *version);
 
 #endif

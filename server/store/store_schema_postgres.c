@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_schema_postgres.c - the tables of store_schema.c in PostgreSQL, in a schema of their own.
+/* store_schema_postgres.c - the tables of store_schema.c in PostgreSQL, in their own schema.
  *
- * Sums by day are in a table for each day, which goes whole when it is old enough (store_days.c); those of all days together are in one more.
- * Numbers are bigint, bytes are bytea, texts are compared by their bytes, as SQLite does. Which server made the tables is in stallbox.version; a newer one is refused. */
+ * Sums by day are in one table per day, which is dropped when it is old enough (store_days.c). The sums of all days are
+ * in another table. Numbers are bigint, bytes are bytea, and texts are compared by their bytes, as in SQLite.
+ * stallbox.version has the version of the server that made the tables; a newer one is refused. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,24 +17,26 @@ enum {
     POSTGRES_SCHEMA_VERSION = 11
 };
 
-/* Of which days there are sums (SUM_TABLES below). */
+/* The days that have sums (SUM_TABLES below). */
 #define SUMS_BEGIN " AND day >= (SELECT b.day FROM stallbox.sums_begin b)"
 
-/* jit: a statement over the tables of many days is taken for one that is worth compiling, which takes longer than it. */
+/* jit is off: PostgreSQL would compile a statement over the tables of many days, which takes longer than the
+ * statement. */
 #define SETUP                                                                           \
     "SET search_path = stallbox; SET default_transaction_isolation = 'read committed';" \
     "SET jit = off;"                                                                    \
     "SET client_min_messages = warning; SET bytea_output = 'hex';"                      \
     "SET idle_in_transaction_session_timeout = '60s';"
 const char sbx_store_postgres_setup[] = SETUP;
-/* Plans of the writer are made once and kept: a statement over the tables of all days, planned anew for its values, costs more than what it does. A
- * table that is emptied at each commit would take its plans with it, so those of a batch are emptied by whoever fills them (store_leaving.c). */
+/* The writer makes plans once and keeps them: planning a statement over the tables of all days takes longer than
+ * running it. A table that is emptied at each commit would lose its plans, so store_leaving.c empties the tables of a
+ * batch itself. */
 const char sbx_store_postgres_writer_setup[] =
     SETUP "SET plan_cache_mode = force_generic_plan; CREATE TEMP TABLE IF NOT EXISTS " SBX_GOING_TABLE(
         "bytea") "; CREATE TEMP TABLE IF NOT EXISTS " SBX_LEAVING_TABLE ";"
                  "CREATE OR REPLACE TEMP VIEW " SBX_GOING_SUMMED_SINCE(SUMS_BEGIN);
 
-/* One transaction, under a lock: servers may start at the same moment. */
+/* One transaction, under a lock, because several servers may start at the same moment. */
 static const char first_steps[] =
     "BEGIN; SELECT pg_advisory_xact_lock(1396854834); CREATE SCHEMA IF NOT EXISTS stallbox; SET search_path = stallbox;"
     "CREATE TABLE IF NOT EXISTS version(number bigint NOT NULL);";
@@ -62,7 +65,7 @@ static const char first_steps[] =
     "CREATE TABLE arrival(num" ROW_ID ", who bigint NOT NULL, build_id bytea NOT NULL, made_s bigint" \
     " NOT NULL);"
 
-/* What a server alone has in files of its own: changes.db (change_log.c), and its policies (policy_shelf.c). */
+/* Tables for what a single server has in its own files: changes.db (change_log.c) and policies (policy_shelf.c). */
 #define SHARED_TABLES                                                                                             \
     "CREATE TABLE event(num" ROW_ID ", at_ms bigint NOT NULL, kind bigint NOT NULL, app" TEXT ", version" TEXT    \
     ", base" TEXT ", issue bytea NOT NULL, text" TEXT ", chance double precision NOT NULL, state bigint NOT NULL" \
@@ -71,8 +74,8 @@ static const char first_steps[] =
     "CREATE TABLE look(app" TEXT ", version" TEXT ", number bigint NOT NULL, PRIMARY KEY(app, version));"         \
     "CREATE TABLE policy(app bytea PRIMARY KEY, document bytea NOT NULL);"
 
-/* Sums of a stall, of a day or of all of them (-1). sums_begin: of stalls of earlier days there are sums of all days alone; sum_day: the
- * days that have a table each. */
+/* Sums of stalls for each day, and for all days (-1). sums_begin: stalls of earlier days are only in the sums of all
+ * days. sum_day: the days that have tables. */
 #define SUM_TABLES                                                                                                \
     "CREATE TABLE sums_begin(day bigint NOT NULL); INSERT INTO sums_begin(day) VALUES(0);"                        \
     "CREATE TABLE sum_day(day bigint PRIMARY KEY);"                                                               \
@@ -163,7 +166,7 @@ static const char tables[] =
     " AS $$ BEGIN " body " RETURN NULL; END $$;"
 #define FUNCTION(name, body) FUNCTION_WITH(name, "", body)
 
-/* How many were met. */
+/* Count the distinct ones. */
 #define COUNT_MET(row, sign)                                                                                         \
     "IF " row ".kind = 4 THEN UPDATE build SET sure = sure " sign " 1 WHERE num = " row ".of; ELSIF " row ".of < 0"  \
     " THEN UPDATE app SET machines = machines " sign " (" row ".kind = 1)::int WHERE num = -" row ".of; ELSE UPDATE" \
@@ -179,7 +182,7 @@ static const char tables[] =
     FUNCTION("met_goes", COUNT_MET("old", "-"))          \
     FUNCTION("met_day_comes", COUNT_MET_DAY("new", "+")) \
     FUNCTION("met_day_goes", COUNT_MET_DAY("old", "-"))
-/* What goes is counted by statement: a batch of stalls changes each count once. */
+/* Deletions are counted per statement, so a batch of stalls changes each count once. */
 #define ON_GONE(name, table)                                                                                     \
     "CREATE TRIGGER " name " AFTER DELETE ON " table " REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE" \
     " FUNCTION " name "();"
@@ -217,8 +220,8 @@ static const char tables[] =
         " UPDATE fact SET machine_days = fact.machine_days - t.days FROM (SELECT place, build, COUNT(*) AS days"      \
         " FROM gone WHERE day >= 0 GROUP BY place, build) t WHERE fact.place = t.place AND fact.day = -1 AND"         \
         " fact.build = t.build;")
-/* Those of one day, and those of all days, which are in a table whose name is known. What goes is taken for a thousand rows, of which each
- * would be looked up: without BY_KEY all tables of all days are walked over instead. */
+/* The counts of one day, and those of all days, which are in a table with a known name. PostgreSQL assumes a thousand
+ * deleted rows, too many to look up one by one; without BY_KEY it would scan all tables of all days. */
 #define BY_KEY " SET enable_hashjoin = off SET enable_mergejoin = off"
 #define DAY_MET_FUNCTIONS                                                                                              \
     FUNCTION("met_day_comes",                                                                                          \
@@ -237,9 +240,9 @@ static const char tables[] =
         " WHERE day >= 0 GROUP BY place, day, build) t WHERE fact.place = t.place AND fact.day = t.day AND fact.build" \
         " = t.build; END IF;")
 
-/* open_day(): the tables of a day, where it has to have some and has none. They are attached, which keeps nobody from reading and writing the
- * others. close_day(): the first day before `before` goes, and is in no sum of days then; 0: there is none. Who reads sums keeps it
- * waiting, and nobody waits behind it for longer than the time-out. */
+/* open_day(): make the tables of a day when they are needed and missing. Attaching them blocks no reader or writer of
+ * other days. close_day(): drop the first day before `before` from the sums of days; 0: there is none. Readers of sums
+ * delay it, and others wait behind it no longer than the time-out. */
 #define DAY_FUNCTIONS                                                                                                  \
     "CREATE FUNCTION open_day(wanted bigint) RETURNS bigint LANGUAGE plpgsql SET search_path = stallbox AS $$ DECLARE" \
     " sums text; BEGIN IF wanted < (SELECT day FROM sums_begin) OR EXISTS(SELECT 1 FROM sum_day WHERE day = wanted)"   \
@@ -273,7 +276,7 @@ static const char triggers[] = GAP_COMES FUNCTION("word_comes", "UPDATE word SET
             ON_ROWS("met_comes", "met", "INSERT") ON_ROWS("met_day_comes", "met_day", "INSERT")
                 GONE_FUNCTIONS DAY_MET_FUNCTIONS DAY_FUNCTIONS GONE_TRIGGERS;
 
-/* From version 1: sums were of places by day alone. */
+/* From version 1: there were only sums of places by day. */
 static const char from_version_1[] =
     "DROP TRIGGER met_comes ON met; DROP TRIGGER met_goes ON met; DROP TRIGGER met_day_comes ON met_day;"
     "DROP TRIGGER met_day_goes ON met_day; ALTER TABLE snapshot ADD COLUMN whole bigint;"
@@ -283,7 +286,8 @@ static const char from_version_1[] =
 /* sbx_machine_hash(). */
 #define MACHINE_HASH(id) "(('x' || substr(encode(sha256(" id "), 'hex'), 1, 16))::bit(64) >> 1)::bigint"
 
-/* From version 5: who was met was known by an id, and is by a hash of it. Of a build its number, which was bytes. */
+/* From version 5: machines and processes in `met` had ids; now they have hashes. A build, which had bytes, has its
+ * number. */
 static const char from_version_5[] =
     "DROP VIEW IF EXISTS summed; ALTER TABLE snapshot ADD COLUMN process" NUMBER ", ADD COLUMN machine" NUMBER ";"
     "UPDATE snapshot s SET process = " MACHINE_HASH("s.session") ", machine = " MACHINE_HASH(
@@ -296,12 +300,12 @@ static const char from_version_5[] =
                                     "who") ";"
                                            "CREATE VIEW summed AS " SBX_SUMMED;
 
-/* From version 6: what went was counted row by row. */
+/* From version 6: deletions were counted row by row. */
 static const char from_version_6[] =
     "DROP TRIGGER gap_goes ON gap; DROP TRIGGER snapshot_goes ON snapshot; DROP TRIGGER word_goes ON said; DROP TRIGGER"
     " met_goes ON met; DROP TRIGGER met_day_goes ON met_day;" GONE_FUNCTIONS GONE_TRIGGERS;
 
-/* From version 7: words were of all applications together, and what they lack was summed for all. */
+/* From version 7: words and lacks were common to all applications. */
 static const char from_version_7[] =
     "ALTER TABLE word ADD COLUMN tenant" NUMBER ", DROP CONSTRAINT word_text_key, ADD UNIQUE(tenant, text);"
     "INSERT INTO word(tenant, text) SELECT DISTINCT s.tenant, w.text FROM said d JOIN snapshot s ON s.seq = d.seq JOIN"
@@ -330,7 +334,7 @@ static const char from_version_7[] =
 #define MOVE_OF_8(name, columns) \
     "INSERT INTO " name "(" columns ") SELECT " columns " FROM " name "_of_8; DROP TABLE " name "_of_8;"
 
-/* From version 8: sums of all days were in one table. */
+/* From version 8: one table had the sums of all days. */
 static const char from_version_8[] =
     "DROP VIEW IF EXISTS summed; DROP TRIGGER met_day_comes ON met_day; DROP TRIGGER met_day_goes ON "
     "met_day;" KEEP_OF_8("fact") KEEP_OF_8("spread") KEEP_OF_8("label") KEEP_OF_8("met_day") SUM_TABLES DAY_FUNCTIONS
@@ -379,7 +383,7 @@ int sbx_store_renew_schema_postgres(const char *url, char *why, size_t why_bytes
     }
     static const char *const steps[] = {from_version_1, SHARED_TABLES,    ACTIVE_TABLE,   ARRIVAL_TABLE,
                                         from_version_5, from_version_6,   from_version_7, from_version_8,
-                                        ERASING_TABLE,  DAY_MET_FUNCTIONS}; /* by the version they begin at */
+                                        ERASING_TABLE,  DAY_MET_FUNCTIONS}; /* indexed by the version they begin at */
     for (; result == 0 && version > 0 && version < POSTGRES_SCHEMA_VERSION; version++) {
         snprintf(step, sizeof(step), "UPDATE version SET number = %lld", (long long)version + 1);
         result = sbx_sql_execute(sql, steps[version - 1]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_statements.c - every statement of the writer. */
+/* store_statements.c - all statements of the writer. */
 #include "number_list.h"
 #include "store_schema.h"
 #include "store_sum_sql.h"
@@ -7,15 +7,16 @@
 #define ON_ITS_DAY        " AND +day IN (-1, ?2)"
 #define OF_STALL(columns) "(SELECT " columns " FROM summed s WHERE s.seq = ?1)"
 
-/* Stalls that go, as store_schema.h has them noted. */
+/* List the stalls to remove, in the tables of store_schema.h. */
 #define GOING_OF(from)                                                                                                \
     "INSERT INTO going(seq, id, place, whole, day, build, bucket, weight, variance, process, machine, has_id) SELECT" \
     " s.seq, s.id, s.place, s.whole, s.day, s.build, s.bucket, s.weight, s.one_in * (s.one_in - 1), s.process,"       \
     " s.machine, CASE WHEN EXISTS(SELECT 1 FROM rotating o WHERE o.seq = s.seq) THEN 1 ELSE 0 END FROM " from
-/* What they are in the sums as, in groups of which something stays; keys of groups of which nothing does. */
+/* Their rows in the sums, for groups that keep other stalls; the keys of groups that keep none. */
 #define IS_STAYING "g.place = s.place AND g.day = s.day AND g.build = s.build AND g.is_last = 0"
 #define STAYING    "going_summed s CROSS JOIN leaving g WHERE " IS_STAYING
-/* Their days, so that in PostgreSQL no table of another is opened; the plus keeps SQLite from taking these for a key. */
+/* Their days, so that PostgreSQL does not open the tables of other days. The plus keeps SQLite from using the day as a
+ * key. */
 #define ON_GOING_DAYS " AND (+day = -1 OR +day BETWEEN ?1 AND ?2)"
 #define OF_LAST \
     "(place, day, build) IN (SELECT g.place, g.day, g.build FROM leaving g WHERE g.is_last = 1)" ON_GOING_DAYS
@@ -50,20 +51,19 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [ADD_TO_PLACE] = "UPDATE place SET hits = hits + ?2, weight = place.weight + ?2 * s.weight, variance = variance +"
                      " ?2 * s.one_in * (s.one_in - 1) FROM snapshot s WHERE s.seq = ?1 AND place.num = s.place",
     [READ_DAY] = "SELECT day FROM snapshot WHERE seq = ?1",
-    /* Its machine apart from the rest: within a row of four SQLite would look at all machines of the other three. ?2 is the stall's day, where
-     * PostgreSQL has a table for each; the plus keeps SQLite from taking it for a key. */
+    /* The machine is a separate condition, because in a list of four values SQLite would read all machines of the other
+     * three. ?2 is the stall's day, for PostgreSQL's tables by day; the plus keeps SQLite from using it as a key. */
     [DROP_MET_DAY] =
         "DELETE FROM met_day WHERE count <= 0 AND who = (SELECT s.machine FROM snapshot s WHERE s.seq = ?1) AND (place,"
         " day, build) IN " OF_STALL("s.place, s.day, s.build") ON_ITS_DAY,
-    [DROP_MET] =
-        "DELETE FROM met INDEXED BY met_gone WHERE count <= 0", /* those of the stall at hand: others never are */
+    [DROP_MET] = "DELETE FROM met INDEXED BY met_gone WHERE count <= 0", /* only the current stall has such rows */
     [DROP_LABELS] = "DELETE FROM label WHERE hits <= 0 AND (place, kind, word, day, build) IN (SELECT s.place, d.kind,"
                     " d.word, s.day, s.build FROM summed s JOIN said d ON d.seq = s.seq WHERE s.seq = ?1)" ON_ITS_DAY,
     [DROP_SPREAD] = "DELETE FROM spread WHERE weight <= 0 AND (place, day, build, bucket) IN " OF_STALL(
         "s.place, s.day, s.build, s.bucket") ON_ITS_DAY,
     [DROP_FACT] =
         "DELETE FROM fact WHERE hits <= 0 AND (place, day, build) IN " OF_STALL("s.place, s.day, s.build") ON_ITS_DAY,
-    /* ?2 is what is said, as store_sums.c writes it: of each the kind, the time and the word. */
+    /* ?2 has the labels as store_sums.c writes them: kind, time and word of each. */
     [ADD_WORDS] = "INSERT OR IGNORE INTO word(tenant, text) SELECT ?1, substr(j.value, 22) FROM json_each(?2) j",
     [ADD_SAID] =
         "INSERT OR IGNORE INTO said(seq, kind, word, us) SELECT ?1, CAST(substr(j.value, 1, 2) AS bigint), w.num,"
@@ -108,8 +108,8 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [CHANGE_ISSUE] = "UPDATE issue SET state = ?2, until = ?3, until_rank = ?4, owner = ?5, note = ?6, changed_ms = ?7,"
                      " is_touched = 1 WHERE num = ?1",
     [TOUCH_ISSUE] = "UPDATE issue SET is_touched = 1 WHERE num = ?1",
-    /* Muted until a version that has come, or resolved and back: in a version that is not older than the one it was to be gone
-     * in. */
+    /* Open an issue again: one muted until a version that has come, or a resolved one that came back in a version not
+     * older than the one that should not have it. */
     [WAKE_ISSUE] = "UPDATE issue SET state = CASE issue.state WHEN 1 THEN 0 ELSE 3 END, changed_ms = s.received_ms"
                    " FROM snapshot s JOIN place p ON p.num = s.place JOIN build b ON b.num = s.build WHERE s.seq = ?1"
                    " AND issue.num = p.issue AND ((issue.state = 1 AND issue.until_rank > 0 AND b.rank >="
@@ -138,7 +138,7 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [FIND_END] = "SELECT 1 FROM stall_end WHERE first = ?1",
     [ADD_END] = "INSERT INTO stall_end(first, id, session, how, signal, duration_ns, received_ms, rotating)"
                 " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    /* What was said of it without its end is said anew, while there are bytes to say it of. */
+    /* Triage a stall again that was triaged without its end, if its bytes are still stored. */
     [COMPLETE_SNAPSHOT] = "UPDATE snapshot SET duration_ns = MAX(snapshot.duration_ns, e.duration_ns),"
                           " state = CASE WHEN state = 1 AND bytes > 0 THEN 0 ELSE state END"
                           " FROM stall_end e"

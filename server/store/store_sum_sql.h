@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_sum_sql.h - how a stall is added to the sums, in SQL: for the writer's statements, and for the stores of older servers. */
+/* store_sum_sql.h - the SQL that adds a stall to the sums: for the statements of the writer, and for the steps from
+ * older stores. */
 #ifndef SBX_STORE_SUM_SQL_H
 #define SBX_STORE_SUM_SQL_H
 
@@ -19,8 +20,8 @@
     " s.build, " sign ", " sign " * s.weight, " sign " * s.weight * d.us FROM " from " s JOIN said d ON d.seq =" \
     " s.seq WHERE " condition " AND s.place IS NOT NULL ON CONFLICT(place, day, build, kind, word) DO UPDATE"    \
     " SET hits = hits + excluded.hits, weight = weight + excluded.weight, us = us + excluded.us"
-/* Processes, machines, builds; machines that have an id, of the place and of the build; machines of the application. Without an id a process
- * is a machine. `process`, `machine`: how they are told. */
+/* Kinds: processes, machines, builds; machines with an id, of the place and of the build; machines of the application.
+ * Without an id, a process counts as a machine. `process`, `machine`: the expressions for them. */
 #define WHO_IS_MET(process, machine, whole, condition)                                                                \
     "(SELECT 0 AS kind, s.place AS of, " process " AS who FROM snapshot s WHERE " condition                           \
     " UNION ALL SELECT 1, s.place, " machine " FROM snapshot s WHERE " condition whole                                \
@@ -37,7 +38,8 @@
     " FROM " from " s WHERE " condition " AND s.place IS NOT NULL ON CONFLICT(place, day, build, who) DO UPDATE" \
     " SET count = count + excluded.count"
 
-/* The client's day where the server can believe it: a payload waits for a month at most, and clocks differ. */
+/* The client's day if it is plausible by the server's clock: a payload waits a month at most, and clocks differ.
+ * Otherwise the server's day. */
 #define DAY_OF(created, received)                                                                              \
     "CASE WHEN " created " BETWEEN " received " / 86400000 - 60 AND " received " / 86400000 + 1 THEN " created \
     " ELSE " received " / 86400000 END"

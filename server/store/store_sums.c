@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_sums.c - what is added up of stalls, and taken back.
+/* store_sums.c - adds stalls to the sums, and subtracts them.
  *
- * Nothing is ever counted anew: a stall adds some twenty rows to the sums of its place, day and build, the same to those of its application
- * and of all days together, and the same rows with the other sign when it goes or is judged anew. So a stall costs the same in an issue of ten and of a million. What cannot be
- * subtracted, the first, the last and the longest, is at one end of an index. */
+ * Nothing is ever counted again. A stall adds some twenty rows to the sums of its place, day and build, the same to
+ * those of its application and of all days, and the same rows with the other sign when it is removed or judged again.
+ * So a stall costs the same in an issue of ten stalls and of a million. The first, the last and the longest stall
+ * cannot be subtracted; each is at one end of an index. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "stable_name.h"
 #include "store_inside.h"
 
-/* Run a statement of (?1 integer, ?2 integer) that gives no row. */
+/* Run a statement with (?1 integer, ?2 integer) that returns no row. */
 static int run(struct sbx_store *store, enum writer_statement index, int64_t first, int64_t second)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, index);
@@ -31,7 +32,7 @@ static int read_day(struct sbx_store *store, int64_t seq, int64_t *day_out)
     return result < 0 ? result : 0;
 }
 
-/* Rows that came to nothing. */
+/* Delete rows that became zero. */
 static int drop_sums(struct sbx_store *store, int64_t seq)
 {
     static const enum writer_statement dropping[] = {DROP_MET_DAY, DROP_MET, DROP_LABELS, DROP_SPREAD, DROP_FACT};
@@ -44,7 +45,7 @@ static int drop_sums(struct sbx_store *store, int64_t seq)
 
 int sbx_store_sum(struct sbx_store *store, int64_t seq, int sign)
 {
-    /* The fact is there before machines are counted in it, and goes after them. */
+    /* The fact must exist before machines are counted in it, and is removed after them. */
     static const enum writer_statement adding[] = {ADD_FACT, ADD_SPREAD,  ADD_LABELS,
                                                    ADD_MET,  ADD_MET_DAY, ADD_TO_PLACE};
     int result = 0;
@@ -66,9 +67,9 @@ int sbx_store_leave_place(struct sbx_store *store, int64_t seq, int64_t place)
 /* ---- places ---- */
 
 struct place {
-    int64_t hits, issue, places; /* places: of its issue */
-    bool is_touched;             /* its issue, by a person */
-    bool is_namesake;            /* its issue has its id */
+    int64_t hits, issue, places; /* places: number of places of its issue */
+    bool is_touched;             /* a person changed its issue */
+    bool is_namesake;            /* its issue has the same id */
     uint8_t issue_id[SBX_ID_BYTES];
 };
 
@@ -89,15 +90,16 @@ static int read_place(struct sbx_store *store, int64_t num, struct place *place_
     return 0;
 }
 
-/* A place with a key that nobody has met: an issue of its own, but where a stall comes from a place of an issue that a person has
- * said something of, because names came, it stays in that one. */
+/* Make a place for a new key, with its own issue. But when names came and a stall leaves an issue that a person has
+ * changed, the new place belongs to that issue. */
 static int make_place(struct sbx_store *store, const uint8_t *key, int64_t tenant, int64_t left, int64_t *place_out)
 {
     struct place from = {0};
     int result = left != 0 ? read_place(store, left, &from) : 0;
     int64_t issue = from.is_touched ? from.issue : 0;
     if (result == 0 && issue == 0) {
-        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, DROP_ALIAS); /* it is somebody again */
+        /* the address belongs to an issue again */
+        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, DROP_ALIAS);
         sbx_bind_blob(statement, 1, key, SBX_ID_BYTES);
         result = sbx_store_step(statement);
         sbx_statement_clear(statement);
@@ -122,7 +124,7 @@ static int make_place(struct sbx_store *store, const uint8_t *key, int64_t tenan
     return result;
 }
 
-/* *is_foreign_out: it is another application's. */
+/* *is_foreign_out: it belongs to another application. */
 static int look_for_place(struct sbx_store *store, const uint8_t *key, int64_t tenant, int64_t *place_out,
                           bool *is_foreign_out)
 {
@@ -137,8 +139,9 @@ static int look_for_place(struct sbx_store *store, const uint8_t *key, int64_t t
     return result;
 }
 
-/* The place of a key. Keys of two applications differ, because they are made of what the application is called; but a key is a
- * worker's word, which reads what strangers sent. So the stalls of one that claims another's place get a place of their own. */
+/* Find the place of a key. Keys of two applications differ, because they contain the name of the application. But a
+ * worker makes the key from untrusted input, so it may claim a place of another application; such stalls get a place of
+ * their own. */
 static int find_place(struct sbx_store *store, const uint8_t *key, int64_t tenant, int64_t left, int64_t *place_out)
 {
     uint8_t own_key[SBX_ID_BYTES];
@@ -155,7 +158,7 @@ static int find_place(struct sbx_store *store, const uint8_t *key, int64_t tenan
     return result != 0 ? (result < 0 ? result : 0) : make_place(store, key, tenant, left, place_out);
 }
 
-/* Whose a stall is. */
+/* Read the application of a stall. */
 static int read_tenant(struct sbx_store *store, int64_t seq, int64_t *tenant_out)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, READ_TENANT);
@@ -166,7 +169,8 @@ static int read_tenant(struct sbx_store *store, int64_t seq, int64_t *tenant_out
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
 }
 
-/* All that is said, as one value: "KKUUUUUUUUUUUUUUUUUUUWORD", two digits of the kind and nineteen of the time. */
+/* Write all labels as one value, each as "KKUUUUUUUUUUUUUUUUUUUWORD": two digits of the kind and nineteen of the
+ * time. */
 static void write_said(const struct sbx_verdict_row *verdict, struct sbx_document *list_out)
 {
     *list_out = (struct sbx_document){0};
@@ -253,7 +257,7 @@ int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx
 
 /* ---- the same verdict again ---- */
 
-/* The first that is said of a kind with a word counts. */
+/* Of several labels with the same kind and word, the first counts. */
 static const struct sbx_said_row *find_said(const struct sbx_verdict_row *verdict, int64_t kind, const char *word)
 {
     for (size_t i = 0; i < verdict->said_count; i++)
@@ -275,7 +279,7 @@ static size_t count_said(const struct sbx_verdict_row *verdict)
 static int says_the_same(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, bool *same_out)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, READ_SAID);
-    char word[2 * SBX_STABLE_NAME_BYTES + 64]; /* of a longer one it is not seen that it is the same */
+    char word[2 * SBX_STABLE_NAME_BYTES + 64]; /* a longer word never compares as equal */
     size_t count = 0;
     int result;
     *same_out = true;
@@ -353,14 +357,14 @@ int sbx_store_settle_place(struct sbx_store *store, int64_t num, int64_t moved_t
         result = read_place(store, moved_to, &to);
     if (result < 0 || place.hits > 0)
         return result;
-    if (place.is_touched) { /* what a person said of it holds for where its stalls are now */
+    if (place.is_touched) { /* the changes of a person stay with the issue that has its stalls now */
         bool is_taken = to.issue != 0 && to.issue != place.issue && !to.is_touched && to.places == 1;
         return is_taken ? sbx_store_join_issues(store, to.issue, to.issue_id, place.issue) : 0;
     }
     result = run(store, DROP_PLACE, num, 0);
     if (result < 0 || place.places > 1)
         return result;
-    if (to.issue != 0 && to.issue != place.issue) /* no places are left to move: only its addresses */
+    if (to.issue != 0 && to.issue != place.issue) /* the issue has no other places, so only its addresses move */
         return sbx_store_join_issues(store, place.issue, place.issue_id, to.issue);
     result = run(store, DROP_ALIASES, place.issue, 0);
     return result == 0 ? run(store, DROP_ISSUE, place.issue, 0) : result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_symbols.c - gaps in, marks out. */
+/* store_symbols.c - stores gaps, and marks stalls for a new triage. */
 #include "store_symbols.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 
 /* ---- with a verdict ---- */
 
-/* Is it there, under a name? 1, 0, or -errno. A row that is there is read and not written: other applications' stalls lack it as well, and
- * would wait for it. */
+/* Is it stored, with a name? 1, 0, or -errno. An existing row is only read: stalls of other applications lack the same
+ * module, and a write would make them wait. */
 static int has_module(struct sbx_store *store, const struct sbx_gap_row *gap)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, FIND_MODULE);
@@ -70,7 +70,7 @@ int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_ve
         now += verdict->gaps[i].unnamed;
         result = add_gap(store, seq, &verdict->gaps[i]);
     }
-    if (result == 0 && verdict->lacks_store) { /* that symbols came once names this stall no more */
+    if (result == 0 && verdict->lacks_store) { /* the stall no longer counts as named by symbols that came */
         statement = sbx_store_handle_use(&store->writer, FORGET_MADE);
         sbx_bind_integer(statement, 1, seq);
         result = sbx_store_step(statement);
@@ -81,7 +81,8 @@ int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_ve
 
 int sbx_store_note_place(struct sbx_store *store, int64_t seq, int64_t old_place, int64_t place, bool by_symbols)
 {
-    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, LEAVE_WAS_IN); /* it may come back to one */
+    /* it may return to an earlier issue */
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, LEAVE_WAS_IN);
     sbx_bind_integer(statement, 1, place);
     sbx_bind_integer(statement, 2, seq);
     int result = sbx_store_step(statement);
@@ -107,7 +108,7 @@ static int mark(struct sbx_store *store, const uint8_t *build_id, size_t bytes, 
     return result;
 }
 
-/* For other servers of the database; the oldest are forgotten. The writer's transaction is open. */
+/* Note symbols for the other servers of the database, and remove the oldest notes. The writer's transaction is open. */
 static int add_arrival(struct sbx_store *store, const uint8_t *build_id, size_t bytes, uint64_t made_s)
 {
     enum {
@@ -141,7 +142,7 @@ int sbx_store_symbols_came(struct sbx_store *store, const uint8_t *build_id, siz
     }
     sbx_statement_clear(statement);
     if (result == 0 && (result = sbx_store_handle_begin(&store->writer)) == 0) {
-        /* Together: whoever sees the mark can hear why. */
+        /* In one transaction, so that a server that sees the mark also sees the arrival. */
         result = mark(store, build_id, bytes, made_s);
         if (result == 0)
             result = add_arrival(store, build_id, bytes, made_s);
@@ -190,10 +191,11 @@ int sbx_store_next_arrival(struct sbx_store *store, int64_t *seen, uint8_t build
 struct wanted {
     uint8_t build_id[32];
     size_t bytes;
-    uint64_t made_s, app; /* symbols that came; whose stalls lack them */
+    uint64_t made_s, app; /* time of the symbols; the application whose stalls lack them */
 };
 
-/* All that some stall lacks, each build-id with all of its applications: *wanted_out is given. Returns how many, or -errno. */
+/* List everything that some stall lacks, each build-id with all of its applications. *wanted_out is given. Returns the
+ * number, or -errno. */
 static int list_wanted(struct sbx_store *store, struct wanted **wanted_out)
 {
     struct wanted *wanted = NULL;
@@ -250,12 +252,13 @@ int sbx_store_look_for_symbols(struct sbx_store *store,
 
 /* ---- triage anew ---- */
 
-/* Its seq below this one is the next. The writer's lock is held. */
+/* Move the mark: the next stall is below this seq. The writer's lock is held. */
 static int move_mark(struct sbx_store *store, int64_t module, int64_t from, int64_t to)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, END_RENAMED);
     sbx_bind_integer(statement, 1, module);
-    sbx_bind_integer(statement, 2, from); /* unless symbols came again meanwhile: then all of it begins anew */
+    /* no change if symbols came again meanwhile: then all its stalls are triaged again */
+    sbx_bind_integer(statement, 2, from);
     sbx_bind_integer(statement, 3, to);
     return sbx_store_step(statement);
 }
@@ -290,7 +293,7 @@ int sbx_store_next_renamed(struct sbx_store *store, struct sbx_renamed *renamed_
             result = read_id(store, renamed_out->seq, renamed_out->id);
             break;
         }
-        result = move_mark(store, renamed_out->module, renamed_out->before, 0); /* that was its last */
+        result = move_mark(store, renamed_out->module, renamed_out->before, 0); /* the module has no more stalls */
         if (result < 0)
             break;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_told.c - machine-days of issues, by the day, beside those that were told. */
+/* store_told.c - machine-days of issues by day, and the reported machine-days. */
 #include "store_told.h"
 
 #include <errno.h>
@@ -11,19 +11,20 @@
 #include "store_schema.h"
 
 enum {
-    DAYS_MAX = 28, /* that are looked at of a side: the latest */
-    FEWER = 8, /* machines are read of an issue than for a count: they say how much their days are alike, and no more */
-    TOGETHER_MAX = 512, /* issues that one statement is asked of */
+    DAYS_MAX = 28,      /* days per side: the latest ones */
+    FEWER = 8,          /* fraction of the machines of a count; these only tell how much a machine's days are alike */
+    TOGETHER_MAX = 512, /* issues per statement */
 };
 
-/* ?1, ?2: days; ?3: a version or ''; ?4: an application or ''; ?5: who looks; ?8: how many a day needs. Of which versions which days count. */
+/* The days that count, for each version. ?1, ?2: days; ?3: a version or ''; ?4: an application or ''; ?5: the
+ * application of the view; ?8: machine-days that a day needs. */
 #define TOLD                                                                                                          \
     "(SELECT x.tenant AS tenant, x.version AS version, x.day AS day, x.machines AS machines FROM active x JOIN"       \
     " (SELECT k.tenant AS tenant, k.version AS version, MIN(k.day) AS first FROM active k GROUP BY 1, 2) y ON"        \
     " y.tenant = x.tenant AND y.version = x.version WHERE x.day > y.first AND x.day BETWEEN ?1 AND ?2 AND x.machines" \
     " >= ?8 AND (?3 = '' OR x.version = ?3) AND x.tenant IN (SELECT a.tenant FROM app a WHERE (?4 = '' OR a.name ="   \
     " ?4) AND (?5 = 0 OR a.tenant = ?5)))"
-/* A fact of one of these days. */
+/* A fact on one of these days. */
 #define ON_TOLD_DAY                               \
     " JOIN build b ON b.num = f.build JOIN " TOLD \
     " t ON t.tenant = b.tenant AND t.version = b.version AND t.day = f.day"
@@ -39,7 +40,7 @@ static const char issues_sql[] =
     "SELECT p.issue, f.day, SUM(f.machine_days), SUM(f.weight - f.hits) FROM place p JOIN fact f ON f.place = "
     "p.num" ON_TOLD_DAY " WHERE " OF_ISSUES FACT_IN_SPAN " GROUP BY 1, 2 ORDER BY 1, 2";
 
-/* The same days of stalls alone, where nobody tells any. */
+/* The same days from stalls only, when no machine reports its days. */
 #define OF_STALLS                                                                     \
     " JOIN build b ON b.num = f.build WHERE (?3 = '' OR b.version = ?3)" FACT_IN_SPAN \
     " AND b.tenant IN (SELECT a.tenant FROM app a WHERE " OF_APPS ")"
@@ -50,7 +51,7 @@ static const char stalling_issues_sql[] =
     "SELECT p.issue, f.day, SUM(f.machine_days), 0 FROM place p JOIN fact f ON f.place = p.num" OF_STALLS
     " AND " OF_ISSUES " GROUP BY 1, 2 ORDER BY 1, 2";
 
-/* How many days each machine of a sample has (?7: its last hash). */
+/* The number of days of each machine of a sample (?7: its last hash). */
 #define DAYS_OF_MACHINES                                                                                            \
     " CROSS JOIN met_day m WHERE m.place = +f.place AND m.day = +f.day AND +m.day BETWEEN ?1 AND ?2 AND m.build = " \
     "+f.build AND m.who <= ?7 AND f.day BETWEEN ?1 AND ?2 AND (?3 = '' OR f.build IN (SELECT b.num FROM"            \
@@ -80,7 +81,7 @@ static int prepare(const struct sbx_store_view *view, const char *sql, const str
     int result = sbx_sql_prepare(sbx_store_handle_db(&view->store->reader), sql, statement_out);
     if (result < 0)
         return result;
-    sbx_bind_integer(*statement_out, 1, span->from_day > 0 ? span->from_day : 0); /* day -1 is all of them */
+    sbx_bind_integer(*statement_out, 1, span->from_day > 0 ? span->from_day : 0); /* day -1 has the sums of all days */
     sbx_bind_integer(*statement_out, 2, span->to_day < today - 1 ? span->to_day : today - 1);
     sbx_bind_text(*statement_out, 3, span->version);
     sbx_bind_text(*statement_out, 4, span->app ? span->app : "");
@@ -114,7 +115,7 @@ static const struct day *find_day(const struct days *days, int64_t number)
     return NULL;
 }
 
-/* Only these: a machine's other days say nothing of them. */
+/* Only these days, because other days of a machine say nothing about them. */
 static struct sbx_issue_span span_of(const struct days *days, const struct sbx_issue_span *span)
 {
     struct sbx_issue_span of = *span;
@@ -141,7 +142,7 @@ static void add_day(struct sbx_told *told, const struct day *day, int64_t hit, i
 /* ---- issues of a side ---- */
 
 struct issues {
-    const struct sbx_compared_issue *rows; /* by their numbers */
+    const struct sbx_compared_issue *rows; /* sorted by number */
     size_t count;
 };
 
@@ -151,7 +152,7 @@ static int compare_nums(const void *left, const void *right)
     return a->num < b->num ? -1 : a->num > b->num;
 }
 
-/* SIZE_MAX: none of these. */
+/* SIZE_MAX: not among these. */
 static size_t place_among(const struct issues *these, int64_t num)
 {
     const struct sbx_compared_issue key = {.num = num};
@@ -159,15 +160,15 @@ static size_t place_among(const struct issues *these, int64_t num)
     return row ? (size_t)(row - these->rows) : SIZE_MAX;
 }
 
-/* Issues of one side; `told` of each is `stride` behind the one before it. */
+/* Issues of one side; `told` of an issue is `stride` behind that of the previous one. */
 struct side {
     const struct sbx_store_view *view;
     const struct sbx_issue_span *span;
     int64_t today;
-    const struct issues *these; /* NULL: all together, of which `told` is one */
+    const struct issues *these; /* NULL: all together, with one `told` */
     struct sbx_told *told;
     size_t stride;
-    bool is_of_stalls; /* machine-days with a stall stand in the place of all of them */
+    bool is_of_stalls; /* machine-days with a stall are used instead of all machine-days */
 };
 
 static struct sbx_told *told_of(const struct side *side, int64_t num)
@@ -176,7 +177,7 @@ static struct sbx_told *told_of(const struct side *side, int64_t num)
     return place == SIZE_MAX ? NULL : &side->told[place * side->stride];
 }
 
-/* Those that have more than `more` machine-days, and no more than `most`. Returns how many, or -errno. */
+/* Bind the issues with more than `more` and at most `most` machine-days. Returns their number, or -errno. */
 static int bind_issues(struct sbx_statement *statement, const struct side *side, int64_t more, int64_t most,
                        struct sbx_byte_buffer *list_out)
 {
@@ -197,7 +198,8 @@ static int bind_issues(struct sbx_statement *statement, const struct side *side,
     return side->these ? bound : side->told->hit > more && side->told->hit <= most;
 }
 
-/* `is_in_part_out`: on some day more machines had any stall than were told, so a part of the fleet tells nothing. Set, never cleared. */
+/* `is_in_part_out`: on some day more machines had a stall than reported a machine-day, so a part of the fleet does not
+ * report. It is set, never cleared. */
 static int add_days(const struct side *side, const struct days *days, bool *is_in_part_out)
 {
     struct sbx_statement *statement = NULL;
@@ -221,7 +223,7 @@ static int add_days(const struct side *side, const struct days *days, bool *is_i
     return result;
 }
 
-/* How much the days of a machine are alike, of those issues that are read at a level (machine_sample.h). */
+/* Read how much the days of a machine are alike, for the issues that are read at a level (machine_sample.h). */
 static int add_machines_of(const struct side *side, int level, int64_t rows)
 {
     struct sbx_statement *statement = NULL;
@@ -283,7 +285,7 @@ static int read_side(const struct side *side, const struct days *days, bool *is_
     return result;
 }
 
-/* `whole_out` NULL: of stalls alone. */
+/* `whole_out` NULL: from stalls only. */
 static int read_span(const struct sbx_store_view *view, const struct sbx_issue_span *span, int64_t today,
                      const struct issues *these, struct sbx_told *told, struct sbx_told *whole_out)
 {
@@ -295,7 +297,7 @@ static int read_span(const struct sbx_store_view *view, const struct sbx_issue_s
         const struct side issues = {view, &of, today, these, told, SBX_COMPARED_SIDES, whole_out == NULL};
         if (whole_out)
             result = read_side(&(struct side){view, &of, today, NULL, whole_out, 1, false}, days, &is_in_part);
-        if (is_in_part) /* nothing is told of it */
+        if (is_in_part) /* then no days are returned */
             *whole_out = (struct sbx_told){.days = 0};
         else if (result == 0)
             result = read_side(&issues, days, &is_in_part);
