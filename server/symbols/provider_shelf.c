@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider_shelf.c - maps of names, merged and written aside. */
+/* provider_shelf.c - merges maps of names, and writes them under another name first. */
 #include "provider_shelf.h"
 
 #include <errno.h>
@@ -61,7 +61,8 @@ int sbx_provider_shelf_is_map(const char *text, size_t bytes)
     return bytes >= strlen(FIRST_WORDS) && memcmp(text, FIRST_WORDS, strlen(FIRST_WORDS)) == 0;
 }
 
-/* The runtime's name in the first line: a file's name is made of it, so it is letters, digits, '-', '_' and '.'. */
+/* Read the runtime's name from the first line. A file name is made of it, so it has only letters, digits, '-', '_' and
+ * '.'. */
 static bool read_name(const char *text, size_t bytes, char name_out[SBX_PROVIDER_NAME_BYTES])
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
@@ -82,7 +83,7 @@ static bool read_name(const char *text, size_t bytes, char name_out[SBX_PROVIDER
 struct merge {
     struct sbx_provider_map *there;
     struct sbx_shelved *shelved;
-    FILE *out; /* NULL: only counted */
+    FILE *out; /* NULL: the lines are only counted */
 };
 
 static void merge_function(void *context, const struct sbx_provider_function *function)
@@ -101,7 +102,7 @@ static void merge_function(void *context, const struct sbx_provider_function *fu
     }
 }
 
-/* What is in the file now, before the new lines; without one, its first line. Returns 0 or -errno. */
+/* Copy what the file has now, before the new lines; without a file, write its first line. Returns 0 or -errno. */
 static int copy_old(const struct sbx_provider_shelf *shelf, const char *file, const char *name, FILE *out)
 {
     char buffer[16384];
@@ -125,7 +126,7 @@ static int copy_old(const struct sbx_provider_shelf *shelf, const char *file, co
     return result;
 }
 
-/* Write the merged file aside, and put it in its place if it has anything new. Returns 0 or -errno. */
+/* Write the merged file under another name, and rename it if it has anything new. Returns 0 or -errno. */
 static int write_merged(const struct sbx_provider_shelf *shelf, struct sbx_provider_map *fresh, struct merge *merge)
 {
     char file[SBX_PROVIDER_NAME_BYTES + 16], aside[SBX_PROVIDER_NAME_BYTES + 16];

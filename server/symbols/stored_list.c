@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stored_list.c - rows of a store's entries. */
+/* stored_list.c - lists the entries of a symbol store as rows. */
 #include "stored_list.h"
 
 #include <errno.h>
@@ -14,19 +14,19 @@
 
 enum {
     KEEP_S = 10,
-    LISTS_MAX = 8 /* that are kept, of so many applications */
+    LISTS_MAX = 8 /* lists kept, each of one application */
 };
 
 struct kept {
     uint64_t app;
-    struct sbx_stored_row *rows; /* NULL: to be read anew */
+    struct sbx_stored_row *rows; /* NULL: must be read again */
     size_t count;
     uint64_t read_s;
 };
 
 struct sbx_stored_list {
     struct sbx_symbol_store *store;
-    pthread_mutex_t lock; /* of all of it */
+    pthread_mutex_t lock; /* protects all of it */
     struct kept lists[LISTS_MAX];
 };
 
@@ -57,7 +57,7 @@ static uint64_t now_s(void)
     return (uint64_t)now.tv_sec;
 }
 
-/* The list of an application, or a place for it: that which was read longest ago. The lock is held. */
+/* Find the list of an application, or a place for it: that of the list that was read longest ago. The lock is held. */
 static struct kept *find(struct sbx_stored_list *list, uint64_t app)
 {
     struct kept *oldest = &list->lists[0];
@@ -73,7 +73,7 @@ static struct kept *find(struct sbx_stored_list *list, uint64_t app)
     return oldest;
 }
 
-/* What is in the application's part of the store: *entries_out is given. Returns 0 or -errno. */
+/* Read the entries of the application's part of the store: *entries_out is given. Returns 0 or -errno. */
 static int read_entries(const struct sbx_stored_list *list, uint64_t app, struct sbx_store_entry **entries_out,
                         size_t *count_out)
 {
@@ -82,7 +82,7 @@ static int read_entries(const struct sbx_stored_list *list, uint64_t app, struct
     if (result == 0)
         result = sbx_symbol_store_list(own ? own : list->store, entries_out, count_out);
     sbx_symbol_store_close(own);
-    return result == -ENOENT ? 0 : result; /* nothing was sent for it */
+    return result == -ENOENT ? 0 : result; /* no symbols were sent for it */
 }
 
 /* Returns 0 or -errno; the lock is held. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_fetcher.c - what is missing, one after the other; and when to ask again. */
+/* symbol_fetcher.c - asks for missing symbols one by one, and decides when to ask again. */
 #include "symbol_fetcher.h"
 
 #include <errno.h>
@@ -19,11 +19,11 @@
 enum {
     LOOK_EVERY_MS = 30000,
     FIRST_LOOK_MS = 1000,
-    MISSING_MAX = 1000, /* of a look: those of the most stalls */
-    MEMORY_MAX = 8192,  /* build-ids that were asked for */
+    MISSING_MAX = 1000, /* per search: those that most stalls lack */
+    MEMORY_MAX = 8192,  /* build-ids that were asked for and are remembered */
     AGAIN_MIN_S = 600,
     AGAIN_MAX_S = 86400,
-    AWAY_MIN_S = 60, /* until a server that did not answer is asked again; doubled up to an hour */
+    AWAY_MIN_S = 60, /* pause after a server did not answer; doubled up to an hour */
     AWAY_MAX_S = 3600,
     NAME_BYTES_MAX = 63
 };
@@ -33,11 +33,11 @@ enum {
 struct asked {
     char build_id[65];
     uint32_t times;
-    uint64_t until_s; /* not asked for again before */
+    uint64_t until_s; /* not asked for again before this time */
 };
 
 struct sbx_fetch_memory {
-    struct asked *rows; /* in the order in which they came: a ring */
+    struct asked *rows; /* a ring, in the order in which they came */
     size_t count, max, oldest;
 };
 
@@ -101,10 +101,10 @@ struct sbx_symbol_fetcher {
     char *url, *folder;
     struct sbx_fetch_memory *memory;
     struct sbx_missing_row *rows; /* MISSING_MAX */
-    uint64_t away_until_s;        /* the server did not answer; 0: it did */
+    uint64_t away_until_s;        /* end of the pause after the server did not answer; 0: none */
     uint32_t away_s;
     pthread_t thread;
-    pthread_mutex_t lock; /* of those below */
+    pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t changed;
     bool is_stopping, is_taken;
 };
@@ -140,7 +140,7 @@ static void say(struct sbx_symbol_fetcher *fetcher, const struct sbx_missing_row
                         row ? row->build_id : "", row && *row->name ? " " : "", row ? row->name : "", words);
 }
 
-/* The file goes the way of those that people send. Returns whether it need not be fetched again soon. */
+/* Pass the file to the intake, like a file that a person sends. Returns whether it need not be fetched again soon. */
 static bool hand_over(struct sbx_symbol_fetcher *fetcher, const struct sbx_missing_row *row, int fd, int alternate)
 {
     struct sbx_intake_answer answer;
@@ -148,7 +148,7 @@ static bool hand_over(struct sbx_symbol_fetcher *fetcher, const struct sbx_missi
     const struct sbx_intake_claims claims = {.build_id = row->build_id,
                                              .name = strlen(row->name) <= NAME_BYTES_MAX ? row->name : NULL};
     struct sbx_symbol_upload *upload = sbx_symbol_upload_begin(fetcher->settings.intake, &claims, 0, &answer);
-    if (!upload && answer.outcome == SBX_INTAKE_REFUSED) { /* the module's name: nothing but the build-id counts */
+    if (!upload && answer.outcome == SBX_INTAKE_REFUSED) { /* the name was refused, but only the build-id counts */
         const struct sbx_intake_claims plain = {.build_id = row->build_id};
         upload = sbx_symbol_upload_begin(fetcher->settings.intake, &plain, 0, &answer);
     }
@@ -177,7 +177,8 @@ static bool hand_over(struct sbx_symbol_fetcher *fetcher, const struct sbx_missi
     return answer.outcome != SBX_INTAKE_LATER;
 }
 
-/* What dwz moved out of a file that came, which the server has by its own build-id; -1: nothing, or it has it not. */
+/* Fetch the part that dwz moved out of a file; the server has it under its own build-id. -1: there is no such part, or
+ * the server does not have it. */
 static int fetch_alternate(struct sbx_symbol_fetcher *fetcher, const struct sbx_debuginfod *server, int fd)
 {
     uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
@@ -190,7 +191,7 @@ static int fetch_alternate(struct sbx_symbol_fetcher *fetcher, const struct sbx_
     return alternate;
 }
 
-/* Ask for one. Returns whether to go on with the next. */
+/* Ask for one build-id. Returns whether to go on with the next. */
 static bool ask_for(struct sbx_symbol_fetcher *fetcher, const struct sbx_missing_row *row)
 {
     uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
@@ -215,7 +216,7 @@ static bool ask_for(struct sbx_symbol_fetcher *fetcher, const struct sbx_missing
             sbx_fetch_memory_note(fetcher->memory, row->build_id, now_s());
         return true;
     }
-    if (is_of_file) { /* another may be better */
+    if (is_of_file) { /* another file may be better */
         sbx_fetch_memory_note(fetcher->memory, row->build_id, now_s());
         snprintf(words, sizeof(words), ": %s", why);
         if (result != -ENOENT)
@@ -224,7 +225,7 @@ static bool ask_for(struct sbx_symbol_fetcher *fetcher, const struct sbx_missing
     }
     if (!goes_on(fetcher))
         return false;
-    if (result == -ETIME) /* it alone may take so long: the others come before it the next time */
+    if (result == -ETIME) /* perhaps only this one takes so long; the others come first the next time */
         sbx_fetch_memory_note(fetcher->memory, row->build_id, now_s());
     if (fetcher->away_s == 0)
         say(fetcher, NULL, why);
@@ -242,7 +243,7 @@ static void look(struct sbx_symbol_fetcher *fetcher)
     if (fetcher->away_s != 0 && now_s() < fetcher->away_until_s)
         return;
     if (sbx_store_missing(&view, fetcher->rows, MISSING_MAX, &count) < 0)
-        return; /* the store says so itself */
+        return; /* the store logs that itself */
     for (size_t i = 0; i < count && goes_on(fetcher); i++) {
         const struct sbx_missing_row *row = &fetcher->rows[i];
         if (row->is_runtime || row->is_renamed || strlen(row->build_id) < 8 ||
@@ -324,7 +325,7 @@ void sbx_symbol_fetcher_stop(struct sbx_symbol_fetcher *fetcher)
     fetcher->is_stopping = true;
     pthread_cond_broadcast(&fetcher->changed);
     pthread_mutex_unlock(&fetcher->lock);
-    sbx_fetch_helper_cancel(fetcher->settings.helper); /* what is being fetched is not waited for */
+    sbx_fetch_helper_cancel(fetcher->settings.helper); /* do not wait for the current fetch */
     pthread_join(fetcher->thread, NULL);
     release(fetcher);
 }

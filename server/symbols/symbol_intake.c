@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_intake.c - a thread that makes symbols of files without a name. */
+/* symbol_intake.c - a thread that makes symbols from unnamed files. */
 #include "symbol_intake.h"
 
 #include <errno.h>
@@ -33,20 +33,21 @@ static uint64_t now_s(void)
     return (uint64_t)time(NULL);
 }
 
-/* Tell the stalls that lack it. */
+/* Mark the stalls that lack these symbols. */
 static void announce(struct sbx_symbol_intake *intake, const uint8_t *build_id, size_t bytes, uint64_t made_s,
                      struct sbx_symbol_upload *upload)
 {
     struct sbx_intake_answer *answer = &upload->answer;
     const struct sbx_store_view view = {intake->settings.store, upload->sender};
     int64_t lacking = 0;
-    bool is_of_one = upload->sender != 0 && !answer->is_runtime; /* who may see one application hears of its stalls */
+    /* a sender of one application gets the number of its own stalls only */
+    bool is_of_one = upload->sender != 0 && !answer->is_runtime;
     if (is_of_one && sbx_store_count_lacking(&view, build_id, bytes, &lacking) < 0)
-        lacking = 0; /* they are named all the same */
+        lacking = 0; /* the stalls are named in any case */
     int result = sbx_store_symbols_came(intake->settings.store, build_id, bytes, made_s, &answer->stalls);
     if (is_of_one)
         answer->stalls = lacking;
-    if (result < 0) /* the symbols are there: the next start finds them */
+    if (result < 0) /* the symbols are stored, so the next start finds them */
         sbx_operator_log(intake->settings.log, SBX_LOG_WARNING, "symbols",
                          "symbols came, stalls wait for the next start: %s", strerror(-result));
     sbx_triager_symbols_came(intake->settings.triager, answer->is_runtime ? NULL : build_id, bytes);
@@ -88,8 +89,8 @@ static void take_map(struct sbx_symbol_intake *intake, struct sbx_symbol_upload 
     }
 }
 
-/* What was wrong with the store of symbols: for the operator a line, and once; for the sender that it is for later. Returns
- * whether something was. */
+/* Was there trouble with the symbol store? It is logged once, and the sender is told to try later. Returns whether
+ * there was. */
 static bool is_store_troubled(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload)
 {
     char words[sizeof(intake->said)];
@@ -103,7 +104,7 @@ static bool is_store_troubled(struct sbx_symbol_intake *intake, struct sbx_symbo
     return true;
 }
 
-/* Have the file parsed, and put the image in its place. Returns 0, or -errno with the answer made. */
+/* Have the file parsed, and store its image. Returns 0, or -errno with the answer made. */
 static int make_image(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload,
                       struct sbx_helper_making *making, enum sbx_store_outcome *outcome_out)
 {
@@ -131,7 +132,7 @@ static int make_image(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     return result;
 }
 
-/* How many functions the store has of it, and from what. */
+/* Read how many functions the store has of it, and from which source. */
 static uint64_t read_facts(struct sbx_symbol_upload *upload, const struct sbx_helper_making *making)
 {
     struct sbx_intake_answer *answer = &upload->answer;
@@ -177,11 +178,11 @@ static void take_code(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
         return;
     if (result == -ENODATA || result == -EFBIG || result == -EBADMSG || result == -ETIME || result == -E2BIG) {
         sbx_intake_refuse(answer, 422, *answer->why ? answer->why : "reading it gave no valid table of symbols");
-    } else if (result == -ECHILD || result == -ENOMEM) { /* its worker died, or had no memory */
+    } else if (result == -ECHILD || result == -ENOMEM) { /* its worker crashed, or had no memory */
         sbx_intake_refuse(answer, 422, *answer->why ? answer->why : "it takes more memory than there is for it");
     } else if (result == -ENOSPC || result == -EDQUOT) {
         sbx_intake_answer_error(answer, result);
-    } else if (result < 0) { /* -EPIPE: there is no helper any more, or the server stops */
+    } else if (result < 0) { /* -EPIPE: the helper is gone, or the server stops */
         sbx_intake_put_off(answer, AGAIN_FULL_S, *answer->why ? answer->why : strerror(-result));
     } else {
         answer->outcome = outcomes[outcome].outcome;
@@ -195,7 +196,7 @@ static void take_code(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     }
 }
 
-/* Which of the file's build-ids is meant: the one that the request names, or the only one there is. A universal file has several. */
+/* Choose one of the file's build-ids: the one that the request names, or the only one. A universal file has several. */
 static bool choose_id(struct sbx_symbol_upload *upload, int fd, const char begin[4], struct sbx_helper_making *making)
 {
     struct sbx_file_id ids[SBX_FILE_IDS_MAX];
@@ -230,7 +231,7 @@ static bool choose_id(struct sbx_symbol_upload *upload, int fd, const char begin
     return true;
 }
 
-/* What `making` says of code becomes symbols. */
+/* Make the symbols that `making` asks for. */
 static void take_making(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload,
                         struct sbx_helper_making *making)
 {
@@ -249,7 +250,7 @@ static void take_making(struct sbx_symbol_intake *intake, struct sbx_symbol_uplo
     sbx_symbol_store_close(own);
 }
 
-/* A member of a bundle as a file of its own, without a name. Returns a descriptor or -errno. */
+/* Copy a member of a bundle into its own unnamed file. Returns a descriptor or -errno. */
 static int take_member(const struct sbx_symbol_intake *intake, int bundle, const struct sbx_bundle_member *member)
 {
     int fd = sbx_intake_open_nameless(intake);
@@ -260,7 +261,8 @@ static int take_member(const struct sbx_symbol_intake *intake, int bundle, const
     return result < 0 ? result : fd;
 }
 
-/* Its members, each where the worker wants it; parts stay in the bundle. Returns 0, -errno, or 1 with the answer made. */
+/* Take the members to where the worker expects them; parts stay in the bundle. Returns 0, -errno, or 1 with the answer
+ * made. */
 static int take_members(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload, int fd,
                         const struct sbx_bundle *bundle, struct sbx_helper_making *making)
 {
@@ -292,7 +294,7 @@ static int take_members(struct sbx_symbol_intake *intake, struct sbx_symbol_uplo
     return making->in_count == 0;
 }
 
-/* A program with the parts of its debug information: who sends it says which program. */
+/* Take a program with the parts of its debug information; the sender names the program. */
 static void take_bundle(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload, int fd)
 {
     struct sbx_intake_answer *answer = &upload->answer;
@@ -318,7 +320,7 @@ static void take_bundle(struct sbx_symbol_intake *intake, struct sbx_symbol_uplo
     free(bundle.members);
 }
 
-/* Find out what the file is, and take it. */
+/* Detect what the file is, and take it. */
 static void take_file(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload, int fd, uint64_t bytes)
 {
     char begin[32] = "";
@@ -406,7 +408,7 @@ void sbx_symbol_upload_submit(struct sbx_symbol_upload *upload, void (*done)(voi
         TAILQ_INSERT_TAIL(&intake->queue, upload, link);
     pthread_cond_signal(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
-    if (is_ending) { /* its thread may be gone */
+    if (is_ending) { /* the thread may have ended */
         sbx_intake_put_off(&upload->answer, AGAIN_BUSY_S, "the server stops");
         sbx_intake_count(intake, &upload->answer);
         done(context);
@@ -463,7 +465,7 @@ void sbx_symbol_intake_end(struct sbx_symbol_intake *intake)
     pthread_mutex_unlock(&intake->lock);
     if (was_ending)
         return;
-    sbx_symbol_helper_cancel(intake->settings.helper); /* what is being read is not waited for */
+    sbx_symbol_helper_cancel(intake->settings.helper); /* do not wait for the file that is being read */
     pthread_join(intake->thread, NULL);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_upload.c - the claims of who sends symbols, and a body that becomes a file without a name. */
+/* symbol_upload.c - checks the claims of a sender of symbols, and writes the body to an unnamed file. */
 #include "symbol_intake.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "whole_write.h"
 
 enum {
-    UPLOADS_MAX = 4,              /* at a time, of all senders */
-    LOOK_AT_DISK_BYTES = 1 << 20, /* so often */
+    UPLOADS_MAX = 4,              /* at one time, over all senders */
+    LOOK_AT_DISK_BYTES = 1 << 20, /* bytes between two checks of the disk */
 };
 
 /* ---- answers ---- */
@@ -44,7 +44,7 @@ void sbx_intake_refuse_size(struct sbx_intake_answer *answer, uint64_t bytes_max
              (unsigned long long)(bytes_max >> 20));
 }
 
-/* For an errno of the disk. */
+/* Make an answer for an errno of the disk. */
 void sbx_intake_answer_error(struct sbx_intake_answer *answer, int result)
 {
     bool is_full = result == -ENOSPC || result == -EDQUOT || result == -EFBIG;
@@ -64,7 +64,7 @@ void sbx_intake_count(struct sbx_symbol_intake *intake, const struct sbx_intake_
 
 /* ---- claims ---- */
 
-/* Lower hex of 4 to 32 bytes, and nothing else. */
+/* 4 to 32 bytes in lower hex, and nothing else. */
 static bool read_build_id(const char *text, struct sbx_symbol_upload *upload)
 {
     size_t digits = strlen(text);
@@ -74,7 +74,7 @@ static bool read_build_id(const char *text, struct sbx_symbol_upload *upload)
     return upload->build_id_bytes >= BUILD_ID_BYTES_MIN;
 }
 
-/* A file's name, no path: it is shown, and never opened. */
+/* A file's name, not a path. It is shown, but never opened. */
 static bool read_name(const char *text, struct sbx_symbol_upload *upload)
 {
     size_t bytes = strlen(text);
@@ -89,7 +89,7 @@ static bool read_name(const char *text, struct sbx_symbol_upload *upload)
 
 /* ---- the body ---- */
 
-/* A file without a name: whatever happens, nothing of it stays. Returns a descriptor or -errno. */
+/* An unnamed file, of which nothing stays whatever happens. Returns a descriptor or -errno. */
 int sbx_intake_open_nameless(const struct sbx_symbol_intake *intake)
 {
     int fd = openat(intake->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -134,7 +134,7 @@ struct sbx_symbol_upload *sbx_symbol_upload_begin(struct sbx_symbol_intake *inta
     if (answer->status == 0)
         return upload;
     sbx_intake_count(intake, answer);
-    upload->was_submitted = true; /* it is counted */
+    upload->was_submitted = true; /* so that it is counted */
     if (is_free)
         sbx_symbol_upload_destroy(upload);
     else
@@ -142,7 +142,7 @@ struct sbx_symbol_upload *sbx_symbol_upload_begin(struct sbx_symbol_intake *inta
     return NULL;
 }
 
-/* Is there room for what comes, beside what is for payloads? */
+/* Is there room for more, apart from the reserve for payloads? */
 int sbx_intake_look_at_disk(const struct sbx_symbol_intake *intake, int fd)
 {
     struct statvfs status;
@@ -163,7 +163,7 @@ void sbx_symbol_upload_append(struct sbx_symbol_upload *upload, const void *byte
     if (upload->failure == 0)
         upload->failure = sbx_write_all(upload->fd, bytes, byte_count);
     upload->bytes += byte_count;
-    if (upload->failure != 0 && upload->fd >= 0) { /* what was written is of no use any more */
+    if (upload->failure != 0 && upload->fd >= 0) { /* the written part is useless now */
         close(upload->fd);
         upload->fd = -1;
     }

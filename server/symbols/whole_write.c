@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* whole_write.c - write(2) until nothing is left. */
+/* whole_write.c - calls write(2) until nothing is left. */
 #include "whole_write.h"
 
 #include <errno.h>

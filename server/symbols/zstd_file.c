@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* zstd_file.c - a stream in, a stream out. */
+/* zstd_file.c - expands a stream into a stream. */
 #include "zstd_file.h"
 
 #include <errno.h>
@@ -15,12 +15,12 @@ enum {
     PART_BYTES = 128 << 10,
 };
 
-/* Expand one part. *hint_out: 0 where a frame has ended. */
+/* Expand one part. *hint_out: 0 at the end of a frame. */
 static int expand_part(ZSTD_DStream *stream, ZSTD_inBuffer *part, char *buffer, int out, uint64_t bytes_max,
                        uint64_t *bytes, size_t *hint_out)
 {
     bool is_full = true;
-    while (part->pos < part->size || is_full) { /* a full buffer: there may be more of what was read */
+    while (part->pos < part->size || is_full) { /* when the buffer is full, more output may be waiting */
         ZSTD_outBuffer plain = {.dst = buffer, .size = PART_BYTES};
         size_t hint = ZSTD_decompressStream(stream, &plain, part);
         if (ZSTD_isError(hint))
@@ -63,7 +63,7 @@ int sbx_zstd_file_expand(int in, int out, uint64_t bytes_max, uint64_t *bytes_ou
         result = expand_part(stream, &part, buffer, out, bytes_max, bytes_out, &hint);
     }
     if (result == 0 && hint != 0)
-        result = -EBADMSG; /* nothing, or cut in the middle of a frame */
+        result = -EBADMSG; /* empty, or cut within a frame */
     ZSTD_freeDStream(stream);
     free(buffer);
     free(compressed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* token_book.c - reads all, writes all. */
+/* token_book.c - reads the whole file, and writes the whole file. */
 #include "token_book.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int take_line(struct sbx_token **tokens, size_t *count, const char *line,
         return 0;
     if (*count == SBX_TOKENS_MAX)
         return -E2BIG;
-    if ((*count & (*count - 1)) == 0) { /* room for twice as many */
+    if ((*count & (*count - 1)) == 0) { /* grow to twice the size */
         struct sbx_token *grown = reallocarray(*tokens, *count ? 2 * *count : 1, sizeof(*grown));
         if (!grown)
             return -ENOMEM;
@@ -101,7 +101,7 @@ int sbx_token_book_read(const char *path, struct sbx_token **tokens_out, size_t 
 
 /* ---- writing ---- */
 
-/* Hold the lock beside the file. Returns a descriptor or -errno. */
+/* Lock the file next to it. Returns a descriptor or -errno. */
 static int lock_beside(const char *path)
 {
     char *lock;
@@ -130,13 +130,13 @@ static int sync_folder_of(const char *path)
     return result;
 }
 
-/* Put the tokens, but the one at `without` (SIZE_MAX: all), in the file's place. */
+/* Write all tokens, except the one at `without` (SIZE_MAX: none), in place of the file. */
 static int write_all(const char *path, const struct sbx_token *tokens, size_t count, size_t without)
 {
     char *aside, line[SBX_TOKEN_LINE_BYTES];
     if (asprintf(&aside, "%s.new", path) < 0)
         return -ENOMEM;
-    unlink(aside); /* of who was killed here */
+    unlink(aside); /* left behind by a process that was killed here */
     int fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), result = fd < 0 ? -errno : 0;
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     if (file) {
@@ -165,7 +165,7 @@ static int write_all(const char *path, const struct sbx_token *tokens, size_t co
     return result;
 }
 
-/* All tokens, one of them new or gone. */
+/* Write all tokens, with one added or removed. */
 static int change(const char *path, const struct sbx_token *added, const char *removed, char *why, size_t why_bytes)
 {
     struct sbx_token *tokens;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* token_line.c - words and values. */
+/* token_line.c - reads and prints words with values. */
 #include "token_line.h"
 
 #include <stdio.h>

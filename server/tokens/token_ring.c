@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* token_ring.c - two lists, and when one of them was read. */
+/* token_ring.c - the tokens of the book and of the options, and when the book was last read. */
 #include "token_ring.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "token_book.h"
 
-/* What tells two states of a file apart: it is replaced as a whole, so its inode is another one. */
+/* Tells two states of a file apart: it is replaced as a whole, so a new state has another inode. */
 struct look {
     dev_t device;
     ino_t inode;
@@ -26,11 +26,11 @@ struct list {
 };
 
 struct sbx_token_ring {
-    char *path; /* NULL: no book */
+    char *path; /* path of the book; NULL: none */
     const struct sbx_operator_log *log;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* protects all below */
     struct list of_options, of_book;
-    struct look look; /* at the book, when it was read last */
+    struct look look; /* state of the book when it was last read */
     int64_t looked_s; /* CLOCK_MONOTONIC */
 };
 
@@ -56,16 +56,16 @@ static bool is_same(const struct look *left, const struct look *right)
            left->bytes == right->bytes;
 }
 
-/* Read the book, if it is another one than before. The lock is held. */
+/* Read the book if it has changed. The lock is held. */
 static int renew(struct sbx_token_ring *ring, char *why, size_t why_bytes)
 {
     struct list list = {NULL, 0};
     struct look look = look_at(ring->path);
     if (is_same(&look, &ring->look))
         return 0;
-    ring->look = look; /* one that cannot be read is said once */
+    ring->look = look; /* so that a bad book is logged once */
     int result = look.is_there ? sbx_token_book_read(ring->path, &list.tokens, &list.count, why, why_bytes) : 0;
-    if (result == -ENOENT) /* removed in between */
+    if (result == -ENOENT) /* removed since the look */
         result = 0;
     if (result < 0)
         return result;
@@ -155,7 +155,7 @@ bool sbx_token_ring_has_apps(struct sbx_token_ring *ring)
     return has_apps;
 }
 
-/* All are compared, so that the time does not tell which one it nearly was. */
+/* Compare with all tokens, so that the time does not tell which one was nearly right. */
 static void look_in(const struct list *list, const uint8_t *digest, const struct sbx_token **found)
 {
     for (size_t i = 0; i < list->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* app_symbols.c - what the tenant of an application is called. */
+/* app_symbols.c - makes the name of an application's tenant. */
 #include "app_symbols.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* app_symbols.h - symbols that were sent with a token of one application: a tenant of its own in the store of symbols. */
+/* app_symbols.h - symbols that were sent with a token of one application: they have their own tenant in the symbol
+ * store. */
 #ifndef SBX_APP_SYMBOLS_H
 #define SBX_APP_SYMBOLS_H
 
@@ -12,11 +13,11 @@ enum {
     SBX_APP_TENANT_BYTES = 24
 };
 
-/* What the tenant of an application is called. */
+/* The name of the application's tenant. */
 void sbx_app_symbols_tenant(uint64_t app, char tenant_out[SBX_APP_TENANT_BYTES]);
 
-/* The tenant of the application, in the place of `common`, which is that of all. -ENOENT: there is none, and `may_create` is
- * false. Returns 0 and one (given: sbx_symbol_store_close), or -errno. */
+/* Open the tenant of the application in the store of `common`, which is the tenant for all. Returns 0 and a store
+ * (given: sbx_symbol_store_close), -ENOENT when there is none and `may_create` is false, or another -errno. */
 int sbx_app_symbols_open(const struct sbx_symbol_store *common, uint64_t app, bool may_create,
                          struct sbx_symbol_store **own_out);
 

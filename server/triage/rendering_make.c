@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rendering_make.c - printers write to a stream, and the stream into a buffer with a bound. */
+/* rendering_make.c - printers write to a stream, and the stream writes into a bounded buffer. */
 #include "rendering_make.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "page_report.h"
 #include "print_json.h"
 
-/* What does not fit is an error of the stream: the printer's next looks at it end it. */
+/* Bytes that do not fit are an error of the stream; the printer ends when it next checks the stream. */
 static ssize_t write_bytes(void *context, const char *bytes, size_t count)
 {
     struct sbx_byte_buffer *body = context;

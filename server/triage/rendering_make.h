@@ -7,8 +7,8 @@
 #include "renderings.h"
 #include "report.h"
 
-/* Append it to `body`, which is empty. Returns 0; -EFBIG when it, or a picture in it, has more than `bytes_max` bytes; or
- * -ENOMEM. */
+/* Append a rendering to `body`, which is empty. Returns 0; -EFBIG when it, or a picture in it, has more than
+ * `bytes_max` bytes; or -ENOMEM. */
 int sbx_rendering_make(const struct sbx_report *report, enum sbx_rendering kind, size_t bytes_max,
                        struct sbx_byte_buffer *body);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_outage.c - the store of symbols goes, and comes back. */
+/* symbol_outage.c - the symbol store becomes unreachable, and comes back. */
 #include <string.h>
 #include <time.h>
 
@@ -10,8 +10,8 @@
 #include "triager_inside.h"
 
 enum {
-    PATIENCE_MS_DEFAULT = 30000, /* a server that is started anew, or a cluster's new master, takes less */
-    LOOK_MS = 2000               /* between two looks whether it is back */
+    PATIENCE_MS_DEFAULT = 30000, /* longer than the restart of a server, or a cluster's change of master */
+    LOOK_MS = 2000               /* between two checks whether it is back */
 };
 
 static int64_t now_ms(void)
@@ -31,7 +31,7 @@ static void say(const struct sbx_triager *triager, enum sbx_log_level level, con
 
 /* ---- what workers say ---- */
 
-/* Words of a process that reads what strangers sent: one line, and nothing that speaks to a terminal. */
+/* Copy words of a worker, which reads untrusted input: one line, without control characters for a terminal. */
 static void copy_words(char *out, size_t bytes, const char *words)
 {
     size_t at = 0;
@@ -53,7 +53,7 @@ void sbx_outage_note(struct sbx_triager *triager, enum sbx_store_trouble trouble
         is_news = outage->since_ms == 0;
         if (is_news)
             outage->since_ms = now_ms();
-        pthread_cond_broadcast(&triager->changed); /* the first hand begins to look */
+        pthread_cond_broadcast(&triager->changed); /* the first hand begins to check */
     } else {
         is_news = strcmp(outage->said, line) != 0;
         memcpy(outage->said, line, sizeof(outage->said));
@@ -91,7 +91,7 @@ bool sbx_outage_is_to_be_tended(const struct sbx_triager *triager)
     return triager->outage.since_ms != 0 || triager->outage.wants_look;
 }
 
-/* Does it answer a new worker, which connects as those do that name stalls? */
+/* Does the store answer a new worker? The worker connects as workers for stalls do. */
 static bool answers(struct sbx_triage_hand *hand)
 {
     const struct sbx_byte_buffer nothing = {0};
@@ -103,7 +103,7 @@ static bool answers(struct sbx_triage_hand *hand)
     return answer.outcome == SBX_PROCESS_ANSWERED && answer.result == 0 && answer.store_trouble != SBX_STORE_IS_AWAY;
 }
 
-/* When the symbols in one store were made; 0: there are none. */
+/* The time of the symbols in one store; 0: there are none. */
 static uint64_t made_s_in(struct sbx_symbol_store *store, const uint8_t *build_id, size_t bytes)
 {
     struct sbx_symbol_image *image;
@@ -114,7 +114,7 @@ static uint64_t made_s_in(struct sbx_symbol_store *store, const uint8_t *build_i
     return made_s;
 }
 
-/* The newest of the application's own and of all. */
+/* The newest of the application's own symbols and of those for all. */
 static bool has_symbols(void *context, const uint8_t *build_id, size_t bytes, uint64_t app, uint64_t *made_s_out)
 {
     const struct sbx_triager *triager = context;
@@ -127,7 +127,8 @@ static bool has_symbols(void *context, const uint8_t *build_id, size_t bytes, ui
     return *made_s_out != 0;
 }
 
-/* What came to the store behind our back, while no server ran or while the store was away. Returns whether all was looked for. */
+/* Look for symbols that came to the store without this server, while no server ran or while the store was unreachable.
+ * Returns whether the search is complete. */
 static bool look_for_symbols(struct sbx_triager *triager, bool is_first)
 {
     char words[sizeof(triager->outage.said)];
@@ -139,7 +140,8 @@ static bool look_for_symbols(struct sbx_triager *triager, bool is_first)
                                          ? sbx_symbol_store_trouble(triager->settings.symbols, words, sizeof(words))
                                          : SBX_STORE_IS_WELL;
     if (is_first ||
-        trouble == SBX_STORE_IS_DAMAGED) /* later the workers say it: this handle asks again after a while only */
+        /* later the workers report it, because this handle asks again only after a while */
+        trouble == SBX_STORE_IS_DAMAGED)
         sbx_outage_note(triager, trouble, words);
     return trouble != SBX_STORE_IS_AWAY;
 }
@@ -147,7 +149,7 @@ static bool look_for_symbols(struct sbx_triager *triager, bool is_first)
 void sbx_outage_tend(struct sbx_triage_hand *hand)
 {
     struct sbx_triager *triager = hand->triager;
-    struct sbx_symbol_outage *outage = &triager->outage; /* what only the first hand uses needs no lock */
+    struct sbx_symbol_outage *outage = &triager->outage; /* members that only the first hand uses need no lock */
     pthread_mutex_lock(&triager->lock);
     bool is_to_be_tended = sbx_outage_is_to_be_tended(triager), is_away = outage->since_ms != 0;
     pthread_mutex_unlock(&triager->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_sources.c - one symbolizer, made anew when that is due. */
+/* symbol_sources.c - one symbolizer, which is made anew when necessary. */
 #include "symbol_sources.h"
 
 #include <errno.h>
@@ -13,16 +13,16 @@
 #include "symbolizer.h"
 
 enum {
-    /* A symbolizer remembers which files there are not, and keeps those it opened: a new one finds what has come to the
-     * symbol folders since, and bounds what is open. Opening anew costs some 0.1 s. */
+    /* A symbolizer remembers which files do not exist, and keeps files open. A new one finds files that came to the
+     * symbol folders since, and bounds the number of open files. A new one costs some 0.1 s. */
     SYMBOLIZER_AGE_MAX_S = 300,
     ARRIVALS_MAX = 64, /* build-ids remembered; with more the symbolizer is made anew */
 };
 
-/* A file of "BUILD-ID PATH" lines that another program writes: read again when it has changed. */
+/* A file of "BUILD-ID PATH" lines that another program writes. It is read again when it has changed. */
 struct index_file {
     char *path;
-    struct timespec modified; /* of what was read; zero: not there yet */
+    struct timespec modified; /* time of the version that was read; zero: there was no file */
     off_t bytes;
     ino_t inode;
 };
@@ -33,10 +33,10 @@ struct arrival {
 };
 
 struct sbx_symbol_sources {
-    pthread_mutex_t lock;                  /* of those up to the empty line */
-    struct arrival arrivals[ARRIVALS_MAX]; /* symbols that the symbolizer does not know yet */
+    pthread_mutex_t lock;                  /* protects the members up to the empty line */
+    struct arrival arrivals[ARRIVALS_MAX]; /* symbols that came and that the symbolizer does not know yet */
     size_t arrival_count;
-    bool is_stale; /* the symbolizer is to be made anew */
+    bool is_stale; /* the symbolizer must be made anew */
 
     char **symbol_dirs;
     size_t symbol_dir_count;
@@ -46,7 +46,7 @@ struct sbx_symbol_sources {
     struct sbx_symbol_store *store;
     bool skips_local_files;
     const struct sbx_operator_log *log;
-    struct sbx_symbolizer *symbolizer; /* NULL: made at the next payload */
+    struct sbx_symbolizer *symbolizer; /* NULL: made for the next payload */
     time_t made_s;
 };
 
@@ -57,7 +57,7 @@ static time_t now_s(void)
     return now.tv_sec;
 }
 
-/* Has a file come, gone or changed since it was read? Remembers what it sees. */
+/* Has the file appeared, disappeared or changed since it was read? Also remembers its new state. */
 static bool has_index_changed(struct index_file *index)
 {
     struct stat status = {0};
@@ -72,7 +72,7 @@ static bool has_index_changed(struct index_file *index)
     return true;
 }
 
-/* Let the symbolizer forget what it knows of modules whose symbols came. Returns whether it is to be made anew. */
+/* Let the symbolizer forget modules whose symbols came. Returns whether it must be made anew. */
 static bool take_arrivals(struct sbx_symbol_sources *sources)
 {
     pthread_mutex_lock(&sources->lock);
@@ -101,7 +101,7 @@ struct sbx_symbolizer *sbx_symbol_sources_renew(struct sbx_symbol_sources *sourc
         sbx_symbolizer_skip_local_files(sources->symbolizer);
     if (sources->store)
         sbx_symbolizer_use_store(sources->symbolizer, sources->store);
-    if (sources->provider_dir) /* without memory names are missing, no more */
+    if (sources->provider_dir) /* without memory only some names are missing */
         (void)sbx_provider_map_add_folder(sbx_symbolizer_providers(sources->symbolizer), sources->provider_dir);
     sources->made_s = now_s();
     for (size_t i = 0; i < sources->index_count; i++) {

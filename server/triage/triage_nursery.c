@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triage_nursery.c - a process that waits for two words: make one, bury one. */
+/* triage_nursery.c - a process with two orders: make a worker, and bury a worker. */
 #include "triage_nursery.h"
 
 #include <errno.h>
@@ -19,11 +19,11 @@
 struct sbx_triage_nursery {
     pid_t pid;
     int socket;
-    pthread_mutex_t turn; /* of who asks */
+    pthread_mutex_t turn; /* held by the thread that asks */
 };
 
 struct question {
-    pid_t worker; /* to bury; 0: make one, and a socket comes along */
+    pid_t worker; /* the worker to bury; 0: make one, and a socket is attached */
 };
 struct reply {
     int32_t result;
@@ -38,7 +38,7 @@ union control {
 
 /* ---- the nursery ---- */
 
-/* The next question, and the socket that came along, -1: none. Returns whether there is a question. */
+/* Take the next question, and the attached socket, -1: none. Returns false when there are no more questions. */
 static bool take_question(int socket, struct question *question, int *file_out)
 {
     union control control;
@@ -56,7 +56,7 @@ static bool take_question(int socket, struct question *question, int *file_out)
     return got == (ssize_t)sizeof(*question);
 }
 
-/* In the new worker. */
+/* Runs in the new worker. */
 static _Noreturn void begin_worker(int nursery_socket, int own_socket, pid_t parent)
 {
     close(nursery_socket);
@@ -82,7 +82,7 @@ static struct reply make(int socket, int file)
 static struct reply bury(pid_t worker)
 {
     struct reply reply = {.worker = worker};
-    kill(worker, SIGKILL); /* ours, and not waited for: nobody else has its number */
+    kill(worker, SIGKILL); /* our child, not waited for yet, so its number is not reused */
     while (waitpid(worker, &reply.status, 0) < 0) {
         if (errno != EINTR) {
             reply.result = -errno;
@@ -92,15 +92,15 @@ static struct reply bury(pid_t worker)
     return reply;
 }
 
-/* Never returns; all signals are blocked. */
+/* Never returns. All signals are blocked. */
 static _Noreturn void run(int socket)
 {
     struct question question;
     sigset_t none;
     int file;
-    /* A terminal's signals are for its parent, which ends it. */
+    /* Signals from a terminal are for the parent, which then ends this process. */
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-    /* A handler of the caller's for its own death would go on here in the wrong process. */
+    /* Handlers that the caller installed would run here in the wrong process. */
     static const int usual[] = {SIGCHLD, SIGUSR1, SIGUSR2, SIGALRM, SIGSEGV, SIGBUS,
                                 SIGFPE,  SIGILL,  SIGABRT, SIGSYS,  SIGTRAP, SIGXCPU};
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
@@ -109,11 +109,11 @@ static _Noreturn void run(int socket)
         signal(usual[i], SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    int own = fcntl(socket, F_DUPFD, 4); /* out of the way of the first four */
+    int own = fcntl(socket, F_DUPFD, 4); /* away from descriptors 0 to 3 */
     int nothing = open("/dev/null", O_RDWR);
-    dup2(nothing, 0); /* a pipe whose reader waits for its parent's end must not wait for this */
+    dup2(nothing, 0); /* otherwise the reader of a pipe would not see its end before this process ends */
     dup2(nothing, 1);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they say there what they found */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* sanitizers print their findings there */
     dup2(nothing, 2);
 #endif
     dup2(own, 3);
@@ -145,7 +145,7 @@ int sbx_triage_nursery_start(struct sbx_triage_nursery **nursery_out)
     }
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* one that comes now is for the parent only */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* a signal that comes now is for the parent only */
     nursery->pid = fork();
     if (nursery->pid == 0)
         run(ends[1]);
@@ -167,7 +167,7 @@ void sbx_triage_nursery_stop(struct sbx_triage_nursery *nursery)
 {
     if (!nursery)
         return;
-    kill(nursery->pid, SIGKILL); /* our child, not waited for yet. Its workers go with it */
+    kill(nursery->pid, SIGKILL); /* our child, not waited for yet. Its workers end with it */
     while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     close(nursery->socket);
@@ -175,7 +175,7 @@ void sbx_triage_nursery_stop(struct sbx_triage_nursery *nursery)
     free(nursery);
 }
 
-/* `file` goes along; -1: none. */
+/* `file` is attached; -1: none. */
 static int ask(struct sbx_triage_nursery *nursery, struct question question, int file, struct reply *reply)
 {
     union control control = {0};

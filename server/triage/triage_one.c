@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triage_one.c - one payload, or one rendering: what a worker says of it, and what is made of that. */
+/* triage_one.c - one payload, or one rendering: asks a worker, and stores its answer. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -7,9 +7,10 @@
 #include "triager_inside.h"
 
 enum {
-    AGAIN_MAX = 3, /* times that one stall is triaged because symbols came meanwhile; the mark in the store remains */
-    MEMORY_TRIES_MAX = 5, /* of one stall whose worker has no memory for names; then it is told without */
-    DEATHS_MAX = 2,       /* of workers by one payload: the first may have been an accident */
+    /* new triages of one stall because symbols came meanwhile; afterwards the mark in the store remains */
+    AGAIN_MAX = 3,
+    MEMORY_TRIES_MAX = 5, /* for one stall whose worker has no memory for names; then it gets a verdict without names */
+    DEATHS_MAX = 2,       /* of workers by one payload; one may be an accident */
 };
 
 static int64_t now_us(void)
@@ -43,7 +44,8 @@ static uint64_t arrivals_ever(struct sbx_triager *triager)
     return ever;
 }
 
-/* What came since this hand's worker was told; more than there is room for is one for everything. */
+/* Take the arrivals that this hand's worker does not know yet. When there are more than fit, one arrival stands for
+ * everything. */
 static uint32_t take_arrivals(struct sbx_triage_hand *hand, struct sbx_arrival arrivals_out[ARRIVALS_MAX])
 {
     struct sbx_triager *triager = hand->triager;
@@ -59,7 +61,7 @@ static uint32_t take_arrivals(struct sbx_triage_hand *hand, struct sbx_arrival a
     return taken;
 }
 
-/* Have it done, and count who was over a bound. */
+/* Ask the worker, and count a worker that exceeded a bound. */
 static void ask(struct sbx_triage_hand *hand, enum sbx_task_kind kind, enum sbx_rendering rendering,
                 const struct sbx_byte_buffer *envelope, const struct sbx_end_row *end,
                 struct sbx_triage_answer *answer_out)
@@ -82,13 +84,13 @@ static void ask(struct sbx_triage_hand *hand, enum sbx_task_kind kind, enum sbx_
 /* ---- one payload ---- */
 
 enum {
-    IS_BAD = -EPROTO, /* it is the payload's fault: it is set aside */
-    DIED = -EIO,      /* it may be the payload's fault: it is tried again, and that counts */
+    IS_BAD = -EPROTO, /* the payload is invalid; it is set aside */
+    DIED = -EIO,      /* perhaps because of the payload; it is tried again, and the attempt counts */
     NOT_NOW = SBX_TRIAGE_NOT_NOW,
-    WAITS = -EHOSTUNREACH, /* for the store of symbols: as NOT_NOW, and not worth a line */
+    WAITS = -EHOSTUNREACH, /* waits for the symbol store: like NOT_NOW, but not logged */
 };
 
-/* `lacks_store`: names are missing that the store of symbols may have, which is away. */
+/* `lacks_store`: names are missing that the unreachable symbol store may have. */
 static int store_verdict(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES],
                          const struct sbx_byte_buffer *body, bool lacks_store, char *why, size_t why_bytes)
 {
@@ -102,7 +104,7 @@ static int store_verdict(struct sbx_triager *triager, const uint8_t id[SBX_ID_BY
     row.lacks_store = lacks_store;
     result = sbx_store_put_verdict(triager->settings.store, id, &row);
     sbx_verdict_parts_free(&parts);
-    if (result == 0) /* what was rendered of it before says something else */
+    if (result == 0) /* kept renderings are out of date */
         sbx_renderings_drop(triager->settings.renderings, id);
     if (result == 0 || result == -ENOENT) /* erased meanwhile */
         return 0;
@@ -110,14 +112,15 @@ static int store_verdict(struct sbx_triager *triager, const uint8_t id[SBX_ID_BY
     return NOT_NOW;
 }
 
-/* What is triaged, and why. */
+/* One stall to triage, and the reason. */
 struct turn {
     const uint8_t *id;
     bool is_anew;
     unsigned tries;
 };
 
-/* A verdict came: it is stored, or not yet. One that lacks names does not replace one of before, which may have them. */
+/* A verdict came: store it, or put it off. A new verdict that lacks names does not replace an older one, which may have
+ * them. */
 static int take_verdict(struct sbx_triage_hand *hand, const struct turn *turn, const struct sbx_triage_answer *answer,
                         char *why, size_t why_bytes)
 {
@@ -130,7 +133,7 @@ static int take_verdict(struct sbx_triage_hand *hand, const struct turn *turn, c
     return store_verdict(hand->triager, turn->id, &answer->body, answer->lack == SBX_LACKS_STORE, why, why_bytes);
 }
 
-/* One turn: a verdict for what is known now. */
+/* One attempt: a verdict for what is known now. */
 static int judge(struct sbx_triage_hand *hand, const struct turn *turn, const struct sbx_triage_input *input, char *why,
                  size_t why_bytes)
 {
@@ -166,8 +169,8 @@ static int judge(struct sbx_triage_hand *hand, const struct turn *turn, const st
     return result;
 }
 
-/* Its end may come while we are at it; it finds the row as not triaged, and leaves it to us. So may symbols, which find in
- * the store what it lacked before. */
+/* Judge until nothing new came meanwhile. The end of the stall may come while it is judged; it then finds the row not
+ * triaged, and leaves the rest to this function. Symbols may come too; then a new attempt finds them in the store. */
 static int judge_until_whole(struct sbx_triage_hand *hand, const struct turn *turn, struct sbx_triage_input *input,
                              char *why, size_t why_bytes)
 {
@@ -197,7 +200,7 @@ int sbx_triage_one(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES],
         return result == -ENOENT ? result : NOT_NOW;
     }
     bool is_gone = result == -ENODATA;
-    if (!is_anew && input.state != SBX_TRIAGE_PENDING) { /* said twice that it waits */
+    if (!is_anew && input.state != SBX_TRIAGE_PENDING) { /* it was reported twice as waiting */
         sbx_byte_buffer_finish(&input.envelope);
         return 0;
     }
@@ -213,7 +216,7 @@ int sbx_triage_one(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES],
     }
     sbx_byte_buffer_finish(&input.envelope);
     if (result == DIED && !is_anew) {
-        sbx_store_begin_triage(store, id); /* counts; where that fails it is not counted */
+        sbx_store_begin_triage(store, id); /* counts the attempt; on failure it is not counted */
         result = NOT_NOW;
     }
     if (result == 0) {
@@ -221,7 +224,7 @@ int sbx_triage_one(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES],
     } else if (result == IS_BAD || result == DIED) {
         sbx_triage_log(triager, id, is_anew ? "is not triaged anew" : "triage failed", why);
         count(triager, SBX_METRIC_TRIAGE_FAILED);
-        /* Where something was said of it before, that is better than nothing. */
+        /* An earlier verdict is better than none, so it stays. */
         result = !is_anew && sbx_store_put_failure(store, id, why) < 0 ? NOT_NOW : 0;
     } else if (result == WAITS) {
         result = NOT_NOW;
@@ -234,7 +237,7 @@ int sbx_triage_one(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES],
 
 /* ---- wishes ---- */
 
-/* Keep it for the next who asks, unless it is of yesterday already. */
+/* Keep a rendering for later requests, unless symbols came since and it is out of date. */
 static void keep_rendering(struct sbx_triager *triager, const struct sbx_wish *wish, uint64_t arrivals)
 {
     const struct sbx_store_view all = {triager->settings.store, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triage_process.c - a socket, a clock, and the end of who does not keep to it. */
+/* triage_process.c - a socket, a clock, and the end of a worker that exceeds its bounds. */
 #include "triage_process.h"
 
 #include <errno.h>
@@ -17,16 +17,16 @@
 #include "worker_sandbox.h"
 
 enum {
-    LOOK_MS = 50,          /* between two looks at its processor time */
-    WAITS_MAX_MS = 120000, /* for a file or a server of symbols, beside computing */
-    SANITIZED_TIMES = 20,  /* slower, with a sanitizer */
+    LOOK_MS = 50,          /* between two looks at the worker's processor time */
+    WAITS_MAX_MS = 120000, /* time spent waiting for a file or a symbol server, apart from computing */
+    SANITIZED_TIMES = 20,  /* a sanitizer makes it so many times slower */
 };
 
 struct sbx_triage_process {
     struct sbx_triage_nursery *nursery;
     const struct sbx_byte_buffer *greeting;
     uint32_t cpu_ms;
-    pid_t worker; /* 0: none now */
+    pid_t worker; /* 0: there is none now */
     int socket;
 };
 
@@ -43,7 +43,7 @@ struct sbx_triage_process *sbx_triage_process_create(struct sbx_triage_nursery *
     return process;
 }
 
-/* End it. Returns how it ended, as of waitpid(). */
+/* End the worker. Returns how it ended, as of waitpid(). */
 static int bury(struct sbx_triage_process *process)
 {
     int status = 0;
@@ -51,7 +51,7 @@ static int bury(struct sbx_triage_process *process)
         return 0;
     close(process->socket);
     if (sbx_triage_nursery_bury(process->nursery, process->worker, &status) < 0)
-        status = SIGKILL; /* the nursery is gone, and it with that */
+        status = SIGKILL; /* the nursery is gone, and the worker with it */
     process->worker = 0;
     return status;
 }
@@ -72,9 +72,9 @@ static int64_t now_ms(clockid_t clock)
     return clock_gettime(clock, &now) == 0 ? now.tv_sec * 1000ll + now.tv_nsec / 1000000 : 0;
 }
 
-/* What bounds one task. */
+/* The bounds of one task. */
 struct patience {
-    clockid_t cpu_clock; /* of the worker */
+    clockid_t cpu_clock; /* processor time of the worker */
     bool has_clock;
     int64_t cpu_until_ms, until_ms;
 };
@@ -88,7 +88,7 @@ static struct patience begin_patience(const struct sbx_triage_process *process)
     return patience;
 }
 
-/* Wait until the socket is ready for `events`. Returns 0, -ETIME over its processor time, or -ETIMEDOUT. */
+/* Wait until the socket is ready for `events`. Returns 0, -ETIME when the processor time is used up, or -ETIMEDOUT. */
 static int wait_for(const struct sbx_triage_process *process, const struct patience *patience, short events)
 {
     for (;;) {
@@ -157,7 +157,7 @@ static int get_body(const struct sbx_triage_process *process, const struct patie
     return body->failed ? -ENOMEM : 0;
 }
 
-/* A task to its answer. Returns 0, or -errno of the conversation. */
+/* Send a task and receive its answer. Returns 0, or -errno of the socket. */
 static int talk(const struct sbx_triage_process *process, const struct sbx_triage_task *task,
                 struct sbx_triage_answer *answer)
 {
@@ -190,7 +190,7 @@ static int talk(const struct sbx_triage_process *process, const struct sbx_triag
     return 0;
 }
 
-/* Words for who left no answer. */
+/* Explain why a worker left no answer. */
 static void explain(const struct sbx_triage_process *process, int result, int status, struct sbx_triage_answer *answer)
 {
     int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -236,7 +236,7 @@ static void ask_once(struct sbx_triage_process *process, const struct sbx_triage
             snprintf(answer->why, sizeof(answer->why), "no process to triage in: %s", strerror(-result));
             return;
         }
-        own.arrival_count = 0; /* it knows nothing yet */
+        own.arrival_count = 0; /* a new worker knows nothing yet */
         struct patience patience = begin_patience(process);
         result = put(process, &patience, process->greeting->data, process->greeting->used);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triage_queue.c - two rings of machines, each machine with a line of its own. */
+/* triage_queue.c - two rings of machines; each machine has its own queue. */
 #include "triage_queue.h"
 
 #include <errno.h>
@@ -8,19 +8,19 @@
 #include <sys/queue.h>
 
 enum {
-    PLACES = 1 << 16,  /* remembered; a place is forgotten when another falls on its slot */
-    BUCKETS = 1 << 12, /* of the tables by id and by machine */
+    PLACES = 1 << 16,  /* places that are remembered; one is forgotten when another gets its slot */
+    BUCKETS = 1 << 12, /* per table, by id and by machine */
     NEW_IN_A_ROW = 4,
 };
 
 struct entry {
-    STAILQ_ENTRY(entry) behind; /* in its machine's line */
+    STAILQ_ENTRY(entry) behind; /* in the queue of its machine */
     LIST_ENTRY(entry) same_id;  /* in the table by id */
     struct sbx_waiting waiting;
 };
 
 struct machine {
-    TAILQ_ENTRY(machine) turn; /* in its ring; the first is next */
+    TAILQ_ENTRY(machine) turn; /* in its ring; the first one is next */
     LIST_ENTRY(machine) same;  /* in the table by machine */
     uint64_t number;
     STAILQ_HEAD(, entry) line; /* never empty */
@@ -32,7 +32,7 @@ struct ring {
 };
 
 struct sbx_triage_queue {
-    struct ring rings[2]; /* 0: of places not seen lately */
+    struct ring rings[2]; /* 0: payloads of places not seen recently */
     LIST_HEAD(, entry) ids[BUCKETS];
     uint64_t places[PLACES];
     size_t count, max;
@@ -60,8 +60,8 @@ void sbx_triage_queue_destroy(struct sbx_triage_queue *queue)
     free(queue);
 }
 
-/* The slot of a number in a table of `size`, a power of two. Numbers may be a stranger's choice: one who makes them meet
- * makes his own line longer. */
+/* The slot of a number in a table of `size`, a power of two. Untrusted senders choose these numbers. A sender that
+ * makes them collide only delays its own payloads. */
 static size_t slot_of(uint64_t number, size_t size)
 {
     return (size_t)((number * UINT64_C(0x9e3779b97f4a7c15)) >> 40) & (size - 1);
@@ -74,7 +74,7 @@ static uint64_t number_of(const uint8_t id[SBX_ID_BYTES])
     return number;
 }
 
-/* Is this a place that was not seen lately? It is from now on. */
+/* Is this a place that was not seen recently? It is remembered from now on. */
 static bool is_new_place(struct sbx_triage_queue *queue, uint64_t place)
 {
     uint64_t *slot = &queue->places[slot_of(place, PLACES)];
@@ -157,7 +157,7 @@ int64_t sbx_triage_anew_pause_ms(int64_t quiet_ms)
 {
     enum {
         PAUSE_MS = 50,
-        QUIET_MS = 500 /* uploads of a server that is used come closer together */
+        QUIET_MS = 500 /* on a busy server, uploads come at shorter intervals */
     };
     return quiet_ms < QUIET_MS ? PAUSE_MS : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triage_wire.c - numbers, and texts with their length in front and a zero behind. */
+/* triage_wire.c - numbers, and texts with their length before them and a zero behind them. */
 #include "triage_wire.h"
 
 #include <errno.h>
@@ -8,10 +8,10 @@
 
 #include "stall_profile.h"
 
-#define SAID_US_MAX INT64_C(1000000000000000) /* some thirty years, which sums still hold */
+#define SAID_US_MAX INT64_C(1000000000000000) /* some thirty years, so that sums do not overflow */
 
 enum {
-    GAPS_MAX = 1 << 16, /* a payload has fewer modules */
+    GAPS_MAX = 1 << 16, /* more than the modules of any payload */
     SAID_MAX = 1024,
     BUILD_ID_BYTES_MAX = 32
 };
@@ -60,7 +60,7 @@ void sbx_verdict_pack(const struct sbx_verdict_row *row, struct sbx_byte_buffer 
 
 struct reading {
     const char *at, *end;
-    bool is_bad; /* sticky; what is read then is zero */
+    bool is_bad; /* sticky; reads return zero from then on */
 };
 
 static const char *take(struct reading *reading, uint64_t bytes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triage_worker.c - decode, name, judge; answer. */
+/* triage_worker.c - decodes, names and judges a payload, and answers. */
 #include "triage_worker.h"
 
 #include <errno.h>
@@ -85,7 +85,7 @@ int sbx_worker_pack_places(const struct sbx_worker_places *places, struct sbx_by
     return result;
 }
 
-/* The next text; "" when there is none any more. */
+/* The next text; "" at the end. */
 static const char *next_text(const char **at, const char *end)
 {
     const char *text = *at;
@@ -100,17 +100,17 @@ static const char *or_null(const char *text)
     return *text ? text : NULL;
 }
 
-/* What a worker has for as long as it lives. */
+/* State of a worker for its whole life. */
 struct worker {
     int socket; /* to the server */
     struct sbx_symbol_sources *sources;
     struct sbx_symbol_store *store; /* NULL: none */
     bool store_is_server;
-    bool store_is_away;    /* from the begin: not all of it was to be had */
-    char store_words[400]; /* of that; "" where a question says it */
+    bool store_is_away;    /* since the start; part of the store could not be reached */
+    char store_words[400]; /* words about it; "" when a probe finds the words */
 };
 
-/* Open the store of symbols. A server is connected to now, because that is not allowed later. */
+/* Open the symbol store. A connection to a server is made now, because the sandbox forbids it later. */
 static void open_store(struct worker *worker, const char *where, const char *tenant)
 {
     char why[300];
@@ -128,7 +128,8 @@ static void open_store(struct worker *worker, const char *where, const char *ten
     worker->store_is_away = worker->store_is_server && result < 0;
 }
 
-/* Read the places and open what can be opened before the doors close. NULL: there is nobody, or no memory. */
+/* Read the places, and open what can be opened before the sandbox closes. NULL: the server is gone, or there is no
+ * memory. */
 static struct sbx_symbol_sources *open_sources(int socket, struct worker *worker)
 {
     uint32_t numbers[4];
@@ -160,7 +161,7 @@ static struct sbx_symbol_sources *open_sources(int socket, struct worker *worker
 
 /* ---- one task ---- */
 
-/* Where its time went, as text (given: free); NULL without memory, or without such a time. */
+/* The profile of the stall as text (given: free); NULL without memory, or when no time is known. */
 static char *print_profile(const struct sbx_report *report)
 {
     char *text = NULL;
@@ -222,7 +223,7 @@ static void pack_verdict(const struct sbx_report *report, struct sbx_byte_buffer
     free(gaps);
 }
 
-/* The end that was told apart from it. */
+/* Add an end that was reported separately. */
 static void complete(struct sbx_stall *stall, const struct sbx_end_row *end)
 {
     if (!stall->trigger.in_progress || stall->end.how != SBX_END_NONE)
@@ -232,7 +233,7 @@ static void complete(struct sbx_stall *stall, const struct sbx_end_row *end)
     stall->end.duration_ns = end->duration_ns;
 }
 
-/* What was sent for the application of the stall alone; NULL: nothing was. */
+/* Open the symbols that were sent for the stall's application only; NULL: there are none. */
 static struct sbx_symbol_store *open_own(const struct worker *worker, uint64_t app)
 {
     struct sbx_symbol_store *own;
@@ -240,11 +241,11 @@ static struct sbx_symbol_store *open_own(const struct worker *worker, uint64_t a
         return NULL;
     int result = sbx_app_symbols_open(worker->store, app, false, &own);
     if (result < 0)
-        sbx_shortage_note(result); /* of descriptors or memory; that it has none is no shortage */
+        sbx_shortage_note(result); /* a shortage of descriptors or memory; a missing tenant is no shortage */
     return result < 0 ? NULL : own;
 }
 
-/* Returns 0 and a body, or -errno with the reason. */
+/* Do a task. Returns 0 and a body, or -errno with the reason. */
 static int do_task(struct worker *worker, const struct sbx_task_head *head, const uint8_t *envelope,
                    struct sbx_byte_buffer *body, bool *has_gaps_out, char *why, size_t why_bytes)
 {
@@ -285,7 +286,7 @@ static bool answer(int socket, const struct sbx_answer_head *head, const struct 
     return write_all(socket, head, sizeof(*head)) && write_all(socket, body->data, (size_t)head->body_bytes);
 }
 
-/* Ask the store for what nobody has. */
+/* Ask the store for a build-id that does not exist. */
 static void probe(struct worker *worker)
 {
     static const uint8_t nobody[20];
@@ -295,7 +296,7 @@ static void probe(struct worker *worker)
         sbx_symbol_image_close(image);
 }
 
-/* Say how the store of symbols was. Returns whether it was away. */
+/* Report the state of the symbol store. Returns whether it was unreachable. */
 static bool tell_store(struct worker *worker, bool is_probe, struct sbx_answer_head *said)
 {
     enum sbx_store_trouble trouble = SBX_STORE_IS_WELL;
@@ -310,7 +311,7 @@ static bool tell_store(struct worker *worker, bool is_probe, struct sbx_answer_h
     return trouble == SBX_STORE_IS_AWAY;
 }
 
-/* The next task, to its answer. Returns whether there was one. */
+/* Read the next task, do it and answer. Returns false when there was none. */
 static bool serve_one(struct worker *worker)
 {
     int socket = worker->socket;
@@ -337,7 +338,7 @@ static bool serve_one(struct worker *worker)
         said.result = do_task(worker, &head, envelope, &body, &has_gaps, said.why, sizeof(said.why));
     if (tell_store(worker, is_probe, &said) && has_gaps)
         said.lack = SBX_LACKS_STORE;
-    bool is_short = sbx_shortage_count() != shortages; /* what was not to be opened is not known to be missing */
+    bool is_short = sbx_shortage_count() != shortages; /* a file that could not be opened does not count as missing */
     if (is_short && sbx_shortage_newest() == ENOMEM && said.result == 0) {
         said.lack = said.lack == SBX_LACKS_NOTHING && has_gaps ? SBX_LACKS_MEMORY : said.lack;
     } else if (is_short) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triager.c - threads that take what waits, hand it to a worker, and store what comes back. */
+/* triager.c - threads that take waiting payloads, pass them to a worker, and store its answers. */
 #include "triager.h"
 
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 #include "triager_inside.h"
 
 enum {
-    SHARED_LOOK_MS = 2000, /* between two looks for what other servers stored, or left */
-    WISHES_MAX = 64,       /* renderings that somebody waits for */
-    STORE_PAUSE_MS = 2000, /* after something was short (disk full): try again, but not in a loop */
+    SHARED_LOOK_MS = 2000, /* between two looks for payloads that other servers stored or gave up */
+    WISHES_MAX = 64,       /* renderings that requests wait for */
+    STORE_PAUSE_MS = 2000, /* after a shortage (disk full): try again, but not in a tight loop */
 };
 
 /* ---- what is sealed ---- */
 
-/* Open the oldest that one of our keys opens and put it among those that wait for triage. Returns 0, -ENOENT when there
- * is none, or -errno when it is to be tried again later. */
+/* Open the oldest payload that one of our keys opens, and store it as waiting for triage. Returns 0, -ENOENT when there
+ * is none, or -errno to try again later. */
 static int unseal_one(struct sbx_triager *triager)
 {
     uint8_t id[SBX_ID_BYTES], *plain = NULL;
@@ -47,7 +47,8 @@ static int unseal_one(struct sbx_triager *triager)
             result = -EPROTO;
         }
         has_payload = result == 0;
-        /* Stored before it goes from the other table: whoever is killed in between does it again, to the same end. */
+        /* Store it before it is removed from the other table. After a kill in between, the same is done again, with the
+         * same result. */
         if (has_payload)
             result = sbx_store_put(triager->settings.store, stall, plain, plain_bytes, received_ms, &stored);
     }
@@ -72,7 +73,7 @@ static int unseal_one(struct sbx_triager *triager)
 
 /* ---- the threads ---- */
 
-/* Sleep for a while, or less when stopping, or, where that can be, when there is something to do. */
+/* Sleep for a while; less when stopping, or, if `can_wake`, when there is work. */
 static void rest(struct sbx_triager *triager, int64_t ms, bool can_wake)
 {
     struct timespec until = sbx_monotonic_in_ms(ms);
@@ -84,7 +85,8 @@ static void rest(struct sbx_triager *triager, int64_t ms, bool can_wake)
     pthread_mutex_unlock(&triager->lock);
 }
 
-/* Let workers look again for symbols that another server of the database took: one that has looked in vain remembers it. 0 or -errno. */
+/* Let workers look again for symbols that another server of the database took, because a worker remembers symbols that
+ * it did not find. Returns 0 or -errno. */
 static int hear_others(struct sbx_triager *triager)
 {
     uint8_t build_id[32];
@@ -96,15 +98,15 @@ static int hear_others(struct sbx_triager *triager)
     return result == -ENOENT ? 0 : result;
 }
 
-/* Triage one stall anew whose symbols came, and rest a little. Returns 0, -ENOENT when there is none, or -errno when it is
- * to be tried again later. */
+/* Triage again one stall whose symbols came, and rest a little. Returns 0, -ENOENT when there is none, or -errno to try
+ * again later. */
 static int rename_one(struct sbx_triage_hand *hand)
 {
     struct sbx_triager *triager = hand->triager;
     struct sbx_renamed renamed;
-    if (sbx_outage_is_on(triager)) /* what was said of it would only become worse */
+    if (sbx_outage_is_on(triager)) /* a new verdict would be worse than the old one */
         return -ENOENT;
-    int result = hear_others(triager); /* before what waits because of them is taken */
+    int result = hear_others(triager); /* before taking stalls that wait because of them */
     if (result == 0)
         result = sbx_store_next_renamed(triager->settings.store, &renamed);
     if (result < 0)
@@ -112,7 +114,7 @@ static int rename_one(struct sbx_triage_hand *hand)
     result = sbx_triage_one(hand, renamed.id, true, 0);
     if (result == 0)
         sbx_metrics_add(triager->settings.metrics, SBX_METRIC_TRIAGED_ANEW, 1);
-    if (result == 0 || result == -ENOENT) /* it went, or its bytes did: what was said of it stays */
+    if (result == 0 || result == -ENOENT) /* the stall or its bytes were removed: its verdict stays */
         result = sbx_store_end_renamed(triager->settings.store, &renamed);
     pthread_mutex_lock(&triager->lock);
     int64_t pause_ms = sbx_triage_anew_pause_ms(sbx_monotonic_ms() - triager->used_ms);
@@ -140,7 +142,8 @@ static void put_pending(void *context, const uint8_t id[SBX_ID_BYTES], const uin
     struct sbx_waiting waiting = {.place = 0};
     memcpy(waiting.id, id, SBX_ID_BYTES);
     memcpy(&waiting.machine, machine, sizeof(waiting.machine));
-    (void)sbx_triage_queue_put(triager->queue, &waiting); /* what has no room is found when the queue is empty */
+    /* payloads without room are found again when the queue is empty */
+    (void)sbx_triage_queue_put(triager->queue, &waiting);
 }
 
 /* Fill the queue from the store. Returns 0 or -errno. */
@@ -162,7 +165,7 @@ static bool has_more(struct sbx_triager *triager)
     return is_so;
 }
 
-/* It is tried again: behind what its machine has waiting. */
+/* Put it back, behind the other payloads of its machine. */
 static void put_back(struct sbx_triager *triager, const struct sbx_waiting *waiting)
 {
     struct sbx_waiting own = *waiting;
@@ -174,7 +177,8 @@ static void put_back(struct sbx_triager *triager, const struct sbx_waiting *wait
     pthread_mutex_unlock(&triager->lock);
 }
 
-/* What only one can do. Returns 0 when something was done, -ENOENT when there is nothing, or -errno to try later. */
+/* Work that only one thread may do. Returns 0 when something was done, -ENOENT when there is nothing, or -errno to try
+ * later. */
 static int do_the_rest(struct sbx_triage_hand *hand)
 {
     struct sbx_triager *triager = hand->triager;
@@ -182,7 +186,7 @@ static int do_the_rest(struct sbx_triage_hand *hand)
     return result == -ENOENT ? rename_one(hand) : result;
 }
 
-/* Wait for something to do. Returns whether the thread goes on. */
+/* Wait for work. Returns whether the thread goes on. */
 static bool wait_for_work(struct sbx_triage_hand *hand, struct sbx_wish **wish_out, struct sbx_waiting *waiting_out,
                           bool *is_waiting_out, bool may_sleep)
 {
@@ -227,7 +231,7 @@ static void *run(void *argument)
     while (wait_for_work(hand, &wish, &waiting, &is_waiting, may_sleep)) {
         if (hand->is_first)
             sbx_outage_tend(hand);
-        may_sleep = !hand->is_first; /* the first looks whether there is something else before it sleeps */
+        may_sleep = !hand->is_first; /* the first hand looks for other work before it sleeps */
         if (wish) {
             sbx_triage_grant(hand, wish);
         } else if (is_waiting) {
@@ -258,7 +262,7 @@ static void destroy(struct sbx_triager *triager)
     free(triager);
 }
 
-/* Everything but the threads. Returns 0 or -errno. */
+/* Prepare everything except the threads. Returns 0 or -errno. */
 static int prepare(struct sbx_triager *triager, const struct sbx_triager_settings *settings)
 {
     pthread_condattr_t attributes;
@@ -283,7 +287,7 @@ static int prepare(struct sbx_triager *triager, const struct sbx_triager_setting
         triager->hands[i].process = sbx_triage_process_create(settings->nursery, &triager->greeting, settings->cpu_ms);
         result = triager->hands[i].process ? 0 : -ENOMEM;
     }
-    if (result == 0) /* before any worker looks */
+    if (result == 0) /* before any worker looks for symbols */
         result = sbx_store_newest_arrival(settings->store, &triager->heard_arrival);
     return result < 0 ? result : refill(triager);
 }
@@ -331,7 +335,7 @@ void sbx_triager_wake(struct sbx_triager *triager)
     pthread_mutex_unlock(&triager->lock);
 }
 
-/* Where the thread that stalled was: the inner frames of its stack, by what a payload tells without symbols. */
+/* Where the stalled thread was: the inner frames of its stack, as far as a payload tells them without symbols. */
 static uint64_t place_of(const struct sbx_stall *stall)
 {
     enum {

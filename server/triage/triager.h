@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triager.h - turns stored payloads into verdicts, and into reports that somebody asks for.
+/* triager.h - turns stored payloads into verdicts, and into reports that are asked for.
  *
- * Some threads, each with a worker process of its own (triage_process.h) that does what reads a stranger's bytes; the threads
- * take what waits, hand it over, and store what comes back. What waits for a verdict is in the store, and its order in memory
- * (triage_queue.h): after a crash or kill the next start goes on where this one stopped. Stalls whose symbols came are marked
- * in the store too (store_symbols.h). Reports are made for those who wish for one, before all that waits; that changes nothing
- * in the store.
+ * It has some threads, each with a worker process (triage_process.h) that reads the untrusted bytes. The threads take
+ * waiting payloads, pass them to the worker, and store its answers. Payloads that wait for a verdict are in the store,
+ * and their order is in memory (triage_queue.h), so after a crash or kill the next start continues. Stalls whose
+ * symbols came are marked in the store too (store_symbols.h). A report is made when a request asks for it, before all
+ * waiting payloads; it changes nothing in the store.
  *
- * A payload that is over its bounds, or ends its worker twice, is set aside with a word for a person. What is short and
- * passes (disk, memory, descriptors, a worker that the system killed) is tried again. Where the store of symbols is a server and
- * away, stalls wait for it for a while, then they get verdicts without names, and others when it is back. */
+ * A payload that exceeds its bounds, or that ends its worker twice, is set aside with a message for people. After a
+ * temporary shortage (disk, memory, descriptors, a worker that the system killed) it is tried again. While a symbol
+ * server is unreachable, stalls wait for it for a while. Then they get verdicts without names, and new ones when it is
+ * back. */
 #ifndef SBX_TRIAGER_H
 #define SBX_TRIAGER_H
 
@@ -24,56 +25,57 @@ struct sbx_symbol_store;
 struct sbx_triage_nursery;
 struct sbx_triager;
 
-struct sbx_triager_settings { /* borrowed until stop, but `places` and the keys, which are copied */
+struct sbx_triager_settings { /* borrowed until stop, except `places` and the keys, which are copied */
     struct sbx_store *store;
     struct sbx_sealed_store *sealed;
     struct sbx_renderings *renderings;
     struct sbx_metrics *metrics;
     const struct sbx_operator_log *log; /* NULL: silent */
-    struct sbx_symbol_store *symbols;   /* a handle that is nobody else's */
+    struct sbx_symbol_store *symbols;   /* a handle that is used for nothing else */
     const struct sbx_worker_places *places;
-    const struct sbx_unseal_keys *unseal_keys; /* NULL: what is sealed stays so */
+    const struct sbx_unseal_keys *unseal_keys; /* NULL: sealed payloads stay sealed */
     struct sbx_triage_nursery *nursery;
-    unsigned workers;            /* 1 and more */
-    uint32_t cpu_ms;             /* of processor time for one payload */
-    size_t pending_max;          /* payloads that wait */
-    uint32_t symbol_patience_ms; /* that stalls wait for a store of symbols that is away; 0: as usual */
+    unsigned workers;            /* at least 1 */
+    uint32_t cpu_ms;             /* processor time per payload */
+    size_t pending_max;          /* maximum of waiting payloads */
+    uint32_t symbol_patience_ms; /* how long stalls wait for an unreachable symbol store; 0: the default */
 };
 
 /* Returns 0 or -errno. */
 int sbx_triager_start(const struct sbx_triager_settings *settings, struct sbx_triager **triager_out);
-/* Ends after the payloads at hand. NULL is fine. */
+/* Returns after the current payloads are done. NULL is fine. */
 void sbx_triager_stop(struct sbx_triager *triager);
 
 /* This payload, or this end of a stall, was stored. Any thread. */
 void sbx_triager_came(struct sbx_triager *triager, const struct sbx_stall *stall);
-/* Something sealed was. Any thread. */
+/* A sealed payload was stored. Any thread. */
 void sbx_triager_wake(struct sbx_triager *triager);
-/* May another payload come to wait? Any thread. */
+/* Is there room for another waiting payload? Any thread. */
 bool sbx_triager_has_room(struct sbx_triager *triager);
 
-/* Symbols of a build-id came (NULL: names of an embedded runtime), and that is in the store: stalls that lacked them are
- * triaged anew, one at a time, behind all that waits. Any thread. */
+/* Symbols of a build-id came (NULL: names of an embedded runtime), and the store has noted it. Stalls that lacked them
+ * are triaged again one at a time, after all waiting payloads. Any thread. */
 void sbx_triager_symbols_came(struct sbx_triager *triager, const uint8_t *build_id, size_t bytes);
 
-/* One rendering that somebody waits for. */
+/* One rendering that a request waits for. */
 struct sbx_wish {
     uint8_t id[SBX_ID_BYTES];
     enum sbx_rendering kind;
-    void (*done)(void *context); /* called once, by any thread; then the rest is there */
+    void (*done)(void *context); /* called once, by any thread, when the result is there */
     void *context;
-    /* Below: the triager's until then. */
+    /* The triager owns the members below until `done` is called. */
     struct sbx_wish *next;
-    int result; /* 0; -ENOENT its bytes are gone; -ECANCELED the server stops; -EAGAIN not now; else it cannot be made */
-    char why[200];               /* of a person's words */
+    /* 0; -ENOENT: its bytes are gone; -ECANCELED: the server stops; -EAGAIN: not now; else it cannot be made */
+    int result;
+    char why[200];               /* words for people */
     struct sbx_byte_buffer body; /* given: sbx_wish_finish */
 };
 
-/* Have it made. `wish` is borrowed until `done`. Returns 0, or -EAGAIN when too many wait already, or the server stops: then
- * `done` is not called. Any thread. */
+/* Ask for a rendering. `wish` is borrowed until `done`. Returns 0, or -EAGAIN when too many wait already, or the server
+ * stops; then `done` is not called. Any thread. */
 int sbx_triager_wish(struct sbx_triager *triager, struct sbx_wish *wish);
-/* Answer all wishes with -ECANCELED, and take no more. NULL is fine. */
+/* Answer all wishes with -ECANCELED, and accept no more. NULL is fine. */
 void sbx_triager_end_wishes(struct sbx_triager *triager);
-void sbx_wish_finish(struct sbx_wish *wish); /* its body */
+void sbx_wish_finish(struct sbx_wish *wish); /* releases its body */
 
 #endif

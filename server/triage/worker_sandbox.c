@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_sandbox.c - limits, then a filter of system calls by number and, for opening files, by flags. */
+/* worker_sandbox.c - sets limits, then a filter of system calls by number and, when files are opened, by flags. */
 #include "worker_sandbox.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define MEMORY_BYTES (UINT64_C(512) << 20) /* that it writes to; files of symbols that are mapped are not among it */
+#define MEMORY_BYTES (UINT64_C(512) << 20) /* writable memory; mapped symbol files do not count */
 enum {
     DESCRIPTORS = 1024 /* a symbolizer keeps some 48 files open, with their parts */
 };
@@ -41,7 +41,7 @@ static int set_limit(__rlimit_resource_t resource, uint64_t limit)
 {
     struct rlimit now;
     if (getrlimit(resource, &now) == 0 && now.rlim_max < limit)
-        limit = now.rlim_max; /* it is narrower already */
+        limit = now.rlim_max; /* the limit is lower already */
     const struct rlimit both = {limit, limit};
     return setrlimit(resource, &both) == 0 ? 0 : -errno;
 }
@@ -56,7 +56,7 @@ static int set_filter(bool has_connections)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        /* openat: its flags are the third argument, and all of them lie in the lower half */
+        /* openat: its flags are the third argument, and are all in the lower half */
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_openat, 0, 4),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 0, 1),
@@ -82,7 +82,8 @@ static int set_filter(bool has_connections)
         ALLOW(readlink),     ALLOW(access),          ALLOW(time),
 #endif
     };
-    /* What send(), recv() and poll() are. A sendto() with an address, or MSG_FASTOPEN, would be a connect(). */
+    /* The system calls behind send(), recv() and poll(). A sendto() with an address, or with MSG_FASTOPEN, would
+     * connect. */
     static const struct sock_filter network[] = {
         ALLOW(recvfrom),
         ALLOW(ppoll),

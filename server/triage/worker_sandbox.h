@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_sandbox.h - what a process that reads strangers' payloads may still ask of the system. */
+/* worker_sandbox.h - limits what a process that reads untrusted payloads may ask of the system. */
 #ifndef SBX_WORKER_SANDBOX_H
 #define SBX_WORKER_SANDBOX_H
 
 #include <stdbool.h>
 
-/* Bound this process for good: no new privileges, no other process, no file opened for writing, no network but, where it
- * `has_connections`, bytes to and from what it is connected to already; 512 MiB of memory of its own, 1,024 descriptors. Whatever else it asks for is refused (EPERM), and it goes on
- * without. Where the architecture has no filter here, the limits hold alone. Returns 0 or -errno. */
+/* Limit this process for good: no new privileges, no new processes, no file opened for writing, no network except, with
+ * `has_connections`, on sockets that are connected already; 512 MiB of its own memory, 1,024 descriptors. Other system
+ * calls fail with EPERM, and the process goes on. On an architecture without a filter only the limits hold. Returns 0
+ * or -errno. */
 int sbx_worker_sandbox_close(bool has_connections);
 
-/* A sanitizer's runtime needs what the sandbox forbids, and takes many times as long: then there is none. */
+/* False with a sanitizer: its runtime needs what the sandbox forbids, and takes many times as long, so there is no
+ * sandbox. */
 bool sbx_worker_sandbox_is_real(void);
 
 #endif

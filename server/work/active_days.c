@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* active_days.c - rows that are added to in memory, and a thread that hands them to the store once a second. */
+/* active_days.c - rows are added up in memory, and a thread stores them once a second. */
 #include "active_days.h"
 
 #include <errno.h>
@@ -23,13 +23,13 @@ struct sbx_active_days {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    /* under the lock */
+    /* the lock protects the members from here on */
     bool is_stopping;
     size_t count;
     struct sbx_active_row rows[ROWS_MAX];
-    /* the thread's own */
+    /* only the thread uses the members from here on */
     struct sbx_active_row taken[ROWS_MAX];
-    bool has_trouble; /* and it was said */
+    bool has_trouble; /* the trouble was logged */
 };
 
 static int add(struct sbx_active_days *days, const struct sbx_active_row *row)
@@ -73,7 +73,8 @@ static void say(struct sbx_active_days *days, int result)
                          SBX_ACTIVE_ROWS_OF_DAY);
 }
 
-/* What could not be stored waits on, with what came meanwhile; what has no room any more is lost. Unlocked. */
+/* Store all rows. Rows that could not be stored wait together with new ones; when there is no room for them, they are
+ * lost. The lock is not held. */
 static void store_all(struct sbx_active_days *days)
 {
     pthread_mutex_lock(&days->lock);

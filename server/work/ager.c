@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ager.c - a thread that sleeps for an hour at a time. */
+/* ager.c - a thread that runs once an hour. */
 #include "ager.h"
 
 #include <errno.h>
@@ -17,10 +17,10 @@
 
 enum {
     PASS_EVERY_S = 3600,
-    DAYS_AHEAD = 2,    /* that have tables before anybody stalls */
-    PAUSE_MS = 2,      /* behind each removal of what is sealed */
-    SPOOL_DAYS = 30,   /* the longest that a machine keeps a payload (uploader/spool/spool_ages.h) */
-    ROTATING_DAYS = 90 /* and that it goes on making payloads with one id (proto/erasure_format.h) */
+    DAYS_AHEAD = 2,    /* days whose tables are made in advance */
+    PAUSE_MS = 2,      /* after each removal of a sealed payload */
+    SPOOL_DAYS = 30,   /* the longest time that a machine keeps a payload (uploader/spool/spool_ages.h) */
+    ROTATING_DAYS = 90 /* and the time for which it makes payloads with one id (proto/erasure_format.h) */
 };
 #define DAY_MS INT64_C(86400000)
 
@@ -30,10 +30,10 @@ struct sbx_ager {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool is_stopping; /* under the lock */
+    bool is_stopping; /* the lock protects it */
 };
 
-/* Wait, or less when it is to stop. Returns whether it goes on. */
+/* Wait, or less when stopping. Returns whether the thread goes on. */
 static bool pause_for(struct sbx_ager *ager, int64_t ms)
 {
     struct timespec until = sbx_monotonic_in_ms(ms);
@@ -58,10 +58,11 @@ static void say(const struct sbx_ager *ager, const char *what, uint64_t count, i
 static void forget_rendering(void *context, const uint8_t id[SBX_ID_BYTES])
 {
     const struct sbx_ager *ager = context;
-    sbx_renderings_remove(ager->boxes.renderings, id); /* what stays for want of a disk is found no more */
+    /* a rendering that stays because of a disk error is no longer found */
+    sbx_renderings_remove(ager->boxes.renderings, id);
 }
 
-/* Payloads or snapshots, oldest first. Returns how many went, or -errno. */
+/* Remove payloads or snapshots, oldest first. Returns the number, or -errno. */
 static int age(struct sbx_ager *ager, enum sbx_store_aged what, int64_t before_ms)
 {
     int result, count = 0;
@@ -90,7 +91,7 @@ static int age_sealed(struct sbx_ager *ager, int64_t before_ms)
     return result < 0 ? result : count;
 }
 
-/* Sums of days before `before_ms`, and tables for those that come. */
+/* Drop the sums of days before `before_ms`, and make the tables of coming days. */
 static void age_days(struct sbx_ager *ager, int64_t before_ms)
 {
     int result, count = 0;
@@ -154,7 +155,7 @@ int sbx_ager_start(const struct sbx_ager_boxes *boxes, uint32_t payload_days, ui
         return -ENOMEM;
     *ager = (struct sbx_ager){.boxes = *boxes, .payload_days = payload_days, .retention_days = retention_days};
     if (retention_days != 0 && (payload_days == 0 || payload_days > retention_days))
-        ager->payload_days = retention_days; /* nothing is kept without what was said of it */
+        ager->payload_days = retention_days; /* payloads are not kept longer than the rows about them */
     pthread_mutex_init(&ager->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

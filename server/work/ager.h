@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ager.h - what is old enough goes, once an hour, while everything else goes on.
+/* ager.h - removes what is old enough, once an hour, while everything else goes on.
  *
- *   payload  | as it came, and sealed ones that nobody opened: after payload_days; reports made of it with it
- *            | (and reports of payloads that another server of the same store took away)
- *   snapshot | what was said of it, its part of an issue: after retention_days
- *   erased   | the ids of machines that wanted to be forgotten: as long as anything of them could still come, which is
- *            | the longest that a spool keeps it and this server keeps it sealed
+ *   payload  | as received, and sealed ones that were never opened: after payload_days, with the reports made of it
+ *            | (also reports of payloads that another server of the same store removed)
+ *   snapshot | its verdict, and its part in an issue: after retention_days
+ *   erased   | ids of machines that asked for erasure: kept as long as a payload with the id may still come, for
+ *            | the longest time in a spool, and sealed in this server
  *   symbols  | that no stall asked for in 45 days (symbol_store.h)
  *
- * By the server's clock. Some 20 ms of removals a transaction, and who waits for the store has it between them. */
+ * Times are by the server's clock. A transaction takes some 20 ms, and between two of them threads that wait for the
+ * store get it. */
 #ifndef SBX_AGER_H
 #define SBX_AGER_H
 
@@ -32,7 +33,8 @@ struct sbx_ager_boxes { /* all borrowed until stop */
     const struct sbx_operator_log *log; /* NULL: silent */
 };
 
-/* Days; 0: for ever. The first pass begins at once. Returns 0 and an ager (given: stop), or -errno. */
+/* Start. Arguments are in days; 0: for ever. The first pass begins at once. Returns 0 and an ager (given: stop), or
+ * -errno. */
 int sbx_ager_start(const struct sbx_ager_boxes *boxes, uint32_t payload_days, uint32_t retention_days,
                    struct sbx_ager **ager_out);
 void sbx_ager_stop(struct sbx_ager *ager); /* NULL is fine; ends within one removal */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change_rules.c - words to bits, and whether an event is wanted. */
+/* change_rules.c - turns words into bits, and decides whether an event is wanted. */
 #include "change_rules.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change_watch.c - looks for what changed, notes it, and tells a webhook. */
+/* change_watch.c - looks for changes, records them, and sends them to a webhook. */
 #include "change_watch.h"
 
 #include <errno.h>
@@ -20,14 +20,14 @@
 enum {
     LOOK_EVERY_MS = 3600 * 1000,
     TELL_EVERY_MS = 10 * 1000,
-    FIRST_LOOK_MS = 60 * 1000, /* after a start: what waits for triage is more urgent */
+    FIRST_LOOK_MS = 60 * 1000, /* after the start; waiting payloads are more urgent */
     APPS = 50,
     VERSIONS = 50,
-    ISSUES_A_DAY = 50, /* of an application: those that the most machines met */
+    ISSUES_A_DAY = 50, /* per application: those that most machines met */
     RECENT_DAYS = 30,
     WEEK = 7,
     KEPT_DAYS = 90,
-    TOLD_AT_ONCE = 20, /* of one look: of hundreds a page tells more */
+    TOLD_AT_ONCE = 20, /* changes sent per look; when there are hundreds, the page tells more */
 };
 #define DAY_MS INT64_C(86400000)
 
@@ -37,15 +37,15 @@ struct sbx_change_watch {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool is_stopping; /* under the lock */
+    bool is_stopping; /* the lock protects it */
 };
 
-/* One look at everything. */
+/* One look at all applications. */
 struct looking {
     const struct sbx_store_view *view;
     struct sbx_change_log *log;
     int64_t now_ms;
-    const struct sbx_change_rules *rules; /* what the webhook is to be told; NULL: nothing */
+    const struct sbx_change_rules *rules; /* which changes the webhook receives; NULL: none */
     int found;
 };
 
@@ -65,7 +65,7 @@ static const char *name_of(const struct sbx_issue_row *issue)
     return *issue->newest.function ? issue->newest.function : issue->newest.headline;
 }
 
-/* What both measures have in common. `what`: the issue in words. */
+/* Make the event that both measures share. `what`: the issue in words. */
 static struct sbx_change_event event_of(const char *app, const struct sbx_issue_span spans[],
                                         const struct sbx_change_row *judged, const char *what)
 {
@@ -96,7 +96,7 @@ static int note_change(struct looking *looking, const char *app, const struct sb
 
 static const char all_stalls[] = "all stalls together";
 
-/* The event is of no issue. */
+/* Record a change of all stalls together; it belongs to no issue. */
 static int note_whole(struct looking *looking, const char *app, const struct sbx_issue_span spans[],
                       const struct sbx_comparison *comparison)
 {
@@ -123,7 +123,7 @@ static int compare_versions(struct looking *looking, const char *app, const stru
     return result;
 }
 
-/* The first from `at` on that enough machines have to be looked at; `count`: none. */
+/* The first version from `at` on that enough machines have; `count`: none. */
 static size_t next_met(const struct sbx_version_met *versions, size_t count, size_t at)
 {
     while (at < count && sbx_change_look(versions[at].machine_days) == 0)
@@ -131,7 +131,7 @@ static size_t next_met(const struct sbx_version_met *versions, size_t count, siz
     return at < count ? at : count;
 }
 
-/* The latest version, once it has machines enough for another look. */
+/* Look at the latest version, once it has enough machines for another look. */
 static int look_at_versions(struct looking *looking, const char *app)
 {
     const int64_t today = looking->now_ms / DAY_MS;
@@ -139,8 +139,9 @@ static int look_at_versions(struct looking *looking, const char *app)
     struct sbx_version_met versions[VERSIONS];
     size_t count = 0;
     int result = sbx_store_versions(looking->view, &recent, versions, VERSIONS, &count);
-    /* A version that few machines have is somebody's own build, or made up: neither the latest nor the one before. Machine-days
-     * bound the machines from above: whoever has too few of them needs no counting. */
+    /* A version on few machines is a developer's own build, or invented. It counts neither as the latest nor as the one
+     * before. Machine-days are an upper bound of the machines, so a version with too few machine-days need not be
+     * counted. */
     size_t here = next_met(versions, count, 0), base = next_met(versions, count, here + 1);
     if (result < 0 || base >= count)
         return result;
@@ -157,9 +158,9 @@ static int look_at_versions(struct looking *looking, const char *app)
 /* ---- days ---- */
 
 struct days {
-    int64_t issue[WEEK + 1], all[WEEK + 1]; /* machines; the last is yesterday */
-    int issue_level, all_level;             /* at which they were sampled (machine_sample.h) */
-    struct sbx_told_day told[WEEK + 1];     /* machine-days of the issue, or of all stalls */
+    int64_t issue[WEEK + 1], all[WEEK + 1]; /* machines; the last day is yesterday */
+    int issue_level, all_level;             /* levels at which they were sampled (machine_sample.h) */
+    struct sbx_told_day told[WEEK + 1];     /* reported machine-days, and those with the issue, or with any stall */
 };
 
 static double chance_of(const struct days *days)
@@ -197,8 +198,8 @@ static struct sbx_change_event surge_of(const char *app, const char *day, const 
     return event;
 }
 
-/* The machines of an issue by day, at a level of its own. One that a good part of all met is sampled as these are, so that both are of
- * the same machines. */
+/* Read the machines of an issue by day, at its own level. When the issue hit a large part of all machines, use the
+ * level of all machines, so that both counts are of the same machines. */
 static int read_issue_days(const struct looking *looking, const uint8_t *issue, const struct sbx_issue_span *span,
                            struct days *days)
 {
@@ -213,7 +214,8 @@ static int read_issue_days(const struct looking *looking, const uint8_t *issue, 
     return sbx_store_machines_by_day(looking->view, issue, span, days->issue, WEEK + 1, &days->issue_level);
 }
 
-/* `is_told`: of enough days it is known how many machines were active. `asked`: how many questions this is one of. */
+/* `is_told`: for enough days it is known how many machines were active. `asked`: the number of questions asked
+ * together, of which this is one. */
 static int look_at_issue(struct looking *looking, const struct sbx_issue_span *span, const char *day,
                          const struct sbx_issue_row *issue, bool is_told, size_t asked, struct days *days)
 {
@@ -232,7 +234,7 @@ static int look_at_issue(struct looking *looking, const struct sbx_issue_span *s
     return add_event(looking, &event);
 }
 
-/* Is it known of yesterday and of three days before how many machines were active, and do all that stall tell their days? */
+/* Were machine-days reported for yesterday and for three days before, and do all machines that stall report them? */
 static bool are_days_told(const struct days *days)
 {
     int told = 0;
@@ -244,7 +246,7 @@ static bool are_days_told(const struct days *days)
     return days->told[WEEK].active > 0 && told > 3;
 }
 
-/* All stalls together: of those nothing but penetration says anything. */
+/* All stalls together: only penetration can tell anything about these. */
 static int look_at_all(struct looking *looking, const struct sbx_issue_span *span, const char *day, size_t asked,
                        struct days *days, bool *is_told_out)
 {
@@ -257,7 +259,7 @@ static int look_at_all(struct looking *looking, const struct sbx_issue_span *spa
     return add_event(looking, &event);
 }
 
-/* Yesterday is over: once. */
+/* Look at yesterday, once, after it is over. */
 static int look_at_days(struct looking *looking, const char *app)
 {
     const int64_t yesterday = looking->now_ms / DAY_MS - 1;
@@ -310,7 +312,7 @@ int sbx_change_watch_look(struct sbx_store *store, struct sbx_change_log *log, i
 
 /* ---- telling ---- */
 
-/* Where it is to be seen; of all stalls together the comparison, or the day. */
+/* The path of the page that shows it; for all stalls together, the comparison or the day. */
 static void put_path(const struct sbx_change_event *event, const char *issue, struct sbx_byte_buffer *path)
 {
     bool is_day = event->kind == SBX_CHANGE_SURGING;
@@ -370,7 +372,7 @@ static void put_record(struct sbx_document *json, const struct sbx_change_event 
     };
     bool is_better = event->kind == SBX_CHANGE_IMPROVED || event->kind == SBX_CHANGE_GONE;
     char time[32], issue[SBX_ID_TEXT_BYTES], chance[32];
-    snprintf(time, sizeof(time), "%lld000000", (long long)event->at_ms); /* 64 bits are texts in this JSON */
+    snprintf(time, sizeof(time), "%lld000000", (long long)event->at_ms); /* 64-bit numbers are strings in this JSON */
     snprintf(chance, sizeof(chance), "%.3g", event->chance);
     sbx_id_print(event->issue, issue);
     sbx_document_open(json, NULL, '{');
@@ -427,7 +429,7 @@ static void say(const struct sbx_change_watch *watch, const char *what, const ch
     sbx_operator_log(watch->settings.say, SBX_LOG_WARNING, "changes", "%s: %s", what, why);
 }
 
-/* Tell one event; returns whether there was one, and it is no longer due. */
+/* Send one event. Returns whether there was one, and it is no longer due. */
 static bool tell_one(struct sbx_change_watch *watch)
 {
     struct sbx_change_event event;
@@ -449,7 +451,7 @@ static bool tell_one(struct sbx_change_watch *watch)
 
 /* ---- the thread ---- */
 
-/* Wait, or less when it is to stop. Returns whether it goes on. */
+/* Wait, or less when stopping. Returns whether the thread goes on. */
 static bool pause_for(struct sbx_change_watch *watch, int64_t ms)
 {
     struct timespec until = sbx_monotonic_in_ms(ms);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* comparison.c - two spans of stalls, judged. */
+/* comparison.c - compares two spans of stalls. */
 #include "comparison.h"
 
 #include <errno.h>
@@ -9,19 +9,21 @@
 
 #include "store_told.h"
 
-/* Stalls of one machine resemble each other: as many of them count as there are machines; and of some that stand for many, fewer. */
+/* Stalls of one machine are alike, so at most as many of them count as there are machines; fewer when some stalls stand
+ * for many. */
 static struct sbx_rate slow_machines(const struct sbx_compared_issue *met, int threshold, int side)
 {
     double of = floor(fmin((double)met->machines[side], met->size[side]));
     return (struct sbx_rate){llround(met->slow[threshold][side] * of), (int64_t)of};
 }
 
-/* The machines of a side, of which those that met an issue were sampled, as the sample has them: what each stands for is no evidence. */
+/* The machines of a side, and those that met an issue, as counted in the sample. The estimated numbers would be no
+ * evidence. */
 static struct sbx_rate rate_of(const struct sbx_compared_issue *met, const struct sbx_machines *all, int side)
 {
     struct sbx_rate rate = {met->machines[side] >> met->level, sbx_machines_in(&all[side], met->level)};
     if (rate.hit == 0 && met->hits[side] > 0)
-        rate.hit = 1; /* there is one, if not in the sample */
+        rate.hit = 1; /* there is one, although not in the sample */
     rate.of = rate.of > rate.hit ? rate.of : rate.hit;
     return rate;
 }
@@ -39,7 +41,8 @@ static struct sbx_change_row question_of(const struct sbx_compared_issue *met, c
     return row;
 }
 
-/* Of the issues, and of all stalls together behind them. Days of stalls are read only where those that machines told are not enough. */
+/* Add the days of the issues, and after them of all stalls together. Days from stalls are read only when the reported
+ * days are not enough. */
 static int add_days(const struct sbx_store_view *view, const struct sbx_issue_span spans[SBX_COMPARED_SIDES],
                     int64_t today, const struct sbx_compared_issue *met, size_t count,
                     struct sbx_told (*days)[SBX_COMPARED_SIDES], struct sbx_change_row *judged)

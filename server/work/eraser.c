@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eraser.c - batch after batch; who waits for the store has it between two of them (store_removal.c). */
+/* eraser.c - erases batch after batch. Between two batches, threads that wait for the store get it
+ * (store_removal.c). */
 #include "eraser.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include "wall_clock.h"
 
 enum {
-    LOOK_EVERY_MS = 60000 /* for what others left, and after something was short */
+    LOOK_EVERY_MS = 60000 /* for what other servers left, and after a shortage */
 };
 
 struct sbx_eraser {
@@ -20,15 +21,15 @@ struct sbx_eraser {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool is_wanted, is_stopping; /* under the lock */
-    bool has_trouble;            /* and it was said; the thread's own */
+    bool is_wanted, is_stopping; /* the lock protects them */
+    bool has_trouble;            /* the trouble was logged; only the thread uses it */
 };
 
 void sbx_eraser_forget(void *context, const uint8_t id[SBX_ID_BYTES])
 {
     const struct sbx_eraser_boxes *boxes = context;
-    sbx_renderings_remove(boxes->renderings,
-                          id); /* what stays for want of a disk is of a snapshot that is found no more */
+    /* a rendering that stays because of a disk error belongs to a snapshot that is no longer found */
+    sbx_renderings_remove(boxes->renderings, id);
     sbx_metrics_add(boxes->metrics, SBX_METRIC_ERASED, 1);
 }
 
@@ -40,7 +41,7 @@ static bool is_stopping(struct sbx_eraser *eraser)
     return result;
 }
 
-/* All that there is of one machine. Returns how many went, or -errno; then, and when it is to stop, the rest waits on. */
+/* Erase all data of one machine. Returns the number of stalls, or -errno. On an error or a stop, the rest waits. */
 static int erase(struct sbx_eraser *eraser, const uint8_t rotating_id[SBX_ROTATING_ID_BYTES])
 {
     struct sbx_store *store = eraser->boxes.store;
@@ -54,7 +55,7 @@ static int erase(struct sbx_eraser *eraser, const uint8_t rotating_id[SBX_ROTATI
     return went < 0 ? went : count;
 }
 
-/* Trouble is said once. */
+/* Log trouble once. */
 static void say(struct sbx_eraser *eraser, int result)
 {
     if (result < 0 && !eraser->has_trouble)
@@ -65,7 +66,7 @@ static void say(struct sbx_eraser *eraser, int result)
     eraser->has_trouble = result < 0;
 }
 
-/* Of all machines, until nothing is left to do, or something is short. */
+/* Erase for all machines, until nothing is left, or there is a shortage. */
 static void erase_all(struct sbx_eraser *eraser)
 {
     uint8_t rotating_id[SBX_ROTATING_ID_BYTES];
@@ -80,7 +81,7 @@ static void erase_all(struct sbx_eraser *eraser)
     }
 }
 
-/* Sleep until there is something to do. Returns whether it goes on. */
+/* Sleep until there is work. Returns whether the thread goes on. */
 static bool rest(struct sbx_eraser *eraser)
 {
     struct timespec until = sbx_monotonic_in_ms(LOOK_EVERY_MS);

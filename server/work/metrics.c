@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics.c - counters behind one lock: they move with requests, which cost far more than a lock does. */
+/* metrics.c - counters behind one lock. They change with requests, which cost far more than a lock. */
 #include "metrics.h"
 
 #include <pthread.h>
@@ -166,7 +166,7 @@ void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_count
               rendering_bytes);
 }
 
-/* A label's value: backslash, quote and line end are escaped. */
+/* The value of a label: backslash, quote and newline are escaped. */
 static void print_label(struct sbx_byte_buffer *out, const char *text)
 {
     for (; *text; text++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* monotonic_in.h - so many milliseconds from now, by CLOCK_MONOTONIC: the end of a pthread_cond_timedwait(). */
+/* monotonic_in.h - the time so many milliseconds from now, by CLOCK_MONOTONIC: the end of a
+ * pthread_cond_timedwait(). */
 #ifndef SBX_MONOTONIC_IN_H
 #define SBX_MONOTONIC_IN_H
 

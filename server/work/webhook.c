@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* webhook.c - a signed POST. The only file of the server's work that knows libcurl. */
+/* webhook.c - a signed POST. In this folder, only this file knows libcurl. */
 #include "webhook.h"
 
 #include <errno.h>
@@ -89,7 +89,7 @@ static bool set_up(CURL *curl, const struct sbx_webhook *webhook, struct curl_sl
            curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body) == CURLE_OK;
 }
 
-/* Appends; NULL when one was not. */
+/* Append a header; NULL when an earlier append failed. */
 static struct curl_slist *add_header(struct curl_slist *headers, const char *header)
 {
     struct curl_slist *longer = curl_slist_append(headers, header);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* webhook.h - one address that is told of changes: a signed POST of JSON.
+/* webhook.h - one URL that receives changes: a signed POST of JSON.
  *
  *     Stallbox-Signature: t=SECONDS,v1=HEX      HMAC-SHA256 with the secret, of "SECONDS." and the body
  *
- * Whoever gets it checks the signature, and that SECONDS is of the last minutes, so that nobody repeats an old one. The address is the
- * operator's and may be of the own network; answers are not read, redirections not followed. One thread at a time. */
+ * The receiver checks the signature, and that SECONDS is a few minutes old at most, so that an old request cannot be
+ * repeated. The operator chooses the URL, which may be in the internal network. Answers are not read, and redirects are
+ * not followed. One thread at a time. */
 #ifndef SBX_WEBHOOK_H
 #define SBX_WEBHOOK_H
 
@@ -13,16 +14,17 @@
 
 struct sbx_webhook;
 
-/* `url` begins with http:// or https://. `secret` may be "": then nothing is signed. Both are copied. NULL without memory, or when it is no such
- * address. */
+/* `url` begins with http:// or https://. `secret` may be "": then requests are not signed. Both are copied. Returns
+ * NULL without memory, or for an invalid URL. */
 struct sbx_webhook *sbx_webhook_create(const char *url, const char *secret);
 void sbx_webhook_destroy(struct sbx_webhook *webhook); /* NULL is fine */
 
-/* Returns 0 when it was taken (2xx), -EAGAIN to try again, with the reason in `why`, or -EPROTO when that would not help (4xx but 408, 429). */
+/* Returns 0 when the receiver accepted it (2xx), -EAGAIN to try again, with the reason in `why`, or -EPROTO when that
+ * would not help (4xx except 408 and 429). */
 int sbx_webhook_post(struct sbx_webhook *webhook, const char *body, size_t bytes, int64_t now_s, char *why,
                      size_t why_bytes);
 
-/* When to try again after so many tries, in seconds; 0: no more. */
+/* The pause after so many tries, in seconds; 0: give up. */
 int64_t sbx_webhook_pause_s(int tries);
 
 /* "t=...,v1=..." */
