@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* audit.c - `stallbox audit`: SPOOL/audit.log, joined to one line a payload. */
+/* audit.c - `stallbox audit`: SPOOL/audit.log, joined to one line per payload. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,7 +23,7 @@ static const struct sbx_option options[OPTION_COUNT] = {
                        "(the lines as they are)"},
 };
 
-/* What the log says of one payload; the keys are those of its lines. */
+/* What the log says about one payload. The keys are those of the log's lines. */
 enum {
     TIME,
     ID,
@@ -119,7 +119,7 @@ static struct audited *find(struct audit *audit, const char *id)
     return fresh;
 }
 
-/* One line of the log. Lines that are none of ours are passed over. 0 or -ENOMEM. */
+/* Take one line of the log. Lines in another format are skipped. Returns 0 or -ENOMEM. */
 static int take_line(struct audit *audit, const char *line)
 {
     char time[32] = "", event[16] = "", id[VALUE_BYTES];
@@ -166,7 +166,7 @@ static const char *or_dash(const char *value)
     return value[0] != '\0' ? value : "-";
 }
 
-/* How the table's columns are: what a person asks for fits 100 columns, unless an address or a reason is long. */
+/* The columns of the table. A usual row fits into 100 columns, unless an address or a reason is long. */
 #define ROW "%-20s  %-8.8s  %-12s  %8s  %-10s  %s"
 
 static void print_head(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command.h - what a subcommand of `stallbox` is, and the list of those that have no room of their own (run/, symbols/).
+/* command.h - what a subcommand of `stallbox` is, and the list of those that have no folder of their own (run/,
+ * symbols/ have one).
  *
- * main.c knows nothing of a command but this struct; a command knows nothing of the others. Data goes to standard
- * output, everything meant for a person to standard error, and the exit status is one of the three of options.h. */
+ * main.c knows only this struct of a command; commands do not know each other. Data goes to standard output, messages
+ * for people go to standard error, and the exit status is one of the three in options.h. */
 #ifndef SBX_COMMAND_H
 #define SBX_COMMAND_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* consent.c - `stallbox consent`: what the user of a spool said, and saying it for an application that does not ask. */
+/* consent.c - `stallbox consent`: shows what the user of a spool said, and answers for an application that does not
+ * ask. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +23,7 @@
 #include "token_file.h"
 
 enum {
-    ANSWER_MS = 5000 /* how long an application may take to obey: it may be making a snapshot */
+    ANSWER_MS = 5000 /* time for an application to obey; it may be making a snapshot */
 };
 
 enum {
@@ -60,7 +61,7 @@ void sbx_usage_consent(FILE *out)
         out);
 }
 
-/* One question; what is not done stays in the spool for whoever delivers. */
+/* Ask the server once. What is not done stays in the spool for a later deliverer. */
 static int ask_server(const char *spool_path, const char *server_url, const char *token)
 {
     struct sbx_erasure_pace pace = {.fails = 0};
@@ -78,7 +79,7 @@ static int ask_server(const char *spool_path, const char *server_url, const char
     return SBX_EXIT_DONE;
 }
 
-/* An application that does not answer has the word all the same: on its control page, and in the spool. */
+/* An application that does not answer still finds the word on its control page, and in the spool. */
 static int tell_applications(const char *spool_path, enum sbx_consent consent)
 {
     struct sbx_recording_folders folders;
@@ -119,7 +120,8 @@ static int set_consent(const char *spool_path, const char *word, const char *ser
     if (result != 0) {
         return sbx_failure("consent", "%s: %s", spool_path, strerror(-result));
     }
-    /* After the word is written, so that who starts meanwhile reads it; before the deletion, so that nothing comes behind. */
+    /* After the word is written, so that an application that starts now reads it; before the deletion, so that no new
+     * payload comes after it. */
     int status = tell_applications(spool_path, consent);
     if (consent == SBX_CONSENT_DENIED) {
         result = sbx_consent_delete_unsent(spool_path);
@@ -132,7 +134,7 @@ static int set_consent(const char *spool_path, const char *word, const char *ser
     return status != SBX_EXIT_DONE ? status : asked;
 }
 
-/* A folder that is not believed is no answer: who asks is told why. */
+/* A folder that is not trusted gives no answer; the user is told why. */
 static int show_consent(const char *spool_path)
 {
     char why[600];
@@ -178,7 +180,7 @@ int sbx_command_consent(int argc, char **argv)
     if (spool_path == NULL) {
         return sbx_usage_error("consent", "no SPOOL: of which folder?");
     }
-    /* Of an application that never ran, or a name that was mistyped: a person should know. */
+    /* Tell the user when the application never ran, or its name was mistyped. */
     if (access(spool_path, F_OK) != 0) {
         fprintf(stderr, "stallbox consent: %s: there is no such folder%s\n", spool_path,
                 word != NULL ? " yet: it is made" : "");

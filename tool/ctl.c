@@ -26,8 +26,8 @@
 #include "thread_clock.h"
 
 enum {
-    ANSWER_MS = 5000, /* how long an agent may take to answer: it may be making a snapshot */
-    SHARE_TELLS = 20  /* a share of the application's CPU time is told where that is a 20th of the time, or more */
+    ANSWER_MS = 5000, /* time for an agent to answer; it may be making a snapshot */
+    SHARE_TELLS = 20  /* the share of the application's CPU time is printed when it used at least a 20th of the time */
 };
 
 struct attachment {
@@ -58,7 +58,7 @@ void sbx_usage_ctl(FILE *out)
     fputs("\n", out);
 }
 
-/* A path that the process wrote, for a terminal: no more than there is room for, and nothing that moves the cursor. */
+/* Make a path that the process wrote safe for a terminal: it is cut to the room, and has no control characters. */
 static const char *plain(const char *text)
 {
     static char copy[SBX_PATH_MAX];
@@ -70,8 +70,8 @@ static const char *plain(const char *text)
     return copy;
 }
 
-/* A copy of the whole recording, for those who follow what it says to other places: the process goes on writing. NULL: it
- * cannot be had. free() it. */
+/* Copy the whole recording, for code that follows offsets in it while the process goes on writing. NULL: it cannot be
+ * read. free() it. */
 static struct sbx_recording_header *read_recording(const struct attachment *attachment)
 {
     size_t bytes = attachment->agent.bytes, done = 0;
@@ -115,13 +115,13 @@ static int no_answer(uint32_t pid)
     return sbx_failure("ctl", "process %u did not answer within %d s (is it stopped?)", pid, ANSWER_MS / 1000);
 }
 
-/* What the hooks are once the settings are in force: the loader is watched as long as anything is (agent.c). */
+/* The hooks for these settings. The loader is watched as long as any point is hooked (agent.c). */
 static uint64_t hooked_points(const struct sbx_capture_settings *settings)
 {
     return settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
 }
 
-/* Does it record nothing because other children of its family have the seats? */
+/* Does it record nothing because other processes of its family have all seats? */
 static bool is_away(const struct attachment *attachment)
 {
     const struct sbx_control_page *control = attachment->control;
@@ -129,13 +129,13 @@ static bool is_away(const struct attachment *attachment)
            control->in_force.enabled == 0 && control->wanted.enabled != 0;
 }
 
-/* `points` 0: everything is switched; which groups were on stays as it is when it goes off. */
+/* `points` 0: switch everything. When it is switched off, the set of groups stays. */
 static int set_enabled(const struct attachment *attachment, uint32_t pid, bool enabled, uint64_t points)
 {
     struct sbx_control_page *control = attachment->control;
     struct sbx_capture_settings wanted = control->in_force;
     wanted.enabled = wanted.enabled != 0 || is_away(attachment);
-    if (enabled) { /* without names: all that an ordinary start has */
+    if (enabled) { /* without names: all groups of an ordinary start */
         wanted.enabled = 1;
         wanted.points |= points != 0 ? points : sbx_policy_default()->capture.points;
     } else if (points == 0) {
@@ -152,11 +152,11 @@ static int set_enabled(const struct attachment *attachment, uint32_t pid, bool e
         !sbx_attachment_wait(&control->applied, generation, ANSWER_MS)) { /* order: acquire control.applied */
         return no_answer(pid);
     }
-    /* The hooks follow within milliseconds: wait for that too, so that "disabled" means out of the way. */
+    /* The hooks follow within milliseconds. Wait for that too, so that "disabled" means that no hook is left. */
     for (int waited_ms = 0; waited_ms < ANSWER_MS; waited_ms += 5) {
         /* order: acquire control.hooked_points */
         uint64_t hooked = sbx_load_acquire(&control->hooked_points);
-        /* What the governor has out stays out when nothing else was ordered than what is in force. */
+        /* Points that the governor has unhooked stay so when the order changes nothing. */
         if ((hooked | (hooked_points(&wanted) & attachment->header->overhead.shed)) == hooked_points(&wanted)) {
             printf("%s: %u slots hooked\n", enabled ? "enabled" : "disabled", attachment->header->hooked_slots);
             return SBX_EXIT_DONE;
@@ -167,7 +167,7 @@ static int set_enabled(const struct attachment *attachment, uint32_t pid, bool e
     return no_answer(pid);
 }
 
-/* The groups named on the command line. Returns false when a name is none. */
+/* Read the groups from the command line. Returns false when a name is unknown. */
 static bool read_points(char **names, int count, uint64_t *points_out)
 {
     *points_out = 0;
@@ -228,7 +228,7 @@ static void print_points(const struct sbx_capture_settings *settings)
 /* One line of counters. */
 static void print_counts(const struct sbx_thread_entry *entry, bool counts_frees)
 {
-    char frees[48] = "frees not counted"; /* the group "free" is out, as it is by default */
+    char frees[48] = "frees not counted"; /* the group "free" is off, which is the default */
     if (counts_frees) {
         snprintf(frees, sizeof frees, "%llu frees", (unsigned long long)entry->free_count);
     }
@@ -237,7 +237,7 @@ static void print_counts(const struct sbx_thread_entry *entry, bool counts_frees
            (unsigned long long)entry->map_bytes);
 }
 
-/* The living threads' exact counters, and their sum. */
+/* The exact counters of the living threads, and their sum. */
 static void print_counters(const struct sbx_recording_header *header, bool counts_frees)
 {
     const struct sbx_thread_entry *entries =
@@ -261,7 +261,7 @@ static void print_counters(const struct sbx_recording_header *header, bool count
     print_counts(&sum, counts_frees);
 }
 
-/* What it means for the program that this is where times come from. */
+/* What this clock means for the program. */
 static const char *clock_meaning(uint32_t source)
 {
     static const char *const meanings[] = {
@@ -272,7 +272,7 @@ static const char *clock_meaning(uint32_t source)
     return source < SBX_COUNT_OF(meanings) ? meanings[source] : "";
 }
 
-/* What recording costs, and what the governor made of it. */
+/* The cost of recording, and what the governor did about it. */
 static void print_overhead(const struct sbx_recording_header *header, uint64_t now_ns)
 {
     const struct sbx_overhead *overhead = &header->overhead;
@@ -287,7 +287,7 @@ static void print_overhead(const struct sbx_recording_header *header, uint64_t n
         "ms); and %.1f ms for modules\n",
         (double)ours_ns / 1e6, (double)life_ns / 1e9, of_processor, (double)overhead->watch_ns / 1e6,
         (double)overhead->captures_ns / 1e6, (double)overhead->calls_ns / 1e6, (double)overhead->modules_ns / 1e6);
-    /* A share of next to nothing tells nothing: the application has to have run for a while. */
+    /* A share of almost no time tells nothing, so the application must have run for a while. */
     if (overhead->application_ns >= life_ns / SHARE_TELLS) {
         printf("                   %.2f %% of the application's %.0f ms; the last second: %.2f %%\n",
                100.0 * (double)ours_ns / (double)overhead->application_ns, (double)overhead->application_ns / 1e6,
@@ -315,7 +315,7 @@ static void print_overhead(const struct sbx_recording_header *header, uint64_t n
     printf("%s\n", shed == 0 ? " none" : "");
 }
 
-/* Watches and deadlines that are open, by kind. */
+/* Open watches and deadlines, by kind. */
 static void print_watches(const struct sbx_recording_header *header)
 {
     const struct sbx_watch_entry *entries =
@@ -344,7 +344,7 @@ static const char *consent_name(uint32_t consent)
     return consent < SBX_COUNT_OF(names) ? names[consent] : "unknown";
 }
 
-/* The fatal signals whose handler is ours; the others have one of the program's. */
+/* The fatal signals with our handler; the program has its own handlers for the others. */
 static void print_crash_signals(uint32_t mask, const struct sbx_capture_settings *settings)
 {
     printf("fatal signals     ");
@@ -358,7 +358,7 @@ static void print_crash_signals(uint32_t mask, const struct sbx_capture_settings
                                                       : " no handler (yet: installed a second after the start)");
 }
 
-/* Why nothing is recorded; NULL: it is. */
+/* Why nothing is recorded; NULL: it records. */
 static const char *off_reason(const struct attachment *attachment, const struct sbx_capture_settings *settings)
 {
     if (attachment->header->consent == SBX_CONSENT_DENIED) {
@@ -370,7 +370,7 @@ static const char *off_reason(const struct attachment *attachment, const struct 
     return settings->enabled != 0 ? NULL : "it was switched off: by `stallbox ctl PID disable`, or by its policy";
 }
 
-/* By what the program can be judged. */
+/* What the program's stalls can be judged by. */
 static void print_loop(const struct sbx_recording_header *header)
 {
     const struct sbx_thread_entry *entries =
@@ -384,7 +384,7 @@ static void print_loop(const struct sbx_recording_header *header)
     }
 }
 
-/* What was seen and left no snapshot, and who is not recorded. */
+/* Stalls that left no snapshot, and processes that are not recorded. */
 static void print_gaps(const struct attachment *attachment, const struct sbx_recording_header *header)
 {
     static struct sbx_roster roster;

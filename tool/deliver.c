@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deliver.c - `stallbox deliver`: the delivery loop alone, for applications that have the recorder linked in. */
+/* deliver.c - `stallbox deliver`: only the delivery loop, for applications that have the recorder linked in. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -27,9 +27,9 @@
 #include "spool.h"
 
 enum {
-    BLIND_LOOK_MS = 2000,    /* how often to look when the kernel has no inotify for us */
-    ORPHANS_LOOK_MS = 60000, /* how often to look for recordings that dead processes left */
-    LATER_LOOK_MS = 60000,   /* a snapshot that could not be encoded for want of memory or room is tried again */
+    BLIND_LOOK_MS = 2000,    /* interval of looks without inotify */
+    ORPHANS_LOOK_MS = 60000, /* interval of looks for recordings that dead processes left */
+    LATER_LOOK_MS = 60000,   /* until a snapshot that had no memory or room for its encoding is tried again */
 };
 
 enum {
@@ -46,18 +46,18 @@ static const struct sbx_option options[OPTION_COUNT] = {
 struct delivery {
     struct sbx_spool *spool;
     struct sbx_deliverer *deliverer;
-    pthread_mutex_t lock; /* protects redaction, which the policy's thread changes */
+    pthread_mutex_t lock; /* protects redaction, which the thread of the policy changes */
     struct sbx_redaction redaction;
-    struct sbx_policy_follower *follower; /* NULL: no policy to follow */
-    struct sbx_sealer *sealer;            /* NULL: neither a key nor a KEYSET to seal to */
+    struct sbx_policy_follower *follower; /* NULL: there is no policy */
+    struct sbx_sealer *sealer;            /* NULL: there is neither a key nor a KEYSET to seal to */
     const char *server_url;
-    uint64_t sent_told; /* what the last line said */
+    uint64_t sent_told; /* in the last printed line */
     char problem_told[320];
     char orphan_told[600];
-    bool has_failed; /* something went to bad/, or was refused */
+    bool has_failed; /* a file was moved to bad/, or was refused */
 };
 
-static volatile sig_atomic_t is_ending; /* a signal asked for the end */
+static volatile sig_atomic_t is_ending; /* a signal asked to end */
 
 static void note_signal(int signal_number)
 {
@@ -80,7 +80,7 @@ void sbx_usage_deliver(FILE *out)
 
 /* ---- one round ---- */
 
-/* Say what went wrong, unless that was the last thing said. */
+/* Report a problem, unless it was the last one reported. */
 static void tell_problem(struct delivery *delivery, const char *problem)
 {
     if (problem[0] != '\0' && strcmp(problem, delivery->problem_told) != 0) {
@@ -100,7 +100,7 @@ static void complain(void *context, const char *path, const char *why)
     }
 }
 
-/* Make snapshots of what processes without a companion left when they died: what is of our spool comes into its raw/. */
+/* Make snapshots of what dead processes without a companion left. Those of our spool go into its raw/. */
 static void recover(struct delivery *delivery)
 {
     struct sbx_recording_folders folders;
@@ -118,7 +118,7 @@ static void recover(struct delivery *delivery)
     }
 }
 
-/* Pack and send what can be. Returns the milliseconds until there may be something to do again. */
+/* Pack and send what is possible. Returns the milliseconds until there may be more to do. */
 static uint64_t deliver_round(struct delivery *delivery)
 {
     struct sbx_pack_counts packed = {0};
@@ -167,20 +167,20 @@ static int count_one(void *context, const char *path, const uint8_t id[16])
 static int deliver_once(struct delivery *delivery)
 {
     sbx_deliverer_hurry(delivery->deliverer);
-    (void)deliver_round(delivery); /* when to try again is the caller's matter now */
+    (void)deliver_round(delivery); /* the caller decides when to try again */
     uint64_t waiting = 0;
     (void)sbx_spool_each(delivery->spool, count_one, &waiting);
     if (waiting > 0) {
         return sbx_failure("deliver", "%" PRIu64 " left in %s%s", waiting, sbx_spool_path(delivery->spool),
                            delivery->problem_told[0] == '\0' ? ": another deliverer is at work there" : "");
     }
-    /* Also when nothing waits: a request to delete that was not answered, say. */
+    /* Also when nothing waits, for example after an unanswered request to delete. */
     return delivery->has_failed || delivery->problem_told[0] != '\0' ? SBX_EXIT_FAILED : SBX_EXIT_DONE;
 }
 
 /* ---- the loop ---- */
 
-/* An inotify descriptor that tells of new snapshots and payloads; -1 when the kernel has none for us. */
+/* Open an inotify descriptor that reports new snapshots and payloads; -1: there is none. */
 static int watch_spool(const char *path)
 {
     char *raw = NULL;
@@ -188,7 +188,7 @@ static int watch_spool(const char *path)
     if (watch < 0) {
         return -1;
     }
-    /* Both arrive by rename, so a file that shows is whole. */
+    /* Both arrive by rename, so a file that is visible is complete. */
     if (asprintf(&raw, "%s/raw", path) < 0 || inotify_add_watch(watch, raw, IN_MOVED_TO) < 0 ||
         inotify_add_watch(watch, path, IN_MOVED_TO) < 0) {
         close(watch);
@@ -198,7 +198,8 @@ static int watch_spool(const char *path)
     return watch;
 }
 
-/* Sleep until something arrives, `due_ms` is over, or a signal of `mask` comes, which is let through only here. */
+/* Sleep until something arrives, `due_ms` is over, or a signal of `mask` comes. Only here these signals are
+ * unblocked. */
 static void wait_for_work(int watch, uint64_t due_ms, const sigset_t *mask)
 {
     if (watch < 0 && due_ms > BLIND_LOOK_MS) {
@@ -209,15 +210,15 @@ static void wait_for_work(int watch, uint64_t due_ms, const sigset_t *mask)
     if (ppoll(&wait, 1, due_ms == UINT64_MAX ? NULL : &limit, mask) > 0) {
         char events[4096];
         while (read(watch, events, sizeof events) > 0) {
-            /* Which file it was does not matter: the folders are read anew. */
+            /* All folders are read again, so the events themselves are not needed. */
         }
     }
 }
 
 static int deliver_until_signal(struct delivery *delivery)
 {
-    /* Signals are let through while sending, so that a second one can end an attempt that hangs, and while waiting; not
-     * between the look at is_ending and the wait, where one would go unnoticed. */
+    /* Signals are unblocked while sending, so that a second one can end an attempt that hangs, and while waiting. They
+     * are blocked between the check of is_ending and the wait, where one could be missed. */
     struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
     sigset_t ends, mask_before;
     sigemptyset(&ends);
@@ -255,14 +256,14 @@ static void on_policy(void *context, const struct sbx_policy *policy)
     pthread_mutex_unlock(&delivery->lock);
 }
 
-/* Whom payloads are sealed to, if anybody. */
+/* Set the keys that payloads are sealed to. */
 static void on_keyset(void *context, const struct sbx_keyset *keyset, uint64_t now_s)
 {
     struct delivery *delivery = context;
     sbx_sealer_follow(delivery->sealer, keyset->seal_keys, keyset->seal_key_count, now_s);
 }
 
-/* Follow a policy on behalf of the applications that have the recorder linked in. Returns an exit status. */
+/* Follow a policy for applications that have the recorder linked in. Returns an exit status. */
 static int follow_policy(struct delivery *delivery, const char *file, uint32_t poll_ms, bool once)
 {
     static char spool_path[PATH_MAX];

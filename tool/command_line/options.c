@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.c - reading a command line; see options.h for why it is our own. */
+/* options.c - reads a command line; options.h tells why this is not getopt. */
 #include "options.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ unsigned sbx_word_distance(const char *left, const char *right)
     return row[right_length];
 }
 
-/* `command` is NULL for a mistake before any command is known. */
+/* `command`: NULL for a mistake before the command is known. */
 __attribute__((format(printf, 2, 0))) static void print_message(const char *command, const char *format,
                                                                 va_list arguments)
 {
@@ -98,7 +98,8 @@ static int refuse_unknown(const struct sbx_option_reader *reader, const char *gi
     return SBX_OPTION_BAD;
 }
 
-/* Give option `index` its value: the rest of its own argument when `attached` is not NULL, else the next argument. */
+/* Give option `index` its value: `attached`, the rest of its own argument, when that is not NULL, else the next
+ * argument. */
 static int take_value(struct sbx_option_reader *reader, size_t index, const char *attached)
 {
     const struct sbx_option *option = &reader->options[index];
@@ -196,7 +197,7 @@ void sbx_options_print(const struct sbx_option *options, size_t option_count, FI
         }
         int width = fprintf(out, "  %s%s%s%s", letter, option->name, option->value == NULL ? "" : " ",
                             option->value == NULL ? "" : option->value);
-        if (width > HELP_COLUMN - 2) { /* too long to share a line with its help */
+        if (width > HELP_COLUMN - 2) { /* too long for one line with its help */
             fputc('\n', out);
             width = 0;
         }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options.h - reading a command line: "--name VALUE", "--name=VALUE", "-n VALUE", "--" and operands.
  *
- * Not getopt, because one table is to give the parser, the help text and the hint after a typing error, and because the
- * reader must stop where the application's own command line begins (`stallbox run`). Everything is borrowed from argv. */
+ * This is not getopt, because one table serves the parser, the help text and the hint after a typing error, and because
+ * the reader must stop where the application's own command line begins (`stallbox run`). All texts are borrowed from
+ * argv. */
 #ifndef SBX_OPTIONS_H
 #define SBX_OPTIONS_H
 
@@ -14,15 +15,15 @@
 /* How a command ends. */
 enum sbx_exit {
     SBX_EXIT_DONE = 0,
-    SBX_EXIT_FAILED = 1, /* it was asked rightly and could not be done */
-    SBX_EXIT_USAGE = 2,  /* it was asked wrongly; nothing was done */
+    SBX_EXIT_FAILED = 1, /* the command was correct, but it failed */
+    SBX_EXIT_USAGE = 2,  /* the command line was wrong; nothing was done */
 };
 
 struct sbx_option {
     const char *name;  /* "--spool" */
     char letter;       /* 'o' for -o; 0: none */
-    const char *value; /* what the help calls its value ("DIR"); NULL: it takes none */
-    const char *help;  /* for a person; may hold line ends */
+    const char *value; /* name of its value in the help ("DIR"); NULL: it takes no value */
+    const char *help;  /* for people; may contain newlines */
 };
 
 enum sbx_option_event {
@@ -38,23 +39,25 @@ struct sbx_option_reader {
     size_t option_count;
     int argc;
     char **argv;
-    int next;           /* index of the argument to look at next */
+    int next;           /* index of the next argument */
     bool only_operands; /* "--" was seen */
-    const char *value;  /* of the last option or operand; NULL for an option without value */
+    const char *value;  /* value of the last option or operand; NULL for an option without a value */
 };
 
-/* Begin at argv[1]. */
+/* Start at argv[1]. */
 void sbx_option_reader_init(struct sbx_option_reader *reader, const char *command, const struct sbx_option *options,
                             size_t option_count, int argc, char **argv);
 
-/* The next thing on the command line: an index into options, or an sbx_option_event. A command that takes another
- * program's command line stops at its first operand and goes on itself from argv[reader.next - 1]. */
+/* Read the next option or operand: returns an index into options, or an sbx_option_event. A command that takes another
+ * program's command line stops at the first operand, and reads on itself from argv[reader.next - 1]. */
 int sbx_option_next(struct sbx_option_reader *reader);
 
-/* Can payloads be sent there: is it http:// or https://? Returns false after a message naming `command` and it. */
+/* Can payloads be sent to this URL: is it http:// or https://? Otherwise prints a message with `command` and the URL,
+ * and returns false. */
 bool sbx_option_is_server(const char *command, const char *url);
 
-/* Read reader->value as a decimal number within [min, max]. Returns false after a message naming option and value. */
+/* Read reader->value as a decimal number within [min, max]. Otherwise prints a message with the option and the value,
+ * and returns false. */
 bool sbx_option_number(const struct sbx_option_reader *reader, int option, uint64_t min, uint64_t max,
                        uint64_t *number_out);
 
@@ -64,10 +67,11 @@ int sbx_usage_error(const char *command, const char *format, ...) __attribute__(
 /* Print "stallbox COMMAND: message" on standard error; returns SBX_EXIT_FAILED. */
 int sbx_failure(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The table as help text, one option a paragraph. */
+/* Print the table as help text, one paragraph per option. */
 void sbx_options_print(const struct sbx_option *options, size_t option_count, FILE *out);
 
-/* How many letters one must change to make one word of the other; for hints. Words beyond 32 letters count as far. */
+/* The number of letters to change to turn one word into the other; for hints. Words of more than 32 letters count as
+ * very different. */
 unsigned sbx_word_distance(const char *left, const char *right);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal.c - colour and progress; apart, so that one place decides whether a person is looking. */
+/* terminal.c - colour and progress. Only this file decides whether a person is looking. */
 #include "terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static bool progress_is_shown; /* a line of ours stands on the terminal */
+static bool progress_is_shown; /* a progress line is on the terminal */
 
 bool sbx_terminal_has_colour(FILE *out)
 {

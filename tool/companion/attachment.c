@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attachment.c - mapping, bell and orders. */
+/* attachment.c - maps a recording, wakes its agent, and gives orders. */
 #include "attachment.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@
 #include "shared_mapping.h"
 
 enum {
-    LOCK_WAIT_MS = 20 /* as long as another order takes that waits for nobody */
+    LOCK_WAIT_MS = 20 /* time for another order that waits for nothing */
 };
 
-/* The largest recording there is: a ring of 64 MiB and its tables. What its process has written into it, also since it gave up
- * its rights, is its word only. */
+/* The size of the largest recording: a ring of 64 MiB and its tables. The process wrote the contents, perhaps after it
+ * dropped its privileges, so they are untrusted. */
 #define BYTES_MAX (UINT64_C(96) << 20)
 
 int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uint32_t pid)
@@ -42,7 +42,8 @@ int sbx_attachment_open_of(struct sbx_attachment *attachment, const char *path, 
         result = -errno;
     } else if (S_ISREG(status.st_mode) && status.st_uid == owner && status.st_size >= SBX_CONTROL_AT + 4096 &&
                (uint64_t)status.st_size <= BYTES_MAX) {
-        mapping = sbx_shared_map(file, (size_t)status.st_size, PROT_READ | PROT_WRITE); /* it may be cut short */
+        /* its process may truncate the file */
+        mapping = sbx_shared_map(file, (size_t)status.st_size, PROT_READ | PROT_WRITE);
         result = mapping == NULL ? -errno : 0;
     }
     if (result != 0) {
@@ -100,9 +101,9 @@ int sbx_attachment_order(const struct sbx_attachment *attachment, const struct s
 {
     struct sbx_control_page *control = attachment->control;
     int result = -EAGAIN;
-    /* Not flock(2): that lock is the agent's own, for as long as it lives (agent/shared/recording_file.c). */
+    /* Not flock(2): the agent holds that lock for its whole life (agent/shared/recording_file.c). */
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SBX_CONTROL_AT, .l_len = 1};
-    /* Never waited for by the kernel: its own process has the file too, and may hold the lock for ever. */
+    /* Not a blocking lock: the recorded process has the file too, and may hold this lock for ever. */
     for (uint32_t waited_ms = 0; fcntl(attachment->file, F_OFD_SETLK, &lock) != 0; waited_ms++) {
         if (errno != EINTR && errno != EAGAIN && errno != EACCES) {
             return -errno;
@@ -113,7 +114,7 @@ int sbx_attachment_order(const struct sbx_attachment *attachment, const struct s
         const struct timespec pause = {0, 1000000};
         nanosleep(&pause, NULL);
     }
-    /* The agent copies `wanted` when it sees a new generation: it must not change under that. */
+    /* The agent copies `wanted` when it sees a new generation, so `wanted` must not change meanwhile. */
     uint32_t before = sbx_load_acquire(&control->generation);         /* order: acquire control.generation */
     if (sbx_attachment_wait(&control->applied, before, timeout_ms)) { /* order: acquire control.applied */
         control->wanted = *settings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attended_processes.c - names in a folder, process descriptors in an epoll set. */
+/* attended_processes.c - recordings in a folder, and process descriptors in an epoll set. */
 #include "attended_processes.h"
 
 #include <errno.h>
@@ -30,16 +30,16 @@
 #endif
 
 enum {
-    YOUNG_FIRST_MS = 20,    /* a recording that is being made is looked at again, */
-    YOUNG_LAST_MS = 640,    /* each time after twice as long at most so long, until its process is up or gone */
-    LOCK_EVERY_MS = 1000,   /* who has no process descriptor */
-    REAPED_WITHIN_MS = 100, /* only then its parent has let the kernel say how it ended */
+    YOUNG_FIRST_MS = 20,    /* first interval between looks at a recording that is being made */
+    YOUNG_LAST_MS = 640,    /* longest interval; it doubles until the recorder is up or the process is gone */
+    LOCK_EVERY_MS = 1000,   /* for a process without a process descriptor */
+    REAPED_WITHIN_MS = 100, /* time for the parent to reap it; before that the kernel may not tell how it ended */
     REAPED_EVERY_MS = 10,
     EVENTS_AT_ONCE = 64,
-    MEMBERS_MAX = 4096 /* what is beyond is settled when the companion ends */
+    MEMBERS_MAX = 4096 /* further ones are settled when the companion ends */
 };
 
-/* What the kernel says of a process (linux/pidfd.h of Linux 6.15): the begin of it that has what we ask for. */
+/* What the kernel tells about a process (linux/pidfd.h of Linux 6.15), up to the last member that is used here. */
 struct process_info {
     uint64_t mask, cgroup;
     uint32_t numbers[11]; /* pids, users, groups */
@@ -49,9 +49,9 @@ struct process_info {
 #define PROCESS_INFO      _IOWR(0xff, 11, struct process_info)
 
 enum state {
-    YOUNG, /* not known yet whether it is ours: its process is just making it */
+    YOUNG, /* not known yet whether it is ours: its process is still making the recording */
     LIVES,
-    ENDED /* to be settled at `due_ms` at the latest */
+    ENDED /* to be settled no later than `due_ms` */
 };
 
 struct member {
@@ -61,9 +61,10 @@ struct member {
     uint64_t start_ticks; /* 0: not known */
     int descriptor;       /* pidfd; -1: none */
     enum state state;
-    bool is_gone;     /* its recording: it ended well, or calls exec. Kept for the news of its end */
-    uint64_t due_ms;  /* when to look at it again; UINT64_MAX: its descriptor tells */
-    uint32_t wait_ms; /* YOUNG: how long it was until the last look */
+    /* the recording is gone: the process ended well, or called exec. The member stays until the process ends */
+    bool is_gone;
+    uint64_t due_ms;  /* when to look at it again; UINT64_MAX: when its descriptor is readable */
+    uint32_t wait_ms; /* YOUNG: the interval before the last look */
     uint64_t ended_ns;
 };
 
@@ -107,7 +108,7 @@ struct sbx_attended *sbx_attended_create(const struct sbx_attended_options *opti
 static void let_descriptor_go(struct member *member)
 {
     if (member->descriptor >= 0) {
-        close(member->descriptor); /* and it leaves the epoll set */
+        close(member->descriptor); /* this also removes it from the epoll set */
         member->descriptor = -1;
     }
 }
@@ -157,7 +158,7 @@ static struct member *find(const struct sbx_attended *family, const char *name)
 
 enum identity {
     OURS,
-    STARTING, /* it cannot be known yet */
+    STARTING, /* not known yet */
     OTHERS
 };
 
@@ -190,7 +191,7 @@ close_file:
     return identity;
 }
 
-/* Does its process hold the recording? Asked of the lock, which is the truth, but for who has none. */
+/* Does its process hold the recording? The lock tells it; this is for processes without a process descriptor. */
 static bool is_held(const struct sbx_attended *family, const char *name)
 {
     int file = openat(family->options.folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -201,14 +202,14 @@ static bool is_held(const struct sbx_attended *family, const char *name)
     return is_it;
 }
 
-/* Hold the process itself, so that no other can be taken for it. */
+/* Open a process descriptor, so that no other process is taken for this one. */
 static void hold_process(struct sbx_attended *family, struct member *member, const struct sbx_recording_header *header)
 {
     bool is_here = header->pid_namespace == 0 || header->pid_namespace == family->own_namespace;
     member->descriptor = is_here ? (int)syscall(SYS_pidfd_open, (pid_t)member->pid, 0) : -1;
     member->start_ticks = is_here ? sbx_process_start_ticks(member->pid) : 0;
     if (member->descriptor >= 0 && member->start_ticks != header->process_start_ticks) {
-        let_descriptor_go(member); /* its number is another's by now */
+        let_descriptor_go(member); /* another process has its number now */
     }
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = member};
     if (member->descriptor >= 0 && epoll_ctl(family->set, EPOLL_CTL_ADD, member->descriptor, &event) != 0) {
@@ -221,7 +222,8 @@ static void hold_process(struct sbx_attended *family, struct member *member, con
     }
 }
 
-/* What a process was before it called exec is over; the next step takes it out, because one may be going through the list. */
+/* The member for the same process before it called exec has ended. The next step removes it, because the caller may be
+ * iterating over the list. */
 static void end_former(struct sbx_attended *family, const struct member *now)
 {
     for (struct member *member = family->members; member != NULL; member = member->next) {
@@ -233,7 +235,8 @@ static void end_former(struct sbx_attended *family, const struct member *now)
     }
 }
 
-/* Who is in another pid namespace is gone for us, and holds its recording. */
+/* Is the process gone? One in another pid namespace is not visible here and counts as gone, although it holds its
+ * recording. */
 static bool has_gone(const struct member *member)
 {
     struct sbx_process_facts facts;
@@ -252,7 +255,7 @@ static void look_at_young(struct sbx_attended *family, struct member *member)
         return;
     case STARTING:
         if (member->wait_ms >= YOUNG_LAST_MS && has_gone(member)) {
-            member->state = ENDED; /* before its recorder was up: what it left is taken away */
+            member->state = ENDED; /* it ended before its recorder was up; what it left is removed */
             member->due_ms = 0;
             member->ended_ns = sbx_now_ns();
             return;
@@ -321,8 +324,8 @@ void sbx_attended_forget_missing(struct sbx_attended *family)
 
 /* ---- how it ended ---- */
 
-/* Of a process that has ended and that its parent has not asked for yet: field 52 of its stat, which who may not trace it reads as
- * 0. False: it is not there any more, or it is another. */
+/* Read the wait status of a process that has ended and is not reaped yet: field 52 of its stat, which reads as 0 when
+ * we may not trace it. False: it does not exist any more, or it is another process. */
 static bool read_status_of_zombie(const struct member *member, int *status_out)
 {
     char path[48], text[1024], state = 0;
@@ -333,7 +336,7 @@ static bool read_status_of_zombie(const struct member *member, int *status_out)
         fclose(file);
     }
     text[got] = '\0';
-    char *at = strrchr(text, ')'); /* the name may hold spaces and brackets */
+    char *at = strrchr(text, ')'); /* the name may contain spaces and brackets */
     uint64_t start_ticks = 0;
     for (int field = 3; at != NULL && (at = strchr(at, ' ')) != NULL && field <= 52; field++, at++) {
         state = field == 3 ? at[1] : state;
@@ -343,7 +346,8 @@ static bool read_status_of_zombie(const struct member *member, int *status_out)
     return state == 'Z' && start_ticks == member->start_ticks && *status_out != 0;
 }
 
-/* The wait status. False: the kernel does not say it, or not yet: of who is gone altogether Linux 6.15 does. */
+/* Read the wait status. False: the kernel does not tell it, or not yet. After the process was reaped, Linux 6.15 still
+ * tells it. */
 static bool read_status(const struct member *member, int *status_out)
 {
     struct process_info info = {.mask = PROCESS_INFO_EXIT};
@@ -377,12 +381,13 @@ static void settle(struct sbx_attended *family, struct member *member, int statu
         .folder = family->options.recordings, .name = member->name, .spool = handovers->spool_path, .death = &death};
     (void)sbx_handover_serve(family->options.handovers, family->options.folder, member->name);
     if (sbx_recording_recover(&order, &counts) != 0) {
-        /* The folder is gone, and what was in it. What failed else is still there for the next who looks. */
+        /* The folder is gone with its contents. After any other failure the recording is still there for the next
+         * process that looks. */
     }
     drop(family, member);
 }
 
-/* Its descriptor is readable. */
+/* The process has ended: its descriptor is readable. */
 static void on_end(struct sbx_attended *family, struct member *member)
 {
     (void)epoll_ctl(family->set, EPOLL_CTL_DEL, member->descriptor, NULL);
@@ -391,7 +396,7 @@ static void on_end(struct sbx_attended *family, struct member *member)
     member->due_ms = now_ms() + REAPED_WITHIN_MS;
 }
 
-/* Returns when it is to be looked at again; 0: it is not there any more. */
+/* Returns when to look at it again; 0: it was removed. */
 static uint64_t look_at(struct sbx_attended *family, struct member *member, uint64_t at_ms, unsigned *ended)
 {
     int status = 0;
@@ -435,7 +440,7 @@ int sbx_attended_step(struct sbx_attended *family, unsigned *ended_out)
         due_ms = its_ms != 0 && its_ms < due_ms ? its_ms : due_ms;
     }
     if (family->members != NULL &&
-        at_ms >= family->memory_due_ms) { /* only what was counted since can be one of them */
+        at_ms >= family->memory_due_ms) { /* a kill counted before the last look cannot be one of them */
         sbx_memory_kills_look(&family->memory_kills, (pid_t)family->members->pid);
         family->memory_due_ms = at_ms + SBX_MEMORY_KILLS_EVERY_MS;
     }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attended_processes.h - the recorded processes that one `stallbox run` has started, their children included: which they are, and how the
- * recording of each is settled when it ends.
+/* attended_processes.h - the recorded processes that one `stallbox run` has started, including their children: which
+ * ones there are, and how the recording of each is settled when it ends.
  *
- * Only the program itself is our child; nothing reports the others to us. Each has a recording of its own in the folder, with
- * our key in it. A process descriptor (pidfd) says when one has ended; /proc, while its parent has not asked, or the descriptor
- * (Linux 6.15) says by which signal. Then its recording is settled at once (agent/snapshot/recording_recover.h): it becomes a snapshot, or goes away.
- * Where there is no process descriptor (another pid namespace, no descriptors left) a look at the recording's lock every
- * second has to do. No parent is changed for that: a subreaper would be seen by getppid().
+ * Only the program itself is our child; nothing reports the others to us. Each has its own recording in the folder,
+ * with our key in it. A process descriptor (pidfd) tells when a process has ended. The signal that ended it comes from
+ * /proc until its parent reaps it, or from the descriptor (Linux 6.15). Then its recording is settled at once
+ * (agent/snapshot/recording_recover.h): it becomes a snapshot, or is removed. Without a process descriptor (another pid
+ * namespace, no free descriptors) the recording's lock is checked every second. This does not change the parent of any
+ * process: a subreaper would show in getppid().
  *
- * What a recording says is not believed (handover_snapshot.h): whose it is, is in its name, and how it ended is the kernel's word.
- *
- * Not thread-safe: it is the handover taker's, which looks at the same recordings. */
+ * The contents of a recording are untrusted (handover_snapshot.h): its name tells the process, and the kernel tells how
+ * the process ended. Not thread-safe: the thread of the handover taker uses it, which looks at the same recordings. */
 #ifndef SBX_ATTENDED_PROCESSES_H
 #define SBX_ATTENDED_PROCESSES_H
 
@@ -22,31 +22,31 @@
 struct sbx_attended;
 
 struct sbx_attended_options {        /* all borrowed until the family is destroyed */
-    const char *recordings;          /* folder, absolute */
-    int folder;                      /* the same, open */
-    uint32_t child_pid;              /* its recording is left to its parent, which knows more; 0: there is none */
-    struct sbx_handovers *handovers; /* key and spool; what a dead one has asked for is done first */
-    struct sbx_lost_images *images;  /* theirs are held; NULL: none */
+    const char *recordings;          /* absolute path of the folder */
+    int folder;                      /* descriptor of the folder */
+    uint32_t child_pid;              /* its recording is left to its parent, which knows more; 0: none */
+    struct sbx_handovers *handovers; /* key and spool; a snapshot that a dead process asked for is made first */
+    struct sbx_lost_images *images;  /* the executables of the processes are held here; NULL: not held */
 };
 
-/* Empty. NULL without memory or descriptors. */
+/* Make an empty set. NULL without memory or descriptors. */
 struct sbx_attended *sbx_attended_create(const struct sbx_attended_options *options);
 void sbx_attended_destroy(struct sbx_attended *family);
 
-/* A recording of this name is in the folder, or was changed there. One that is known already costs a comparison. */
+/* A recording with this name exists in the folder, or was changed. For a known one this costs a comparison. */
 void sbx_attended_see(struct sbx_attended *family, const char *name);
 
-/* It has gone from there: its process ends, or has called exec. */
+/* The recording is gone from the folder: its process ends, or has called exec. */
 void sbx_attended_forget(struct sbx_attended *family, const char *name);
 
-/* The same, of all whose recordings are not there any more: where nobody tells of each. */
+/* The same for all recordings that are gone, when single removals are not reported. */
 void sbx_attended_forget_missing(struct sbx_attended *family);
 
-/* Readable when somebody has ended. Stays the family's. */
+/* A descriptor that is readable when a process has ended. The set keeps it. */
 int sbx_attended_descriptor(const struct sbx_attended *family);
 
-/* Settle processes that have ended, look again at those that were starting. Returns in how many milliseconds to call again at
- * the latest; -1: only when the descriptor is readable. *ended_out: how many were settled. */
+/* Settle processes that have ended, and look again at those that were starting. Returns the milliseconds after which to
+ * call again; -1: only when the descriptor is readable. *ended_out: the number of settled processes. */
 int sbx_attended_step(struct sbx_attended *family, unsigned *ended_out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* child.c - starting a program, passing signals on, ending as it ended. */
+/* child.c - starts a program, passes signals on, and ends in the same way as the program. */
 #include "child.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "clock.h"
 #include "recording_file.h"
 
-/* What a supervisor may be sent and means for the program. SIGKILL and SIGSTOP cannot be passed on. */
+/* Signals to a supervisor that are meant for its program. SIGKILL and SIGSTOP cannot be passed on. */
 static const int passed_on[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1,
                                 SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP, SIGALRM};
 
@@ -27,7 +27,7 @@ int sbx_child_prepare(struct sbx_child *child)
     for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++) {
         sigaddset(&wanted, passed_on[i]);
     }
-    sigset_t blocked = wanted; /* a limit on files that is meant for the program must not end us: the write fails */
+    sigset_t blocked = wanted; /* a file size limit for the program must not kill this process; the write then fails */
     sigaddset(&blocked, SIGXFSZ);
     if (sigprocmask(SIG_BLOCK, &blocked, &child->mask_before) != 0) {
         return -errno;
@@ -49,7 +49,7 @@ int sbx_child_start(struct sbx_child *child, char **argv, char **environment)
     if (pipe2(pipe_fds, O_CLOEXEC) != 0) {
         return -errno;
     }
-    sbx_memory_kills_look(&child->memory_kills, getpid()); /* it begins in our control group */
+    sbx_memory_kills_look(&child->memory_kills, getpid()); /* the program starts in our control group */
     pid_t pid = fork();
     if (pid < 0) {
         int result = -errno;
@@ -68,7 +68,7 @@ int sbx_child_start(struct sbx_child *child, char **argv, char **environment)
     close(pipe_fds[1]);
     int error = 0;
     ssize_t got;
-    do { /* the end of the pipe is the successful exec, which closed it */
+    do { /* the pipe ends when a successful exec closes it */
         got = read(pipe_fds[0], &error, sizeof error);
     } while (got < 0 && errno == EINTR);
     close(pipe_fds[0]);
@@ -77,7 +77,7 @@ int sbx_child_start(struct sbx_child *child, char **argv, char **environment)
         return -error;
     }
     child->pid = pid;
-    child->start_ticks = sbx_process_start_ticks((uint32_t)pid); /* until it is reaped nobody else has its pid */
+    child->start_ticks = sbx_process_start_ticks((uint32_t)pid); /* its number is not reused before it is reaped */
     return 0;
 }
 
@@ -88,7 +88,8 @@ void sbx_child_look(struct sbx_child *child)
     }
 }
 
-/* A job-control stop of the child stops us too, so that the shell sees its job stopped; woken, we wake the child. */
+/* When job control stops the child, stop too, so that the shell sees its job stopped. When continued, continue the
+ * child. */
 static void stop_with_child(const struct sbx_child *child)
 {
     raise(SIGSTOP);
@@ -122,8 +123,8 @@ void sbx_child_on_signal(struct sbx_child *child)
         if (info.ssi_signo == SIGCHLD) {
             reap(child);
         } else if (info.ssi_code <= 0 && child->pid > 0 && !child->has_ended) {
-            /* Sent by a process, to us: the program is meant. What the terminal sends, it sent to the program as well.
-             */
+            /* A process sent it to us, so it is meant for the program. A signal from the terminal has reached the
+             * program already. */
             kill(child->pid, (int)info.ssi_signo);
         }
     }
@@ -134,8 +135,8 @@ void sbx_child_end_likewise(const struct sbx_child *child)
     if (WIFSIGNALED(child->status)) {
         const struct rlimit none = {0, 0};
         sigset_t all;
-        setrlimit(RLIMIT_CORE, &none); /* the program's core is the one that matters */
-        signal(SIGXFSZ, SIG_IGN);      /* one of ours may be pending */
+        setrlimit(RLIMIT_CORE, &none); /* only the core of the program is useful */
+        signal(SIGXFSZ, SIG_IGN);      /* one may be pending for this process */
         signal(WTERMSIG(child->status), SIG_DFL);
         sigfillset(&all);
         sigprocmask(SIG_UNBLOCK, &all, NULL);

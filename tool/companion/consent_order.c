@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* consent_order.c - from recording to recording, one word on each control page. */
+/* consent_order.c - goes from recording to recording, and writes one word on each control page. */
 #include "consent_order.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 #include "recording_file.h"
 #include "shared_mapping.h"
 
-/* Is it the same folder, as the process sees it? */
+/* Is it the same folder, seen from the process? */
 static bool has_spool(const struct sbx_attachment *attachment, uint32_t pid, const struct stat *spool)
 {
     char path[SBX_PATH_MAX + 40];
@@ -25,7 +25,7 @@ static bool has_spool(const struct sbx_attachment *attachment, uint32_t pid, con
     return stat(path, &status) == 0 && status.st_dev == spool->st_dev && status.st_ino == spool->st_ino;
 }
 
-/* Put the word on its control page. Returns whether it was taken in time. */
+/* Write the word on the control page. Returns whether the agent took it in time. */
 static bool tell(const struct sbx_attachment *attachment, enum sbx_consent_order order, uint32_t timeout_ms)
 {
     uint32_t *word = &attachment->control->consent_order, none = SBX_CONSENT_ORDER_NONE;
@@ -38,7 +38,7 @@ static bool tell(const struct sbx_attachment *attachment, enum sbx_consent_order
     return sbx_attachment_wait(word, SBX_CONSENT_ORDER_NONE, timeout_ms); /* order: acquire control.consent_order */
 }
 
-/* What may be thrown out of a recording that its process cuts short. */
+/* State of a function that is left by a jump when the process truncates its recording. */
 struct telling {
     const struct sbx_attachment *attachment;
     const struct stat *spool;
@@ -89,10 +89,10 @@ int sbx_consent_tell(const char *recordings, const char *spool_path, enum sbx_co
         }
         snprintf(path, sizeof path, "%s/%s", recordings, entry->d_name);
         if (sbx_attachment_open(&attachment, path, pid) != 0) {
-            continue; /* nobody's who lives, or of a version that reads the spool by itself */
+            continue; /* it belongs to no running process, or to a version that reads only the spool */
         }
         struct telling telling = {&attachment, &spool, order, timeout_ms, pid, &told};
-        (void)sbx_mapping_survive(tell_if_it_is, &telling); /* who cuts its file short is told by the spool */
+        (void)sbx_mapping_survive(tell_if_it_is, &telling); /* a process that truncates its file reads the spool */
         sbx_attachment_close(&attachment);
     }
     closedir(folder);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* courier.c - encode and deliver, woken by word from the other thread or by a delivery falling due. */
+/* courier.c - encodes and delivers when the other thread calls it, or a delivery is due. */
 #include "courier.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ struct sbx_courier {
     pthread_mutex_t lock; /* protects called, finishing, end_ms, redaction, counts */
     pthread_cond_t word;
     bool called, finishing;
-    uint64_t end_ms; /* when finishing: give up then */
+    uint64_t end_ms; /* when finishing: the time to give up */
     struct sbx_spool *spool;
     struct sbx_redaction redaction;
     const struct sbx_delivery_gate *gate; /* NULL: none */
@@ -41,10 +41,10 @@ static void pack(struct sbx_courier *courier)
     pthread_mutex_lock(&courier->lock);
     struct sbx_redaction redaction = courier->redaction;
     pthread_mutex_unlock(&courier->lock);
-    /* What failed stays in raw/, or went to bad/. */
+    /* Snapshots that failed stay in raw/, or were moved to bad/. */
     (void)sbx_pack_raw_folder(courier->spool, &redaction, courier->gate, courier->sealer, &counts);
     if (counts.packed != 0) {
-        (void)sbx_lost_images_keep(courier->images); /* else names are missing in a report */
+        (void)sbx_lost_images_keep(courier->images); /* on failure, names are missing in a report */
     }
     pthread_mutex_lock(&courier->lock);
     courier->counts.packed += counts.packed;
@@ -54,7 +54,7 @@ static void pack(struct sbx_courier *courier)
     pthread_mutex_unlock(&courier->lock);
 }
 
-/* Wait for word, at most `ms`. Returns false when it is time to end. */
+/* Wait for a call, at most `ms`. Returns false when it is time to end. */
 static bool wait_for_word(struct sbx_courier *courier, uint64_t ms)
 {
     struct timespec until;
@@ -79,7 +79,7 @@ static bool wait_for_word(struct sbx_courier *courier, uint64_t ms)
     return goes_on;
 }
 
-/* The grace is over: also an attempt that hangs must not hold up the program's end. */
+/* Is the grace period over? Even an attempt that hangs must not delay the end of the program. */
 static bool is_over(void *context)
 {
     struct sbx_courier *courier = context;
@@ -89,7 +89,7 @@ static bool is_over(void *context)
     return is_late;
 }
 
-/* The last round: everything is encoded, and delivered as far as the grace goes. */
+/* The last round: encode everything, and deliver what the grace period allows. */
 static void finish_work(struct sbx_courier *courier)
 {
     pack(courier);
@@ -144,7 +144,7 @@ struct sbx_courier *sbx_courier_start(struct sbx_spool *spool, const struct sbx_
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&courier->word, &attributes);
     pthread_condattr_destroy(&attributes);
-    sigset_t all, before; /* signals are the command's own: they arrive where it waits for them */
+    sigset_t all, before; /* signals are for the thread of the command, which waits for them */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&courier->thread, NULL, run, courier);
@@ -181,7 +181,7 @@ struct waiting {
     uint64_t count;
 };
 
-/* Stalls are counted: how one ended goes with it. */
+/* Count a stall; the report of a stall's end does not count. */
 static int count_one(void *context, const char *path, const uint8_t id[16])
 {
     struct waiting *waiting = context;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* courier.h - the companion's other thread: snapshots become payloads, payloads reach the server.
  *
- * A thread of its own, because an attempt to send may take a minute, and the program's signals and its end must not wait
- * for that. */
+ * It is a thread of its own, because an attempt to send may take a minute, and neither the program's signals nor its
+ * end may wait for that. */
 #ifndef SBX_COURIER_H
 #define SBX_COURIER_H
 
@@ -22,23 +22,23 @@ struct sbx_courier *sbx_courier_start(struct sbx_spool *spool, const struct sbx_
                                       const char *server_url, const char *token, const struct sbx_delivery_gate *gate,
                                       struct sbx_sealer *sealer, struct sbx_lost_images *images);
 
-/* Encode by these rules from the next snapshot on, and look at once whether something may go now. Any thread. */
+/* Encode by these rules from the next snapshot on, and check once whether something may be sent now. Any thread. */
 void sbx_courier_redact(struct sbx_courier *courier, const struct sbx_redaction *redaction);
 
-/* There may be something new in raw/. */
+/* There may be a new file in raw/. */
 void sbx_courier_call(struct sbx_courier *courier);
 
 struct sbx_courier_counts {
     uint64_t packed,
-        unreadable;    /* snapshots encoded by this courier, of whatever program; and those that could not be */
-    uint64_t unsealed; /* snapshots not encoded, for want of a key to seal to, when it was last tried */
-    uint64_t expired;  /* removed unsent: they had waited for too long */
-    uint64_t sent,
-        waiting; /* stalls delivered by this courier (how one ended goes with it), and left in the spool, of whatever program */
-    char error[256]; /* why the last attempt to send failed; "": it did not, or there was none */
+        unreadable;    /* snapshots of any program that this courier encoded; and those that it could not encode */
+    uint64_t unsealed; /* snapshots not encoded at the last try, because there was no key to seal to */
+    uint64_t expired;  /* removed unsent, because they had waited too long */
+    /* stalls of any program that this courier delivered (reports of ends not counted), and stalls left in the spool */
+    uint64_t sent, waiting;
+    char error[256]; /* why the last attempt to send failed; "": it succeeded, or there was none */
 };
 
-/* Encode what is there, try to deliver it for at most `grace_ms`, end the thread and release. */
+/* Encode what is there, try to deliver it for at most `grace_ms`, end the thread, and release everything. */
 void sbx_courier_finish(struct sbx_courier *courier, uint64_t grace_ms, struct sbx_courier_counts *counts_out);
 
 #endif

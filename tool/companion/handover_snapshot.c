@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handover_snapshot.c - copying the recording of a process that cannot write its snapshot, and believing nothing of
- * it. */
+/* handover_snapshot.c - copies the recording of a process that cannot write its snapshot, and trusts nothing in it. */
 #include "handover_snapshot.h"
 
 #include <dirent.h>
@@ -72,7 +71,7 @@ int sbx_handover_check(const struct sbx_handovers *handovers, const struct sbx_r
         return -ENOKEY;
     }
     if (now_ns >= wanted->until_ns) {
-        return -ETIME; /* its process has stopped waiting, and counted it */
+        return -ETIME; /* the process has stopped waiting, and counted that */
     }
     if (header->file_bytes != bytes || bytes > SBX_HANDOVER_MIB_MAX * MIB) {
         return -EFBIG;
@@ -94,8 +93,8 @@ static bool is_within_rate(struct sbx_handovers *handovers, uint64_t now_ns)
     return true;
 }
 
-/* Snapshots are packed as they come. Where they are not (no key to seal to), or come faster, the disk must not fill up
- * with what a process wants that its user would have refused by a quota. */
+/* Is there room in raw/? Snapshots are packed as they come. When they are not packed (no key to seal to), or come
+ * faster, a process must not be able to fill the disk beyond a quota. */
 static bool has_room(const struct sbx_handovers *handovers, int raw_folder)
 {
     uint64_t bytes = 0;
@@ -119,11 +118,11 @@ static bool has_room(const struct sbx_handovers *handovers, int raw_folder)
 
 /* ---- memory that may go away ---- */
 
-/* A recording that is mapped, and what is made of it. */
+/* A mapped recording, and the work on it. */
 struct work {
     struct sbx_recording_header *live;
     size_t bytes;
-    struct sbx_control_page control; /* as it was checked */
+    struct sbx_control_page control; /* the checked copy */
     int out;
     uint8_t id[16];
     int result;
@@ -131,7 +130,7 @@ struct work {
 
 static void copy(void *context)
 {
-    static uint64_t scratch[SBX_COPY_SCRATCH_MIN / sizeof(uint64_t)]; /* one thread calls us */
+    static uint64_t scratch[SBX_COPY_SCRATCH_MIN / sizeof(uint64_t)]; /* only one thread calls this */
     struct work *work = context;
     work->result = sbx_snapshot_copy_bounded(work->live, work->bytes, work->out, &work->control.handover.trigger,
                                              work->id, sbx_now_ns(), scratch, sizeof scratch);
@@ -144,7 +143,7 @@ static void answer(void *context)
     if (work->result == 0) {
         control->handover.made++;
         memcpy(control->handover.snapshot_id, work->id, sizeof work->id);
-        /* It has its name: should its process die now, nobody is to make it once more (recording_recover.h).
+        /* The snapshot has its final name, so nobody may make it again when the process dies now (recording_recover.h).
          * order: release pending.state - the process leaves it alone until it has its answer */
         sbx_store_release(&work->live->pending.state, SBX_PENDING_NONE);
     }
@@ -157,8 +156,8 @@ static void answer(void *context)
 
 /* ---- the file ---- */
 
-/* Copies of the header and the control page. The request is read on its own before: what belongs to it is then what
- * was stored before it, in whatever order read(2) goes through a page. */
+/* Copy the header and the control page. The request number is read separately and first. So everything that belongs to
+ * the request was stored before, in whatever order read(2) copies a page. */
 static bool read_head(int file, struct sbx_recording_header *header, struct sbx_control_page *control)
 {
     const off_t request_at = SBX_CONTROL_AT + (off_t)offsetof(struct sbx_control_page, handover.request);
@@ -171,11 +170,11 @@ static bool read_head(int file, struct sbx_recording_header *header, struct sbx_
         pread(file, control, sizeof *control, SBX_CONTROL_AT) != (ssize_t)sizeof *control) {
         return false;
     }
-    control->handover.request = request; /* a newer one has woken us once more */
+    control->handover.request = request; /* if there is a newer request, it wakes this thread again */
     return true;
 }
 
-/* Is it wanted still? Consent may be taken back, and the wait end, while we copy. */
+/* Is the snapshot still wanted? During the copy, consent may be withdrawn, or the process may stop waiting. */
 static int look_again(const struct sbx_handovers *handovers, int file)
 {
     struct sbx_recording_header header;
@@ -183,7 +182,7 @@ static int look_again(const struct sbx_handovers *handovers, int file)
     if (!read_head(file, &header, &control)) {
         return -EINVAL;
     }
-    /* What the spool says holds over the process, which may not have been able to read it. */
+    /* The spool has the last word, because the process may not have been able to read it. */
     bool is_denied = sbx_consent_read(handovers->spool_path) == SBX_CONSENT_DENIED;
     if (is_denied || header.consent != SBX_CONSENT_GRANTED) {
         return -ENOKEY;
@@ -191,11 +190,11 @@ static int look_again(const struct sbx_handovers *handovers, int file)
     return sbx_now_ns() >= control.handover.until_ns ? -ETIME : 0;
 }
 
-/* Behind it, what is recorded of other processes that held what a thread waited for. Whom the recording names is its own word; what is
- * copied carries our key as well. */
+/* Append the recordings of other processes that held what a thread waited for. The recording names these processes,
+ * which is untrusted; but only recordings with our key are copied. */
 static void add_guests(const struct sbx_handovers *handovers, int recordings, const struct work *work)
 {
-    static uint64_t scratch[SBX_GUEST_SCRATCH_MIN / sizeof(uint64_t)]; /* one thread calls us */
+    static uint64_t scratch[SBX_GUEST_SCRATCH_MIN / sizeof(uint64_t)]; /* only one thread calls this */
     struct sbx_recording_header copied;
     if (pread(work->out, &copied, sizeof copied, 0) == (ssize_t)sizeof copied) {
         (void)sbx_guests_copy(&copied, handovers->key, &work->control.handover.trigger, recordings, work->out, scratch,
@@ -218,14 +217,16 @@ static int write_snapshot(const struct sbx_handovers *handovers, int recordings,
         goto close_folder;
     }
     const struct sbx_trigger_entry *trigger = &work->control.handover.trigger;
-    if (trigger->kind == SBX_TRIGGER_END) { /* its word; a file of that name is not written to */
+    /* the first id is untrusted; an existing file of that name is not overwritten */
+    if (trigger->kind == SBX_TRIGGER_END) {
         sbx_stall_end_id(trigger->first_id, work->id);
     } else if (getrandom(work->id, sizeof work->id, 0) != (ssize_t)sizeof work->id) {
         result = -errno;
         goto close_folder;
     }
     sbx_raw_name_print(work->id, name);
-    /* Another beginning than the agents' have: no recording tells of what we leave when we are killed here. */
+    /* The temporary name begins differently than those of agents, because no recording names what is left when this
+     * process is killed here. */
     char base[sizeof name + 8];
     snprintf(base, sizeof base, "taken-%s", name);
     work->out = sbx_temporary_create(folder, base, temporary);
@@ -246,7 +247,7 @@ static int write_snapshot(const struct sbx_handovers *handovers, int recordings,
     if (result == 0) {
         result = sbx_raw_name_give(folder, temporary, name);
     }
-    close(work->out); /* and with it goes the lock */
+    close(work->out); /* this also releases the lock */
     if (result == 0 && fsync(folder) != 0) {
         result = -errno;
     }
@@ -258,7 +259,7 @@ close_folder:
     return result;
 }
 
-/* A file that an agent made for us, and that nobody else can open: 0 and its size, or -errno. */
+/* Check that it is a file that an agent made and that no other user can open. Returns 0 and its size, or -errno. */
 static int check_file(int file, uint64_t *bytes_out)
 {
     struct stat status;
@@ -277,7 +278,7 @@ static void count(struct sbx_handovers *handovers, int result)
 {
     if (result == 0) {
         handovers->made++;
-    } else if (result != -ENOKEY) { /* what the user did not agree to is no failure */
+    } else if (result != -ENOKEY) { /* missing consent of the user is no failure */
         handovers->failed++;
         handovers->last_error = -result;
     }
@@ -317,7 +318,7 @@ bool sbx_handover_serve(struct sbx_handovers *handovers, int folder, const char 
     if (work.result == 0) {
         sbx_roster_add_to(folder, handovers->roster, work.id);
     }
-    (void)sbx_mapping_survive(answer, &work); /* a process that cut its file short gets none */
+    (void)sbx_mapping_survive(answer, &work); /* a process that truncated its file gets no answer */
     munmap(work.live, work.bytes);
 close_file:
     close(file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handover_taker.c - waiting for recordings that ask. */
+/* handover_taker.c - waits for recordings that ask for a snapshot. */
 #include "handover_taker.h"
 
 #include <dirent.h>
@@ -23,9 +23,9 @@
 
 enum {
     LOOK_EVERY_MS = 1000, /* without inotify: a third of what an agent waits */
-    BETWEEN_MS = 5,       /* so far apart at least are two looks, however often a process writes */
-    /* To let go of an inotify descriptor takes the kernel 20 ms (a grace period of its marks), which is longer than many a command
-     * lives. So there is none at first, and looks are taken by the clock. */
+    BETWEEN_MS = 5,       /* minimum time between two looks, however often a process writes */
+    /* Closing an inotify descriptor takes the kernel 20 ms (a grace period of its marks), which is longer than many
+     * commands run. So there is no inotify at first, and the folder is checked by the clock. */
     YOUNG_MS = 500,
     LOOK_YOUNG_MS = 50,
 };
@@ -33,15 +33,15 @@ enum {
 struct sbx_handover_taker {
     pthread_t thread;
     const char *recordings;
-    int folder;                           /* of recordings */
+    int folder;                           /* folder of recordings */
     int watch;                            /* inotify; -1: none, or not yet */
-    uint64_t watch_from_ns;               /* when it is to be opened; UINT64_MAX: it was tried */
-    int word;                             /* eventfd: it is over, or there is somebody to attend */
-    int ended;                            /* eventfd: somebody has ended */
-    uint32_t is_over, attends, child_pid; /* atomics; the last is whole when `attends` is set */
+    uint64_t watch_from_ns;               /* when to open it; UINT64_MAX: it was tried */
+    int word;                             /* eventfd: the thread must end, or there are processes to attend */
+    int ended;                            /* eventfd: processes have ended */
+    uint32_t is_over, attends, child_pid; /* atomics; child_pid is valid when `attends` is set */
     struct sbx_handovers handovers;
     struct sbx_lost_images *images;
-    struct sbx_attended *family; /* NULL: nobody to attend yet */
+    struct sbx_attended *family; /* NULL: no processes to attend yet */
 };
 
 static bool is_recording(const char *name)
@@ -60,7 +60,7 @@ static void look_at_all(struct sbx_handover_taker *taker)
         }
         return;
     }
-    if (taker->family != NULL) { /* before those are seen that came in their place, by exec */
+    if (taker->family != NULL) { /* before the recordings that came in their place by exec */
         sbx_attended_forget_missing(taker->family);
     }
     for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
@@ -89,7 +89,7 @@ static void look_at_event(struct sbx_handover_taker *taker, const struct inotify
     }
 }
 
-/* Look at what was written to, each once a batch; who has come, who has gone. */
+/* Read the events: recordings that were written to (each once per batch), created or removed. */
 static void look_at_events(struct sbx_handover_taker *taker)
 {
     _Alignas(struct inotify_event) char events[8192];
@@ -120,12 +120,12 @@ static void begin_to_attend(struct sbx_handover_taker *taker)
         .images = taker->images,
     };
     taker->family = sbx_attended_create(&options);
-    if (taker->family != NULL) { /* else they are settled when the companion ends */
+    if (taker->family != NULL) { /* without it, they are settled when the companion ends */
         look_at_all(taker);
     }
 }
 
-/* Returns in how many milliseconds to look again. */
+/* Returns the milliseconds until the next look. */
 static int attend(struct sbx_handover_taker *taker)
 {
     unsigned ended = 0;
@@ -142,7 +142,7 @@ static int attend(struct sbx_handover_taker *taker)
     return due_ms;
 }
 
-/* What came before is seen by a look at all, which is the caller's. */
+/* The caller then looks at all recordings, to find what came before. */
 static void begin_to_watch(struct sbx_handover_taker *taker)
 {
     taker->watch_from_ns = UINT64_MAX;
@@ -190,7 +190,7 @@ static void *run(void *context)
             nanosleep(&pause, NULL);
         }
     }
-    look_at_all(taker); /* what was asked for at the end */
+    look_at_all(taker); /* requests made at the end */
     return NULL;
 }
 

@@ -2,9 +2,9 @@
 /* handover_taker.h - the companion's thread that makes the snapshots which its programs cannot write
  * (agent/stalls/handover.h), and those of the processes among them that died (attended_processes.h).
  *
- * A thread of its own, because a slow disk must hold up neither the program's signals nor its end. It sleeps until
- * inotify tells that a recording was written to, which mapped stores do not do. Where there is no inotify it looks
- * every second. */
+ * It is a thread of its own, because a slow disk must delay neither the program's signals nor its end. It sleeps
+ * until inotify reports a write to a recording; stores to a mapping are not reported. Without inotify it looks every
+ * second. */
 #ifndef SBX_HANDOVER_TAKER_H
 #define SBX_HANDOVER_TAKER_H
 
@@ -14,24 +14,26 @@
 
 struct sbx_handover_taker;
 
-/* `recordings` and `spool_path` are absolute, and borrowed until finish, as `images` is (NULL: none). Returns NULL without memory, threads or
- * descriptors: then nobody is to be given the key. `roster` is where the snapshots are noted; 0: nowhere. */
+/* `recordings` and `spool_path` are absolute. They and `images` (NULL: none) are borrowed until finish. `roster`: the
+ * roster that notes the snapshots; 0: none. Returns NULL without memory, threads or descriptors; then no process may be
+ * given the key. */
 struct sbx_handover_taker *sbx_handover_taker_start(const char *recordings, const char *spool_path, uint64_t key,
                                                     uint64_t roster, struct sbx_lost_images *images);
 
-/* The program is started, and its number is `child_pid`: from now on look after the others that it starts. 0: after all of
- * them. Once. */
+/* The program has started as process `child_pid`: attend the other processes that it starts from now on. 0: attend all
+ * of them. Call it once. */
 void sbx_handover_taker_attend(struct sbx_handover_taker *taker, uint32_t child_pid);
 
-/* An eventfd that says that some of them have ended; -1 for NULL. Stays the taker's. */
+/* An eventfd that reports ended processes; -1 for NULL. The taker keeps it. */
 int sbx_handover_taker_ended(const struct sbx_handover_taker *taker);
 
 struct sbx_handover_counts {
     uint64_t made, failed; /* snapshots */
-    int last_error;        /* errno of the newest that failed */
+    int last_error;        /* errno of the latest failure */
 };
 
-/* Do what is still asked for, end the thread and release. NULL is fine, and did nothing. */
+/* Make the snapshots that are still asked for, end the thread, and release everything. NULL is fine; its counts are
+ * zero. */
 void sbx_handover_taker_finish(struct sbx_handover_taker *taker, struct sbx_handover_counts *counts_out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lost_images.c - descriptors of executables, and copies of those that have lost their name. */
+/* lost_images.c - descriptors of executables, and copies of executables that have lost their path. */
 #include "lost_images.h"
 
 #include <dirent.h>
@@ -29,12 +29,12 @@ struct image {
     int file;
     dev_t device;
     ino_t number;
-    bool is_kept; /* copied, or tried in vain */
+    bool is_kept; /* copied, or the copy failed */
 };
 
 struct sbx_lost_images {
     const char *spool_path;
-    pthread_mutex_t lock; /* protects what follows */
+    pthread_mutex_t lock; /* protects the members below */
     struct image held[SBX_IMAGES_HELD_MAX];
     unsigned count;
 };
@@ -80,7 +80,7 @@ void sbx_lost_images_see(struct sbx_lost_images *images, uint32_t pid)
     snprintf(path, sizeof path, "/proc/%u/exe", pid);
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file < 0) {
-        return; /* it has ended, or is not ours to look at */
+        return; /* it has ended, or we may not look at it */
     }
     pthread_mutex_lock(&images->lock);
     bool is_new = fstat(file, &status) == 0 && S_ISREG(status.st_mode) && !is_held(images, &status) &&
@@ -94,10 +94,10 @@ void sbx_lost_images_see(struct sbx_lost_images *images, uint32_t pid)
     }
 }
 
-/* Does the path that it was opened by lead to another file by now, or to none? `path_out` is that path. */
+/* Does the path of the executable now lead to another file, or to none? `path_out` is that path. */
 static bool is_lost(const struct image *image, char path_out[PATH_MAX])
 {
-    static const char deleted[] = " (deleted)"; /* what the kernel puts behind it */
+    static const char deleted[] = " (deleted)"; /* the kernel appends this to the path */
     char link[40];
     struct stat status;
     snprintf(link, sizeof link, "/proc/self/fd/%d", image->file);
@@ -114,13 +114,13 @@ static bool is_lost(const struct image *image, char path_out[PATH_MAX])
     return lost;
 }
 
-/* Opens `name` in `folder`, a folder; -1: it is none. */
+/* Open `name` in `folder` as a folder; -1: it is not one. */
 static int open_folder(int folder, const char *name)
 {
     return openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-/* The bytes of the files in `folder`, which is closed; with `removes` they are taken away. */
+/* Add up the sizes of the files in `folder`, which is then closed. `removes`: also remove the files. */
 static uint64_t go_through(int folder, bool removes)
 {
     DIR *listing = folder >= 0 ? fdopendir(folder) : NULL;
@@ -144,7 +144,7 @@ static uint64_t go_through(int folder, bool removes)
     return sum;
 }
 
-/* Take away the oldest copies until there is room for `bytes` more. Each lies in a folder of its own. */
+/* Remove the oldest copies until there is room for `bytes` more. Each copy is in its own folder. */
 static void make_room(int folder, uint64_t bytes)
 {
     for (;;) {
@@ -200,7 +200,7 @@ static int copy_bytes(int from, int to)
     return result;
 }
 
-/* As `name` in `folder`. 0 or -errno. */
+/* Copy to `name` in `folder`. Returns 0 or -errno. */
 static int copy_file(int from, int folder, const char *name)
 {
     char temporary[SBX_TEMPORARY_NAME_BYTES];
@@ -219,7 +219,7 @@ static int copy_file(int from, int folder, const char *name)
     return result;
 }
 
-/* Returns 1: copied; 0: it need not be, or is too large; or -errno. */
+/* Returns 1: copied; 0: no copy is needed, or the file is too large; or -errno. */
 static int keep_one(int images, const struct image *image, const char *path)
 {
     struct stat status;
@@ -241,7 +241,7 @@ static int keep_one(int images, const struct image *image, const char *path)
     if (folder < 0) {
         return -errno;
     }
-    sbx_durable_file_sweep(folder); /* of a companion that was killed while it copied */
+    sbx_durable_file_sweep(folder); /* files of a companion that was killed during a copy */
     int result = faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : 1;
     if (result == 1) {
         int error = copy_file(image->file, folder, name);
@@ -254,7 +254,7 @@ static int keep_one(int images, const struct image *image, const char *path)
     return result;
 }
 
-/* SPOOL/images, made where it is not there. A descriptor or -errno. */
+/* Open SPOOL/images, and make it when it is missing. Returns a descriptor or -errno. */
 static int open_images(const char *spool_path)
 {
     int spool = open(spool_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

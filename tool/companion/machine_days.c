@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine_days.c - from the agents that are steered to the days that are told; a second one of a day is known to the spool. */
+/* machine_days.c - reports days for the agents that are steered. The spool knows the days that were reported
+ * already. */
 #include "machine_days.h"
 
 #include "names.h"

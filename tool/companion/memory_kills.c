@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory_kills.c - the kernel's count of processes that it killed for want of memory. */
+/* memory_kills.c - the kernel's count of processes that it killed for lack of memory. */
 #include "memory_kills.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 static const char of_the_machine[] = "/proc/vmstat";
 
-/* The number behind "oom_kill " at the begin of a line; -1: the file has none. */
+/* Read the number after "oom_kill " at the start of a line; -1: the file has none. */
 static long read_count(const char *path)
 {
     static const char word[] = "oom_kill ";
@@ -34,8 +34,8 @@ static bool take(struct sbx_memory_kills *kills, const char *path)
     return count >= 0;
 }
 
-/* One line of /proc/PID/cgroup: "0::/GROUP", or "4:memory:/GROUP". In a container with a namespace of its own what is mounted
- * is its own group. */
+/* Take one line of /proc/PID/cgroup: "0::/GROUP", or "4:memory:/GROUP". In a container with its own cgroup namespace,
+ * the mounted folder is its own group. */
 static bool take_group(struct sbx_memory_kills *kills, const char *line)
 {
     char path[PATH_MAX];
@@ -68,7 +68,7 @@ void sbx_memory_kills_look(struct sbx_memory_kills *kills, pid_t pid)
     snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
     FILE *groups = fopen(path, "re");
     if (groups == NULL) {
-        return; /* it has ended: what was noted last holds */
+        return; /* it has ended: the last count stays valid */
     }
     kills->path[0] = '\0';
     while (!is_taken && fgets(line, sizeof line, groups) != NULL) {
@@ -76,7 +76,7 @@ void sbx_memory_kills_look(struct sbx_memory_kills *kills, pid_t pid)
     }
     fclose(groups);
     if (!is_taken) {
-        (void)take(kills, of_the_machine); /* without that nothing is claimed */
+        (void)take(kills, of_the_machine); /* without it no kill is reported */
     }
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory_kills.h - whether the kernel has killed somebody for want of memory where our program runs.
+/* memory_kills.h - whether the kernel has killed a process for lack of memory in the control group of our program.
  *
- * A process that is killed so cannot say it, and its parent sees a SIGKILL like any other. The kernel counts such kills by
- * control group, before it sends the signal: memory.events of version 2, memory.oom_control of version 1, and where a
- * group has neither, /proc/vmstat for the whole machine. */
+ * A process that is killed so cannot report it, and its parent sees an ordinary SIGKILL. The kernel counts such kills
+ * per control group, before it sends the signal: in memory.events (version 2) or memory.oom_control (version 1). A
+ * group that has neither is covered by /proc/vmstat, for the whole machine. */
 #ifndef SBX_MEMORY_KILLS_H
 #define SBX_MEMORY_KILLS_H
 
@@ -12,17 +12,17 @@
 #include <sys/types.h>
 
 struct sbx_memory_kills {
-    char path[PATH_MAX]; /* of the file that counts; "": none can be read */
-    long count;          /* what it said at the last look */
+    char path[PATH_MAX]; /* file with the count; "": none can be read */
+    long count;          /* the count at the last look */
 };
 
-/* How often it should be looked: only what was counted since then can be this process. */
+/* How often to look. Only a kill that was counted after the last look can be this process. */
 #define SBX_MEMORY_KILLS_EVERY_MS 30000
 
-/* Note what is counted now in the group of process `pid`, which may have moved since. */
+/* Note the present count for the group of process `pid`, which may have moved to another group. */
 void sbx_memory_kills_look(struct sbx_memory_kills *kills, pid_t pid);
 
-/* Has it grown since? */
+/* Has the count grown since? */
 bool sbx_memory_kills_have_grown(const struct sbx_memory_kills *kills);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_follower.c - one loop: a file that was replaced, a poll that is due, an agent that is new. */
+/* policy_follower.c - one loop for a replaced file, a due poll, and new agents. */
 #include "policy_follower.h"
 
 #include <errno.h>
@@ -30,11 +30,11 @@
 #include "upload_conditions.h"
 
 enum {
-    AGENT_AGAIN_MS = 50, /* an agent that is starting, or has not taken the last order */
-    LOOK_MS = 5000,      /* how often to look for agents when nothing calls */
+    AGENT_AGAIN_MS = 50, /* for an agent that is starting, or has not taken the last order */
+    LOOK_MS = 5000,      /* interval of looks for agents when no event comes */
     FETCH_TIMEOUT_MS = 15000,
-    CONFIRM_EVERY_S = 3600,    /* a confirmation is written down this often */
-    KEPT_AFTER_KILL_S = 86400, /* what waits in the spool of a killed application is kept this long, unsent */
+    CONFIRM_EVERY_S = 3600,    /* how often a confirmation is stored */
+    KEPT_AFTER_KILL_S = 86400, /* how long payloads of a killed application stay in the spool, unsent */
     PATH_BYTES = 4096,
 };
 
@@ -44,20 +44,20 @@ struct sbx_policy_follower {
     char mark[sizeof SBX_ENV_COMPANION + SBX_COMPANION_BYTES];
     pthread_t thread;
     bool has_thread;
-    int call;             /* eventfd: end */
+    int call;             /* eventfd: the thread must end */
     int watch;            /* inotify; -1: none */
     pthread_mutex_t lock; /* protects everything below and the store */
     struct sbx_policy_store *store;
     struct sbx_policy_effect effect;
-    uint64_t order; /* bumped when the effect changes */
+    uint64_t order; /* incremented when the effect changes */
     uint64_t app_mark;
     bool is_ending, has_ended;
-    bool is_on_trial;    /* a start is written down for what is in force */
-    uint64_t survive_ms; /* when it has survived; 0: nothing to survive */
-    /* the thread's own */
+    bool is_on_trial;    /* the start with this effect is stored */
+    uint64_t survive_ms; /* when the start counts as survived; 0: nothing to survive */
+    /* only the thread uses the members from here on */
     uint64_t poll_due_ms;
     uint32_t fetch_fails;
-    bool is_day_due; /* the server answered, and was not told yet that the application runs here today */
+    bool is_day_due; /* the server answered, and does not know yet that the application runs here today */
     char tag[80];
     char told_problem[200];
     struct stat file_seen;
@@ -78,7 +78,7 @@ static uint64_t wall_s(void)
     return now.tv_sec > 0 ? (uint64_t)now.tv_sec : 0;
 }
 
-/* Say what went wrong, unless that was the last thing said. The follower's thread, or before there is one. */
+/* Report a problem, unless it was the last one reported. For the follower's thread, or before that thread exists. */
 static void tell(struct sbx_policy_follower *follower, const char *what, const char *why)
 {
     char problem[200];
@@ -89,7 +89,8 @@ static void tell(struct sbx_policy_follower *follower, const char *what, const c
     }
 }
 
-/* Which version of the application this is: its file's size and time of change, and ours. FNV-1a. */
+/* A number for the version of the application, from its file's size and modification time and the agent's version.
+ * FNV-1a. */
 static uint64_t mark_of_program(const char *program)
 {
     struct stat status;
@@ -111,8 +112,8 @@ static bool is_active(const struct sbx_policy_effect *effect)
     return effect->policy.capture.enabled != 0;
 }
 
-/* Decide, and write a trial down when there is one. Locked, between begin and end of the store; *changed is set when the
- * state must be kept. Returns whether another effect is in force. */
+/* Decide anew, and store a trial if there is one. The lock is held, between begin and end of the store. *changed is set
+ * when the state must be stored. Returns whether another effect is in force. */
 static bool refresh(struct sbx_policy_follower *follower, bool *changed)
 {
     const struct sbx_follower_options *options = &follower->options;
@@ -148,7 +149,7 @@ static bool refresh(struct sbx_policy_follower *follower, bool *changed)
     return true;
 }
 
-/* After the store was let go. */
+/* Call this after the end of the store. */
 static void announce(struct sbx_policy_follower *follower, const struct sbx_policy *policy)
 {
     if (follower->options.on_change != NULL) {
@@ -156,7 +157,7 @@ static void announce(struct sbx_policy_follower *follower, const struct sbx_poli
     }
 }
 
-/* Give a bundle to the store (NULL: none), decide anew, keep what changed. */
+/* Give a bundle to the store (NULL: none), decide anew, and store what changed. */
 static enum sbx_policy_verdict take(struct sbx_policy_follower *follower, const uint8_t *bytes, size_t count,
                                     bool is_confirmed)
 {
@@ -196,7 +197,7 @@ static enum sbx_policy_verdict take(struct sbx_policy_follower *follower, const 
     if (report.verdict > SBX_POLICY_SAME) {
         tell(follower, sbx_policy_verdict_name(report.verdict), report.why);
     }
-    if (now_known_s != 0 && follower->options.on_keyset != NULL) { /* before anything is packed by a new policy */
+    if (now_known_s != 0 && follower->options.on_keyset != NULL) { /* before a snapshot is packed by the new policy */
         follower->options.on_keyset(follower->options.context, &keyset, now_known_s);
     }
     if (effect_changed) {
@@ -207,7 +208,7 @@ static enum sbx_policy_verdict take(struct sbx_policy_follower *follower, const 
 
 /* ---- where policies come from ---- */
 
-/* The shipped file, when it is another than the one read last. Returns whether it was read. */
+/* Read the shipped file if it is not the one that was read last. Returns whether it was read. */
 static bool read_file(struct sbx_policy_follower *follower, uint8_t **bytes_out, size_t *count_out)
 {
     struct stat status;
@@ -218,7 +219,7 @@ static bool read_file(struct sbx_policy_follower *follower, uint8_t **bytes_out,
         return false;
     }
     follower->file_seen = status;
-    char *resolved = realpath(follower->options.file, NULL); /* a link to the file of this release is usual */
+    char *resolved = realpath(follower->options.file, NULL); /* it is usually a link to the file of this release */
     bool is_read =
         resolved != NULL && sbx_durable_file_read(AT_FDCWD, resolved, SBX_BUNDLE_BYTES_MAX, bytes_out, count_out) == 0;
     free(resolved);
@@ -258,7 +259,7 @@ static void poll_server(struct sbx_policy_follower *follower)
     switch (fetched.verdict) {
     case SBX_FETCH_BUNDLE:
         verdict = take(follower, bytes, fetched.byte_count, fetched.is_certain);
-        /* A bundle that was not believed is asked for again: what was wrong with it may have been our clock. */
+        /* A bundle that was not accepted is fetched again, because the reason may be the clock of this machine. */
         snprintf(follower->tag, sizeof follower->tag, "%s", verdict <= SBX_POLICY_SAME ? fetched.tag : "");
         follower->fetch_fails = 0;
         break;
@@ -276,11 +277,12 @@ static void poll_server(struct sbx_policy_follower *follower)
     }
     free(bytes);
     follower->is_day_due = fetched.verdict != SBX_FETCH_FAILED;
-    uint32_t fails = follower->options.poll_ms == 0 ? follower->fetch_fails : 0; /* who sets the interval means it */
+    /* no backoff when the interval was set explicitly */
+    uint32_t fails = follower->options.poll_ms == 0 ? follower->fetch_fails : 0;
     follower->poll_due_ms = now_ms() + sbx_policy_pause_ms(interval_ms, fails, fetched.retry_after_ms, random_bits());
 }
 
-/* Behind a poll: say of each application that runs here today that it does, once a process of it was seen that may record. */
+/* After a poll: report each application that runs here today, when at least one of its processes may record. */
 static void tell_day(struct sbx_policy_follower *follower)
 {
     const struct sbx_follower_options *options = &follower->options;
@@ -292,7 +294,7 @@ static void tell_day(struct sbx_policy_follower *follower)
     pthread_mutex_lock(&follower->lock);
     bool is_recording = !follower->is_ending && is_active(&follower->effect);
     pthread_mutex_unlock(&follower->lock);
-    follower->is_day_due = false; /* whatever comes of it: the next poll asks again */
+    follower->is_day_due = false; /* also when it fails; the next poll tries again */
     if (!is_recording || !follower->gate.may_send(follower, 0)) {
         return;
     }
@@ -324,7 +326,7 @@ static bool steer_all(struct sbx_policy_follower *follower)
 
 /* ---- time ---- */
 
-/* The application has lived long enough with what is in force. Locked. */
+/* The application has run long enough with this effect. The lock is held. */
 static void survive(struct sbx_policy_follower *follower)
 {
     follower->survive_ms = 0;
@@ -338,7 +340,7 @@ static void survive(struct sbx_policy_follower *follower)
     if (!is_known &&
         sbx_crash_loop_survive(&state->crash_loop, &self, effect->hash, effect->policy.capture.points, wall_s()) &&
         sbx_policy_store_keep_safe(follower->store) != 0) {
-        /* Not kept: the next start that survives tries again. */
+        /* It could not be stored; the next start that survives tries again. */
     }
     follower->is_on_trial = false;
     if (sbx_policy_store_end(follower->store, !is_known) != 0) {
@@ -356,7 +358,7 @@ static void pass_time(struct sbx_policy_follower *follower)
     uint64_t killed_at_s = sbx_policy_store_state(follower->store)->killed_at_s, wall = wall_s();
     pthread_mutex_unlock(&follower->lock);
     if (is_killed && killed_at_s != 0 && wall > killed_at_s && wall - killed_at_s > KEPT_AFTER_KILL_S) {
-        (void)sbx_spool_empty(follower->options.spool); /* what could not be removed is tried again */
+        (void)sbx_spool_empty(follower->options.spool); /* files that could not be removed are tried again */
     }
 }
 
@@ -382,13 +384,13 @@ static void *run(void *context)
         }
         char events[4096];
         while (follower->watch >= 0 && read(follower->watch, events, sizeof events) > 0) {
-            /* Which file it was does not matter: both folders are looked at. */
+            /* Both folders are checked, so the events themselves are not needed. */
         }
         follow_file(follower);
         if (follower->options.server_url != NULL && now_ms() >= follower->poll_due_ms) {
             poll_server(follower);
         }
-        if (now_ms() >= decide_due_ms) { /* a policy expires without anybody's saying so */
+        if (now_ms() >= decide_due_ms) { /* a policy may have expired */
             take(follower, NULL, 0, false);
             decide_due_ms = now_ms() + 60000;
         }
@@ -409,7 +411,8 @@ static bool may_pack(void *context, uint32_t trigger_kind)
         sbx_policy_store_begin(follower->store, wall_s()) == 0) {
         may = sbx_day_budget_take_snapshot(&sbx_policy_store_state(follower->store)->budget,
                                            &follower->effect.policy.delivery, trigger_kind);
-        may = sbx_policy_store_end(follower->store, may) == 0 && may; /* what cannot be counted is not made */
+        /* a snapshot that cannot be counted is not made */
+        may = sbx_policy_store_end(follower->store, may) == 0 && may;
     }
     pthread_mutex_unlock(&follower->lock);
     return may;
@@ -511,7 +514,7 @@ int sbx_follower_open(const struct sbx_follower_options *options, struct sbx_pol
     enum sbx_policy_verdict verdict = take(follower, bytes, count, false);
     free(bytes);
     bytes = NULL;
-    if (follower->order == 0 || verdict == SBX_POLICY_STORE) { /* a start that is not written down must not record */
+    if (follower->order == 0 || verdict == SBX_POLICY_STORE) { /* a start that was not stored must not record */
         result = -EIO;
         snprintf(why, why_bytes, "%s: what it says could not be kept in the spool", options->file);
         goto close_follower;
@@ -559,7 +562,7 @@ int sbx_follower_start(struct sbx_policy_follower *follower)
         return -errno;
     }
     follower->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (follower->watch >= 0) { /* without it, a look every few seconds has to do */
+    if (follower->watch >= 0) { /* without inotify there is a look every few seconds */
         (void)inotify_add_watch(follower->watch, slash != NULL ? folder : ".", IN_MOVED_TO | IN_CLOSE_WRITE);
         struct sbx_recording_folders folders = {.count = 0};
         if (follower->options.recordings != NULL || follower->options.searches_recordings) {
@@ -569,7 +572,7 @@ int sbx_follower_start(struct sbx_policy_follower *follower)
             (void)inotify_add_watch(follower->watch, folders.paths[i], IN_CREATE | IN_MOVED_TO);
         }
     }
-    sigset_t all, before; /* signals are the command's own: they arrive where it waits for them */
+    sigset_t all, before; /* signals are for the thread of the command, which waits for them */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&follower->thread, NULL, run, follower);
@@ -578,7 +581,7 @@ int sbx_follower_start(struct sbx_policy_follower *follower)
     return -error;
 }
 
-/* Was this the end of a program that ended itself, or that was asked to end? Anything else may have been our fault. */
+/* Did the program end itself, or was it asked to end? After any other end, recording may be the cause. */
 static bool is_orderly(int wait_status)
 {
     if (WIFEXITED(wait_status)) {
@@ -599,7 +602,7 @@ void sbx_follower_ended(struct sbx_policy_follower *follower, int wait_status)
             struct sbx_open_start self = sbx_policy_store_self(follower->store);
             sbx_crash_loop_crash(&sbx_policy_store_state(follower->store)->crash_loop, &self, wall_s());
             if (sbx_policy_store_end(follower->store, true) != 0) {
-                /* The start stays written down, and nobody will answer for it: it counts all the same. */
+                /* The start stays stored as open, so it counts as a crash later. */
             }
         }
     }

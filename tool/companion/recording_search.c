@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording_search.c - folders, then /proc/PID/maps, then the rosters. */
+/* recording_search.c - searches the folders, then /proc/PID/maps, then the rosters. */
 #include "recording_search.h"
 
 #include <dirent.h>
@@ -17,11 +17,11 @@
 #include "recording_folder.h"
 #include "roster.h"
 
-/* What a process has mapped that is of interest. */
+/* What a process has mapped that tells about its recording. */
 struct mapped {
     bool can_be_read, has_library;
-    char recording[SBX_RECORDING_PATH_MAX]; /* as the process sees it; "": none */
-    dev_t device;                           /* of it */
+    char recording[SBX_RECORDING_PATH_MAX]; /* path as the process sees it; "": none */
+    dev_t device;                           /* device of the recording */
     ino_t inode;
 };
 
@@ -63,7 +63,7 @@ static void read_maps(uint32_t pid, struct mapped *mapped_out)
     }
 }
 
-/* Whose recording it is, by its name; 0: nobody's. */
+/* The process of a recording, by its name; 0: none. */
 static uint32_t pid_of_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -90,8 +90,8 @@ static int find_in(const char *folder_path, uint32_t pid, struct sbx_attachment 
     return result;
 }
 
-/* The file that it has mapped, by its own root: what lies there by now may be another, so the inode has to be the same. Only the
- * process's own user can have made it, and nobody else may have it. */
+/* Open the mapped file below the root of the process. Another file may be there now, so device and inode must be the
+ * same. The file must belong to the process's user or to us, and no other user may have access. */
 static int open_mapped(const struct mapped *mapped, uint32_t pid, struct sbx_attachment *attachment,
                        char path_out[SBX_FOUND_PATH_BYTES])
 {
@@ -107,7 +107,7 @@ static int open_mapped(const struct mapped *mapped, uint32_t pid, struct sbx_att
     return is_it ? sbx_attachment_open_of(attachment, path_out, pid, file.st_uid) : -ESRCH;
 }
 
-/* What some companion's roster says of a process that has no recording. */
+/* Look in all rosters for a process that has no recording. */
 static bool ask_rosters(const char *folder_path, uint32_t pid, struct sbx_roster_process *process_out)
 {
     static struct sbx_roster roster;

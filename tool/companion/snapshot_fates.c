@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot_fates.c - folders first, in the direction in which files move; then the audit log. */
+/* snapshot_fates.c - looks in the folders first, in the order in which files move, and then in the audit log. */
 #include "snapshot_fates.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static bool is_there(int spool, const char *folder, const char *id, const char *
     return fstatat(spool, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Where its file lies. False: nowhere. */
+/* Count a snapshot by the folder of its file. False: there is no file. */
 static bool count_by_folder(int spool, const char *id, struct sbx_snapshot_fates *fates)
 {
     if (is_there(spool, "raw/", id, ".raw")) {
@@ -47,7 +47,7 @@ static bool count_by_folder(int spool, const char *id, struct sbx_snapshot_fates
     return true;
 }
 
-/* Those of which no file is left, and what the log says of each. */
+/* Snapshots without a file, and what the log says about each. */
 struct gone {
     uint32_t count;
     char ids[SBX_ROSTER_IDS][ID_TEXT_BYTES];
@@ -81,7 +81,7 @@ void sbx_snapshot_fates_find(const char *spool_path, const struct sbx_roster *ro
     for (uint32_t i = 0; i < known; i++) {
         char id[ID_TEXT_BYTES];
         print_id(roster->ids[i], id);
-        if (memcmp(roster->ids[i], none, sizeof none) == 0) { /* its writer was killed in between */
+        if (memcmp(roster->ids[i], none, sizeof none) == 0) { /* its writer was killed meanwhile */
             fates_out->withheld++;
         } else if (spool < 0 || (!count_by_folder(spool, id, fates_out) && !count_by_folder(spool, id, fates_out))) {
             gone.was_packed[gone.count] = gone.was_stored[gone.count] = false;

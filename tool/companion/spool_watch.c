@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_watch.c - inotify on two folders. */
+/* spool_watch.c - inotify on two folders of the spool. */
 #include "spool_watch.h"
 
 #include <limits.h>
@@ -32,9 +32,9 @@ bool sbx_spool_watch_open(struct sbx_spool_watch *watch, const char *path)
     watch->events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (watch->events >= 0 && inotify_add_watch(watch->events, raw, IN_MOVED_TO) < 0) {
         close(watch->events);
-        watch->events = -1; /* the courier looks by itself at the end, and whenever it is called */
+        watch->events = -1; /* the courier looks at the end, and whenever it is called */
     }
-    if (watch->events >= 0) { /* what the user says */
+    if (watch->events >= 0) { /* for the consent of the user */
         watch->root = inotify_add_watch(watch->events, path, IN_MOVED_TO | IN_DELETE);
     }
     return said_ns(path) != watch->said_ns;

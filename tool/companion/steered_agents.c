@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steered_agents.c - who is ours, what he was told, what he is to be told. */
+/* steered_agents.c - which agents are ours, what they were told, and what to tell them. */
 #include "steered_agents.h"
 
 #include <dirent.h>
@@ -15,11 +15,12 @@
 
 enum {
     PATH_BYTES = 4096,
-    MISSES_MAX = 100 /* looks at what is no recording: some seconds; one that is made is whole after milliseconds */
+    /* looks at a file that is no recording, some seconds; a new recording is complete after milliseconds */
+    MISSES_MAX = 100
 };
 
-/* Is this process ours to steer? Its environment, as it was started with, carries our mark; or, where we steer whoever uses
- * the spool, nobody's. */
+/* May we steer this process? The environment that it was started with must have our mark; or no mark at all, when we
+ * steer all users of the spool. */
 static bool is_ours_to_steer(const struct sbx_steered_agents *agents, uint32_t pid)
 {
     char path[32], *text = NULL;
@@ -40,7 +41,7 @@ static bool is_ours_to_steer(const struct sbx_steered_agents *agents, uint32_t p
     return agents->mark != NULL ? has_ours : !has_any;
 }
 
-/* The same, of who shows no environment any more: workers that write their title over it. */
+/* The same for processes that overwrite their environment, such as workers that set a title. */
 static bool has_our_key(const struct sbx_steered_agents *agents, const struct sbx_attachment *attachment)
 {
     return agents->key != 0 && attachment->control->handover.key == agents->key;
@@ -66,7 +67,7 @@ static struct sbx_steered_agent *find_agent(struct sbx_steered_agents *agents, c
     return NULL;
 }
 
-/* What may be thrown out of a recording that its process cuts short. */
+/* State of a function that is left by a jump when the process truncates its recording. */
 struct steering {
     struct sbx_steered_agents *agents;
     struct sbx_steered_agent *agent;
@@ -92,11 +93,12 @@ static void give_order(void *context)
     }
     if (attachment->header->consent == SBX_CONSENT_GRANTED) {
         steering->agents->has_consent = true;
-        memcpy(agent->app_name, attachment->header->app_name, SBX_APP_NAME_MAX); /* room for one more: it ends */
+        /* one byte longer, so it ends with a zero */
+        memcpy(agent->app_name, attachment->header->app_name, SBX_APP_NAME_MAX);
         memcpy(agent->app_version, attachment->header->app_version, sizeof agent->app_version);
     }
     struct sbx_capture_settings settings = *steering->wanted, before = attachment->control->wanted;
-    /* Who switched it off by hand since our last order is not overruled. */
+    /* Do not switch on an agent that a user has switched off since our last order. */
     bool is_by_hand =
         agent->order != 0 && memcmp(&before, &agent->told, sizeof agent->told) != 0 && before.enabled == 0;
     settings.enabled = is_by_hand ? 0 : settings.enabled;
@@ -112,7 +114,7 @@ static void give_order(void *context)
     steering->is_again = result == -EAGAIN;
 }
 
-/* Bring one agent to the effect in force. Returns whether it must be looked at again soon. */
+/* Bring one agent to the effect in force. Returns whether to look at it again soon. */
 static bool steer(struct sbx_steered_agents *agents, const char *path, const char *name,
                   const struct sbx_capture_settings *wanted, uint64_t order)
 {
@@ -128,16 +130,16 @@ static bool steer(struct sbx_steered_agents *agents, const char *path, const cha
     }
     int result = sbx_attachment_open(&attachment, path, pid);
     if (result == -EPROTO && ++agent->misses >= MISSES_MAX) {
-        agent->order = order; /* never ours to steer */
+        agent->order = order; /* it is never ours */
         agent->misses = 0;
     }
     if (result != 0) {
-        bool may_start = result == -ESRCH || (result == -EPROTO && agent->order != order); /* or is just being made */
+        bool may_start = result == -ESRCH || (result == -EPROTO && agent->order != order); /* or it is being made now */
         return may_start && kill((pid_t)pid, 0) == 0;
     }
     struct steering steering = {agents, agent, &attachment, wanted, order, pid, false};
     if (!sbx_mapping_survive(give_order, &steering)) {
-        agent->order = order; /* what cuts its file short is not to be steered */
+        agent->order = order; /* do not steer a process that truncates its file */
     }
     sbx_attachment_close(&attachment);
     return steering.is_again;

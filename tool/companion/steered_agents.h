@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steered_agents.h - the running agents that follow one policy, and the orders they were given.
+/* steered_agents.h - the running agents that follow one policy, and the orders that they got.
  *
- * An agent is ours when it has our spool, and its process carries our mark in the environment it was started with; or
- * no mark, where we steer all users of the spool. Each agent gets an order once: the next order does not switch on an agent
- * that a user has switched off by hand (`stallbox ctl disable`) meanwhile. */
+ * An agent is ours when it has our spool, and its process was started with our mark in the environment, or with no mark
+ * when we steer all users of the spool. Each agent gets an order once. A later order does not switch on an agent that a
+ * user has switched off by hand (`stallbox ctl disable`) meanwhile. */
 #ifndef SBX_STEERED_AGENTS_H
 #define SBX_STEERED_AGENTS_H
 
@@ -13,36 +13,37 @@
 #include "capture_settings.h"
 #include "recording_format.h"
 
-/* The environment variable that tells whose companion a process has: "PID-STARTTICKS". */
+/* The environment variable that names the companion of a process: "PID-STARTTICKS". */
 #define SBX_ENV_COMPANION "STALLBOX_COMPANION"
 
 enum {
     SBX_STEERED_MAX = 256
 }; /* processes of one application that are steered at a time */
 
-/* An agent that was looked at. */
+/* An agent that was looked at, in one place of the table. */
 struct sbx_steered_agent {
-    char name[96];                       /* of its recording's file; "": the place is free */
-    uint64_t order;                      /* number of the order it has, or that is not for it */
-    bool is_seen;                        /* in this look */
-    uint32_t misses;                     /* how often there was no recording in it */
-    char app_name[SBX_APP_NAME_MAX + 1]; /* that it says of itself, where its user lets it record; "": none */
+    char name[96];                       /* name of its recording's file; "": the place is free */
+    uint64_t order;                      /* number of the last order that it has, or that it need not have */
+    bool is_seen;                        /* found in this look */
+    uint32_t misses;                     /* looks that found no valid recording */
+    char app_name[SBX_APP_NAME_MAX + 1]; /* the name that it gives itself, when its user allows recording; "": none */
     uint32_t app_version[3];
     struct sbx_capture_settings told;
 };
 
 struct sbx_steered_agents {
-    const char *recordings;   /* folder of recordings, borrowed; NULL: none is named */
-    bool searches_recordings; /* then those where recordings may lie (recording_folder.h); else there are none */
-    const char *spool_path;   /* absolute, borrowed */
-    const char *mark;         /* "STALLBOX_COMPANION=...", borrowed; NULL: whoever carries none */
-    uint64_t key;             /* or the agents that have this in their recording; 0: none */
-    bool has_consent;         /* out: one of ours was seen whose user lets it record */
+    const char *recordings; /* folder of recordings, borrowed; NULL: none is given */
+    /* without a folder: search the usual ones (recording_folder.h); else no agents are found */
+    bool searches_recordings;
+    const char *spool_path; /* absolute, borrowed */
+    const char *mark;       /* "STALLBOX_COMPANION=...", borrowed; NULL: processes without a mark */
+    uint64_t key;           /* agents with this key in their recording are ours too; 0: none */
+    bool has_consent;       /* out: the user of at least one of ours allows recording */
     struct sbx_steered_agent places[SBX_STEERED_MAX];
 };
 
-/* Bring every agent to order number `order` (from 1 on), which is these settings. Returns whether to look again soon: one is
- * starting, or has not taken the order before. One thread at a time; waits for nobody. */
+/* Bring every agent to order number `order` (from 1 on), which has these settings. Returns whether to look again soon,
+ * because an agent is starting or has not taken the previous order. One thread at a time; does not wait. */
 bool sbx_steered_agents_bring(struct sbx_steered_agents *agents, const struct sbx_capture_settings *wanted,
                               uint64_t order);
 
