@@ -142,14 +142,14 @@ static bool choose_format(const char *name, struct request *request)
     return false;
 }
 
-/* The begin of an id rather than a path: hex digits that name no file here. */
+/* Is it the begin of an id, not a path: hex digits that are not a file here? */
 static bool is_id(const char *operand)
 {
     size_t bytes = strlen(operand);
     return bytes > 0 && bytes <= 32 && strspn(operand, "0123456789abcdef") == bytes && access(operand, F_OK) != 0;
 }
 
-/* Returns SBX_EXIT_DONE to go on, or the status to exit with; *help_out says that only help was wanted. */
+/* Returns SBX_EXIT_DONE to go on, or the exit status; *help_out: only help was wanted. */
 static int read_options(int argc, char **argv, struct request *request, bool *help_out)
 {
     char why[PATH_MAX + 128];
@@ -202,7 +202,7 @@ static int read_options(int argc, char **argv, struct request *request, bool *he
     }
 }
 
-/* Decide where `count` reports go. Returns SBX_EXIT_DONE, or the status to exit with after a message. */
+/* Decide where `count` reports go. Returns SBX_EXIT_DONE, or the exit status after a message. */
 static int prepare_output(struct request *request, size_t count)
 {
     if (request->output == NULL) {
@@ -246,7 +246,7 @@ struct row {
     char id[33];
 };
 
-/* The payloads that were reported, so that each is reported once. */
+/* The reported payloads, so that each is reported once. */
 struct reported {
     char (*ids)[33]; /* room for one an entry */
     size_t count;
@@ -263,7 +263,7 @@ static bool was_reported(const struct reported *reported, const char *id)
     return false;
 }
 
-/* A payload tells the day alone; the rest is its file's, unless that was copied on another day. */
+/* A payload has only the day. The time of day is that of its file, unless the file was copied on another day. */
 static void set_time(struct sbx_report *report, const struct sbx_payload_entry *entry)
 {
     int64_t day = entry->time_ns / 1000000000 / 86400, created = report->stall->created_day;
@@ -290,7 +290,7 @@ static int compare_rows(const void *left, const void *right)
     return strcmp(a->id, b->id);
 }
 
-/* So many letters of an id tell all rows apart. */
+/* The number of letters of an id that make all rows distinct. */
 static size_t telling_letters(const struct row *rows, size_t count)
 {
     size_t letters = 8;
@@ -304,7 +304,7 @@ static size_t telling_letters(const struct row *rows, size_t count)
     return letters;
 }
 
-/* A name or a headline may hold anything: no byte of it speaks to the terminal. */
+/* A name or a headline may have any bytes; none may control the terminal. */
 static void put_clean(FILE *out, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -373,8 +373,8 @@ static int print_one(const struct request *request, const struct sbx_report *rep
     return result;
 }
 
-/* Report one entry, unless that was done. Returns 0, or -1 after a message when it cannot be read, or -2 when the output
- * fails: then there is no use in going on. */
+/* Report one entry, unless it was reported already. Returns 0; -1 after a message when it cannot be read; -2 when the
+ * output fails, so that it is useless to go on. */
 static int report_one(const struct request *request, const struct sbx_payload_entry *entry,
                       struct sbx_symbolizer *symbolizer, FILE *out, struct reported *reported)
 {
@@ -418,7 +418,7 @@ static int report_one(const struct request *request, const struct sbx_payload_en
     return result == 0 ? 0 : -2;
 }
 
-/* Several snapshots as text, none chosen: a reader wants to see which there are. */
+/* With several snapshots as text and none chosen, the reader first wants to see a list. */
 static bool wants_list(const struct request *request, const struct sbx_payload_list *list)
 {
     return strcmp(request->format->name, "text") == 0 && !request->all && request->id_count == 0 &&
@@ -440,7 +440,7 @@ static int report_all(const struct request *request, const struct sbx_payload_li
     bool may_create = request->store != NULL && request->debuginfod != NULL; /* for what is fetched */
     if (sbx_symbol_store_option_open("report", request->store, SBX_SYMBOL_TENANT, may_create, &store) !=
         SBX_EXIT_DONE) {
-        status = SBX_EXIT_FAILED; /* named; names may be missing, the report is wanted all the same */
+        status = SBX_EXIT_FAILED; /* the message names it; names may be missing, but the report is still wanted */
     }
     if (store != NULL) {
         sbx_symbolizer_use_store(symbolizer, store);
@@ -511,7 +511,7 @@ static int write_reports(struct request *request, const struct sbx_payload_list 
     return status;
 }
 
-/* Keep what the ids choose. Returns SBX_EXIT_DONE, or the status to exit with after a message. */
+/* Keep the entries that the ids choose. Returns SBX_EXIT_DONE, or the exit status after a message. */
 static int choose(const struct request *request, struct sbx_payload_list *list)
 {
     for (size_t k = 0; k < request->id_count; k++) {

@@ -82,7 +82,7 @@ static int keygen(int argc, char **argv)
     return SBX_EXIT_DONE;
 }
 
-/* A whole file, as far as a payload may be large. Returns 0 or an exit status, after a message. */
+/* Read a whole file of at most the size of a payload. Returns 0 or an exit status, after a message. */
 static int read_payload(const char *command, const char *path, uint8_t **bytes_out, size_t *count_out)
 {
     int result = sbx_durable_file_read(AT_FDCWD, path, SBX_ENVELOPE_BYTES_MAX, bytes_out, count_out);

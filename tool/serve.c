@@ -148,7 +148,7 @@ void sbx_usage_serve(FILE *out)
     fputs("\nThe address of the pages is printed on standard error once the server listens.\n", out);
 }
 
-/* The listening address with the port that was really taken, for a person to open. */
+/* Print the listening address with the real port, for a person to open. */
 static void print_address(const struct sbx_server_options *server_options, uint16_t port)
 {
     const char *listen = server_options->listen;
@@ -166,7 +166,7 @@ static int serve_until_signal(const struct sbx_server_options *server_options)
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);
     pthread_sigmask(SIG_BLOCK, &ends, NULL);
-    signal(SIGPIPE, SIG_IGN); /* a visitor who leaves early is no reason to die */
+    signal(SIGPIPE, SIG_IGN); /* a visitor who disconnects early must not end the server */
 
     struct sbx_server *server = NULL;
     char why[300];
@@ -192,12 +192,12 @@ enum {
     TOKEN_ROLES = 3 /* send, symbols, read */
 };
 
-/* What options say that may be repeated: no more of each than there are arguments. */
+/* Options that may be repeated; there is room for as many as there are arguments. */
 struct lists {
     const char **symbol_dirs, **index_paths, **proxies, **webhook_apps;
     const char *webhook_secret_path; /* NULL: none */
     struct {
-        const char **paths; /* the file's; once read, the token's text, which is then given */
+        const char **paths; /* paths of token files; after reading, the texts of the tokens, which are given */
         size_t count, read;
     } tokens[TOKEN_ROLES];
 };
@@ -233,7 +233,7 @@ static void lists_finish(struct lists *lists)
     free(lists->symbol_dirs);
 }
 
-/* Read the tokens in place of the files' paths. Returns SBX_EXIT_DONE, or SBX_EXIT_FAILED after a message. */
+/* Replace the paths of the files by the tokens in them. Returns SBX_EXIT_DONE, or SBX_EXIT_FAILED after a message. */
 static int read_role_tokens(struct lists *lists, struct sbx_server_options *server_options)
 {
     char token[SBX_TOKEN_MAX + 1], why[300];
@@ -260,7 +260,7 @@ static int read_role_tokens(struct lists *lists, struct sbx_server_options *serv
     return SBX_EXIT_DONE;
 }
 
-/* Returns SBX_EXIT_DONE to go on, or the status to exit with; *help_out says that only help was wanted. */
+/* Returns SBX_EXIT_DONE to go on, or the exit status; *help_out: only help was wanted. */
 static int read_options(int argc, char **argv, struct sbx_server_options *server_options, struct lists *lists,
                         struct sbx_unseal_keys *keys, const char **token_path_out, bool *help_out)
 {
@@ -295,7 +295,7 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
             server_options->blobs = reader.value;
             break;
         case OPTION_BLOBS_KEY:
-            server_options->blobs_secret = reader.value; /* a path until it is read */
+            server_options->blobs_secret = reader.value; /* a path until the file is read */
             break;
         case OPTION_TOKENS:
             server_options->token_book = reader.value;
@@ -438,7 +438,7 @@ int sbx_command_serve(int argc, char **argv)
     char token[SBX_TOKEN_MAX + 1], blobs_secret[SBX_TOKEN_MAX + 1] = "", why[300];
     bool help = false;
     int status = SBX_EXIT_FAILED;
-    /* First of all: what reads strangers' files has none of the secrets that are read next. */
+    /* First, so that the process that reads untrusted files has none of the secrets that are read next. */
     int result = sbx_symbol_helper_start(&helper);
     if (result != 0) {
         return sbx_failure("serve", "no process to read symbol files in: %s", strerror(-result));

@@ -111,7 +111,7 @@ static bool take(struct request *request, const struct sbx_option_reader *reader
     }
 }
 
-/* They go into a file of systemd's: from another folder they must mean the same, and in its lines they must not end them. */
+/* The paths go into a file of systemd. They must be absolute, and must not break its lines. */
 static bool are_paths(const struct sbx_unit_wish *wish)
 {
     const char *const paths[] = {wish->spool, wish->token_file, wish->policy};
@@ -170,7 +170,7 @@ static bool place_of(const struct request *request, char folder_out[PATH_MAX], c
     return length < PATH_MAX && snprintf(path_out, PATH_MAX, "%s/" SBX_UNIT_DROP_IN, folder_out) < PATH_MAX;
 }
 
-/* Did we write it? One of that name that somebody else wrote is left alone. Returns 1, 0, or -errno. */
+/* Did we write this file? A file of that name by others is not touched. Returns 1, 0, or -errno. */
 static int is_ours(const char *path)
 {
     static const char first[] = "# Made by `stallbox unit";
@@ -273,7 +273,7 @@ static int uninstall(const struct request *request)
         return sbx_failure("unit", "%s: %s", path,
                            there == 0 ? "is not of `stallbox unit`, and is left as it is" : strerror(errno));
     }
-    (void)rmdir(folder); /* unless others have something there */
+    (void)rmdir(folder); /* fails when others have files there */
     fprintf(stderr, "stallbox unit: removed %s\n", path);
     tell_next(request);
     return SBX_EXIT_DONE;
@@ -281,7 +281,7 @@ static int uninstall(const struct request *request)
 
 /* ---- what goes into it ---- */
 
-/* The library by the name that an upgrade keeps: libstallbox.so.0 beside libstallbox.so.0.1.0. */
+/* Find the library by the name that stays over an upgrade: libstallbox.so.0 next to libstallbox.so.0.1.0. */
 static bool find_programs(struct request *request)
 {
     ssize_t length = readlink("/proc/self/exe", request->command, sizeof request->command - 1);

@@ -41,44 +41,43 @@
 extern char **environ;
 
 enum {
-    DELIVERY_GRACE_MS = 5000, /* after the program's end; what is not delivered then waits in the spool */
-    WATCH_SPOOL_MS = 500,     /* from then on the spool is watched; what comes before is found by looking */
-    FIRST_LOOK_MS = 1000,     /* a program that could not be recorded has said so by then */
-    EXIT_NOT_RUN = 126,       /* the command is there and cannot be run */
+    DELIVERY_GRACE_MS = 5000, /* after the program's end; undelivered payloads stay in the spool */
+    WATCH_SPOOL_MS = 500,     /* watching starts then; earlier snapshots are found by a look */
+    FIRST_LOOK_MS = 1000,     /* by then a program that cannot be recorded has reported it */
+    EXIT_NOT_RUN = 126,       /* the command exists and cannot be run */
     EXIT_NOT_FOUND = 127,
 };
 
 struct run {
     struct sbx_run_options options;
-    struct sbx_policy policy; /* in force */
+    struct sbx_policy policy; /* the policy in force */
     char spool_absolute[PATH_MAX], recordings[SBX_RECORDING_PATH_MAX];
     char library[PATH_MAX];
     struct sbx_policy_follower *follower; /* NULL: no policy to follow */
     struct sbx_courier *courier;
     struct sbx_handover_taker *taker; /* NULL: nobody makes the snapshots that the program cannot write */
-    uint64_t key;                     /* by which it knows its recordings; 0: there is none */
+    uint64_t key;                     /* the taker knows its recordings by this key; 0: there is none */
     struct sbx_lost_images *images;   /* NULL: none are kept */
-    struct sbx_sealer *sealer;        /* NULL: neither a key nor a KEYSET to seal to */
+    struct sbx_sealer *sealer;        /* NULL: there is neither a key nor a KEYSET to seal to */
     struct sbx_spool_watch spool_watch;
-    int roster;                  /* descriptor of what the programs tell (roster.h); -1: there is none */
+    int roster;                  /* descriptor of the roster that the programs write (roster.h); -1: none */
     uint64_t roster_number;      /* 0: there is none */
     uint64_t started_ms;         /* when the program was started */
-    const struct sbx_stay *stay; /* what the companion before us has told; NULL: we are the first */
-    int argc;                    /* of the command, for the companion after us */
+    const struct sbx_stay *stay; /* from the previous companion; NULL: there was none */
+    int argc;                    /* of the command line, for the next companion */
     char **argv;
-    bool has_told_off; /* it was said that nothing is recorded */
-    struct sbx_beside
-        *beside; /* this process makes ready for another one, which becomes the program; NULL: it does not */
+    bool has_told_off;         /* it was printed that nothing is recorded */
+    struct sbx_beside *beside; /* this process prepares for another one, which becomes the program; NULL: it does not */
 };
 
-/* As env(1), nice(1) and timeout(1) say it. */
+/* The same message as in env(1), nice(1) and timeout(1). */
 static int cannot_start(const struct run *run, int error)
 {
     (void)sbx_failure("run", "%s: %s", run->options.command[0], strerror(error));
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
-/* A program is started whatever becomes of the recorder. Here it takes our place, so that nothing of us is around it. */
+/* Start the program without a recorder. It replaces this process, so nothing of us is around it. */
 static int run_without(const struct run *run, const char *why, const char *remedy)
 {
     sbx_run_tell_off(run->options.command[0], why, remedy);
@@ -89,7 +88,8 @@ static int run_without(const struct run *run, const char *why, const char *remed
     return cannot_start(run, errno);
 }
 
-/* Those who tell the roster; without it they run as well, and the numbers at the end are those of the whole spool. */
+/* Open the roster that the programs write. Without it they run as well, but the numbers at the end are those of the
+ * whole spool. */
 static bool open_roster(struct run *run)
 {
     char why[SBX_RECORDING_PATH_MAX + 128];
@@ -148,17 +148,17 @@ static char **make_environment(const struct run *run)
     return sbx_run_environment(&world);
 }
 
-/* The user said something: the courier has to ask the server to delete, or may send again. And the program is to read it,
- * wherever its recording lies: who said it may not have found it. */
+/* The user answered about consent: the courier must ask the server to delete, or may send again. The program must read
+ * the answer too; the command that stored it may not have found the program's recording. */
 static void on_consent(const struct run *run)
 {
     struct sbx_consent_told told;
     if (sbx_consent_tell(run->recordings, run->spool_absolute, SBX_CONSENT_ORDER_READ, 0, &told) != 0) {
-        /* It reads the spool by itself, within seconds while it works. */
+        /* The program reads the spool itself, within seconds while it is active. */
     }
 }
 
-/* Something may have happened in the spool. */
+/* Look for news in the spool. */
 static void look_at_spool(struct run *run)
 {
     bool has_said = false;
@@ -178,7 +178,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
 }
 
-/* The shortest stall that is reported; 0: none is. */
+/* The shortest stall that is reported; 0: no stall is. */
 static uint32_t judged_ms(const struct sbx_capture_settings *settings)
 {
     uint32_t anr_ms = settings->anr_ms != 0 ? settings->anr_ms : UINT32_MAX;
@@ -200,7 +200,7 @@ static void set_told(const struct run *run, const struct sbx_child *child, struc
                                       .is_quiet = run->options.is_quiet};
 }
 
-/* A service may run for weeks: that nothing of it is recorded is said now, and not at its end. */
+/* A service may run for weeks, so it is reported now, not at its end, that nothing is recorded. */
 static void look_whether_it_records(struct run *run, const struct sbx_child *child)
 {
     static struct sbx_roster roster;
@@ -211,13 +211,13 @@ static void look_whether_it_records(struct run *run, const struct sbx_child *chi
     }
 }
 
-/* Wait for the program's end, telling the courier of snapshots meanwhile. */
+/* Wait for the end of the program, and tell the courier of snapshots meanwhile. */
 static void attend(struct run *run, struct sbx_child *child)
 {
     struct pollfd fds[2] = {{.fd = child->signal_fd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
     bool has_looked = run->roster_number == 0, is_watched = false;
     while (!child->has_ended) {
-        /* Without inotify a look every two seconds has to do. */
+        /* Without inotify it looks every two seconds. */
         int timeout_ms = !is_watched                   ? WATCH_SPOOL_MS
                          : !has_looked                 ? FIRST_LOOK_MS
                          : run->spool_watch.events < 0 ? 2000
@@ -276,13 +276,14 @@ static void recover(struct run *run, const struct sbx_child *child)
                                                  .death = child != NULL ? &death : NULL,
                                                  .complain = complain};
         int result = sbx_recording_recover(&order, &counts);
-        if (result != 0 && child == NULL) { /* told once */
+        if (result != 0 && child == NULL) { /* reported once */
             fprintf(stderr, "stallbox run: %s: %s\n", folders.paths[i], strerror(-result));
         }
     }
 }
 
-/* What became of the program's own snapshots, whoever packed and sent them, and what was not recorded. */
+/* Report what happened to the program's own snapshots, whichever process packed and sent them, and what was not
+ * recorded. */
 static void tell_program(const struct run *run, const struct sbx_child *child, const struct sbx_courier_counts *counts,
                          bool is_recording)
 {
@@ -315,7 +316,7 @@ static void on_policy(void *context, const struct sbx_policy *policy)
     }
 }
 
-/* Whom payloads are sealed to, if anybody. */
+/* Set the keys that payloads are sealed to. */
 static void on_keyset(void *context, const struct sbx_keyset *keyset, uint64_t now_s)
 {
     struct run *run = context;
@@ -328,8 +329,8 @@ static void hold_to_options(void *context, struct sbx_policy *policy)
     sbx_run_options_hold(&run->options, policy);
 }
 
-/* Begin to follow the policy, before the program starts: what it starts with is in run->policy then. Returns whether that
- * could be: without it nobody knows whether recording is wanted, and a crash would not be counted. */
+/* Begin to follow the policy, before the program starts; run->policy is then what it starts with. Returns whether it
+ * succeeded: without a policy it is not known whether to record, and a crash would not be counted. */
 static bool open_policy(struct run *run, struct sbx_spool *spool)
 {
     char why[PATH_MAX + 256];
@@ -361,7 +362,7 @@ static bool open_policy(struct run *run, struct sbx_spool *spool)
     return true;
 }
 
-/* By which our programs' recordings are known. */
+/* Choose the key by which our programs' recordings are known. */
 static void choose_key(struct run *run)
 {
     if (run->stay != NULL) {
@@ -371,8 +372,8 @@ static void choose_key(struct run *run)
     }
 }
 
-/* Begin to take over what the program cannot write, and to look after its children. Without it each such snapshot is lost, and
- * only the agent's own count tells. */
+/* Start the thread that makes snapshots for the program, and attends its children. Without it each such snapshot is
+ * lost, and only the agent counts it. */
 static void start_taker(struct run *run)
 {
     if (run->key != 0) {
@@ -403,7 +404,7 @@ static struct sbx_stay what_another_has_to_know(const struct run *run)
     return stay;
 }
 
-/* Returns whether another companion has the roster, and all that follows from it. */
+/* Returns whether another companion has taken the roster, and all duties with it. */
 static bool hand_on(const struct run *run)
 {
     struct sbx_stay stay = what_another_has_to_know(run);
@@ -417,7 +418,7 @@ static void look_at_spool_again(void *context)
     look_at_spool(context);
 }
 
-/* The whole life of a companion that goes on. Nobody hears what it would say. */
+/* The whole life of a companion that goes on. Nobody reads its output. */
 static int stay_on(struct run *run, struct sbx_spool *spool)
 {
     struct sbx_handover_counts handed_over;
@@ -427,17 +428,17 @@ static int stay_on(struct run *run, struct sbx_spool *spool)
     run->roster_number = run->stay->roster_number;
     choose_key(run);
     if (run->options.delivery.policy_path != NULL && !open_policy(run, spool)) {
-        return SBX_EXIT_FAILED; /* without it nobody knows whether anything may be sent */
+        return SBX_EXIT_FAILED; /* without it it is not known whether anything may be sent */
     }
     start_taker(run);
     sbx_spool_watch_prepare(&run->spool_watch, run->spool_absolute);
     (void)sbx_spool_watch_open(&run->spool_watch, run->spool_absolute);
     start_courier(run, spool);
     if (run->courier == NULL || (run->follower != NULL && sbx_follower_start(run->follower) != 0)) {
-        return SBX_EXIT_FAILED; /* what it finds then is there for the next who looks */
+        return SBX_EXIT_FAILED; /* the recordings stay for the next process that looks */
     }
     if (run->recordings[0] == '/' && chdir("/") != 0) {
-        /* Then we keep the folder in use. */
+        /* Then the folder counts as in use. */
     }
     sbx_handover_taker_attend(run->taker, 0);
     const struct sbx_stay_watch watch = {.roster = run->roster,
@@ -458,10 +459,10 @@ static int stay_on(struct run *run, struct sbx_spool *spool)
     return SBX_EXIT_DONE;
 }
 
-/* Where the program's environment has room for its number; NULL: it is not recorded. */
+/* Where the program's environment has room for its number; NULL: the program is not recorded. */
 static char *find_number(char **environment)
 {
-    for (size_t i = 0; environment[i] != NULL; i++) { /* what it starts is recorded later (late_start.h) */
+    for (size_t i = 0; environment[i] != NULL; i++) { /* its children are recorded later (late_start.h) */
         if (strncmp(environment[i], SBX_ENV_AUTOSTART "=", sizeof SBX_ENV_AUTOSTART) == 0) {
             return environment[i] + sizeof SBX_ENV_AUTOSTART;
         }
@@ -469,11 +470,12 @@ static char *find_number(char **environment)
     return NULL;
 }
 
-/* Make ready for who forked us and becomes the program: its companion is there before it, and goes on beside it. */
+/* Prepare for the process that forked this one and becomes the program. The companion exists before the program, and
+ * stays beside it. */
 static _Noreturn void prepare_beside(struct run *run)
 {
     if (!prepare_recording(run)) {
-        _exit(SBX_BESIDE_WITHOUT); /* that was said */
+        _exit(SBX_BESIDE_WITHOUT); /* the message was printed already */
     }
     recover(run, NULL);
     choose_key(run);
@@ -489,17 +491,18 @@ static _Noreturn void prepare_beside(struct run *run)
     _exit(result == 0 && sbx_beside_tell(run->beside, environment) == 0 ? 0 : SBX_BESIDE_WITHOUT);
 }
 
-/* The child has made ready, or could not: the program takes our place. Returns a status where it is not to, or cannot. */
+/* The child has prepared, or could not: become the program. Returns an exit status when that is not wanted, or
+ * fails. */
 static int become_program(const struct run *run, struct sbx_beside *beside)
 {
     int status = sbx_beside_wait(beside);
     if (beside->environment != NULL) {
         sbx_child_put_number(find_number(beside->environment), (unsigned)getpid());
         execvpe(run->options.command[0], run->options.command, beside->environment);
-        return cannot_start(run, errno); /* and the companion ends when we do */
+        return cannot_start(run, errno); /* the companion ends when this process ends */
     }
     if (WIFEXITED(status) && (WEXITSTATUS(status) == SBX_EXIT_FAILED || WEXITSTATUS(status) == SBX_EXIT_USAGE)) {
-        return WEXITSTATUS(status); /* it was asked wrongly, and that was said */
+        return WEXITSTATUS(status); /* the command line was wrong, and a message was printed */
     }
     if (WIFSIGNALED(status)) {
         return run_without(run, "what makes ready for it was ended by a signal",
@@ -509,7 +512,7 @@ static int become_program(const struct run *run, struct sbx_beside *beside)
     return cannot_start(run, errno);
 }
 
-/* Everything around the program's life. Returns an exit status when the program never ran. */
+/* Everything around the program's life. Returns an exit status when the program was never started. */
 static int run_command(struct run *run, struct sbx_spool *spool)
 {
     struct sbx_child child;
@@ -519,7 +522,7 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     }
     run->roster = -1;
     bool is_recording = prepare_recording(run);
-    recover(run, NULL); /* what an earlier run left behind */
+    recover(run, NULL); /* left by an earlier run */
     choose_key(run);
     if (is_recording && run->options.delivery.policy_path != NULL) {
         is_recording = open_policy(run, spool);
@@ -535,7 +538,7 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     struct sbx_courier *courier = run->courier;
     if (courier == NULL || environment == NULL) {
         if (run->follower != NULL) {
-            sbx_follower_ended(run->follower, 0); /* what follows is no start under this policy */
+            sbx_follower_ended(run->follower, 0); /* a later start does not use this policy */
         }
         sbx_roster_remove(run->recordings, run->roster_number, run->roster);
         sigprocmask(SIG_SETMASK, &child.mask_before, NULL);
@@ -554,7 +557,7 @@ static int run_command(struct run *run, struct sbx_spool *spool)
         attend(run, &child);
         if (run->follower != NULL) {
             sbx_follower_ended(run->follower,
-                               child.status); /* its thread ends with us: it may be waiting for a server */
+                               child.status); /* its thread ends with this process; it may be waiting for a server */
         }
     }
     struct sbx_handover_counts handed_over;

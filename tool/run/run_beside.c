@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_beside.c - a pipe, and strings through it. */
+/* run_beside.c - a pipe that carries the strings of an environment. */
 #include "run_beside.h"
 
 #include <errno.h>
@@ -45,19 +45,19 @@ static int write_all(int end, const char *bytes, size_t count)
     return 0;
 }
 
-/* Each with the zero that ends it, and one more behind all. */
+/* Each string with its zero, and one more zero after the last. */
 int sbx_beside_tell(const struct sbx_beside *beside, char *const *environment)
 {
     int result = 0;
     for (size_t i = 0; environment[i] != NULL && result == 0; i++) {
-        /* An empty string would be the end of all; no program finds a variable in it. */
+        /* An empty string would mean the end; no program finds a variable in it anyway. */
         result =
             environment[i][0] != '\0' ? write_all(beside->end, environment[i], strlen(environment[i]) + 1) : result;
     }
     return result == 0 ? write_all(beside->end, "", 1) : result;
 }
 
-/* Everything that comes. NULL: no memory. */
+/* Read until the end. NULL: no memory. */
 static char *read_all(int end, size_t *bytes_out)
 {
     size_t room = 64 << 10, used = 0;
@@ -81,7 +81,7 @@ static char *read_all(int end, size_t *bytes_out)
     return text;
 }
 
-/* The strings as an environment; NULL: they are not all there, or there is no memory. */
+/* Make an environment of the strings; NULL: they are not complete, or there is no memory. */
 static char **list_strings(char *text, size_t bytes)
 {
     size_t count = 0, at = 0;

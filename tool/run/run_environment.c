@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-/* The library lies beside us: in the build tree, or where `cmake --install` put both. */
+/* The library is next to this command: in the build tree, or where `cmake --install` put both. */
 bool sbx_run_find_library(char path_out[PATH_MAX])
 {
     static const char *const places[] = {"../agent/libstallbox.so", "../" STALLBOX_LIBRARY_FOLDER "/libstallbox.so.0"};
@@ -64,7 +64,7 @@ char *sbx_run_find_program(const char *name)
     return NULL;
 }
 
-/* Is that a variable that we give the program? One of another `stallbox run` around us is not handed on. */
+/* Is it a variable that we set for the program? Those of an outer `stallbox run` are not passed on. */
 static bool is_ours(const char *variable)
 {
     static const char *const names[] = {"LD_PRELOAD=",     SBX_ENV_COMPANION "=",  SBX_ENV_AUTOSTART "=",
@@ -102,8 +102,8 @@ char **sbx_run_environment(const struct sbx_run_world *world)
     memcpy(orders.app_version, world->app_version, sizeof orders.app_version);
     sbx_policy_settings(world->policy, &orders.settings);
     sbx_orders_print(&orders, orders_text);
-    /* The address sanitizer's run-time, where it is a library of its own, ends a program in which another library comes
-     * first, because that one's functions could stand before its own. Ours has none. */
+    /* The run-time of the address sanitizer, when it is a shared library, ends a program in which another library is
+     * loaded first, because that library's functions could replace its own. Ours replaces none of them. */
     const char *sanitizer = getenv("ASAN_OPTIONS");
     bool is_alone = sanitizer == NULL || sanitizer[0] == 0;
     char *texts[7] = {NULL};
@@ -116,13 +116,14 @@ char **sbx_run_environment(const struct sbx_run_world *world)
                  is_alone ? "" : ":") < 0 ||
         (world->mark == NULL && asprintf(&texts[5], SBX_ENV_COMPANION "=%d-0", (int)getpid()) < 0)) {
         free(made);
-        return NULL; /* out of memory before anything ran: the few bytes go with us */
+        return NULL; /* out of memory before anything ran; this small leak does not matter */
     }
     for (size_t i = 0; i < 5; i++) {
         made[used++] = texts[i];
     }
     made[used++] = texts[6];
-    /* With or without a policy: whoever steers the other users of this spool leaves it to us. */
-    made[used++] = world->mark != NULL ? (char *)(uintptr_t)world->mark : texts[5]; /* as execve() takes it */
+    /* Set with or without a policy, so that a companion that steers the other users of this spool leaves the program to
+     * us. */
+    made[used++] = world->mark != NULL ? (char *)(uintptr_t)world->mark : texts[5]; /* as execve() wants it */
     return made;
 }

@@ -85,7 +85,7 @@ static uint32_t *limit_of(struct sbx_capture_settings *settings, int option)
     }
 }
 
-/* Thousandths, with one decimal at most: 5, 2.5. */
+/* Read thousandths with one decimal at most: 5, 2.5. */
 static bool read_budget(struct sbx_capture_settings *settings, const char *text)
 {
     size_t whole = strspn(text, DIGITS), tenths = text[whole] == '.' ? strspn(text + whole + 1, DIGITS) : 0;
@@ -114,7 +114,7 @@ static bool read_app_name(struct sbx_run_options *options_out, const char *name)
     return is_fine;
 }
 
-/* Nothing else than numbers: what a payload has no room for would be lost in silence. */
+/* Only numbers are accepted, because a payload has no room for anything else and would lose it silently. */
 static bool read_app_version(struct sbx_run_options *options_out, const char *version)
 {
     int used = 0, count = 0;

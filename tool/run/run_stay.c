@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_stay.c - descriptors at agreed numbers, then exec of ourselves. */
+/* run_stay.c - puts descriptors at agreed numbers, then executes this program again. */
 #include "run_stay.h"
 
 #include <dirent.h>
@@ -26,23 +26,23 @@
 #define SYS_close_range 436
 #endif
 
-/* Where the new process finds things. */
+/* Descriptor numbers in the new process. */
 enum {
     STAY_AT = 3,
     ROSTER_AT = 4,
     ERROR_AT = 5, /* closed by exec */
     FREE_FROM = 6,
-    CLOSED_MOST = 4096 /* where there is no close_range(2) */
+    CLOSED_MOST = 4096 /* when close_range(2) does not exist */
 };
 
 enum {
-    LOADED_TRIES = 100, /* for a child that was just started to be loaded, */
+    LOADED_TRIES = 100, /* to wait until a child that was just started is loaded, */
     LOADED_EVERY_MS = 5,
-    ENVIRONMENT_BYTES = 256 << 10, /* of a process, which is looked through */
-    MEMBERS_EVERY_MS = 5000, /* whether somebody lives who has not begun to record, and of whose end nobody tells */
-    ABSENT_EVERY_MS = 250,   /* nobody seems to live: so often it has to be, */
+    ENVIRONMENT_BYTES = 256 << 10, /* limit when the environment of a process is searched */
+    MEMBERS_EVERY_MS = 5000,       /* to look for processes that have not begun to record; nothing reports their end */
+    ABSENT_EVERY_MS = 250,         /* to look when no process seems to live, */
     ABSENT_LOOKS = 3,
-    REQUESTED_GRACE_MS = 30000, /* a service manager that asks us to end asks the others, too */
+    REQUESTED_GRACE_MS = 30000, /* a service manager that asks us to end also asks the other processes */
 };
 
 static void close_the_rest(void)
@@ -54,11 +54,12 @@ static void close_the_rest(void)
     }
 }
 
-/* In a child of a process with threads: system calls only. Returns only where it failed; *error_end is where to say so. */
+/* Runs in a child of a process with threads, so it makes only system calls. Returns only on failure; *error_end is the
+ * descriptor to report it. */
 static int become_companion(int words, int roster, int *error_end, char **argv)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    /* Out of the way of the numbers first. */
+    /* First move them away from the agreed numbers. */
     int words_high = fcntl(words, F_DUPFD_CLOEXEC, FREE_FROM);
     int roster_high = roster >= 0 ? fcntl(roster, F_DUPFD_CLOEXEC, FREE_FROM) : -1;
     int error_high = fcntl(*error_end, F_DUPFD_CLOEXEC, FREE_FROM);
@@ -80,7 +81,7 @@ static int become_companion(int words, int roster, int *error_end, char **argv)
         close(ROSTER_AT);
     }
     close_the_rest();
-    (void)setsid(); /* a new process leads no group: it cannot fail */
+    (void)setsid(); /* cannot fail: a new process leads no group */
     execv("/proc/self/exe", argv);
     return -errno;
 }
@@ -101,7 +102,7 @@ static int write_words(const struct sbx_stay *stay)
     return words;
 }
 
-/* "stallbox run --attend" and what was behind "run". */
+/* "stallbox run --attend" and the arguments after "run". */
 static char **make_arguments(int argc, char **argv)
 {
     char **made = calloc((size_t)argc + 3, sizeof *made);
@@ -142,7 +143,7 @@ int sbx_stay_hand_on(const struct sbx_stay *stay, int argc, char **argv)
     while (pid > 0 && (got = read(ends[0], &result, sizeof result)) < 0 && errno == EINTR) {
     }
     close(ends[0]);
-    if (got != 0 && pid > 0) { /* it never became what it was to be; else it outlives us */
+    if (got != 0 && pid > 0) { /* exec failed; otherwise it lives longer than this process */
         waitpid(pid, NULL, 0);
         result = got == (ssize_t)sizeof result ? result : -EIO;
     }
@@ -191,16 +192,16 @@ int sbx_stay_take(struct sbx_stay *stay_out, int *argc, char **argv)
     if (stay_out->roster >= 0) {
         (void)fcntl(stay_out->roster, F_SETFD, FD_CLOEXEC);
     }
-    memmove(argv + 1, argv + 2, (size_t)(*argc - 1) * sizeof *argv); /* with the NULL at its end */
+    memmove(argv + 1, argv + 2, (size_t)(*argc - 1) * sizeof *argv); /* including the NULL at the end */
     (*argc)--;
     return 1;
 }
 
-/* Does the environment of some process carry our orders? Those of a static program do as well. */
+/* Does the environment of some process have our settings? That is also true for a static program. */
 static bool is_being_loaded(uint64_t roster_number)
 {
     static char text[ENVIRONMENT_BYTES];
-    char number[2 * sizeof roster_number + 1], path[280]; /* as sbx_orders_print() has it */
+    char number[2 * sizeof roster_number + 1], path[280]; /* printed as by sbx_orders_print() */
     const uint8_t *bytes = (const uint8_t *)&roster_number;
     bool is_found = false;
     for (size_t i = 0; i < sizeof roster_number; i++) {
@@ -226,7 +227,7 @@ static bool is_being_loaded(uint64_t roster_number)
     return is_found;
 }
 
-/* A child that has just called exec is no member before it is loaded, which on a busy machine takes its time. */
+/* A child that has just called exec is not a member before it is loaded, which takes time on a busy machine. */
 bool sbx_stay_is_needed(int roster, uint64_t roster_number)
 {
     for (int tries = 0; roster >= 0 && !sbx_roster_has_members(roster); tries++) {
@@ -239,7 +240,7 @@ bool sbx_stay_is_needed(int roster, uint64_t roster_number)
     return roster >= 0;
 }
 
-/* Returns a descriptor that tells of a request to end; -1: none. */
+/* Returns a descriptor that reports requests to end; -1: none. */
 static int open_requests(void)
 {
     sigset_t wanted, blocked;
@@ -248,7 +249,7 @@ static int open_requests(void)
     sigaddset(&wanted, SIGINT);
     blocked = wanted;
     sigaddset(&blocked, SIGHUP);
-    sigaddset(&blocked, SIGXFSZ); /* a write fails, and does not end us */
+    sigaddset(&blocked, SIGXFSZ); /* a write then fails, and does not end this process */
     sigprocmask(SIG_SETMASK, &blocked, NULL);
     return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 }

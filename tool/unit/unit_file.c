@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_file.c - lines into settings. */
+/* unit_file.c - turns lines into settings. */
 #include "unit_file.h"
 
 #include <errno.h>
@@ -60,8 +60,8 @@ static bool is_comment(const char *line, size_t bytes)
     return bytes != 0 && (*line == '#' || *line == ';');
 }
 
-/* A line and those that continue it: a backslash at the end becomes a space, comments in between are left out. Returns what of `text` was
- * used; the joined line is in `joined`, which has room for all of it. */
+/* Join a line and its continuation lines: a backslash at the end becomes a space, and comments in between are left out.
+ * Returns the used length of `text`. The joined line is in `joined`, which has room for all of it. */
 static size_t join(const char *text, size_t bytes, char *joined, size_t *joined_bytes)
 {
     size_t used = 0;

@@ -23,19 +23,19 @@ struct sbx_unit_file { /* zero: empty */
     size_t count, room;
 };
 
-/* Add what `text` (of `bytes` bytes, nothing behind it) says. A line that is no setting is left out, as systemd does. Returns 0,
- * -ENOMEM, or -EFBIG: too much of it. */
+/* Add the settings in `text` (`bytes` bytes, no zero needed). A line that is not a setting is ignored, as in systemd.
+ * Returns 0, -ENOMEM, or -EFBIG when it is too much. */
 int sbx_unit_file_add(struct sbx_unit_file *unit, const char *text, size_t bytes);
 void sbx_unit_file_free(struct sbx_unit_file *unit);
 
-/* The last value of a setting that has one; NULL: none was given, or the last was empty. Borrowed from `unit`. */
+/* The last value of a setting with one value; NULL: none was given, or the last was empty. Borrowed from `unit`. */
 const char *sbx_unit_file_value(const struct sbx_unit_file *unit, const char *key);
 
-/* The values of a setting that adds up, from `*at` (0 at first) on, after the last empty one, which takes back those before it.
- * NULL: no more. */
+/* The next value of a list setting, from `*at` (0 at first) on. An empty value cancels the values before it. NULL: no
+ * more. */
 const char *sbx_unit_file_next(const struct sbx_unit_file *unit, const char *key, size_t *at);
 
-/* yes, true, on, 1. */
+/* Is it yes, true, on or 1? */
 bool sbx_unit_file_is_set(const struct sbx_unit_file *unit, const char *key);
 
 /* Is `word` one of the words of any value of the setting? */

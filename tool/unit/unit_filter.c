@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_filter.c - words and sets against the recorder's calls. */
+/* unit_filter.c - compares words and sets of calls with the recorder's calls. */
 #include "unit_filter.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 extern char **environ;
 
-/* As in docs/SANDBOXES.md, which tests/lint/sandbox_calls.sh compares with this and with the agent. The old names of x86-64 are not among
- * them: the C library has not made them for long. */
+/* The list of docs/SANDBOXES.md; tests/lint/sandbox_calls.sh compares it with this and with the agent. The old calls of
+ * x86-64 are not in it, because the C library has not used them for a long time. */
 static const char *const needed[] = {
     /* begin of calls */
     "arch_prctl",
@@ -84,8 +84,9 @@ static const char *const needed[] = {
     /* end of calls */
 };
 
-/* What a companion calls besides: `stallbox run --beside` before the service takes its place, and what goes on. A test runs both below a filter that
- * kills for any other (tests/integration/unit/filtered_test). Some are made rarely, or by the C library of another machine. */
+/* Further calls of a companion: of `stallbox run --beside` before the service starts, and of the companion that goes
+ * on. A test runs both under a filter that kills at any other call (tests/integration/unit/filtered_test). Some calls
+ * are rare, or are made by the C library of another machine. */
 static const char *const companion[] = {
     /* begin of the companion's */
     "access",
@@ -141,7 +142,7 @@ static const char *const companion[] = {
     /* end of the companion's */
 };
 
-/* And with a server. */
+/* Further calls when it sends to a server. */
 static const char *const sender[] = {
     /* begin of the sender's */
     "bind",     "connect", "getpeername", "getsockname", "recvfrom", "recvmsg",
@@ -154,7 +155,7 @@ enum {
     COMPANION = sizeof companion / sizeof companion[0],
     SENDER = sizeof sender / sizeof sender[0],
     ALL = NEEDED + COMPANION + SENDER,
-    DEPTH_MAX = 8, /* of sets in sets */
+    DEPTH_MAX = 8, /* nesting of sets */
     SET_BYTES_MAX = 1 << 20
 };
 
@@ -210,7 +211,7 @@ static const char *name_of(size_t call)
 
 static void set_word(struct judgement *judgement, const char *word, bool allows, int depth);
 
-/* Every word of a text; what is behind '#' in a line is a comment. */
+/* Take every word of a text; '#' begins a comment up to the end of the line. */
 static void set_words(struct judgement *judgement, const char *text, bool allows, int depth)
 {
     while (*text != '\0') {
@@ -224,7 +225,7 @@ static void set_words(struct judgement *judgement, const char *text, bool allows
         if (bytes != 0 && bytes < sizeof word) {
             memcpy(word, text, bytes);
             word[bytes] = '\0';
-            word[strcspn(word, ":")] = '\0'; /* "call:EPERM": another error for it */
+            word[strcspn(word, ":")] = '\0'; /* "call:EPERM": an error for this call only */
             set_word(judgement, word, allows, depth);
         }
         text += bytes;
@@ -249,7 +250,7 @@ static void set_word(struct judgement *judgement, const char *word, bool allows,
         snprintf(judgement->unknown, sizeof judgement->unknown, "%s", word);
         return;
     }
-    char *rest = strstr(text, word); /* it begins with its own name */
+    char *rest = strstr(text, word); /* its first word is its own name */
     set_words(judgement, rest != NULL ? rest + strlen(word) : text, allows, depth + 1);
     free(text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_plan.c - from settings to a drop-in, or to the reasons why not. */
+/* unit_plan.c - makes a drop-in from settings, or the reasons why not. */
 #include "unit_plan.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include "unit_program.h"
 
 enum {
-    FILE_MIB = 16, /* what LimitFSIZE= has to allow: a recording has 7 MiB, and 66 at the most that a policy says */
-    TASKS = 64     /* two threads of the recorder a process, and the companion's */
+    FILE_MIB = 16, /* the least for LimitFSIZE=: a recording has 7 MiB, and 66 with the largest policy */
+    TASKS = 64     /* two recorder threads per process, and the threads of the companion */
 };
 
 #define WHY_NO_POLICY                                                                                                \
@@ -25,7 +25,7 @@ struct making {
     const struct sbx_unit_wish *wish;
     FILE *body, *notes, *obstacles;
     bool is_refused;
-    char spool[512]; /* as a unit file has it, specifiers and all */
+    char spool[512]; /* as in a unit file, with specifiers */
     char why[300];   /* of why_filtered() */
 };
 
@@ -40,7 +40,7 @@ static bool is(const struct making *making, const char *key, const char *wanted)
     return given != NULL && strcasecmp(given, wanted) == 0;
 }
 
-/* Something stands in the way, and `line` would take it out of it. */
+/* A setting prevents the recording, and `line` would change it. */
 static void need(struct making *making, const char *line, const char *why)
 {
     if (making->wish->loosens && line != NULL) {
@@ -59,7 +59,7 @@ static void note(struct making *making, const char *text)
 
 /* ---- which way ---- */
 
-/* A signal that `stallbox run` hands on (tool/companion/child.c). */
+/* Does `stallbox run` pass this signal on (tool/companion/child.c)? */
 static bool is_handed_on(const char *number)
 {
     static const char *const names[] = {"HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH", "CONT", "TSTP", "ALRM"};
@@ -77,7 +77,7 @@ static bool is_nothing(const char *duration)
     return duration == NULL || strtoul(duration, NULL, 10) == 0;
 }
 
-/* Why its filter of system calls lets no companion live; NULL: it does. */
+/* Why the filter of system calls does not allow a companion; NULL: it does. */
 static const char *why_filtered(struct making *making)
 {
     char calls[160];
@@ -97,7 +97,7 @@ static const char *why_filtered(struct making *making)
     }
 }
 
-/* Why there can be no companion in the service; NULL: there can. */
+/* Why the service cannot have a companion; NULL: it can. */
 static const char *why_no_companion(struct making *making)
 {
     const struct sbx_unit_file *unit = making->unit;
@@ -123,7 +123,7 @@ static const char *why_no_companion(struct making *making)
     return NULL;
 }
 
-/* Why its main process has to be the service itself; NULL: it has not. */
+/* Why the main process must be the service itself; NULL: it need not. */
 static const char *why_main(const struct making *making)
 {
     const char *kill_signal = value(making, "KillSignal"), *access = value(making, "NotifyAccess");
@@ -148,7 +148,7 @@ static const char *why_main(const struct making *making)
     return NULL;
 }
 
-/* Which way, and why not the one before it. */
+/* Choose a way, and give the reason against the previous one. */
 static enum sbx_unit_way choose_way(struct making *making, const char **why_out)
 {
     const struct sbx_unit_wish *wish = making->wish;
@@ -274,8 +274,8 @@ static void look_at_programs(struct making *making)
     }
 }
 
-/* A folder that systemd makes for the service's own user, of a kind that the unit does not use: the variable that names such folders
- * stays as it was. */
+/* Choose a folder that systemd makes for the service's user, of a kind that the unit does not use, so that the variable
+ * that names such folders keeps its value. */
 static void choose_spool(struct making *making)
 {
     static const struct {
@@ -318,7 +318,7 @@ static void choose_spool(struct making *making)
 
 /* ---- the lines ---- */
 
-/* As a word of a command line: no specifier, no variable. */
+/* Print a word of a command line, without specifiers and variables. */
 static void print_word(FILE *out, const char *word)
 {
     fputc('"', out);
@@ -361,7 +361,7 @@ static void write_run(struct making *making, bool is_beside)
     }
 }
 
-/* What the unit itself preloads, if anything. */
+/* Print what the unit itself preloads, if anything. */
 static void print_preloaded(struct making *making)
 {
     size_t at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_program.c - paths that allow or forbid, and a look at an executable. */
+/* unit_program.c - paths that allow or forbid execution, and a look at an executable. */
 #include "unit_program.h"
 
 #include <elf.h>
@@ -11,7 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* How much of `path` the longest path in the setting covers; 0: none does. */
+/* The length of the longest path in the setting that covers `path`; 0: none does. */
 static size_t covered_by(const struct sbx_unit_file *unit, const char *key, const char *path)
 {
     size_t at = 0, longest = 0;
@@ -36,7 +36,7 @@ bool sbx_unit_may_execute(const struct sbx_unit_file *unit, const char *path)
     return denied == 0 || allowed >= denied;
 }
 
-/* A 64-bit ELF executable without an interpreter? Scripts and what cannot be read are not. */
+/* Is it a 64-bit ELF executable without an interpreter? Scripts and unreadable files are not. */
 static bool is_static(int file)
 {
     Elf64_Ehdr header;

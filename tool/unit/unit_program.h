@@ -8,11 +8,13 @@
 
 #include "unit_file.h"
 
-/* Do NoExecPaths= and ExecPaths= allow that the file is executed or mapped? The longest of their paths that leads to it decides. */
+/* Do NoExecPaths= and ExecPaths= allow executing or mapping this file? The longest of their paths that contains it
+ * decides. */
 bool sbx_unit_may_execute(const struct sbx_unit_file *unit, const char *path);
 
-/* Can the program of an ExecStart= be recorded? False, and a sentence in `why`: it is static, or runs with rights of its file (LD_PRELOAD
- * is left out then), or it does nothing (/bin/true). A file that is not there, or whose name is a specifier's, is let pass. */
+/* Can the program of an ExecStart= be recorded? False with a sentence in `why`: it is static, or its file gives it
+ * rights (LD_PRELOAD is then ignored), or it does nothing (/bin/true). A missing file, or a name with a specifier,
+ * counts as true. */
 bool sbx_unit_program_can_be_recorded(const char *root, const char *command, char *why, size_t why_bytes);
 
 #endif

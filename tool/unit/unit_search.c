@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_search.c - folders, or systemctl. */
+/* unit_search.c - finds unit files in folders, or with systemctl. */
 #include "unit_search.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-/* What stands first is taken before the same name further down. */
+/* Earlier folders have priority for the same name. */
 static const char *const folders[] = {
     "/etc/systemd/system.control",  "/run/systemd/system.control",   "/run/systemd/transient",
     "/run/systemd/generator.early", "/etc/systemd/system",           "/run/systemd/system",
@@ -46,7 +46,7 @@ bool sbx_unit_name(const char *typed, char name_out[256])
     return true;
 }
 
-/* The whole file with a zero behind it; NULL with errno. Given: free(). */
+/* Read the whole file, with a zero at the end; NULL with errno. Given: free(). */
 static char *read_stream(FILE *file, size_t *bytes_out)
 {
     size_t room = 65536, used = 0, got;
@@ -96,7 +96,7 @@ static int add_path(struct sbx_unit_file *unit, const char *path)
     return result;
 }
 
-/* "postgresql@" of "postgresql@15-main"; "": it is no instance. */
+/* "postgresql@" for "postgresql@15-main"; "": it is not an instance. */
 static void template_of(const char *name, char template_out[256])
 {
     const char *at = strchr(name, '@');
@@ -106,7 +106,7 @@ static void template_of(const char *name, char template_out[256])
     }
 }
 
-/* Find NAME.SUFFIX; false: it is nowhere. */
+/* Find NAME.SUFFIX; false: it does not exist. */
 static bool find_file(const char *root, const char *name, const char *suffix, char path_out[PATH_BYTES])
 {
     char template[256];
@@ -132,7 +132,7 @@ bool sbx_unit_has_socket(const char *root, const char *name)
 }
 
 struct drop_ins {
-    char *paths[DROP_INS_MAX]; /* sorted by their names without folders, each name once */
+    char *paths[DROP_INS_MAX]; /* sorted by file name; each name once */
     size_t count;
 };
 
@@ -152,7 +152,7 @@ static void add_drop_in(struct drop_ins *drop_ins, const char *folder, const cha
         at++;
     }
     if (at < drop_ins->count && strcmp(name_of(drop_ins->paths[at]), name) == 0) {
-        return; /* one of an earlier folder has its place */
+        return; /* a file of an earlier folder has this name */
     }
     char *path;
     if (asprintf(&path, "%s/%s", folder, name) < 0) {
@@ -219,7 +219,7 @@ static int read_folders(const char *root, const char *name, struct sbx_unit_file
     return result;
 }
 
-/* What `systemctl cat` prints: each file behind a line "# PATH". */
+/* Read the output of `systemctl cat`: each file follows a line "# PATH". */
 static int add_cat(struct sbx_unit_file *unit, const char *text, size_t bytes)
 {
     size_t begin = 0, at = 0;
