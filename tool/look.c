@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look.c - `stallbox look`: what a process that nobody prepared does now. */
+/* look.c - `stallbox look`: what any process does now, without preparation. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 enum {
     WATCH_SECONDS_MAX = 3600,
     WATCH_INTERVAL_NS = 20000000, /* 50 looks a second */
-    WATCH_COST = 10               /* and at most a tenth of the time looking */
+    WATCH_COST = 10               /* of the time, at most a tenth is spent looking */
 };
 
 enum {
@@ -156,7 +156,7 @@ static void sleep_until(int64_t until_ns)
     }
 }
 
-/* Until the time is over, the process ends, or Ctrl-C: what was seen so far is printed. */
+/* Look until the time is over, the process ends, or Ctrl-C comes; what was seen so far is then printed. */
 static int look_on(struct sbx_process_view *view, const struct request *request)
 {
     struct sbx_look_watch watch;
@@ -168,7 +168,7 @@ static int look_on(struct sbx_process_view *view, const struct request *request)
     for (int64_t at_ns = begin_ns; result == 0 && at_ns < end_ns && !was_interrupted; at_ns = (int64_t)sbx_now_ns()) {
         struct sbx_process_look look;
         result = sbx_process_look_take(view, &look);
-        if (result == 0 && look.has_begun_anew) { /* what was counted is another program's */
+        if (result == 0 && look.has_begun_anew) { /* the counts belong to the previous program */
             fprintf(stderr, "stallbox look: process %d called exec meanwhile; the watch begins anew\n",
                     (int)request->pid);
             sbx_look_watch_release(&watch);
@@ -219,7 +219,7 @@ int sbx_command_look(int argc, char **argv)
 {
     struct request request = {0};
     bool help = false;
-    request.symbol_dirs = calloc((size_t)argc, sizeof *request.symbol_dirs); /* no more than there are arguments */
+    request.symbol_dirs = calloc((size_t)argc, sizeof *request.symbol_dirs); /* no more than the number of arguments */
     if (request.symbol_dirs == NULL) {
         return sbx_failure("look", "%s", strerror(ENOMEM));
     }

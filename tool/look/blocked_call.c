@@ -19,7 +19,7 @@ struct row {
         }                \
     }
 
-/* Those that sleep for as long as somebody else lets them. aarch64 has the newer ones only. */
+/* Calls that sleep until another thread, process or device lets them go on. aarch64 has only the newer ones. */
 static const struct row rows[] = {
     CALL(nanosleep, SBX_BLOCKED_SLEEP),
     CALL(clock_nanosleep, SBX_BLOCKED_SLEEP),

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocked_call.h - system calls that threads sleep in: their names, and what their arguments say of what is waited for. Pure. */
+/* blocked_call.h - system calls that threads sleep in: their names, and what their arguments tell about the wait.
+ * Pure. */
 #ifndef SBX_BLOCKED_CALL_H
 #define SBX_BLOCKED_CALL_H
 
 #include <stdint.h>
 
 enum sbx_blocked_kind {
-    SBX_BLOCKED_OTHER = 0,   /* nothing is known but its name */
+    SBX_BLOCKED_OTHER = 0,   /* only its name is known */
     SBX_BLOCKED_SLEEP,       /* a time */
     SBX_BLOCKED_FUTEX,       /* a word of memory: argument 0; operation: 1; expected value: 2 */
     SBX_BLOCKED_READ,        /* descriptor: argument 0 */
     SBX_BLOCKED_WRITE,       /* descriptor: argument 0 */
     SBX_BLOCKED_ACCEPT,      /* descriptor: argument 0 */
-    SBX_BLOCKED_FILE,        /* descriptor: argument 0; the disk or what stands for it */
+    SBX_BLOCKED_FILE,        /* descriptor: argument 0; a disk or a similar device */
     SBX_BLOCKED_FILE_LOCK,   /* descriptor: argument 0 */
     SBX_BLOCKED_POLL,        /* struct pollfd: argument 0; how many: 1; poll's milliseconds or ppoll's timespec: 2 */
     SBX_BLOCKED_SELECT,      /* descriptors below argument 0; sets: 1 to 3 */
@@ -27,7 +28,7 @@ enum sbx_blocked_kind {
 };
 
 struct sbx_blocked_call {
-    const char *name; /* "futex"; NULL: a call that this table does not know */
+    const char *name; /* "futex"; NULL: this table does not have the call */
     enum sbx_blocked_kind kind;
 };
 

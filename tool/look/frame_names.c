@@ -11,8 +11,8 @@ enum {
 };
 
 struct entry {
-    uint64_t key;    /* address * 2 + is it exact; 0: empty */
-    uint32_t module; /* its index: an address may be another module's later */
+    uint64_t key;    /* address * 2 + whether it is exact; 0: empty */
+    uint32_t module; /* index of the module, because an address may later belong to another module */
     size_t count;
     struct sbx_frame_name *names;
 };
@@ -86,7 +86,7 @@ static bool make_room(struct sbx_frame_names *names)
     return true;
 }
 
-/* What the scratch holds, to keep. 0 without memory. */
+/* Copy the frames in the scratch area, to keep them. Returns 0 without memory. */
 static size_t keep(const struct sbx_symbol_frame *found, size_t count, struct sbx_frame_name **names_out)
 {
     *names_out = calloc(count > 0 ? count : 1, sizeof **names_out);

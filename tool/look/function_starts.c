@@ -8,10 +8,10 @@
 #include "process_memory.h"
 
 enum {
-    HEADER_MAX = 64 << 20 /* eight bytes a function; libLLVM has 2 MiB */
+    HEADER_MAX = 64 << 20 /* eight bytes per function; libLLVM has 2 MiB */
 };
 
-/* Copied at its first use; NULL: there is none. */
+/* Copied at first use; NULL: the module has none. */
 static const uint8_t *header_of(struct sbx_process_modules *modules, struct sbx_process_module *module)
 {
     if (!module->header_was_asked) {
@@ -43,7 +43,7 @@ uint64_t sbx_function_start(struct sbx_process_modules *modules, uint64_t addres
     }
     uint64_t begin = 0, fde;
     uint32_t low = 0, high = table.count;
-    while (low < high) { /* the first that begins behind the address */
+    while (low < high) { /* find the first entry after the address */
         uint32_t middle = low + (high - low) / 2;
         sbx_eh_search_table_entry(&table, middle, &begin, &fde);
         if (begin <= address - module->bias) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* function_starts.h - where functions begin, by the search table of a module's unwind data: also in stripped programs. */
+/* function_starts.h - where functions begin, from the search table of a module's unwind data. Works for stripped
+ * programs too. */
 #ifndef SBX_FUNCTION_STARTS_H
 #define SBX_FUNCTION_STARTS_H
 
@@ -7,8 +8,8 @@
 
 #include "process_modules.h"
 
-/* The address at which the code that holds `address` begins, as .eh_frame_hdr has it (a function, or the part of one that a compiler moved away);
- * 0: not known. */
+/* The address where the function with `address` begins, according to .eh_frame_hdr (a function, or a part that the
+ * compiler placed elsewhere); 0: unknown. */
 uint64_t sbx_function_start(struct sbx_process_modules *modules, uint64_t address);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* futex_owner.c - the layouts, and what must fit before one is believed.
+/* futex_owner.c - the layouts, and the checks before one is trusted.
  *
- * glibc 2.36, sysdeps/nptl/bits/struct_mutex.h (x86-64, aarch64): lock, count, owner, users (64-bit), kind. A waiter sets lock to 2 and waits for that
- * value; robust and priority-inheriting ones keep the owner's number in lock itself (robust_list(2), FUTEX_LOCK_PI).
- * struct_rwlock.h: readers, writers, wrphase_futex, writers_futex, pad, pad, cur_writer; waits are at the third and the fourth word.
- * A thread's number lies in the word that pthread_join() waits at until the kernel clears it (CLONE_CHILD_CLEARTID). */
+ * glibc 2.36, sysdeps/nptl/bits/struct_mutex.h (x86-64, aarch64): lock, count, owner, users (64-bit), kind. A waiter
+ * sets lock to 2 and waits for that value; robust and priority-inheriting ones keep the owner's number in lock itself
+ * (robust_list(2), FUTEX_LOCK_PI). struct_rwlock.h: readers, writers, wrphase_futex, writers_futex, pad, pad,
+ * cur_writer; waits are at the third and the fourth word. A thread's number lies in the word that pthread_join() waits
+ * at until the kernel clears it (CLONE_CHILD_CLEARTID). */
 #include "futex_owner.h"
 
 #include <linux/futex.h>
@@ -33,7 +34,7 @@ static bool begins_with(const char *text, const char *beginning)
     return text != NULL && strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-/* Objects that no thread owns, though the word behind theirs may be a mutex. */
+/* These objects have no owner, although the word after theirs may belong to a mutex. */
 static bool has_no_owner(const char *function)
 {
     return begins_with(function, "pthread_cond") || begins_with(function, "cnd_") || begins_with(function, "sem_") ||

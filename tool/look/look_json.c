@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look_json.c - for programs: everything that is known, nothing folded. docs/man/stallbox-look.1 describes it. */
+/* look_json.c - a look for programs: everything that is known, with no stacks joined. docs/man/stallbox-look.1
+ * describes it. */
 #include <inttypes.h>
 
 #include "json_writer.h"
 #include "look_print.h"
 
-/* -1 is "not told". */
+/* -1 means "unknown". */
 static void field_time(struct sbx_json *json, const char *key, int64_t ns)
 {
     sbx_json_key(json, key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look_print.h - a look in words and as JSON; and many looks together. */
+/* look_print.h - prints one look in words and as JSON, and many looks together. */
 #ifndef SBX_LOOK_PRINT_H
 #define SBX_LOOK_PRINT_H
 
@@ -19,7 +19,7 @@ void sbx_look_watch_print_json(struct sbx_process_view *view, const struct sbx_l
 /* "asleep", "running", "waits for a processor or runs", ...: the state in words. */
 const char *sbx_look_state_name(const struct sbx_look_thread *thread);
 
-/* Why a stack is not told, or not whole; NULL: it is. */
+/* Why a stack is missing or incomplete; NULL: it is complete. */
 const char *sbx_look_stack_remark(const struct sbx_thread_stack *stack);
 
 #endif

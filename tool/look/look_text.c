@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look_text.c - for a person: what is wrong first, then each thread with its stack, equal ones together. */
+/* look_text.c - a look for people: problems first, then each thread with its stack; threads with equal stacks
+ * together. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,11 @@
 #include "verdict_words.h"
 
 enum {
-    FRAMES_TOLD = 40, /* of a stack; deeper ones are cut in the middle */
-    FRAMES_ROOT = 10, /* so many of them are the outermost */
-    STACKS_TOLD = 5,  /* of a watched thread */
+    FRAMES_TOLD = 40, /* per stack; the middle of a deeper one is left out */
+    FRAMES_ROOT = 10, /* of these, the outermost ones */
+    STACKS_TOLD = 5,  /* per watched thread */
     NAME_COLUMN = 48,
-    GROUP_TIDS = 6 /* numbers of threads with one stack */
+    GROUP_TIDS = 6 /* numbers of threads listed for one stack */
 };
 
 const char *sbx_look_state_name(const struct sbx_look_thread *thread)
@@ -178,7 +179,8 @@ static void print_state(const struct sbx_process_look *look, const struct sbx_lo
     fputc('\n', out);
 }
 
-/* Do they say the same? Only what no thread waits for, and what waits for no thread, is told together. */
+/* Are both the same to a reader? Only threads that no thread waits for, and that wait for no thread, are printed
+ * together. */
 static bool may_be_told_with(const struct sbx_look_thread *first, const struct sbx_look_thread *other)
 {
     return first->position.is_asleep && other->position.is_asleep && first->waits_for == SBX_LOOK_NOBODY &&
@@ -196,7 +198,7 @@ static void print_group(struct sbx_process_view *view, const struct sbx_process_
     size_t others = 0;
     sbx_clean_text(thread->status.name, name, sizeof name);
     fprintf(out, "\nthread %d  %s", (int)thread->tid, name);
-    for (size_t i = first + 1; first > 0 && i < look->thread_count; i++) { /* the main thread stands alone */
+    for (size_t i = first + 1; first > 0 && i < look->thread_count; i++) { /* the main thread is printed alone */
         if (!was_told[i] && may_be_told_with(thread, &look->threads[i])) {
             was_told[i] = true;
             if (others++ < GROUP_TIDS) {

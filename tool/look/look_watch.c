@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look_watch.c - looks, counted. */
+/* look_watch.c - counts looks. */
 #include "look_watch.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    STACKS_MAX = 256 /* different ones that are kept of a thread */
+    STACKS_MAX = 256 /* different stacks kept per thread */
 };
 
 uint64_t sbx_stack_hash(const struct sbx_thread_stack *stack)
@@ -15,8 +15,8 @@ uint64_t sbx_stack_hash(const struct sbx_thread_stack *stack)
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, by words */
     for (size_t i = 0; i < stack->count; i++) {
         hash = (hash ^ stack->frames[i].pc) * UINT64_C(0x100000001b3);
-        hash =
-            (hash ^ stack->frames[i].module) * UINT64_C(0x100000001b3); /* the same address, of what was loaded later */
+        /* the address may now belong to another module */
+        hash = (hash ^ stack->frames[i].module) * UINT64_C(0x100000001b3);
         hash ^= hash >> 29;
     }
     return hash;

@@ -12,7 +12,7 @@
 
 bool sbx_process_image_parse(const char *text, struct sbx_process_image *image_out)
 {
-    const char *at = strrchr(text, ')'); /* the name may hold spaces and brackets */
+    const char *at = strrchr(text, ')'); /* the name may contain spaces and brackets */
     memset(image_out, 0, sizeof *image_out);
     int field = 2;
     while (at != NULL && field < 28 && (at = strchr(at + 1, ' ')) != NULL) {

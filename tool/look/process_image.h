@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_image.h - which process it is, and which program runs in it: after exec it is the same process with another image. */
+/* process_image.h - identifies a process and the program that runs in it. After exec it is the same process with
+ * another image. */
 #ifndef SBX_PROCESS_IMAGE_H
 #define SBX_PROCESS_IMAGE_H
 
@@ -8,12 +9,12 @@
 #include <sys/types.h>
 
 struct sbx_process_image {
-    uint64_t start_ticks;             /* when the process began: names it together with its number */
-    uint64_t code_begin, stack_begin; /* addresses of this image; 0 where they are not told */
-    uint64_t device, inode;           /* of the executable; 0: not told */
+    uint64_t start_ticks;             /* start of the process, which identifies it together with its number */
+    uint64_t code_begin, stack_begin; /* addresses in this image; 0: unknown */
+    uint64_t device, inode;           /* of the executable; 0: unknown */
 };
 
-/* Pure: of the text of /proc/PID/stat, all but the executable. False: it is none. */
+/* Pure: read everything except the executable from the text of /proc/PID/stat. False: the text is invalid. */
 bool sbx_process_image_parse(const char *text, struct sbx_process_image *image_out);
 
 /* Returns 0 or -ESRCH. */

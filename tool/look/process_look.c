@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_look.c - all threads, one after another, and then how they hang together. */
+/* process_look.c - reads all threads one after another, then finds which waits for which. */
 #include "process_look.h"
 
 #include <dirent.h>
@@ -11,7 +11,7 @@
 #include "clock.h"
 
 enum {
-    FUNCTION_FRAMES = 6 /* between the system call and the function that a program calls */
+    FUNCTION_FRAMES = 6 /* between the system call and the function that the program calls */
 };
 
 int sbx_process_view_open(struct sbx_process_view *view_out, pid_t pid, struct sbx_rows_cache *cache,
@@ -52,7 +52,7 @@ static int compare_threads(const void *left, const void *right)
     return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-/* In order of their numbers: the main thread has the process's, and is put first. */
+/* Sorted by number. The main thread has the number of the process, and is put first. */
 static int list_threads(pid_t pid, struct sbx_process_look *look)
 {
     char path[32];
@@ -97,7 +97,7 @@ static int list_threads(pid_t pid, struct sbx_process_look *look)
     return result;
 }
 
-/* Read one. -ESRCH: it has ended. */
+/* Read one thread. -ESRCH: it has ended. */
 static int read_thread(struct sbx_process_view *view, struct sbx_look_thread *thread)
 {
     thread->stack = malloc(sizeof *thread->stack);
@@ -106,7 +106,7 @@ static int read_thread(struct sbx_process_view *view, struct sbx_look_thread *th
     }
     int result = sbx_thread_status_read(view->pid, thread->tid, view->is_in_other_namespace, &thread->status);
     if (result == 0 && (thread->status.state == 'Z' || thread->status.state == 'X')) {
-        result = -ESRCH; /* nothing but its exit status is left */
+        result = -ESRCH; /* only its exit status is left */
     }
     if (result == 0) {
         result = sbx_stack_reader_read(view->reader, &view->modules, thread->tid, &thread->position, thread->stack);
@@ -124,7 +124,7 @@ const char *sbx_process_look_function(struct sbx_process_view *view, const struc
         const struct sbx_frame_name *names;
         size_t count = sbx_frame_names_find(view->names, &view->modules, &stack->frames[i], &names);
         for (size_t n = 0; n < count; n++) {
-            /* glibc's debug files call pthread_mutex_lock ___pthread_mutex_lock. */
+            /* In glibc's debug files pthread_mutex_lock has the name ___pthread_mutex_lock. */
             const char *function = names[n].function != NULL ? names[n].function + strspn(names[n].function, "_") : "";
             for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
                 if (strncmp(function, kinds[kind], strlen(kinds[kind])) == 0) {
@@ -158,7 +158,7 @@ static int find_waits(struct sbx_process_view *view, struct sbx_process_look *lo
         if (!thread->position.is_asleep) {
             continue;
         }
-        if (thread->status.state == 'T' || thread->status.state == 't') { /* the kernel tells no call of it */
+        if (thread->status.state == 'T' || thread->status.state == 't') { /* the kernel does not tell its call */
             thread->wait.call = "";
             snprintf(thread->wait.text, sizeof thread->wait.text, "until something continues it");
             continue;
@@ -176,7 +176,7 @@ static int find_waits(struct sbx_process_view *view, struct sbx_process_look *lo
     return 0;
 }
 
-/* Each thread waits for one other at most: from any of them the way ends, or comes back to itself. */
+/* Each thread waits for one other thread at most. So from any thread the path ends, or forms a circle. */
 static void find_circles(struct sbx_process_look *look)
 {
     for (size_t start = 0; start < look->thread_count; start++) {
@@ -195,7 +195,7 @@ static void find_circles(struct sbx_process_look *look)
     }
 }
 
-/* Is it still the same process, and the same program? After exec nothing of the modules before is where it was. */
+/* Is it still the same process with the same program? After exec all known modules are invalid. */
 static int look_at_image(struct sbx_process_view *view, struct sbx_process_look *look)
 {
     struct sbx_process_image image;
@@ -204,14 +204,14 @@ static int look_at_image(struct sbx_process_view *view, struct sbx_process_look 
         return -ESRCH;
     }
     view->modules.may_refresh = true;
-    bool has_memory = image.code_begin != 0 || image.stack_begin != 0; /* its main thread may have ended alone */
+    bool has_memory = image.code_begin != 0 || image.stack_begin != 0; /* only the main thread may have ended */
     if (!has_memory || memcmp(&image, &view->image, sizeof image) == 0) {
         return 0;
     }
     view->image = image;
     look->has_begun_anew = true;
     result = sbx_process_modules_refresh(&view->modules);
-    view->modules.may_refresh = true; /* the loader may be at work still */
+    view->modules.may_refresh = true; /* the loader may still be working */
     return result < 0 ? result : 0;
 }
 

@@ -46,7 +46,7 @@ int sbx_process_maps_parse(char *text, struct sbx_process_maps *maps_out)
     for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
         struct sbx_mapping *mapping = &maps_out->mappings[maps_out->count];
         const struct sbx_mapping *before = maps_out->count > 0 ? mapping - 1 : NULL;
-        /* The file is read in parts while the process goes on: what goes back was seen before. */
+        /* The file is read in parts while the process runs. A line with a lower address was read before. */
         if (parse_line(line, mapping) && (before == NULL || mapping->begin >= before->end)) {
             maps_out->count++;
         }
@@ -72,7 +72,7 @@ void sbx_process_maps_release(struct sbx_process_maps *maps)
 const struct sbx_mapping *sbx_process_maps_find(const struct sbx_process_maps *maps, uint64_t address)
 {
     size_t low = 0, high = maps->count;
-    while (low < high) { /* the first that begins behind the address */
+    while (low < high) { /* find the first mapping after the address */
         size_t middle = low + (high - low) / 2;
         if (maps->mappings[middle].begin <= address) {
             low = middle + 1;

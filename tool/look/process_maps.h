@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_maps.h - what is mapped where in another process: /proc/PID/maps. */
+/* process_maps.h - the mappings of another process: /proc/PID/maps. */
 #ifndef SBX_PROCESS_MAPS_H
 #define SBX_PROCESS_MAPS_H
 
@@ -14,19 +14,19 @@ struct sbx_mapping {
     uint64_t device;     /* major << 32 | minor */
     uint64_t inode;      /* 0: no file */
     bool is_readable, is_executable;
-    const char *path; /* "" when it has none; as the process sees it, perhaps with " (deleted)" behind */
+    const char *path; /* "": none; as the process sees it, perhaps followed by " (deleted)" */
 };
 
 struct sbx_process_maps {
-    struct sbx_mapping *mappings; /* by address */
+    struct sbx_mapping *mappings; /* sorted by address */
     size_t count;
-    char *text; /* what the paths point into */
+    char *text; /* the paths point into this text */
 };
 
-/* Pure. Takes `text` (malloc'ed, NUL-terminated), also when it fails. Lines that are no mapping are left out. 0 or -ENOMEM. */
+/* Pure. Takes `text` (malloc'ed, NUL-terminated), also on failure. Invalid lines are left out. Returns 0 or -ENOMEM. */
 int sbx_process_maps_parse(char *text, struct sbx_process_maps *maps_out);
 
-/* Of a process; 0 or -errno. Release it. */
+/* Read the maps of a process. Returns 0 or -errno. Release them. */
 int sbx_process_maps_read(pid_t pid, struct sbx_process_maps *maps_out);
 void sbx_process_maps_release(struct sbx_process_maps *maps);
 

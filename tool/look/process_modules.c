@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_modules.c - ELF headers in another process's memory, its unwind rows, and the files that name its functions. */
+/* process_modules.c - reads ELF headers from another process's memory, its unwind rows, and the files that name its
+ * functions. */
 #include "process_modules.h"
 
 #include <elf.h>
@@ -16,11 +17,11 @@
 #include "registers.h"
 
 enum {
-    HEADERS_MAX = 64, /* program headers of a module; linkers write some 15 */
+    HEADERS_MAX = 64, /* program headers per module; linkers write some 15 */
     NOTES_BYTES = 4096,
     PAGE_BYTES = 4096,
-    MODULES_MAX =
-        1 << 14 /* ever, of one process: one that loads and unloads all the time is looked at no longer then */
+    /* limit for one process over all looks; a process that loads and unloads all the time is not followed beyond it */
+    MODULES_MAX = 1 << 14
 };
 
 /* ---- one module, out of its headers ---- */
@@ -34,7 +35,8 @@ static void read_notes(struct sbx_process_module *module, pid_t pid, const Elf64
     }
 }
 
-/* As capture/modules/module_map.c describes a module of its own process, so that both find the same rows in the cache. */
+/* Describe a module as capture/modules/module_map.c does in its own process, so that both find the same rows in the
+ * cache. */
 static void describe(struct sbx_process_module *module, pid_t pid, const Elf64_Phdr *headers, unsigned count)
 {
     struct sbx_eh_frame_place *place = &module->place;
@@ -67,7 +69,7 @@ static void describe(struct sbx_process_module *module, pid_t pid, const Elf64_P
     }
 }
 
-/* A file that is only read may be mapped whole, too: its code is not where its headers say. */
+/* A file that is only read may be mapped as a whole; its code is then not where the headers say. */
 static bool has_code_in_place(const struct sbx_process_module *module, const struct sbx_process_maps *maps,
                               const struct sbx_mapping *headers)
 {
@@ -76,7 +78,7 @@ static bool has_code_in_place(const struct sbx_process_module *module, const str
            code->inode == headers->inode && code->device == headers->device;
 }
 
-/* Is an ELF image of this machine mapped there, to be run? */
+/* Is an ELF image for this machine mapped there for execution? */
 static bool read_module(struct sbx_process_module *module, pid_t pid, const struct sbx_process_maps *maps,
                         const struct sbx_mapping *mapping)
 {
@@ -96,7 +98,8 @@ static bool read_module(struct sbx_process_module *module, pid_t pid, const stru
                                           .inode = mapping->inode,
                                           .is_mapped = true};
     for (unsigned i = 0; i < elf.e_phnum; i++) {
-        if (headers[i].p_type == PT_LOAD) { /* the first: in order of their addresses, and the headers lie in it */
+        /* the first segment: they are in order of address, and the first one has the headers */
+        if (headers[i].p_type == PT_LOAD) {
             module->bias = mapping->begin - ((headers[i].p_vaddr - headers[i].p_offset) & ~(uint64_t)(PAGE_BYTES - 1));
             describe(module, pid, headers, elf.e_phnum);
             module->path = has_code_in_place(module, maps, mapping) ? strdup(mapping->path) : NULL;
@@ -123,7 +126,7 @@ static int compare_ranges(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-/* `map`, which is empty and has room, becomes that of the modules that are mapped. */
+/* Fill `map`, which is empty and has room, with the modules that are mapped. */
 static void put_map(struct sbx_process_modules *modules, struct sbx_code_map *map)
 {
     map->generation = modules->map != NULL ? modules->map->generation + 1 : 1;
@@ -151,7 +154,8 @@ static bool is_same_module(const struct sbx_process_module *module, const struct
            module->device == mapping->device && strcmp(module->path, mapping->path) == 0;
 }
 
-/* A place for one more; the map's rows lie in what may move, so a new map has to be made behind this. NULL without memory. */
+/* Make room for one more module. The rows in the map may move, so a new map must be made afterwards. NULL without
+ * memory. */
 static struct sbx_process_module *next_place(struct sbx_process_modules *modules)
 {
     if (modules->count == modules->room) {
@@ -166,7 +170,8 @@ static struct sbx_process_module *next_place(struct sbx_process_modules *modules
     return &modules->modules[modules->count];
 }
 
-/* Find what of `maps` is a module, and which of ours are not in it any more. Returns 1 when something has changed, 0, or -ENOMEM. */
+/* Find the modules in `maps`, and the known modules that are no longer there. Returns 1 when something has changed, 0,
+ * or -ENOMEM. */
 static int take_maps(struct sbx_process_modules *modules, const struct sbx_process_maps *maps)
 {
     size_t before = modules->count;
@@ -221,7 +226,7 @@ int sbx_process_modules_refresh(struct sbx_process_modules *modules)
         return -ENOMEM;
     }
     result = take_maps(modules, &maps);
-    put_map(modules, map); /* also where one could not be added: what the rows lie in may have moved */
+    put_map(modules, map); /* also when a module could not be added, because the rows may have moved */
     sbx_process_maps_release(&modules->maps);
     modules->maps = maps;
     return result;
@@ -295,7 +300,7 @@ static bool get_rows(struct sbx_process_modules *modules, struct sbx_process_mod
     int result = sbx_unwind_rows_build(&copy.source, &module->rows, &skipped);
     sbx_eh_frame_copy_release(&copy);
     if (result == 0 && modules->cache != NULL && modules->may_fill_cache) {
-        (void)sbx_rows_cache_put(modules->cache, &key, &module->rows); /* else the next look builds them again */
+        (void)sbx_rows_cache_put(modules->cache, &key, &module->rows); /* on failure, the next look builds them again */
     }
     return result == 0;
 }
@@ -316,7 +321,7 @@ bool sbx_process_modules_want_rows(struct sbx_process_modules *modules, uint64_t
             range->rows = module->has_rows ? &module->rows : NULL;
         }
     }
-    modules->map->generation++; /* what walks remember of this module's code is out of date */
+    modules->map->generation++; /* walks must forget what they know of this module's code */
     return true;
 }
 
@@ -333,7 +338,7 @@ static void add_path(struct sbx_elf_paths *paths, const char *format, ...)
     paths->count += length > 0 && length < PATH_MAX;
 }
 
-/* The files are asked for their build-id when they are opened: a path is only a place to look. */
+/* A path is only a place to look; each file is checked for its build-id when it is opened. */
 static struct sbx_symbol_file *open_symbols(const struct sbx_process_modules *modules,
                                             const struct sbx_process_module *module)
 {
@@ -349,7 +354,7 @@ static struct sbx_symbol_file *open_symbols(const struct sbx_process_modules *mo
         add_path(paths, "%s/%s.debug", modules->symbol_dirs[i], module->name);
         add_path(paths, "%s/%s", modules->symbol_dirs[i], module->name);
     }
-    /* The mapped file itself, also when it was deleted, replaced, or lies below another root. */
+    /* The mapped file itself, also when it was deleted, replaced, or is below another root. */
     add_path(paths, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)modules->pid, module->map_begin, module->map_end);
     add_path(paths, "/proc/%d/root%s", (int)modules->pid, module->path);
     add_path(paths, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* processor_clock.c - se.exec_start of other threads and of our own. */
+/* processor_clock.c - reads se.exec_start of other threads and of our own. */
 #include "processor_clock.h"
 
 #include <sched.h>
@@ -21,7 +21,7 @@ void sbx_processor_clocks_init(struct sbx_processor_clocks *clocks)
     }
 }
 
-/* When a thread was last seen to run, in its processor's clock; -1: not told. */
+/* When a thread was last seen running, in the clock of its processor; -1: unknown. */
 static int64_t last_run_ns(pid_t pid, pid_t tid)
 {
     char text[FILE_BYTES];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* processor_clock.h - the present in the scheduler's clock of each processor.
+/* processor_clock.h - the present time in the scheduler's clock of each processor.
  *
- * /proc/PID/task/TID/sched tells when a thread last ran in that clock, which no call tells. Processors may differ in it by seconds (virtual machines), so
- * the present is read on the processor that the thread ran on: our own thread goes there, looks when it last ran itself, and goes back. */
+ * /proc/PID/task/TID/sched has the time when a thread last ran, in that clock, which no call reads. The clocks of
+ * processors may differ by seconds (virtual machines). So the present is read on the processor where the thread ran:
+ * our own thread moves there, reads when it last ran itself, and moves back. */
 #ifndef SBX_PROCESSOR_CLOCK_H
 #define SBX_PROCESSOR_CLOCK_H
 
@@ -10,18 +11,19 @@
 #include <sys/types.h>
 
 enum {
-    SBX_PROCESSORS_TOLD = 1024 /* of those beyond nothing is told */
+    SBX_PROCESSORS_TOLD = 1024 /* nothing is known of further processors */
 };
 
 struct sbx_processor_clocks {
-    int64_t ahead_ns[SBX_PROCESSORS_TOLD]; /* of CLOCK_MONOTONIC; INT64_MIN: not asked yet, INT64_MAX: not to be had */
+    /* ahead of CLOCK_MONOTONIC; INT64_MIN: not read yet, INT64_MAX: cannot be read */
+    int64_t ahead_ns[SBX_PROCESSORS_TOLD];
 };
 
 void sbx_processor_clocks_init(struct sbx_processor_clocks *clocks);
 
-/* For how long a thread that ran last on `processor` has not run, at the least: the clock stands still while a hypervisor takes the
- * processor away. Good to some milliseconds. -1: not known: another kernel, or we may not run on
- * that processor. */
+/* The least time since a thread last ran on `processor`: the clock stops while a hypervisor takes the processor
+ * away. Accurate to some milliseconds. -1: unknown, because the kernel does not tell it, or we may not run on that
+ * processor. */
 int64_t sbx_thread_asleep_ns(struct sbx_processor_clocks *clocks, pid_t pid, pid_t tid, int processor);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stack_reader.c - copies of stacks, and the walk over them. */
+/* stack_reader.c - copies stacks, and walks the copies. */
 #include "stack_reader.h"
 
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "process_memory.h"
 
 enum {
-    ATTEMPTS = 4,            /* copies of a stack, before it is taken as it is */
-    FIRST_BYTES = 64 << 10,  /* of a stack; deeper ones are copied again, larger */
+    ATTEMPTS = 4,            /* copies of a stack; the last one is used in any case */
+    FIRST_BYTES = 64 << 10,  /* of a stack; a deeper one is copied again with more bytes */
     BYTES_MAX = 8 << 20,     /* the usual limit of a stack */
-    TABLE_SLOTS = 1 << 12,   /* frames that a walk may name: more than it keeps */
-    SEARCH_BYTES = 64 << 10, /* how far a frame pointer is looked for: the locals of one function */
-    MODULES_PER_STACK = 256, /* rows are asked for once a module: a bound on walks begun again */
+    TABLE_SLOTS = 1 << 12,   /* frames that a walk may intern, more than it keeps */
+    SEARCH_BYTES = 64 << 10, /* range of the search for a frame pointer: the locals of one function */
+    MODULES_PER_STACK = 256, /* rows are requested once per module, so this bounds repeated walks */
 };
 
 struct sbx_stack_reader {
@@ -25,7 +25,7 @@ struct sbx_stack_reader {
     uint64_t frames[2 * TABLE_SLOTS], nodes[2 * 16];
     uint64_t drops[SBX_DROP_COUNT], begun_ns[2], heartbeat_ns;
     uint32_t epoch;
-    struct sbx_callstack_table table; /* the walk interns what it meets; here nobody reads it */
+    struct sbx_callstack_table table; /* the walk interns its frames; this is not read here */
     uint8_t *copy;
     size_t copy_room;
 };
@@ -47,7 +47,7 @@ void sbx_stack_reader_destroy(struct sbx_stack_reader *reader)
     free(reader);
 }
 
-/* A table of its own for each walk, so that none is ever full of another's. */
+/* Each walk begins with an empty table, so it is never full of frames of another walk. */
 static void clear_table(struct sbx_stack_reader *reader)
 {
     memset(reader->frames, 0, sizeof reader->frames);
@@ -69,7 +69,7 @@ static void clear_table(struct sbx_stack_reader *reader)
 
 /* ---- the copy ---- */
 
-/* Copy up to `bytes` from `sp` on, with what may be valid below it. An empty window: nothing can be read. */
+/* Copy up to `bytes` from `sp` on, and the bytes below it that may be valid. An empty window: nothing can be read. */
 static struct sbx_stack_window copy_stack(struct sbx_stack_reader *reader, const struct sbx_process_modules *modules,
                                           uint64_t sp, size_t bytes)
 {
@@ -110,14 +110,14 @@ static bool window_word(const struct sbx_stack_window *window, uint64_t address,
 
 /* ---- the walk ---- */
 
-/* Walk, and again with the rows of each module that stopped it. */
+/* Walk, and walk again with the rows of each module that stopped it. */
 static void walk(struct sbx_stack_reader *reader, struct sbx_process_modules *modules,
                  const struct sbx_stack_window *window, const struct sbx_walk_registers *start)
 {
     for (unsigned i = 0; i < MODULES_PER_STACK; i++) {
         clear_table(reader);
         sbx_walk_stack(modules->map, &reader->cache, &reader->table, reader->epoch, window, start, &reader->walk);
-        /* The outermost is the marker that says why; the frame before it is the one without rows. */
+        /* The outermost entry is the marker with the reason; the frame before it is the one without rows. */
         if (reader->walk.end != SBX_WALK_ROWS_PENDING || reader->walk.count < 2) {
             return;
         }
@@ -134,7 +134,7 @@ static void add_frames(struct sbx_thread_stack *stack, const struct sbx_code_map
     uint32_t count = from->count - (from->end != SBX_WALK_COMPLETE && from->count > 0);
     for (uint32_t i = 0; i < count && stack->count < SBX_STACK_FRAMES_MAX; i++) {
         const struct sbx_walk_frame *frame = &from->frames[i];
-        if (from->omitted != 0 && frame->pc == 0) { /* the marker of a cut */
+        if (from->omitted != 0 && frame->pc == 0) { /* the marker of left-out frames */
             stack->omitted = from->omitted;
             stack->omitted_at = (uint32_t)stack->count;
             continue;
@@ -151,12 +151,12 @@ static void add_frames(struct sbx_thread_stack *stack, const struct sbx_code_map
 struct stuck {
     uint64_t pc, sp;
     bool is_exact;
-    uint64_t function; /* where the function of pc begins; 0: not known */
+    uint64_t function; /* begin of the function with pc; 0: unknown */
 };
 
 enum call_fit {
-    CALL_NONE = 0, /* no call ends there, or one of another function */
-    CALL_MAYBE,    /* a call of what cannot be known */
+    CALL_NONE = 0, /* no call ends there, or it calls another function */
+    CALL_MAYBE,    /* a call whose target is not known */
     CALL_CERTAIN   /* a call of this function */
 };
 
@@ -177,7 +177,7 @@ static enum call_fit call_before(struct sbx_process_modules *modules, const stru
         if (stuck->function == 0 || target == stuck->function) {
             return stuck->function == 0 ? CALL_MAYBE : CALL_CERTAIN;
         }
-        /* Through a PLT stub, whose target is not looked for; else a call of somebody else. */
+        /* Perhaps through a PLT stub, whose target is not searched; otherwise it calls another function. */
         return sbx_function_start(modules, target) == target ? CALL_NONE : CALL_MAYBE;
     }
     /* ff /2: two bytes (register), three (one-byte offset), six or seven (rip or four-byte offset) */
@@ -196,8 +196,8 @@ static enum call_fit call_before(struct sbx_process_modules *modules, const stru
 #endif
 }
 
-/* Try each place where this function could have saved its caller's frame pointer. On success reader->walk begins at the stuck
- * frame. */
+/* Try each place where this function may have saved its caller's frame pointer. On success reader->walk begins at the
+ * stuck frame. */
 static bool search_frame_pointer(struct sbx_stack_reader *reader, struct sbx_process_modules *modules,
                                  const struct sbx_stack_window *window, const struct stuck *stuck)
 {
@@ -207,7 +207,7 @@ static bool search_frame_pointer(struct sbx_stack_reader *reader, struct sbx_pro
         if (!window_word(window, at + 8, &caller)) {
             break;
         }
-        /* What is saved may be anything: not every caller uses it as a pointer. */
+        /* The saved value may be anything, because not every caller uses it as a pointer. */
         enum call_fit fit = call_before(modules, stuck, caller);
         if (fit == CALL_NONE || (fit == CALL_MAYBE && maybe != 0)) {
             continue;
@@ -221,7 +221,7 @@ static bool search_frame_pointer(struct sbx_stack_reader *reader, struct sbx_pro
         if (fit == CALL_CERTAIN) {
             return true;
         }
-        maybe = at; /* the nearest, unless a certain one lies further out */
+        maybe = at; /* the nearest one, unless a certain one is further out */
     }
     if (maybe == 0) {
         return false;
@@ -232,7 +232,7 @@ static bool search_frame_pointer(struct sbx_stack_reader *reader, struct sbx_pro
     return true;
 }
 
-/* Walk the copy, and go on where a frame pointer was missing. */
+/* Walk the copy, and go on when a frame pointer was missing. */
 static void walk_copy(struct sbx_stack_reader *reader, struct sbx_process_modules *modules,
                       const struct sbx_thread_position *position, const struct sbx_stack_window *window,
                       struct sbx_thread_stack *stack)
@@ -251,15 +251,15 @@ static void walk_copy(struct sbx_stack_reader *reader, struct sbx_process_module
     struct stuck stuck = {.pc = last->pc, .sp = last->sp, .is_exact = (last->flags & SBX_FRAME_IS_EXACT) != 0};
     stuck.function = sbx_function_start(modules, stuck.is_exact ? stuck.pc : stuck.pc - 1);
     if (search_frame_pointer(reader, modules, window, &stuck)) {
-        stack->count--; /* the stuck frame is the first of the new walk */
+        stack->count--; /* the new walk begins with the stuck frame */
         add_frames(stack, modules->map, &reader->walk);
         stack->end = (enum sbx_walk_end)reader->walk.end;
         stack->frame_pointer_was_searched = true;
     }
 }
 
-/* Code of no module: the process may have loaded it, or called exec, since its maps were read. Returns whether another walk is
- * worth it. */
+/* The walk met code of no module: the process may have loaded it, or called exec, since its maps were read. Returns
+ * whether to walk again. */
 static bool learn_modules(struct sbx_process_modules *modules, const struct sbx_thread_stack *stack)
 {
     bool is_unknown = stack->end == SBX_WALK_NO_MODULE;
@@ -307,12 +307,12 @@ int sbx_stack_reader_read(struct sbx_stack_reader *reader, struct sbx_process_mo
         }
         walk_copy(reader, modules, position_out, &window, stack_out);
         if (learn_modules(modules, stack_out)) {
-            continue; /* once a look */
+            continue; /* once per look */
         }
         bool was_cut = window.hi - window.lo == bytes && stack_out->end != SBX_WALK_COMPLETE;
         if (!was_cut || bytes >= BYTES_MAX) {
             return 0;
         }
-        bytes = bytes * 16 < BYTES_MAX ? bytes * 16 : BYTES_MAX; /* deeper than the copy */
+        bytes = bytes * 16 < BYTES_MAX ? bytes * 16 : BYTES_MAX; /* the stack is deeper than the copy */
     }
 }

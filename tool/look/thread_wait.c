@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_wait.c - one way of telling for each kind of call. */
+/* thread_wait.c - describes the wait for each kind of call. */
 #include "thread_wait.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #include "process_memory.h"
 
 enum {
-    DESCRIPTORS_TOLD = 3, /* of the many that a loop polls */
+    DESCRIPTORS_TOLD = 3, /* of the many that a loop may poll */
     POLLED_MAX = 64,
     PATH_BYTES = 256
 };
@@ -39,7 +39,7 @@ static void add(struct sbx_thread_wait *wait, const char *format, ...)
 
 struct futex_context {
     const struct sbx_thread_numbers *threads;
-    bool is_shared; /* by several processes */
+    bool is_shared; /* shared by several processes */
 };
 
 static pid_t process_of(uint32_t tid)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_wait.h - what a sleeping thread of another process waits for, by its system call, the arguments and the memory they point to. */
+/* thread_wait.h - what a sleeping thread of another process waits for, from its system call, the arguments and the
+ * memory they point to. */
 #ifndef SBX_THREAD_WAIT_H
 #define SBX_THREAD_WAIT_H
 
@@ -14,23 +15,23 @@ enum {
 };
 
 struct sbx_thread_wait {
-    const char *call; /* "futex"; "" when it sleeps in no call, NULL when its name is not known */
+    const char *call; /* "futex"; "" when it sleeps in no call, NULL when the name is unknown */
     enum sbx_blocked_kind kind;
     uint64_t object;          /* address of the futex; 0: none */
-    pid_t holder_pid;         /* whose thread has it; 0: not known */
-    pid_t holder;             /* the thread, as this machine numbers it; 0: not known, or the whole process */
-    char text[SBX_WAIT_TEXT]; /* "for a mutex", "for input of TCP ...": in words; "" when nothing is known */
+    pid_t holder_pid;         /* process of the holder; 0: unknown */
+    pid_t holder;             /* the thread, by its number on this machine; 0: unknown, or the whole process */
+    char text[SBX_WAIT_TEXT]; /* in words: "for a mutex", "for input of TCP ..."; "": unknown */
 };
 
-/* The threads of the process, to tell whether a number is one of them. */
+/* The threads of the process, to check whether a number is one of them. */
 struct sbx_thread_numbers {
     pid_t pid;
     size_t count;
-    const pid_t *tids;          /* as this machine numbers them */
-    const uint32_t *inner_tids; /* as the process does */
+    const pid_t *tids;          /* numbers on this machine */
+    const uint32_t *inner_tids; /* numbers inside the process */
 };
 
-/* `function`: the public function that the thread is in ("pthread_mutex_lock"), by its stack; NULL: not known. */
+/* `function`: the public function that the thread is in ("pthread_mutex_lock"), from its stack; NULL: unknown. */
 void sbx_thread_wait_find(const struct sbx_thread_numbers *threads, size_t waiter,
                           const struct sbx_thread_position *position, const char *function,
                           struct sbx_thread_wait *wait_out);
