@@ -7,7 +7,7 @@
 
 #include "stall.h"
 
-/* The end in this entry, or NULL: it is none, or cannot be read, which is said when its report is wanted. */
+/* Load the end in this entry. NULL: it is no end, or cannot be read, which is reported when its report is wanted. */
 static struct sbx_stall *load_end(const struct sbx_payload_entry *entry, const struct sbx_unseal_keys *keys)
 {
     char why[240];

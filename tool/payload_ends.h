@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* payload_ends.h - how stalls ended that had been told while they went on: found among payloads, and joined to their stalls. */
+/* payload_ends.h - ends of stalls that were reported while they went on: finds them among payloads, and joins them to
+ * their stalls. */
 #ifndef SBX_PAYLOAD_ENDS_H
 #define SBX_PAYLOAD_ENDS_H
 
@@ -12,8 +13,8 @@ struct sbx_payload_ends {
     size_t count;
 };
 
-/* Take those in the list out of it: what is left has a stall to tell, or cannot be read. Zero `ends` before. Returns 0 or
- * -ENOMEM. */
+/* Move the ends out of the list. The remaining entries are stalls, or cannot be read. `ends` must be zero before.
+ * Returns 0 or -ENOMEM. */
 int sbx_payload_ends_take(struct sbx_payload_ends *ends, struct sbx_payload_list *list,
                           const struct sbx_unseal_keys *keys);
 

@@ -30,7 +30,8 @@
 
 /* ---- lists ---- */
 
-/* `array` with room for one element more (it may have moved), or NULL without memory; it is then as it was. */
+/* Returns `array` with room for one more element (it may have moved), or NULL without memory; then `array` is
+ * unchanged. */
 static void *with_room(void *array, size_t *capacity, size_t count, size_t element_bytes)
 {
     if (count < *capacity) {
@@ -48,7 +49,7 @@ size_t sbx_payload_list_distinct(const struct sbx_payload_list *list)
 {
     size_t distinct = 0;
     for (size_t i = 0; i < list->count; i++) {
-        size_t earlier = 0; /* a spool holds some hundred payloads: comparing each with each is nothing */
+        size_t earlier = 0; /* a spool has some hundred payloads, so comparing all pairs is cheap */
         while (earlier < i &&
                (list->entries[i].id[0] == '\0' || strcmp(list->entries[earlier].id, list->entries[i].id) != 0)) {
             earlier++;
@@ -58,12 +59,13 @@ size_t sbx_payload_list_distinct(const struct sbx_payload_list *list)
     return distinct;
 }
 
-/* Remember FOLDER/modules, and that of the spool above when FOLDER is one of a spool's own folders. */
+/* Remember FOLDER/modules, and also that of the spool when FOLDER is one of the spool's own folders. */
 static int note_index(struct sbx_payload_list *list, const char *folder)
 {
     char *resolved = realpath(folder, NULL);
     if (resolved == NULL) {
-        return errno == ENOMEM ? -ENOMEM : 0; /* no folder, no index; reading the payload itself will say more */
+        /* without a folder there is no index; reading the payload itself reports more */
+        return errno == ENOMEM ? -ENOMEM : 0;
     }
     int result = 0;
     for (int level = 0; level < 2 && result == 0; level++) {
@@ -122,7 +124,7 @@ static void print_id(const uint8_t id[SBX_PAYLOAD_ID_BYTES], char text_out[33])
     }
 }
 
-/* What the file is, from its first bytes. Returns 0, or a negative errno with the reason in `why`. */
+/* Detect from the first bytes what the file is. Returns 0, or a negative errno with the reason in `why`. */
 static int look(const char *path, struct sbx_payload_entry *entry, char *why, size_t why_bytes)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -168,7 +170,7 @@ static int add_file(struct sbx_payload_list *list, const char *command, const ch
     struct sbx_payload_entry entry = {0};
     int result = look(path, &entry, why, sizeof why);
     if (result == -ENOENT && root != NULL) {
-        return 0; /* it has just moved on to a folder that is read later */
+        return 0; /* it has just moved to a folder that is read later */
     }
     if (result != 0) {
         sbx_failure(command, "%s: %s", path, why);
@@ -199,7 +201,7 @@ static bool ends_in(const char *name, const char *suffix)
     return name_length > suffix_length && strcmp(name + name_length - suffix_length, suffix) == 0;
 }
 
-/* Add the payloads and snapshots that lie directly in `folder`. A missing folder holds nothing. */
+/* Add the payloads and snapshots directly in `folder`. A missing folder is empty. */
 static int add_folder(struct sbx_payload_list *list, const char *command, const char *folder, const char *root)
 {
     DIR *stream = opendir(folder);
@@ -221,7 +223,7 @@ static int add_folder(struct sbx_payload_list *list, const char *command, const 
             }
             break;
         }
-        const char *name = item->d_name; /* dot files are still being written */
+        const char *name = item->d_name; /* dot files are not complete yet */
         if (name[0] == '.' || (!ends_in(name, SBX_ENVELOPE_SUFFIX) && !ends_in(name, SBX_RAW_SUFFIX))) {
             continue;
         }
@@ -304,7 +306,7 @@ static void learn_modules(const struct sbx_snapshot *snapshot, struct sbx_symbol
 {
     int descriptor = memfd_create("stallbox-modules", MFD_CLOEXEC);
     if (descriptor < 0) {
-        return; /* names are then missing, which the report says itself */
+        return; /* then names are missing, which the report says */
     }
     FILE *index = fdopen(descriptor, "w");
     if (index == NULL) {
@@ -405,7 +407,7 @@ static int decode(const struct sbx_unseal_keys *keys, const uint8_t *envelope, s
 static int load_payload(const char *path, const struct sbx_unseal_keys *keys, struct sbx_stall **stall_out, char *why,
                         size_t why_bytes)
 {
-    /* It was looked at before, and may be another by now: a pipe of that name must not hold us. */
+    /* The file may have been replaced since the last look; opening a pipe with that name must not block. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (descriptor < 0) {
         int result = -errno;

@@ -17,10 +17,11 @@ struct sbx_symbolizer;
 
 struct sbx_payload_entry {
     char *path;
-    char *root;  /* the folder it was found through, where it may have moved to meanwhile; NULL: named by the user */
-    char id[33]; /* payload id in lower hex as its first bytes claim; "" when they do not */
-    bool raw;    /* a snapshot that is not encoded yet */
-    bool may_be_end; /* it may be no stall, but how one ended: by its size, or the word of its header */
+    /* the folder it was found through, in which it may have moved meanwhile; NULL: the user named the file */
+    char *root;
+    char id[33];     /* payload id in lower hex as its first bytes claim; "" when they do not */
+    bool raw;        /* a snapshot that is not encoded yet */
+    bool may_be_end; /* judged by its size or header, it may be the end of a stall, not a stall */
     int64_t time_ns; /* file time */
 };
 
@@ -36,8 +37,8 @@ struct sbx_payload_list {
  * `command`, counted, and left out. Returns 0, or -ENOMEM. Zero the list before the first call. */
 int sbx_payload_list_add(struct sbx_payload_list *list, const char *command, const char *path);
 
-/* How many different payloads the entries claim to be: one that moves through a spool while it is listed, or is named
- * twice, is listed twice. Which entries really are the same shows only when they were decoded. */
+/* The number of different payloads that the entries claim to be. One that moves through a spool during the listing, or
+ * is named twice, is listed twice. Only decoding shows which entries really are the same. */
 size_t sbx_payload_list_distinct(const struct sbx_payload_list *list);
 
 /* Read and decode one entry; a raw snapshot is encoded in memory first, under the default policy, so that a report

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy.c - `stallbox policy`: keys, signing, verifying and showing of signed remote flags. */
+/* policy.c - `stallbox policy`: makes keys, and signs, verifies and shows remote flags. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -74,7 +74,7 @@ void sbx_usage_policy(FILE *out)
 
 /* ---- files ---- */
 
-/* A file whole, with a NUL behind it. `path` "-": standard input. Returns 0 or an exit status, after a message. */
+/* Read a whole file, with a NUL after it. `path` "-": standard input. Returns 0 or an exit status, after a message. */
 static int read_whole(const char *command, const char *path, size_t bytes_max, uint8_t **bytes_out, size_t *count_out)
 {
     int file = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -113,7 +113,7 @@ static int read_whole(const char *command, const char *path, size_t bytes_max, u
     return SBX_EXIT_DONE;
 }
 
-/* Whole or not at all: a pipeline that breaks off publishes nothing. */
+/* Write the file completely or not at all, so that a pipeline that fails publishes nothing. */
 static int write_whole(const char *path, const uint8_t *bytes, size_t count)
 {
     char temporary[PATH_BYTES];
@@ -268,7 +268,7 @@ static int sign_with_keys(struct signing *signing)
     return write_whole(signing->output, document, (size_t)count);
 }
 
-/* "--now TIME". Returns SBX_EXIT_USAGE after a message when it is none. */
+/* Read "--now TIME". Returns SBX_EXIT_USAGE after a message when it is no time. */
 static int read_now(const char *command, const char *text, uint64_t *now_out)
 {
     if (!sbx_policy_time_read(text, *now_out, now_out)) {
@@ -339,7 +339,7 @@ static void say_policy(const struct sbx_policy_trust *trust, const struct sbx_bu
     putchar('\n');
 }
 
-/* Take one file. Returns whether it was believed. */
+/* Take one file. Returns whether it was accepted. */
 static bool take_file(struct sbx_policy_trust *trust, const char *path, uint64_t now_s, bool is_after, int *status_out)
 {
     static struct sbx_bundle_outcome outcome;
@@ -349,7 +349,7 @@ static bool take_file(struct sbx_policy_trust *trust, const char *path, uint64_t
     if (*status_out != SBX_EXIT_DONE) {
         return false;
     }
-    /* As a machine would with a right clock: the build of this command is no part of the judgement. */
+    /* Judge as a machine with a correct clock would; the build time of this command does not matter. */
     const struct sbx_policy_moment moment = {.wall_s = now_s, .build_s = now_s};
     enum sbx_policy_verdict verdict = sbx_policy_trust_take_bundle(trust, bytes, count, &moment, &outcome);
     bool is_good = verdict == SBX_POLICY_ACCEPTED || verdict == SBX_POLICY_SAME;

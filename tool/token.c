@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* token.c - `stallbox token`: who may send to a server, and look at what is there. */
+/* token.c - `stallbox token`: makes, lists and removes the tokens of a server. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ struct request {
     struct sbx_token token;
 };
 
-/* Copies a text that has to fit. */
+/* Copy a text, which must fit. */
 static int take_text(const char *option, const char *value, char *out, size_t room)
 {
     if (*value == '\0' || strlen(value) >= room) {

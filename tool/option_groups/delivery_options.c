@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delivery_options.c - read alike, whoever delivers. */
+/* delivery_options.c - reads these options in the same way for all commands. */
 #include "delivery_options.h"
 
 #include <fcntl.h>
@@ -78,7 +78,7 @@ static int has_left(void *context, const char *line)
 bool sbx_delivery_options_tell_unsealed(const struct sbx_delivery_options *told, const char *command, const char *spool,
                                         struct sbx_sealer *sealer)
 {
-    bool is_local = false; /* what stays on this machine is as readable in the spool */
+    bool is_local = false; /* payloads that stay on this machine are just as readable in the spool */
     if (told->server_url == NULL || sbx_http_refusal(told->server_url, &is_local) != NULL || is_local ||
         (sealer != NULL && sbx_sealer_is_demanded(sealer))) {
         return false;

@@ -38,22 +38,23 @@ enum sbx_delivery_option {
         "seal payloads to this public key of `stallbox seal keygen`; without it, to the\n"                          \
         "key of the policy's KEYSET, if it names one"}
 
-/* What the command line says; NULL and 0 where it says nothing. Borrowed from argv. */
+/* The options of the command line; NULL and 0 for those not given. Borrowed from argv. */
 struct sbx_delivery_options {
     const char *spool_path, *server_url, *token_path, *ca_path, *policy_path, *seal_key_path;
     uint32_t poll_ms;
-    const char *token; /* the first line of the file at token_path, once prepared; NULL: none */
+    const char *token; /* first line of the file at token_path, set by prepare; NULL: none */
     char token_text[SBX_TOKEN_MAX + 1];
 };
 
 /* Take the value of `option`, which is one of the rows above. Returns false after a message. */
 bool sbx_delivery_options_take(struct sbx_delivery_options *told, const struct sbx_option_reader *reader, int option);
 
-/* Can anything be sent to told->server_url (NULL: nothing is to be)? Returns false after a message with the reason. */
+/* Can payloads be sent to told->server_url? NULL: none are sent, which is fine. Returns false after a message with the
+ * reason. */
 bool sbx_delivery_options_check_server(const struct sbx_delivery_options *told, const char *command);
 
-/* Say that payloads leave readable, if they do: to another machine, and sealed to nobody. Said until one has left `spool` (a
- * path), and not each time. Returns whether it was said. */
+/* Warn when payloads leave this machine unsealed. The warning is given until one has left `spool` (a path), not each
+ * time. Returns whether it was given. */
 bool sbx_delivery_options_tell_unsealed(const struct sbx_delivery_options *told, const char *command, const char *spool,
                                         struct sbx_sealer *sealer);
 

@@ -10,7 +10,7 @@
 
 #include "options.h"
 
-/* The user's own folder; false when nothing says where that is. */
+/* The user's own folder; false when it is not known. */
 static bool usual_folder(char *out, size_t bytes)
 {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
@@ -43,7 +43,7 @@ int sbx_symbol_store_option_open(const char *command, const char *folder, const 
     if (result == -EPERM) {
         return sbx_failure(command, "%s: not used, because it is another user's or others may write to it", folder);
     }
-    if (result == -EDESTADDRREQ) { /* it may hold a password, which is not repeated */
+    if (result == -EDESTADDRREQ) { /* the URL may have a password, which must not be printed */
         return sbx_usage_error(command, "the URL of the store: %s", why);
     }
     return result == -EKEYREJECTED ? sbx_failure(command, "%s", why)

@@ -15,10 +15,11 @@
 int sbx_symbol_store_option_open(const char *command, const char *folder, const char *tenant, bool may_create,
                                  struct sbx_symbol_store **store_out);
 
-/* Say what was wrong with the store meanwhile, if something was. Returns SBX_EXIT_DONE when nothing was, else
- * SBX_EXIT_FAILED after a message. `store` may be NULL. */
+/* Report trouble with the store since it was opened. Returns SBX_EXIT_DONE when there was none, else SBX_EXIT_FAILED
+ * after a message. `store` may be NULL. */
 int sbx_symbol_store_option_tell(const char *command, struct sbx_symbol_store *store);
-/* Say why a call of the store returned `result`, in its own words or as "WHAT: ...". Returns SBX_EXIT_FAILED. */
+/* Print why a call of the store returned `result`, in the store's own words or as "WHAT: ...". Returns
+ * SBX_EXIT_FAILED. */
 int sbx_symbol_store_option_failed(const char *command, struct sbx_symbol_store *store, const char *what, int result);
 
 #endif

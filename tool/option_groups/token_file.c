@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* token_file.c - reads a token and refuses a file that gives it away. */
+/* token_file.c - reads a token, and refuses a file that others can read. */
 #include "token_file.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The first line, which may have so many blanks. */
+/* Read the first line, which must have exactly so many spaces. */
 static int read_line(const char *path, int blanks, char *token_out, char *why, size_t why_bytes)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -31,7 +31,7 @@ static int read_line(const char *path, int blanks, char *token_out, char *why, s
         goto close_descriptor;
     }
 
-    /* One byte more than a token may have, and one for its line end, so that a longer one shows. */
+    /* One byte more than a token may have, and one for the newline, so that a longer token is noticed. */
     char line[SBX_TOKEN_MAX + 2];
     size_t length = 0;
     while (length < sizeof line) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* token_file.h - the secret between the deliverer and the server, from a file: a command line is seen by everyone. */
+/* token_file.h - the secret between the deliverer and the server, read from a file, because all users can see a command
+ * line. */
 #ifndef SBX_TOKEN_FILE_H
 #define SBX_TOKEN_FILE_H
 

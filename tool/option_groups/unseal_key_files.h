@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unseal_key_files.h - --unseal-key FILE, as several commands have it: what payloads were sealed to, in memory. */
+/* unseal_key_files.h - the option --unseal-key FILE of several commands: the keys that open sealed payloads, in
+ * memory. */
 #ifndef SBX_UNSEAL_KEY_FILES_H
 #define SBX_UNSEAL_KEY_FILES_H
 

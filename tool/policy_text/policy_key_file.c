@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_key_file.c - keys to files and back. */
+/* policy_key_file.c - writes keys to files, and reads them. */
 #include "policy_key_file.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static const struct key_words sealing = {"stallbox-secret-key x25519 ", "stallbo
                                          SBX_SEAL_KEY_BYTES};
 _Static_assert((int)SBX_SECRET_KEY_BYTES == (int)SBX_SEAL_KEY_BYTES, "secrets of both sorts have 32 bytes");
 
-/* A new file with one line, durable. */
+/* Write a new file with one line, durably. */
 static int write_new(const char *path, mode_t mode, const char *line, char *why, size_t why_bytes)
 {
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
@@ -96,7 +96,7 @@ int sbx_seal_key_files_write(const char *name, const uint8_t secret[SBX_SEAL_KEY
     return write_pair(&sealing, name, secret, key, why, why_bytes);
 }
 
-/* The bytes behind `word` in the file's first line. */
+/* Read the bytes after `word` in the file's first line. */
 static int read_line(const char *path, const char *word, bool is_secret, uint8_t *bytes_out, size_t bytes, char *why,
                      size_t why_bytes)
 {

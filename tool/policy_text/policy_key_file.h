@@ -12,12 +12,12 @@
 #include "envelope_format.h"
 #include "signature.h"
 
-/* Write NAME.key and NAME.pub. Returns 0 or -errno with "PATH: reason"; nothing that was there is touched, and of what was
- * begun nothing is left. */
+/* Write NAME.key and NAME.pub. Returns 0, or -errno with "PATH: reason". Existing files are not changed, and a failure
+ * leaves no new file. */
 int sbx_key_files_write(const char *name, const uint8_t secret[SBX_SECRET_KEY_BYTES],
                         const uint8_t key[SBX_PUBLIC_KEY_BYTES], char *why, size_t why_bytes);
 
-/* Read a secret key. Refuses a file that others may read or write (-EPERM). The caller wipes what it got. */
+/* Read a secret key. A file that others may read or write is refused (-EPERM). The caller wipes the key. */
 int sbx_secret_key_read(const char *path, uint8_t secret_out[SBX_SECRET_KEY_BYTES], char *why, size_t why_bytes);
 
 /* Read a public key. */

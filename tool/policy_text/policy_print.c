@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_print.c - documents to texts (policy_text.h); apart because reading them needs none of it. */
+/* policy_print.c - prints documents as text (policy_text.h); apart, because reading them needs none of it. */
 #include "policy_text.h"
 
 #include <errno.h>
@@ -130,7 +130,7 @@ static void print_agent(FILE *out, const char *name, uint32_t number)
 static void print_rollout(FILE *out, const struct sbx_rollout *rollout)
 {
     fprintf(out, "rollout %u = salt:", rollout->id);
-    for (uint32_t i = 0; i < rollout->salt_bytes; i++) { /* what a person did not write is not printed as if */
+    for (uint32_t i = 0; i < rollout->salt_bytes; i++) { /* bytes that are no text are not printed as text */
         bool is_plain = rollout->salt[i] > ' ' && rollout->salt[i] < 0x7f && rollout->salt[i] != '#';
         fputc(is_plain ? rollout->salt[i] : '?', out);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_text.c - texts to documents. */
+/* policy_text.c - reads text into documents. */
 #include "policy_text.h"
 
 #include <ctype.h>
@@ -48,7 +48,7 @@ static char *next_word(char **rest)
     return word;
 }
 
-/* "all", "none", names, and "-NAME" to take one away. */
+/* "all", "none", names, and "-NAME" to remove one. */
 static bool read_points(const struct place *place, char *value, uint64_t *points_out)
 {
     uint64_t points = 0;
@@ -151,7 +151,7 @@ static bool read_small(const struct place *place, const char *name, const char *
 
 /* ---- what documents have in common ---- */
 
-/* app, app_id, epoch, issued_at, expires_at. 1: it was one of them; 0: it was not; -1: refused. */
+/* Read app, app_id, epoch, issued_at or expires_at. Returns 1: it was one of them; 0: it was not; -1: refused. */
 static int read_shared(struct sbx_policy_draft *draft, const struct place *place, const char *name, const char *value)
 {
     bool is_keyset = draft->role == SBX_ROLE_KEYSET;
@@ -293,7 +293,7 @@ static bool read_agent(const struct place *place, const char *name, const char *
         *number_out = 0;
         return true;
     }
-    if (value[strspn(value, "0123456789.")] != '\0' || /* %u takes a sign and blanks */
+    if (value[strspn(value, "0123456789.")] != '\0' || /* %u would accept a sign and spaces */
         sscanf(value, "%3u.%3u.%3u%n", &major, &minor, &patch, &used) != 3 || value[used] != '\0') {
         return refuse(place, "%s is a version like 1.2.3, or any, not '%s'", name, value);
     }
@@ -492,7 +492,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* "document = ROLE" comes first: it says what the other lines may be. */
+/* "document = ROLE" must come first, because it decides which other lines are allowed. */
 static bool read_role(struct sbx_policy_draft *draft, const struct place *place, const char *name, const char *value)
 {
     static const char *const roles[] = {NULL, "keyset", "policy", "kill"};
@@ -512,7 +512,7 @@ static bool read_role(struct sbx_policy_draft *draft, const struct place *place,
     return refuse(place, "the first line is document = keyset, policy or kill");
 }
 
-/* What no single line can tell. */
+/* Check what a single line cannot show. */
 static bool check_whole(struct sbx_policy_draft *draft, const struct place *place)
 {
     struct sbx_policy_report report;

@@ -19,7 +19,7 @@ struct sbx_policy_draft {
         struct sbx_keyset keyset;
         struct sbx_policy_document policy; /* and kill */
     };
-    /* what is known while it is read */
+    /* used only while reading */
     uint32_t line;
     uint32_t required_seen;
     bool app_seen, expires_seen, expires_is_relative;
@@ -28,12 +28,12 @@ struct sbx_policy_draft {
     uint64_t now_s;
 };
 
-/* Read a text. `path` and `folder` are borrowed until it returns, `now_s` is what "now" means in it. Returns 0, or -EINVAL
- * with "PATH:LINE: reason" in `why`. `text` ends in NUL; it is cut into words. */
+/* Read a text. `path` and `folder` are borrowed until it returns; `now_s` is the time for "now". Returns 0, or -EINVAL
+ * with "PATH:LINE: reason" in `why`. `text` ends in NUL, and is cut into words. */
 int sbx_policy_text_read(char *text, const char *path, const char *folder, uint64_t now_s,
                          struct sbx_policy_draft *draft_out, char *why, size_t why_bytes);
 
-/* Its payload. Returns the bytes, or 0 when they do not fit. */
+/* Encode the payload. Returns its bytes, or 0 when they do not fit. */
 size_t sbx_policy_draft_encode(const struct sbx_policy_draft *draft, uint8_t *bytes_out, size_t room);
 
 /* Print a document's fields, with its signatures as comments. Returns 0, or -EINVAL after printing why its payload cannot

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_values.c - numbers, times, hex and names of applications as people write them (policy_text.h). */
+/* policy_values.c - numbers, times, hex and names of applications in the form that people write (policy_text.h). */
 #include "policy_text.h"
 
 #include <ctype.h>

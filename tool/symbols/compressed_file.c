@@ -36,7 +36,7 @@ static int write_all(int fd, const char *bytes, size_t count)
     return 0;
 }
 
-/* One part, and with `is_last` the stream's end. */
+/* Compress one part; `is_last`: also end the stream. */
 static int compress_part(ZSTD_CCtx *stream, ZSTD_inBuffer part, bool is_last, char *buffer, int out)
 {
     for (;;) {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct sbx_compressed_file {
-    void *bytes; /* mapped, of a file without a name that is nobody else's: what happens to the original is no matter */
+    void *bytes; /* mapping of a private unnamed file, so changes of the original do not matter */
     size_t count;
     uint64_t plain_count;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nameless_file.c - a file that has lost its name. */
+/* nameless_file.c - a temporary file without a name. */
 #include "nameless_file.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_list.c - which files are sources, and what a runtime calls them. */
+/* source_list.c - decides which files are sources, and the names that a runtime gives them. */
 #include "source_list.h"
 
 #include <dirent.h>
@@ -61,7 +61,7 @@ size_t sbx_source_python_prefix(const char *path, size_t folder)
     if (prefix > folder) {
         return prefix;
     }
-    /* The standard library keeps its last folder: "python3.11/json/decoder.py". */
+    /* For the standard library the last folder is kept: "python3.11/json/decoder.py". */
     for (const char *at = path; (at = strstr(at, "python3.")) != NULL; at++) {
         size_t digits = strspn(at + 8, "0123456789");
         if (digits > 0 && at[8 + digits] == '/' && (at == path || at[-1] == '/')) {
@@ -78,7 +78,8 @@ static bool has_package(const char *path, size_t folder)
     return access(package, R_OK) == 0;
 }
 
-/* The program's own folder is the next one with a package.json, from the one that was given upwards; else that one. */
+/* The program's own folder is the nearest one with a package.json, from the given folder upwards; without any, the
+ * given folder. */
 static size_t script_prefix(const char *path, size_t folder)
 {
     for (size_t own = folder; own > 1;) {
@@ -100,7 +101,7 @@ static size_t prefix_of(enum sbx_names_runtime runtime, const char *path, size_t
     case SBX_NAMES_JAVASCRIPT:
         return script_prefix(path, folder);
     default:
-        return folder; /* a class says itself what it is called */
+        return folder; /* a class file has its own name */
     }
 }
 
@@ -164,7 +165,7 @@ static int add_folder(struct sbx_source_list *list, const char *path, size_t fol
 int sbx_source_list_add(struct sbx_source_list *list, const char *path)
 {
     struct stat status;
-    char whole[4096]; /* where it lies tells of which packages it is */
+    char whole[4096]; /* its path tells the packages */
     if (stat(path, &status) != 0 || realpath(path, whole) == NULL) {
         return -errno;
     }
@@ -204,7 +205,7 @@ int sbx_source_read_file(const char *path, char **text_out, size_t *bytes_out)
     while (result == 0 && bytes < all) {
         ssize_t got = pread(fd, text + bytes, all - bytes, (off_t)bytes);
         if (got == 0) {
-            break; /* it has become shorter */
+            break; /* the file has become shorter */
         }
         result = got < 0 && errno != EINTR ? -errno : 0;
         bytes += got > 0 ? (size_t)got : 0;
@@ -219,7 +220,7 @@ int sbx_source_read_file(const char *path, char **text_out, size_t *bytes_out)
     return 0;
 }
 
-/* The map that stands in the script itself, in base 64. */
+/* Read the map that is in the script itself, in base 64. */
 static void take_inline_map(struct sbx_source *source, const char *url, size_t bytes)
 {
     const char *at = memmem(url, bytes, "base64,", 7), *end = url + bytes;
@@ -238,7 +239,7 @@ static void take_inline_map(struct sbx_source *source, const char *url, size_t b
     }
 }
 
-/* A script's last comment says where its map is; that is FILE.map in nearly all cases, and no other file is opened. */
+/* The last comment of a script names its map. That is nearly always FILE.map, and no other file is opened. */
 static void read_map(struct sbx_source *source)
 {
     static const char mark[] = "# sourceMappingURL=", data[] = "data:";

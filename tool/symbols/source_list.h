@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_list.h - the sources that `stallbox symbols names` was given, each with what its runtime calls it. */
+/* source_list.h - the sources for `stallbox symbols names`, each with the name that its runtime uses. */
 #ifndef SBX_SOURCE_LIST_H
 #define SBX_SOURCE_LIST_H
 
@@ -10,7 +10,7 @@
 struct sbx_source {
     enum sbx_names_runtime runtime;
     char *path; /* owned, as all here */
-    char *file; /* within `path` or by itself: what of it is the same on all machines */
+    char *file; /* the part of the path that is the same on all machines; points into `path`, or is separate */
     char *text; /* NULL until read */
     size_t bytes;
     char *map; /* of a script: its source map; NULL: none */
@@ -22,8 +22,8 @@ struct sbx_source_list {
     size_t count, room;
 };
 
-/* Add a file, or the files of a folder and of those below it, in the order of their names. What is hidden, is no source, or lies behind a
- * symbolic link to a folder is passed over. Returns 0, -ENOEXEC for a file that is no source, or -errno. */
+/* Add a file, or all files below a folder, sorted by name. Hidden files, files that are no sources, and files behind a
+ * symbolic link to a folder are skipped. Returns 0, -ENOEXEC for a file that is no source, or -errno. */
 int sbx_source_list_add(struct sbx_source_list *list, const char *path);
 void sbx_source_list_finish(struct sbx_source_list *list);
 
@@ -33,8 +33,9 @@ int sbx_source_read(struct sbx_source *source);
 int sbx_source_read_file(const char *path, char **text_out, size_t *bytes_out);
 void sbx_source_forget(struct sbx_source *source); /* its bytes */
 
-/* How many bytes at the begin of `path` say where a Python file lies on this machine, when the program's own folder is its first `folder`
- * bytes: that folder, or what is in front of a folder of packages or of the standard library. */
+/* The length of the part of `path` that is different on each machine, for a Python file whose program has its own
+ * folder in the first `folder` bytes: that folder, or the part before a folder of packages or of the standard
+ * library. */
 size_t sbx_source_python_prefix(const char *path, size_t folder);
 
 #endif

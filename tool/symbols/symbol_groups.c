@@ -68,7 +68,7 @@ static int add_path(struct sbx_symbol_group *group, const char *path)
         }
     }
     if (group->path_count == SBX_ELF_PATHS_MAX) {
-        return 0; /* as many copies say nothing new */
+        return 0; /* more copies add nothing new */
     }
     group->paths[group->path_count] = strdup(path);
     if (group->paths[group->path_count] == NULL) {
@@ -90,7 +90,7 @@ static int offer(struct sbx_symbol_group *group, const char *path)
     return equals ? add_path(group, path) : 0;
 }
 
-/* Look for the dSYM of `path` beside it: a folder of the same name, with one file for each image it has ever had. */
+/* Look for the dSYM next to `path`: a folder of the same name, with one file for each image. */
 static int add_companion(struct sbx_symbol_group *group, const char *path)
 {
     char folder[PATH_MAX], tried[PATH_MAX];
@@ -258,7 +258,7 @@ static int add_file(struct sbx_symbol_groups *groups, const char *path, const ch
     return result;
 }
 
-/* All files below; links are not followed: they could lead in circles. */
+/* Add all files below the folder. Links are not followed, because they could form circles. */
 static int add_folder(struct sbx_symbol_groups *groups, const char *path)
 {
     char *const roots[] = {(char *)path, NULL};
@@ -272,7 +272,7 @@ static int add_folder(struct sbx_symbol_groups *groups, const char *path)
     while (result == 0 && (entry = fts_read(walk)) != NULL) {
         if (entry->fts_info == FTS_F) {
             result = add_file(groups, entry->fts_path, &why);
-            result = result == -ENOMEM ? result : 0; /* what is no program is none */
+            result = result == -ENOMEM ? result : 0; /* a file that is no program is skipped */
         }
     }
     fts_close(walk);
@@ -313,7 +313,7 @@ void sbx_symbol_group_name(const struct sbx_symbol_group *group, char *out, size
         size_t length = strlen(name);
         bool is_debug = length > 6 && strcmp(name + length - 6, ".debug") == 0;
         if (strstr(group->paths[i], ".build-id/") != NULL) {
-            continue; /* it is called by its build-id */
+            continue; /* its name is its build-id */
         }
         if (!is_debug) {
             snprintf(out, bytes, "%s", name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_groups.h - files by build-id: a program, its debug file, and whatever else has the same one. */
+/* symbol_groups.h - groups files by build-id: a program, its debug file, and all other files with the same build-id. */
 #ifndef SBX_SYMBOL_GROUPS_H
 #define SBX_SYMBOL_GROUPS_H
 
@@ -33,17 +33,17 @@ struct sbx_symbol_groups {
 int sbx_symbol_groups_add(struct sbx_symbol_groups *groups, const char *path, const char **why_out);
 void sbx_symbol_groups_finish(struct sbx_symbol_groups *groups);
 
-/* Open what may have been split off the files of a group: what lies beside them, then the parts. Descriptors are given. More than may be
- * open are copied into a bundle. Returns 0, or -errno when that could not be. */
+/* Open the files that may have been split off the files of a group: those next to them, then the parts. Descriptors are
+ * given. When there are more than may be open, they are copied into a bundle. Returns 0, or -errno when that failed. */
 int sbx_symbol_groups_open_parts(const struct sbx_symbol_groups *groups, const struct sbx_symbol_group *group,
                                  struct sbx_split_files *files);
 
-/* The files of a group, what dwz moved out of them and what was split off them, as one file without a name (symbol_bundle.h) at
- * *fd_out (given); -1 where there is nothing but the files. Returns 0 or -errno. */
+/* Make one unnamed file (symbol_bundle.h) of the files of the group, the part that dwz moved out of them, and the parts
+ * that were split off: *fd_out (given); -1 when there is nothing but the files. Returns 0 or -errno. */
 int sbx_symbol_groups_bundle(const struct sbx_symbol_groups *groups, const struct sbx_symbol_group *group, int *fd_out);
 
-/* What a person calls what the files are of: the base name of the one that is no debug file, without ".debug" where
- * there is no other; "" when none tells. */
+/* The name of the group's module for people: the base name of the file that is no debug file; without such a file, the
+ * base name without ".debug"; "" when there is none. */
 void sbx_symbol_group_name(const struct sbx_symbol_group *group, char *out, size_t bytes);
 
 #endif

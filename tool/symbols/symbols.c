@@ -51,7 +51,7 @@ static const struct sbx_option options[OPTION_COUNT] = {
 struct verb {
     const char *name;
     int (*run)(const struct sbx_symbols_request *request);
-    unsigned options; /* bits of those it takes */
+    unsigned options; /* bits of the options that it takes */
     size_t operands_min, operands_max;
     const char *wants; /* for the message */
 };
@@ -115,7 +115,7 @@ static int choose_verb(const char *name, const struct verb **verb_out)
     return sbx_usage_error("symbols", "unknown verb '%s'; there are add, names, list, remove and lookup", name);
 }
 
-/* Whether the whole is what the verb wants. */
+/* Check that the request has what the verb needs. */
 static int check(const struct verb *verb, const struct sbx_symbols_request *request, unsigned given)
 {
     if (verb == NULL) {
@@ -143,7 +143,7 @@ static int check(const struct verb *verb, const struct sbx_symbols_request *requ
     return SBX_EXIT_DONE;
 }
 
-/* Returns SBX_EXIT_DONE to go on, or the status to exit with; *help_out says that only help was wanted. */
+/* Returns SBX_EXIT_DONE to go on, or the exit status; *help_out: only help was wanted. */
 static int read_options(int argc, char **argv, struct sbx_symbols_request *request, const struct verb **verb_out,
                         bool *help_out)
 {

@@ -41,7 +41,7 @@ static int open_paths(const struct sbx_symbol_group *group, int *descriptors, in
     return count;
 }
 
-/* Tell what became of a group. Returns the exit status. */
+/* Report the result for a group. Returns the exit status. */
 static int tell(const struct adding *adding, const char *hex, enum sbx_store_outcome outcome,
                 enum sbx_symbol_source before, const char *why)
 {
@@ -88,7 +88,7 @@ static int add_group(struct adding *adding, const struct sbx_symbol_group *group
     int alternate;
     size_t count = (size_t)open_paths(group, descriptors, &alternate);
     result = sbx_symbol_groups_open_parts(&adding->groups, group, &adding->parts);
-    if (result != 0) { /* the rest of it is worth having */
+    if (result != 0) { /* the other parts are still useful */
         sbx_failure("symbols", "%s: its .dwo files cannot be put together: %s", adding->path, strerror(-result));
     }
     struct sbx_making making = {.descriptors = descriptors,
@@ -132,7 +132,7 @@ int sbx_symbols_add(const struct sbx_symbols_request *request)
     if (status != SBX_EXIT_DONE) {
         return status;
     }
-    (void)sbx_symbol_store_sweep(adding.store, (uint64_t)time(NULL)); /* not in the way of adding */
+    (void)sbx_symbol_store_sweep(adding.store, (uint64_t)time(NULL)); /* a failure must not prevent adding */
     for (size_t i = 0; i < request->operand_count; i++) {
         size_t before = groups->count, parts_before = groups->part_count;
         const char *path = request->operands[i];
@@ -154,7 +154,7 @@ int sbx_symbols_add(const struct sbx_symbols_request *request)
     }
     for (size_t i = 0; i < groups->count; i++) {
         if (add_group(&adding, &groups->groups[i]) != SBX_EXIT_DONE) {
-            status = SBX_EXIT_FAILED; /* named already; the others are added all the same */
+            status = SBX_EXIT_FAILED; /* the message names it; the other files are still added */
         }
     }
     sbx_symbol_groups_finish(groups);

@@ -13,7 +13,7 @@
 #include "symbol_store_option.h"
 #include "symbols_verbs.h"
 
-/* A name may hold anything: no byte of it speaks to the terminal. */
+/* A name may have any bytes; none may control the terminal. */
 static void put_clean(const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -85,7 +85,7 @@ int sbx_symbols_list(const struct sbx_symbols_request *request)
     if (status != SBX_EXIT_DONE || store == NULL) {
         return status;
     }
-    (void)sbx_symbol_store_sweep(store, (uint64_t)time(NULL)); /* a store that is only read is listed as it is */
+    (void)sbx_symbol_store_sweep(store, (uint64_t)time(NULL)); /* a store that may only be read is listed as it is */
     int result = sbx_symbol_store_list(store, &entries, &count);
     if (result != 0) {
         status = sbx_symbol_store_option_failed("symbols", store, "the store cannot be read", result);

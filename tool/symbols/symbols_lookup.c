@@ -68,7 +68,7 @@ static void print_frame(struct sbx_json *json, const struct sbx_symbol_frame *fr
     sbx_json_end_object(json);
 }
 
-/* `file` is NULL when there is none with that build-id. */
+/* `file`: NULL when there is none with that build-id. */
 static void print_offset(uint64_t offset, struct sbx_symbol_file *file, struct sbx_symbol_frame *frames)
 {
     enum sbx_symbol_source source = SBX_SYMBOLS_NONE;
@@ -119,7 +119,8 @@ static int look_up(const struct sbx_symbols_request *request, const struct looku
         status = sbx_failure("symbols", "%s: no file with this build-id was found", request->operands[0]);
     }
     for (size_t i = 0; i < lookup->offset_count; i++) {
-        print_offset(lookup->offsets[i], file, frames); /* without a file too: a script counts on a line an offset */
+        /* also without a file, because a script expects one line per offset */
+        print_offset(lookup->offsets[i], file, frames);
     }
     int told = sbx_debuginfod_option_tell("symbols", symbolizer);
     status = status == SBX_EXIT_DONE ? told : status;
@@ -144,8 +145,7 @@ int sbx_symbols_lookup(const struct sbx_symbols_request *request)
     }
     if (status == SBX_EXIT_DONE) {
         status = look_up(request, &lookup, store);
-        int told =
-            sbx_symbol_store_option_tell("symbols", store); /* the files of this machine were asked all the same */
+        int told = sbx_symbol_store_option_tell("symbols", store); /* the files of this machine were still used */
         status = status == SBX_EXIT_DONE ? told : status;
     }
     sbx_symbol_store_close(store);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbols_names.c - `stallbox symbols names`: from sources to maps of names, by which a release is named without having run. */
+/* symbols_names.c - `stallbox symbols names`: makes maps of names from sources, so that a release has names before it
+ * runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -106,7 +107,7 @@ static void write_function(void *context, const struct sbx_provider_function *fu
             function->function, function->lines[0] != '\0' ? "\t" : "", function->lines);
 }
 
-/* What of the lines is a map, sorted, each id once. Returns how many functions, or -errno. */
+/* Write the lines as a map, sorted, each id once. Returns the number of functions, or -errno. */
 static int write_map(const char *path, const char *runtime, const struct sbx_name_list *list)
 {
     char first[64], aside[4096 + 16];
@@ -139,7 +140,7 @@ static int write_map(const char *path, const char *runtime, const struct sbx_nam
     return result;
 }
 
-/* Write the maps into a folder; `paths` gets those that were written. Returns the exit status. */
+/* Write the maps into a folder; `paths` gets the written ones. Returns the exit status. */
 static int write_maps(const char *folder, struct sbx_name_list lists[SBX_NAMES_RUNTIMES], bool is_quiet,
                       char paths[SBX_NAMES_RUNTIMES][4096])
 {

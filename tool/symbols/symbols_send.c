@@ -20,19 +20,19 @@
 #include "terminal.h"
 
 enum {
-    TRIES_MAX = 20,       /* of one file, while the server says "later": a quarter of an hour */
-    TRIES_IN_VAIN = 4,    /* without any answer: it may be starting anew */
-    WAIT_MAX_S = 300,     /* however long the server wants */
-    OWN_WAIT_MAX_S = 60,  /* where it says nothing */
+    TRIES_MAX = 20,       /* per file, while the server says "later": a quarter of an hour */
+    TRIES_IN_VAIN = 4,    /* without any answer; the server may be restarting */
+    WAIT_MAX_S = 300,     /* even if the server asks for more */
+    OWN_WAIT_MAX_S = 60,  /* when the server names no time */
     TIMEOUT_MS = 7200000, /* for a gigabyte on a slow line */
     PATIENCE_S = 1800,    /* while the server reads a file, it says nothing */
     ANSWER_BYTES = 2048,
-    ASK_FIRST_BYTES = 65536, /* less is sent at once, and the answer is there to read whatever it says */
+    ASK_FIRST_BYTES = 65536, /* less is sent at once; then the answer can be read in any case */
 };
 
 struct sending {
     struct sbx_delivery_options told;
-    bool is_over; /* the server wants nothing from us: the other files would only hear the same */
+    bool is_over; /* the server refuses us, so it would refuse the other files too */
 };
 
 /* ---- one request ---- */
@@ -45,7 +45,7 @@ static void show_progress(void *context, uint64_t sent, uint64_t total)
     sbx_progress_show(what, (unsigned long)(sent >> 10), (unsigned long)(total >> 10));
 }
 
-/* The server's line, without whatever speaks to a terminal. */
+/* Clean the server's line of all bytes that control a terminal. */
 static void clean(char *text)
 {
     text[strcspn(text, "\r\n")] = '\0';
@@ -162,8 +162,8 @@ static off_t size_of(const char *path)
     return stat(path, &status) == 0 ? status.st_size : 0;
 }
 
-/* The files of one build-id, the largest first: mostly that is the one with the debug information. The others may name what
- * it does not. */
+/* Send the files of one build-id, the largest first, because that is usually the one with the debug information. The
+ * others may have further names. */
 static int send_group(struct sending *sending, const struct sbx_symbol_groups *groups, struct sbx_symbol_group *group)
 {
     char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1], name[64], name_part[200], query[400];
@@ -199,7 +199,7 @@ static int send_group(struct sending *sending, const struct sbx_symbol_groups *g
     return status;
 }
 
-/* The maps of names in a folder. Returns how many, with the worst status. */
+/* Send the maps of names in a folder. Returns their number, and the worst status. */
 static size_t send_maps(struct sending *sending, const char *folder, int *status)
 {
     struct dirent **entries = NULL;

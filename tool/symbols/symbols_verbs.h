@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbols_verbs.h - the verbs of `stallbox symbols`, and what they are asked. */
+/* symbols_verbs.h - the verbs of `stallbox symbols`, and their request. */
 #ifndef SBX_SYMBOLS_VERBS_H
 #define SBX_SYMBOLS_VERBS_H
 
@@ -15,9 +15,9 @@ struct sbx_symbols_request {
     size_t operand_count;
     bool json;
     const char *server_url, *token_path, *ca_path; /* add: to a server instead of a store; NULL: none */
-    const char *debuginfod;                        /* URL; NULL: none is asked */
-    const char *output;                            /* names: folder for the maps; NULL: this one */
-    const char *mapping;                           /* names: what an obfuscator of classes wrote down; NULL: none */
+    const char *debuginfod;                        /* URL; NULL: no server is asked */
+    const char *output;                            /* names: folder for the maps; NULL: the current folder */
+    const char *mapping;                           /* names: the mapping file of an obfuscator of classes; NULL: none */
 };
 
 /* Each does its verb and returns the exit status; everything of the request is borrowed. */
