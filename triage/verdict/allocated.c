@@ -9,13 +9,14 @@
 #define MIB (1024.0 * 1024)
 
 enum {
-    CALLS_WORTH_TELLING = 1000, /* fewer, and less than a MiB, have no part in a stall */
+    CALLS_WORTH_TELLING = 1000, /* fewer calls, and less than a MiB, have no part in a stall */
     BYTES_WORTH_TELLING = 1 << 20,
-    BEFORE_NS = 1000000000, /* a second before the stall is compared */
+    BEFORE_NS = 1000000000, /* the second before the stall is the comparison */
     BEFORE_BYTES = 48
 };
 
-/* Java's threads allocate by moving a pointer: calls of malloc() are none of theirs, and their number says nothing. */
+/* Threads of Java allocate by moving a pointer and do not call malloc(), so the number of malloc() calls says nothing
+ * about them. */
 static bool has_java(const struct sbx_stall *stall)
 {
     for (uint32_t i = 0; i < stall->runtime_count; i++) {
@@ -26,7 +27,8 @@ static bool has_java(const struct sbx_stall *stall)
     return false;
 }
 
-/* What a thread allocated in the interval, as its records tell it; 0: nothing, or they do not. *from_ns_out: since when. */
+/* The bytes that a thread allocated in the interval, by its records. 0: it allocated nothing, or its records do not
+ * tell. *from_ns_out: the begin of the time they cover. */
 static int64_t bytes_of(const struct sbx_stall *stall, const struct sbx_stall_thread *thread,
                         struct sbx_interval interval, int64_t *from_ns_out)
 {
@@ -46,7 +48,7 @@ static int64_t bytes_of(const struct sbx_stall *stall, const struct sbx_stall_th
     return last > first ? last - first : 0;
 }
 
-/* "; 12.5 MiB a second before", where the judged thread's records reach back far enough; else "". */
+/* "; 12.5 MiB a second before" if the judged thread's records reach back far enough, else "". */
 static void write_before(const struct sbx_stall *stall, int64_t begin_ns, char out[BEFORE_BYTES])
 {
     const struct sbx_interval second = {begin_ns - BEFORE_NS, begin_ns};

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attribute.c - from what was recorded to a verdict.
  *
- * The judged thread gives class, cause and function (thread_judge.c), the other threads who held the lock or used the
- * CPU (culprit.c); here the answer is refined by what lies beyond single stacks (messages, faults), and it is said how
- * sure it is:
+ * thread_judge.c finds class, cause and function from the judged thread. culprit.c finds, from the other threads, the
+ * holder of the lock or the user of the CPU. This file refines the answer by what no single stack shows (messages,
+ * faults), and computes how sure it is:
  *
  *   confidence = explained * directness * naming * culprit * loss, at most 0.99
  *     explained   1 - (1 - e)^2, where e is the share of the busy interval that the named cause and function account
- * for: the largest share of a half is right more often than not, that of nine tenths practically always directness  off
- * the CPU: 1 measured, 0.9 concluded from samples. On it: 0.8 when its time is concluded from samples, times 0.7 when
- * these lie at its own calls only naming      1 the function has a name; 0.95 it is the nearest named caller; 0.6
- * nothing has a name culprit     1 told by the lock or the wait; 0.9 concluded from what threads did; 0.85 nobody is
- * known; 0.7 one of several it may have been; times 0.75 when only its having worked points at it, times 0.7 when what
- * it did is known by samples at its own calls only, times 0.75 when a wait that goes on is taken to be for a task loss
- * 1 - lost / all records of the thread in the interval, times 1 - dropped / (2 * (dropped + records)), times 0.9 when
- * the stack was not followed to its first frame, times 0.9 when the stall is older than what was kept of it
+ *                 for: the largest share of a half is right more often than not, nine tenths practically always
+ *     directness  off the CPU: 1 measured, 0.9 concluded from samples. On the CPU: 0.8 if the time is concluded from
+ *                 samples, times 0.7 if these lie only at the thread's own calls
+ *     naming      1 the function has a name; 0.95 it is the nearest named caller; 0.6 nothing has a name
+ *     culprit     1 told by the lock or the wait; 0.9 concluded from what threads did; 0.85 no culprit is known; 0.7
+ *                 one of several candidates; times 0.75 if the only sign is that it worked, times 0.7 if what it did is
+ *                 known only by samples at its own calls, times 0.75 if the wait goes on and is taken to be for a task
+ *     loss        1 - lost / all records of the thread in the interval, times 1 - dropped / (2 * (dropped + records)),
+ *                 times 0.9 if the stack was not followed to its first frame, times 0.9 if the stall is older than the
+ *                 records that were kept of it
  *
- * Drop counters run since the process started, hence the half: most of what they count is older than the interval.
- * docs/ACCURACY.md has what became of each confidence. */
+ * Drop counters run since the process started, so most of what they count is older than the interval: hence the 2.
+ * docs/ACCURACY.md compares confidence with how often verdicts were right. */
 #include "attribute.h"
 
 #include <errno.h>
@@ -42,16 +44,16 @@
 
 enum {
     MESSAGES_MANY = 50,
-    MESSAGE_MEAN_NS = 30000000, /* on average longer: these are not small messages */
+    MESSAGE_MEAN_NS = 30000000, /* if messages take longer on average, they are not small */
     ALLOCATIONS_PER_S_MANY = 50000,
-    /* A first touch of a page costs 0.5 us bare and some 2 us in a virtual machine (measured): so many a second of CPU
-     * time take a quarter to a half of it. */
+    /* The first touch of a page costs 0.5 us without a hypervisor and some 2 us in a virtual machine (measured). So
+     * this many faults per second of CPU time take a quarter to a half of it. */
     FAULTS_PER_CPU_S_MANY = 250000,
     TORN_CHUNK_RECORDS = 100
 };
-#define PIPE_CONFIDENCE   0.8 /* a pipe without a process in sight may lead to a thread of this one */
-#define BIASED_CONFIDENCE 0.7 /* a loop that reads the clock seems to spend its time in that: docs/ACCURACY.md */
-#define CUT_CONFIDENCE    0.9 /* what went on before the records begin was mostly the same, and need not have been */
+#define PIPE_CONFIDENCE   0.8 /* a pipe to an unknown process may lead to a thread of this one */
+#define BIASED_CONFIDENCE 0.7 /* a loop that reads the clock seems to spend its time in that call: docs/ACCURACY.md */
+#define CUT_CONFIDENCE    0.9 /* before the records begin, the thread mostly did the same, but not always */
 
 /* ---- messages ---- */
 
@@ -115,7 +117,7 @@ static double confidence_of(const struct sbx_report *report, const struct sbx_ju
     if (verdict->cause == SBX_CAUSE_UNKNOWN || busy_ns <= 0) {
         return 0;
     }
-    /* While it computes, what it was kept from computing belongs to it. */
+    /* On the CPU: time in which the thread was ready but did not run counts for the function that it computed in. */
     double kept_ns = judgement->class_ == SBX_CLASS_ON_CPU ? split->runnable_ns * judgement->path.share : 0;
     double explained = (judgement->function_ns + kept_ns) / busy_ns;
     explained = explained > 1 ? 1 : explained;
@@ -171,7 +173,7 @@ static void tell_losses(const struct sbx_report *report, const struct sbx_judgem
     }
 }
 
-/* What an unknown cause would have needed. */
+/* What was missing, if the cause is unknown. */
 static void tell_missing(const struct sbx_report *report, const struct sbx_judgement *judgement,
                          struct sbx_verdict *verdict)
 {
@@ -197,7 +199,7 @@ static void tell_missing(const struct sbx_report *report, const struct sbx_judge
 
 /* ---- the whole ---- */
 
-/* Many small messages, none of which would have been noticed. */
+/* Many small messages, none of which is long enough to be noticed alone. */
 static bool is_flood(const struct message_count *messages, double wall_ns)
 {
     return messages->messages >= MESSAGES_MANY && (double)messages->busy_ns * 2 >= wall_ns &&
@@ -205,14 +207,14 @@ static bool is_flood(const struct message_count *messages, double wall_ns)
            messages->busy_ns / (int64_t)messages->messages <= MESSAGE_MEAN_NS;
 }
 
-/* Ready to run but not run is to blame only where it weighs more than the computing itself. Against rivals of one's own
- * that is so as soon as it is the larger part; a busy machine around is everyday life, in which the program's own work
- * is what can be helped: there it takes two thirds. */
+/* CPU contention is the cause only if the thread was ready without running for longer than it computed. If threads of
+ * the same process compete with it, the larger part decides. If other processes do, two thirds are needed: a busy
+ * machine is common, and there the program can only improve its own work. */
 static int settle_contention(struct sbx_report *report, struct sbx_judgement *judgement)
 {
     double own_ns;
     if (judgement->collector != NULL && judgement->on_cpu_cause != SBX_CAUSE_DEOPTIMIZATION) {
-        /* It is the collector's own helpers that it competes with, and it would be stopped without them as well. */
+        /* The rivals are the collector's own helpers, and the thread would be stopped without them as well. */
         report->verdict.cause = judgement->cause = SBX_CAUSE_GC;
         return 0;
     }
@@ -235,12 +237,12 @@ static int settle_contention(struct sbx_report *report, struct sbx_judgement *ju
 }
 
 enum {
-    TIGHT_PLACES = 8,    /* instructions that a tight loop's samples lie at, at most */
-    TIGHT_LOOKS_MIN = 20 /* fewer say nothing */
+    TIGHT_PLACES = 8,    /* a tight loop has its samples at this many instructions at most */
+    TIGHT_LOOKS_MIN = 20 /* fewer samples say nothing */
 };
 
-/* Whether it went round a few instructions, or gave the processor away again and again: it may wait for another thread
- * by spinning. Evidence, no cause: computing looks the same. */
+/* Did the thread loop over a few instructions, or yield the processor again and again? Then it may wait for another
+ * thread by spinning. This is evidence and no cause, because computing looks the same. */
 static void tell_spinning(struct sbx_report *report, const struct sbx_judgement *judgement)
 {
     const struct sbx_stall *stall = report->stall;
@@ -258,7 +260,7 @@ static void tell_spinning(struct sbx_report *report, const struct sbx_judgement 
         const struct sbx_location *location = &report->locations[report->location_begin[leaf]];
         uint64_t here = sbx_record_looks(record);
         if (stall->frames[leaf].kind != SBX_FRAME_CODE) {
-            return; /* generated code: every instruction of it is the same frame here */
+            return; /* all instructions of generated code are the same frame here */
         }
         looks += here;
         if (location->named && strstr(location->function, "sched_yield") != NULL) {
@@ -289,7 +291,7 @@ static void tell_spinning(struct sbx_report *report, const struct sbx_judgement 
     }
 }
 
-/* What no single stack shows. */
+/* Refine the cause by what no single stack shows. */
 static void refine_cause(struct sbx_report *report, struct sbx_judgement *judgement,
                          const struct message_count *messages, const struct sbx_usage *usage)
 {
@@ -307,7 +309,7 @@ static void refine_cause(struct sbx_report *report, struct sbx_judgement *judgem
         return;
     }
     if (!split->delay_known && sbx_usage_is_faulting(usage) && split->runnable_ns > split->on_cpu_ns) {
-        /* It left the processor of itself, in no call, and a page was read each time. */
+        /* The thread left the processor by itself, outside of any call, and a page was read each time. */
         verdict->cause = SBX_CAUSE_MEMORY;
         verdict->class_ = judgement->class_ = SBX_CLASS_OFF_CPU;
         judgement->cause = SBX_CAUSE_MEMORY;
@@ -388,7 +390,8 @@ static void fill_times(const struct sbx_time_split *split, struct sbx_verdict *v
     verdict->off_cpu_by_ms[SBX_CAUSE_MEMORY] += split->faulting_ns / 1e6;
 }
 
-/* What a person asks first: how it ended, what it was, who else; then the numbers; what was lost last. */
+/* Order by what a person asks first: how it ended, what the thread did, who else had a part in it. Then the numbers,
+ * and last what was lost. */
 static int rank_of_evidence(const char *kind)
 {
     static const struct {
@@ -410,7 +413,7 @@ static int rank_of_evidence(const char *kind)
 
 static void sort_evidence(struct sbx_verdict *verdict)
 {
-    for (size_t i = 1; i < verdict->evidence_count; i++) { /* a handful, and equal ranks keep their order */
+    for (size_t i = 1; i < verdict->evidence_count; i++) { /* few elements; equal ranks keep their order */
         struct sbx_evidence evidence = verdict->evidence[i];
         size_t at = i;
         for (; at > 0 && rank_of_evidence(verdict->evidence[at - 1].kind) > rank_of_evidence(evidence.kind); at--) {
@@ -432,7 +435,7 @@ int sbx_attribute(struct sbx_report *report)
     }
     int64_t history_ns = stall->trigger.history_ns;
     bool is_cut = judgement.class_ == 0 && history_ns > 0 && history_ns < interval.end_ns - interval.begin_ns;
-    if (is_cut) { /* the stall is older than what was kept of it: what was kept is judged */
+    if (is_cut) { /* the stall is older than the records that were kept of it: judge the recorded part */
         sbx_judgement_finish(&judgement);
         interval.begin_ns = -history_ns;
         result = sbx_judge_thread(report, stall->trigger.thread, interval, &judgement);

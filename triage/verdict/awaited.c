@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* awaited.c - of several that were awaited in turn the one that ran longest counts. */
+/* awaited.c - of several functions that were awaited in turn, the one that ran longest counts. */
 #include "awaited.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum {
     FRAMES_MAX = 64,
-    NAMED_MAX = 6, /* functions in a sentence */
+    NAMED_MAX = 6, /* number of functions in a sentence */
     ITEM_BYTES = SBX_SHORT_NAME_BYTES + 64
 };
 
@@ -35,7 +35,7 @@ uint32_t sbx_awaited_in(const struct sbx_stall *stall, uint32_t thread, struct s
     return stack;
 }
 
-/* "fetch (shop.py:12)", behind what stands there already. false: there is no room for it. */
+/* Append "fetch (shop.py:12)" to the text. false: there is no room. */
 static bool add_item(const struct sbx_location *location, char *text, size_t bytes)
 {
     char item[ITEM_BYTES], function[SBX_SHORT_NAME_BYTES];

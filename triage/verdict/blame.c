@@ -20,8 +20,8 @@ static bool is_own_code(const struct sbx_report *report, const struct sbx_locati
     return location->named && location->app && !sbx_is_interpreter(report->executable_name);
 }
 
-/* Everything is called by main: it is the answer only where no library's function lies below it. A script's function of that name is one
- * like others: the library below it may be the interpreter. */
+/* main() calls everything, so main is the answer only if no library's function lies below it. A script's function named
+ * "main" counts like any other: the library below it may be the interpreter. */
 static bool is_no_answer(const struct sbx_location *location, enum sbx_blame_filter filter)
 {
     return filter == SBX_BLAME_OWN && !location->logical && strcmp(location->function, "main") == 0;
@@ -31,7 +31,7 @@ bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame_index, con
                       enum sbx_blame_filter filter)
 {
     const struct sbx_stall_frame *frame = &report->stall->frames[frame_index];
-    if (location->logical) { /* application code, and known by its id where its name is not */
+    if (location->logical) { /* application code; it is known by its id if it has no name */
         return filter > SBX_BLAME_OWN || !sbx_is_runtime_library(location);
     }
     if (frame->kind != SBX_FRAME_CODE) {
@@ -46,8 +46,9 @@ bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame_index, con
            (filter != SBX_BLAME_OWN || is_own_code(report, location));
 }
 
-/* Has what called this function no part in what runs below it? So it is with an event loop, and with an interpreter in a
- * library, whose scripts are nobody's in the application: a web server that runs them only waits for them. */
+/* Do the callers of this function have no part in what runs below it? This is true for an event loop, and for an
+ * interpreter in a library: its scripts do not belong to the application that calls it. A web server that runs scripts
+ * only waits for them. */
 bool sbx_blame_hides_callers(const struct sbx_report *report, uint32_t frame, const struct sbx_location *location)
 {
     return location->named &&
@@ -55,8 +56,8 @@ bool sbx_blame_hides_callers(const struct sbx_report *report, uint32_t frame, co
                                                          !sbx_blame_counts(report, frame, location, SBX_BLAME_OWN)));
 }
 
-/* Does a loop run farther out than callstack `id`? Then the one at `id` was turned by a handler, which waits in it for something: a child
- * process, an answer. What called it is the handler, unless code of its own lies below. */
+/* Is callstack `id` inside of a second, outer loop? Then a handler runs the loop at `id` to wait for something: a child
+ * process, an answer. Its caller is that handler, unless code of the handler's own lies below. */
 static bool is_nested_loop(const struct sbx_report *report, uint32_t id, const struct sbx_location *loop)
 {
     const struct sbx_stall *stall = report->stall;
@@ -112,8 +113,8 @@ const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint3
     return NULL;
 }
 
-/* In a runtime's library, where nothing of the application is on the stack: what called the part of it that hands work over. NULL: no
- * runtime has a function there that has a name. */
+/* Used in a runtime's library if no function of the application is on the stack: the caller of the functions that hand
+ * work over. NULL: the runtime has no named function there. */
 static const struct sbx_location *runtime_submitter(const struct sbx_report *report, uint32_t stack)
 {
     const struct sbx_stall *stall = report->stall;
@@ -154,8 +155,8 @@ const struct sbx_location *sbx_blame_submitter(const struct sbx_report *report, 
     return any_submitter(report, stack);
 }
 
-/* The innermost function of the program in the runtime's language, whatever native code lies between; NULL: there is none, or what lies below it has
- * no name. */
+/* The innermost function of the program in the runtime's language. Native code may lie below it. NULL: there is none,
+ * or a function without a name lies below it. */
 static const struct sbx_location *logical_submitter(const struct sbx_report *report, uint32_t stack)
 {
     const struct sbx_stall *stall = report->stall;
@@ -168,8 +169,8 @@ static const struct sbx_location *logical_submitter(const struct sbx_report *rep
     return NULL;
 }
 
-/* Of what was queued in a run that was seen itself: the function that node's loop called there. Which of those that it called queued it is not known. NULL: the
- * loop may have called others in that run. */
+/* For a task that was queued in a run whose stack was seen: the function that node's loop called in that run. It is not
+ * known which of the functions below it queued the task. NULL: the loop may have called other functions in that run. */
 static const struct sbx_location *called_by_loop(const struct sbx_report *report, uint32_t stack)
 {
     const struct sbx_stall *stall = report->stall;
@@ -184,7 +185,8 @@ static const struct sbx_location *called_by_loop(const struct sbx_report *report
     return NULL;
 }
 
-/* node has one timer of libuv's for all of its own: whoever started that has not set the one that runs. */
+/* node uses one timer of libuv for all of its own timers. So the function that started libuv's timer did not set the
+ * timer that runs. */
 static bool has_node(const struct sbx_stall *stall)
 {
     for (uint32_t i = 0; i < stall->runtime_count; i++) {
@@ -238,7 +240,7 @@ const char *sbx_blame_unnamed_below(const struct sbx_report *report, uint32_t st
                 continue;
             }
             if (here->named) {
-                return NULL; /* it is nearer: the answer is what it is for another reason */
+                return NULL; /* this named function is nearer: the answer was chosen for another reason */
             }
             module = module != NULL ? module : here->module;
         }
@@ -295,13 +297,13 @@ bool sbx_blame_is_allocator(const struct sbx_report *report, uint32_t stack)
 
 /* ---- the heaviest path ---- */
 
-/* Stacks merged by function: one node for all callstacks that came the same way, whatever lines they called from.
- * Parents have smaller indexes. Node 0 is above every outermost function. */
+/* Stacks merged by function: one node for all callstacks that go through the same functions, whatever lines the calls
+ * are at. Parents have smaller indexes than children. Node 0 is above every outermost function. */
 struct merged {
     const struct sbx_location *location;
     uint32_t parent;
-    uint32_t next; /* in its hash chain; 0 ends it */
-    double weight; /* of itself first, then of all below too */
+    uint32_t next; /* the next node in the hash chain; 0 ends it */
+    double weight; /* first its own weight, later with the weight of all below it */
 };
 
 struct merger {
@@ -314,8 +316,8 @@ struct merger {
     uint32_t *node_of;     /* by callstack id */
 };
 
-/* A lambda belongs to the function it was written in, when that is what runs it: a comparison handed to std::sort(). Not
- * to main, which is no answer. */
+/* A lambda counts as part of the function it was written in if that function (perhaps through a library) runs it: a
+ * comparison handed to std::sort(). A lambda written in main does not, because main is no answer. */
 static bool is_part_of(const struct sbx_location *inner, const struct sbx_location *outer)
 {
     return is_same_function(inner, outer) ||
@@ -323,8 +325,8 @@ static bool is_part_of(const struct sbx_location *inner, const struct sbx_locati
             strncmp(outer->function, "main(", 5) != 0 && sbx_is_lambda_of(inner->function, outer->function));
 }
 
-/* The child of `parent` for that function. The parent itself for direct recursion and for its own lambdas, and when there
- * is no room for more. */
+/* The child node of `parent` for that function. The parent itself for direct recursion, for its own lambdas, and if
+ * there is no room for more nodes. */
 static uint32_t child_of(struct merger *merger, uint32_t parent, const struct sbx_location *location)
 {
     if (parent != 0 && is_part_of(location, merger->nodes[parent].location)) {
@@ -347,7 +349,7 @@ static uint32_t child_of(struct merger *merger, uint32_t parent, const struct sb
     return node;
 }
 
-/* Give each callstack that has weight somewhere above it its node, and the nodes their weight. */
+/* Give a node to each callstack that has weight itself or has children with weight, and give the nodes their weight. */
 static void merge(struct merger *merger, const double *weights, const double *through)
 {
     const struct sbx_report *report = merger->report;
@@ -374,8 +376,8 @@ static void merge(struct merger *merger, const double *weights, const double *th
     }
 }
 
-/* The deepest node with more than half of the weight of `top`. At most one child of a node has that, and children come
- * after their parents, so one pass finds it. */
+/* The deepest node with more than half of the weight of `top`. At most one child of a node has more than half, and
+ * children come after their parents, so one pass is enough. */
 static uint32_t deepest_majority(const struct merger *merger, uint32_t top)
 {
     uint32_t found = top;
@@ -387,7 +389,7 @@ static uint32_t deepest_majority(const struct merger *merger, uint32_t top)
     return found;
 }
 
-/* When nothing has a majority: the outermost function with the most weight; 0 when there is none. */
+/* Used if no function has a majority: the outermost function with the most weight; 0 if there is none. */
 static uint32_t heaviest_root(const struct merger *merger)
 {
     uint32_t found = 0;
@@ -436,13 +438,13 @@ static void describe(const struct merger *merger, const double *weights, uint32_
     path->unnamed_share = unnamed / nodes[node].weight;
 }
 
-/* A callstack that passes through a function: where, and how much of the weight. */
+/* A callstack that passes through a function: at which location, and with how much weight. */
 struct passage {
     const struct sbx_location *location;
     double weight;
 };
 
-/* The place nearest to the leaf at which the callstack passes through the function; NULL: it does not. */
+/* The location nearest to the leaf at which the callstack passes through the function; NULL: none. */
 static const struct sbx_location *passage_through(const struct sbx_report *report, uint32_t stack,
                                                   const struct sbx_location *function)
 {
@@ -464,7 +466,7 @@ static int compare_lines(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The passage of the line that has most of the weight; passages are sorted by line. */
+/* The passage through the line with the most weight. The passages are sorted by line. */
 static const struct sbx_location *heaviest_line(const struct passage *passages, size_t count)
 {
     const struct sbx_location *found = NULL;
@@ -482,7 +484,8 @@ static const struct sbx_location *heaviest_line(const struct passage *passages, 
     return found;
 }
 
-/* A node has the place at which its function was met first. Most of its time may have gone through another line. */
+/* A node has the location at which its function was found first. Another line of the function may have most of the
+ * time. */
 static int choose_line(const struct merger *merger, const double *weights, uint32_t node, struct sbx_blame_path *path)
 {
     uint32_t stacks = merger->report->stall->callstack_count;

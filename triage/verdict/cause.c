@@ -46,7 +46,7 @@ const char *sbx_class_name(enum sbx_class class_)
     return "unknown";
 }
 
-/* A call on a descriptor: what lies behind it decides. */
+/* The cause of a call on a descriptor, by what the descriptor leads to. */
 static enum sbx_cause cause_of_descriptor(uint32_t fd_class, enum sbx_cause otherwise)
 {
     switch (fd_class) {
@@ -55,13 +55,13 @@ static enum sbx_cause cause_of_descriptor(uint32_t fd_class, enum sbx_cause othe
     case SBX_FD_PIPE:
     case SBX_FD_UNIX:
         return SBX_CAUSE_IPC;
-    case SBX_FD_OTHER: /* an event counter, a timer, an inotify: somebody has something to say */
+    case SBX_FD_OTHER: /* an event counter, a timer, an inotify: waits for a notification */
         return SBX_CAUSE_WAIT;
     case SBX_FD_REGULAR:
     case SBX_FD_DIRECTORY:
     case SBX_FD_DEVICE:
         return SBX_CAUSE_IO;
-    case SBX_FD_TTY: /* it waits for a person */
+    case SBX_FD_TTY: /* waits for a person */
         return SBX_CAUSE_WAIT;
     default:
         return otherwise;
@@ -140,14 +140,14 @@ static enum sbx_cause cause_of_syscall(uint64_t number, uint32_t fd_class)
             return calls[i].takes_descriptor ? cause_of_descriptor(fd_class, calls[i].cause) : calls[i].cause;
         }
     }
-    return cause_of_descriptor(fd_class, SBX_CAUSE_IO); /* what is left of the table are calls on files */
+    return cause_of_descriptor(fd_class, SBX_CAUSE_IO); /* the other calls of the table are calls on files */
 }
 
-/* Functions whose name says more than the kind of record they are in. */
+/* Calls whose name says more than their kind of record. */
 static enum sbx_cause cause_of_op(uint32_t op)
 {
     switch (op) {
-    case SBX_OP_PAUSE: /* not for a time: until somebody sends a signal */
+    case SBX_OP_PAUSE: /* no time limit: until a signal comes */
     case SBX_OP_SIGSUSPEND:
     case SBX_OP_SIGTIMEDWAIT:
         return SBX_CAUSE_WAIT;

@@ -5,14 +5,14 @@
 
 #include "report.h"
 
-/* The cause that a blocking call stands for. `kind`: enum sbx_record_kind; for SBX_RECORD_BLOCKED the call is in `op`,
- * and for SBX_OP_SYSCALL its number in `amount`. UNKNOWN when the call does not tell. */
+/* The cause that a blocking call stands for. `kind`: enum sbx_record_kind. For SBX_RECORD_BLOCKED the call is in `op`;
+ * if `op` is SBX_OP_SYSCALL, its number is in `amount`. UNKNOWN if the call does not tell. */
 enum sbx_cause sbx_cause_of_call(uint32_t kind, uint32_t op, uint32_t fd_class, uint64_t amount);
 
-/* What to call it: "nanosleep", "futex", "system call 999"; written to `out`. */
+/* The name of the call: "nanosleep", "futex", "system call 999"; written to `out`. */
 void sbx_call_name(uint32_t kind, uint32_t op, uint64_t amount, char *out, size_t out_bytes);
 
-/* The words of the JSON report, "lock", "off_cpu": other programs rely on them. */
+/* The words of the JSON report: "lock", "off_cpu". Other programs rely on them. */
 const char *sbx_cause_name(enum sbx_cause cause);
 const char *sbx_class_name(enum sbx_class class_);
 

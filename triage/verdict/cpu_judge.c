@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_judge.c - of a thread that computed, or was kept from it: what that was, and which function stands for it.
+/* cpu_judge.c - for a thread that computed, or was ready and did not run: what it computed, and which function stands
+ * for it.
  *
- * Samples are weighed by the time they stand for; the heaviest function is blamed. */
+ * Each sample is weighted by the time it stands for. The heaviest function is blamed. */
 #include "cpu_judge.h"
 
 #include <errno.h>
@@ -21,8 +22,8 @@ static int64_t middle_of(int64_t a, int64_t b)
     return a + (b - a) / 2;
 }
 
-/* Samples that a thread took of itself lie at its own calls: one in a thousand loops may get all of them. Looks by the
- * clock lie anywhere. Where there are enough of these in the interval, time is shared out among them alone. */
+/* Samples that a thread takes of itself lie at its own calls, so one loop of a thousand may get all of them. Looks by
+ * the clock lie anywhere. If the interval has enough of these, only they share the time. */
 static bool goes_unbiased(const struct sbx_stall_thread *thread, const struct sbx_stall_record *records,
                           const struct sbx_interval *interval)
 {
@@ -36,12 +37,12 @@ static bool goes_unbiased(const struct sbx_stall_thread *thread, const struct sb
     return count >= SBX_UNBIASED_ENOUGH;
 }
 
-/* The record next to number `at` in direction `step` that shares its time; NULL: none. */
+/* The next record from number `at` in direction `step` that shares the time; NULL: none. */
 static const struct sbx_stall_record *neighbour(const struct sbx_stall_thread *thread,
                                                 const struct sbx_stall_record *records, size_t at, int step,
                                                 bool unbiased)
 {
-    for (size_t i = at + (size_t)step; i < thread->record_count; i += (size_t)step) { /* below 0 wraps: beyond */
+    for (size_t i = at + (size_t)step; i < thread->record_count; i += (size_t)step) { /* below 0 i wraps: ends */
         if (!unbiased || sbx_record_is_unbiased(&records[i])) {
             return &records[i];
         }
@@ -49,10 +50,10 @@ static const struct sbx_stall_record *neighbour(const struct sbx_stall_thread *t
     return NULL;
 }
 
-/* What a stack says of itself, asked once a stack. */
+/* What a stack tells, computed once per stack. */
 struct stack_traits {
-    const char *collector; /* the run-time whose collector is on it */
-    enum sbx_cause kernel; /* what its leaf, a function of libc, had the kernel do */
+    const char *collector; /* the run-time whose collector has a function on it */
+    enum sbx_cause kernel; /* what its leaf, a function of libc, asked the kernel to do */
     bool is_known;
 };
 
@@ -85,10 +86,10 @@ static const struct stack_traits *traits_of_stack(const struct sbx_report *repor
 
 /* What was found while weighing. */
 struct weighing {
-    double *weights;           /* by callstack */
-    struct stack_traits *memo; /* by callstack */
+    double *weights;           /* indexed by callstack */
+    struct stack_traits *memo; /* indexed by callstack */
     double all_ns, unbiased_ns, allocator_ns, collector_ns;
-    double by_kernel[CAUSES]; /* of unbiased_ns: in the kernel's hands, for this */
+    double by_kernel[CAUSES]; /* of unbiased_ns: time in the kernel, for this cause */
     const char *collector;
 };
 
@@ -102,7 +103,7 @@ static void weigh_look(const struct sbx_report *report, const struct sbx_stall_r
         weighing->collector_ns += ns;
         weighing->collector = traits->collector;
     }
-    if (!sbx_record_is_unbiased(record)) { /* samples at allocations or reads would prove only themselves */
+    if (!sbx_record_is_unbiased(record)) { /* samples at allocations or reads prove only themselves */
         return;
     }
     enum sbx_cause kernel = record->kind == SBX_RECORD_BLOCKED
@@ -113,8 +114,9 @@ static void weigh_look(const struct sbx_report *report, const struct sbx_stall_r
     weighing->allocator_ns += sbx_blame_is_allocator(report, stack) ? ns : 0;
 }
 
-/* Each sample stands for the time without a wait that lies nearer to it than to its neighbours, which may be records of
- * any kind unless it goes by the unbiased alone. `only`: of these, or UNKNOWN for all. */
+/* Each sample stands for the time without a wait that is nearer to it than to its neighbours. The neighbours are
+ * records of any kind, or unbiased looks only if there are enough of them. `only`: weigh only samples of this cause;
+ * UNKNOWN: all. */
 static void weigh_samples(const struct sbx_report *report, uint32_t thread_index, const struct sbx_time_split *split,
                           enum sbx_cause only, struct weighing *weighing)
 {
@@ -141,7 +143,7 @@ static void weigh_samples(const struct sbx_report *report, uint32_t thread_index
                               ? middle_of(before->end_ns, record->begin_ns)
                               : record->begin_ns;
         int64_t to_ns = split->interval.end_ns;
-        if (next != NULL) { /* a run that follows was there from its begin on */
+        if (next != NULL) { /* a run of looks counts from its begin */
             int64_t seen_ns = sbx_kind_is_sample(next->kind) ? next->begin_ns : next->end_ns;
             to_ns = seen_ns > record->end_ns ? middle_of(record->end_ns, seen_ns) : record->end_ns;
         }
@@ -152,7 +154,7 @@ static void weigh_samples(const struct sbx_report *report, uint32_t thread_index
     }
 }
 
-/* Does a stack pass through the function more than once, through others in between: two functions that call each other? */
+/* Does a stack pass through the function more than once, with others in between? Then two functions call each other. */
 static bool is_recursive(const struct sbx_report *report, uint32_t stack, const struct sbx_location *function)
 {
     const struct sbx_stall *stall = report->stall;
@@ -166,10 +168,12 @@ static bool is_recursive(const struct sbx_report *report, uint32_t stack, const 
     return count > 1;
 }
 
-/* Whether the blamed function is cheap and called again and again: its samples and those of its caller mix as if drawn
- * by lot. Were it called a few times for long, its samples would come in long runs (the test of runs of Wald and
- * Wolfowitz, 1940). Only for a function that calls nothing of the application and is called by one other, not put into it by the compiler: that
- * is one loop; where either is recursive the two may call each other, of which a tail call shows the one half only. Returns the calls that were told apart, 0 when it is not so. */
+/* Is the blamed function cheap and called again and again? Then its samples and those of its caller are mixed in random
+ * order. If it were called a few times for long, its samples would come in long runs (the runs test of Wald and
+ * Wolfowitz, 1940). The test holds only for one loop: the function calls nothing of the application, and one other
+ * function calls it, into which the compiler did not inline it. If either is recursive, the two may call each other,
+ * and a tail call hides one half of that. Returns the number of calls that could be told apart, 0 if the answer is
+ * no. */
 static double count_cheap_calls(const struct sbx_report *report, uint32_t thread_index,
                                 const struct sbx_interval *interval, const struct sbx_blame_path *path)
 {
@@ -236,7 +240,7 @@ int sbx_judge_cpu(const struct sbx_report *report, uint32_t thread, struct sbx_j
     if (weighing.collector_ns * 2 > weighing.all_ns) {
         judgement->collector = weighing.collector;
     }
-    if (kernel != SBX_CAUSE_UNKNOWN) { /* whose calls they were, not who computed between them */
+    if (kernel != SBX_CAUSE_UNKNOWN) { /* blame what called the kernel */
         struct weighing of_calls = {.weights = calloc(stacks, sizeof *of_calls.weights), .memo = weighing.memo};
         if (of_calls.weights == NULL) {
             goto free_weighing;

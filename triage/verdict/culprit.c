@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* culprit.c - who else had a part in it.
+/* culprit.c - which other thread had a part in it.
  *
- * A lock that is held names its holder, a wait that ended may know who ended it. A wait that has not ended, for
- * something nobody holds, has neither: there the one who should have come is concluded from what the others did. It has
- * to be somebody who did anything at all meanwhile, and it rather is one who has ended waits for this object before, or
- * was woken or born just before the wait began: who waits for a result has mostly just asked for it. */
+ * A lock names its holder, and a wait that ended may name the thread that ended it. A wait for something without a
+ * holder that has not ended names nobody. Then the thread that should have ended it is concluded from what the other
+ * threads did. It must have done some work meanwhile. A thread that ended waits for this object before is more likely,
+ * and so is a thread that was woken or started just before the wait began, because a thread that waits for a result has
+ * mostly just asked for it. */
 #include "culprit.h"
 
 #include <errno.h>
@@ -20,20 +21,20 @@
 
 enum {
     CHAIN_MAX = 16,
-    /* What points at a thread; their sum decides, the time it was busy between equals. */
+    /* What points at a thread. The sum of the points decides; of equal candidates, the one that was busy for longer. */
     POINT_ENDED_BEFORE = 8, /* it has ended waits for this object before */
-    POINT_WOKEN = 4,        /* the waiting thread let it go just before */
-    POINT_ROUSED = 2,       /* its own long wait ended just before: it got something to do */
-    POINT_BORN = 2,         /* its first record is from just before */
+    POINT_WOKEN = 4,        /* the waiting thread woke it just before */
+    POINT_ROUSED = 2,       /* its own long wait ended just before, so it got something to do */
+    POINT_BORN = 2,         /* its first record lies just before */
 };
 /* Measured on the suite with capture points taken out, and with a sample each 200 ms (docs/ACCURACY.md). */
 #define HUNCH_CERTAINTY 0.75 /* it worked meanwhile, and nothing else points at it */
-#define GUESS_CERTAINTY 0.7  /* what it computed in is known by samples at its calls only */
+#define GUESS_CERTAINTY 0.7  /* the function it computed in is known only by samples at its calls */
 #define JUST_BEFORE_NS  (INT64_C(100) * 1000 * 1000)
 
-/* ---- who is known ---- */
+/* ---- threads that the records name ---- */
 
-/* The record of the thread that ended wait `wait`; NULL when nobody is known to have. */
+/* The wake record of the thread that ended wait `wait`. NULL: no record tells which thread did. */
 static const struct sbx_stall_record *find_wake(const struct sbx_stall *stall, uint32_t wait)
 {
     for (size_t i = 0; i < stall->record_count && wait != 0; i++) {
@@ -44,24 +45,24 @@ static const struct sbx_stall_record *find_wake(const struct sbx_stall *stall, u
     return NULL;
 }
 
-/* ---- who it must have been ---- */
+/* ---- a thread that the records do not name ---- */
 
 /* What a thread did while another waited. */
 struct candidate {
     int points;
-    double busy_ns; /* not idle: computing, or in calls that are work */
+    double busy_ns; /* time not idle: computing, or in calls that are work */
 };
 
-/* A pause that says that the thread has nothing to do, or only rests between two things. */
+/* Does this pause say that the thread has nothing to do, or only rests between two things? */
 static bool is_rest(const struct sbx_pause *pause, const struct sbx_interval *waited)
 {
     bool is_older = pause->wait.begin_ns < waited->begin_ns - JUST_BEFORE_NS;
     switch (pause->wait.cause) {
     case SBX_CAUSE_WAIT:
         return true;
-    case SBX_CAUSE_SLEEP: /* many short ones are a ticker's; one long one may be what is waited for */
+    case SBX_CAUSE_SLEEP: /* many short sleeps: a ticker. One long sleep: perhaps what is waited for */
         return is_older || pause->ns * 3 < (double)(waited->end_ns - waited->begin_ns);
-    default: /* who polls a socket may wait for an answer, or for somebody to ask: the latter since long */
+    default: /* a poll of a socket waits for an answer or for a request; for a request it began long before */
         return pause->wait.kind == SBX_RECORD_POLL && is_older;
     }
 }
@@ -120,7 +121,8 @@ static int weigh_candidate(const struct sbx_report *report, uint32_t waiter, uin
     return 0;
 }
 
-/* Who should have ended the wait. *thread_out -1: nobody stands out. *rivals_out: how many had as many points. */
+/* Which thread should have ended the wait. *thread_out -1: no thread stands out. *rivals_out: how many threads had as
+ * many points. */
 static int infer(const struct sbx_report *report, uint32_t waiter, const struct sbx_wait *wait, int32_t *thread_out,
                  size_t *rivals_out, bool *has_hint_out)
 {
@@ -144,30 +146,31 @@ static int infer(const struct sbx_report *report, uint32_t waiter, const struct 
             *thread_out = (int32_t)thread;
         }
     }
-    *has_hint_out = best.points > 1; /* one point is for having worked at all */
+    *has_hint_out = best.points > 1; /* one point only says that it worked at all */
     return 0;
 }
 
 /* ---- the chain ---- */
 
-/* One who is waited for, and how that is known. */
+/* A thread that is waited for, and how that is known. */
 struct link {
     uint32_t thread;
     enum sbx_culprit_source source;
-    bool has_hint;                   /* of INFERRED: it ended such waits before, or was woken, roused or born for it */
-    size_t rivals;                   /* of INFERRED: others that it may be just as well */
-    const struct sbx_location *woke; /* where it, or another one, let the waiter go; NULL not known */
-    uint32_t waker;                  /* who; of `woke` */
+    bool has_hint;                   /* of INFERRED: it ended such waits before, or was woken or started for this */
+    size_t rivals;                   /* of INFERRED: how many other threads are as likely */
+    const struct sbx_location *woke; /* where it, or another thread, woke the waiter; NULL not known */
+    uint32_t waker;                  /* of `woke`: the thread that did */
 };
 
-/* Another process has ended such waits before, or has the semaphore now: nobody has told that it is to end this one. */
+/* The peer is another process that ended such waits before, or has the semaphore now. No record says that it has to end
+ * this wait. */
 static bool is_by_habit(const struct sbx_stall *stall, const struct sbx_wait *wait)
 {
     bool is_sign = wait->kind == SBX_RECORD_WAIT || wait->kind == SBX_RECORD_COND;
     return is_sign && wait->open && wait->peer >= 0 && stall->threads[wait->peer].process != 0;
 }
 
-/* Whom `waiter` waits for in `wait`. Returns 0 or -ENOMEM; link_out->source NONE: not known. */
+/* The thread that `waiter` waits for in `wait`. Returns 0 or -ENOMEM. link_out->source NONE: not known. */
 static int find_link(const struct sbx_report *report, uint32_t waiter, const struct sbx_wait *wait, bool may_infer,
                      struct link *link_out)
 {
@@ -188,7 +191,8 @@ static int find_link(const struct sbx_report *report, uint32_t waiter, const str
     }
     int32_t thread = -1;
     int result = may_infer ? infer(report, waiter, wait, &thread, &link_out->rivals, &link_out->has_hint) : 0;
-    /* Who waits until a time may mean to: that another thread worked meanwhile says nothing then. */
+    /* A wait with a time limit may be a pause by intention. Then it says nothing that another thread worked
+     * meanwhile. */
     if (thread >= 0 && (!wait->timed_out || link_out->has_hint)) {
         link_out->thread = (uint32_t)thread;
         link_out->source = SBX_CULPRIT_INFERRED;
@@ -210,12 +214,12 @@ static bool is_wait_for_thread(const struct sbx_judgement *judgement)
             (judgement->cause == SBX_CAUSE_LOCK || judgement->cause == SBX_CAUSE_WAIT));
 }
 
-/* What a wait is for, as far as it decides the words. */
+/* What a wait is for, as far as the words depend on it. */
 enum wanted {
-    WANTS_SIGN, /* that somebody does something */
+    WANTS_SIGN, /* that another thread does something */
     WANTS_LOCK,
-    WANTS_ANSWER, /* from the other end of a pipe or a socket */
-    WANTS_CHANGE  /* of a semaphore */
+    WANTS_ANSWER, /* an answer from the other end of a pipe or a socket */
+    WANTS_CHANGE  /* a change of a semaphore */
 };
 
 static enum wanted wanted_of(const struct sbx_judgement *judgement)
@@ -230,7 +234,7 @@ static enum wanted wanted_of(const struct sbx_judgement *judgement)
     return class == SBX_FD_PIPE || class == SBX_FD_UNIX || class == SBX_FD_SOCKET ? WANTS_ANSWER : WANTS_CHANGE;
 }
 
-/* What the one that is waited for has to do with the wait. */
+/* The part that the awaited thread has in the wait. */
 static const char *part_of(const struct link *link, enum wanted wanted, bool is_open)
 {
     bool is_lock = wanted == WANTS_LOCK;
@@ -246,7 +250,8 @@ static const char *part_of(const struct link *link, enum wanted wanted, bool is_
     return is_lock ? "held it" : is_open ? "is to end the wait" : "ended the wait";
 }
 
-/* Where a thread was when it was last seen, and how long before the trigger, where that is no news of what it does now; "" where nothing is known. */
+/* Where a thread was when it was last seen, and how long before the trigger. "" if that is not known, or if it was seen
+ * at the trigger. */
 static const char *last_seen(const struct sbx_report *report, uint32_t thread, char *text, size_t text_bytes)
 {
     const struct sbx_stall_thread *it = &report->stall->threads[thread];
@@ -265,7 +270,7 @@ static const char *last_seen(const struct sbx_report *report, uint32_t thread, c
     return text;
 }
 
-/* One sentence about what the one that is waited for did. */
+/* One sentence about what the awaited thread did. */
 static void tell_link(struct sbx_report *report, const struct link *link, const struct sbx_judgement *holder,
                       const struct sbx_location *location, const char *part, bool takes_turns)
 {
@@ -301,7 +306,7 @@ static void tell_link(struct sbx_report *report, const struct link *link, const 
     if (link->woke != NULL) {
         sbx_thread_text(report->stall, link->waker, thread);
     }
-    if (link->woke != NULL && (link->woke->named || link->waker != link->thread)) { /* an address tells nobody more */
+    if (link->woke != NULL && (link->woke->named || link->waker != link->thread)) { /* an address alone tells nothing */
         sbx_evidence_add(verdict, "waker", link->waker, "let it go: %s in %s", thread,
                          sbx_location_text(link->woke, function));
     }
@@ -313,7 +318,8 @@ static void tell_link(struct sbx_report *report, const struct link *link, const 
     }
 }
 
-/* The newest stack that a thread had before a wait for it was over: later it did other things, and may have ended. 0: none is known. */
+/* The newest stack that a thread had before a wait for it ended: later the thread did other things, and may have ended.
+ * 0: none is known. */
 static uint32_t stack_by_then(const struct sbx_stall *stall, uint32_t thread_index, int64_t end_ns)
 {
     const struct sbx_stall_thread *thread = &stall->threads[thread_index];
@@ -338,8 +344,8 @@ static const struct sbx_location *place_of(const struct sbx_report *report, cons
     return location != NULL ? location : sbx_blame_leaf(report, stack_by_then(report->stall, link->thread, end_ns));
 }
 
-/* Where a thread that takes turns with others usually lets go of what they wait for: the one wake-up that ended the wait
- * may have been its last, at the thread's end. NULL: it is not known to have woken anybody. */
+/* A thread that takes turns with others: the place where it usually wakes those that wait. The wake-up that ended this
+ * wait may have been its last one, at the thread's end. NULL: it is not known to have woken a thread. */
 static const struct sbx_location *usual_place(const struct sbx_report *report, const struct link *link, uint64_t object)
 {
     enum {
@@ -371,7 +377,8 @@ static const struct sbx_location *usual_place(const struct sbx_report *report, c
     return place_count > 0 ? places[usual].location : NULL;
 }
 
-/* Where a thread had what it takes turns for. An interpreter's lock it has where it then waits to get it back; NULL: not known. */
+/* Where a thread held the thing for which it takes turns. It holds an interpreter's lock until the place where it waits
+ * to get the lock back. NULL: not known. */
 static const struct sbx_location *place_in_turns(const struct sbx_report *report, const struct link *link,
                                                  const struct sbx_judgement *holder, const struct sbx_wait *wait)
 {
@@ -382,11 +389,11 @@ static const struct sbx_location *place_in_turns(const struct sbx_report *report
     return usual != NULL ? usual : link->waker == link->thread ? link->woke : NULL;
 }
 
-/* The open wait for a lock of a thread, as the threads of the stall tell it: only these make a cycle. */
+/* Does the thread have an open wait for a lock, by what the payload's threads tell? Only such waits make a cycle. */
 static bool waits_for_lock(const struct sbx_stall *stall, uint32_t thread)
 {
     const struct sbx_stall_thread *it = &stall->threads[thread];
-    /* Of who waits for a condition, only a runtime that makes its locks of conditions says whom it waits for. */
+    /* For a wait on a condition, only a runtime that builds its locks from conditions names the awaited thread. */
     bool is_lock =
         it->call_kind == SBX_RECORD_LOCK || it->call_kind == SBX_RECORD_COND || sbx_is_file_lock(it->call_op);
     bool is_sign =
@@ -394,7 +401,8 @@ static bool waits_for_lock(const struct sbx_stall *stall, uint32_t thread)
     return is_lock && it->call_peer >= 0 && !is_sign;
 }
 
-/* Does one of the cycle wait for an interpreter's lock, and the thread that it notes as the holder, too? Then that thread has given the lock up since. */
+/* Does a thread of the cycle wait for an interpreter's lock, and the thread that it noted as the holder as well? Then
+ * the noted holder has given the lock up since. */
 static bool has_given_up(const struct sbx_stall *stall, const uint32_t *cycle, size_t count)
 {
     for (size_t i = 0; i < count && count > 1; i++) {
@@ -406,8 +414,8 @@ static bool has_given_up(const struct sbx_stall *stall, const uint32_t *cycle, s
     return false;
 }
 
-/* Whether the judged thread's open wait for a lock leads back to a thread that was passed already: the threads of the
- * cycle, in order, in cycle_out. Returns how many, 0 for none. */
+/* Does the judged thread's open wait for a lock lead back to a thread that was already passed? cycle_out gets the
+ * threads of the cycle, in order. Returns their number, 0 for no cycle. */
 static size_t find_cycle(const struct sbx_stall *stall, uint32_t cycle_out[CHAIN_MAX])
 {
     uint32_t way[CHAIN_MAX], at = stall->trigger.thread;
@@ -446,7 +454,7 @@ static bool tell_deadlock(struct sbx_report *report)
         const struct sbx_stall_thread *thread = &stall->threads[cycle[i]];
         sbx_thread_text(stall, cycle[i], waiter);
         sbx_thread_text(stall, (uint32_t)thread->call_peer, holder);
-        char lock[24] = "a lock"; /* privacy rules may hide which */
+        char lock[24] = "a lock"; /* privacy rules may hide which lock it is */
         if (thread->call_object != 0) {
             snprintf(lock, sizeof lock, "lock %u", thread->call_object);
         }
@@ -456,21 +464,23 @@ static bool tell_deadlock(struct sbx_report *report)
     return true;
 }
 
-/* The run-time whose one lock the thread waited for; NULL: another lock, or none. */
+/* The run-time whose single lock the thread waited for; NULL: another lock, or none. */
 static const char *runtime_lock_of(const struct sbx_judgement *judgement)
 {
     bool is_lock = judgement->cause == SBX_CAUSE_LOCK && judgement->location != NULL;
     return is_lock ? sbx_interpreter_lock_of(judgement->location->function) : NULL;
 }
 
-/* A runtime that tells of such waits has one lock for all its threads. Objects, which would say so, mostly do not leave the machine. */
+/* A runtime that reports such waits has one lock for all its threads. The objects would show this, but by default they
+ * do not leave the machine. */
 static bool is_interpreter_lock_of_both(const struct sbx_wait *one, const struct sbx_wait *other)
 {
     return one->op == SBX_OP_RUNTIME_LOCK && other->op == SBX_OP_RUNTIME_LOCK;
 }
 
-/* A wait that is older than what was kept of it is measured in full, but what another thread did is known as far as the
- * records reach: judged over the whole of it he would mostly have done nothing that is known. */
+/* A wait that is older than the records is measured in full, but what other threads did is known only as far as the
+ * records reach. Judged over the whole wait, another thread would mostly have done nothing known. So the recorded part
+ * is judged. */
 static struct sbx_interval recorded_part(const struct sbx_stall *stall, struct sbx_interval waited)
 {
     int64_t history_ns = stall->trigger.history_ns;
@@ -495,7 +505,7 @@ int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *j
     uint32_t passed[CHAIN_MAX], waiter = report->stall->trigger.thread;
     struct sbx_wait wait = judgement->wait;
     struct sbx_interval waited = judgement->waited;
-    wait.begin_ns = waited.begin_ns; /* a wait that is begun anew every second is one wait */
+    wait.begin_ns = waited.begin_ns; /* a wait that times out and is begun again every second is one wait */
     wait.end_ns = waited.end_ns;
     enum wanted wanted = wanted_of(judgement);
     const char *runtime = runtime_lock_of(judgement);
@@ -520,8 +530,8 @@ int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *j
         if (result != 0) {
             return result;
         }
-        /* One that waits for the same object had it in between: it took turns with the others, and what it waited for
-         * is no link to somebody else. */
+        /* The awaited thread waits for the same object itself, so it had the object in between and takes turns with the
+         * others. Its own wait does not lead to another thread. */
         bool takes_turns =
             is_wait_for_thread(&holder) && ((holder.wait.object != 0 && holder.wait.object == wait.object) ||
                                             is_interpreter_lock_of_both(&wait, &holder.wait) ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* culprit.h - other threads involved: the holder of the lock, the late waker, the user of the processor. Pure. */
+/* culprit.h - other threads that had a part: the holder of the lock, the late waker, the user of the processor.
+ * Pure. */
 #ifndef SBX_CULPRIT_H
 #define SBX_CULPRIT_H
 
@@ -7,20 +8,21 @@
 
 /* How the culprit of a wait is known. */
 enum sbx_culprit_source {
-    SBX_CULPRIT_NONE = 0,    /* nobody is known */
+    SBX_CULPRIT_NONE = 0,    /* no culprit is known */
     SBX_CULPRIT_NAMED = 1,   /* the lock named its holder, or the waker its wait */
     SBX_CULPRIT_INFERRED = 2 /* concluded from what the other threads did meanwhile */
 };
 
-/* Name the other thread, and where it was: NULL, not known. */
+/* Name the other thread, and its location; `location` NULL: not known. */
 void sbx_culprit_name(struct sbx_verdict *verdict, uint32_t thread, const struct sbx_location *location);
 
-/* Is it a wait for a file, a process or a peer with a recorded owner? For locks on files, pipes and sockets
- * the owner is known where it is another process of the family. */
+/* Is it a wait for a file, a process or a peer whose owner is recorded? For locks on files, for pipes and for sockets
+ * the owner is known if it is another process of the family. */
 bool sbx_culprit_is_told(const struct sbx_judgement *judgement);
 
-/* For a verdict of LOCK or WAIT, and others whose culprit is told: names holder or waker, follows him to the end of the chain of waits, and turns LOCK
- * into DEADLOCK when the chain comes back. Returns enum sbx_culprit_source or -ENOMEM. */
+/* For a verdict of LOCK or WAIT, and for others with a recorded culprit. Names the holder or the waker, follows the
+ * chain of waits from that thread to its end, and turns LOCK into DEADLOCK if the chain is a cycle. Returns enum
+ * sbx_culprit_source or -ENOMEM. */
 int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *judgement);
 
 /* For a verdict of CPU_CONTENTION: the threads of this process that ran while the judged one did not, or "external".
@@ -30,8 +32,8 @@ int sbx_culprit_of_contention(struct sbx_report *report, const struct sbx_judgem
 /* CPU time of all other threads of this process in the judged interval. Returns 0 or -ENOMEM. */
 int sbx_culprit_rivals_ns(struct sbx_report *report, const struct sbx_judgement *judgement, double *own_ns_out);
 
-/* Evidence of kinds `peer`: the other end is not known, and `meanwhile`: a thread of this process that may have the other end of a pipe that was waited for. No
- * culprit is named. Returns 0 or -ENOMEM. */
+/* Adds evidence of kind `peer`: the other end is not known. And of kind `meanwhile`: a thread of this process that may
+ * have the other end of the awaited pipe. Names no culprit. Returns 0 or -ENOMEM. */
 int sbx_culprit_perhaps(struct sbx_report *report, const struct sbx_judgement *judgement);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* death.c - by which signal a process died, in which function, and of what where functions on its stack tell that. */
+/* death.c - by which signal a process died, in which function, and why if functions on its stack tell that. */
 #include "death.h"
 
 #include <stdio.h>
@@ -9,10 +9,10 @@
 #include "names.h"
 #include "verdict_words.h"
 
-/* The dying thread's stack is recorded within microseconds of the moment that is the trigger's end. */
+/* The dying thread's stack is recorded within microseconds of the trigger's end. */
 #define CRASH_RECORD_NS INT64_C(1000000)
 
-/* The stack on which the signal found the thread; 0: not recorded (the host's own handler had the signal). */
+/* The stack of the thread when the signal arrived; 0: not recorded (the host's own handler had the signal). */
 static uint32_t crash_stack(const struct sbx_stall *stall)
 {
     const struct sbx_stall_thread *thread = &stall->threads[stall->trigger.thread];
@@ -91,13 +91,13 @@ static bool exception_of_thrower(const char *function, char reason_out[REASON_BY
     return false;
 }
 
-/* What a function says of a process that ends in it; NULL: nothing. From the sources of glibc, libstdc++, Rust's std, GLib, Qt
- * and V8. */
+/* What it means if a process ends in this function; NULL: nothing known. From the sources of glibc, libstdc++, Rust's
+ * std, GLib, Qt and V8. */
 static const char *reason_of_function(const char *function)
 {
     static const struct {
         const char *prefix, *reason;
-        bool is_whole; /* the name, not its beginning */
+        bool is_whole; /* `prefix` is the whole name, not its beginning */
     } reasons[] = {
         {"__assert_fail", "an assertion failed", true},
         {"__assert_perror_fail", "an assertion failed", true},
@@ -130,14 +130,15 @@ static const char *reason_of_function(const char *function)
     return NULL;
 }
 
-/* Why the process died: the kind of fault, or what the functions between the signal and the blamed function say, the outermost of
- * them first: abort() is called by terminate(), that by a throw, that by what threw. */
+/* Why the process died: the kind of fault, or what the functions between the signal and the blamed function tell. The
+ * outermost of these decides, because it leads to the others: a function that throws calls terminate(), which calls
+ * abort(). */
 static const char *reason_text(const struct sbx_report *report, uint32_t stack, const struct sbx_location *blamed,
                                char room[REASON_BYTES])
 {
     const struct sbx_stall *stall = report->stall;
     const char *reason = sbx_fault_text(stall->trigger.fault);
-    bool is_noexcept = false; /* the search for a handler came to a function that lets nothing out */
+    bool is_noexcept = false; /* the search for an exception handler came to a noexcept function */
     for (uint32_t id = stack; id != 0; id = stall->callstacks[id].parent) {
         uint32_t frame = stall->callstacks[id].frame;
         for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
@@ -156,7 +157,8 @@ static const char *reason_text(const struct sbx_report *report, uint32_t stack, 
 
 /* ---- the verdict ---- */
 
-/* Keep what is told of a stall that the crash ended; without one, what the thread did before explains nothing. */
+/* Keep the evidence about a stall that the crash ended. If there was no stall, what the thread did before explains
+ * nothing: drop it. */
 static void drop_evidence(struct sbx_verdict *verdict)
 {
     size_t kept = 0;
@@ -178,7 +180,7 @@ static void move_newest(struct sbx_verdict *verdict, size_t at)
     verdict->evidence[at] = newest;
 }
 
-/* The function in which the signal met the thread, where that is not the one to name. */
+/* The function in which the signal arrived, if it is not the one to name. */
 static void tell_leaf(const struct sbx_report *report, uint32_t stack, const struct sbx_location *blamed,
                       struct sbx_verdict *verdict)
 {
@@ -244,7 +246,7 @@ void sbx_death_judge(struct sbx_report *report)
     if (!was_stalled) {
         drop_evidence(verdict);
     } else if (verdict->evidence_count > sizeof verdict->evidence / sizeof verdict->evidence[0] - 3) {
-        verdict->evidence_count = sizeof verdict->evidence / sizeof verdict->evidence[0] - 3; /* the least telling */
+        verdict->evidence_count = sizeof verdict->evidence / sizeof verdict->evidence[0] - 3; /* drop the weakest */
     }
     uint32_t stack = crash_stack(stall);
     const struct sbx_location *location = sbx_blame_leaf(report, stack);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deoptimized.c - a stall because a runtime gave its compiled code up.
+/* deoptimized.c - a stall because a runtime discarded its compiled code.
  *
- * Every program does so now and then while it warms up, and has its code again soon. So not the number decides, but where looks met this thread: giving code up, or in
- * functions that had been compiled and ran without that, for most of its time. */
+ * Every program does this now and then while it warms up, and soon has compiled code again. So the number of times does
+ * not decide. What decides is whether looks found this thread, for most of its time, discarding code or running in
+ * functions that had been compiled before and ran without compiled code. */
 #include "deoptimized.h"
 
 #include <stdio.h>
@@ -16,11 +17,11 @@
 
 enum {
     LOOKS_MIN = 4,
-    FUNCTIONS_MAX = 16, /* whose code it was: those that are told apart */
+    FUNCTIONS_MAX = 16, /* functions whose code it was that are counted apart */
     FUNCTIONS_TOLD = 3,
     TOLD_BYTES = 160
 };
-#define SHARE_MIN 0.5 /* of the time in which it ran or waited; docs/ATTRIBUTION.md has what other programs have */
+#define SHARE_MIN 0.5 /* of the time in which it ran or waited; docs/ATTRIBUTION.md has values of ordinary programs */
 
 struct function {
     const struct sbx_location *location;
@@ -33,8 +34,9 @@ struct looks {
     size_t function_count;
 };
 
-/* Does the stack lie in it? *function_out: whose code it was, where the runtime says so; else NULL. What the machine does for an interpreted method is not
- * interpreting, but for the count of its calls by which it is compiled again. */
+/* Is the stack one of deoptimization? *function_out: the function whose code it was if the runtime tells it, else NULL.
+ * Work that the virtual machine does for an interpreted method does not count as interpreting. The exception is the
+ * count of calls that decides on compiling the method again. */
 static bool is_deoptimized(const struct sbx_report *report, uint32_t stack, const struct sbx_location **function_out)
 {
     static const char counting[] = "InterpreterRuntime::frequency_counter_overflow";
@@ -51,7 +53,7 @@ static bool is_deoptimized(const struct sbx_report *report, uint32_t stack, cons
             }
             if (location->named && sbx_is_deoptimization(location)) {
                 if (!location->logical) {
-                    return true; /* the machine at it: whose code it is stands nowhere for sure */
+                    return true; /* the machine discards code: no frame surely tells whose code it is */
                 }
                 if (is_native && !is_counting) {
                     return false;
@@ -100,7 +102,7 @@ static void look(const struct sbx_report *report, struct sbx_interval interval, 
     }
 }
 
-/* Waits of the machine's while it throws code away: it has all threads stand still for that. */
+/* The time of the virtual machine's waits while it discards code: it makes all threads stand still for that. */
 static double waited_ns(const struct sbx_report *report, const struct sbx_time_split *split)
 {
     const struct sbx_location *function;
@@ -134,7 +136,7 @@ static void tell_functions(struct looks *looks, struct sbx_verdict *verdict)
     }
 }
 
-/* Of the time in which the thread ran or waited. */
+/* The share of the time in which the thread ran or waited. */
 static double share_of(const struct sbx_report *report, const struct sbx_time_split *split, const struct looks *looks)
 {
     double on_cpu = looks->all >= LOOKS_MIN ? (double)looks->deoptimized / (double)looks->all : 0;
@@ -148,7 +150,7 @@ static struct sbx_kernel_growth growth_of(const struct sbx_report *report, const
     return sbx_kernel_growth_of(report->stall, report->stall->trigger.thread, what, judgement->split.interval);
 }
 
-/* How often it did that meanwhile, where the counts were read around most of the time. */
+/* How often the runtime did that meanwhile, if the counts were read around most of the time. */
 static void tell_counts(const struct sbx_report *report, const struct sbx_judgement *judgement,
                         struct sbx_verdict *verdict)
 {
@@ -179,7 +181,7 @@ bool sbx_deoptimized_judge(struct sbx_report *report, struct sbx_judgement *judg
         return false;
     }
     judgement->on_cpu_cause = SBX_CAUSE_DEOPTIMIZATION;
-    if (judgement->class_ != SBX_CLASS_RUNNABLE) { /* else who has the processor is asked first */
+    if (judgement->class_ != SBX_CLASS_RUNNABLE) { /* else the users of the processor come first */
         verdict->cause = judgement->cause = SBX_CAUSE_DEOPTIMIZATION;
     }
     sbx_evidence_add(verdict, "deoptimization", share,

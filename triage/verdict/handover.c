@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handover.c - who let a pool's thread go. */
+/* handover.c - which thread woke a pool's thread. */
 #include "handover.h"
 
 #include "names.h"
@@ -33,7 +33,7 @@ bool sbx_handover_find(const struct sbx_stall *stall, uint32_t thread, struct sb
     bool is_placed = has_place_for_work(stall, self);
     int64_t length_ns = span.end_ns - span.begin_ns;
     const struct sbx_stall_record *wait = NULL;
-    for (size_t i = 0; i < self->record_count && (is_placed || !self->is_main); i++) { /* by their ends */
+    for (size_t i = 0; i < self->record_count && (is_placed || !self->is_main); i++) { /* in the order of their ends */
         const struct sbx_stall_record *record = &stall->records[self->record_begin + i];
         bool is_for_work = is_placed ? record->kind == SBX_RECORD_IDLE
                                      : record->kind == SBX_RECORD_COND || record->kind == SBX_RECORD_WAIT;

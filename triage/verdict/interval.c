@@ -25,7 +25,7 @@ static int64_t open_message_begin(const struct sbx_stall *stall)
             continue;
         }
         if (record->kind == SBX_RECORD_MESSAGE) {
-            return 0; /* it has ended */
+            return 0; /* the message has ended */
         }
         begin_ns = record->begin_ns < begin_ns ? record->begin_ns : begin_ns;
     }
@@ -38,14 +38,14 @@ struct sbx_interval sbx_interval_judged(const struct sbx_stall *stall)
     if (reach_ns == 0) {
         reach_ns = -open_message_begin(stall);
     }
-    /* Who asks by hand in the middle of an ordinary message does not ask about that one alone. */
+    /* A snapshot made by hand in the middle of a short message is not about that message alone. */
     if (reach_ns == 0 || (stall->trigger.kind == SBX_TRIGGER_MANUAL && reach_ns < MANUAL_MESSAGE_NS_MIN)) {
         reach_ns = stall->trigger.history_ns < MANUAL_NS_MAX ? stall->trigger.history_ns : MANUAL_NS_MAX;
     }
     return (struct sbx_interval){-reach_ns, 0};
 }
 
-/* Outer calls before inner ones. */
+/* Sort outer calls before inner ones. */
 static int by_begin(const void *a, const void *b)
 {
     const struct sbx_wait *x = a, *y = b;
@@ -74,7 +74,7 @@ static struct sbx_wait wait_of_record(const struct sbx_stall_record *record)
     };
 }
 
-/* The stack of a call that has not ended: a sample taken within it, newest first, else the thread's newest. */
+/* The stack of a call that has not ended: the newest sample taken within the call, else the thread's newest sample. */
 static const struct sbx_stall_record *sample_of_call(const struct sbx_stall *stall,
                                                      const struct sbx_stall_thread *thread)
 {
@@ -144,7 +144,7 @@ int sbx_waits_create(const struct sbx_stall *stall, uint32_t thread_index, struc
     return 0;
 }
 
-/* The first wait that ends after the moment; `count` when none does. */
+/* The first wait that ends after the moment; `count`: none. */
 static size_t first_after(const struct sbx_wait *waits, size_t count, int64_t at_ns)
 {
     size_t low = 0, high = count;

@@ -5,14 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The readings next to a moment: the last at or before it, and the first behind it. NULL: none. */
+/* The readings next to a moment: the last one at or before it, and the first one after it. NULL: none. */
 struct beside {
     const struct sbx_stall_count *before, *behind;
 };
 
 static struct beside readings_beside(const struct sbx_kernel_series *series, int64_t at_ns)
 {
-    size_t low = 0, high = series->count; /* the first reading behind the moment is in [low, high] */
+    size_t low = 0, high = series->count; /* the first reading after the moment is in [low, high] */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (series->readings[middle].at_ns <= at_ns) {
@@ -25,7 +25,7 @@ static struct beside readings_beside(const struct sbx_kernel_series *series, int
                            low < series->count ? &series->readings[low] : NULL};
 }
 
-/* The value at a moment, between two readings by length; else that of the one there is. */
+/* The value at a moment, interpolated between two readings. With one reading only, its value. */
 static double value_at(const struct beside *beside, int64_t at_ns)
 {
     const struct sbx_stall_count *a = beside->before, *b = beside->behind;

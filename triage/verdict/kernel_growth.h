@@ -7,28 +7,28 @@
 
 struct sbx_kernel_growth {
     bool is_known;   /* two readings lie around most of the interval */
-    double value;    /* growth within the interval: between readings it is taken to be even */
-    int64_t span_ns; /* what the readings that were used span: it lies around the interval, or nearly */
+    double value;    /* growth within the interval; taken to be even between readings */
+    int64_t span_ns; /* the span of the readings that were used: around the interval, or nearly */
 };
 
-/* The readings of one number, in time order: for many questions about it. */
+/* The readings of one number, in time order. Made once for many questions about the number. */
 struct sbx_kernel_series {
     struct sbx_stall_count *readings;
     size_t count;
 };
 
-/* Of `thread`: the machine's numbers lie with the thread that is judged. `what`: enum sbx_kernel_count. Returns 0 and a
- * value (sbx_kernel_series_finish), or -ENOMEM. */
+/* The readings of `thread`; the machine's numbers lie with the judged thread. `what`: enum sbx_kernel_count. Returns 0
+ * and a value (sbx_kernel_series_finish), or -ENOMEM. */
 int sbx_kernel_series_init(struct sbx_kernel_series *series, const struct sbx_stall *stall, uint32_t thread,
                            uint32_t what);
 void sbx_kernel_series_finish(struct sbx_kernel_series *series);
 struct sbx_kernel_growth sbx_kernel_series_growth(const struct sbx_kernel_series *series, struct sbx_interval interval);
 
-/* One question; without memory the answer is "not known". */
+/* One question. If memory runs out, the answer is "not known". */
 struct sbx_kernel_growth sbx_kernel_growth_of(const struct sbx_stall *stall, uint32_t thread, uint32_t what,
                                               struct sbx_interval interval);
 
-/* The newest value at the interval's end or before, or the oldest behind it; false: never read. */
+/* The newest value at the interval's end or before it, else the oldest value after it. false: never read. */
 bool sbx_kernel_value_at(const struct sbx_stall *stall, uint32_t thread, uint32_t what, int64_t at_ns,
                          uint64_t *value_out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* known_names.c - what the names of functions and modules tell that everybody knows. */
+/* known_names.c - what well-known names of functions and modules tell. */
 #include "known_names.h"
 
 #include <ctype.h>
@@ -42,7 +42,7 @@ bool sbx_is_base_module(const struct sbx_stall_module *module, const char *modul
         /* allocators and sanitizers */
         "libjemalloc.so", "libtcmalloc", "libmimalloc.so", "libtbbmalloc.so", "libasan.so", "libubsan.so", "libtsan.so",
         "liblsan.so", "libgc.so",
-        /* what event loops and calls by table are made of */
+        /* parts of event loops and of calls through tables */
         "libglib-2.0.so", "libgobject-2.0.so", "libgthread-2.0.so", "libgio-2.0.so", "libffi.so", "libuv.so",
         "libevent", "libev.so", "libdbus-1.so", "libsystemd.so", "libQt5Core.so", "libQt6Core.so", NULL};
     return module->kind == SBX_MODULE_KIND_AGENT || module->kind == SBX_MODULE_KIND_VDSO ||
@@ -53,7 +53,7 @@ bool sbx_is_base_module(const struct sbx_stall_module *module, const char *modul
 /* The last part of a qualified name, without its parameters: "app::Clock::now() const" is "now". */
 static size_t find_last_part(const char *function, const char **part_out)
 {
-    static const char unnamed[] = "(anonymous namespace)::"; /* no parameters begin here */
+    static const char unnamed[] = "(anonymous namespace)::"; /* this "(" begins no parameters */
     size_t end = strcspn(function, "(<[");
     while (strncmp(function + end, unnamed, sizeof unnamed - 1) == 0) {
         end += sizeof unnamed - 1;
@@ -67,8 +67,8 @@ static size_t find_last_part(const char *function, const char **part_out)
     return end - begin;
 }
 
-/* The next word of a name in small letters: "nowMs" and "now_ms" are "now" and "ms". Empty at the end, or when it is longer than
- * any we know. */
+/* The next word of a name, in small letters: "nowMs" and "now_ms" are "now" and "ms". Empty at the end, or if the word
+ * is longer than all known words. */
 static size_t take_word(const char *part, size_t bytes, size_t at, char word[16])
 {
     size_t length = 0;
@@ -83,9 +83,10 @@ static size_t take_word(const char *part, size_t bytes, size_t at, char word[16]
     return at;
 }
 
-/* "now_ms", "cpu_seconds", "monotonicTime": reads a clock, by every word of its name; "app_now_ms", "app_read_clock": by every
- * word but the first, where the others leave no doubt (save_now() saves, wait_ms() waits). Who looks at the time again and
- * again is the one to name, not the look. */
+/* Does a function read a clock, by its name? Every word of the name says so ("now_ms", "cpu_seconds", "monotonicTime"),
+ * or every word but the first if the others leave no doubt ("app_now_ms", "app_read_clock"; but save_now() saves, and
+ * wait_ms() waits). If a function reads the time again and again, the caller is the one to name, not the clock
+ * function. */
 static bool is_clock_name(const char *function)
 {
     static const char *const clocks[] = {"now",     "time",         "clock",  "clk",       "timestamp",
@@ -133,7 +134,7 @@ bool sbx_only_queues(const char *function)
         "on",   "into",   "for",      "pool", "thread",  "threads",  "main",    "loop",    "ui",
         "gui",  "worker", "later",    "soon", "delayed", "after",    "back",    "front",   "new",
         "the",  "my",     "do",       "and",  "impl",    "internal", NULL};
-    static const char own[] = "stallbox::"; /* the C++ wrapper of our interface, compiled into the program */
+    static const char own[] = "stallbox::"; /* the C++ wrapper of the public header, compiled into the program */
     const char *part;
     if (strncmp(function, own, sizeof own - 1) == 0) {
         return true;
@@ -155,7 +156,7 @@ bool sbx_only_queues(const char *function)
     return has_verb;
 }
 
-/* "std::sort<...>(...)", with or without the return type that demangling puts before a template. */
+/* Prefixes of "std::sort<...>(...)". Demangling may put a return type before the name of a template. */
 bool sbx_is_base_function(const struct sbx_location *location)
 {
     static const char *const prefixes[] = {
@@ -167,12 +168,12 @@ bool sbx_is_base_function(const struct sbx_location *location)
         "operator delete",
         "__gthread_",
         "__gthrw_",
-        "stallbox_lua_" /* what joins Lua to us, compiled into the application */,
-        "uv__" /* inside libuv, also where it is a part of the executable, as in node */,
+        "stallbox_lua_" /* Lua's binding to this library, compiled into the application */,
+        "uv__" /* inside libuv, also if it is a part of the executable as in node */,
         NULL};
     static const char *const names[] = {
-        "_start", "__libc_start_main" /* what called main */, "uv_run",
-        /* PostgreSQL's one wait for everything (latch.c), and for a lock on a table or row (proc.c, lock.c) */
+        "_start", "__libc_start_main" /* callers of main */, "uv_run",
+        /* PostgreSQL's wait for all events (latch.c), and for a lock on a table or row (proc.c, lock.c) */
         "WaitEventSetWait", "WaitLatch", "WaitLatchOrSocket", "ProcSleep", "LockAcquireExtended", "LockAcquire", NULL};
     static const char *const folders[] = {"/usr/include/", "/usr/lib/gcc", "/usr/local/include/", "/rustc/", NULL};
     const char *function = location->function;
@@ -186,7 +187,7 @@ bool sbx_is_base_function(const struct sbx_location *location)
 
 /* ---- managed runtimes ---- */
 
-/* What the provider of Java tells of a method that had been compiled and runs without that. */
+/* Java's provider marks a method that had been compiled and runs without compiled code. */
 static bool is_deoptimized_mark(const struct sbx_location *location)
 {
     return strcmp(location->module, "java") == 0 && strcmp(location->function, "(deoptimized)") == 0;
@@ -194,17 +195,18 @@ static bool is_deoptimized_mark(const struct sbx_location *location)
 
 bool sbx_is_runtime_library(const struct sbx_location *location)
 {
-    /* The packages that come with every JDK; lambdas, method handles and reflection are classes that the machine makes. */
+    /* The packages that come with every JDK. Lambdas, method handles and reflection are classes that the virtual
+     * machine makes. */
     static const char *const java[] = {"java.",    "javax.",       "jdk.",         "sun.",
                                        "com.sun.", "org.xml.sax.", "org.w3c.dom.", NULL};
     if (location->named && location->file != NULL &&
-        strcmp(location->module, "python") == 0) { /* libstallbox-cpython.so says it of the path */
+        strcmp(location->module, "python") == 0) { /* libstallbox-cpython.so sets this file */
         return begins_with(location->file, "python3.") || begins_with(location->file, "<frozen ") ||
                begins_with(location->file, "<gc>");
     }
     if (location->named && location->file != NULL && strcmp(location->module, "javascript") == 0) {
         return begins_with(location->file,
-                           "node:"); /* node's own scripts; libstallbox-v8.so names collections so too */
+                           "node:"); /* node's own scripts; libstallbox-v8.so names collections in the same way */
     }
     return location->named && strcmp(location->module, "java") == 0 &&
            (begins_with_one(location->function, java) || strstr(location->function, "$$Lambda.") != NULL ||
@@ -231,13 +233,13 @@ bool sbx_is_handing_library(const struct sbx_location *location)
 enum sbx_cause sbx_cause_of_runtime_wait(const char *function)
 {
     static const char *const sleeps[] = {"java.lang.Thread.sleep", "pg_sleep", NULL};
-    /* Monitors, and who waits for a lock of java.util.concurrent. await() and Object.wait() are no locks. */
+    /* Monitors, and waits for a lock of java.util.concurrent. await() and Object.wait() do not wait for a lock. */
     static const char *const locks[] = {"ObjectMonitor::enter(",
                                         "ObjectMonitor::EnterI(",
                                         "java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire",
                                         "java.util.concurrent.locks.AbstractQueuedLongSynchronizer.acquire",
                                         "java.util.concurrent.locks.StampedLock.acquire",
-                                        "ProcSleep" /* PostgreSQL, for another session */,
+                                        "ProcSleep" /* PostgreSQL: waits for another session */,
                                         NULL};
     static const char *const waits[] = {"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await",
                                         "java.lang.Object.wait", "java.util.concurrent.Semaphore.acquire",
@@ -296,7 +298,7 @@ bool sbx_is_interpreter(const char *app_name)
     return begins_with_one(app_name, prefixes);
 }
 
-/* ---- what a function is there for ---- */
+/* ---- the purpose of a function ---- */
 
 /* Entry points of the collectors, from their sources: V8, HotSpot, Boehm, Lua, CPython, CRuby, Go, OCaml, Mono, PHP. */
 const char *sbx_collector_of(const char *function)
@@ -316,7 +318,7 @@ const char *sbx_collector_of(const char *function)
         {"VM_G1Collect", "HotSpot"},
         {"VM_GenCollect", "HotSpot"},
         {"VM_ParallelGC", "HotSpot"},
-        {"SafepointSynchronize::block(", "HotSpot"}, /* stopped with the world, or asked for it */
+        {"SafepointSynchronize::block(", "HotSpot"}, /* stopped for a collection, or asked for one */
         {"SafepointMechanism::process", "HotSpot"},
         {"VMThread::execute(", "HotSpot"},
         {"GC_try_to_collect", "Boehm"},
@@ -438,8 +440,8 @@ enum sbx_cause sbx_cause_of_libc_function(const char *function)
                                       : SBX_CAUSE_UNKNOWN;
 }
 
-/* Whether `word` stands in the name as a word of its own: after its beginning, a separator or a small letter before a
- * capital one. */
+/* Whether a word of the name begins with `word`: at the name's beginning, after a character that is no letter, or as a
+ * capital after a small letter. */
 static bool has_word(const char *name, const char *word)
 {
     size_t bytes = strlen(word);
@@ -466,7 +468,7 @@ enum sbx_cause sbx_cause_of_futex_user(const char *function)
     bytes = bytes < sizeof name ? bytes : sizeof name - 1;
     memcpy(name, function, bytes);
     name[bytes] = 0;
-    const char *last = name; /* of a qualified name its class and itself: "Condvar::wait", "RawMutex::lock_slow" */
+    const char *last = name; /* the last two parts of a qualified name: "Condvar::wait" */
     for (size_t at = bytes, seen = 0; at > 1; at--) {
         if (name[at - 1] == ':' && name[at - 2] == ':' && ++seen == 2) {
             last = name + at;
@@ -475,11 +477,11 @@ enum sbx_cause sbx_cause_of_futex_user(const char *function)
     }
     const char *plain = strrchr(last, ':') != NULL ? strrchr(last, ':') + 1 : last;
     if (begins_with(plain + strspn(plain, "_"), "futex_")) {
-        return SBX_CAUSE_UNKNOWN; /* the call itself: futex_wait() is what a lock waits in, too */
+        return SBX_CAUSE_UNKNOWN; /* the system call itself: a lock waits in futex_wait(), too */
     }
     for (size_t i = 0; locks[i] != NULL; i++) {
         if (has_word(last, locks[i]) && !has_word(last, "cond") && !has_word(last, "condvar")) {
-            return SBX_CAUSE_LOCK; /* also mutex_lock_wait() */
+            return SBX_CAUSE_LOCK; /* also for mutex_lock_wait() */
         }
     }
     for (size_t i = 0; waits[i] != NULL; i++) {
@@ -490,7 +492,7 @@ enum sbx_cause sbx_cause_of_futex_user(const char *function)
     return SBX_CAUSE_UNKNOWN;
 }
 
-/* A name and what it stands for. */
+/* A function's name and its meaning. */
 struct meaning {
     const char *function, *text;
 };
@@ -515,8 +517,8 @@ const char *sbx_interpreter_lock_of(const char *function)
         {"PyEval_AcquireThread", "CPython"},
         {"PyEval_AcquireLock", "CPython"},
         {"PyGILState_Ensure", "CPython"},
-        {"_PyEval_EvalFrameDefault", "CPython"}, /* take_gil(), inlined or stripped */
-        {"PyEval_SaveThread", "CPython"},        /* drop_gil(): gives it away and waits until somebody has taken it */
+        {"_PyEval_EvalFrameDefault", "CPython"}, /* take_gil() may be inlined or stripped */
+        {"PyEval_SaveThread", "CPython"},        /* drop_gil(): gives it away and waits until it is taken */
         {"gvl_acquire", "CRuby"},
         {"thread_sched_to_running", "CRuby"},
         {"caml_leave_blocking_section", "OCaml"},
@@ -565,11 +567,11 @@ bool sbx_is_bus_function(const char *function)
     return begins_with_one(function, prefixes);
 }
 
-/* child_process.execSync() of node, QProcess, GSubprocess: they poll for the child's pipes and its end. */
+/* child_process.execSync() of node, QProcess, GSubprocess: they poll for the child's pipes and the child's end. */
 bool sbx_is_child_function(const char *function)
 {
     static const char *const prefixes[] = {"node::SyncProcessRunner::",
-                                           "spawnSync" /* and of its own scripts, where the native code has no names */,
+                                           "spawnSync" /* and in node's own scripts, if the native code has no names */,
                                            "QProcess::waitFor",
                                            "java.lang.ProcessImpl.waitFor",
                                            "QProcess::execute",
@@ -582,14 +584,14 @@ bool sbx_is_child_function(const char *function)
     return begins_with_one(function, prefixes);
 }
 
-/* GCC and Clang: "f(int)::{lambda(int)#1}::operator()(int) const", or in types "f(int)::<lambda(int)>"; where only debug
- * information names it, "f::{lambda}::operator()". */
+/* GCC and Clang write "f(int)::{lambda(int)#1}::operator()(int) const", or in types "f(int)::<lambda(int)>". If only
+ * debug information names it: "f::{lambda}::operator()". */
 bool sbx_is_lambda_of(const char *inner, const char *outer)
 {
     const char *mark = strstr(inner, "::{lambda");
     mark = mark != NULL ? mark : strstr(inner, "::<lambda");
     static const char unnamed[] = "(anonymous namespace)";
-    size_t bytes = 0; /* up to its parameters */
+    size_t bytes = 0; /* without its parameters */
     while (outer[bytes] != '\0' && (outer[bytes] != '(' || begins_with(outer + bytes, unnamed))) {
         bytes += outer[bytes] == '(' ? sizeof unnamed - 1 : 1;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look_stack.c - looks from outside whose stack lacks something borrow that of the call's own records. */
+/* look_stack.c - a look from outside whose stack is incomplete takes the stack of another record of the same call. */
 #include "look_stack.h"
 
 #include "record_kinds.h"
@@ -16,7 +16,7 @@ static bool has_frame_of_kind(const struct sbx_stall *stall, uint32_t stack, uin
     return false;
 }
 
-/* Code that a runtime made is on it, and none of the functions that are behind that code. */
+/* Does the stack have generated code of a runtime, but no logical frames (the functions of that code)? */
 static bool lacks_functions(const struct sbx_stall *stall, uint32_t stack)
 {
     return has_frame_of_kind(stall, stack, SBX_FRAME_GENERATED) && !has_frame_of_kind(stall, stack, SBX_FRAME_LOGICAL);
@@ -31,7 +31,7 @@ uint32_t sbx_look_stack(const struct sbx_stall *stall, const struct sbx_stall_th
     for (size_t distance = 1; distance < thread->record_count; distance++) {
         bool near = false;
         for (int side = 0; side < 2; side++) {
-            size_t i = side == 0 ? at - distance : at + distance; /* below 0 wraps: beyond */
+            size_t i = side == 0 ? at - distance : at + distance; /* below 0 it wraps: skipped */
             if (i >= thread->record_count) {
                 continue;
             }

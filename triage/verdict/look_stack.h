@@ -5,8 +5,9 @@
 
 #include "stall.h"
 
-/* The stack of record number `at` of `thread`; 0: none. A look from outside at a call that was over before its stack was read, or at
- * one of a runtime's thread that was too short to be asked for its functions, takes that of a record of the same call from within 50 ms. */
+/* The stack of record number `at` of `thread`; 0: none. Two looks from outside take the stack of another record of the
+ * same call, at most 50 ms away: a look at a call that ended before its stack was read, and a look at a runtime's
+ * thread in a call too short to ask the runtime for its functions. */
 uint32_t sbx_look_stack(const struct sbx_stall *stall, const struct sbx_stall_thread *thread, size_t at);
 
 #endif

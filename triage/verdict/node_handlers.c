@@ -18,11 +18,11 @@ static const struct {
     {"onStreamRead", "node:internal/stream_base_commons", "data of a socket or a pipe", false},
     {"onMessage", "node:dgram", "a datagram", false},
     {"readFileAfterClose", "node:internal/fs/read/context", "a file that was read", true},
-    {"readFileAfterClose", "node:internal/fs/read_file_context", "a file that was read", true}, /* in 18 */
-    {NULL, "node:internal/per_context/messageport", "a message of a worker", false}, /* a function without a name */
+    {"readFileAfterClose", "node:internal/fs/read_file_context", "a file that was read", true}, /* in node 18 */
+    {NULL, "node:internal/per_context/messageport", "a message of a worker", false}, /* function NULL: it has no name */
 };
 
-/* Its row; -1: it calls no handlers. */
+/* The row of the function; -1: it calls no handlers. */
 static int row_of(const struct sbx_location *location)
 {
     for (size_t i = 0; location->logical && location->file != NULL && i < sizeof handlers / sizeof *handlers; i++) {

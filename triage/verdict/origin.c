@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* origin.c - who queued the work that stalled. */
+/* origin.c - which function queued the work that stalled. */
 #include "origin.h"
 
 #include <stdio.h>
@@ -10,10 +10,10 @@
 #include "verdict_words.h"
 
 enum {
-    HOPS_MAX = 3,    /* so far back a task is followed from queue to queue */
-    FLOOD_TASKS = 8, /* fewer seen tasks say nothing of who queued most of them */
+    HOPS_MAX = 3,    /* how far back a task is followed from queue to queue */
+    FLOOD_TASKS = 8, /* fewer seen tasks do not show which function queued most of them */
 };
-#define TAKEN_AFTER_NS (INT64_C(5) * 1000 * 1000) /* a request, after the wait for it */
+#define TAKEN_AFTER_NS (INT64_C(5) * 1000 * 1000) /* a request is taken this soon after the wait for it */
 
 static int64_t end_of(const struct sbx_stall_task *task)
 {
@@ -92,14 +92,14 @@ bool sbx_origin_leads_on(const struct sbx_stall_task *task, const struct sbx_sta
            outer->op != SBX_OP_JS_CALLBACK && outer->op != SBX_OP_PTHREAD_CREATE;
 }
 
-/* The task in which the submitter of `task` queued it; NULL: none is known, or it leads nowhere. */
+/* The task in which the submitter of `task` queued it. NULL: none is known, or it does not lead further. */
 static const struct sbx_stall_task *outer_of(const struct sbx_stall *stall, const struct sbx_stall_task *task)
 {
     const struct sbx_stall_task *outer = sbx_origin_at(stall, task->from, task->queued_ns);
     return outer != NULL && sbx_origin_leads_on(task, outer) ? outer : NULL;
 }
 
-/* A task that was queued by a task: who queued that one. */
+/* For a task that was queued by a task: who queued that one. */
 static void tell_chain(struct sbx_report *report, const struct sbx_stall_task *task)
 {
     const struct sbx_stall *stall = report->stall;
@@ -119,8 +119,8 @@ static void tell_chain(struct sbx_report *report, const struct sbx_stall_task *t
     }
 }
 
-/* Whose function is to be named for the task: that of the one who queued it, or, where a library did (the answer of what runs in GIO's
- * threads), of who queued the task in which it was queued. */
+/* The task whose submitter is to be named for `task`. That is `task` itself. If a library queued it (GIO queues the
+ * answer of what its threads ran), it is the task in which it was queued. */
 static const struct sbx_stall_task *named_for(const struct sbx_report *report, const struct sbx_stall_task *task)
 {
     const struct sbx_stall_task *at = task;
@@ -134,7 +134,7 @@ static const struct sbx_stall_task *named_for(const struct sbx_report *report, c
     return task;
 }
 
-/* Who started the thread: no task of a queue is known that it ran. */
+/* Tell who started the thread. Used if no task of a queue is known that it ran. */
 static void tell_start(struct sbx_report *report, const struct sbx_stall_task *start, const char *whose)
 {
     char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES];
@@ -143,14 +143,14 @@ static void tell_start(struct sbx_report *report, const struct sbx_stall_task *s
                      whose, submitter_text(report, start, function), thread);
 }
 
-/* From when it was let go to when it went. */
+/* From the wake-up to the moment in which the thread ran. */
 static double handed_ns(const struct sbx_handover *handover)
 {
     int64_t ns = handover->wait->end_ns - handover->wake->end_ns;
     return ns > 0 ? (double)ns : 0;
 }
 
-/* No queue is known, but who let the judged thread go from its wait for work. */
+/* No queue is known, but the thread is known that woke the judged thread from its wait for work. */
 static void tell_handover(struct sbx_report *report, const struct sbx_handover *handover)
 {
     struct sbx_verdict *verdict = &report->verdict;
@@ -168,7 +168,7 @@ static void tell_handover(struct sbx_report *report, const struct sbx_handover *
                      sbx_location_text(location, function), thread, lay, sbx_op_name(handover->wake->op));
 }
 
-/* The same of the culprit's work. */
+/* The same for the culprit's work. */
 static void tell_others_handover(struct sbx_report *report, const struct sbx_handover *handover)
 {
     char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES];
@@ -182,7 +182,7 @@ static void tell_others_handover(struct sbx_report *report, const struct sbx_han
                      sbx_op_name(handover->wake->op));
 }
 
-/* Who started a thread says less than who handed it its work. */
+/* The start of a thread tells less than the handing over of its work. */
 static bool is_queued(const struct sbx_stall_task *task)
 {
     return task != NULL && task->op != SBX_OP_PTHREAD_CREATE;
@@ -210,7 +210,7 @@ static void tell_task(struct sbx_report *report, const struct sbx_stall_task *ta
     } else if (task->before != 0) {
         snprintf(more, sizeof more, "; %llu lay in the queue before it", (unsigned long long)task->before);
     }
-    if (named->op == SBX_OP_JS_CALLBACK) { /* when in its run is not known */
+    if (named->op == SBX_OP_JS_CALLBACK) { /* the moment within the run is not known */
         sbx_evidence_add(verdict, "queued_by", since_ns / 1e6, "queued while %s ran on %s, about %s before it began",
                          sbx_location_text(location, function), thread, lay);
         return;
@@ -221,7 +221,7 @@ static void tell_task(struct sbx_report *report, const struct sbx_stall_task *ta
     tell_chain(report, named);
 }
 
-/* Many tasks, none of which fills the span: does one function queue most of them? */
+/* Many tasks, none of which fills the span: did one function queue most of them? */
 static void tell_flood(struct sbx_report *report, uint32_t thread, struct sbx_interval span)
 {
     const struct sbx_stall *stall = report->stall;
@@ -248,8 +248,8 @@ static void tell_flood(struct sbx_report *report, uint32_t thread, struct sbx_in
                      submitters.tasks, sbx_location_text(most->location, function), by, sbx_op_name(task->op));
 }
 
-/* The request that the thread waited for the completion of: of a wait that goes on the last one that it submitted and that lies there still, else the one
- * that it took when the wait was over. */
+/* The request whose completion the thread waited for. If the wait goes on: the last request that the thread submitted
+ * and that still lies there. Else the request that it took when the wait was over. */
 static const struct sbx_stall_task *request_of(const struct sbx_stall *stall, const struct sbx_wait *wait)
 {
     const struct sbx_stall_task *found = NULL;

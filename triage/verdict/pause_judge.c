@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pause_judge.c - of a thread that waited: the cause with the most time, and the function that waited longest for it.
+/* pause_judge.c - for a thread that waited: the cause with the most time, and the function that waited longest for it.
  *
  * Pauses of one cause are sorted by function and added up. */
 #include "pause_judge.h"
@@ -15,7 +15,8 @@ enum {
     PEERS_MAX = 64
 };
 
-/* Does the JDK wait for direct memory, on behalf of the program's innermost function? The collections and sleeps below are how it waits. */
+/* Does the JDK wait for direct memory for the program's innermost function? The collections and sleeps below are the
+ * way in which it waits. */
 static bool is_for_direct_memory(const struct sbx_report *report, uint32_t stack)
 {
     const struct sbx_stall *stall = report->stall;
@@ -34,8 +35,8 @@ static bool is_for_direct_memory(const struct sbx_report *report, uint32_t stack
     return false;
 }
 
-/* What the call alone does not tell, the stack may: a bare futex is a lock or a wait, a socket may lead to a bus or a
- * name server, a poll to a child, and a collector waits for its helpers. */
+/* The stack may tell a cause that the call alone does not tell. A bare futex is a lock or a wait, a socket may lead to
+ * a bus or a name server, a poll may be for a child process, and a collector waits for its helpers. */
 static enum sbx_cause cause_of_pause(const struct sbx_report *report, const struct sbx_wait *wait)
 {
     const struct sbx_stall *stall = report->stall;
@@ -62,14 +63,14 @@ static enum sbx_cause cause_of_pause(const struct sbx_report *report, const stru
             }
             if (is_nearest && sbx_blame_counts(report, frame, location, SBX_BLAME_NAMED)) {
                 if (wait->cause == SBX_CAUSE_WAIT && sbx_interpreter_lock_of(location->function) != NULL) {
-                    return SBX_CAUSE_LOCK; /* made of a condition and a mutex, and a lock all the same */
+                    return SBX_CAUSE_LOCK; /* built from a condition and a mutex, but it is a lock */
                 }
                 is_nearest = false;
             }
             if (is_machine && wait->cause == SBX_CAUSE_WAIT && sbx_is_class_initialisation(location->function)) {
-                return SBX_CAUSE_LOCK; /* nearer the leaf there is no Java: it waits for who initialises the class */
+                return SBX_CAUSE_LOCK; /* no Java nearer the leaf: waits for the initialising thread */
             }
-            if (is_below_own && wait->cause == SBX_CAUSE_WAIT) { /* the last that says so: a latch is made of a lock */
+            if (is_below_own && wait->cause == SBX_CAUSE_WAIT) { /* the last one counts: a latch uses a lock */
                 enum sbx_cause said = sbx_cause_of_runtime_wait(location->function);
                 runtime = said != SBX_CAUSE_UNKNOWN ? said : runtime;
             }
@@ -80,7 +81,7 @@ static enum sbx_cause cause_of_pause(const struct sbx_report *report, const stru
             if (sbx_is_lookup_function(location->function)) {
                 return SBX_CAUSE_NETWORK;
             }
-            /* The first that says one or the other, up to the first function of the application. */
+            /* The first function that tells lock or wait, up to the first function of the application. */
             if (is_bare_futex && stall->frames[frame].kind == SBX_FRAME_CODE &&
                 stall->modules[stall->frames[frame].module].kind != SBX_MODULE_KIND_AGENT) {
                 futex = sbx_cause_of_futex_user(location->function);
@@ -91,7 +92,7 @@ static enum sbx_cause cause_of_pause(const struct sbx_report *report, const stru
     return runtime != SBX_CAUSE_UNKNOWN ? runtime : futex != SBX_CAUSE_UNKNOWN ? futex : wait->cause;
 }
 
-/* A pause and the function that stands for it. */
+/* A pause and the function that it counts for. */
 struct blamed_pause {
     const struct sbx_pause *pause;
     const struct sbx_location *location; /* NULL none */
@@ -127,8 +128,8 @@ static bool moves_bytes(const struct sbx_wait *wait)
     return wait->kind == SBX_RECORD_FILE || wait->kind == SBX_RECORD_SOCKET;
 }
 
-/* Of pauses in one function: which thread was waited for most, and the longest such pause. Bounded: past some dozens of
- * threads who is met first counts. */
+/* For pauses in one function: the thread that was waited for most, and the longest of these pauses. Bounded: after some
+ * dozens of threads, further ones are ignored. */
 static void pick_peer(const struct blamed_pause *blamed, size_t count, struct sbx_judgement *judgement)
 {
     struct {
@@ -161,8 +162,8 @@ static void pick_peer(const struct blamed_pause *blamed, size_t count, struct sb
     }
     struct sbx_interval span = peers[most].span;
     if (peers[most].peer < 0) {
-        /* Waits that timed out and were begun anew have no waker. The one that came in the end has one: for all of
-         * them. */
+        /* Waits that timed out and were begun again have no waker. The last one has a waker, and this thread counts for
+         * all of them. */
         size_t known = most;
         for (size_t i = 0; i < found; i++) {
             bool is_more = known == most || peers[i].ns > peers[known].ns;
@@ -177,7 +178,7 @@ static void pick_peer(const struct blamed_pause *blamed, size_t count, struct sb
     judgement->waited = span;
 }
 
-/* The function with the most time among the pauses `blamed`, which are sorted by function. */
+/* The function with the most time among the pauses `blamed`. These are sorted by function. */
 static void pick_function(const struct sbx_report *report, const struct blamed_pause *blamed, size_t count,
                           struct sbx_judgement *judgement)
 {
@@ -209,7 +210,7 @@ int sbx_judge_pauses(const struct sbx_report *report, struct sbx_judgement *judg
     double by_cause[SBX_CAUSE_COUNT] = {[SBX_CAUSE_MEMORY] = split->faulting_ns};
     for (size_t i = 0; i < split->pause_count; i++) {
         struct sbx_wait *wait = &split->pauses[i].wait;
-        const struct sbx_wait *last = i > 0 ? &split->pauses[i - 1].wait : NULL; /* often the same call again */
+        const struct sbx_wait *last = i > 0 ? &split->pauses[i - 1].wait : NULL; /* it is often the same call again */
         bool is_same = last != NULL && last->stack == wait->stack && last->op == wait->op && last->kind == wait->kind &&
                        last->fd_class == wait->fd_class && last->amount == wait->amount;
         wait->cause = is_same ? last->cause : cause_of_pause(report, wait);
@@ -235,7 +236,7 @@ int sbx_judge_pauses(const struct sbx_report *report, struct sbx_judgement *judg
     qsort(blamed, count, sizeof *blamed, by_function);
     pick_function(report, blamed, count, judgement);
     if (judgement->cause == SBX_CAUSE_MEMORY &&
-        count > 0) { /* waits for pages that nobody saw were for the same ones */
+        count > 0) { /* waits for pages that were not seen were for the same ones */
         judgement->function_ns *= judgement->cause_ns / (judgement->cause_ns - split->faulting_ns);
         judgement->is_exact = judgement->is_exact && split->faulting_ns <= 0;
     }

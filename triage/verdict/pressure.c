@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pressure.c - what the machine and the control group were short of during a stall. */
+/* pressure.c - which resources the machine and the control group were short of during a stall. */
 #include "pressure.h"
 
 #include <stdio.h>
@@ -7,10 +7,10 @@
 #include "kernel_growth.h"
 #include "verdict_words.h"
 
-/* Less than a tenth of the time is everyday life. */
+/* Less than a tenth of the time is normal. */
 #define SHARE_MIN 0.1
 
-/* A crash judges no interval, of which nothing would be a tenth. */
+/* `ns` > 0 is for a crash: it judges no interval, and a tenth of 0 is 0. */
 static bool is_worth_telling(double ns, const struct sbx_judgement *judgement)
 {
     return ns > 0 && ns >= judgement->split.wall_ns * SHARE_MIN;

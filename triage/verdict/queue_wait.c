@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue_wait.c - a wait for what a queued task does.
+/* queue_wait.c - a wait for the result of a queued task.
  *
- * Who waits for a result has mostly queued the task that makes it. The thread that ended the wait ran that task when it did so, or a task that was queued in
- * it; of a wait that goes on, the task runs still or lies in its queue. Which of its tasks that is nobody tells: a task that the thread would run itself, or that
- * waits for its time and not for its turn, is none, and neither is one of a queue of which nothing shows that another thread runs it. */
+ * A thread that waits for a result has mostly queued the task that makes it. If the wait has ended, the thread that
+ * ended it ran that task at that moment, or ran a task that was queued in it. If the wait goes on, the task still runs
+ * or still lies in its queue. No record tells which of the waiter's tasks it is. Three kinds of tasks are excluded: a
+ * task that the waiter itself would run, a task that waits for its time and not for its turn, and a task of a queue
+ * without a sign that another thread runs it. */
 #include "queue_wait.h"
 
 #include <stdio.h>
@@ -16,12 +18,12 @@
 
 enum {
     HOPS_MAX = 4,
-    PENDING_MIN = 2 /* fewer lie in any queue at any time */
+    PENDING_MIN = 2 /* any queue has one task at times */
 };
-#define ASKED_BEFORE_NS (INT64_C(50) * 1000 * 1000) /* between queueing a task and waiting for it */
+#define ASKED_BEFORE_NS (INT64_C(50) * 1000 * 1000) /* limit between queueing a task and waiting for it */
 #define WOKE_AFTER_NS   (INT64_C(5) * 1000 * 1000)
 #define PENDING_OLD_NS  (INT64_C(100) * 1000 * 1000)
-#define OPEN_CERTAINTY  0.75 /* the last task that was queued need not be what the thread waits for */
+#define OPEN_CERTAINTY  0.75 /* the last task that was queued is perhaps not the awaited one */
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -33,7 +35,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The task, or one of those in which it was queued in turn, that `thread` itself queued after `from_ns`. */
+/* The task that `thread` itself queued after `from_ns`: `task`, or one of those in which it was queued in turn. */
 static const struct sbx_stall_task *asked_by(const struct sbx_stall *stall, const struct sbx_stall_task *task,
                                              int32_t thread, int64_t from_ns)
 {
@@ -57,7 +59,7 @@ static const struct sbx_stall_task *of_waker(const struct sbx_stall *stall, uint
             continue;
         }
         const struct sbx_stall_task *found = NULL, *over = NULL;
-        for (size_t k = 0; k < stall->task_count; k++) { /* the innermost that leads to who waits */
+        for (size_t k = 0; k < stall->task_count; k++) { /* the innermost task that leads to the waiter */
             const struct sbx_stall_task *task = &stall->tasks[k];
             bool runs = task->runner == (int32_t)record->thread && task->begun_ns <= record->end_ns &&
                         (task->runs || task->ended_ns >= record->end_ns);
@@ -68,19 +70,19 @@ static const struct sbx_stall_task *of_waker(const struct sbx_stall *stall, uint
                             (over == NULL || task->ended_ns > over->ended_ns);
             over = was_last && !task->cancelled ? task : over;
         }
-        /* Or a queue that lets go who waits for a task when that is over, as Qt's does. */
+        /* Qt's queues wake the waiter when the task is over. Then no task runs any more: take the last one. */
         return found != NULL || over == NULL || over->from != waiter || over->queued_ns < from_ns ? found : over;
     }
     return NULL;
 }
 
-/* Do both lie in one queue? Where privacy rules hide which, in one of the same sort. */
+/* Are both tasks in one queue? If privacy rules hide the queues, it is enough that they are of one sort. */
 static bool is_same_queue(const struct sbx_stall_task *one, const struct sbx_stall_task *other)
 {
     return one->queue == other->queue && (one->queue != 0 || one->op == other->op);
 }
 
-/* Is it known in which queue it lies? Where privacy rules hide that, there is a queue of its sort. */
+/* Is the task's queue known? If privacy rules hide it, the payload has a queue of that sort. */
 static bool is_in_known_queue(const struct sbx_stall *stall, const struct sbx_stall_task *task)
 {
     for (uint32_t i = 0; i < stall->queue_count && task->queue == 0; i++) {
@@ -91,7 +93,8 @@ static bool is_in_known_queue(const struct sbx_stall *stall, const struct sbx_st
     return task->queue != 0;
 }
 
-/* Does it wait for its turn? Others wait for their time, for a file, for another process, or for a thread to begin. */
+/* Does the task wait for its turn? Other tasks wait for their time, for a file, for another process, or for a thread to
+ * begin. */
 static bool waits_for_turn(const struct sbx_stall *stall, const struct sbx_stall_task *task)
 {
     switch (task->op) {
@@ -107,14 +110,14 @@ static bool waits_for_turn(const struct sbx_stall *stall, const struct sbx_stall
     case SBX_OP_IO_URING_SUBMIT:
     case SBX_OP_PTHREAD_CREATE:
         return false;
-    case SBX_OP_G_SOURCE_ATTACH: /* that of a timed source lies in none */
+    case SBX_OP_G_SOURCE_ATTACH: /* a timed source is in no queue */
         return is_in_known_queue(stall, task);
     default:
         return true;
     }
 }
 
-/* Is there a sign that another thread than `waiter` runs what lies in that queue, and none that `waiter` does? */
+/* Is there a sign that another thread than `waiter` runs what lies in that queue, and no sign that `waiter` does? */
 static bool is_run_by_another(const struct sbx_stall *stall, const struct sbx_stall_task *task, int32_t waiter)
 {
     bool has_other = false;
@@ -131,7 +134,8 @@ static bool is_run_by_another(const struct sbx_stall *stall, const struct sbx_st
     return task->runner >= 0 ? task->runner != waiter : has_other;
 }
 
-/* Of a wait that goes on: the last task that the thread queued before it, of those that lie or run still and may end it. */
+/* For a wait that goes on: of the tasks that still lie or run and may end it, the last one that the thread queued
+ * before the wait. */
 static const struct sbx_stall_task *of_open_wait(const struct sbx_stall *stall, int32_t waiter, int64_t begin_ns,
                                                  int64_t from_ns)
 {
@@ -149,10 +153,10 @@ static const struct sbx_stall_task *of_open_wait(const struct sbx_stall *stall, 
 
 struct waited {
     const struct sbx_stall_task *task;
-    struct sbx_interval lay; /* the part of the wait in which it lay in its queue */
+    struct sbx_interval lay; /* the part of the wait in which the task lay in its queue */
 };
 
-/* What was waited for; task NULL: it was no task, or none that is known. */
+/* What was waited for. task NULL: not a task, or not a known one. */
 static struct waited find_waited(const struct sbx_report *report, const struct sbx_judgement *judgement)
 {
     const struct sbx_stall *stall = report->stall;
@@ -190,8 +194,8 @@ static int64_t common_ns(const struct sbx_stall_task *task, struct sbx_interval 
     return task->runner >= 0 ? end_ns - later(task->begun_ns, span.begin_ns) : 0;
 }
 
-/* The task of the same queue that ran for the longest time while this one lay there. Not one of the thread that waited: that is not where
- * its task was to run. */
+/* The task of the same queue that ran for the longest time while this task lay there. Tasks of the thread that waited
+ * do not count, because the awaited task was not to run there. */
 static const struct sbx_stall_task *find_blocker(const struct sbx_stall *stall, const struct waited *it)
 {
     const struct sbx_stall_task *found = NULL;
@@ -205,7 +209,7 @@ static const struct sbx_stall_task *find_blocker(const struct sbx_stall *stall, 
     return found;
 }
 
-/* Who queued most of what lay before it, of those tasks that were seen. */
+/* Tell which function queued most of the tasks before it, of those that were seen. */
 static void tell_filler(struct sbx_report *report, const struct waited *it)
 {
     const struct sbx_stall *stall = report->stall;
@@ -232,7 +236,7 @@ static void tell_filler(struct sbx_report *report, const struct waited *it)
                      sbx_location_text(most->location, function), thread);
 }
 
-/* The queue that a task lay in. Where privacy rules hide which, the only one of its sort. */
+/* The queue in which a task lay. If privacy rules hide it, the only queue of its sort. */
 static const struct sbx_stall_queue *queue_of(const struct sbx_stall *stall, const struct sbx_stall_task *task)
 {
     const struct sbx_stall_queue *found = NULL;
@@ -258,8 +262,9 @@ static void tell_rate(struct sbx_report *report, const struct sbx_stall_queue *q
                      (unsigned long long)queue->queued, (unsigned long long)queue->begun);
 }
 
-/* What kept the task lying: the task that ran for the longest time meanwhile. Where none is known (few of a busy queue's tasks are followed), the thread that
- * ran it in the end: it had something else to do until then. Returns enum sbx_culprit_source or -ENOMEM. */
+/* Tell what kept the task in the queue: the task that ran for the longest time meanwhile. If none is known (few of a
+ * busy queue's tasks are followed): the thread that ran the task in the end, because it did something else until then.
+ * Returns enum sbx_culprit_source or -ENOMEM. */
 static int tell_blocker(struct sbx_report *report, const struct waited *it)
 {
     const struct sbx_stall *stall = report->stall;

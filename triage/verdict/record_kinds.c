@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_kinds.c - what kinds of records there are, and which functions make them. */
+/* record_kinds.c - which kinds of records there are, and which functions make them. */
 #include "record_kinds.h"
 
 enum kind_trait {
@@ -78,7 +78,7 @@ bool sbx_stall_sees_processes(const struct sbx_stall *stall)
 uint32_t sbx_kind_of_op(uint32_t op)
 {
     static const struct {
-        uint8_t first, last; /* the numbers in payload_numbers.h lie in groups */
+        uint8_t first, last; /* the numbers in payload_numbers.h form groups */
         uint8_t kind;
     } groups[] = {
         {SBX_OP_MUTEX_LOCK, SBX_OP_MUTEX_TIMEDLOCK, SBX_RECORD_LOCK},

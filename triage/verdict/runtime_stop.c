@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_stop.c - why a managed runtime stopped its threads.
  *
- * HotSpot has one thread for whatever needs all others to stand still. Its native stack names the operation. */
+ * HotSpot has one thread for all work that needs all other threads stopped. Its native stack names the operation. */
 #include "runtime_stop.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "verdict_words.h"
 
 enum {
-    OPERATIONS_MAX = 4, /* kinds that are told apart */
+    OPERATIONS_MAX = 4, /* kinds that are counted apart */
     NAME_BYTES = 64
 };
 

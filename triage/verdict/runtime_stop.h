@@ -6,10 +6,11 @@
 #include "interval.h"
 #include "report.h"
 
-/* Of a stall whose cause is a stop of the world: evidence of kind `operation`, where a thread of the machine's was met at one. */
+/* If the cause is a stop of all threads: add evidence of kind `operation` if a look found a thread of the virtual
+ * machine in one. */
 void sbx_runtime_stop_tell(struct sbx_report *report, struct sbx_interval interval);
 
-/* "VM_G1CollectFull" of "VM_G1CollectFull::doit()": the operation that a function of HotSpot's carries out; 0: it does none. Pure. */
+/* "VM_G1CollectFull" of "VM_G1CollectFull::doit()": the operation that this function of HotSpot does; 0: none. Pure. */
 size_t sbx_runtime_operation_bytes(const char *function);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* short_name.c - a function's name in the room that a line has for it.
+/* short_name.c - a function's name, shortened to the room that a line has for it.
  *
- * A cut at a fixed column leaves "v8::internal::(anonymous namespace)::Inv": the scopes stand, and what the reader looks
- * for, the name itself, is gone. A name is read as pieces here, and what it loses is whole pieces. */
+ * A cut at a fixed column leaves "v8::internal::(anonymous namespace)::Inv": the scopes remain, and the name itself,
+ * which the reader looks for, is lost. So a name is split into pieces here, and only whole pieces are removed. */
 #include "short_name.h"
 
 #include <stdbool.h>
@@ -10,10 +10,10 @@
 #include <string.h>
 
 enum {
-    WORK_BYTES = 4096 /* of a name that is read as pieces: as long as the symbol reader makes them */
+    WORK_BYTES = 4096 /* bytes of a name that are read as pieces; the symbol reader makes none longer */
 };
 
-/* How many bytes of `at` are one word though they hold brackets; 0: none. */
+/* How many bytes at `at` form one word that contains brackets; 0: none. */
 static size_t word_with_brackets(const char *name, const char *at)
 {
     static const char *const words[] = {
@@ -31,7 +31,7 @@ static size_t word_with_brackets(const char *name, const char *at)
     return 0;
 }
 
-/* The byte behind the bracket that closes the one at `open`; NULL: nothing closes it. */
+/* The byte after the bracket that closes the one at `open`; NULL: no bracket closes it. */
 static const char *behind_bracket(const char *name, const char *open)
 {
     size_t depth = 0;
@@ -51,13 +51,13 @@ static const char *behind_bracket(const char *name, const char *open)
     return NULL;
 }
 
-/* What stays of a bracket's inside. */
+/* What remains inside a bracket. */
 enum inside {
     FIRST_AND_LAST, /* "(int, ..., bool)" */
     NOTHING         /* "(...)" */
 };
 
-/* Append to `out`, which has WORK_BYTES; what does not fit is left away, and is cut later anyhow. */
+/* Append to `out`, which has WORK_BYTES. Bytes that do not fit are dropped: the result is cut later anyway. */
 static size_t append(char *out, size_t used, const char *bytes, size_t count)
 {
     count = count < WORK_BYTES - 1 - used ? count : WORK_BYTES - 1 - used;
@@ -93,7 +93,7 @@ static size_t append_inside(char *out, size_t used, const char *begin, const cha
     return append(out, used, last_begin, (size_t)(end - last_begin));
 }
 
-/* `name` into `out` with less inside its brackets of kind `open`. */
+/* Copy `name` into `out`, with less inside its brackets of kind `open`. */
 static void thin_out(const char *name, char open, enum inside inside, char out[WORK_BYTES])
 {
     size_t used = 0;
@@ -117,7 +117,7 @@ static void thin_out(const char *name, char open, enum inside inside, char out[W
     }
 }
 
-/* The longest end of `name` of at most `bytes` bytes that begins behind a "::" outside of all brackets; NULL: none. */
+/* The longest end of `name` of at most `bytes` bytes that begins after a "::" outside of all brackets; NULL: none. */
 static const char *inner_scopes(const char *name, size_t bytes)
 {
     size_t length = strlen(name);
@@ -144,7 +144,7 @@ static bool is_inside_character(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Both ends of a name, for want of anything better. */
+/* The last resort: both ends of a name. */
 static void cut_middle(const char *name, size_t limit, char *out)
 {
     size_t length = strlen(name), front = (limit - 3 + 1) / 2, back = limit - 3 - front;

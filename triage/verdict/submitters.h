@@ -8,20 +8,20 @@
 #include "report.h"
 
 enum {
-    SBX_SUBMITTERS_MAX = 16 /* functions told apart; tasks of further ones are counted and no more */
+    SBX_SUBMITTERS_MAX = 16 /* functions counted apart; tasks of further functions are only counted */
 };
 
 struct sbx_submitter {
     const struct sbx_location *location;
-    const struct sbx_stall_task *first, *newest; /* of its tasks, as they were counted */
+    const struct sbx_stall_task *first, *newest; /* of its tasks, in the order of counting */
     size_t tasks;
 };
 
-/* Zero is none. */
+/* All zero: no tasks. */
 struct sbx_submitters {
     struct sbx_submitter of[SBX_SUBMITTERS_MAX];
     size_t count, most; /* the one with the most tasks is of[most] */
-    size_t tasks;       /* all */
+    size_t tasks;       /* of all functions */
 };
 
 /* Count a task that the function at `location` queued. */

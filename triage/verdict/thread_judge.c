@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* thread_judge.c - what one thread did in an interval, and which function stands for it.
  *
- * Class first, by the largest share of time; then the cause within the class; then the function within the cause. A
- * function that slept 2 s is not outvoted by ten that computed 0.1 s each. */
+ * The class comes first, by the largest share of time. Then the cause within the class, then the function within the
+ * cause. So ten functions that computed 0.1 s each do not outvote one that slept 2 s. */
 #include "thread_judge.h"
 
 #include "cpu_judge.h"
@@ -53,7 +53,8 @@ static void pick_class(struct sbx_judgement *judgement)
     const struct sbx_time_split *split = &judgement->split;
     double known_ns = split->on_cpu_ns + split->paused_ns + split->runnable_ns + split->faulting_ns;
     double busy_ns = split->wall_ns - split->idle_ns;
-    /* What a deadline was missed by may lie behind while the loop waits for work again: a fifth of the time, then. */
+    /* A deadline may fire when the work that missed it is over and the loop waits for work again. Then a fifth of the
+     * time is enough. */
     bool is_idle = split->idle_ns * 2 >= split->wall_ns && (busy_ns < BUSY_NS_MIN || busy_ns * 5 < split->wall_ns);
     if (known_ns <= 0 || is_idle || known_ns * 2 < busy_ns) {
         return;
@@ -72,9 +73,9 @@ static void pick_class(struct sbx_judgement *judgement)
     }
 }
 
-/* Waits that were over and only lasted until there was a processor: where that is nine tenths of them, they are not
- * what kept the thread. Below that a busy machine makes waits longer, and what can be helped is that it waits so often.
- */
+/* Some waits were over and went on only until there was a processor. If that is nine tenths of the waiting time, the
+ * waits did not keep the thread. If it is less, the busy machine only made the waits longer, and the program can
+ * improve that it waits so often. */
 static void move_delay_out_of_waits(struct sbx_time_split *split)
 {
     double moved_ns = split->delay_in_waits_ns;
@@ -109,7 +110,7 @@ int sbx_judge_thread(const struct sbx_report *report, uint32_t thread, struct sb
     } else if (judgement_out->class_ == SBX_CLASS_OFF_CPU) {
         result = sbx_judge_pauses(report, judgement_out);
     } else if (judgement_out->class_ != 0) {
-        result = sbx_judge_cpu(report, thread, judgement_out); /* where it was kept from running counts for both */
+        result = sbx_judge_cpu(report, thread, judgement_out); /* RUNNABLE: the function it was ready for */
         if (judgement_out->class_ == SBX_CLASS_RUNNABLE) {
             judgement_out->cause = SBX_CAUSE_CPU_CONTENTION;
             judgement_out->cause_ns = judgement_out->split.runnable_ns;

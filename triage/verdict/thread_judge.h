@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* thread_judge.h - what one thread did in an interval, and which function stands for it. Pure.
  *
- * Asked about the thread that did not answer, and about those it waited for. */
+ * Used for the thread that did not answer, and for the threads that it waited for. */
 #ifndef SBX_THREAD_JUDGE_H
 #define SBX_THREAD_JUDGE_H
 

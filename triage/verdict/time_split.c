@@ -2,9 +2,9 @@
 /* time_split.c - where the time of one thread went.
  *
  * Measured waits are exact. Between two readings of the thread's CPU clock, what is neither CPU time nor a measured
- * wait is a pause of another kind: if the thread was seen blocked there, it was in that call; if not, it was ready and
- * did not run. A span between two readings that crosses the interval's begin is shared out by length. Where the clock
- * was not read, the nearest sample says what the thread did, for a short while. */
+ * wait is a pause of another kind. If looks found the thread blocked there, it was in that call. If not, it was ready
+ * and did not run. A span between two readings that crosses the interval's begin is divided in proportion to length.
+ * Where the clock was not read, the nearest sample tells what the thread did, for a short while. */
 #include "time_split.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ struct splitter {
     const struct sbx_stall_record *records; /* of the thread */
     size_t record_count, pause_room;
     double measured_ns; /* time without waits that lies between two readings of the CPU clock */
-    double assumed_ns;  /* time without waits that samples speak for */
+    double assumed_ns;  /* time without waits that samples stand for */
     int64_t sample_reach_ns;
     bool out_of_memory;
 };
@@ -106,7 +106,7 @@ static void add_sampled_pause(struct splitter *splitter, const struct sbx_stall_
     add_pause(splitter, &wait, ns, false);
 }
 
-/* Looks from outside, in no measured wait. */
+/* Looks from outside that lie in no measured wait. */
 struct looks {
     uint64_t asleep, running;
 };
@@ -125,7 +125,7 @@ static struct looks count_looks(const struct splitter *splitter, size_t first, s
     return looks;
 }
 
-/* Each of the looks that met it asleep stands for `ns`. */
+/* Each look that found the thread asleep stands for `ns`. */
 static void add_sleeps(struct splitter *splitter, size_t first, size_t last, double ns)
 {
     const struct sbx_time_split *split = splitter->split;
@@ -137,8 +137,8 @@ static void add_sleeps(struct splitter *splitter, size_t first, size_t last, dou
     }
 }
 
-/* `ns` of neither CPU time nor measured wait, between records `first` and `last`: the blocked samples there, outside
- * measured waits, share it; without any it was spent ready but not running. */
+/* `ns` are neither CPU time nor measured wait, between records `first` and `last`. The blocked samples there that lie
+ * outside of measured waits share it. If there are none, the thread was ready but did not run. */
 static void share_rest(struct splitter *splitter, size_t first, size_t last, double ns)
 {
     struct looks looks = count_looks(splitter, first, last);
@@ -164,14 +164,14 @@ static void add_measured(struct splitter *splitter, size_t first, size_t last)
         return;
     }
     double cpu_ns = (double)(b->cpu_ns - a->cpu_ns);
-    cpu_ns = cpu_ns > whole_ns ? whole_ns : cpu_ns; /* waits cost some CPU time themselves */
+    cpu_ns = cpu_ns > whole_ns ? whole_ns : cpu_ns; /* waits use some CPU time themselves */
     double share = inside_ns / whole_ns;
     splitter->measured_ns += inside_ns;
     split->on_cpu_ns += cpu_ns * share;
     share_rest(splitter, first, last, (whole_ns - cpu_ns) * share);
 }
 
-/* A stretch in which the CPU clock was not read, up to the moment of `sample`, or behind it. */
+/* A part of the interval in which the CPU clock was not read, before the moment of `sample` or after it. */
 static void add_assumed(struct splitter *splitter, int64_t begin_ns, int64_t end_ns,
                         const struct sbx_stall_record *sample)
 {
@@ -187,7 +187,7 @@ static void add_assumed(struct splitter *splitter, int64_t begin_ns, int64_t end
     if (!blocked && !is_stack_sample(sample) && (sample->flags & SBX_FLAG_IN_CALL) == 0) {
         return;
     }
-    /* A run was there at both of its ends and at each look between them. */
+    /* The thread was at this place at both ends of the run and at each look between them. */
     double reach_ns = (double)((blocked ? BLOCKED_REACH_NS : splitter->sample_reach_ns) +
                                (sample->end_ns > begin_ns ? sample->end_ns - later(sample->begin_ns, begin_ns) : 0));
     free_ns = free_ns > reach_ns ? reach_ns : free_ns;
@@ -203,11 +203,11 @@ static void add_assumed(struct splitter *splitter, int64_t begin_ns, int64_t end
 static void walk_records(struct splitter *splitter)
 {
     const struct sbx_stall_record *records = splitter->records;
-    size_t count = splitter->record_count, anchor = count; /* record of the last reading; count: none yet */
+    size_t count = splitter->record_count, anchor = count; /* index of the last reading; count: none yet */
     for (size_t i = 0; i < count; i++) {
         bool is_reading = records[i].cpu_ns >= 0 && (anchor == count || records[i].cpu_ns >= records[anchor].cpu_ns);
         if (anchor == count) {
-            /* Before the first reading a sample speaks for the time before it. */
+            /* Before the first reading, a sample stands for the time before it. */
             int64_t from_ns = i == 0 ? records[i].begin_ns - splitter->sample_reach_ns : records[i - 1].end_ns;
             add_assumed(splitter, from_ns, records[i].end_ns, &records[i]);
         } else if (is_reading) {
@@ -215,7 +215,7 @@ static void walk_records(struct splitter *splitter)
         }
         anchor = is_reading ? i : anchor;
     }
-    /* Behind the last reading. */
+    /* After the last reading. */
     for (size_t i = anchor == count ? count : anchor + 1; i < count; i++) {
         add_assumed(splitter, records[i - 1].end_ns, records[i].end_ns, &records[i]);
     }
@@ -226,14 +226,15 @@ static void walk_records(struct splitter *splitter)
 
 /* ---- the kernel's own count ---- */
 
-/* Smaller differences between two clocks and an interpolation are nothing to go by. */
+/* Smaller differences are noise of two clocks and an interpolation. */
 static double noise_ns(const struct sbx_time_split *split)
 {
     return split->wall_ns / 20 > NOISE_NS_MIN ? split->wall_ns / 20 : NOISE_NS_MIN;
 }
 
-/* How many measured waits ended within the interval: each may have been longer than what was waited for. Not those for
- * a spin lock: that thread never slept, and waits for a processor in the middle of its wait. */
+/* How many measured waits ended within the interval. Each may have lasted longer than what was waited for, until there
+ * was a processor. Waits for a spin lock do not count: the thread never slept, and waits for a processor in the middle
+ * of its wait. */
 static double ended_waits(const struct sbx_time_split *split, bool idle)
 {
     double ended = 0;
@@ -246,12 +247,13 @@ static double ended_waits(const struct sbx_time_split *split, bool idle)
 }
 
 enum {
-    PAGE_LOOKS_MIN = 5, /* fewer that met it waiting for a page say nothing of the time between them */
-    SLEEP_LOOKS_MIN = 3 /* the same of looks that met it asleep in a call */
+    PAGE_LOOKS_MIN = 5, /* fewer looks that found it waiting for a page do not show what it did between them */
+    SLEEP_LOOKS_MIN = 3 /* likewise for looks that found it asleep in a call */
 };
 
-/* Calls that are too short to be measured and too many to be met between each two readings of the CPU clock: the looks that met the
- * thread asleep in one share all of `ns`. False: there are too few of them. */
+/* For calls that are too short to be measured, and so many that looks do not find them between each two readings of the
+ * CPU clock. The looks that found the thread asleep in a call share all of `ns`. False: there are too few such
+ * looks. */
 static bool share_among_sleeps(struct splitter *splitter, double ns)
 {
     size_t first = 0;
@@ -269,8 +271,9 @@ static bool share_among_sleeps(struct splitter *splitter, double ns)
     return true;
 }
 
-/* Did the looks meet it waiting for pages so often that the time in which it was neither ready nor in a call was spent so? Waits
- * for pages that are read ahead are too short for most looks, and count as no major fault. */
+/* Did looks find the thread waiting for pages so often that it spent the rest of the time so? The rest is the time in
+ * which it was neither ready nor in a call. Waits for pages that are read ahead are too short for most looks, and do
+ * not count as major faults. */
 static bool was_seen_faulting(const struct splitter *splitter, double rest_ns)
 {
     const struct sbx_time_split *split = splitter->split;
@@ -288,9 +291,10 @@ static bool was_seen_faulting(const struct splitter *splitter, double rest_ns)
     return looks >= PAGE_LOOKS_MIN && seen_ns * 10 >= rest_ns;
 }
 
-/* What is neither CPU time nor a wait was taken for ready; the kernel counts how much of it was. The rest was spent off
- * the processor: on pages, when there were such, or in the calls that it was met in, or else nobody knows. What it counts beyond that lies in
- * the waits, evenly, because each that ends may be followed by some: thousands of short ones on a busy machine. */
+/* Time that is neither CPU time nor a wait was taken for ready. The kernel counts how much of it was ready. The thread
+ * spent the rest off the processor: on pages if there were such faults, else in the calls that looks found it in, else
+ * in unknown ways. If the kernel counts more ready time than that, the excess lies in the waits: a thread may have to
+ * wait for a processor after each wait, and a busy machine has thousands of short waits. The waits share it evenly. */
 static void settle_run_delay(const struct sbx_stall *stall, uint32_t thread, struct splitter *splitter)
 {
     struct sbx_time_split *split = splitter->split;

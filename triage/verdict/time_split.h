@@ -5,30 +5,30 @@
 
 #include "interval.h"
 
-/* A share of the interval in which the thread did not run, and the call it was in. */
+/* A part of the interval in which the thread did not run, and the call it was in. */
 struct sbx_pause {
     double ns;
     struct sbx_wait wait;
-    bool exact; /* measured by a point; false: concluded from samples of the blocked thread and its CPU clock */
+    bool exact; /* measured at a point; false: concluded from samples of the blocked thread and its CPU clock */
 };
 
 struct sbx_time_split {
     struct sbx_interval interval;
     double wall_ns;
     double on_cpu_ns;
-    double paused_ns;         /* sum of pauses, but for idle ones */
-    double runnable_ns;       /* ready and not running: what the kernel counted of it, where it did; else what is left
-                                 where the CPU clock was read and nothing was waited for */
-    double faulting_ns;       /* of what is left, the part that it did not spend ready: pages were read from a disk */
-    bool delay_known;         /* the kernel counted how long it was ready and did not run: */
-    double delay_ns;          /* so long */
-    double delay_in_waits_ns; /* so much of paused_ns: a wait that has ended goes on until there is a processor */
+    double paused_ns;         /* sum of the pauses that are not idle */
+    double runnable_ns;       /* ready and not running. As the kernel counted it; without its count, time without a wait
+                               * in which the CPU clock did not run */
+    double faulting_ns;       /* of the time beyond the kernel's count: spent on pages that were read from a disk */
+    bool delay_known;         /* the kernel counted how long it was ready and did not run */
+    double delay_ns;          /* the kernel's count */
+    double delay_in_waits_ns; /* part of paused_ns: a wait that is over goes on until there is a processor */
     double idle_ns;           /* the loop waited for work */
-    double unknown_ns;        /* nothing was recorded about it */
-    bool cpu_measured;        /* the CPU clock says so for most of the time without a wait; else samples do */
-    struct sbx_pause *pauses; /* idle ones left out */
+    double unknown_ns;        /* no record tells about it */
+    bool cpu_measured;        /* by the CPU clock for most of the time without a wait; else by samples */
+    struct sbx_pause *pauses; /* without idle ones */
     size_t pause_count;
-    struct sbx_wait *waits; /* all measured ones, not clipped */
+    struct sbx_wait *waits; /* all measured waits, not clipped */
     size_t wait_count;
 };
 

@@ -6,7 +6,7 @@
 #include "interval.h"
 
 enum {
-    SBX_MAJOR_FAULTS_MANY = 20, /* so many pages read from a disk explain time; a few happen to everybody */
+    SBX_MAJOR_FAULTS_MANY = 20, /* so many pages read from a disk explain time; any process reads a few */
 };
 
 struct sbx_usage {
@@ -16,11 +16,12 @@ struct sbx_usage {
     double cpu_ns;   /* CPU time between them; -1 not known */
 };
 
-/* The readings around the interval: the newest before its begin, or the first within; the oldest at its end or later,
- * else the newest. They must span most of it to say something about it. */
+/* The readings around the interval: the newest before its begin, or the first within it; the oldest at its end or after
+ * it, else the newest. They are used only if they span most of the interval. */
 struct sbx_usage sbx_usage_of(const struct sbx_stall *stall, uint32_t thread, struct sbx_interval interval);
 
-/* Whether it waited for pages: many were read from a disk, and it left the processor of itself for little else. */
+/* Whether the thread waited for pages: many were read from a disk, and it left the processor by itself for little
+ * else. */
 bool sbx_usage_is_faulting(const struct sbx_usage *usage);
 
 #endif

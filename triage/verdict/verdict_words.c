@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verdict_words.c - a verdict in sentences for a person.
  *
- * Every sentence carries the number it rests on, and says whether that was measured or concluded. */
+ * Every sentence has the number that it rests on, and tells whether that was measured or concluded. */
 #include "verdict_words.h"
 
 #include <stdarg.h>
@@ -17,10 +17,10 @@
 
 enum {
     EVIDENCE_NAME = 80,                            /* bytes of a function's name in a sentence */
-    CALLER_NAME = 60,                              /* the same of each of three */
-    BYTES_WORTH_TELLING = 1024,                    /* moved by calls that took so long: fewer explain nothing */
-    NS_WORTH_TELLING = 1000,                       /* shorter reads as 0 us */
-    SPENT_BYTES = 2 * SBX_DURATION_TEXT_BYTES + 4, /* one duration of another */
+    CALLER_NAME = 60,                              /* the same, if a sentence has three names */
+    BYTES_WORTH_TELLING = 1024,                    /* of calls that took so long; fewer bytes explain nothing */
+    NS_WORTH_TELLING = 1000,                       /* shorter times are printed as 0 us */
+    SPENT_BYTES = 2 * SBX_DURATION_TEXT_BYTES + 4, /* "one duration of another" */
 };
 
 void sbx_duration_text(double ns, char out[SBX_DURATION_TEXT_BYTES])
@@ -36,7 +36,7 @@ void sbx_duration_text(double ns, char out[SBX_DURATION_TEXT_BYTES])
     }
 }
 
-/* A thread of another process that held what one of this process waited for. */
+/* The text of a thread of another process that held what a thread of this process waited for. */
 static void other_thread_text(const struct sbx_stall *stall, uint32_t thread, char out[SBX_THREAD_TEXT_BYTES])
 {
     uint32_t number = stall->threads[thread].process;
@@ -46,7 +46,7 @@ static void other_thread_text(const struct sbx_stall *stall, uint32_t thread, ch
     if (!process->is_recorded) {
         if (stall->process_count == 1) {
             snprintf(out, SBX_THREAD_TEXT_BYTES, "another process (not recorded)");
-        } else { /* numbers of this stall's own: a payload holds no pids */
+        } else { /* numbers within this stall, because a payload has no pids */
             snprintf(out, SBX_THREAD_TEXT_BYTES, "other process no. %u (not recorded)", number);
         }
     } else if (strcmp(name, "main") == 0) {
@@ -64,7 +64,7 @@ void sbx_thread_text(const struct sbx_stall *stall, uint32_t thread, char out[SB
         other_thread_text(stall, thread, out);
     } else if (stall->threads[thread].is_main) {
         snprintf(out, SBX_THREAD_TEXT_BYTES, "main thread");
-    } else if (strcmp(stall->threads[thread].name, "other") == 0) { /* its name is none of those that may leave */
+    } else if (strcmp(stall->threads[thread].name, "other") == 0) { /* not a public name: it is not sent */
         snprintf(out, SBX_THREAD_TEXT_BYTES, "thread %u", thread);
     } else {
         snprintf(out, SBX_THREAD_TEXT_BYTES, "thread %u (%.40s)", thread, stall->threads[thread].name);
@@ -166,7 +166,7 @@ static void tell_samples(const struct sbx_judgement *judgement, struct sbx_verdi
     }
 }
 
-/* How long it was ready and did not run, and how that is known. */
+/* How long the thread was ready and did not run, and how that is known. */
 static void tell_runnable(const struct sbx_time_split *split, struct sbx_verdict *verdict)
 {
     char duration[SBX_DURATION_TEXT_BYTES], in_waits[SBX_DURATION_TEXT_BYTES];
@@ -190,7 +190,8 @@ static void tell_runnable(const struct sbx_time_split *split, struct sbx_verdict
     }
 }
 
-/* Whose interpreter lock was waited for; NULL: it was another lock, or none. Of runtimes that tell, CPython alone has one. */
+/* The run-time whose interpreter lock was waited for; NULL: another lock, or none. Of the runtimes that tell it, only
+ * CPython has such a lock. */
 static const char *interpreter_lock_of(const struct sbx_judgement *judgement)
 {
     return judgement->wait.op == SBX_OP_RUNTIME_LOCK ? "CPython"
@@ -198,7 +199,7 @@ static const char *interpreter_lock_of(const struct sbx_judgement *judgement)
                                                      : NULL;
 }
 
-/* Runtimes of the program whose functions could have been named and are not: which, of which version, and why. */
+/* Runtimes of the program that could have named functions and did not: which runtime and version, and why. */
 static bool tell_left_alone(const struct sbx_stall *stall, struct sbx_verdict *verdict)
 {
     bool is_told = false;
@@ -225,8 +226,8 @@ static bool tell_left_alone(const struct sbx_stall *stall, struct sbx_verdict *v
     return is_told;
 }
 
-/* What is known of functions on the stack by their names: a lock that all threads of a run-time share, a loop that asks
- * for somebody else's lock, code whose functions only a provider could name. Each once. */
+/* What the names of functions on the stack tell: a lock that all threads of a run-time share, a loop that asks for
+ * another thread's lock, code whose functions only a provider could name. Each is told once. */
 static void tell_known(const struct sbx_report *report, const struct sbx_judgement *judgement,
                        struct sbx_verdict *verdict)
 {
@@ -292,7 +293,7 @@ void sbx_evidence_of_judgement(const struct sbx_report *report, const struct sbx
         tell_pauses(judgement, verdict);
     }
     sbx_duration_text(split->on_cpu_ns, duration);
-    if (split->wall_ns <= 0) { /* a crash: there is no interval to tell of */
+    if (split->wall_ns <= 0) { /* a crash: no interval was judged */
     } else if (split->cpu_measured) {
         sbx_evidence_add(verdict, "cpu", split->on_cpu_ns / 1e6, "%s used %s%s CPU time in %s, by its own CPU clock",
                          thread, split->on_cpu_ns < NS_WORTH_TELLING ? "no" : duration,
@@ -316,7 +317,7 @@ void sbx_evidence_of_judgement(const struct sbx_report *report, const struct sbx
 
 /* ---- headline ---- */
 
-/* Whether who is waited for waited himself. */
+/* Did the thread that is waited for wait itself? */
 static bool is_chain(const struct sbx_verdict *verdict)
 {
     size_t links = 0;
@@ -326,7 +327,7 @@ static bool is_chain(const struct sbx_verdict *verdict)
     return links > 1;
 }
 
-/* Writes the sentence, cut visibly when names are too long for it. */
+/* Writes the sentence. If names are too long for it, the cut is visible. */
 __attribute__((format(printf, 2, 3))) static void say(struct sbx_verdict *verdict, const char *format, ...)
 {
     va_list arguments;
@@ -338,7 +339,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct sbx_verdict *verdic
     }
 }
 
-enum { /* bytes of a function's name in a headline; the page and the JSON have it whole */
+enum { /* bytes of a function's name in a headline; the page and the JSON have the whole name */
     HEADLINE_NAME = 63,
     HEADLINE_CALLER = 40,
     LEAD_BYTES = 64 + SBX_DURATION_TEXT_BYTES
@@ -393,7 +394,7 @@ static void write_culprit(const struct sbx_verdict *verdict, const char *culprit
     }
 }
 
-/* What became of a stall that nobody saw the end of, behind everything else. */
+/* Append how a stall ended whose end was not recorded, after everything else. */
 static void say_end(const struct sbx_stall *stall, struct sbx_verdict *verdict)
 {
     size_t used = strlen(verdict->headline), room = sizeof verdict->headline - used;
@@ -407,7 +408,7 @@ static void say_end(const struct sbx_stall *stall, struct sbx_verdict *verdict)
     }
 }
 
-/* Who queued what the thread did, where there is room for it. */
+/* Append which function queued the work, if there is room. */
 static void say_origin(struct sbx_verdict *verdict)
 {
     const struct sbx_queued_by *by = &verdict->queued_by;
@@ -419,7 +420,7 @@ static void say_origin(struct sbx_verdict *verdict)
     sbx_duration_text(by->lay_ms * 1e6, lay);
     int bytes = snprintf(text, sizeof text, ", queued by %s %s before",
                          sbx_short_name(by->location.function, HEADLINE_NAME, function), lay);
-    if (verdict->cause == SBX_CAUSE_HIGH_FREQUENCY && bytes > 0) { /* of many, each of which lay for its own time */
+    if (verdict->cause == SBX_CAUSE_HIGH_FREQUENCY && bytes > 0) { /* many tasks, each with a waiting time of its own */
         bytes = snprintf(text, sizeof text, ", queued by %s", function);
     }
     if (bytes > 0 && (size_t)bytes < sizeof text && (size_t)bytes < room) {
@@ -427,7 +428,7 @@ static void say_origin(struct sbx_verdict *verdict)
     }
 }
 
-/* "5.00 s", or where it is known how long the stall went on after it was told: "5.00 s of 9.00 s". */
+/* "5.00 s". If it is known how long the stall lasted after it was reported: "5.00 s of 9.00 s". */
 static void write_spent(const struct sbx_report *report, double spent_ns, char out[SPENT_BYTES])
 {
     char spent[SBX_DURATION_TEXT_BYTES], lasted[SBX_DURATION_TEXT_BYTES];
@@ -450,7 +451,8 @@ static void say_unknown(const struct sbx_judgement *judgement, const char *threa
     }
 }
 
-/* "was ready for 768 ms but did not get a CPU, and ", where that is more than what the rest of the sentence tells. */
+/* "was ready for 768 ms but did not get a CPU, and ", if that is longer than the time that the rest of the sentence
+ * tells. */
 static void write_lead(const struct sbx_judgement *judgement, double spent_ns, char out[LEAD_BYTES])
 {
     char ready[SBX_DURATION_TEXT_BYTES];
@@ -577,7 +579,7 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
             culprit[0] != '\0' && verdict->culprit_function[0] != '\0' ? " in " : "",
             culprit[0] != '\0' ? sbx_short_name(verdict->culprit_function, HEADLINE_NAME, function) : "");
         break;
-    case SBX_CAUSE_CRASH: /* death.c says that */
+    case SBX_CAUSE_CRASH: /* written by death.c */
         break;
     case SBX_CAUSE_UNKNOWN:
         say_unknown(judgement, thread, wall, verdict);

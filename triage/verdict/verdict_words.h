@@ -17,21 +17,21 @@ void sbx_duration_text(double ns, char out[SBX_DURATION_TEXT_BYTES]);
 /* "main thread", "thread 3 (bio_lazy_free)", "main thread of process 1 (a worker)". */
 void sbx_thread_text(const struct sbx_stall *stall, uint32_t thread, char out[SBX_THREAD_TEXT_BYTES]);
 
-/* The function of a location in the room that a sentence has; "an unknown function" for NULL. */
+/* The function of a location, shortened to the room that a sentence has; "an unknown function" for NULL. */
 const char *sbx_location_text(const struct sbx_location *location, char out[SBX_SHORT_NAME_BYTES]);
 
-/* One more sentence; dropped when there is no room for more. */
+/* Add one sentence; it is dropped if there is no room for more. */
 __attribute__((format(printf, 4, 5))) void sbx_evidence_add(struct sbx_verdict *verdict, const char *kind, double value,
                                                             const char *format, ...);
 
-/* Whether there is a sentence of that kind with a number that is not 0. */
+/* Whether there is a sentence of that kind with a number other than 0. */
 bool sbx_has_evidence_value(const struct sbx_verdict *verdict, const char *kind);
 
-/* What was found, from the judgement of the thread that did not answer and the verdict so far. */
+/* Tell what was found, from the judgement of the thread that did not answer and the verdict so far. */
 void sbx_evidence_of_judgement(const struct sbx_report *report, const struct sbx_judgement *judgement,
                                struct sbx_verdict *verdict);
 
-/* The one sentence. */
+/* Write the headline. */
 void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgement *judgement,
                         struct sbx_verdict *verdict);
 
