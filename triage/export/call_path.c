@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_path.c - a callstack as the functions one sees: outermost first, inlined calls included. */
+/* call_path.c - a callstack as the functions that a reader sees: outermost first, inlined calls included. */
 #include "call_path.h"
 
 #include <stdio.h>
@@ -11,16 +11,16 @@
 enum {
     OUTER_MAX = 360,  /* frames kept at the outer end of a path that is too deep */
     WAIT_FRAMES = 6,  /* how far inside a blocking function of the C library its system call may lie */
-    END_REASONS = 16, /* enum sbx_walk_end, and the unknown ones folded into the last */
+    END_REASONS = 16, /* enum sbx_walk_end; unknown values use the last entry */
 };
 
 struct sbx_call_paths {
     const struct sbx_report *report;
-    uint32_t *depth; /* by callstack: logical frames from the outermost to here; saturates */
-    uint32_t *outer; /* by callstack: the deepest one on its way out that has at most OUTER_MAX frames; 0 none */
-    struct sbx_location ends[END_REASONS]; /* what stands for the outermost frame of a stack that is not whole */
+    uint32_t *depth; /* by callstack: number of logical frames from the outermost to here; saturates */
+    uint32_t *outer; /* by callstack: the deepest of it and its callers that has at most OUTER_MAX frames; 0 none */
+    struct sbx_location ends[END_REASONS]; /* shown in place of the outermost frame of a stack that is not whole */
     char end_names[END_REASONS][48];
-    struct sbx_location queued[SBX_OP_MAX]; /* what stands between a submitter's stack and the runner's, by call */
+    struct sbx_location queued[SBX_OP_MAX]; /* shown between a submitter's stack and the runner's, by call */
     char queued_names[SBX_OP_MAX][48];
     struct sbx_location left_out, nameless;
 };
@@ -30,7 +30,7 @@ static uint32_t add_saturated(uint32_t a, uint32_t b)
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-/* How many functions frame `frame` stands for; at least one is always shown. */
+/* How many functions frame `frame` stands for. At least one is always shown. */
 static uint32_t location_count(const struct sbx_report *report, uint32_t frame)
 {
     if (report->stall->frames[frame].kind == SBX_FRAME_END) {
@@ -40,7 +40,7 @@ static uint32_t location_count(const struct sbx_report *report, uint32_t frame)
     return count == 0 ? 1 : count;
 }
 
-/* The i-th of them, innermost first. */
+/* The i-th of these functions, innermost first. */
 static const struct sbx_location *location_at(const struct sbx_call_paths *paths, uint32_t frame, uint32_t i)
 {
     const struct sbx_report *report = paths->report;
@@ -104,16 +104,17 @@ struct sbx_path_frame sbx_call_path_queued(const struct sbx_call_paths *paths, u
         .location = &paths->queued[call], .frame = UINT32_MAX - SBX_OP_MAX + call, .site = call};
 }
 
-/* Write the functions of `frame` so that the innermost lands at *at, going down; *at then is the next place outwards.
- * Stops at `floor`: what does not fit above it is left out. */
+/* Write the functions of `frame`: the innermost to *at, the others to lower indexes. *at is then the next index for the
+ * caller's frame. Stops at `floor`: functions that do not fit above it are left out. */
 static void put_frame(const struct sbx_call_paths *paths, uint32_t frame, struct sbx_path_frame *out, size_t *at,
                       size_t floor)
 {
     uint32_t count = location_count(paths->report, frame);
     for (uint32_t i = 0; *at > floor && i < count; i++) {
         const struct sbx_location *location = location_at(paths, frame, i);
-        /* The innermost function of a frame calls out of it: its site is the address, which the frame's index names. An
-         * outer one was left through an inlined call: its site is the line of that call. The top bit parts them. */
+        /* The call site of the innermost function of a frame is the address, which the frame's index names. An outer
+         * function was left through an inlined call, so its call site is the line of that call. The top bit separates
+         * the two kinds. */
         uint64_t site = i == 0 ? frame : UINT64_C(1) << 63 | location->line;
         out[--*at] = (struct sbx_path_frame){.location = location, .frame = frame, .site = site};
     }
@@ -164,7 +165,8 @@ size_t sbx_call_path_shared(const struct sbx_path_frame *a, size_t a_count, cons
     return count;
 }
 
-/* "__GI___clock_nanosleep@@GLIBC_2.17" is clock_nanosleep to a reader, "___pthread_cond_timedwait64" what it says. */
+/* A reader knows "__GI___clock_nanosleep@@GLIBC_2.17" as clock_nanosleep, and "___pthread_cond_timedwait64" as
+ * pthread_cond_timedwait. */
 static bool is_called(const char *function, const char *op_name)
 {
     while (*function == '_' || strncmp(function, "GI_", 3) == 0) {

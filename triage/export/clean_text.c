@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clean_text.c - names fit to be written into other people's formats. */
+/* clean_text.c - names that are fit to be written into formats of other projects. */
 #include "clean_text.h"
 
 #include <stdint.h>
@@ -24,7 +24,7 @@ static size_t sequence_length(const uint8_t *text)
     }
     bool overlong = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xf0 && text[1] < 0x90);
     bool outside = (text[0] == 0xed && text[1] >= 0xa0) || (text[0] == 0xf4 && text[1] >= 0x90);
-    bool noncharacter = text[0] == 0xef && text[1] == 0xbf && text[2] >= 0xbe; /* U+FFFE, U+FFFF: no XML characters */
+    bool noncharacter = text[0] == 0xef && text[1] == 0xbf && text[2] >= 0xbe; /* U+FFFE, U+FFFF: not XML characters */
     bool control = length == 2 && text[0] == 0xc2 && text[1] < 0xa0;           /* U+0080..U+009F */
     return overlong || outside || noncharacter || control ? 0 : length;
 }

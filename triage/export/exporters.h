@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exporters.h - a report in other tools' formats: each writes to `out` and returns 0 or -errno of the stream. */
+/* exporters.h - a report in the formats of other tools. Each function writes to `out` and returns 0 or -errno of the
+ * stream. */
 #ifndef SBX_EXPORTERS_H
 #define SBX_EXPORTERS_H
 
@@ -17,12 +18,12 @@ int sbx_print_perfetto(const struct sbx_report *report, FILE *out); /* Perfetto 
 
 /* Pictures, each a whole <svg> element. */
 int sbx_print_timeline_svg(const struct sbx_report *report, FILE *out); /* the threads' time, all of the history */
-int sbx_print_judged_timeline_svg(const struct sbx_report *report, FILE *out); /* the same of the judged interval */
+int sbx_print_judged_timeline_svg(const struct sbx_report *report, FILE *out); /* only the judged interval */
 bool sbx_has_judged_timeline(
-    const struct sbx_report *report); /* is there a history beside it that makes it worth a picture of its own? */
-int sbx_print_timeline_json(const struct sbx_report *report, FILE *out); /* what it draws, for a page's script */
-int sbx_print_flame_svg(const struct sbx_report *report, FILE *out); /* flame graph of the interval, judged thread */
-int sbx_print_async_flame_svg(const struct sbx_report *report, FILE *out); /* with the stacks of who queued its tasks */
-bool sbx_has_async_flame(const struct sbx_report *report); /* did it run a task whose submitter is known? */
+    const struct sbx_report *report); /* is the interval so short that it gets a picture of its own? */
+int sbx_print_timeline_json(const struct sbx_report *report, FILE *out); /* the same data for a page's script */
+int sbx_print_flame_svg(const struct sbx_report *report, FILE *out); /* flame graph of the judged thread and interval */
+int sbx_print_async_flame_svg(const struct sbx_report *report, FILE *out); /* with the stacks that queued its tasks */
+bool sbx_has_async_flame(const struct sbx_report *report); /* did the thread run a task whose submitter is known? */
 
 #endif

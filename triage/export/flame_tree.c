@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flame_tree.c - stacks added up: for each chain of callers, how long it was seen and in what state. */
+/* flame_tree.c - stacks added up: for each chain of callers, how long it was seen and in which state. */
 #include "flame_tree.h"
 
 #include <errno.h>
@@ -54,8 +54,8 @@ static uint32_t hash_key(uint32_t parent, const char *name, const char *module)
     return hash ^ hash >> 15;
 }
 
-/* The slot that holds the node of this key, or the empty one where it belongs. There always is one: at most half of the
- * slots are in use. */
+/* The slot with the node of this key, or the empty slot where it belongs. There always is one, because at most half of
+ * the slots are in use. */
 static uint32_t *find_slot(const struct sbx_flame_tree *tree, uint32_t parent, const char *name, const char *module)
 {
     uint32_t at = hash_key(parent, name, module) & (tree->slot_count - 1);
@@ -91,7 +91,8 @@ static int grow(struct sbx_flame_tree *tree)
     return 0;
 }
 
-/* The child of *parent with this name, made if need be; *parent becomes it. Unchanged when the tree is full. */
+/* Set *parent to its child with this name; the child is made if it does not exist. *parent is unchanged if the tree is
+ * full. */
 static int step_down(struct sbx_flame_tree *tree, uint32_t *parent, const char *name,
                      const struct sbx_location *location)
 {
@@ -128,7 +129,7 @@ static int step_down(struct sbx_flame_tree *tree, uint32_t *parent, const char *
 int sbx_flame_tree_find(struct sbx_flame_tree *tree, const struct sbx_piece *piece, uint32_t *node_out)
 {
     uint32_t node = 0;
-    bool whole = true; /* every frame so far has its node */
+    bool whole = true; /* every frame so far has a node */
     for (size_t i = 0; i < piece->path_count && whole; i++) {
         const struct sbx_location *location = piece->path[i].location;
         bool joined = tree->joins_unnamed && !location->named && location->module[0] != '\0';
@@ -278,7 +279,7 @@ uint32_t sbx_flame_tree_application(const struct sbx_flame_tree *tree, uint32_t 
 void sbx_flame_node_label(const struct sbx_flame_node *node, char *out, size_t out_bytes)
 {
     bool joined = node->name[0] == '\0' && node->location != NULL;
-    bool in_brackets = joined && node->location->module[0] == '['; /* "[generated]" */
+    bool in_brackets = joined && node->location->module[0] == '['; /* the module already has brackets: "[generated]" */
     if (joined && !in_brackets) {
         snprintf(out, out_bytes, "[%s]", node->location->module);
     } else {

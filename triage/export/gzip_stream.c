@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gzip_stream.c - bytes -> a gzip member on a stream; apart because it is the one user of zlib. */
+/* gzip_stream.c - writes bytes as a gzip member to a stream. Separate because it is the only user of zlib in this
+ * folder. */
 #include "gzip_stream.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ int sbx_gzip_write(const void *bytes, size_t count, FILE *out)
     int result = 0, state = Z_OK;
     while (state != Z_STREAM_END && result == 0) {
         if (stream.avail_in == 0 && count > 0) {
-            stream.next_in = (uint8_t *)from; /* zlib's old interface has no const; it only reads */
+            stream.next_in = (uint8_t *)from; /* zlib's old interface lacks const; it does not write there */
             stream.avail_in = count < INT_MAX ? (uInt)count : INT_MAX;
             from += stream.avail_in;
             count -= stream.avail_in;

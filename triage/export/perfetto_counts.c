@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perfetto_counts.c - counter tracks of a trace, straight from the records. */
+/* perfetto_counts.c - counter tracks of a trace, directly from the records. */
 #include "perfetto_counts.h"
 
 #include "clean_text.h"
@@ -23,7 +23,7 @@ void sbx_perfetto_thread_counts(struct sbx_perfetto *trace, const struct sbx_rep
                                (double)record->cpu_ns / 1e6);
             last_cpu_ns = record->cpu_ns;
         }
-        if (record->alloc_bytes > last_bytes) { /* it only grows; a record made from outside may lack it */
+        if (record->alloc_bytes > last_bytes) { /* the value only grows; a record made from outside may have none */
             if (last_bytes == 0) {
                 sbx_perfetto_named_track(trace, thread, SBX_TRACK_ALLOCATED, label, "allocated", "bytes");
             }

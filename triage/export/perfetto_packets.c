@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perfetto_packets.c - one stream of Perfetto TracePackets, with what they intern. */
+/* perfetto_packets.c - one stream of Perfetto TracePackets, with their interned data. */
 #include "perfetto_packets.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ enum {
     PACKET_TRACK_DESCRIPTOR = 60,
     PACKET_PERF_SAMPLE = 66,
 
-    SEQUENCE_CLEARED = 1, /* interned data starts anew */
+    SEQUENCE_CLEARED = 1, /* interned data begins again */
     SEQUENCE_NEEDED = 2,  /* this packet refers to interned data */
 
     DESCRIPTOR_UUID = 1,
@@ -56,8 +56,8 @@ enum {
     INTERNED_MODULE_PATH = 17,
     INTERNED_SOURCE = 18,
     INTERNED_MAPPING = 19,
-    IID = 1,      /* of every interned entry */
-    IID_TEXT = 2, /* of those that are names */
+    IID = 1,      /* in every interned entry */
+    IID_TEXT = 2, /* in those that are names */
     MAPPING_BUILD_ID = 2,
     MAPPING_END = 5,
     MAPPING_PATH = 7,
@@ -74,7 +74,7 @@ enum {
     SAMPLE_CPU_MODE = 5,
     CPU_MODE_USER = 2,
 
-    SEQUENCE_ID = 1, /* one writer, one sequence */
+    SEQUENCE_ID = 1, /* one writer has one sequence */
 };
 
 void sbx_perfetto_init(struct sbx_perfetto *trace, FILE *out, const struct sbx_report *report,
@@ -119,7 +119,7 @@ static void packet_begin(struct sbx_perfetto *trace)
     trace->packet_mark = sbx_proto_message_begin(&trace->packet, TRACE_PACKET);
 }
 
-/* Interned data goes into the packet that is the first to need it: a reader takes it in before the rest. */
+/* Interned data is written into the first packet that needs it. A reader handles it before the rest of that packet. */
 static void packet_end(struct sbx_perfetto *trace)
 {
     struct sbx_proto_writer *packet = &trace->packet;
@@ -147,7 +147,7 @@ static void put_time(struct sbx_perfetto *trace, int64_t at_ns)
 
 /* ---- interned data ---- */
 
-/* The number of `text` in `table`; a new one is put into the interned data as field `field`. */
+/* The number of `text` in `table`. A new text is added to the interned data as field `field`. */
 static uint64_t name_iid(struct sbx_perfetto *trace, struct sbx_text_table *table, uint32_t field, const char *text)
 {
     bool is_new;
@@ -179,7 +179,7 @@ static uint64_t build_id_iid(struct sbx_perfetto *trace, uint32_t module)
     return iid;
 }
 
-/* A module, by its index and the name that people know it by. */
+/* A module, by its index and the name that users know. */
 static uint64_t mapping_iid(struct sbx_perfetto *trace, uint32_t module, const char *name)
 {
     uint64_t path = name_iid(trace, &trace->module_paths, INTERNED_MODULE_PATH, name);
@@ -203,7 +203,7 @@ static uint64_t mapping_iid(struct sbx_perfetto *trace, uint32_t module, const c
     return iid;
 }
 
-/* One frame a function: inlined functions of one address are frames of their own that share the address. */
+/* One frame per function. Inlined functions of one address are separate frames with that address. */
 static uint64_t frame_iid(struct sbx_perfetto *trace, const struct sbx_path_frame *frame)
 {
     const struct sbx_location *location = frame->location;
@@ -243,7 +243,7 @@ static uint64_t callstack_iid(struct sbx_perfetto *trace, uint32_t stack)
         uint64_t frames[SBX_CALL_PATH_MAX];
         size_t count = sbx_call_path_read(trace->paths, stack, path);
         for (size_t i = 0; i < count; i++) {
-            frames[i] = frame_iid(trace, &path[i]); /* first, because they are entries of their own */
+            frames[i] = frame_iid(trace, &path[i]); /* before the callstack, because frames are entries of their own */
         }
         size_t mark = sbx_proto_message_begin(&trace->interned, INTERNED_CALLSTACK);
         sbx_proto_put_varint(&trace->interned, IID, iid);

@@ -10,11 +10,11 @@ enum {
     SBX_TRACE_PID = 1,
     SBX_TRACK_PROCESS = 1,
     SBX_TRACK_STALL = 2,
-    SBX_FIRST_MACHINE_TRACK = 8, /* and one for each of the kernel's counts */
+    SBX_FIRST_MACHINE_TRACK = 8, /* and one track for each of the kernel's counts */
     SBX_TRACE_LABEL_BYTES = 128, /* of a thread */
 };
 
-/* What a thread's tracks are about. */
+/* What a thread's tracks show. */
 enum sbx_thread_track {
     SBX_TRACK_CALLS = 0,
     SBX_TRACK_STATE = 1,
@@ -26,10 +26,10 @@ enum sbx_thread_track {
 
 uint64_t sbx_track_of(uint32_t thread, enum sbx_thread_track which);
 
-/* The tracks that every trace has: of the process, of the stall, of each thread its calls and states. */
+/* The tracks that every trace has: of the process, of the stall, and the calls and states of each thread. */
 void sbx_perfetto_all_tracks(struct sbx_perfetto *trace, const struct sbx_report *report);
 
-/* One more of a thread, "LABEL: WHAT": of slices, or of counts in `unit` where that is not NULL. */
+/* One more track of a thread, "LABEL: WHAT": of slices, or of counts in `unit` if that is not NULL. */
 void sbx_perfetto_named_track(struct sbx_perfetto *trace, uint32_t thread, enum sbx_thread_track which,
                               const char *label, const char *what, const char *unit);
 

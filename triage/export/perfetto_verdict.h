@@ -6,7 +6,7 @@
 #include "perfetto_packets.h"
 #include "report.h"
 
-/* `left_out` says what had to be left out of the trace; NULL: nothing. */
+/* `left_out` names what the trace does not contain for lack of room; NULL: nothing. */
 void sbx_perfetto_verdict(struct sbx_perfetto *trace, const struct sbx_report *report, const char *left_out);
 
 #endif

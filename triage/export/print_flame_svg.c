@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print_flame_svg.c - the judged thread's time in the judged interval as a flame graph, root on top; as it ran, or on the stacks of who
- * queued the tasks that it ran (queued_stacks.h).
+/* print_flame_svg.c - the judged thread's time in the judged interval as a flame graph, root on top. Either as the
+ * thread ran, or on the stacks that queued the tasks that it ran (queued_stacks.h).
  *
- * Width is time, colour is what the thread was doing most of it: warm for computing, cool for waiting. The whole width
- * is the whole interval, so what no stack is known of stays blank on the right. */
+ * Width is time. Colour is what the thread did for most of it: warm colours for computing, cool ones for waiting. The
+ * whole width is the whole interval, so time without a known stack stays blank on the right. */
 #include "exporters.h"
 
 #include <errno.h>
@@ -26,14 +26,14 @@ enum {
     LEGEND_HEIGHT = 34,
     LABEL_BYTES = 128,
 };
-static const double NARROWEST = 0.4; /* px; what is narrower is not drawn */
+static const double NARROWEST = 0.4; /* px; narrower boxes are not drawn */
 
 struct picture {
     const struct sbx_report *report;
     FILE *out;
     struct sbx_flame_tree tree;
     int64_t interval_ns;
-    unsigned states; /* bits of those that appear */
+    unsigned states; /* bits of the states that appear */
     uint32_t rows;
     bool too_deep, is_async;
 };
@@ -90,11 +90,11 @@ static void draw_node(struct picture *picture, const struct sbx_flame_node *node
     picture->states |= 1u << state;
 }
 
-/* Go through the tree in the order of drawing; with `draw` false only the rows are counted. Not recursive: a tree may
- * be hundreds of levels deep. */
+/* Visit the tree in the order of drawing. If `draw` is false, only count the rows. Not recursive, because a tree may be
+ * hundreds of levels deep. */
 static void visit_nodes(struct picture *picture, bool draw)
 {
-    double lefts[SBX_CALL_PATH_MAX + 2]; /* by depth: where the next node of that depth begins */
+    double lefts[SBX_CALL_PATH_MAX + 2]; /* by depth: where the next box of that depth begins */
     const struct sbx_flame_node *nodes = picture->tree.nodes;
     uint32_t at = nodes[0].first_child;
     lefts[1] = LEFT;
@@ -160,7 +160,7 @@ static void draw(struct picture *picture)
     sbx_svg_end(out);
 }
 
-/* The interval to show: the judged one, or what the trigger says if that is empty. */
+/* The interval to show: the judged one, or the trigger's if that is empty. */
 static void choose_interval(const struct sbx_report *report, int64_t *begin_ns, int64_t *end_ns)
 {
     *begin_ns = report->verdict.interval_begin_ns;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print_folded.c - stacks added up, one a line: what flamegraph.pl, inferno and speedscope read.
+/* print_folded.c - stacks added up, one per line: the format of flamegraph.pl, inferno and speedscope.
  *
  *   thread;outermost;...;leaf MICROSECONDS
  *
- * All threads over the history (thread_spans.h), without idle time. A wait is one frame more: what was waited in. Lines
+ * All threads over the history (thread_spans.h), without idle time. A wait is one more frame: what was waited in. Lines
  * are sorted bytewise, and threads of one name are added up, so that two prints of one report are equal. */
 #include "exporters.h"
 
@@ -20,7 +20,7 @@
 enum {
     NS_PER_US = 1000
 };
-static const size_t LINES_BYTES_MAX = 64 << 20; /* what is over is one line that says so */
+static const size_t LINES_BYTES_MAX = 64 << 20; /* one line tells that more were left out */
 
 struct line {
     char *text; /* owned */
@@ -33,7 +33,7 @@ struct lines {
     int64_t left_out_us;
 };
 
-/* Frames are separated by semicolons, so a name has none. Returns the new length. */
+/* A semicolon separates frames, so a name must not contain one. Returns the new length. */
 static size_t put_frame(char *line, size_t length, size_t line_bytes, const char *name)
 {
     if (length > 0 && length + 1 < line_bytes) {
@@ -49,7 +49,7 @@ static size_t put_frame(char *line, size_t length, size_t line_bytes, const char
     return length + count;
 }
 
-/* The line of `node`; the caller's to free, NULL without memory. */
+/* The line of `node`. Given: free. NULL if memory runs out. */
 static char *make_line(const struct sbx_flame_tree *tree, uint32_t node, const char *label)
 {
     uint32_t chain[SBX_CALL_PATH_MAX + 1];

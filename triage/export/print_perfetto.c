@@ -5,14 +5,15 @@
  *     +- stall                  the judged interval with verdict, evidence, losses; the trigger
  *     +- thread                 calls as nested slices, measured waits as their leaves
  *          +- NAME: state       on CPU, lock, sleep, ... with what was waited for
- *          +- NAME: messages    one slice a message of its loop
+ *          +- NAME: messages    one slice per message of its loop
  *          +- NAME: CPU time, NAME: ready, NAME: allocated    counters
  *     +- memory pressure, I/O pressure, ...      counters of the machine and the control group
  *   and every record with a stack once more as a sample, for Perfetto's flame graphs.
  *
- * pids and tids are ordinals + 1: a payload has no others. Times before the trigger are negative in a report and a
- * trace has none such, so the trace's clock begins one second before the history. A wait that began even earlier (a
- * worker that had been idle for an hour) is drawn from time zero; its note has the true duration. */
+ * pids and tids are ordinals + 1, because a payload has no real ones. Times before the trigger are negative in a
+ * report, and a trace cannot have negative times. So the trace's clock begins one second before the history. A wait
+ * that began even earlier (a worker that had been idle for an hour) is drawn from time zero; its note has the true
+ * duration. */
 #include "exporters.h"
 
 #include <errno.h>
@@ -34,8 +35,8 @@
 #include "wait_links.h"
 
 enum {
-    SLICES_MAX = 1 << 20,     /* in all; some 150 MB of trace. A payload's 10 s of 8 threads give a tenth of that */
-    LOOKS_MAX = 128,          /* of one run: an agent ends a run sooner */
+    SLICES_MAX = 1 << 20,     /* in total; some 150 MB of trace. A payload of 10 s and 8 threads has a tenth of that */
+    LOOKS_MAX = 128,          /* of one run; an agent ends a run sooner */
     CALLSTACKS_MAX = 1 << 17, /* samples of further callstacks are left out */
 };
 #define NS_PER_S INT64_C(1000000000)
@@ -50,12 +51,12 @@ struct printer {
     const struct sbx_report *report;
     const struct sbx_call_paths *paths;
     size_t slices_left;
-    uint64_t flows; /* made so far */
+    uint64_t flows; /* number of flows so far */
     bool slices_cut, samples_cut;
-    char *message_names[2 * SBX_OP_MAX]; /* by kind, short messages after: the trace borrows what it is given */
+    char *message_names[2 * SBX_OP_MAX]; /* by kind, then those of short messages: the trace borrows its names */
 };
 
-/* ---- what can be said of a wait ---- */
+/* ---- notes about a wait ---- */
 
 static void note_wait(struct printer *printer, const struct sbx_span *span)
 {
@@ -117,8 +118,8 @@ static void note_bounds(struct printer *printer, const struct sbx_slice *slice)
     sbx_perfetto_note_count(trace, "seen", slice->seen);
 }
 
-/* The wait points at what its holder was doing when it began: a mark on the holder's own track, so that the arrow ends
- * in the call that held the lock. */
+/* An arrow from the wait to what its holder did when the wait began. The mark is on the holder's own track, so that the
+ * arrow ends in the call that held the lock. */
 static void print_holder(struct printer *printer, const struct sbx_span *span, uint32_t waiter, uint64_t flow)
 {
     struct sbx_perfetto *trace = &printer->trace;
@@ -167,7 +168,7 @@ static int print_calls(struct printer *printer, uint32_t thread, const struct sb
     }
     printer->slices_left -= slices.count;
     printer->slices_cut |= slices.cut;
-    uint32_t open[SBX_CALL_PATH_MAX + 3]; /* indexes of the slices that are begun and not ended */
+    uint32_t open[SBX_CALL_PATH_MAX + 3]; /* indexes of the slices that have begun and not ended */
     size_t depth = 0;
     for (uint32_t i = 0; i < slices.count; i++) {
         const struct sbx_slice *slice = &slices.slices[i];
@@ -191,7 +192,7 @@ static int print_calls(struct printer *printer, uint32_t thread, const struct sb
 struct state_run {
     int64_t begin_ns, end_ns;
     enum sbx_span_state state;
-    const struct sbx_span *span; /* of a wait: what it waited for; NULL for unmeasured time */
+    const struct sbx_span *span; /* of a wait: the wait itself; NULL for unmeasured time */
     double cpu_share;
 };
 
@@ -215,7 +216,7 @@ static void print_state(struct printer *printer, uint32_t thread, const struct s
     sbx_perfetto_close(trace, track, run->end_ns);
 }
 
-/* Put one more stretch at the end of *run, or print that and begin anew. */
+/* Add one more piece of time to the end of *run, or print the run and begin a new one. */
 static void extend_state(struct printer *printer, uint32_t thread, struct state_run *run, const struct state_run *next)
 {
     if (next->end_ns <= next->begin_ns) {
@@ -228,7 +229,7 @@ static void extend_state(struct printer *printer, uint32_t thread, struct state_
         *run = *next;
         return;
     }
-    if (run->cpu_share >= 0) { /* the mean, by time */
+    if (run->cpu_share >= 0) { /* the mean, weighted by time */
         double before = (double)(run->end_ns - run->begin_ns), more = (double)(next->end_ns - next->begin_ns);
         run->cpu_share = (run->cpu_share * before + next->cpu_share * more) / (before + more);
     }
@@ -300,9 +301,9 @@ static void print_messages(struct printer *printer, uint32_t thread, const struc
     }
 }
 
-/* ---- arrows and samples, straight from the records ---- */
+/* ---- arrows and samples, directly from the records ---- */
 
-/* An arrow from where a thread let another one go to where that one went on. */
+/* An arrow from where a thread woke another one to where that one continued. */
 static void print_wake(struct printer *printer, const struct sbx_wait_link *link)
 {
     struct sbx_perfetto *trace = &printer->trace;
@@ -342,7 +343,8 @@ static int print_wakes(struct printer *printer)
     return result;
 }
 
-/* An arrow from where a task was queued to where it began. What was queued before the records begin would only stretch the picture. */
+/* An arrow from where a task was queued to where it began. Tasks that were queued before the records begin are skipped,
+ * because they would only make the picture longer. */
 static void print_task(struct printer *printer, const struct sbx_stall_task *task)
 {
     struct sbx_perfetto *trace = &printer->trace;
@@ -378,8 +380,8 @@ static void print_tasks(struct printer *printer)
     }
 }
 
-/* One sample a look. Of a run's looks only the last has a time of its own, the first is a record before; the others are
- * put between them at even gaps. */
+/* One sample per look. Of a run's looks, only the last has a time of its own, and the first is the record before. The
+ * others are placed between them at even gaps. */
 static void print_looks(struct printer *printer, uint32_t thread, const struct sbx_stall_record *record)
 {
     uint64_t looks = sbx_kind_is_sample(record->kind) ? sbx_record_looks(record) : 1;
@@ -450,7 +452,7 @@ int sbx_print_perfetto(const struct sbx_report *report, FILE *out)
     const char *left_out = printer.slices_cut    ? "slices of later records"
                            : printer.samples_cut ? "samples of later records"
                                                  : NULL;
-    sbx_perfetto_verdict(&printer.trace, report, left_out); /* last, because it also says what had to be left out */
+    sbx_perfetto_verdict(&printer.trace, report, left_out); /* last, because it also tells what was left out */
     int written = sbx_perfetto_finish(&printer.trace);
     for (size_t i = 0; i < sizeof printer.message_names / sizeof printer.message_names[0]; i++) {
         free(printer.message_names[i]);

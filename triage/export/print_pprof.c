@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* print_pprof.c - a report as a profile that pprof, Speedscope, Parca, Pyroscope and others read (profile.proto, gzip).
  *
- * All threads over the history (thread_spans.h), without idle time. Three values a sample: how often it was observed,
- * and its time on and off the CPU in microseconds; unmeasured time is split as the thread's CPU clock says, and time of
- * which nothing is known counts in neither. Labels: thread, state, kind (what made the observation). A wait is one
- * frame more. */
+ * All threads over the history (thread_spans.h), without idle time. Each sample has three values: how often it was
+ * observed, and its time on and off the CPU in microseconds. Unmeasured time is split by the thread's CPU clock. Time
+ * of which nothing is known counts in neither. Labels: thread, state, kind (what made the observation). A wait is one
+ * more frame. */
 #include "exporters.h"
 
 #include <errno.h>
@@ -64,8 +64,8 @@ enum {
 };
 
 enum {
-    CHAINS_MAX = 1 << 17, /* distinct stack prefixes; time of deeper frames goes to the last that could be had */
-    MODULE_SHIFT = 48,    /* each module gets an address range of its own: offsets have 47 bits */
+    CHAINS_MAX = 1 << 17, /* distinct stack prefixes; after that, time of deeper frames goes to the last chain */
+    MODULE_SHIFT = 48,    /* each module has an address range of its own: offsets have 47 bits */
     NS_PER_US = 1000,
     BUILD_ID_TEXT_BYTES = 65,
 };
@@ -73,25 +73,25 @@ enum {
 
 struct values {
     uint64_t observations;
-    double on_cpu_ns, off_cpu_ns; /* exact enough: 2^53 ns are a hundred days */
+    double on_cpu_ns, off_cpu_ns; /* exact enough: 2^53 ns are 104 days */
 };
 
 struct profile {
     const struct sbx_report *report;
     struct sbx_proto_writer out;
-    struct sbx_text_table strings;   /* number i is string i - 1: the first must be "" */
-    struct sbx_text_table functions; /* (name, file's string) */
+    struct sbx_text_table strings;   /* number i is string i - 1; the first string must be "" */
+    struct sbx_text_table functions; /* (name, string of the file) */
     struct sbx_text_table mappings;  /* module index */
-    struct sbx_text_table locations; /* frame and how many of its functions; waits by name */
-    struct sbx_text_table chains;    /* (outer chain or 0, location): a stack is its leaf's chain */
-    struct sbx_text_table samples;   /* chain and thread, kind and state */
+    struct sbx_text_table locations; /* frame and number of its functions; waits by name */
+    struct sbx_text_table chains;    /* (outer chain or 0, location): the chain of a leaf is a stack */
+    struct sbx_text_table samples;   /* chain and thread; kind and state */
     struct values *values;           /* by sample */
     size_t values_capacity;
-    char (*labels)[128];                    /* by thread: borrowed by `strings` */
+    char (*labels)[128];                    /* by thread; borrowed by `strings` */
     char (*build_ids)[BUILD_ID_TEXT_BYTES]; /* by module, likewise */
-    uint32_t thread;                        /* whose pieces are being added */
-    int64_t history_begin_ns;               /* what is before is not counted */
-    bool is_async;                          /* the stacks of submitters are put under what ran in tasks */
+    uint32_t thread;                        /* the thread whose pieces are being added */
+    int64_t history_begin_ns;               /* earlier time is not counted */
+    bool is_async;                          /* with the stacks of submitters under the work of tasks */
     bool failed;
 };
 
@@ -150,7 +150,7 @@ static uint64_t mapping_of(struct profile *profile, uint32_t module, const char 
         sbx_proto_put_varint(out, MAPPING_LIMIT, start + (UINT64_C(1) << MODULE_SHIFT) - 1);
         sbx_proto_put_varint(out, MAPPING_FILE, name_string);
         sbx_proto_put_varint(out, MAPPING_BUILD_ID, string_of(profile, build_id_text(profile, module)));
-        /* Symbolized already: a consumer must not look for the file and try again. */
+        /* Already symbolized: a consumer must not look for the file and try again. */
         sbx_proto_put_varint(out, MAPPING_HAS_FUNCTIONS, true);
         sbx_proto_put_varint(out, MAPPING_HAS_FILES, true);
         sbx_proto_put_varint(out, MAPPING_HAS_LINES, true);
@@ -160,7 +160,7 @@ static uint64_t mapping_of(struct profile *profile, uint32_t module, const char 
     return id;
 }
 
-/* The first mapping is the program, by the format's convention. */
+/* By the format's convention, the first mapping is the program. */
 static void put_main_mapping(struct profile *profile)
 {
     const struct sbx_stall *stall = profile->report->stall;
@@ -183,7 +183,7 @@ static void put_line(struct profile *profile, uint64_t function, uint32_t line)
     sbx_proto_message_end(&profile->out, mark);
 }
 
-/* `count` functions of one address, outermost first; a location lists them innermost first. */
+/* `count` functions of one address, outermost first. A location lists them innermost first. */
 static uint32_t location_of(struct profile *profile, const struct sbx_path_frame *path, size_t count)
 {
     const struct sbx_stall *stall = profile->report->stall;
@@ -228,7 +228,7 @@ static uint32_t location_of_wait(struct profile *profile, const char *name)
     return id;
 }
 
-/* One location further in; stays where it is when no more chains may be made. */
+/* One location further in. The chain stays the same if no more chains may be made. */
 static uint32_t step_in(struct profile *profile, uint32_t chain, uint32_t location)
 {
     bool is_new;
@@ -328,7 +328,7 @@ static void put_sample(struct profile *profile, uint32_t number)
     size_t mark = sbx_proto_message_begin(out, PROFILE_SAMPLE);
     size_t packed = sbx_proto_message_begin(out, SAMPLE_LOCATION);
     for (uint64_t chain = key.a >> 32; chain != 0; chain = profile->chains.entries[chain - 1].a) {
-        sbx_proto_put_packed(out, profile->chains.entries[chain - 1].b); /* leaf first, as the format wants it */
+        sbx_proto_put_packed(out, profile->chains.entries[chain - 1].b); /* leaf first, as the format requires */
     }
     sbx_proto_message_end(out, packed);
     packed = sbx_proto_message_begin(out, SAMPLE_VALUE);
@@ -360,7 +360,7 @@ static void put_all(struct profile *profile)
     sbx_proto_put_varint(out, PROFILE_COMMENT, string_of(profile, report->verdict.headline));
     bool is_busy = report->verdict.class_ == SBX_CLASS_ON_CPU;
     sbx_proto_put_varint(out, PROFILE_DEFAULT_TYPE, string_of(profile, is_busy ? "on_cpu" : "off_cpu"));
-    for (uint32_t i = 0; i < profile->strings.count; i++) { /* last: all numbers are given */
+    for (uint32_t i = 0; i < profile->strings.count; i++) { /* last, when all numbers are assigned */
         sbx_proto_put_text(out, PROFILE_STRING, profile->strings.entries[i].text);
     }
 }
@@ -383,7 +383,7 @@ static int print_pprof(const struct sbx_report *report, FILE *out, bool is_async
         goto free_all;
     }
     profile.history_begin_ns = sbx_history_begin_ns(stall, report->verdict.interval_begin_ns);
-    string_of(&profile, ""); /* index 0 has to be the empty string */
+    string_of(&profile, ""); /* index 0 must be the empty string */
     put_main_mapping(&profile);
     result = 0;
     for (uint32_t thread = 0; thread < stall->thread_count && result == 0; thread++) {

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print_timeline_json.c - what the timeline draws, whole: every stretch of every thread with its stack, for a page that lets one go closer.
+/* print_timeline_json.c - all that the timeline draws: every piece of every thread's time with its stack, for a page in
+ * which the user can zoom.
  *
  *   {"begin_ms","end_ms","judged_ms":[begin,end],"trigger","cut",
  *    "states":[{"name","fill","ink"}],
- *    "threads":[{"thread","name","judged","culprit","messages":[[begin,end,count,judged]],"pieces":[[begin,end,state,node]]}],
+ *    "threads":[{"thread","name","judged","culprit","messages":[[begin,end,count,judged]],
+ *                "pieces":[[begin,end,state,node]]}],
  *    "nodes":[[parent,frame]],"frames":[{"function","module","file","line"}],
  *    "waits":[{"from","to","from_ms","to_ms","woke","text"}],"tasks":[{"from","to","from_ms","to_ms","text"}]}
  *
- * Times are milliseconds relative to the trigger. A node is a call in a chain of calls: `parent` is the caller's, node 0 is no stack. Bounded: what
- * is over so many pieces, messages or nodes is left out, and `cut` says so. */
+ * Times are milliseconds relative to the trigger. A node is a call in a chain of calls; `parent` is the caller's node,
+ * and node 0 is "no stack". The numbers of pieces, messages and nodes are bounded: the rest is left out, and `cut` says
+ * so. */
 #include "exporters.h"
 
 #include <errno.h>
@@ -33,7 +36,7 @@ enum {
 struct drawing {
     const struct sbx_report *report;
     FILE *out;
-    struct sbx_flame_tree tree; /* of all threads: nodes are chains of calls */
+    struct sbx_flame_tree tree; /* of all threads; nodes are chains of calls */
     struct piece {
         int64_t begin_ns, end_ns;
         uint32_t node;
@@ -92,7 +95,7 @@ static void flush_piece(struct drawing *drawing)
     drawing->pieces++;
 }
 
-/* Neighbours of one stack and state are one piece. */
+/* Neighbours with the same stack and state are one piece. */
 static int add_piece(void *context, const struct sbx_piece *piece)
 {
     struct drawing *drawing = context;
@@ -168,7 +171,7 @@ static int put_thread(struct drawing *drawing, uint32_t thread, const struct sbx
     return result;
 }
 
-/* The judged one first: where there is too much, it is whole. */
+/* The judged thread comes first, so that it is complete if there is too much. */
 static int put_threads(struct drawing *drawing, const struct sbx_call_paths *paths)
 {
     const struct sbx_stall *stall = drawing->report->stall;
@@ -204,7 +207,7 @@ static void put_frame(FILE *out, const struct sbx_flame_node *node)
     fputc('}', out);
 }
 
-/* Functions that are called in many places are told once: sorted by where their words lie, equal ones are neighbours. */
+/* A function that is called in many places is written once: after sorting by text, equal functions are neighbours. */
 struct named_node {
     const struct sbx_flame_node *node;
     uint32_t index, frame;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print_timeline_svg.c - the history before the trigger, or its judged interval alone, as a picture: who was doing what, at one glance.
+/* print_timeline_svg.c - the history before the trigger, or only the judged interval, as a picture: what each thread
+ * did, at one glance.
  *
  *   headline
  *   time axis, milliseconds before the trigger          judged interval     trigger
@@ -8,8 +9,9 @@
  *   other threads:  state; the culprit first                |                  |
  *   legend
  *
- * An arrow comes from who let the judged thread, or one it waited for, go; a dashed one leads to who holds a lock that
- * is still waited for; a blue one from who queued a task to where it was run (timeline_tasks.h). */
+ * An arrow starts at the thread that woke the judged thread, or that woke a thread it waited for. A dashed arrow leads
+ * to the holder of a lock that is still waited for. A blue arrow leads from the submitter of a task to where the task
+ * ran (timeline_tasks.h). */
 #include "exporters.h"
 
 #include <errno.h>
@@ -45,19 +47,19 @@ enum {
     LEGEND_HEIGHT = 34,
     LABEL_BYTES = 128,
     TITLE_BYTES = 1536,
-    AROUND_SHARE = 12,   /* of the judged interval: so much is shown before and behind it */
-    WHOLE_PERCENT = 70,  /* of the history: a judged interval that is as long needs no picture of its own */
+    AROUND_SHARE = 12,   /* this part of the judged interval is shown before and after it */
+    WHOLE_PERCENT = 70,  /* of the history: a longer judged interval needs no picture of its own */
     LINK_WIDTH_MIN = 24, /* px; a shorter wait has no room for an arrow at its end */
 };
 #define NS_PER_MS      INT64_C(1000000)
 #define JUDGED_BAND    "#fdf1dc"
 #define MESSAGE_FILL   "#c3cfdd"
 #define MESSAGE_JUDGED "#5b7896"
-static const double HALF = 0.5; /* of a block's time: the share a function needs to give the block its label */
+static const double HALF = 0.5; /* a function needs this share of a block's time to be its label */
 
 struct lane {
     uint32_t thread;
-    double score; /* what decides who is shown */
+    double score; /* decides which threads are shown */
     struct sbx_thread_spans spans;
     struct sbx_blocks blocks;
 };
@@ -66,19 +68,19 @@ struct picture {
     const struct sbx_report *report;
     FILE *out;
     int64_t begin_ns, end_ns; /* of the plot; times are report times */
-    bool is_judged_only;      /* there is a history before it that is not in the picture */
+    bool is_judged_only;      /* the history before it is not in the picture */
     struct lane *lanes;       /* in order of drawing */
     size_t lane_count, threads_left_out;
-    struct sbx_wait_link *links; /* those that are drawn */
+    struct sbx_wait_link *links; /* the links that are drawn */
     size_t link_count;
     struct sbx_task_arrow arrows[SBX_TASK_ARROWS_MAX];
     size_t arrow_count;
-    unsigned states; /* bits of those that appear */
+    unsigned states; /* bits of the states that appear */
 };
 
-/* ---- who waited for whom ---- */
+/* ---- which thread waited for which ---- */
 
-/* The link of a wait that a block of a lane shows most of; NULL none. */
+/* The link of the wait of which a block of a lane shows most; NULL none. */
 static const struct sbx_wait_link *link_of_block(const struct picture *picture, uint32_t thread, int64_t begin_ns,
                                                  int64_t end_ns)
 {
@@ -99,10 +101,10 @@ static double x_at(const struct picture *picture, int64_t at_ns)
     return PLOT_LEFT + (double)(clipped - picture->begin_ns) * COLUMNS / (double)(picture->end_ns - picture->begin_ns);
 }
 
-/* ---- what to show ---- */
+/* ---- which time and threads to show ---- */
 
 /* From the oldest record (or the judged interval's begin) to a little after the trigger. A wait that began before the
- * history is clipped: a worker idle for an hour must not squeeze two seconds into a pixel. */
+ * history is clipped: otherwise a worker that was idle for an hour would reduce two seconds to one pixel. */
 static void choose_range(struct picture *picture)
 {
     const struct sbx_stall *stall = picture->report->stall;
@@ -115,7 +117,7 @@ static void choose_range(struct picture *picture)
         int64_t around_ns = (verdict->interval_end_ns - verdict->interval_begin_ns) / AROUND_SHARE;
         begin_ns =
             verdict->interval_begin_ns - around_ns > begin_ns ? verdict->interval_begin_ns - around_ns : begin_ns;
-        end_ns = around_ns < end_ns ? around_ns : end_ns; /* what was recorded behind the trigger */
+        end_ns = around_ns < end_ns ? around_ns : end_ns; /* records may lie after the trigger */
     }
     if (end_ns - begin_ns < NS_PER_MS) {
         begin_ns = end_ns - NS_PER_MS;
@@ -129,7 +131,7 @@ static int add_score(void *context, const struct sbx_piece *piece)
 {
     struct lane *lane = context;
     double length_ns = (double)(piece->end_ns - piece->begin_ns);
-    /* A thread that computed tells more than one that waited all the time; any tells more than an idle one. */
+    /* A thread that computed tells more than one that only waited. Both tell more than an idle thread. */
     lane->score += piece->state == SBX_SPAN_ON_CPU ? length_ns : piece->state == SBX_SPAN_IDLE ? 0 : length_ns / 1000;
     return 0;
 }
@@ -150,7 +152,7 @@ static bool is_linked(const struct picture *picture, uint32_t thread)
     return false;
 }
 
-/* How many arrows of tasks come before the first one from or to the thread. */
+/* How many arrows of tasks come before the first arrow from or to the thread. */
 static size_t arrows_before(const struct picture *picture, uint32_t thread)
 {
     size_t at = 0;
@@ -161,7 +163,7 @@ static size_t arrows_before(const struct picture *picture, uint32_t thread)
     return at;
 }
 
-/* Keep the lanes that are drawn, most telling first, and raster them. */
+/* Keep the lanes that are drawn, the most telling first, and divide their time into columns. */
 static int choose_lanes(struct picture *picture, const struct sbx_call_paths *paths)
 {
     const struct sbx_stall *stall = picture->report->stall;
@@ -183,7 +185,7 @@ static int choose_lanes(struct picture *picture, const struct sbx_call_paths *pa
             lane->score = 1e300;
         } else if (is_linked(picture, thread)) {
             lane->score = 1e299;
-        } else if (arrows_before(picture, thread) < picture->arrow_count) { /* those of the longest tasks first */
+        } else if (arrows_before(picture, thread) < picture->arrow_count) { /* the arrows of the longest tasks first */
             lane->score = 1e298 / (double)(1 + arrows_before(picture, thread));
         } else if (lane->spans.count == 0) {
             lane->score = -1;
@@ -223,7 +225,7 @@ static double lane_height(const struct picture *picture, const struct lane *lane
 
 /* ---- drawing ---- */
 
-/* The function a block is about: "evalGenericCommand › luaV_execute", the application's and the innermost one. */
+/* The function of a block: "evalGenericCommand › luaV_execute", the application's and the innermost one. */
 static void name_block(const struct sbx_block *block, char *out, size_t out_bytes)
 {
     const struct sbx_flame_tree *tree = &block->tree;
@@ -248,7 +250,7 @@ static void draw_block(const struct picture *picture, uint32_t thread, const str
     if (block->begin_ns == picture->begin_ns) {
         snprintf(from, sizeof from,
                  picture->is_judged_only ? "before this picture"
-                                         : "before the history"); /* and so its length is that of what is seen */
+                                         : "before the history"); /* so `length` is that of the visible part */
     }
     snprintf(title, sizeof title, "%s %s%s%s, from %s to %s, %llu observations", sbx_span_state_name(block->state),
              length, name[0] == '\0' ? "" : ", mostly in ", name, from, to, (unsigned long long)block->observations);
@@ -305,7 +307,7 @@ static void draw_messages(const struct picture *picture, const struct lane *lane
         } else {
             snprintf(title, sizeof title, "%s %s, from %s", judged ? "the judged message:" : "message", length, from);
         }
-        double width = end_x - x > 2 ? end_x - x - 0.75 : 1.25; /* a gap, so that neighbours can be told apart */
+        double width = end_x - x > 2 ? end_x - x - 0.75 : 1.25; /* a gap, so that neighbours look separate */
         sbx_svg_group_begin(picture->out, title);
         sbx_svg_rect(picture->out, x, y, width, MESSAGES_HEIGHT, judged ? MESSAGE_JUDGED : MESSAGE_FILL);
         sbx_svg_group_end(picture->out);
@@ -328,7 +330,7 @@ static void draw_lane(const struct picture *picture, const struct lane *lane, do
     bool culprit = (int64_t)lane->thread == picture->report->verdict.culprit_thread;
     double baseline = y + height / 2 + 4;
     const struct sbx_stall_thread *thread = &picture->report->stall->threads[lane->thread];
-    char second[48] = ""; /* sentences say "thread 4 (python#)": of several of one name, which */
+    char second[48] = ""; /* the number tells threads of one name apart: "thread 4 (python#)" in sentences */
     if (judged) {
         snprintf(second, sizeof second, "did not answer");
     } else if (!thread->is_main && strcmp(thread->name, "other") != 0) {
@@ -346,7 +348,7 @@ static void draw_lane(const struct picture *picture, const struct lane *lane, do
     }
 }
 
-/* The step between two marks of the axis: 1, 2 or 5 times a power of ten, some eight of them in all. */
+/* The step between two marks of the axis: 1, 2 or 5 times a power of ten, about eight marks in total. */
 static int64_t axis_step(int64_t range_ns)
 {
     int64_t step_ns = NS_PER_MS / 10;
@@ -425,7 +427,7 @@ static bool find_bar(const struct picture *picture, uint32_t thread, double *top
     return false;
 }
 
-/* At the end of the bar, because its text is at the begin. Arrows that would lie upon each other are moved apart. */
+/* At the end of the bar, because its text is at the begin. Arrows that would overlap are moved apart. */
 static void draw_link(const struct picture *picture, const struct sbx_wait_link *link, double *taken,
                       size_t taken_count)
 {
@@ -439,7 +441,7 @@ static void draw_link(const struct picture *picture, const struct sbx_wait_link 
     for (size_t i = 0; i < taken_count; i++) {
         if (fabs(taken[i] - place.x) < 2 * SBX_WAIT_ARROW_HEAD) {
             place.x = taken[i] - 3 * SBX_WAIT_ARROW_HEAD;
-            i = (size_t)-1; /* look again: it only moves to the left, and ends when nobody is near */
+            i = (size_t)-1; /* check all again: x only moves left, so this ends when none is near */
         }
     }
     taken[taken_count] = place.x;
@@ -457,7 +459,7 @@ static void draw_links(const struct picture *picture)
     }
 }
 
-/* Returns how many there are. */
+/* Returns how many it drew. */
 static size_t draw_tasks(const struct picture *picture)
 {
     size_t drawn = 0;

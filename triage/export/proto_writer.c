@@ -31,7 +31,7 @@ void sbx_proto_writer_clear(struct sbx_proto_writer *writer)
     writer->count = 0;
 }
 
-/* Make room for `more` bytes; false leaves the writer failed. */
+/* Make room for `more` bytes. If it fails, returns false and sets `failed`. */
 static bool reserve(struct sbx_proto_writer *writer, size_t more)
 {
     if (writer->failed) {
@@ -126,11 +126,11 @@ void sbx_proto_put_text(struct sbx_proto_writer *writer, uint32_t field, const c
 size_t sbx_proto_message_begin(struct sbx_proto_writer *writer, uint32_t field)
 {
     put_tag(writer, field, WIRE_BYTES);
-    return writer->count; /* where the length will go */
+    return writer->count; /* the length will be written here */
 }
 
-/* The length is only known now: the content moves up by the one or more bytes that the length takes. Shorter than the
- * four padded bytes others reserve, and most messages here are a few dozen bytes. */
+/* The length is known only now, so the content moves up by the one or more bytes that the length takes. This is shorter
+ * than the four padded bytes that other writers reserve, and most messages here have a few dozen bytes. */
 void sbx_proto_message_end(struct sbx_proto_writer *writer, size_t mark)
 {
     if (writer->failed) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queued_stacks.c - asynchronous stacks: under what a thread did in a task, the stacks of who queued it. */
+/* queued_stacks.c - asynchronous stacks: the stacks that queued a task, under what a thread did in it. */
 #include "queued_stacks.h"
 
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include "task_chain.h"
 
 struct visit {
-    const struct sbx_stall_task *tasks; /* those that the thread ran, by begin */
-    size_t task_count, begun;           /* begun: so many of them have begun at `at_ns` */
-    const struct sbx_stall_task **open; /* those of them that may run, the innermost last */
+    const struct sbx_stall_task *tasks; /* the tasks that the thread ran, by begin */
+    size_t task_count, begun;           /* begun: number of tasks that have begun at `at_ns` */
+    const struct sbx_stall_task **open; /* tasks of these that may still run, the innermost last */
     size_t open_count;
     int64_t at_ns;
     const struct sbx_call_paths *paths;
@@ -26,7 +26,8 @@ static int64_t end_of(const struct sbx_stall_task *task)
     return task->runs ? INT64_MAX : task->ended_ns;
 }
 
-/* The innermost task that runs at `at_ns`; NULL: none. *until_ns: so long that is so. Pieces come in time order, so all of it is one walk over the tasks. */
+/* The innermost task that runs at `at_ns`; NULL: none. *until_ns: the end of the time for which this answer holds.
+ * Pieces come in time order, so all calls together are one walk over the tasks. */
 static const struct sbx_stall_task *task_at(struct visit *visit, int64_t at_ns, int64_t *until_ns)
 {
     if (at_ns < visit->at_ns) {
@@ -37,7 +38,7 @@ static const struct sbx_stall_task *task_at(struct visit *visit, int64_t at_ns, 
         visit->open[visit->open_count++] = &visit->tasks[visit->begun++];
     }
     while (visit->open_count > 0 && end_of(visit->open[visit->open_count - 1]) <= at_ns) {
-        visit->open_count--; /* those around it that have ended go when it has */
+        visit->open_count--; /* an outer task that ended is removed when the inner one is */
     }
     const struct sbx_stall_task *found = visit->open_count > 0 ? visit->open[visit->open_count - 1] : NULL;
     *until_ns = found != NULL ? end_of(found) : INT64_MAX;
@@ -47,8 +48,8 @@ static const struct sbx_stall_task *task_at(struct visit *visit, int64_t at_ns, 
     return found;
 }
 
-/* Put the submitter's stack under the piece's, and under that the stack of who queued the task in which it did so. The path grows outwards, from
- * the end of its room. */
+/* Put the submitter's stack under the piece's stack. If the submitter queued the task in a task of its own, put the
+ * stack that queued that one under it, and so on. The path grows outwards, from the end of its buffer. */
 static void put_under(struct visit *visit, const struct sbx_stall_task *task, struct sbx_piece *piece)
 {
     size_t at = SBX_CALL_PATH_MAX - piece->path_count;
@@ -83,7 +84,7 @@ static int cut_piece(void *context, const struct sbx_piece *whole)
         }
         result = visit->visitor(visit->context, &told);
         part.begin_ns = told.end_ns;
-        part.is_evidence = false; /* counted with the first */
+        part.is_evidence = false; /* counted with the first part */
         part.looks = 0;
     } while (result == 0 && part.begin_ns < whole->end_ns);
     return result;

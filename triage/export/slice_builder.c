@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slice_builder.c - samples and measured waits of one thread -> nested slices, as a trace viewer draws them. */
+/* slice_builder.c - makes nested slices, as a trace viewer draws them, from samples and measured waits of one
+ * thread. */
 #include "slice_builder.h"
 
 #include <assert.h>
@@ -8,7 +9,7 @@
 
 #define NONE UINT32_MAX
 
-/* What is open while the spans are gone through. */
+/* The open slices during the walk over the spans. */
 struct builder {
     struct sbx_slices *out;
     size_t max;
@@ -16,10 +17,10 @@ struct builder {
     struct sbx_path_frame path[SBX_CALL_PATH_MAX], next[SBX_CALL_PATH_MAX];
     size_t path_count;
     uint32_t open[SBX_CALL_PATH_MAX]; /* by depth: index of the open slice */
-    uint32_t open_wait;               /* of a wait that was seen, not measured; NONE */
+    uint32_t open_wait;               /* the open slice of a wait that was seen and not measured; NONE */
 };
 
-/* Append a slice and say where it is in *index_out (NONE when no more may be made). Returns 0 or -ENOMEM. */
+/* Append a slice and give its index in *index_out (NONE: no more slices may be made). Returns 0 or -ENOMEM. */
 static int add_slice(struct builder *builder, struct sbx_slice slice, uint32_t *index_out)
 {
     struct sbx_slices *out = builder->out;
@@ -58,7 +59,7 @@ static void close_wait(struct builder *builder)
     builder->open_wait = NONE;
 }
 
-/* Close every open frame but the outer `keep`. */
+/* Close every open frame except the outer `keep`. */
 static void close_frames(struct builder *builder, size_t keep)
 {
     while (builder->path_count > keep) {
@@ -69,7 +70,7 @@ static void close_frames(struct builder *builder, size_t keep)
     }
 }
 
-/* A slice as it stands when `span` shows it for the first time. */
+/* The slice of a call when `span` shows it for the first time. */
 static struct sbx_slice first_seen(const struct sbx_span *span, uint32_t index, uint32_t parent, uint32_t depth)
 {
     return (struct sbx_slice){
@@ -98,7 +99,7 @@ static int open_frames(struct builder *builder, const struct sbx_span *span, uin
         size_t depth = builder->path_count;
         uint32_t parent = innermost_frame(builder);
         if (depth > 0 && parent == NONE) {
-            return 0; /* its caller could not be had, so it would hang in the air */
+            return 0; /* no slice for its caller, so it would have no parent */
         }
         struct sbx_slice slice = first_seen(span, index, parent, (uint32_t)depth);
         slice.location = builder->next[depth].location;
@@ -113,7 +114,7 @@ static int open_frames(struct builder *builder, const struct sbx_span *span, uin
     return 0;
 }
 
-/* The leaf of a wait under what is open, with the measured waits inside it. */
+/* The leaf of a wait below the open frames, with the measured waits inside it. */
 static int add_wait(struct builder *builder, const struct sbx_span *span, uint32_t index, uint32_t parent,
                     uint32_t *index_out)
 {
@@ -129,7 +130,7 @@ static int add_wait(struct builder *builder, const struct sbx_span *span, uint32
     return add_slice(builder, slice, index_out);
 }
 
-/* A thread seen blocked twice in the same call is still in it. */
+/* If a thread is seen blocked twice in the same call, it is still in it. */
 static bool is_same_wait(const struct sbx_span *a, const struct sbx_span *b)
 {
     return !a->measured && !b->measured && sbx_span_is_wait(b) && a->op == b->op && a->object == b->object &&
@@ -161,12 +162,12 @@ static int add_span(struct builder *builder, const struct sbx_call_paths *paths,
     }
     int result = open_frames(builder, span, index, count);
     for (size_t depth = 0; depth < builder->path_count; depth++) {
-        builder->path[depth] = builder->next[depth]; /* also the shared: the innermost of them may be at another site */
+        builder->path[depth] = builder->next[depth]; /* the innermost shared one, too: it may be at another site */
     }
     uint32_t wait = builder->open_wait;
     if (result == 0 && is_wait && wait == NONE) {
         result = add_wait(builder, span, index, innermost_frame(builder), &wait);
-        builder->open_wait = span->measured ? NONE : wait; /* a measured one is closed: its end is its end */
+        builder->open_wait = span->measured ? NONE : wait; /* a measured wait is closed: its end is exact */
     }
     builder->before = builder->path_count > 0 || builder->open_wait != NONE ? span : NULL;
     return result;
@@ -186,7 +187,7 @@ int sbx_slices_init(struct sbx_slices *slices, const struct sbx_thread_spans *sp
     builder->path_count = 0;
     builder->open_wait = NONE;
     int result = 0;
-    uint32_t enclosing = NONE; /* the measured wait that nested spans lie in */
+    uint32_t enclosing = NONE; /* the measured wait that contains the nested spans */
     for (size_t i = 0; i < spans->count && result == 0 && !slices->cut; i++) {
         const struct sbx_span *span = &spans->spans[i];
         if (span->nested) {
@@ -220,7 +221,7 @@ void sbx_slices_finish(struct sbx_slices *slices)
 
 bool sbx_slices_are_valid(const struct sbx_slices *slices)
 {
-    uint32_t open[SBX_CALL_PATH_MAX + 3]; /* by depth: the last slice seen there; a wait and one in it may lie deeper */
+    uint32_t open[SBX_CALL_PATH_MAX + 3]; /* by depth: the last slice there; waits may be two levels deeper */
     for (size_t i = 0; i < slices->count; i++) {
         const struct sbx_slice *slice = &slices->slices[i];
         if (slice->earliest_ns > slice->begin_ns || slice->begin_ns > slice->last_seen_ns ||

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* span_pieces.c - a thread's time as pieces, each with one stack and one state: what profiles add up. */
+/* span_pieces.c - a thread's time as pieces, each with one stack and one state: the input of all profiles. */
 #include "span_pieces.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* A stack and how much of it belongs to the program rather than to the wait in it. */
+/* A stack, and how many of its frames belong to the program and not to the wait in it. */
 struct stack {
     struct sbx_path_frame frames[SBX_CALL_PATH_MAX];
     size_t count;
@@ -27,7 +27,7 @@ static const struct sbx_span *next_outer(const struct sbx_thread_spans *spans, s
     return *at < spans->count ? &spans->spans[(*at)++] : NULL;
 }
 
-/* The pieces of `span`, whose stack is `here`; `shared` outer frames of it run on into the next span. */
+/* The pieces of `span`, whose stack is `here`. Its `shared` outer frames continue in the next span. */
 static int visit_span(const struct sbx_span *span, const struct stack *here, size_t shared, sbx_piece_visitor visitor,
                       void *context)
 {
@@ -51,7 +51,7 @@ static int visit_span(const struct sbx_span *span, const struct stack *here, siz
     piece.state = span->tail;
     piece.cpu_share = span->tail_cpu_share;
     if (span->measured || span->tail == SBX_SPAN_ON_CPU) {
-        piece.wait = NULL; /* the wait ended; the caller goes on */
+        piece.wait = NULL; /* the wait ended; its caller continues */
     }
     if (result == 0 && span->drawn_end_ns > span->end_ns) {
         piece.begin_ns = span->end_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* svg_writer.c - the few SVG elements that the pictures are made of, and the colours of states.
+/* svg_writer.c - the few SVG elements that the pictures need, and the colours of states.
  *
- * Errors of the stream are not looked at here: a FILE remembers them, and the printers ask once at the end. */
+ * Errors of the stream are not checked here: a FILE keeps them, and the printers check once at the end. */
 #include "svg_writer.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 
 #include "clean_text.h"
 
-static const double SHORTEST_CUT = 7;    /* characters: the stump of a name tells less than its tooltip, and litters */
+static const double SHORTEST_CUT = 7;    /* characters; a shorter rest of a name tells less than its tooltip */
 static const double CHARACTER_EM = 0.58; /* mean width of a character of a sans-serif face; names have few wide ones */
 
-/* Colours that people with the common colour weaknesses tell apart (after Okabe and Ito), darkened where white text
- * stands on them. Waits of all kinds are cool, computing is warm. */
+/* Colours that people with the common colour weaknesses can distinguish (after Okabe and Ito), darkened under white
+ * text. Waits of all kinds are cool, computing is warm. */
 static const struct {
     const char *fill, *ink;
 } looks[SBX_SPAN_STATES] = {
@@ -34,7 +34,7 @@ const char *sbx_svg_state_ink(enum sbx_span_state state)
     return looks[(unsigned)state < SBX_SPAN_STATES ? state : SBX_SPAN_UNKNOWN].ink;
 }
 
-/* Dark ones get darker, light ones lighter. */
+/* Dark colours become darker, light ones lighter. */
 void sbx_svg_state_shade(enum sbx_span_state state, const char *name, char fill_out[8])
 {
     unsigned hash = 2166136261u, channels[3];
@@ -42,7 +42,7 @@ void sbx_svg_state_shade(enum sbx_span_state state, const char *name, char fill_
         hash = (hash ^ (unsigned char)*at) * 16777619u;
     }
     double amount = (double)(hash >> 16 & 7) / 7 * 0.22;
-    bool lighter = sbx_svg_state_ink(state)[1] != 'f'; /* dark ink on it */
+    bool lighter = sbx_svg_state_ink(state)[1] != 'f'; /* its text is dark */
     unsigned colour = (unsigned)strtoul(sbx_svg_state_fill(state) + 1, NULL, 16);
     for (unsigned i = 0; i < 3; i++) {
         unsigned channel = colour >> (16 - 8 * i) & 0xff;
@@ -132,7 +132,7 @@ void sbx_svg_text(FILE *out, double x, double y, const struct sbx_svg_text_look 
     fputs("</text>\n", out);
 }
 
-/* Characters, not bytes: continuation bytes of UTF-8 have no width. */
+/* Count characters, not bytes: continuation bytes of UTF-8 have no width. */
 static size_t character_count(const char *text)
 {
     size_t count = 0;

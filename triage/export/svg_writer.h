@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* svg_writer.h - the few SVG elements that the pictures are made of, and the colours of states.
+/* svg_writer.h - the few SVG elements that the pictures need, and the colours of states.
  *
- * The pictures are shown inside pages whose content security policy forbids scripts and inline styles: so there are
- * only elements with presentation attributes, no ids (several pictures may share a page), nothing from elsewhere. Text
- * has no measured width here; it is clipped by an estimate that errs on the wide side. */
+ * The pictures are shown in pages whose content security policy forbids scripts and inline styles. So they have only
+ * elements with presentation attributes, no ids (several pictures may share a page), and no external content. The width
+ * of a text is not measured here. Text is clipped by an estimate that is rather too wide. */
 #ifndef SBX_SVG_WRITER_H
 #define SBX_SVG_WRITER_H
 
@@ -30,44 +30,45 @@ struct sbx_svg_text_look {
 #define SBX_SVG_ALERT "#b3261e" /* the trigger */
 #define SBX_SVG_PAPER "#ffffff"
 
-/* Open and close the element; `label` is what a screen reader says. */
+/* Open and close the element; `label` is the text for a screen reader. */
 void sbx_svg_begin(FILE *out, double width, double height, const char *label);
-/* The same of a picture whose parts can be followed, so that a screen reader goes into it. */
+/* The same for a picture with links, so that a screen reader reads its parts. */
 void sbx_svg_begin_linked(FILE *out, double width, double height, const char *label);
 void sbx_svg_end(FILE *out);
 
-/* Text of strangers: cleaned (clean_text.h) and escaped, for content and attributes. */
+/* Text from strangers: cleaned (clean_text.h) and escaped, for content and attributes. */
 void sbx_svg_put_escaped(FILE *out, const char *text);
 
 void sbx_svg_rect(FILE *out, double x, double y, double width, double height, const char *fill);
 void sbx_svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *stroke, double width,
-                  const char *dashes); /* dashes NULL: solid */
+                  const char *dashes); /* dashes NULL: a solid line */
 void sbx_svg_text(FILE *out, double x, double y, const struct sbx_svg_text_look *look, const char *text);
 
-/* Like sbx_svg_text, but cut to `width` px with an ellipsis; nothing when too few fit to be read. */
+/* Like sbx_svg_text, but cut to `width` px with an ellipsis. Writes nothing if too few characters fit. */
 void sbx_svg_text_within(FILE *out, double x, double y, double width, const struct sbx_svg_text_look *look,
                          const char *text);
 double sbx_svg_text_width(double size, const char *text); /* estimated px */
 
-/* A group whose tooltip is `title`: everything up to the end is under it. */
+/* A group whose tooltip is `title`: it contains all elements up to the end call. */
 void sbx_svg_group_begin(FILE *out, const char *title);
-/* The same of a box of a flame graph: a page's script makes the tree anew of the names and times. */
+/* The same for a box of a flame graph: a page's script builds the tree from the names and times. */
 void sbx_svg_box_begin(FILE *out, const char *title, const char *name, double us);
 void sbx_svg_group_end(FILE *out);
 
-/* Fill of a state, and a text colour with at least 4.5:1 of contrast on it. */
+/* The fill of a state, and a text colour with a contrast of at least 4.5:1 on it. */
 const char *sbx_svg_state_fill(enum sbx_span_state state);
 const char *sbx_svg_state_ink(enum sbx_span_state state);
 
-/* A state's colour, a little different for each name so that neighbours can be told apart; the ink keeps its contrast. */
+/* A state's colour, slightly different for each name so that neighbours look separate. The text colour keeps its
+ * contrast. */
 void sbx_svg_state_shade(enum sbx_span_state state, const char *name, char fill_out[8]);
 
-/* A row of swatches with the names of the states whose bit is set; returns the x behind the last. */
+/* A row of colour samples with the names of the states whose bit is set; returns the x after the last. */
 double sbx_svg_legend(FILE *out, double x, double y, unsigned states);
 
 #define SBX_SVG_MINUS "\xe2\x88\x92" /* U+2212, as wide as a digit */
 
-/* "1 987 ms" or "0.42 ms": as many digits as one reads. */
+/* "1 987 ms" or "0.42 ms": as many digits as a reader needs. */
 void sbx_svg_ms(char *out, size_t out_bytes, int64_t ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* task_chain.c - one walk over the tasks, which are sorted by runner and begin, tells which of them lies in which. */
+/* task_chain.c - finds which task lies in which, by one walk over the tasks. These are sorted by runner and begin. */
 #include "task_chain.h"
 
 #include <errno.h>
@@ -20,8 +20,7 @@ int sbx_task_chain_init(struct sbx_task_chain *chain, const struct sbx_stall *st
     }
     for (size_t i = 1; i < stall->task_count; i++) {
         const struct sbx_stall_task *task = &stall->tasks[i];
-        size_t at =
-            stall->tasks[i - 1].runner == task->runner && task->runner >= 0 ? i : 0; /* the one before it, + 1 */
+        size_t at = stall->tasks[i - 1].runner == task->runner && task->runner >= 0 ? i : 0; /* the task before, + 1 */
         while (at != 0 && end_of(&stall->tasks[at - 1]) <= task->begun_ns) {
             at = chain->around[at - 1];
         }
@@ -36,7 +35,7 @@ void sbx_task_chain_finish(struct sbx_task_chain *chain)
     chain->around = NULL;
 }
 
-/* How many tasks come before the first that `runner` began after `at_ns`. */
+/* How many tasks lie before the first that `runner` began after `at_ns`. */
 static size_t begun_until(const struct sbx_stall *stall, int32_t runner, int64_t at_ns)
 {
     size_t low = 0, high = stall->task_count;

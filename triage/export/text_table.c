@@ -17,7 +17,7 @@ void sbx_text_table_finish(struct sbx_text_table *table)
     *table = (struct sbx_text_table){0};
 }
 
-/* FNV-1a over the text, then the numbers mixed in by multiplication: they are small and dense. */
+/* FNV-1a over the text. Then the numbers are mixed in by multiplication, because they are small and dense. */
 static uint32_t hash_key(const char *text, uint64_t a, uint64_t b)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -37,7 +37,7 @@ static bool is_equal(const struct sbx_text_entry *entry, const char *text, uint6
     return text == NULL || entry->text == text || strcmp(entry->text, text) == 0;
 }
 
-/* The slot of the key, or the empty one where it belongs; at most half are in use. */
+/* The slot of the key, or the empty slot where it belongs. At most half of the slots are in use. */
 static uint32_t *find_slot(const struct sbx_text_table *table, const char *text, uint64_t a, uint64_t b)
 {
     uint32_t at = hash_key(text, a, b) & (table->slot_count - 1);

@@ -22,8 +22,8 @@ struct sbx_text_table {
 void sbx_text_table_init(struct sbx_text_table *table);
 void sbx_text_table_finish(struct sbx_text_table *table);
 
-/* The number (from 1) of the key (text, a, b); `text` is borrowed until finish. *is_new says whether it was made now.
- * Returns 0 without memory. */
+/* The number (from 1) of the key (text, a, b). `text` is borrowed until finish. *is_new: it was added now. Returns 0 if
+ * memory runs out. */
 uint32_t sbx_text_table_number(struct sbx_text_table *table, const char *text, uint64_t a, uint64_t b, bool *is_new);
 
 #endif

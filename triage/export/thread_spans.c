@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_spans.c - one thread's time, cut into stretches by what is known of it. */
+/* thread_spans.c - one thread's time, cut into spans by what is known about it. */
 #include "thread_spans.h"
 
 #include <errno.h>
@@ -12,12 +12,12 @@
 
 enum {
     NS_PER_US = 1000,
-    REACH_FACTOR = 6, /* samples of a running thread come up to five gaps apart while nothing is near to being a stall
-                         (agent/watch.c, FAR_TICK_GAPS and its jitter), and one when it is */
+    REACH_FACTOR = 6, /* samples of a running thread are up to five gaps apart while no stall is near (agent/watch.c,
+                       * FAR_TICK_GAPS and its jitter), and one gap if a stall is near */
     REACH_MIN_US = 5000,
     REACH_MAX_US = 100000,
 };
-static const double STOOD_STILL = 0.02; /* CPU share below which a thread did nothing but be looked at */
+static const double STOOD_STILL = 0.02; /* with a smaller share of CPU time, a thread did nothing but answer samples */
 
 const char *sbx_span_state_name(enum sbx_span_state state)
 {
@@ -30,7 +30,7 @@ const char *sbx_span_state_name(enum sbx_span_state state)
     return (unsigned)state < SBX_SPAN_STATES ? names[state] : names[SBX_SPAN_UNKNOWN];
 }
 
-/* ---- what a record says ---- */
+/* ---- what a record tells ---- */
 
 static enum sbx_span_state state_of_syscall(uint64_t number)
 {
@@ -78,7 +78,7 @@ static enum sbx_span_state state_of_syscall(uint64_t number)
     return SBX_SPAN_OFF_CPU;
 }
 
-/* What a thread is drawn as that waits for a descriptor: as the cause of it says (cause.c). */
+/* The state in which a thread is drawn that waits for a descriptor. It follows the cause of the call (cause.c). */
 static enum sbx_span_state state_of_descriptor(uint32_t fd_class, enum sbx_span_state otherwise)
 {
     switch (fd_class) {
@@ -94,7 +94,7 @@ static enum sbx_span_state state_of_descriptor(uint32_t fd_class, enum sbx_span_
     }
 }
 
-/* What a thread is drawn as that waits in a record of this kind. */
+/* The state in which a thread is drawn that waits in a record of this kind. */
 static enum sbx_span_state state_of_kind(uint32_t kind, uint32_t fd_class)
 {
     switch (kind) {
@@ -134,7 +134,7 @@ static enum sbx_span_state state_of_measured(const struct sbx_span *span)
     return state_of_kind(span->kind, span->fd_class);
 }
 
-/* The state of unmeasured time of which the CPU clock says that `share` was spent running. */
+/* The state of unmeasured time in which the thread ran for `share` of the time by its CPU clock. */
 static enum sbx_span_state state_of_share(const struct sbx_span *span, double share)
 {
     bool seen_blocked = span->kind == SBX_RECORD_BLOCKED && span->op != SBX_OP_NONE;
@@ -184,8 +184,8 @@ static int compare_items(const void *left, const void *right)
         return a->span.begin_ns < b->span.begin_ns ? -1 : 1;
     }
     if (a->span.end_ns != b->span.end_ns) {
-        /* The longer first, because it encloses the other; but a sample at the very moment a wait begins was taken
-         * before it. */
+        /* The longer span first, because it encloses the other. Exception: a sample at the very moment a wait begins
+         * was taken before the wait. */
         bool a_point = a->span.end_ns == a->span.begin_ns, b_point = b->span.end_ns == b->span.begin_ns;
         if (a_point != b_point) {
             return a_point ? -1 : 1;
@@ -222,7 +222,7 @@ static struct item item_of_record(const struct sbx_stall_record *record, size_t 
     return item;
 }
 
-/* The call a thread was in at the trigger has no record yet: it will be made when the call returns. */
+/* The call that a thread was in at the trigger. It has no record yet: the record is made when the call returns. */
 static bool item_of_open_call(const struct sbx_stall *stall, uint32_t thread, struct item *item)
 {
     const struct sbx_stall_thread *self = &stall->threads[thread];
@@ -238,7 +238,7 @@ static bool item_of_open_call(const struct sbx_stall *stall, uint32_t thread, st
     span->object = self->call_object;
     span->peer = self->call_peer;
     span->measured = span->unfinished = true;
-    /* Its stack is that of a look from outside while it lasted, if there was one; the newest tells most. */
+    /* Its stack is that of the newest look from outside during the call, if there was one. */
     for (size_t i = 0; i < self->record_count; i++) {
         const struct sbx_stall_record *record = &stall->records[self->record_begin + i];
         if (record->end_ns < span->begin_ns || !sbx_kind_is_sample(record->kind)) {
@@ -255,7 +255,7 @@ static bool item_of_open_call(const struct sbx_stall *stall, uint32_t thread, st
     return true;
 }
 
-/* Order the items, decide which lie inside others, and make them disjoint. Returns how many are left. */
+/* Sort the items, find which lie inside others, and make them disjoint. Returns how many are left. */
 static size_t settle(struct item *items, size_t count)
 {
     qsort(items, count, sizeof *items, compare_items);
@@ -265,12 +265,12 @@ static size_t settle(struct item *items, size_t count)
         struct item item = items[i];
         struct sbx_span *span = &item.span;
         const struct sbx_span *around = outer == SIZE_MAX ? NULL : &items[outer].span;
-        /* A look at the very end of a wait comes after it, unless that is still going on. */
+        /* A look at the very end of a wait comes after it, unless the wait still goes on. */
         bool inside = around != NULL && around->measured &&
                       (span->begin_ns < outer_end || (around->unfinished && span->begin_ns == outer_end));
         if (inside && span->end_ns <= outer_end) {
             if (!span->measured || span->kind == SBX_RECORD_IDLE) {
-                continue; /* the measurement around it says it better; the sample is still exported as a sample */
+                continue; /* the measurement around it is better; the sample is still exported as a sample */
             }
             span->begin_ns = span->begin_ns < nested_end ? nested_end : span->begin_ns;
             if (span->end_ns < span->begin_ns) {
@@ -283,7 +283,7 @@ static size_t settle(struct item *items, size_t count)
         }
         if (around != NULL && span->begin_ns < outer_end) {
             if (around->measured) {
-                span->begin_ns = outer_end; /* overlaps by rounding: times travel as whole microseconds */
+                span->begin_ns = outer_end; /* rounding made them overlap: times are sent as whole microseconds */
             } else {
                 span->begin_ns =
                     span->begin_ns < around->begin_ns ? around->begin_ns : span->begin_ns; /* it was moved */
@@ -299,10 +299,10 @@ static size_t settle(struct item *items, size_t count)
     return kept;
 }
 
-/* ---- what lies between two of them ---- */
+/* ---- what lies between two spans ---- */
 
-/* Move on to the first message that ends at `from` or later; spans are asked about in time order, so all is one pass.
- */
+/* Move on to the first message that ends at `from` or later. The callers ask in time order, so all calls together are
+ * one pass. */
 static void skip_messages(const struct sbx_thread_spans *spans, size_t *first_message, int64_t from)
 {
     while (*first_message < spans->message_count && spans->messages[*first_message].end_ns < from) {
@@ -310,7 +310,7 @@ static void skip_messages(const struct sbx_thread_spans *spans, size_t *first_me
     }
 }
 
-/* The first end (else begin) of a message in [from, to]; `to` when there is none. */
+/* The first end (or begin) of a message in [from, to]; `to` if there is none. */
 static int64_t message_boundary(const struct sbx_thread_spans *spans, size_t *first_message, int64_t from, int64_t to)
 {
     skip_messages(spans, first_message, from);
@@ -326,7 +326,7 @@ static int64_t message_boundary(const struct sbx_thread_spans *spans, size_t *fi
     return to;
 }
 
-/* Where the message that is running at `to` began, if that is in [from, to]; else `from`. */
+/* Where the message that runs at `to` began, if that is in [from, to]; else `from`. */
 static int64_t message_begin(const struct sbx_thread_spans *spans, size_t *first_message, int64_t from, int64_t to)
 {
     skip_messages(spans, first_message, from);
@@ -337,7 +337,7 @@ static int64_t message_begin(const struct sbx_thread_spans *spans, size_t *first
     return begin;
 }
 
-/* Where the message that the thread's last span lies in ended; the span's own end if that is not known. */
+/* Where the message that contains the thread's last span ended; the span's own end if that is not known. */
 static int64_t message_end(const struct sbx_thread_spans *spans, const struct sbx_span *last)
 {
     for (size_t i = spans->message_count; i > 0 && spans->messages[i - 1].end_ns >= last->end_ns; i--) {
@@ -348,8 +348,8 @@ static int64_t message_end(const struct sbx_thread_spans *spans, const struct sb
     return last->end_ns;
 }
 
-/* Share out what the CPU clock says. Between two readings lie measured waits, which use none, and unmeasured pieces:
- * the extents of samples and the tails. Each of these gets the same share, because nothing finer is known. */
+/* Distribute the CPU time. Between two readings of the clock lie measured waits, which use none, and unmeasured pieces:
+ * the extents of samples, and the tails. Each piece gets the same share, because nothing more exact is known. */
 static void share_cpu_time(struct item *items, size_t count)
 {
     int64_t last_cpu = -1;
@@ -380,7 +380,7 @@ static void share_cpu_time(struct item *items, size_t count)
     }
 }
 
-/* Fill in everything that depends on neighbours. */
+/* Set everything that depends on neighbours. */
 static void join_neighbours(struct sbx_thread_spans *out, struct item *items, size_t count)
 {
     share_cpu_time(items, count);
@@ -390,10 +390,10 @@ static void join_neighbours(struct sbx_thread_spans *out, struct item *items, si
         struct sbx_span *span = &items[i].span;
         span->drawn_end_ns = span->until_ns = span->end_ns;
         span->earliest_ns = span->begin_ns;
-        /* The extent of a sample is told by the reading at its end, together with the tail before it. */
+        /* The reading at the end of a sample covers the sample's extent, together with the tail before it. */
         span->own_cpu_share = span->measured || span->nested || before == NULL ? -1 : before->tail_cpu_share;
         if (span->begin_ns == span->end_ns) {
-            span->own_cpu_share = -1; /* a moment: what it was is told by how it was seen */
+            span->own_cpu_share = -1; /* it has no length: only the way it was seen tells its state */
         }
         span->state = span->measured ? state_of_measured(span) : state_of_share(span, span->own_cpu_share);
         if (span->nested) {
@@ -427,7 +427,7 @@ static void join_neighbours(struct sbx_thread_spans *out, struct item *items, si
         }
         before = span;
     }
-    if (before != NULL && before->kind != SBX_RECORD_IDLE) { /* nothing follows but perhaps the end of its message */
+    if (before != NULL && before->kind != SBX_RECORD_IDLE) { /* only the end of its message may follow */
         before->until_ns = message_end(out, before);
         if (before->until_ns - before->end_ns <= out->reach_ns) {
             before->drawn_end_ns = before->until_ns;
@@ -435,13 +435,13 @@ static void join_neighbours(struct sbx_thread_spans *out, struct item *items, si
     }
 }
 
-/* Off the processor, in nothing that is known: the kernel may have counted that the thread was ready meanwhile. */
+/* The thread was off the processor, in nothing known. The kernel may have counted that it was ready meanwhile. */
 static void tell_runnable(struct sbx_span *span, const struct sbx_kernel_series *delay)
 {
     struct sbx_interval own = {span->begin_ns, span->end_ns}, tail = {span->end_ns, span->until_ns};
     struct sbx_kernel_growth in_own = sbx_kernel_series_growth(delay, own);
     struct sbx_kernel_growth in_tail = sbx_kernel_series_growth(delay, tail);
-    /* Most of what it did not run for. */
+    /* RUNNABLE if that is at least half of the time in which it did not run. */
     double own_ns = (double)(own.end_ns - own.begin_ns) * (1 - span->own_cpu_share);
     double tail_ns = (double)(tail.end_ns - tail.begin_ns) * (1 - span->tail_cpu_share);
     if (span->state == SBX_SPAN_OFF_CPU && !span->measured && in_own.is_known && in_own.value * 2000 >= own_ns) {
@@ -462,7 +462,7 @@ static int64_t reach_of(const struct sbx_stall *stall)
     return reach_us * NS_PER_US;
 }
 
-/* Messages in order and disjoint, with the judged one that had not ended when the trigger fired. */
+/* The messages, in order and disjoint. The judged message is included, which had not ended when the trigger fired. */
 static void settle_messages(struct sbx_thread_spans *spans, const struct sbx_stall *stall, uint32_t thread)
 {
     bool judged_is_open = thread == stall->trigger.thread && stall->trigger.in_progress &&
@@ -494,7 +494,7 @@ int sbx_thread_spans_init(struct sbx_thread_spans *spans, const struct sbx_stall
 {
     const struct sbx_stall_thread *self = &stall->threads[thread];
     *spans = (struct sbx_thread_spans){.reach_ns = reach_of(stall)};
-    size_t max = self->record_count + 1; /* and the open call, or the open message */
+    size_t max = self->record_count + 1; /* and one each for the open call and the open message */
     struct item *items = calloc(max, sizeof *items);
     spans->messages = calloc(max, sizeof *spans->messages);
     spans->spans = calloc(max, sizeof *spans->spans);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeline_columns.c - a thread's time, rastered into the columns of a picture and joined into blocks. */
+/* timeline_columns.c - a thread's time, divided into the columns of a picture and joined into blocks. */
 #include "timeline_columns.h"
 
 #include <errno.h>
@@ -10,16 +10,16 @@ struct raster {
     uint32_t columns;
     double (*time_ns)[SBX_SPAN_STATES]; /* by column */
     struct sbx_blocks *blocks;
-    size_t block; /* where the second pass is: pieces come in time order */
+    size_t block; /* position of the second pass: pieces come in time order */
 };
 
-/* The column in which a time lies, as a real number. */
+/* The column of a time, as a real number. */
 static double column_at(const struct raster *raster, int64_t at_ns)
 {
     return (double)(at_ns - raster->begin_ns) * raster->columns / (double)(raster->end_ns - raster->begin_ns);
 }
 
-/* First pass: how long each column was in each state. */
+/* First pass: the time that each column was in each state. */
 static int raster_piece(void *context, const struct sbx_piece *piece)
 {
     struct raster *raster = context;
@@ -30,7 +30,7 @@ static int raster_piece(void *context, const struct sbx_piece *piece)
     int64_t end_ns = piece->end_ns < raster->end_ns ? piece->end_ns : raster->end_ns;
     double from = column_at(raster, begin_ns), to = column_at(raster, end_ns);
     double column_ns = (double)(raster->end_ns - raster->begin_ns) / raster->columns;
-    if (end_ns == begin_ns) { /* a sample without extent is still seen, where nothing else is */
+    if (end_ns == begin_ns) { /* a sample without length is visible if its column has nothing else */
         to = from + 1e-6;
     }
     for (uint32_t column = (uint32_t)from; column < raster->columns && column < to; column++) {
@@ -76,8 +76,8 @@ static int join_columns(struct raster *raster)
     return 0;
 }
 
-/* How much of [from, to] lies in the block, in columns; a piece beside it counts a little, because what a block shows
- * may begin or end in the columns next to it. */
+/* How much of [from, to] lies in the block, in columns. A piece next to the block counts a little, because what a block
+ * shows may begin or end in the columns next to it. */
 static double overlap(const struct sbx_block *block, double from, double to)
 {
     double left = from > block->first ? from : block->first;
@@ -85,7 +85,8 @@ static double overlap(const struct sbx_block *block, double from, double to)
     return right > left ? right - left : 1e-9;
 }
 
-/* Second pass: give each piece, whole, to the block of its state that has most of it, if one is there or next to it. */
+/* Second pass: give each piece, whole, to the block of its state that has most of it. The block must be there or next
+ * to it. */
 static int share_piece(void *context, const struct sbx_piece *piece)
 {
     struct raster *raster = context;
@@ -107,7 +108,7 @@ static int share_piece(void *context, const struct sbx_piece *piece)
         }
     }
     if (best == NULL) {
-        return 0; /* too short to be seen */
+        return 0; /* too short to be visible */
     }
     best->begin_ns = begin_ns < best->begin_ns ? begin_ns : best->begin_ns;
     best->end_ns = end_ns > best->end_ns ? end_ns : best->end_ns;

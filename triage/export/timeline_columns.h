@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeline_columns.h - a thread's time, rastered into the columns of a picture and joined into blocks.
+/* timeline_columns.h - a thread's time, divided into the columns of a picture and joined into blocks.
  *
- * Ten seconds at a millisecond are ten thousand pieces, far more than a picture has columns. Each column takes the
- * state that has most of its time, and neighbours of one state become one block. What a block says in its label and
- * tooltip is added up from the pieces themselves, not from the columns. */
+ * Ten seconds of one-millisecond pieces are ten thousand pieces, far more than a picture has columns. Each column gets
+ * the state that has most of its time, and neighbours of one state become one block. The label and tooltip of a block
+ * are computed from the pieces themselves, not from the columns. */
 #ifndef SBX_TIMELINE_COLUMNS_H
 #define SBX_TIMELINE_COLUMNS_H
 
 #include "flame_tree.h"
 
 struct sbx_block {
-    uint32_t first, last; /* columns, last included */
+    uint32_t first, last; /* columns; both included */
     enum sbx_span_state state;
     int64_t begin_ns, end_ns; /* of the time in that state, to the nanosecond */
-    int64_t state_ns;         /* in that state between begin and end */
+    int64_t state_ns;         /* the time in that state between begin and end */
     uint64_t observations;
-    struct sbx_flame_tree tree; /* the stacks of that state in it */
+    struct sbx_flame_tree tree; /* the stacks of that state in the block */
 };
 
 struct sbx_blocks {

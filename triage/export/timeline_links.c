@@ -6,7 +6,7 @@
 #include "svg_writer.h"
 
 enum {
-    CHAIN_MAX = 8, /* links of a chain of waits that are followed */
+    CHAIN_MAX = 8, /* maximum length of a chain of waits */
     ARROW = SBX_WAIT_ARROW_HEAD,
     LABEL_BYTES = 128,
 };
@@ -66,7 +66,7 @@ void sbx_wait_arrow_text(const struct sbx_report *report, const struct sbx_wait_
              length);
 }
 
-/* A line that can be seen on any bar. */
+/* A line that is visible on any bar. */
 static void draw_stroke(FILE *out, double x1, double y1, double x2, double y2, const char *dashes)
 {
     sbx_svg_line(out, x1, y1, x2, y2, SBX_SVG_PAPER, 3.5, NULL);

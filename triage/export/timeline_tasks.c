@@ -11,15 +11,15 @@
 #define STROKE "#2f6fb0"
 
 enum {
-    SHARE_LEAST = 20, /* of the judged interval: a task that ran for less says nothing of the stall */
+    SHARE_LEAST = 20, /* 1/20 of the judged interval: a task that ran for less did not make the stall */
     ARROW = 5,        /* px: half the width of its head */
-    HEAD = 7,         /* px: how long it is */
-    SHORT = 12,       /* px: of an arrow with one end */
-    LEFT_MOST = 160,  /* px: further left are the labels of lanes */
+    HEAD = 7,         /* px: its length */
+    SHORT = 12,       /* px: length of an arrow with one end */
+    LEFT_MOST = 160,  /* px: the labels of lanes are further left */
     LABEL_BYTES = 128,
 };
 
-/* How much of the judged interval the task ran for. */
+/* How much of the judged interval the task took. */
 static int64_t judged_ns(const struct sbx_report *report, const struct sbx_stall_task *task)
 {
     const struct sbx_verdict *verdict = &report->verdict;
@@ -44,7 +44,7 @@ size_t sbx_task_arrows_choose(const struct sbx_report *report, int64_t begin_ns,
             continue;
         }
         size_t at = count < SBX_TASK_ARROWS_MAX ? count++ : SBX_TASK_ARROWS_MAX;
-        for (; at > 0 && lengths_ns[at - 1] < ns; at--) { /* the longest first; the shortest falls out */
+        for (; at > 0 && lengths_ns[at - 1] < ns; at--) { /* the longest first; the shortest is dropped */
             if (at < SBX_TASK_ARROWS_MAX) {
                 out[at] = out[at - 1];
                 lengths_ns[at] = lengths_ns[at - 1];
@@ -63,7 +63,7 @@ size_t sbx_task_arrows_choose(const struct sbx_report *report, int64_t begin_ns,
     return count;
 }
 
-/* A line that can be seen on any bar. */
+/* A line that is visible on any bar. */
 static void stroke(FILE *out, double x1, double y1, double x2, double y2)
 {
     sbx_svg_line(out, x1, y1, x2, y2, SBX_SVG_PAPER, 3.5, NULL);
@@ -76,7 +76,7 @@ static void draw_head(FILE *out, double x, double y, double back)
     stroke(out, x, y, x + ARROW, y + back);
 }
 
-/* Words on paper beside an end that is in no lane. */
+/* Text on a white box, next to an end that has no lane. */
 static void draw_words(FILE *out, double x, double baseline, enum sbx_svg_anchor anchor, const char *text)
 {
     const struct sbx_svg_text_look look = {.size = 10, .fill = STROKE, .anchor = anchor};
@@ -95,7 +95,7 @@ static void draw_whole(FILE *out, const struct sbx_task_arrow_place *place)
     sbx_svg_rect(out, place->from_x - 2.5, from_y - 2.5, 5, 5, STROKE);
 }
 
-/* It comes out of the gap above the lane. The words stand where there is room. */
+/* The arrow comes from the gap above the lane. The text is on the side that has room. */
 static void draw_coming(FILE *out, const struct sbx_task_arrow_place *place, const char *from)
 {
     char words[LABEL_BYTES + 16];

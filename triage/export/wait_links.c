@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait_links.c - who each wait was for. */
+/* wait_links.c - which thread each wait was for. */
 #include "wait_links.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "record_kinds.h"
 
-/* Records of kind WAKE by their wait. */
+/* Sort records of kind WAKE by their wait. */
 static int by_wait(const void *a, const void *b)
 {
     const struct sbx_stall_record *const *x = a, *const *y = b;
@@ -27,7 +27,7 @@ static int by_length(const void *a, const void *b)
     if (x->begin_ns != y->begin_ns) {
         return x->begin_ns < y->begin_ns ? -1 : 1;
     }
-    return x->woke != y->woke ? (x->woke ? -1 : 1) : 0; /* who ended a wait before who held what it was for */
+    return x->woke != y->woke ? (x->woke ? -1 : 1) : 0; /* the waker before the holder */
 }
 
 static const struct sbx_stall_record *wake_of(const struct sbx_stall_record *const *wakes, size_t count, uint32_t wait)
@@ -44,7 +44,7 @@ static const struct sbx_stall_record *wake_of(const struct sbx_stall_record *con
     return wait != 0 && low < count && wakes[low]->wait == wait ? wakes[low] : NULL;
 }
 
-/* Waits for locks name their holder; waits for other things name who ended them, where the WAKE record is lost too. */
+/* A wait for a lock names the holder. A wait for something else names the waker, also if the WAKE record is lost. */
 static bool names_holder(uint32_t kind)
 {
     return kind == SBX_RECORD_LOCK;
@@ -82,7 +82,7 @@ static size_t links_of_record(const struct sbx_stall *stall, const struct sbx_st
     return count;
 }
 
-/* The lock a thread was still waiting for when the trigger fired. */
+/* The lock that a thread still waited for when the trigger fired. */
 static size_t link_of_open_call(const struct sbx_stall *stall, uint32_t index, struct sbx_wait_link *out)
 {
     const struct sbx_stall_thread *thread = &stall->threads[index];
