@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demangle.c - linkage names to what a programmer wrote, with libiberty.
+/* demangle.c - linkage names to names as in the source code, with libiberty.
  *
- * A mangled name of a few hundred bytes can stand for text of any length, because it may refer to its own parts, and
- * cplus_demangle() would go on until memory ends. Its callback interface writes nowhere by itself: the callback keeps
- * what fits, and leaves by longjmp once the text has become absurd. (libiberty holds nothing on the heap then but, for
- * one kind of Rust identifier, a few dozen bytes: the price of a name made to do harm.) */
+ * A mangled name of a few hundred bytes can stand for text of any length, because it may refer to its own parts.
+ * cplus_demangle() would go on until memory ends. Its callback interface allocates nothing for the text. The callback
+ * here keeps what fits, and leaves by longjmp once the text is far too long. (libiberty has nothing on the heap at that
+ * moment, except a few dozen bytes for one kind of Rust identifier. These leak, but only for a name that was made to do
+ * harm.) */
 #include "demangle.h"
 
 #include <setjmp.h>
@@ -19,7 +20,7 @@ enum {
 
 struct text {
     char *out;
-    size_t written, room; /* written may exceed what fits; room counts the NUL */
+    size_t written, room; /* `written` may exceed what fits; `room` counts the NUL */
     jmp_buf absurd;
 };
 
@@ -47,7 +48,7 @@ static void copy_name(const char *name, char *out, size_t out_bytes)
     out[out_bytes - 1] = '\0';
 }
 
-/* The text in `out` was cut: say so. */
+/* Mark the text in `out` as cut. */
 static void mark_cut(char *out, size_t out_bytes)
 {
     out[out_bytes - 1] = '\0';
@@ -69,11 +70,11 @@ void sbx_demangle(const char *name, char *out, size_t out_bytes)
     }
     struct text text = {.out = out, .room = out_bytes};
     if (setjmp(text.absurd) != 0) {
-        mark_cut(out, out_bytes); /* what was written before fills it: the limit is far above any `out` */
+        mark_cut(out, out_bytes); /* the text fills `out`: the limit is far larger */
         return;
     }
     const int options =
-        DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP; /* who reads "Result f<int>()" takes the type for the name */
+        DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP; /* in "Result f<int>()" a reader would take the type for the name */
     bool done = rust_demangle_callback(name, options, append, &text) != 0;
     if (!done) {
         text.written = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demangle.h - linkage names to what a programmer wrote. */
+/* demangle.h - linkage names to names as in the source code. */
 #ifndef SBX_DEMANGLE_H
 #define SBX_DEMANGLE_H
 
@@ -7,10 +7,11 @@
 
 enum {
     SBX_NAME_BYTES_MAX = 4096
-}; /* of a name before and after demangling, with its NUL */
+}; /* of a name before and after demangling, with the NUL */
 
-/* `name` demangled (C++ of the Itanium ABI, without the type it returns; Rust) into `out`, or copied when it is not mangled, too long or too wild.
- * A name longer than `out` is cut and ends in "...". Any bytes are fine as a name; time and memory are bounded. */
+/* Write `name` demangled (C++ of the Itanium ABI, without the return type; Rust) into `out`. A name that is not
+ * mangled, or whose text would be far too long, is copied. A name longer than `out` is cut and ends in "...". Any bytes
+ * are allowed as a name; time and memory are bounded. */
 void sbx_demangle(const char *name, char *out, size_t out_bytes);
 
 #endif

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* The address number `index` of the unit. */
+/* Number `index` of the unit's addresses. */
 static bool indexed(const struct sbx_dwarf_addressing *addressing, uint64_t index, uint64_t *address_out)
 {
     uint64_t offset;
@@ -19,7 +19,7 @@ static bool indexed(const struct sbx_dwarf_addressing *addressing, uint64_t inde
     return !bytes.ended;
 }
 
-/* Whether the value is an address, which then is in *address_out. */
+/* Whether the value is an address. If so, it is in *address_out. */
 static bool address_of(const struct sbx_dwarf_addressing *addressing, const struct sbx_dwarf_value *value,
                        uint64_t *address_out)
 {
@@ -146,7 +146,7 @@ static int add_list(const struct sbx_dwarf_addressing *addressing, uint64_t offs
             begin = sbx_dwarf_fixed(&bytes, addressing->address_bytes);
             end = begin + sbx_dwarf_leb(&bytes);
             break;
-        default: /* the end, or what nobody knows */
+        default: /* the end, or an unknown kind */
             return 0;
         }
         if (bytes.ended || !is_known) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dwarf_bytes.h - bytes of debug information, read front to back.
  *
- * Past the end everything is 0 and `ended` is set, so that a reader looks once, where it matters. */
+ * Reads past the end give 0 and set `ended`, so that a reader can check once, where it matters. */
 #ifndef SBX_DWARF_BYTES_H
 #define SBX_DWARF_BYTES_H
 
@@ -85,7 +85,7 @@ static inline void sbx_dwarf_skip(struct sbx_dwarf_bytes *bytes, uint64_t count)
     }
 }
 
-/* A text with its end; NULL when it has none. */
+/* A text that has an end; NULL if it has none. */
 static inline const char *sbx_dwarf_text_here(struct sbx_dwarf_bytes *bytes)
 {
     const char *text = (const char *)bytes->at;

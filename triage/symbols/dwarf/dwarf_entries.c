@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf_entries.c - the entries of a unit of debug information, front to back, each looked at once. */
+/* dwarf_entries.c - the entries of a unit of debug information, front to back, each read once. */
 #include "dwarf_entries.h"
 
 #include <dwarf.h>
@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 enum {
-    FIXED_MAX = 1 << 14, /* bytes of an entry that are skipped at once */
+    FIXED_MAX = 1 << 14, /* bytes of an entry that may be skipped in one step */
     NOT_FIXED = UINT16_MAX
 };
 
 struct attribute {
     uint16_t form;
-    uint8_t asked; /* enum sbx_dwarf_asked; SBX_DWARF_ASKED: of no interest */
+    uint8_t asked; /* enum sbx_dwarf_asked; SBX_DWARF_ASKED: not needed */
     int64_t constant;
 };
 
@@ -21,7 +21,7 @@ struct abbreviation {
     uint64_t code;
     uint32_t first, count; /* of its attributes */
     uint16_t tag;
-    uint16_t fixed_bytes; /* of an entry behind its code; NOT_FIXED: it has to be read */
+    uint16_t fixed_bytes; /* size of an entry without its code; NOT_FIXED: the entry must be read */
     bool has_children, has_sibling;
 };
 
@@ -30,7 +30,7 @@ struct sbx_dwarf_abbreviations {
     struct attribute *attributes;
     size_t count, room, attribute_count, attribute_room;
     bool is_dense; /* code i is at [i - 1] */
-    /* Of which table, and how its forms are read. */
+    /* Which table this is, and how its forms are read. */
     const uint8_t *at;
     uint8_t version, offset_bytes, address_bytes;
 };
@@ -72,7 +72,7 @@ bool sbx_dwarf_header_read(const struct sbx_dwarf_sections *sections, uint64_t o
     bytes.end = bytes.at + length;
     uint64_t version = sbx_dwarf_fixed(&bytes, 2);
     if (version < 2 || version > 5) {
-        header.version = 0; /* of no use, but what comes behind may be */
+        header.version = 0; /* this unit is skipped, but the next ones may be of use */
         header.first = header.end;
         *out = header;
         return true;
@@ -136,7 +136,7 @@ static uint8_t asked_of(uint64_t name)
     }
 }
 
-/* How many bytes a form takes; -1: that has to be read. */
+/* How many bytes a form takes; -1: not fixed, it must be read. */
 static int bytes_of(const struct sbx_dwarf_header *header, uint64_t form)
 {
     switch (form) {
@@ -207,10 +207,10 @@ static int by_code(const void *a, const void *b)
     if (x->code != y->code) {
         return x->code < y->code ? -1 : 1;
     }
-    return x->first < y->first ? -1 : x->first > y->first; /* of equals the first counts */
+    return x->first < y->first ? -1 : x->first > y->first; /* of equal codes the first counts */
 }
 
-/* One declaration. Returns 1, 0 at the end of the table, or -ENOMEM. */
+/* Read one declaration. Returns 1, 0 at the end of the table, or -ENOMEM. */
 static int read_one(struct sbx_dwarf_abbreviations *all, const struct sbx_dwarf_header *header,
                     struct sbx_dwarf_bytes *bytes)
 {
@@ -250,7 +250,7 @@ static int read_one(struct sbx_dwarf_abbreviations *all, const struct sbx_dwarf_
     return 1;
 }
 
-/* Read the table of a unit, unless it is the last that was read. */
+/* Read the table of a unit, unless it is the one that was read last. */
 static int read_table(struct sbx_dwarf_abbreviations *all, const struct sbx_dwarf_sections *sections,
                       const struct sbx_dwarf_header *header, struct sbx_dwarf_budget *budget)
 {
@@ -320,7 +320,7 @@ int sbx_dwarf_walk_begin(struct sbx_dwarf_walk *walk, const struct sbx_dwarf_sec
     return read_table(abbreviations, sections, header, budget);
 }
 
-/* Read a value of `form`; false when that cannot be done. */
+/* Read a value of `form`; false: the form is not known. */
 static bool read_value(struct sbx_dwarf_walk *walk, uint64_t form, int64_t constant, struct sbx_dwarf_value *value)
 {
     struct sbx_dwarf_bytes *bytes = &walk->bytes;
@@ -370,7 +370,7 @@ static bool read_value(struct sbx_dwarf_walk *walk, uint64_t form, int64_t const
         break;
     case DW_FORM_indirect: {
         uint64_t real = sbx_dwarf_leb(bytes);
-        /* No compiler lets a form follow that says again that the form follows. */
+        /* No compiler makes an indirect form that names an indirect form. */
         return real != DW_FORM_indirect && real != DW_FORM_implicit_const && !bytes->ended &&
                read_value(walk, real, 0, value);
     }
@@ -387,7 +387,7 @@ const char *sbx_dwarf_value_text(const struct sbx_dwarf_sections *sections, cons
 {
     switch (value->form) {
     case DW_FORM_string:
-        return (const char *)value->at; /* it was seen to end when it was read */
+        return (const char *)value->at; /* the read already checked that it ends */
     case DW_FORM_strp:
         return sbx_dwarf_section_text(&sections->str, value->number);
     case DW_FORM_line_strp:
@@ -407,14 +407,14 @@ const char *sbx_dwarf_value_text(const struct sbx_dwarf_sections *sections, cons
     }
 }
 
-/* What a step came to. */
+/* The result of a step. */
 enum {
-    STEP_END = 0, /* of the unit, or where it is damaged */
+    STEP_END = 0, /* the end of the unit, or damage */
     STEP_ENTRY = 1,
-    STEP_UP = 2 /* the end of some entry's children */
+    STEP_UP = 2 /* the end of the children of an entry */
 };
 
-/* The next entry or end of a list. Returns one of the above, or -E2BIG. */
+/* The next entry, or the end of a list. Returns one of the above, or -E2BIG. */
 static int step(struct sbx_dwarf_walk *walk, bool (*is_wanted)(unsigned tag), struct sbx_dwarf_entry *entry)
 {
     struct sbx_dwarf_bytes *bytes = &walk->bytes;
@@ -494,7 +494,7 @@ int sbx_dwarf_walk_skip(struct sbx_dwarf_walk *walk, const struct sbx_dwarf_entr
     const uint8_t *unit = walk->sections->info.bytes + walk->header.begin;
     bool is_within = sibling->form >= DW_FORM_ref1 && sibling->form <= DW_FORM_ref_udata &&
                      sibling->number < (uint64_t)(walk->bytes.end - unit);
-    if (is_within && unit + sibling->number > walk->bytes.at) { /* damaged files may point back */
+    if (is_within && unit + sibling->number > walk->bytes.at) { /* references of damaged files may point back */
         walk->bytes.at = unit + sibling->number;
         walk->depth = entry->depth;
         return 0;

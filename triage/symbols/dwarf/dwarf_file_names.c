@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf_file_names.c - the files that the lines of a unit are of (DWARF 2 to 5).
+/* dwarf_file_names.c - the files to which the lines of a unit belong (DWARF 2 to 5).
  *
- * libdw runs the whole line program to tell them. */
+ * libdw would run the whole line program to find them. */
 #include "dwarf_file_names.h"
 
 #include <dwarf.h>
@@ -14,7 +14,7 @@
 #include "dwarf_line_header.h"
 
 enum {
-    FORMATS_MAX = 16 /* fields of an entry; four are in use */
+    FORMATS_MAX = 16 /* fields of an entry; the standard has four in use */
 };
 
 static int grow(void **list, size_t *room, size_t count, size_t entry_bytes)
@@ -57,7 +57,7 @@ static int read_old(struct sbx_dwarf_bytes *bytes, const char *folder, struct sb
                     struct sbx_dwarf_file_names *names)
 {
     int result = add_folder(names, folder);
-    result = result == 0 ? add_file(names, NULL, 0) : result; /* numbers begin with 1 */
+    result = result == 0 ? add_file(names, NULL, 0) : result; /* numbers begin at 1 */
     while (result == 0) {
         const char *text = sbx_dwarf_text_here(bytes);
         if (text == NULL || text[0] == '\0') {
@@ -80,7 +80,7 @@ static int read_old(struct sbx_dwarf_bytes *bytes, const char *folder, struct sb
 
 /* ---- DWARF 5 ---- */
 
-/* How the entries of a table are written. */
+/* The encoding of a table's entries. */
 struct format {
     struct {
         uint64_t content, form;
@@ -98,7 +98,7 @@ static bool read_format(struct sbx_dwarf_bytes *bytes, struct format *format)
     return format->count <= FORMATS_MAX && !bytes->ended;
 }
 
-/* What is read from. */
+/* The sections that a table refers to. */
 struct source {
     const struct sbx_dwarf_sections *sections;
     uint64_t str_offsets_base;
@@ -110,7 +110,7 @@ static const char *indexed_text(const struct source *source, uint64_t index)
     return sbx_dwarf_indexed_text(source->sections, source->str_offsets_base, index, source->offset_bytes);
 }
 
-/* A field; false when it is of a form that nobody knows. */
+/* Read a field; false if its form is not known. */
 static bool read_field(const struct source *source, struct sbx_dwarf_bytes *bytes, uint64_t form, const char **text_out,
                        uint64_t *number_out)
 {
@@ -162,7 +162,7 @@ static bool read_field(const struct source *source, struct sbx_dwarf_bytes *byte
     return !bytes->ended;
 }
 
-/* A table of folders or of files. Returns 0, -ENOMEM, -E2BIG, or -EBADMSG where it is damaged. */
+/* Read a table of folders or of files. Returns 0, -ENOMEM, -E2BIG, or -EBADMSG if it is damaged. */
 static int read_table(const struct source *source, struct sbx_dwarf_bytes *bytes, bool is_of_files,
                       struct sbx_dwarf_budget *budget, struct sbx_dwarf_file_names *names)
 {
@@ -176,7 +176,7 @@ static int read_table(const struct source *source, struct sbx_dwarf_bytes *bytes
         const char *path = NULL;
         uint64_t folder = 0;
         if (format.count == 0 || bytes->ended) {
-            return -EBADMSG; /* entries of no bytes have no end */
+            return -EBADMSG; /* a table of entries without bytes would not end */
         }
         for (size_t field = 0; field < format.count; field++) {
             const char *text;

@@ -31,7 +31,7 @@ bool sbx_dwarf_line_header_read(const struct sbx_dwarf_section *section, uint64_
     struct sbx_dwarf_bytes rest = {bytes.at, bytes.at + header_length, false};
     header.min_instruction_bytes = (uint8_t)sbx_dwarf_fixed(&rest, 1);
     header.max_operations = header.version >= 4 ? (uint8_t)sbx_dwarf_fixed(&rest, 1) : 1;
-    sbx_dwarf_skip(&rest, 1); /* default_is_stmt: a statement's begin or not, the line is the same */
+    sbx_dwarf_skip(&rest, 1); /* default_is_stmt: not needed, because the line of a row does not depend on it */
     header.line_base = (int8_t)sbx_dwarf_fixed(&rest, 1);
     header.line_range = (uint8_t)sbx_dwarf_fixed(&rest, 1);
     header.opcode_base = (uint8_t)sbx_dwarf_fixed(&rest, 1);

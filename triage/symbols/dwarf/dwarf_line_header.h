@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf_line_header.h - the header of a unit's lines: how its program is run, and where its tables of files lie. */
+/* dwarf_line_header.h - the header of a unit's lines: how its program is run, and where its tables of files are. */
 #ifndef SBX_DWARF_LINE_HEADER_H
 #define SBX_DWARF_LINE_HEADER_H
 
@@ -17,7 +17,7 @@ struct sbx_dwarf_line_header {
     struct sbx_dwarf_bytes tables, program; /* folders and files; opcodes */
 };
 
-/* Read what stands at `offset`. False when it cannot be a header. */
+/* Read the header at `offset`. False if there cannot be one. */
 bool sbx_dwarf_line_header_read(const struct sbx_dwarf_section *section, uint64_t offset,
                                 struct sbx_dwarf_line_header *header_out);
 

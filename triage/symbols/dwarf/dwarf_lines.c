@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf_lines.c - the line program of a unit (DWARF 2 to 5), run.
+/* dwarf_lines.c - runs the line program of a unit (DWARF 2 to 5).
  *
- * Files may be damaged or made to do harm: each opcode takes a byte at least, and
- * the rows of a program have a limit. */
+ * Files may be damaged or made to do harm. Each opcode takes at least one byte, and the rows of a program have a
+ * limit. */
 #include "dwarf_lines.h"
 
 #include <dwarf.h>
@@ -25,7 +25,7 @@ struct row {
 
 /* Rows up to an end_sequence. */
 struct sequence {
-    uint64_t end; /* address behind its last row */
+    uint64_t end; /* the address after the last row's code */
     size_t first, count;
 };
 
@@ -61,7 +61,7 @@ static int by_address(const void *a, const void *b)
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The rows from `first` on are a sequence that ends at `end`; or nothing, when a linker threw its code away. */
+/* End a sequence: the rows from `first` on, up to address `end`. Drop them if a linker discarded their code. */
 static bool end_sequence(struct program *program, size_t first, uint64_t end)
 {
     size_t count = program->row_count - first;
@@ -74,7 +74,7 @@ static bool end_sequence(struct program *program, size_t first, uint64_t end)
         is_sorted = is_sorted && rows[i - 1].address <= rows[i].address;
     }
     if (!is_sorted) {
-        qsort(rows, count, sizeof *rows, by_address); /* no compiler makes such; any order will do */
+        qsort(rows, count, sizeof *rows, by_address); /* no compiler makes unsorted rows; any order is fine */
     }
     if (rows[0].address < program->text_begin || rows[0].address >= program->text_end || end <= rows[0].address) {
         program->row_count = first;
@@ -92,7 +92,7 @@ struct registers {
     uint64_t address;
     uint64_t file;
     uint32_t line;
-    uint32_t operation; /* within an instruction word */
+    uint32_t operation; /* index within an instruction word */
 };
 
 static void advance(const struct program *program, struct registers *registers, uint64_t operations)
@@ -113,7 +113,7 @@ static uint64_t special_advance(const struct program *program, uint8_t opcode)
 
 static const struct registers initial_registers = {.file = 1, .line = 1};
 
-/* Add a row. Of several at one address the last counts. Returns false without memory. */
+/* Add a row. Of several rows at one address the last counts. Returns false if memory runs out. */
 static bool add_row(struct program *program, size_t first, const struct registers *now)
 {
     const struct row row = {now->address, now->file > UINT32_MAX ? UINT32_MAX : (uint32_t)now->file, now->line};
@@ -128,12 +128,12 @@ static bool add_row(struct program *program, size_t first, const struct register
     return true;
 }
 
-/* Run to the end or the damage. Returns false without memory. */
+/* Run to the end, or to damage. Returns false if memory runs out. */
 static bool run(struct program *program)
 {
     struct sbx_dwarf_bytes *bytes = &program->header.program;
     struct registers now = initial_registers;
-    size_t first = 0; /* row of the sequence that runs */
+    size_t first = 0; /* first row of the current sequence */
     while (bytes->at < bytes->end && !bytes->ended && program->row_count < ROWS_MAX) {
         uint8_t opcode = *bytes->at++;
         bool is_row = false;
@@ -183,7 +183,7 @@ static bool run(struct program *program)
                 now.address += sbx_dwarf_fixed(bytes, 2);
                 now.operation = 0;
                 break;
-            default: /* column, statement, block, prologue, isa, and what is not known: their operands are skipped */
+            default: /* column, statement, block, prologue, isa, and unknown opcodes: their operands are skipped */
                 for (unsigned i = 0; i < program->header.opcode_lengths[opcode - 1]; i++) {
                     (void)sbx_dwarf_leb(bytes);
                 }
@@ -195,7 +195,7 @@ static bool run(struct program *program)
             }
         }
     }
-    return true; /* rows without an end_sequence are of no known length: left out */
+    return true; /* rows without an end_sequence have no known length: dropped */
 }
 
 /* ---- from rows to spans ---- */
@@ -228,12 +228,12 @@ static bool add_span(struct sbx_line_spans *spans, uint64_t begin, uint64_t end,
     return true;
 }
 
-/* The rows of a sequence, as far as they lie in [begin, end). */
+/* Add the rows of a sequence that lie in [begin, end). */
 static bool add_rows(struct sbx_line_spans *spans, const struct program *program, const struct sequence *sequence,
                      uint64_t begin, uint64_t end)
 {
     const struct row *rows = program->rows + sequence->first;
-    size_t low = 0, high = sequence->count; /* the first row behind `begin` is in [low, high] */
+    size_t low = 0, high = sequence->count; /* the first row after `begin` is in [low, high] */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (rows[middle].address <= begin) {
@@ -261,7 +261,7 @@ static int collect_spans(struct program *program, struct sbx_line_spans *spans)
     }
     for (size_t i = 0; i < program->sequence_count && result == 0; i++) {
         const struct sequence *sequence = &program->sequences[i];
-        uint32_t rank = (uint32_t)(program->sequence_count - i); /* the one that ends first counts */
+        uint32_t rank = (uint32_t)(program->sequence_count - i); /* the sequence that ends first counts */
         result = sbx_ranges_add(
             &ranges, (struct sbx_range){program->rows[sequence->first].address, sequence->end, rank, (uint32_t)i});
     }
@@ -283,7 +283,7 @@ int sbx_dwarf_lines_read(const struct sbx_dwarf_section *section, uint64_t offse
     *spans_out = (struct sbx_line_spans){0};
     int result = 0;
     if (sbx_dwarf_line_header_read(section, offset, &program.header)) {
-        if (!sbx_dwarf_spend(budget, sbx_dwarf_left(&program.header.program))) { /* a row takes a byte at least */
+        if (!sbx_dwarf_spend(budget, sbx_dwarf_left(&program.header.program))) { /* a row takes at least one byte */
             return -E2BIG;
         }
         result = run(&program) ? collect_spans(&program, spans_out) : -ENOMEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf_names.c - what a function of the debug information is called. */
+/* dwarf_names.c - the name of a function in the debug information. */
 #include "dwarf_names.h"
 
 #include <dwarf.h>
@@ -13,15 +13,15 @@
 #include "dwarf_text.h"
 
 enum {
-    STEPS_MAX = 16, /* from a DIE to what it was made from */
+    STEPS_MAX = 16, /* steps from a DIE to its origin */
     SCOPES_MAX = 32,
     LANG_C17 = 0x2c, /* newer than the dwarf.h of 2022 */
     LANG_C23 = 0x3e
 };
 
-/* What is known of a DIE that functions were inlined from, so that its name is made once. */
+/* The function of a DIE from which calls were inlined. Kept so that the name is made only once. */
 struct known {
-    const void *address; /* of the DIE's bytes; NULL: free */
+    const void *address; /* address of the DIE's bytes; NULL: free slot */
     uint32_t function;
 };
 
@@ -30,7 +30,7 @@ struct sbx_dwarf_names {
     const struct sbx_elf_symbols *symtab, *dynsym;
     struct sbx_dwarf_scopes *scopes;
     struct known *known;
-    size_t known_count, known_room; /* a power of two */
+    size_t known_count, known_room; /* size of the table, a power of two */
 };
 
 struct sbx_dwarf_names *sbx_dwarf_names_create(struct sbx_places *places, const struct sbx_elf_symbols *symtab,
@@ -77,7 +77,7 @@ static const char *linkage_name_of(Dwarf_Die *die)
     return name != NULL ? name : sbx_dwarf_text(die, DW_AT_MIPS_linkage_name);
 }
 
-/* The DIE that `die` was made from, in *origin_out. */
+/* The origin of `die` (what it was made from), in *origin_out. */
 static bool origin_of(Dwarf_Die *die, Dwarf_Die *origin_out)
 {
     Dwarf_Attribute attribute;
@@ -86,7 +86,7 @@ static bool origin_of(Dwarf_Die *die, Dwarf_Die *origin_out)
            dwarf_formref_die(&attribute, origin_out) != NULL;
 }
 
-/* The DIE that was written in its scope: behind abstract_origin and specification. */
+/* The DIE that was written in the scope: the end of the abstract_origin and specification references. */
 static Dwarf_Die declaration_of(const Dwarf_Die *die)
 {
     Dwarf_Die at = *die, origin;
@@ -96,7 +96,7 @@ static Dwarf_Die declaration_of(const Dwarf_Die *die)
     return at;
 }
 
-/* "outer::inner::" of the scopes that `die`, called `name`, was written in. Returns the length, at most
+/* Write "outer::inner::" of the scopes in which `die`, named `name`, was written. Returns the length, at most
  * `out_bytes` - 1. */
 static size_t write_scopes(struct sbx_dwarf_names *names, const Dwarf_Die *die, const char *name, char *out,
                            size_t out_bytes)
@@ -117,16 +117,16 @@ static size_t write_scopes(struct sbx_dwarf_names *names, const Dwarf_Die *die, 
             scope = "(anonymous namespace)";
         }
         if (is_type && is_closure && (scope == NULL || scope[0] == '<')) {
-            scope = "{lambda}"; /* GCC: no name, or "<lambda(int)>" */
+            scope = "{lambda}"; /* GCC gives it no name, or "<lambda(int)>" */
         }
         char encloser[512];
-        if (tag == DW_TAG_subprogram && is_closure) { /* it was written in a function, whose own name has its scopes */
+        if (tag == DW_TAG_subprogram && is_closure) { /* a closure in a function: its own name has the scopes */
             const char *linkage_name = linkage_name_of(&scopes[i]);
             const char *outer = scope != NULL ? scope : "";
             used = 0;
             if (linkage_name != NULL) {
                 sbx_demangle(linkage_name, encloser, sizeof encloser);
-            } else { /* not again for a lambda within a lambda: no debug information leads round in a circle */
+            } else { /* only one level of lambdas: damaged files may have a circle */
                 bool is_lambda = strcmp(outer, name) == 0;
                 size_t outside = is_lambda ? 0 : write_scopes(names, &scopes[i], outer, encloser, sizeof encloser);
                 sbx_demangle(is_lambda ? "{lambda}" : outer, encloser + outside, sizeof encloser - outside);
@@ -154,7 +154,8 @@ static int language_of(Dwarf_Die *die)
     return dwarf_diecu(die, &unit_die, NULL, NULL) == NULL ? -1 : dwarf_srclang(&unit_die);
 }
 
-/* Whether the function is of a language whose names stand for themselves. A unit that others share may not say. */
+/* Whether the function's language has names without decoration. A partial unit that others share may not tell its
+ * language. */
 static bool is_c(Dwarf_Die *die, Dwarf_Die *declaration)
 {
     int language = language_of(declaration);
@@ -172,7 +173,7 @@ static bool is_c(Dwarf_Die *die, Dwarf_Die *declaration)
     }
 }
 
-/* Whether `alias` is `name` without its decoration: "nanosleep" for "__GI___nanosleep". */
+/* Whether `alias` is `name` without decoration: "nanosleep" for "__GI___nanosleep". */
 static bool is_plain_alias(const char *alias, const char *name)
 {
     size_t alias_bytes = strcspn(alias, "@"), name_bytes = strlen(name);
@@ -201,15 +202,15 @@ uint32_t sbx_symbol_function(struct sbx_places *places, const struct sbx_elf_sym
     return add_function(places, plain, source, false);
 }
 
-/* DWARF 2 has no lists of ranges, so gcc describes a part of a function that it moved away as a function of its own
- * (-gdwarf-2 -gstrict-dwarf). Behind the prefix, NULL: it is none. */
+/* DWARF 2 has no lists of ranges. So gcc describes a part of a function that it moved elsewhere as a function of its
+ * own (-gdwarf-2 -gstrict-dwarf). Returns the name without the prefix; NULL: it is no such part. */
 static const char *name_of_second_part(const char *name)
 {
     static const char prefix[] = "__second_sect_of_";
     return name != NULL && strncmp(name, prefix, sizeof prefix - 1) == 0 ? name + sizeof prefix - 1 : NULL;
 }
 
-/* The symbol's name up to what the compiler appended: the linkage name of the whole function. */
+/* The symbol's name without what the compiler appended: the linkage name of the whole function. */
 static uint32_t name_second_part(struct sbx_places *places, const struct sbx_elf_symbol *symbol)
 {
     struct sbx_elf_symbol whole = *symbol;
@@ -219,7 +220,7 @@ static uint32_t name_second_part(struct sbx_places *places, const struct sbx_elf
     return sbx_symbol_function(places, &whole, SBX_SYMBOLS_DWARF);
 }
 
-/* `symbol`: what the symbol tables call it; NULL for inlined code, and when they do not. */
+/* `symbol`: the function's symbol. NULL for inlined code, and if the symbol tables have none. */
 static uint32_t name_function(struct sbx_dwarf_names *names, Dwarf_Die *die, const struct sbx_elf_symbol *symbol)
 {
     struct sbx_places *places = names->places;
@@ -259,7 +260,7 @@ uint32_t sbx_dwarf_function(struct sbx_dwarf_names *names, Dwarf_Die *die, uint6
     return name_function(names, die, symbol);
 }
 
-/* ---- inlined functions, named once ---- */
+/* ---- inlined functions: each name is made once ---- */
 
 static struct known *find_known(struct known *known, size_t room, const void *address)
 {
@@ -276,7 +277,7 @@ static void remember(struct sbx_dwarf_names *names, const void *address, uint32_
     if (2 * (names->known_count + 1) > names->known_room) {
         struct known *grown = calloc(names->known_room * 2, sizeof *grown);
         if (grown == NULL) {
-            return; /* it will be named again */
+            return; /* the name will be made again */
         }
         for (size_t i = 0; i < names->known_room; i++) {
             if (names->known[i].address != NULL) {

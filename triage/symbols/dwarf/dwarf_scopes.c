@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf_scopes.c - in which namespaces, types and functions something was written. */
+/* dwarf_scopes.c - the namespaces, types and functions in which an entry was written. */
 #include "dwarf_scopes.h"
 
 #include <dwarf.h>
@@ -13,13 +13,13 @@ enum {
     DIES_MAX = 8 << 20
 };
 
-/* An entry that can hold functions. */
+/* An entry that can contain functions. */
 struct scope {
-    const void *address; /* of its bytes: entries are known by that */
+    const void *address; /* address of its bytes, which identifies an entry */
     uint32_t parent;     /* index; 0: the unit */
 };
 
-/* A unit that was walked: its scopes follow one another, by address. */
+/* A unit that was walked. Its scopes are consecutive, by address. */
 struct walked {
     const void *unit; /* NULL: a free slot */
     uint32_t first, count;
@@ -28,9 +28,9 @@ struct walked {
 struct sbx_dwarf_scopes {
     struct scope *scopes; /* [0] is unused */
     size_t count, room;
-    struct walked *units; /* by a hash of the unit */
+    struct walked *units; /* hash table, by unit */
     size_t unit_count, unit_room;
-    Dwarf *dwarf; /* whose sections these are; NULL: of none yet */
+    Dwarf *dwarf; /* the sections are from this one; NULL: from none yet */
     struct sbx_dwarf_sections sections;
     struct sbx_dwarf_abbreviations *abbreviations;
     struct sbx_dwarf_budget *budget;
@@ -42,7 +42,7 @@ struct sbx_dwarf_scopes *sbx_dwarf_scopes_create(struct sbx_dwarf_budget *budget
     if (scopes != NULL) {
         scopes->count = 1;
         scopes->budget = budget;
-        scopes->abbreviations = sbx_dwarf_abbreviations_create(); /* without memory nothing is known */
+        scopes->abbreviations = sbx_dwarf_abbreviations_create(); /* if memory runs out, no scope is known */
     }
     return scopes;
 }
@@ -100,7 +100,7 @@ static struct walked *find_unit(struct walked *units, size_t room, const void *u
     return &units[at];
 }
 
-/* Where `unit` is or has to be; NULL without memory. */
+/* The slot of `unit`, or a free slot for it; NULL if memory runs out. */
 static struct walked *slot_of_unit(struct sbx_dwarf_scopes *scopes, const void *unit)
 {
     if (2 * (scopes->unit_count + 1) > scopes->unit_room) {
@@ -121,7 +121,7 @@ static struct walked *slot_of_unit(struct sbx_dwarf_scopes *scopes, const void *
     return find_unit(scopes->units, scopes->unit_room, unit);
 }
 
-/* Its index; 0 without memory. */
+/* The index of the new scope; 0 if memory runs out. */
 static uint32_t add_scope(struct sbx_dwarf_scopes *scopes, const void *address, uint32_t parent)
 {
     if (scopes->count >= scopes->room) {
@@ -137,7 +137,7 @@ static uint32_t add_scope(struct sbx_dwarf_scopes *scopes, const void *address, 
     return (uint32_t)scopes->count++;
 }
 
-/* The header of the unit that `unit_die` is the first entry of. */
+/* The header of the unit whose first entry is `unit_die`. */
 static bool find_header(struct sbx_dwarf_scopes *scopes, Dwarf_Die *unit_die, struct sbx_dwarf_header *header_out)
 {
     Dwarf *dwarf = dwarf_cu_getdwarf(unit_die->cu);
@@ -147,7 +147,7 @@ static bool find_header(struct sbx_dwarf_scopes *scopes, Dwarf_Die *unit_die, st
         scopes->dwarf = dwarf;
     }
     const uint8_t *at = unit_die->addr, *info = scopes->sections.info.bytes;
-    bool is_within = at >= info && at < info + scopes->sections.info.count; /* or of .debug_types */
+    bool is_within = at >= info && at < info + scopes->sections.info.count; /* else it may be in .debug_types */
     return scopes->abbreviations != NULL && is_within &&
            sbx_dwarf_header_read(&scopes->sections, dwarf_dieoffset(unit_die) - dwarf_cuoffset(unit_die), header_out);
 }

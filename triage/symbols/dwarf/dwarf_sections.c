@@ -8,11 +8,11 @@
 #include "unread_sections.h"
 
 enum {
-    STEPS_FREE = 16 << 20, /* a fraction of a second */
+    STEPS_FREE = 16 << 20, /* takes a fraction of a second */
     STEPS_A_BYTE = 4
 };
 
-/* `.debug_NAME`, or else `.debug_NAME.dwo`. */
+/* `.debug_NAME`, else `.debug_NAME.dwo`. */
 static struct sbx_dwarf_section find(Elf *elf, const char *name, const char *split_name)
 {
     struct sbx_dwarf_section section;
@@ -33,7 +33,7 @@ void sbx_dwarf_sections_hide_unread(Elf *elf)
         GElf_Shdr header;
         const char *name = gelf_getshdr(section, &header) != NULL ? elf_strptr(elf, names, header.sh_name) : NULL;
         if (name != NULL && sbx_section_is_unread(name)) {
-            header.sh_type = SHT_NOBITS; /* libdw takes that for a section that was stripped off */
+            header.sh_type = SHT_NOBITS; /* libdw takes this type for a section that was stripped */
             (void)gelf_update_shdr(section, &header);
         }
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dwarf_spans.c - a unit of debug information, read completely.
  *
- * The functions and inlined calls of a unit are ranges that lie within one another; of those that cover an address the
- * last in the order of the file counts, which is the innermost (llvm-symbolizer decides the same way where compilers
- * let them overlap). They are laid over the ranges of the lines. Symbol files may be damaged: every walk has a depth and
- * a budget, and moves forward. */
+ * The functions and inlined calls of a unit are nested ranges. Of the ranges that cover an address, the last one in the
+ * order of the file counts, which is the innermost. (llvm-symbolizer decides the same way where compilers let them
+ * overlap.) The ranges are combined with the ranges of the lines. Symbol files may be damaged, so every walk has a
+ * depth and a budget, and moves forward. */
 #include "dwarf_spans.h"
 
 #include <dwarf.h>
@@ -24,13 +24,13 @@ enum {
     RANGES_MAX = 16 << 20
 };
 
-/* A function, or a call that was inlined. */
+/* A function, or an inlined call. */
 struct node {
     uint64_t offset;               /* of its entry */
-    uint64_t entry;                /* where it begins */
-    uint32_t parent;               /* number of the node it was inlined into; 0: it is a function of its own */
-    uint32_t function;             /* in the places; valid once `named` */
-    uint32_t call;                 /* the place that it was inlined into; valid once `named` */
+    uint64_t entry;                /* address of its begin */
+    uint32_t parent;               /* number of the node that it was inlined into; 0: not inlined */
+    uint32_t function;             /* in the places; valid if `named` */
+    uint32_t call;                 /* the place of the call; valid if `named` */
     uint32_t call_file, call_line; /* 0 unknown */
     uint16_t depth;                /* of inlining */
     bool named;
@@ -39,14 +39,14 @@ struct node {
 struct work {
     struct sbx_dwarf_reading *reading;
     const struct sbx_dwarf_unit *unit;
-    Dwarf_Die unit_die; /* as libdw sees it; its cu is NULL until it is asked for */
+    Dwarf_Die unit_die; /* as libdw sees it; its cu is NULL until it is needed */
     bool has_no_die;
     struct node *nodes; /* [0] is unused */
     size_t node_count, node_room;
     struct sbx_ranges ranges; /* of the nodes; tag is the node's number */
     struct sbx_line_spans lines;
     struct sbx_dwarf_file_names files;       /* of the lines */
-    struct sbx_dwarf_file_names split_files; /* of the calls, where the unit was split off and has its own */
+    struct sbx_dwarf_file_names split_files; /* of the calls, if the unit is split and has files of its own */
 };
 
 /* ---- functions and inlined calls ---- */
@@ -57,8 +57,9 @@ struct node_ranges {
     bool covers;
 };
 
-/* Of the nodes that cover an address the one with the highest order counts: the last in the file. In DWARF 2 a part that was moved
- * away is a function behind the whole one (name_of_second_part()), and what was inlined into it stands in the whole one. */
+/* Of the nodes that cover an address, the one with the highest order counts: the last in the file. Exception: in DWARF
+ * 2, a part of a function that was moved elsewhere is a function after the whole one (name_of_second_part()), but the
+ * calls inlined into that part are listed in the whole one. */
 static uint32_t order_of(const struct work *work, uint32_t number)
 {
     bool comes_later = work->unit->header.version == 2 && work->nodes[number].depth > 1;
@@ -85,7 +86,7 @@ static uint32_t number_in(const struct sbx_dwarf_entry *entry, enum sbx_dwarf_as
     return number > UINT32_MAX ? 0 : (uint32_t)number;
 }
 
-/* The number of a new node below `parent`; 0 without memory. */
+/* The number of a new node below `parent`; 0 if memory runs out. */
 static uint32_t add_node(struct work *work, const struct sbx_dwarf_entry *entry, uint32_t parent)
 {
     if (work->node_count == work->node_room) {
@@ -112,7 +113,7 @@ static bool has_code(unsigned tag)
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
-/* Whether to look below the entry, for which *node_inout is the node around it and becomes its own. */
+/* Whether to visit the entries below. *node_inout is the node around the entry, and becomes its own node. */
 static int enter(struct work *work, const struct sbx_dwarf_entry *entry, uint32_t *node_inout, bool *enter_out)
 {
     bool is_inlined = entry->tag == DW_TAG_inlined_subroutine;
@@ -122,7 +123,7 @@ static int enter(struct work *work, const struct sbx_dwarf_entry *entry, uint32_
     }
     uint32_t parent = is_inlined ? *node_inout : 0;
     if (is_inlined && (parent == 0 || work->nodes[parent].depth >= SBX_INLINES_MAX)) {
-        *enter_out = false; /* inlined into nothing, or too deep: the outer ones answer for it */
+        *enter_out = false; /* no function around it, or too deep: the outer ones stand for it */
         return 0;
     }
     struct node_ranges ranges = {work, add_node(work, entry, parent), false};
@@ -130,7 +131,7 @@ static int enter(struct work *work, const struct sbx_dwarf_entry *entry, uint32_
                      ? -ENOMEM
                      : sbx_dwarf_ranges(&work->unit->addressing, entry, &work->reading->budget, add_range, &ranges);
     if (result == 0 && !ranges.covers && !is_inlined) {
-        work->node_count--; /* declared, or inlined everywhere */
+        work->node_count--; /* only a declaration, or inlined everywhere */
         ranges.number = 0;
     }
     *node_inout = ranges.number;
@@ -145,7 +146,7 @@ static int walk_unit(struct work *work)
     struct sbx_dwarf_entry entry;
     uint32_t nodes[DEPTH_MAX] = {0}; /* by depth: the node around its entries */
     int result = sbx_dwarf_walk_begin(&walk, unit->sections, &unit->header, reading->abbreviations, &reading->budget);
-    result = result == 0 ? sbx_dwarf_walk_next(&walk, has_code, &entry) : result; /* the unit's own */
+    result = result == 0 ? sbx_dwarf_walk_next(&walk, has_code, &entry) : result; /* the unit's own depth */
     while (result > 0 && (result = sbx_dwarf_walk_next(&walk, has_code, &entry)) > 0) {
         bool goes_down = false;
         uint32_t node = entry.depth < DEPTH_MAX ? nodes[entry.depth] : 0;
@@ -166,7 +167,7 @@ static int walk_unit(struct work *work)
 
 /* ---- places ---- */
 
-/* The entry as libdw sees it; false when it does not. */
+/* The entry as libdw sees it; false if libdw has none. */
 static bool find_die(struct work *work, uint64_t offset, Dwarf_Die *die_out)
 {
     if (work->unit_die.cu == NULL && !work->has_no_die) {
@@ -190,7 +191,7 @@ static void name_node(struct work *work, uint32_t number)
         node->function = has_die ? sbx_dwarf_function(names, &die, node->entry) : 0;
         return;
     }
-    name_node(work, node->parent); /* no deeper than SBX_INLINES_MAX */
+    name_node(work, node->parent); /* not deeper than SBX_INLINES_MAX */
     node->function = has_die ? sbx_dwarf_inlined_function(names, &die) : 0;
     const struct node *parent = &work->nodes[node->parent];
     struct sbx_place call = {.function = parent->function, .line = node->call_line, .into = parent->call};
@@ -201,7 +202,7 @@ static void name_node(struct work *work, uint32_t number)
     node->call = sbx_places_add(work->reading->places, call);
 }
 
-/* The place of node `number` (0: no function) at `line` (NULL: none is known). */
+/* The place of node `number` (0: no function) at `line` (NULL: not known). */
 static uint32_t place_of(struct work *work, uint32_t number, const struct sbx_line_span *line)
 {
     struct sbx_place place = {0};
@@ -219,7 +220,7 @@ static uint32_t place_of(struct work *work, uint32_t number, const struct sbx_li
     return sbx_places_add(work->reading->places, place);
 }
 
-/* Lay the nodes over the lines. */
+/* Combine the nodes with the lines. */
 static int merge(struct work *work, struct sbx_spans *spans)
 {
     const struct sbx_range *ranges = work->ranges.ranges;
@@ -228,7 +229,7 @@ static int merge(struct work *work, struct sbx_spans *spans)
     uint64_t at = 0;
     int result = 0;
     while (result == 0 && (range < range_count || line < line_count)) {
-        /* What begins next, or goes on. */
+        /* The range or line that begins next, or that continues. */
         uint64_t range_begin = range < range_count ? ranges[range].begin : UINT64_MAX;
         uint64_t line_begin = line < line_count ? lines[line].begin : UINT64_MAX;
         uint64_t first = range_begin < line_begin ? range_begin : line_begin;

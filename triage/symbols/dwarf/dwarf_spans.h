@@ -9,8 +9,8 @@
 #include "dwarf_unit.h"
 #include "symbol_spans.h"
 
-/* Read the functions, inlined calls and lines of `unit`. A span whose place has no function is of code that has a line
- * and no function: hand-written assembly, or padding. Returns 0, -ENOMEM, or -E2BIG when it costs more than its size
+/* Read the functions, inlined calls and lines of `unit`. If a span's place has no function, its code has a line and no
+ * function: hand-written assembly, or padding. Returns 0, -ENOMEM, or -E2BIG if it takes more work than its size
  * allows. */
 int sbx_dwarf_spans_read(struct sbx_dwarf_reading *reading, const struct sbx_dwarf_unit *unit,
                          struct sbx_spans *spans_out);

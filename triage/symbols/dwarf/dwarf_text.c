@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dwarf_text.c - strings of debug information that are known to end.
  *
- * Strings of the string sections end if those sections do, which is checked once a file. Strings that lie in
- * .debug_info itself are looked at one by one: the last byte of that section may well be something else than a string's
- * end. */
+ * The strings of the string sections end if those sections do, which is checked once per file. Strings in .debug_info
+ * itself are checked one by one, because the last byte of that section need not be the end of a string. */
 #include "dwarf_text.h"
 
 #include <dwarf.h>
 #include <gelf.h>
 #include <string.h>
 
-/* The content of a section as libdw sees it (decompressed), NULL when it has none. `elf` is borrowed by the result. */
+/* The content of a section as libdw sees it (decompressed); NULL if it has none. The result borrows `elf`. */
 static Elf_Data *content_of(Elf_Scn *section)
 {
     Elf_Data *content = elf_rawdata(section, NULL);
     return content != NULL && content->d_buf != NULL && content->d_size > 0 ? content : NULL;
 }
 
-/* Calls `each` for every section whose name begins with `.debug_` + `part` (or is that, when it is_whole), or its
- * compressed form; until it returns false, and returns that. */
+/* Calls `each` for every section with the name `.debug_` + `part`, or its compressed form. If not `is_whole`, the name
+ * needs only to begin so. Stops when `each` returns false, and returns that. */
 static bool each_section_named(Elf *elf, const char *part, bool is_whole, bool (*each)(const Elf_Data *, void *),
                                void *context)
 {
@@ -87,7 +86,7 @@ const uint8_t *sbx_dwarf_section(Elf *elf, const char *part, size_t *bytes_out)
     return content == NULL ? NULL : content->d_buf;
 }
 
-/* Where a string begins, and whether it ends within the section that holds it. */
+/* Where a string begins, and whether it ends within its section. */
 struct place {
     const char *begin;
     bool ends;
@@ -98,7 +97,7 @@ static bool look_for_end(const Elf_Data *content, void *context)
     struct place *place = context;
     const char *begin = content->d_buf, *end = begin + content->d_size;
     if (place->begin < begin || place->begin >= end) {
-        return true; /* not in this one: go on */
+        return true; /* not in this section: continue */
     }
     place->ends = memchr(place->begin, '\0', (size_t)(end - place->begin)) != NULL;
     return false;

@@ -35,7 +35,7 @@ int sbx_dwarf_unit_read(struct sbx_dwarf_reading *reading, uint64_t offset, stru
         return result;
     }
     if (unit->entry.tag != DW_TAG_compile_unit && unit->entry.tag != TAG_SKELETON_UNIT) {
-        return 0; /* of types, or shared by others */
+        return 0; /* a unit of types, or a partial unit that others share */
     }
     const struct sbx_dwarf_value *values = unit->entry.values;
     sbx_dwarf_addressing_init(&unit->addressing, sections, &unit->header, &unit->entry, NULL);
@@ -85,7 +85,7 @@ int sbx_dwarf_unit_open_split(struct sbx_dwarf_reading *reading, struct sbx_dwar
 
 void sbx_dwarf_unit_close_split(struct sbx_dwarf_reading *reading, struct sbx_dwarf_unit *unit)
 {
-    if (unit->split.dwarf != NULL) { /* what comes next may lie where this one did */
+    if (unit->split.dwarf != NULL) { /* the next split unit may have the same addresses */
         sbx_dwarf_names_forget_units(reading->names);
         sbx_dwarf_abbreviations_forget(reading->abbreviations);
         sbx_split_unit_close(&unit->split);

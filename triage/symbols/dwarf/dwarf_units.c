@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dwarf_units.c - debug information, looked up by address.
  *
- * libdw says what functions are called; the way from an address to a place is ours, because dwarf_getscopes() walks a
- * whole unit for each address and misses inlined calls. Units are indexed at the first question, and read when the first question is for
- * them; whoever wants everything has them read one after the other and forgotten. Both ways give the same answers,
- * because both read a unit the same way. */
+ * libdw gives the names of functions. The way from an address to a place is our own, because dwarf_getscopes() walks a
+ * whole unit for each address and misses inlined calls. Units are indexed at the first lookup, and a unit is read at
+ * the first lookup in it. If everything is needed, the units are read one after the other and dropped. Both ways give
+ * the same answers, because both read a unit in the same way. */
 #include "dwarf_units.h"
 
 #include <dwarf.h>
@@ -22,25 +22,26 @@
 enum {
     RANGES_MAX = 16 << 20,
     UNITS_MAX = 1 << 20,
-    /* Of .debug_info. libdw keeps some tens of MB of as much, and begins with the first unit again when it is begun anew. */
+    /* Bytes of .debug_info. For this many, libdw keeps some tens of MB. When it is opened again, it begins with the
+     * first unit again. */
     RENEW_BYTES = 128 << 20,
     DROP_BYTES = 16 << 20
 };
 
 struct unit {
     uint64_t offset;        /* in .debug_info */
-    struct sbx_spans spans; /* once read */
+    struct sbx_spans spans; /* if is_read */
     bool is_read;
 };
 
 struct sbx_dwarf_units {
-    struct unit *units; /* those with code */
+    struct unit *units; /* the units that have code */
     size_t unit_count, unit_room;
     struct sbx_ranges code; /* tag: index of the unit; swept */
     struct sbx_dwarf_reading reading;
-    uint64_t renewed, dropped; /* where in .debug_info memory was last given back; see make_room() */
+    uint64_t renewed, dropped; /* offsets in .debug_info at which memory was last given back; see make_room() */
     bool is_indexed;
-    void *map; /* of the file; NULL: it is not mapped */
+    void *map; /* the mapping of the file; NULL: not mapped */
     size_t map_bytes;
 };
 
@@ -89,7 +90,7 @@ void sbx_dwarf_units_destroy(struct sbx_dwarf_units *units)
 
 bool sbx_dwarf_units_are_split(const struct sbx_dwarf_units *units)
 {
-    return units->reading.sections.addr.bytes != NULL; /* units that were split off cannot do without */
+    return units->reading.sections.addr.bytes != NULL; /* split units need it */
 }
 
 void sbx_dwarf_units_use_parts(struct sbx_dwarf_units *units, struct sbx_split_parts *parts)
@@ -105,11 +106,11 @@ size_t sbx_dwarf_units_missing_parts(const struct sbx_dwarf_units *units)
 
 /* ---- memory ---- */
 
-/* Begin anew with the same file, because libdw keeps what it made of each unit. Returns 0 or -ENOMEM. */
+/* Open the Dwarf of the same file again, because libdw keeps what it made of each unit. Returns 0 or -ENOMEM. */
 static int renew(struct sbx_dwarf_units *units)
 {
     struct sbx_dwarf_reading *reading = &units->reading;
-    Elf *elf = dwarf_getelf(reading->dwarf); /* which keeps what it decompressed: sections stay where they are */
+    Elf *elf = dwarf_getelf(reading->dwarf); /* it keeps decompressed sections, so their addresses stay */
     Dwarf *shared = dwarf_getalt(reading->dwarf);
     sbx_dwarf_names_forget_units(reading->names);
     dwarf_end(reading->dwarf);
@@ -121,14 +122,14 @@ static int renew(struct sbx_dwarf_units *units)
     return 0;
 }
 
-/* Let go of what was read of a mapped file's section: it is there again when it is read again. Not of what libelf may have
- * written to, as the headers of sections that it decompressed. */
+/* Drop the pages of a mapped file's section. They are read again from the file when they are needed. Pages that libelf
+ * may have written to are kept, such as the headers of sections that it decompressed. */
 static void drop_section(const struct sbx_dwarf_units *units, const struct sbx_dwarf_section *section)
 {
     uintptr_t page = (uintptr_t)getpagesize(), map = (uintptr_t)units->map, begin = (uintptr_t)section->bytes;
     if (units->map == NULL || begin < map || begin - map > units->map_bytes ||
         section->count > units->map_bytes - (begin - map)) {
-        return; /* decompressed, or read */
+        return; /* not in the mapping: decompressed, or read */
     }
     uintptr_t first = (begin + page - 1) / page * page, end = (begin + section->count) / page * page;
     if (first < end) {
@@ -146,7 +147,8 @@ static void drop_sections(const struct sbx_dwarf_units *units)
     drop_section(units, &sections->rnglists);
 }
 
-/* What units up to `offset` took is given back now and then, where all of them are read in their order. Returns 0 or -ENOMEM. */
+/* Used if all units are read in order: give memory of the units up to `offset` back now and then. Returns 0 or
+ * -ENOMEM. */
 static int make_room(struct sbx_dwarf_units *units, uint64_t offset)
 {
     int result = 0;
@@ -201,19 +203,20 @@ static int add_code(void *context, uint64_t begin, uint64_t end)
     if (begin < reading->text_begin || end > reading->text_end || code->units->code.count >= RANGES_MAX) {
         return 0;
     }
-    /* Where units overlap (a linker folded equal functions) the first counts. */
+    /* If units overlap (a linker folded equal functions), the first counts. */
     return sbx_ranges_add(&code->units->code,
                           (struct sbx_range){begin, end, (uint32_t)(UNITS_MAX - code->index), (uint32_t)code->index});
 }
 
-/* Whether the unit's own entry tells of all its code. DWARF 2 has no lists of ranges: of a unit with code in several sections
- * (gcc -gdwarf-2 -gstrict-dwarf) it tells one. */
+/* Whether the unit's own entry has all of its code. DWARF 2 has no lists of ranges: if a unit has code in several
+ * sections (gcc -gdwarf-2 -gstrict-dwarf), its entry has only one of them. */
 static bool tells_all_code(const struct sbx_dwarf_unit *read, const struct unit_code *code)
 {
     return code->has_ranges && (read->header.version > 2 || read->entry.values[SBX_DWARF_RANGES].form != 0);
 }
 
-/* The code of the unit that was added last. Some compilers do not say what a unit covers: its functions do. */
+/* Index the code of the unit that was added last. If the compiler did not write what the unit covers, its functions
+ * tell it. */
 static int index_unit(struct sbx_dwarf_units *units, const struct sbx_dwarf_unit *read)
 {
     struct unit_code code = {units, units->unit_count - 1, false};
@@ -227,7 +230,7 @@ static int index_unit(struct sbx_dwarf_units *units, const struct sbx_dwarf_unit
     for (size_t i = 0; i < unit->spans.count && result == 0; i++) {
         result = add_code(&code, unit->spans.spans[i].begin, unit->spans.spans[i].end);
     }
-    forget_unit(unit); /* all of them at once might be more than there is memory for */
+    forget_unit(unit); /* all units at once might need more memory than there is */
     return result;
 }
 
@@ -270,12 +273,12 @@ static int index_once(struct sbx_dwarf_units *units)
     units->is_indexed = true;
     int result = index_all(units);
     if (result != 0) {
-        sbx_ranges_finish(&units->code); /* half an index would give wrong answers; none leaves those of symbols */
+        sbx_ranges_finish(&units->code); /* half of an index would give wrong answers; without one the symbols answer */
     }
     return result;
 }
 
-/* ---- questions ---- */
+/* ---- lookups ---- */
 
 uint32_t sbx_dwarf_units_find(struct sbx_dwarf_units *units, uint64_t address)
 {
@@ -305,12 +308,12 @@ static int by_begin(const void *a, const void *b)
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* What of `unit` lies in `code`. */
+/* Copy the spans of `unit` that lie in `code`. */
 static int add_spans(struct sbx_spans *all, const struct unit *unit, const struct sbx_range *code)
 {
     int result = 0;
     size_t low = 0, high = unit->spans.count;
-    while (low < high) { /* the first that ends behind the begin */
+    while (low < high) { /* the first span that ends after the begin */
         size_t middle = low + (high - low) / 2;
         if (unit->spans.spans[middle].end <= code->begin) {
             low = middle + 1;

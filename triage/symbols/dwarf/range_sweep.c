@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range_sweep.c - of ranges that overlap, which one counts at each address.
+/* range_sweep.c - which one of overlapping ranges counts at each address.
  *
- * From the lowest address to the highest, with a heap of the ranges that are open: its top counts until it ends or a
- * range begins. A range that ended stays in the heap until it comes to the top. */
+ * Sweeps from the lowest address to the highest, with a heap of the open ranges. The top of the heap counts until it
+ * ends or another range begins. A range that ended stays in the heap until it comes to the top. */
 #include "range_sweep.h"
 
 #include <errno.h>
@@ -45,8 +45,8 @@ static int by_begin(const void *a, const void *b)
     return x->tag < y->tag ? -1 : x->tag > y->tag;
 }
 
-/* Whether `a` counts before `b`. Of equal ranks the one that begins later, so that the answer does not hang on the
- * order of the heap. */
+/* Whether `a` counts before `b`. Of equal ranks, the range that begins later counts, so that the answer does not depend
+ * on the order of the heap. */
 static bool is_above(const struct sbx_range *a, const struct sbx_range *b)
 {
     return a->rank != b->rank ? a->rank > b->rank : by_begin(a, b) > 0;
@@ -87,7 +87,7 @@ static void pop(struct heap *heap)
     }
 }
 
-/* Add what counts from `begin` to `end`, joined with what lies before. */
+/* Add the range that counts from `begin` to `end`; join it with the one before if that has the same tag. */
 static int append(struct sbx_ranges *swept, const struct sbx_range *range, uint64_t begin, uint64_t end)
 {
     if (swept->count > 0) {

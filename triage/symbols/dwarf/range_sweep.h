@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range_sweep.h - of ranges that overlap, which one counts at each address. */
+/* range_sweep.h - which one of overlapping ranges counts at each address. */
 #ifndef SBX_RANGE_SWEEP_H
 #define SBX_RANGE_SWEEP_H
 
@@ -8,25 +8,25 @@
 
 struct sbx_range {
     uint64_t begin, end;
-    uint32_t rank; /* where several cover an address, the greatest counts */
-    uint32_t tag;  /* what the range is of */
+    uint32_t rank; /* if several cover an address, the greatest rank counts */
+    uint32_t tag;  /* what the range belongs to */
 };
 
-/* Growing list of ranges; zero is an empty one. */
+/* A growing list of ranges; all zero: an empty list. */
 struct sbx_ranges {
     struct sbx_range *ranges;
     size_t count, room;
 };
 
-/* Add one; an empty range covers nothing and is left out. Returns 0 or -ENOMEM. */
+/* Add one. An empty range covers nothing and is skipped. Returns 0 or -ENOMEM. */
 int sbx_ranges_add(struct sbx_ranges *list, struct sbx_range range);
 void sbx_ranges_finish(struct sbx_ranges *list);
 
-/* Replace the ranges by those that count: sorted, without overlap, neighbours of one tag joined. Returns 0 or -ENOMEM,
- * then the list is empty. */
+/* Replace the ranges by those that count: sorted, without overlap, neighbours of one tag joined. Returns 0 or -ENOMEM;
+ * after that the list is empty. */
 int sbx_ranges_sweep(struct sbx_ranges *list);
 
-/* The range of a swept list that covers `address`; NULL when none does. */
+/* The range of a swept list that covers `address`; NULL: none. */
 const struct sbx_range *sbx_ranges_find(const struct sbx_ranges *list, uint64_t address);
 
 #endif

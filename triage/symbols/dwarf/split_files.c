@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* split_files.c - where the debug information lies that was split off a program. */
+/* split_files.c - finds the files with the split debug information of a program. */
 #include "split_files.h"
 
 #include <dirent.h>
@@ -35,7 +35,7 @@ void sbx_split_files_open(struct sbx_split_files *files, const char *path)
         fd = -1;
     }
     if (fd >= 0 && files->bundle != NULL) {
-        (void)sbx_bundle_add(files->bundle, SBX_BUNDLE_PART, fd); /* its end says so */
+        (void)sbx_bundle_add(files->bundle, SBX_BUNDLE_PART, fd); /* the end of the bundle reports failures */
         close(fd);
     } else if (fd >= 0) {
         files->descriptors[files->count++] = fd;

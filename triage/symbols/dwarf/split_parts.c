@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* split_parts.c - units of .dwo files and of .dwp packages, by id.
  *
- * elfutils 0.188 reads no packages, and a unit of one means nothing without the index that says where its pieces are. So a
- * unit is taken out of its package as a small ELF file in memory, as the .dwo file was that went into it: with slices of
- * the sections, and those strings that it refers to. */
+ * elfutils 0.188 reads no packages. A unit of a package cannot be read without the index that tells where its pieces
+ * are. So a unit is copied out of its package as a small ELF file in memory, like the .dwo file that it came from:
+ * slices of the sections, and the strings that it refers to. */
 #include "split_parts.h"
 
 #include <dwarf.h>
@@ -24,10 +24,10 @@
 enum {
     UNITS_MAX = 1 << 20,
     COLUMNS_MAX = 8,
-    PIECES = 7 /* sections of a unit that is taken out */
+    PIECES = 7 /* sections of a unit that is copied out */
 };
 
-/* Sections as a package's index numbers them; DWARF 5 gave 8 another meaning. */
+/* Sections as a package's index numbers them. Number 8 has another meaning in DWARF 5. */
 enum column {
     COLUMN_INFO = 1,
     COLUMN_ABBREV = 3,
@@ -45,7 +45,7 @@ struct package {
 struct part {
     struct sbx_elf_bytes file;
     bool is_package;
-    struct package package; /* its index */
+    struct package package; /* the package's index */
     struct sbx_dwarf_section index;
     struct sbx_dwarf_sections sections;
 };
@@ -53,10 +53,10 @@ struct part {
 struct unit {
     uint64_t id;
     uint64_t offset;    /* in .debug_info.dwo of a .dwo file */
-    uint32_t part, row; /* row: of the package's index */
+    uint32_t part, row; /* row: in the package's index */
 };
 
-struct mapping { /* a bundle; its members are pieces of it */
+struct mapping { /* a bundle's mapping; its members are parts of it */
     void *bytes;
     size_t count;
     struct mapping *next;
@@ -68,7 +68,7 @@ struct sbx_split_parts {
     struct mapping *mappings;
     struct unit *units; /* sorted by id */
     size_t unit_count, unit_room;
-    uint64_t steps; /* that reading them may cost */
+    uint64_t steps; /* limit of work for reading the parts */
 };
 
 static int add_unit(struct sbx_split_parts *parts, uint64_t id, uint64_t offset, uint32_t row)
@@ -89,7 +89,7 @@ static int add_unit(struct sbx_split_parts *parts, uint64_t id, uint64_t offset,
     return 0;
 }
 
-/* ---- what there is ---- */
+/* ---- the parts ---- */
 
 static bool is_any(unsigned tag)
 {
@@ -97,7 +97,7 @@ static bool is_any(unsigned tag)
     return true;
 }
 
-/* The id that the unit's first entry has, as before DWARF 5. */
+/* The id in the unit's first entry, as before DWARF 5. */
 static uint64_t id_of_entry(const struct sbx_dwarf_sections *sections, const struct sbx_dwarf_header *header,
                             struct sbx_dwarf_abbreviations *abbreviations, struct sbx_dwarf_budget *budget)
 {
@@ -108,7 +108,7 @@ static uint64_t id_of_entry(const struct sbx_dwarf_sections *sections, const str
     return is_read && entry.tag == DW_TAG_compile_unit ? entry.values[SBX_DWARF_SPLIT_ID].number : 0;
 }
 
-/* The units of a .dwo file: mostly one, and types. */
+/* The units of a .dwo file: mostly one, and units of types. */
 static int read_units(struct sbx_split_parts *parts, const struct sbx_dwarf_sections *sections)
 {
     struct sbx_dwarf_abbreviations *abbreviations = sbx_dwarf_abbreviations_create();
@@ -133,7 +133,7 @@ static int read_index(struct sbx_split_parts *parts, struct part *part)
 {
     struct sbx_dwarf_bytes bytes = sbx_dwarf_section_from(&part->index, 0);
     struct package *package = &part->package;
-    package->version = (uint32_t)sbx_dwarf_fixed(&bytes, 4) & 0xffff; /* DWARF 5 has two bytes, and two of nothing */
+    package->version = (uint32_t)sbx_dwarf_fixed(&bytes, 4) & 0xffff; /* DWARF 5: two bytes, then two of zero */
     package->column_count = (uint32_t)sbx_dwarf_fixed(&bytes, 4);
     uint64_t units = sbx_dwarf_fixed(&bytes, 4), slots = sbx_dwarf_fixed(&bytes, 4);
     if (bytes.ended || (package->version != 2 && package->version != 5) || package->column_count == 0 ||
@@ -156,14 +156,15 @@ static int read_index(struct sbx_split_parts *parts, struct part *part)
     int result = 0;
     for (uint64_t i = 0; i < slots && result == 0; i++) {
         uint64_t id = sbx_dwarf_fixed(&ids, 8), row = sbx_dwarf_fixed(&rows, 4);
-        if (row > 0 && row <= units) { /* rows count from 1; 0 is a free slot */
+        if (row > 0 && row <= units) { /* rows are numbered from 1; 0 is a free slot */
             result = add_unit(parts, id, 0, (uint32_t)row - 1);
         }
     }
     return result;
 }
 
-/* The sections of a package, decompressed: libdw takes a package for a file without debug information. */
+/* The sections of a package, decompressed. Needed because libdw takes a package for a file without debug
+ * information. */
 static int read_package(struct sbx_split_parts *parts, struct part *part)
 {
     Elf *elf = part->file.elf;
@@ -187,11 +188,11 @@ static int read_unit(struct sbx_split_parts *parts, struct part *part)
     }
     sbx_dwarf_sections_read(part->file.elf, &part->sections);
     int result = read_units(parts, &part->sections);
-    dwarf_end(dwarf); /* begun anew when it is wanted */
+    dwarf_end(dwarf); /* opened again when it is needed */
     return result;
 }
 
-/* A file's units; `file` is taken. Returns 0, also when it is of no use, or -ENOMEM. */
+/* Add a file's units; `file` is taken. Returns 0 (also if the file is of no use) or -ENOMEM. */
 static int add_part(struct sbx_split_parts *parts, struct sbx_elf_bytes file)
 {
     struct part part = {.file = file};
@@ -225,7 +226,7 @@ static int add_part(struct sbx_split_parts *parts, struct sbx_elf_bytes file)
     return 0;
 }
 
-/* The parts of a bundle. */
+/* Add the parts of a bundle. */
 static int add_bundle(struct sbx_split_parts *parts, int fd)
 {
     struct sbx_bundle bundle;
@@ -255,7 +256,7 @@ static int add_bundle(struct sbx_split_parts *parts, int fd)
     return result;
 }
 
-/* `fd` is taken. */
+/* Add a file; `fd` is taken. */
 static int add_file(struct sbx_split_parts *parts, int fd, bool maps)
 {
     char begin[SBX_BUNDLE_BEGIN_BYTES];
@@ -279,7 +280,7 @@ static int by_id(const void *a, const void *b)
     if (x->id != y->id) {
         return x->id < y->id ? -1 : 1;
     }
-    return x->part < y->part ? -1 : x->part > y->part; /* of equals the first counts */
+    return x->part < y->part ? -1 : x->part > y->part; /* of equal ids the first counts */
 }
 
 struct sbx_split_parts *sbx_split_parts_create(const int *descriptors, size_t count, bool maps)
@@ -326,14 +327,14 @@ void sbx_split_parts_add_budget(const struct sbx_split_parts *parts, struct sbx_
     budget->left += parts->steps;
 }
 
-/* ---- taking a unit out of a package ---- */
+/* ---- copying a unit out of a package ---- */
 
 struct piece {
     const char *name;
     struct sbx_dwarf_section content;
 };
 
-/* The unit's slice of a section; none when the index has no such column, or it does not lie within. */
+/* The unit's slice of a section. Empty if the index has no such column, or if the slice is not within the section. */
 static struct sbx_dwarf_section slice(const struct part *part, uint32_t row, enum column column,
                                       const struct sbx_dwarf_section *section)
 {
@@ -354,8 +355,8 @@ static struct sbx_dwarf_section slice(const struct part *part, uint32_t row, enu
     return (struct sbx_dwarf_section){NULL, 0};
 }
 
-/* Copies of the unit's offsets of strings and of the strings, so that nothing else of the package's has to be copied.
- * Both are given. Returns 0, -ENOMEM or -EBADMSG. */
+/* Copies of the unit's string offsets and of the strings, so that no other strings of the package must be copied. Both
+ * are given. Returns 0, -ENOMEM or -EBADMSG. */
 static int take_strings(const struct part *part, struct sbx_dwarf_section from, struct sbx_dwarf_section *offsets_out,
                         struct sbx_dwarf_section *strings_out)
 {
@@ -364,7 +365,7 @@ static int take_strings(const struct part *part, struct sbx_dwarf_section from, 
     uint8_t *offsets = malloc(from.count + 1), *strings = malloc(room);
     int result = offsets == NULL || strings == NULL ? -ENOMEM : 0;
     if (result == 0) {
-        strings[0] = '\0'; /* what is damaged leads here */
+        strings[0] = '\0'; /* damaged files lead here */
         memcpy(offsets, from.bytes, from.count);
     }
     for (size_t i = 0; i < count && result == 0; i++) {
@@ -398,7 +399,7 @@ static int take_strings(const struct part *part, struct sbx_dwarf_section from, 
     return 0;
 }
 
-/* An ELF file of the pieces; given. NULL without memory. */
+/* Make an ELF file of the pieces; given. NULL if memory runs out. */
 static char *put_together(const struct piece *pieces, size_t count, size_t *bytes_out)
 {
     size_t bytes = sizeof(Elf64_Ehdr) + (count + 2) * sizeof(Elf64_Shdr), names = 1;
@@ -411,7 +412,7 @@ static char *put_together(const struct piece *pieces, size_t count, size_t *byte
         return NULL;
     }
     Elf64_Ehdr header = {.e_type = ET_REL,
-                         .e_machine = EM_X86_64, /* nothing of it is of a machine */
+                         .e_machine = EM_X86_64, /* the content does not depend on a machine */
                          .e_version = EV_CURRENT,
                          .e_shoff = sizeof header,
                          .e_ehsize = sizeof header,
@@ -444,9 +445,9 @@ static char *put_together(const struct piece *pieces, size_t count, size_t *byte
     return file;
 }
 
-/* What an open unit holds. */
+/* The memory of an open unit. */
 struct opened {
-    char *bytes; /* of a file in memory; NULL: the part's own */
+    char *bytes; /* a file in memory; NULL: the part's own Elf is used */
     Elf *elf;    /* of those bytes */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* build_id.c - the build-id note of an ELF file, read without any ELF library.
  *
- * A debug file keeps its program headers but not what they point at, a stripped program may have lost its section
- * headers: both tables are tried, sections first. */
+ * A debug file keeps its program headers, but not the content they point at. A stripped program may have lost its
+ * section headers. So both tables are tried, sections first. */
 #include "build_id.h"
 
 #include <elf.h>
@@ -12,8 +12,7 @@
 enum {
     HEADERS_MAX = 512,
     NOTES_BYTES_MAX = 4096,
-    HEAD_BYTES =
-        1024, /* header, program headers and the note of most files; who looks through folders reads thousands of them */
+    HEAD_BYTES = 1024, /* header, program headers and note of most files; a search reads thousands of files */
     SECTIONS_AT_ONCE = 16,
     UUID_DIGITS = 32
 };
@@ -63,12 +62,13 @@ static size_t read_notes(const struct beginning *file, uint64_t at, uint64_t byt
     return read_at(file, notes, taken, at) ? sbx_build_id_of_notes(notes, taken, build_id_out) : 0;
 }
 
-/* As many of the sections from `first` on as there are, SECTIONS_AT_ONCE at most; 0: they cannot be read. */
+/* Read the section headers from `first` on. Returns how many were read, SECTIONS_AT_ONCE at most; 0: none could be
+ * read. */
 static size_t read_sections(const struct beginning *file, const Elf64_Ehdr *header, size_t first, Elf64_Shdr *into)
 {
     size_t count = header->e_shnum - first < SECTIONS_AT_ONCE ? header->e_shnum - first : SECTIONS_AT_ONCE;
     while (count > 0 && !read_at(file, into, count * sizeof *into, header->e_shoff + first * sizeof *into)) {
-        count /= 2; /* a file that is cut short has some of them */
+        count /= 2; /* a truncated file has only some of them */
     }
     return count;
 }

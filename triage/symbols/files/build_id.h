@@ -10,18 +10,18 @@ enum {
     SBX_BUILD_ID_BYTES_MAX = 32
 };
 
-/* Its build-id and how many bytes it has; 0 when the file behind `fd` is no ELF64 file of this byte order, is damaged
- * or has none. A few preads, so that folders of thousands of files can be looked through. */
+/* Reads the build-id. Returns its number of bytes; 0 if the file behind `fd` is not an ELF64 file of this byte order,
+ * is damaged, or has no build-id. Takes only a few preads, so that folders of thousands of files can be searched. */
 size_t sbx_build_id_read(int fd, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX]);
 
-/* Pure: the same of a note section or segment in memory. */
+/* Pure: the same for a note section or segment in memory. */
 size_t sbx_build_id_of_notes(const uint8_t *notes, size_t bytes, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX]);
 
-/* Hex digits to bytes, also as a UUID is written (8-4-4-4-12). Returns how many bytes, 0 when `hex` (of `digits`
- * characters) is neither that nor 1..32 pairs of hex digits. */
+/* Hex digits to bytes; also in the form of a UUID (8-4-4-4-12). Returns the number of bytes; 0 if `hex` (of `digits`
+ * characters) is neither a UUID nor 1..32 pairs of hex digits. */
 size_t sbx_build_id_parse(const char *hex, size_t digits, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX]);
 
-/* Lower hex, NUL-terminated. */
+/* Lower-case hex, NUL-terminated. */
 void sbx_build_id_format(const uint8_t *build_id, size_t bytes, char hex_out[2 * SBX_BUILD_ID_BYTES_MAX + 1]);
 
 #endif

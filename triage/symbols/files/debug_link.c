@@ -25,7 +25,8 @@ static bool read_at(int fd, void *into, size_t bytes, uint64_t at)
     return at <= INT64_MAX && pread(fd, into, bytes, (off_t)at) == (ssize_t)bytes;
 }
 
-/* Read the section called `wanted` into `content`. Returns how many of its bytes, 0 when there is none. */
+/* Read the section with the name `wanted` into `content`. Returns how many of its bytes were read; 0: no such
+ * section. */
 static size_t read_section(int fd, const char *wanted, char *content, size_t room)
 {
     Elf64_Ehdr header;
@@ -80,7 +81,7 @@ size_t sbx_debug_alternate_id(int fd, uint8_t *build_id_out)
 bool sbx_debug_may_be_split(int fd)
 {
     char byte;
-    return read_section(fd, ".debug_addr", &byte, sizeof byte) > 0; /* split units have their addresses there */
+    return read_section(fd, ".debug_addr", &byte, sizeof byte) > 0; /* the addresses of split units are there */
 }
 
 /* Open `path` if it is a regular file with that build-id. */

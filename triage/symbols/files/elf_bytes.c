@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_bytes.c - an ELF file that is open: mapped, or read as it is asked for. */
+/* elf_bytes.c - an open ELF file: mapped, or read on demand. */
 #include "elf_bytes.h"
 
 #include <gelf.h>
@@ -12,14 +12,15 @@
 #include "unpacked_elf.h"
 
 enum {
-    GROWS_FREELY_BYTES = 64 << 20, /* of a compressed section */
-    GROWTH_MAX = 100               /* times its size, beyond that; debug information shrinks to a fifth or a tenth */
+    GROWS_FREELY_BYTES = 64 << 20, /* size of a decompressed section that is always allowed */
+    GROWTH_MAX = 100               /* larger sections: limit as a multiple of the compressed size; debug information is
+                                    * compressed to 1/5 or 1/10 */
 };
 
 /* ---- compressed sections ---- */
 
-/* All of a file that is not mapped; given. Not by elf_rawfile(), after which libelf takes what it read before for a part of
- * that and loses it. NULL when it cannot be read. */
+/* The content of a file that is not mapped; given. NULL if it cannot be read. elf_rawfile() is not used, because libelf
+ * then takes what it read before for a part of that buffer, and loses it. */
 static char *read_whole(int fd, size_t *bytes_out)
 {
     off_t bytes = lseek(fd, 0, SEEK_END), at = 0;
@@ -36,7 +37,8 @@ static char *read_whole(int fd, size_t *bytes_out)
     return file;
 }
 
-/* Replace the file by a copy without compressed sections, where that is needed, or where it is read: then nothing is lost by it. */
+/* Replace the file by a copy without compressed sections. Done if libdw cannot decompress a section, and for every file
+ * that is not mapped, because it must be read into memory anyway. */
 static void unpack(struct sbx_elf_bytes *opened)
 {
     size_t bytes = opened->bytes, whole = 0;
@@ -71,7 +73,7 @@ bool sbx_elf_bytes_begin(int fd, bool maps, struct sbx_elf_bytes *out)
     off_t bytes = maps ? lseek(fd, 0, SEEK_END) : 0;
     if (bytes > 0) {
         opened.bytes = (size_t)bytes;
-        /* Private, and to be written to: libelf changes the headers of what it decompresses. */
+        /* private and writable: libelf changes the headers of sections that it decompresses */
         opened.map = mmap(NULL, opened.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
         opened.map = opened.map == MAP_FAILED ? NULL : opened.map;
     }
@@ -130,7 +132,7 @@ bool sbx_elf_has_section(Elf *elf, const char *wanted)
     return false;
 }
 
-/* The first bytes of a section, by the file itself: no more of it is read. */
+/* Read the first bytes of a section directly from the file, so that no more of it is read. */
 static bool read_begin(const struct sbx_elf_bytes *bytes, const GElf_Shdr *section, void *into, size_t count)
 {
     const char *memory = bytes->unpacked != NULL ? bytes->unpacked : bytes->is_piece ? bytes->map : NULL;

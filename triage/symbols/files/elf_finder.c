@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf_finder.c - from a build-id to the files that have it.
  *
- * Names lie (redis-server is a link to redis-check-rdb; a library is replaced under a running program), build-ids do
- * not: whatever way a file was found, its note is read before it counts. What a folder holds is remembered for a
+ * Names are not reliable (redis-server is a link to redis-check-rdb; a library is replaced under a running program),
+ * build-ids are. So however a file was found, its note is read before it counts. The content of a folder is kept for a
  * minute, so that a server that runs for weeks sees new files. */
 #include "elf_finder.h"
 
@@ -32,7 +32,7 @@ enum {
 enum source {
     SOURCE_INDEX,
     SOURCE_GIVEN,
-    SOURCE_RUNNING, /* what processes run, though its file may have been deleted or replaced since */
+    SOURCE_RUNNING, /* files of running processes; they may have been deleted or replaced since */
     SOURCE_USUAL,
     SOURCES
 };
@@ -63,11 +63,12 @@ enum {
     PROGRAM_FOLDERS = sizeof program_folders / sizeof program_folders[0]
 };
 
-/* A usual folder that was looked through: they lie within each other and behind links (/bin, /lib), and each is read once. */
+/* A usual folder that was searched. Usual folders lie inside each other and behind links (/bin, /lib), and each is read
+ * only once. */
 struct seen {
     dev_t device;
     ino_t number;
-    int depth; /* how far down */
+    int depth; /* the depth of the search */
 };
 
 struct sbx_elf_finder {
@@ -76,10 +77,10 @@ struct sbx_elf_finder {
     struct known *known;
     size_t known_count, known_room;
     bool skips_local;
-    size_t files_left;                                   /* of the scan that runs */
-    struct seen seen[LIBRARY_FOLDERS + PROGRAM_FOLDERS]; /* in the scan of the usual ones that runs */
+    size_t files_left;                                   /* of the current scan */
+    struct seen seen[LIBRARY_FOLDERS + PROGRAM_FOLDERS]; /* of the current scan of the usual folders */
     size_t seen_count;
-    time_t scanned_s[SOURCES]; /* by the clock; 0: never */
+    time_t scanned_s[SOURCES]; /* time of the last scan, by now_s; 0: never */
     time_t (*now_s)(void);
 };
 
@@ -177,7 +178,7 @@ static void forget(struct sbx_elf_finder *finder, enum source source)
     finder->known_count = kept;
 }
 
-/* Look also through FOLDER/images, where FOLDER is that of the index: copies of files that had lost their name. */
+/* Also search FOLDER/images, where FOLDER is that of the index. It has copies of files that had lost their names. */
 static int add_images_beside(struct sbx_elf_finder *finder, const char *index_path)
 {
     const char *slash = strrchr(index_path, '/');
@@ -220,9 +221,10 @@ int sbx_elf_finder_add_index(struct sbx_elf_finder *finder, const char *index_pa
     return result;
 }
 
-/* ---- looking through folders ---- */
+/* ---- searching folders ---- */
 
-/* The build-ids of the regular file `name` of an open folder (AT_FDCWD: at that path); returns how many. Does not hang on a pipe or a device. */
+/* The build-ids of the regular file `name` in an open folder (AT_FDCWD: of a path). Returns their number. Does not hang
+ * on a pipe or a device. */
 static size_t ids_of(int folder, const char *name, struct sbx_file_id ids_out[SBX_FILE_IDS_MAX])
 {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -239,7 +241,7 @@ static size_t ids_of(int folder, const char *name, struct sbx_file_id ids_out[SB
     return count;
 }
 
-/* Take in the file `name` of an open folder, which is at `path`, if it has a build-id. */
+/* Add the file `name` of an open folder, with the path `path`, if it has a build-id. */
 static int add_file(struct sbx_elf_finder *finder, int folder, const char *name, const char *path, enum source source)
 {
     struct sbx_file_id ids[SBX_FILE_IDS_MAX];
@@ -251,7 +253,7 @@ static int add_file(struct sbx_elf_finder *finder, int folder, const char *name,
     return result;
 }
 
-/* Has the scan of the usual folders been at this one, at least as far down as it would go from here? */
+/* Did the current scan of the usual folders already search this one, at least as deep as it would now? */
 static bool is_seen(const struct sbx_elf_finder *finder, int folder, int depth)
 {
     struct stat status;
@@ -280,7 +282,7 @@ static int scan_folder(struct sbx_elf_finder *finder, const char *path, int dept
     DIR *folder = opendir(path);
     if (folder == NULL) {
         sbx_shortage_note(errno);
-        return 0; /* a folder that is not there holds nothing */
+        return 0; /* a folder that does not exist has no files */
     }
     int result = 0;
     const struct dirent *entry;
@@ -291,7 +293,7 @@ static int scan_folder(struct sbx_elf_finder *finder, const char *path, int dept
             (size_t)snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) >= sizeof inner) {
             continue;
         }
-        if (is_folder(dirfd(folder), entry)) { /* links to folders are not followed: they could lead in circles */
+        if (is_folder(dirfd(folder), entry)) { /* links to folders are not followed, because they could make a circle */
             result = depth > 0 ? scan_folder(finder, inner, depth - 1, source) : 0;
             continue;
         }
@@ -302,7 +304,7 @@ static int scan_folder(struct sbx_elf_finder *finder, const char *path, int dept
     return result;
 }
 
-/* Whether the folders of `source` should be looked through now, and note that they are. */
+/* Whether the folders of `source` need a scan now. If so, the time of the scan is set. */
 static bool is_scan_due(struct sbx_elf_finder *finder, enum source source)
 {
     time_t now = finder->now_s();
@@ -333,7 +335,8 @@ static int add_running(struct sbx_elf_finder *finder, const char *path)
     return result;
 }
 
-/* Code whose file has lost its name: the mapping still leads to it, for those who may follow it. */
+/* Add code whose file has lost its name. The mapping still leads to the file, if the process has the right to follow
+ * it. */
 static int scan_lost_files(struct sbx_elf_finder *finder, const char *process)
 {
     char path[PATH_MAX], line[PATH_MAX + 128];
@@ -343,7 +346,7 @@ static int scan_lost_files(struct sbx_elf_finder *finder, const char *process)
     while (maps != NULL && result == 0 && finder->files_left > 0 && fgets(line, sizeof line, maps) != NULL) {
         unsigned long long begin, end;
         char rights[8];
-        bool is_lost_code = strstr(line, " (deleted)\n") != NULL && /* few are, and it is quickly seen */
+        bool is_lost_code = strstr(line, " (deleted)\n") != NULL && /* a fast check first: few files are deleted */
                             sscanf(line, "%llx-%llx %7s", &begin, &end, rights) == 3 && rights[2] == 'x';
         if (is_lost_code) {
             snprintf(path, sizeof path, "/proc/%.20s/map_files/%llx-%llx", process, begin, end);
@@ -405,7 +408,7 @@ static int scan_usual(struct sbx_elf_finder *finder)
 
 /* ---- finding ---- */
 
-/* Add `path` when it has that build-id and is not listed yet. */
+/* Add `path` if it has that build-id and is not in the list. */
 static void offer(struct sbx_elf_paths *paths, const char *path, const uint8_t *build_id, size_t bytes)
 {
     for (size_t i = 0; i < paths->count; i++) {
@@ -429,7 +432,7 @@ static const char *base_name_of(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* Which of two names of one file says more about it: the wanted one, else the shorter (redis-server rather than
+/* Which of two names of one file is better: the wanted one, else the shorter (redis-server rather than
  * redis-check-rdb), else the first in order, so that two runs agree. */
 static bool is_better_name(const char *path, const char *than, const char *wanted)
 {
@@ -442,7 +445,7 @@ static bool is_better_name(const char *path, const char *than, const char *wante
     return a_bytes != b_bytes ? a_bytes < b_bytes : strcmp(path, than) < 0;
 }
 
-/* Offer what is known of `source`, best name first. */
+/* Add the known files of `source` to the result, best name first. */
 static void offer_known(const struct sbx_elf_finder *finder, enum source source, const uint8_t *build_id, size_t bytes,
                         const char *wanted, struct sbx_elf_paths *paths)
 {
@@ -518,7 +521,7 @@ int sbx_elf_finder_find(struct sbx_elf_finder *finder, const uint8_t *build_id, 
         result = scan_usual(finder);
         offer_known(finder, SOURCE_USUAL, build_id, bytes, name, paths_out);
     }
-    if (paths_out->count == 0 && result == 0) { /* last: /proc/PID/exe says nothing of what the program is called */
+    if (paths_out->count == 0 && result == 0) { /* last, because /proc/PID/exe does not tell the name of the program */
         result = scan_running(finder);
         offer_known(finder, SOURCE_RUNNING, build_id, bytes, name, paths_out);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf_symbols.c - a symbol table, sorted by address.
  *
- * A stripped program has names for its exported functions only, so "the nearest symbol before" is mostly wrong there: in
- * a table of dynamic symbols one without a size covers nothing. In a full table such a symbol is hand-written assembly,
- * and reaches to the next symbol of its section. */
+ * A stripped program has names only for its exported functions, so "the nearest symbol before" is mostly wrong there.
+ * Therefore a symbol without a size covers nothing in a table of dynamic symbols. In a full table such a symbol is
+ * hand-written assembly, and covers the code up to the next symbol of its section. */
 #include "elf_symbols.h"
 
 #include <errno.h>
@@ -13,13 +13,13 @@
 
 enum {
     SYMBOLS_MAX = 8 << 20,
-    DIGIT_BITS = 11, /* of the radix sort: its counters stay in the first cache */
+    DIGIT_BITS = 11, /* of the radix sort; its counters fit in the first-level cache */
     DIGITS = 1 << DIGIT_BITS
 };
 
-/* What is asked of a section for each of its symbols. */
+/* What is needed of a section for each of its symbols. */
 struct section {
-    uint64_t begin, end; /* equal: there is no such section */
+    uint64_t begin, end; /* equal: no such section */
     bool is_code;
 };
 
@@ -41,7 +41,7 @@ static int read_sections(Elf *elf, struct reading *reading)
 {
     size_t count = 0;
     (void)elf_getshdrnum(elf, &count);
-    count = count < SHN_LORESERVE ? count : SHN_LORESERVE; /* a symbol can name no other */
+    count = count < SHN_LORESERVE ? count : SHN_LORESERVE; /* no symbol can name a section beyond */
     reading->sections = calloc(count == 0 ? 1 : count, sizeof *reading->sections);
     if (reading->sections == NULL) {
         return -ENOMEM;
@@ -57,8 +57,8 @@ static int read_sections(Elf *elf, struct reading *reading)
     return 0;
 }
 
-/* Aliases: without leading underscores, then global before weak before local, then short. Only symbols at one address are
- * compared, so this is asked of few. */
+/* Order of aliases: without leading underscores first, then global before weak before local, then the shorter. Only
+ * symbols at one address are compared, so this runs for few symbols. */
 static uint32_t rank_of(const struct sbx_elf_symbol *symbol)
 {
     uint32_t scope = symbol->binding == STB_GLOBAL ? 0 : symbol->binding == STB_WEAK ? 1 : 2;
@@ -76,7 +76,7 @@ static int by_rank(const void *a, const void *b)
     return strcmp(((const struct sbx_elf_symbol *)a)->name, ((const struct sbx_elf_symbol *)b)->name);
 }
 
-/* What a symbol must have to name code: a function, or in a full table also one without a type that lies in code. */
+/* Does this symbol name code? A function does; in a full table also a symbol without a type that lies in code. */
 static bool names_code(const struct reading *reading, const GElf_Sym *symbol, const char *name)
 {
     int type = GELF_ST_TYPE(symbol->st_info);
@@ -97,7 +97,7 @@ static void keep_symbol(struct reading *reading, const GElf_Sym *symbol, const c
     const struct section *section = section_at(reading, symbol->st_shndx);
     uint64_t end = symbol->st_value + symbol->st_size;
     if (end > section->end && symbol->st_value < section->end) {
-        end = section->end; /* nothing reaches beyond */
+        end = section->end; /* no symbol reaches beyond its section */
     }
     reading->symbols[reading->kept++] = (struct sbx_elf_symbol){.begin = symbol->st_value,
                                                                 .end = end,
@@ -107,11 +107,11 @@ static void keep_symbol(struct reading *reading, const GElf_Sym *symbol, const c
 }
 
 struct key {
-    uint64_t begin; /* from the least one */
+    uint64_t begin; /* relative to the smallest begin */
     uint32_t index;
 };
 
-/* One pass of a radix sort, from `from` to `to`. Returns whether it was needed. */
+/* One pass of a radix sort, from `from` to `to`. Returns whether the pass was needed. */
 static bool sort_digit(const struct key *from, struct key *to, size_t count, unsigned shift)
 {
     size_t starts[DIGITS] = {0}, start = 0;
@@ -132,7 +132,7 @@ static bool sort_digit(const struct key *from, struct key *to, size_t count, uns
     return true;
 }
 
-/* The order by begin, in `keys`; `spare` has as much room. Returns which of the two has it. */
+/* Sort `keys` by begin; `spare` has the same size. Returns the one of the two that has the result. */
 static struct key *sort_keys(struct key *keys, struct key *spare, size_t count, uint64_t span)
 {
     for (unsigned shift = 0; shift < 64 && span >> shift != 0; shift += DIGIT_BITS) {
@@ -145,8 +145,8 @@ static struct key *sort_keys(struct key *keys, struct key *spare, size_t count, 
     return keys;
 }
 
-/* Sort what was kept by begin, then by rank: a qsort() of a hundred thousand symbols took a quarter of what `stallbox look`
- * takes for node, most of it for names that nobody compares. Returns 0 or -ENOMEM. */
+/* Sort the symbols by begin, then by rank. A qsort() of a hundred thousand symbols took a quarter of the time of
+ * `stallbox look` for node, most of it for comparing names that need no order. */
 static int sort_symbols(struct reading *reading)
 {
     size_t count = reading->kept;
@@ -167,7 +167,7 @@ static int sort_symbols(struct reading *reading)
         keys[i] = (struct key){reading->symbols[i].begin - least, (uint32_t)i};
     }
     const struct key *order = sort_keys(keys, keys + count, count, most - least);
-    size_t equal = 0; /* where those with one begin start */
+    size_t equal = 0; /* start of the symbols with the same begin */
     for (size_t i = 0; i < count; i++) {
         sorted[i] = reading->symbols[order[i].index];
         if (i + 1 == count || order[i + 1].begin != order[i].begin) {
@@ -183,14 +183,14 @@ static int sort_symbols(struct reading *reading)
     return 0;
 }
 
-/* Symbols without a size, in a list sorted by begin, reach to the next one, and not beyond their section. Where one with
- * a size covers them they are labels within it, and cover nothing. */
+/* In a list sorted by begin, a symbol without a size covers the code up to the next symbol, at most to the end of its
+ * section. If a symbol with a size covers it, it is a label and covers nothing. */
 static void stretch(const struct reading *reading)
 {
     struct sbx_elf_symbol *symbols = reading->symbols;
     size_t count = reading->kept;
     uint64_t covered = 0;
-    for (size_t i = 0; i < count; i++) { /* `reach` is free to say what covers a symbol until it gets its meaning */
+    for (size_t i = 0; i < count; i++) { /* `reach` is for now the end of all symbols so far */
         for (size_t k = i; (i == 0 || symbols[i - 1].begin != symbols[i].begin) && k < count; k++) {
             if (symbols[k].begin != symbols[i].begin) {
                 break;
@@ -199,7 +199,7 @@ static void stretch(const struct reading *reading)
         }
         symbols[i].reach = covered;
     }
-    uint64_t next = UINT64_MAX; /* where the nearest symbol behind begins */
+    uint64_t next = UINT64_MAX; /* begin of the nearest symbol after this one */
     for (size_t i = count; i > 0; i--) {
         struct sbx_elf_symbol *symbol = &symbols[i - 1];
         const struct section *section = section_at(reading, symbol->section);
@@ -223,7 +223,7 @@ static Elf_Data *find_table(Elf *elf, uint32_t section_type, GElf_Shdr *header_o
                 size_t bytes = SYMBOLS_MAX * gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
                 return elf_getdata_rawchunk(elf, (int64_t)header_out->sh_offset, bytes, ELF_T_SYM);
             }
-            return elf_getdata(section, NULL); /* NULL too when the content is elsewhere, as in a debug file */
+            return elf_getdata(section, NULL); /* also NULL if the content is in another file, as in a debug file */
         }
     }
     return NULL;
@@ -237,7 +237,7 @@ static void read_symbols(struct reading *reading, Elf *elf, const GElf_Shdr *hea
         if (gelf_getsym((Elf_Data *)table, (int)i, &symbol) == NULL) {
             break;
         }
-        if (symbol.st_shndx == SHN_UNDEF) { /* most of a dynamic table may be of other modules */
+        if (symbol.st_shndx == SHN_UNDEF) { /* most of a dynamic table may be symbols of other modules */
             continue;
         }
         const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
@@ -264,7 +264,7 @@ int sbx_elf_symbols_read(Elf *elf, uint32_t section_type, struct sbx_elf_symbols
         read_symbols(&reading, elf, &header, table, count);
         result = reading.kept > 0 ? sort_symbols(&reading) : 0;
     }
-    if (result != 0 || reading.kept == 0) { /* nothing to give back: whoever finds none may ask another file */
+    if (result != 0 || reading.kept == 0) { /* no symbols: free all. The caller may try another file */
         free(reading.symbols);
         free(reading.sections);
         return result;
@@ -288,7 +288,7 @@ void sbx_elf_symbols_finish(struct sbx_elf_symbols *symbols)
 
 const struct sbx_elf_symbol *sbx_elf_symbols_find(const struct sbx_elf_symbols *symbols, uint64_t address)
 {
-    size_t low = 0, high = symbols->count; /* the first symbol that begins behind the address is in [low, high] */
+    size_t low = 0, high = symbols->count; /* the first symbol that begins after the address is in [low, high] */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (symbols->symbols[middle].begin <= address) {
@@ -301,10 +301,10 @@ const struct sbx_elf_symbol *sbx_elf_symbols_find(const struct sbx_elf_symbols *
     while (low > 0 && symbols->symbols[low - 1].reach > address) {
         const struct sbx_elf_symbol *symbol = &symbols->symbols[--low];
         if (best != NULL && symbol->begin != best->begin) {
-            break; /* what begins nearest is the innermost */
+            break; /* the nearest begin is the innermost function */
         }
         if (symbol->end > address) {
-            best = symbol; /* of equals the one met last has the smallest rank */
+            best = symbol; /* of symbols at one begin, the last one visited has the best rank */
         }
     }
     return best;

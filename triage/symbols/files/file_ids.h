@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_ids.h - the build-ids of a file: one of an ELF file, and in Mach-O the UUIDs of the images in it. */
+/* file_ids.h - the build-ids of a file: one of an ELF file, and for Mach-O the UUIDs of the images in it. */
 #ifndef SBX_FILE_IDS_H
 #define SBX_FILE_IDS_H
 
@@ -18,11 +18,12 @@ struct sbx_file_id {
     size_t byte_count;
 };
 
-/* What the file behind `fd` has; returns how many. Where it is 0, *why_out (may be NULL as argument) tells what the file
- * is ("a Mach-O file that is cut short"); NULL when it is nothing that has a build-id. A few preads. */
+/* The build-ids of the file behind `fd`; returns their number. If it is 0, *why_out (the argument may be NULL) tells
+ * what the file is ("a Mach-O file that is cut short"), or is NULL for a file of a kind that has no build-ids. Takes a
+ * few preads. */
 size_t sbx_file_ids_read(int fd, struct sbx_file_id ids_out[SBX_FILE_IDS_MAX], const char **why_out);
 
-/* Whether it is one of them. */
+/* Whether it is one of these build-ids. */
 bool sbx_file_has_id(int fd, const uint8_t *build_id, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mini_debug_info.c - .gnu_debugdata: a symbol table of functions that distributions leave in stripped programs. */
+/* mini_debug_info.c - .gnu_debugdata: a symbol table of functions that distributions keep in stripped programs. */
 #include "mini_debug_info.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include <lzma.h>
 
 enum {
-    BYTES_MAX = 64 << 20,        /* of the file within; the largest of Fedora's has some hundred KB */
-    DECODER_BYTES_MAX = 80 << 20 /* of the decoder: its dictionary is at most the file */
+    BYTES_MAX = 64 << 20,        /* size limit of the decompressed file; Fedora's largest have some hundred KB */
+    DECODER_BYTES_MAX = 80 << 20 /* memory limit of the decoder, whose dictionary is at most as large as the file */
 };
 
 static const Elf_Data *find_section(Elf *elf)
@@ -30,7 +30,7 @@ static const Elf_Data *find_section(Elf *elf)
     return NULL;
 }
 
-/* Decode into memory that grows as it must, and not by what the bytes claim. */
+/* Decode into memory that grows as needed. The size that the header claims is not used. */
 int sbx_mini_debug_info_read(Elf *elf, uint8_t **bytes_out, size_t *count_out)
 {
     const Elf_Data *section = find_section(elf);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_bundle.c - a table, and the files behind it. */
+/* symbol_bundle.c - a table, and the files after it. */
 #include "symbol_bundle.h"
 
 #include <endian.h>
@@ -51,7 +51,7 @@ static int read_exactly(int fd, void *into, size_t bytes, uint64_t at)
 int sbx_bundle_read(int fd, struct sbx_bundle *bundle_out)
 {
     struct head head;
-    off_t end = lseek(fd, 0, SEEK_END); /* not by fstat(): the worker's filter does not let it through */
+    off_t end = lseek(fd, 0, SEEK_END); /* not by fstat(): the worker's filter forbids it */
     *bundle_out = (struct sbx_bundle){NULL, 0};
     int result = end < 0 ? -errno : read_exactly(fd, &head, sizeof head, 0);
     if (result != 0) {
@@ -85,7 +85,7 @@ int sbx_bundle_read(int fd, struct sbx_bundle *bundle_out)
 
 /* ---- writing ---- */
 
-struct known { /* a file that is in it */
+struct known { /* a file that was added */
     dev_t device;
     ino_t inode;
 };
@@ -152,7 +152,7 @@ struct sbx_bundle_writer *sbx_bundle_begin(int fd, size_t members_max)
     return writer;
 }
 
-/* Whether that file is in it; without memory it is not. */
+/* Whether that file was added. If memory runs out: false. */
 static bool is_known(struct sbx_bundle_writer *writer, const struct stat *status)
 {
     struct known *known = malloc(sizeof *known);
@@ -200,7 +200,7 @@ int sbx_bundle_end(struct sbx_bundle_writer *writer)
     struct head head = {.version = htole32(VERSION), .count = htole32((uint32_t)writer->count)};
     memcpy(head.magic, magic, sizeof magic);
     int result = writer->failure;
-    if (result == 0 && ftruncate(writer->fd, (off_t)writer->at) != 0) { /* the last may have no bytes, behind padding */
+    if (result == 0 && ftruncate(writer->fd, (off_t)writer->at) != 0) { /* an empty last member writes nothing */
         result = -errno;
     }
     result = result == 0 ? write_exactly(writer->fd, &head, sizeof head, 0) : result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unpacked_elf.c - the file, behind it the sections decompressed, behind these new section headers. */
+/* unpacked_elf.c - a copy of an ELF file: the file, then the decompressed sections, then new section headers. */
 #include "unpacked_elf.h"
 
 #include <gelf.h>
@@ -30,12 +30,13 @@ struct part {
 struct parts {
     struct part *parts; /* the largest first */
     size_t count;
-    size_t next; /* under `lock`, as is what follows */
+    size_t next; /* protected by `lock`, as are the next fields */
     bool has_failed;
     pthread_mutex_t lock;
 };
 
-/* The header of a section that is compressed in one of the two ways; false when it is none, or does not lie within the file. */
+/* The header of a section that is compressed in one of the two ways. False if it is not compressed, or not within the
+ * file. */
 static bool read_header(const GElf_Shdr *section, const char *file, size_t bytes, Elf64_Chdr *header_out)
 {
     if ((section->sh_flags & SHF_COMPRESSED) == 0 || section->sh_type == SHT_NOBITS ||
@@ -65,7 +66,7 @@ bool sbx_elf_is_packed(Elf *elf)
     return is_packed;
 }
 
-/* How many bytes the compressed sections will take; 0: there are none. */
+/* The total size of the compressed sections after decompression; 0: there are none. */
 static size_t count_unpacked(Elf *elf, size_t names, const char *file, size_t bytes)
 {
     size_t sum = 0;
@@ -91,7 +92,7 @@ static bool decompress(const struct part *part)
     return is_good;
 }
 
-/* Decompress one after the other, as long as there are any that nobody else is at. */
+/* Decompress one section after the other, while there are any that no other thread has taken. */
 static void *work(void *context)
 {
     struct parts *parts = context;
@@ -114,7 +115,7 @@ static int by_size(const void *one, const void *other)
     return (a < b) - (a > b);
 }
 
-static const struct sbx_unpack_helper *helper; /* NULL: the calling thread does all */
+static const struct sbx_unpack_helper *helper; /* NULL: the calling thread does all the work */
 
 void sbx_unpacked_elf_use_helper(const struct sbx_unpack_helper *given)
 {
@@ -134,7 +135,7 @@ static bool decompress_all(struct parts *parts)
     return !parts->has_failed;
 }
 
-/* The copy but for the content of what was compressed, which is listed. False when that cannot be. */
+/* Copy the file without the content of compressed sections, which are listed. False if that is not possible. */
 static bool lay_out(Elf *elf, size_t names, const char *file, size_t bytes, char *out, size_t table_at,
                     struct parts *parts)
 {

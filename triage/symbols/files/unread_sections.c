@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unread_sections.c - their names. */
+/* unread_sections.c - the names of sections that are not read here. */
 #include "unread_sections.h"
 
 #include <stddef.h>

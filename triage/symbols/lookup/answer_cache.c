@@ -8,11 +8,11 @@
 #include "arena.h"
 
 enum {
-    SLOTS_FIRST = 1 << 9, /* a power of two; a slot in two is used */
+    SLOTS_FIRST = 1 << 9, /* a power of two; at most half of the slots are used */
     SLOTS_MAX = 1 << 17
 };
 
-/* A slot says all but the frames, so that a question touches it and them. */
+/* A slot has everything but the frames, so that a lookup reads only the slot and the frames. */
 struct slot {
     uint64_t address;
     struct sbx_answer answer;
@@ -44,7 +44,7 @@ void sbx_answer_cache_destroy(struct sbx_answer_cache *cache)
     }
 }
 
-/* Where `address` is, or has to be. */
+/* The slot of `address`, or the free slot for it. */
 static struct slot *slot_of(struct slot *slots, size_t room, uint64_t address)
 {
     size_t at = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (room - 1);
@@ -72,7 +72,7 @@ void sbx_answer_cache_forget(struct sbx_answer_cache *cache)
     cache->arena = sbx_arena_create(cache->limit_bytes);
 }
 
-/* Room for one more. */
+/* Make room for one more answer. */
 static bool grow(struct sbx_answer_cache *cache)
 {
     if (2 * (cache->count + 1) <= cache->room) {

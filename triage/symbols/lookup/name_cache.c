@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name_cache.c - names as people write them, kept. */
+/* name_cache.c - a cache of demangled names. */
 #include "name_cache.h"
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 enum {
     BUCKETS = 1 << 12, /* a power of two */
-    WAYS = 4           /* names of one hash that are kept beside one another; a fifth takes the place of one */
+    WAYS = 4           /* names of one hash that are kept together; the next one replaces one of them */
 };
 
 struct slot {
@@ -23,7 +23,7 @@ struct sbx_name_cache {
     struct sbx_arena *arena;
     size_t limit_bytes;
     struct slot slots[BUCKETS][WAYS];
-    char last[SBX_NAME_BYTES_MAX]; /* what could not be kept */
+    char last[SBX_NAME_BYTES_MAX]; /* a name that could not be kept */
 };
 
 struct sbx_name_cache *sbx_name_cache_create(size_t limit_bytes)
@@ -31,7 +31,7 @@ struct sbx_name_cache *sbx_name_cache_create(size_t limit_bytes)
     struct sbx_name_cache *cache = calloc(1, sizeof *cache);
     if (cache != NULL) {
         cache->limit_bytes = limit_bytes;
-        cache->arena = sbx_arena_create(limit_bytes); /* NULL: nothing is kept */
+        cache->arena = sbx_arena_create(limit_bytes); /* NULL: nothing can be kept */
     }
     return cache;
 }
@@ -73,7 +73,7 @@ static void forget_all(struct sbx_name_cache *cache)
 {
     sbx_arena_destroy(cache->arena);
     memset(cache->slots, 0, sizeof cache->slots);
-    cache->arena = sbx_arena_create(cache->limit_bytes); /* NULL: nothing is kept */
+    cache->arena = sbx_arena_create(cache->limit_bytes); /* NULL: nothing can be kept */
 }
 
 const char *sbx_name_cache_read(struct sbx_name_cache *cache, const char *name)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* symbol_file.c - one module's names, from all files that have its build-id.
  *
- * A distribution splits a program into a stripped file with dynamic symbols and a debug file with the rest; so the best
- * of each kind is taken from whichever file has it: DWARF before .symtab before .dynsym. libelf reads instead of
- * mapping, but in a worker: a file that shrinks under a mapping would kill the server. */
+ * A distribution splits a program into a stripped file with dynamic symbols and a debug file with the rest. So the best
+ * of each kind is taken from any file that has it: DWARF before .symtab before .dynsym. libelf reads the files and maps
+ * them only in a worker, because a mapping of a file that shrinks would kill the server. */
 #include "symbol_file.h"
 
 #include <errno.h>
@@ -33,32 +33,32 @@
 
 enum {
     NAMES_KEPT_BYTES = 4 << 20,  /* demangled, of each file */
-    ANSWERS_KEPT_BYTES = 8 << 20 /* of each file: a hundred thousand addresses */
+    ANSWERS_KEPT_BYTES = 8 << 20 /* of each file, for a hundred thousand addresses */
 };
 
 struct sbx_symbol_file {
-    bool maps; /* files, instead of reading them */
+    bool maps; /* maps the files instead of reading them */
     struct sbx_elf_bytes opened[SBX_ELF_PATHS_MAX];
     size_t opened_count;
     struct sbx_dwarf_units *units; /* NULL: none has debug information */
-    struct sbx_split_parts *parts; /* NULL: none were given, or of use */
+    struct sbx_split_parts *parts; /* NULL: none were given, or none is of use */
     struct sbx_elf_symbols symtab, dynsym;
     struct sbx_places *places;
-    struct sbx_elf_bytes alternate; /* what dwz moved out of them; no file: elf is NULL */
+    struct sbx_elf_bytes alternate; /* the file that dwz moved parts to; elf NULL: none */
     Dwarf *alternate_dwarf;
-    uint8_t *mini_bytes; /* an ELF file with symbols that was found in another; NULL: none */
+    uint8_t *mini_bytes; /* an ELF file with symbols, embedded in another; NULL: none */
     Elf *mini_elf;
     struct sbx_name_cache *names;     /* NULL until a name is asked for */
     struct sbx_answer_cache *answers; /* the same */
-    struct sbx_symbol_image *image;   /* NULL: there are files */
+    struct sbx_symbol_image *image;   /* NULL: files are used */
     const char *trouble;              /* NULL: none */
-    uint64_t base;                    /* what an address is more than its offset; one for all files */
-    enum sbx_image_kind kind;         /* of the file that says most */
-    bool lacks_memory;                /* to open one of them */
-    bool has_debug_map;               /* one of them says that its debug information is in object files */
+    uint64_t base;                    /* the address minus the offset; the same for all files */
+    enum sbx_image_kind kind;         /* of the file with the best source */
+    bool lacks_memory;                /* so a file could not be opened */
+    bool has_debug_map;               /* a file says that its debug information is in object files */
 };
 
-/* Where executable code begins and ends: debug information of discarded functions points outside. */
+/* Where executable code begins and ends: debug information of discarded functions points outside of it. */
 static void find_text(Elf *elf, uint64_t *begin_out, uint64_t *end_out)
 {
     uint64_t begin = UINT64_MAX, end = 0;
@@ -74,7 +74,7 @@ static void find_text(Elf *elf, uint64_t *begin_out, uint64_t *end_out)
     *end_out = end == 0 ? UINT64_MAX : end;
 }
 
-/* Whether it may not be read as debug information. */
+/* Whether it must not be read as debug information. */
 static bool has_bomb(struct sbx_symbol_file *file, const struct sbx_elf_bytes *opened)
 {
     bool is_unread = false, is_bomb = sbx_elf_has_bomb(opened, &is_unread);
@@ -87,7 +87,7 @@ static bool has_bomb(struct sbx_symbol_file *file, const struct sbx_elf_bytes *o
     return is_bomb;
 }
 
-/* The symbols that a stripped file carries in a compressed section. */
+/* The symbols in a compressed section of a stripped file. */
 static void read_mini_debug_info(struct sbx_symbol_file *file, Elf *elf)
 {
     size_t bytes;
@@ -100,8 +100,8 @@ static void read_mini_debug_info(struct sbx_symbol_file *file, Elf *elf)
     }
 }
 
-/* Read the debug information of `elf`. libdw would open by itself what dwz left elsewhere, by a name that stands in the
- * file, and hang where that is a pipe; so it is only asked where that file is there or none is needed. */
+/* Read the debug information of `elf`. libdw would itself open the file to which dwz moved parts, by a name in this
+ * file, and would hang if that is a pipe. So libdw is used only if that file is known already, or if none is needed. */
 static void read_dwarf(struct sbx_symbol_file *file, const struct sbx_elf_bytes *opened)
 {
     Elf *elf = opened->elf;
@@ -163,7 +163,7 @@ static bool begin_macho(struct sbx_symbol_file *file, const uint8_t *uuid, struc
     return true;
 }
 
-/* Open the file as ELF, if it has that build-id; `opened->fd` is taken on success. */
+/* Open the file as ELF if it has that build-id; `opened->fd` is taken on success. */
 static bool open_elf(struct sbx_symbol_file *file, const uint8_t *build_id, size_t bytes, struct sbx_elf_bytes *opened,
                      enum sbx_image_kind *kind_out)
 {
@@ -179,15 +179,15 @@ static bool open_elf(struct sbx_symbol_file *file, const uint8_t *build_id, size
         is_open = begin_macho(file, build_id, opened, &base, kind_out);
     }
     if (is_open && file->opened_count > 0 && base != file->base) {
-        sbx_elf_bytes_forget(opened); /* what stands at one address here stands at another there */
+        sbx_elf_bytes_forget(opened); /* the files have different addresses for the same code */
         return false;
     }
     file->base = is_open ? base : file->base;
     return is_open;
 }
 
-/* Use the symbols of a dSYM rather than those of its program, so that it says the same without that. Returns whether it
- * has any. */
+/* Use the symbols of a dSYM instead of those of its program, so that the answers are the same without the program.
+ * Returns whether it has any. */
 static bool prefer_symbols(struct sbx_symbol_file *file, Elf *elf)
 {
     struct sbx_elf_symbols symbols;
@@ -199,7 +199,7 @@ static bool prefer_symbols(struct sbx_symbol_file *file, Elf *elf)
     return true;
 }
 
-/* Take what is useful of a file; `fd` is taken. */
+/* Take the useful parts of a file; `fd` is taken. */
 static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_id, size_t bytes)
 {
     struct sbx_elf_bytes opened = {.fd = fd};
@@ -209,7 +209,7 @@ static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_
         return;
     }
     Elf *elf = opened.elf;
-    bool useful = file->opened_count == 0; /* the first is kept in any case: the module was found */
+    bool useful = file->opened_count == 0; /* the first file is always kept: it shows that the module was found */
     if (kind == SBX_IMAGE_DSYM && file->kind != SBX_IMAGE_DSYM) {
         useful = prefer_symbols(file, elf) || useful;
     }
@@ -218,7 +218,7 @@ static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_
         useful = useful || file->units != NULL;
     }
     if (file->symtab.count == 0) {
-        (void)sbx_elf_symbols_read(elf, SHT_SYMTAB, &file->symtab); /* without memory: as without symbols */
+        (void)sbx_elf_symbols_read(elf, SHT_SYMTAB, &file->symtab); /* if memory runs out: as without symbols */
         useful = useful || file->symtab.count > 0;
     }
     if (file->symtab.count == 0 && file->mini_elf == NULL) {
@@ -301,7 +301,7 @@ struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, 
 
 void sbx_symbol_file_use_parts(struct sbx_symbol_file *file, const int *descriptors, size_t count)
 {
-    file->parts = sbx_split_parts_create(descriptors, count, file->maps); /* without memory as without parts */
+    file->parts = sbx_split_parts_create(descriptors, count, file->maps); /* if memory runs out: as without parts */
     if (file->parts != NULL && file->units != NULL) {
         sbx_dwarf_units_use_parts(file->units, file->parts);
     }
@@ -378,7 +378,7 @@ const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file)
     return file->trouble;
 }
 
-/* The symbol at the address, .symtab first. */
+/* The symbol at the address, from .symtab first. */
 static const struct sbx_elf_symbol *find_symbol(const struct sbx_symbol_file *file, uint64_t address,
                                                 enum sbx_symbol_source *source_out)
 {
@@ -391,7 +391,7 @@ static const struct sbx_elf_symbol *find_symbol(const struct sbx_symbol_file *fi
     return symbol;
 }
 
-/* The place that the symbol tables have for an address, on the line of `line_place` (0: none). */
+/* The place from the symbol tables for an address, on the line of `line_place` (0: none). */
 static uint32_t symbol_place(struct sbx_symbol_file *file, const struct sbx_elf_symbol *symbol,
                              enum sbx_symbol_source source, uint32_t line_place)
 {
@@ -411,8 +411,8 @@ uint32_t sbx_symbol_file_place(struct sbx_symbol_file *file, uint64_t offset)
     if (sbx_places_is_named(file->places, place)) {
         return place;
     }
-    /* A line without any function is hand-written assembly, which the symbols name, or padding behind a function: then
-     * it tells of the neighbour. */
+    /* A line without a function has two possible reasons. It is hand-written assembly, which the symbols name. Or it is
+     * padding after a function, and the line is that of the neighbour. */
     enum sbx_symbol_source source;
     const struct sbx_elf_symbol *symbol = find_symbol(file, address, &source);
     return symbol == NULL ? 0 : symbol_place(file, symbol, source, place);
@@ -423,7 +423,7 @@ const struct sbx_places *sbx_symbol_file_places(const struct sbx_symbol_file *fi
     return file->places;
 }
 
-/* A name as people read it; borrowed until the next one. */
+/* A readable name; borrowed until the next call. */
 static const char *readable(struct sbx_symbol_file *file, const struct sbx_code_frame *frame)
 {
     bool is_mangled = !frame->is_readable && frame->name[0] == '_';
@@ -433,7 +433,7 @@ static const char *readable(struct sbx_symbol_file *file, const struct sbx_code_
     return is_mangled && file->names != NULL ? sbx_name_cache_read(file->names, frame->name) : frame->name;
 }
 
-/* Copy what was found, with readable names, into the cache of answers. NULL when it is full. */
+/* Copy the result, with readable names, into the cache of answers. NULL if it is full. */
 static const struct sbx_answer *keep_answer(struct sbx_symbol_file *file, uint64_t address,
                                             const struct sbx_code_frame *found, size_t count)
 {
@@ -451,7 +451,7 @@ static const struct sbx_answer *keep_answer(struct sbx_symbol_file *file, uint64
     return sbx_answer_cache_add(file->answers, address, &(struct sbx_answer){frames, (uint32_t)count, source});
 }
 
-/* What a chunk that found no memory would have said may be had later. */
+/* If a chunk could not be loaded for lack of memory, the answer may be found later. */
 static void note_shortage(struct sbx_symbol_image *image)
 {
     if (sbx_symbol_image_lacked_memory(image)) {
@@ -459,7 +459,7 @@ static void note_shortage(struct sbx_symbol_image *image)
     }
 }
 
-/* Find what nobody asked for lately, and keep it. NULL without memory. */
+/* Look up what is not in the cache, and keep the answer. NULL if memory runs out. */
 static const struct sbx_answer *find_anew(struct sbx_symbol_file *file, uint64_t address)
 {
     struct sbx_code_frame found[SBX_INLINES_MAX];
@@ -483,7 +483,7 @@ static const struct sbx_answer *find_anew(struct sbx_symbol_file *file, uint64_t
     return kept;
 }
 
-/* What was asked, as an offset: it may be an address of a Mach-O program. */
+/* The argument as an offset. For a Mach-O program it may be an address. */
 static uint64_t offset_in(const struct sbx_symbol_file *file, uint64_t offset)
 {
     uint64_t base = sbx_symbol_file_base(file);
@@ -501,7 +501,7 @@ void sbx_symbol_file_prefetch(struct sbx_symbol_file *file, const uint64_t *offs
         }
     }
     if (wanted_count > 0) {
-        (void)sbx_symbol_image_prefetch(file->image, wanted, wanted_count); /* what it lacks shows in the answers */
+        (void)sbx_symbol_image_prefetch(file->image, wanted, wanted_count); /* failures show in the answers */
         note_shortage(file->image);
     }
     free(wanted);
@@ -532,15 +532,15 @@ size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t offset, struc
     return count;
 }
 
-/* ---- everything at once ---- */
+/* ---- all places at once ---- */
 
-/* Add the code that symbols name in [begin, end), which is of the line of `line_place`. `edges` are the begins and ends
- * of symbols, sorted. */
+/* Add the code that symbols name in [begin, end), on the line of `line_place`. `edges` are the begins and ends of
+ * symbols, sorted. */
 static int add_symbols(struct sbx_symbol_file *file, struct sbx_spans *spans, const uint64_t *edges, size_t edge_count,
                        uint64_t begin, uint64_t end, uint32_t line_place)
 {
     size_t low = 0, high = edge_count;
-    while (low < high) { /* the first edge behind `begin` */
+    while (low < high) { /* the first edge after `begin` */
         size_t middle = low + (high - low) / 2;
         if (edges[middle] <= begin) {
             low = middle + 1;
@@ -571,7 +571,7 @@ static int compare_addresses(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Begins and ends of all symbols, sorted, each once. NULL without memory. */
+/* Begins and ends of all symbols, sorted, each once. NULL if memory runs out. */
 static uint64_t *find_edges(const struct sbx_symbol_file *file, size_t *count_out)
 {
     const struct sbx_elf_symbols *tables[] = {&file->symtab, &file->dynsym};
@@ -619,7 +619,7 @@ int sbx_symbol_file_read_all(struct sbx_symbol_file *file, struct sbx_spans *spa
     }
     result = result == 0 ? add_symbols(file, spans_out, edges, edge_count, at, UINT64_MAX, 0) : result;
     result = result == 0 && sbx_places_failed(file->places) ? -ENOMEM : result;
-    for (size_t i = 0; i < spans_out->count; i++) { /* addresses become offsets; none of them lies below the base */
+    for (size_t i = 0; i < spans_out->count; i++) { /* addresses become offsets; no address is below the base */
         spans_out->spans[i].begin -= file->base;
         spans_out->spans[i].end -= file->base;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_make.c - symbol files of one build-id, parsed completely into an image. */
+/* symbol_make.c - reads the symbol files of one build-id completely, and writes an image of them. */
 #include "symbol_make.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 static const char *const no_memory = "it takes more memory than there is for it";
 
-/* The best source that any code has its name from. */
+/* The best source of the names of any code. */
 static enum sbx_symbol_source best_source(const struct sbx_places *places, const struct sbx_spans *spans)
 {
     uint8_t best = SBX_SYMBOLS_SOURCES;
