@@ -21,17 +21,17 @@ enum {
     LOCATIONS_MAX = 4 << 20
 };
 
-/* The work of one sbx_report_create(). */
+/* The state of one sbx_report_create(). */
 struct naming {
     struct sbx_report *report;
     struct sbx_symbolizer *symbolizer;
-    struct sbx_symbol_frame *found; /* NAMING_FRAMES of them */
+    struct sbx_symbol_frame *found; /* NAMING_FRAMES entries */
     const char **module_names;      /* by module */
-    struct sbx_location *locations; /* in the order they were found */
+    struct sbx_location *locations; /* in the order in which they were found */
     uint32_t location_count, location_room;
-    uint64_t *addresses; /* working space: of the frames of one module */
-    uint32_t *first;     /* by frame: its first in `locations` */
-    uint32_t *counts;    /* by frame: how many */
+    uint64_t *addresses; /* working memory for the frames of one module */
+    uint32_t *first;     /* by frame: index of its first location in `locations` */
+    uint32_t *counts;    /* by frame: number of its locations */
 };
 enum {
     NAMING_FRAMES = 64
@@ -77,7 +77,7 @@ static uint64_t provider_of(const struct sbx_stall_module *module)
     return number;
 }
 
-/* What people call the module: by the table, by its file, by its build-id. */
+/* The name of the module for people: from the table, from its file, or from its build-id. */
 static const char *module_name(struct naming *naming, const struct sbx_stall_module *module, const char *path)
 {
     char text[64], hex[2 * SBX_BUILD_ID_BYTES_MAX + 1];
@@ -127,7 +127,7 @@ static int name_marker(struct naming *naming, const struct sbx_stall_frame *fram
 
 static const char no_source[] = "none";
 
-/* A function of an embedded runtime. The line is where it was; where nothing told that, where it is defined. */
+/* A function of an embedded runtime. The line is the executed one if it is known, else that of the definition. */
 static int name_logical(struct naming *naming, const struct sbx_stall_frame *frame)
 {
     struct sbx_location location = {.module = naming->module_names[frame->module],
@@ -155,8 +155,8 @@ static int name_logical(struct naming *naming, const struct sbx_stall_frame *fra
     return add_location(naming, location);
 }
 
-/* Where the frame's code is. A return address may lie behind the call's function, when that never returns: the call is one
- * byte before. */
+/* The address of the frame's code. If the called function never returns, a return address may lie after the calling
+ * function. So one byte before it is used, which is in the call. */
 static uint64_t address_of(const struct sbx_stall_frame *frame)
 {
     return frame->exact || frame->offset == 0 ? frame->offset : frame->offset - 1;
@@ -169,7 +169,7 @@ static int name_code(struct naming *naming, const struct sbx_stall_frame *frame,
         .module = naming->module_names[frame->module], .app = module->kind == SBX_MODULE_KIND_APP, .source = no_source};
     uint64_t address = address_of(frame);
     char unnamed[SBX_NAME_BYTES_MAX];
-    uint64_t place = frame->function != 0 ? frame->function : frame->offset; /* places of one function are one */
+    uint64_t place = frame->function != 0 ? frame->function : frame->offset; /* equal places of one function are one */
     snprintf(unnamed, sizeof unnamed, "%.200s+0x%llx", location.module, (unsigned long long)place);
     enum sbx_symbol_source source;
     size_t count = file == NULL ? 0 : sbx_symbol_file_find(file, address, naming->found, NAMING_FRAMES, &source);
@@ -206,8 +206,8 @@ static int name_frame(struct naming *naming, uint32_t index, struct sbx_symbol_f
     return result;
 }
 
-/* Frames in the order of their modules: `order_out` has frame_count entries; those of module m are
- * [begin_out[m], begin_out[m + 1]); markers come last, as of a module behind all. */
+/* Sort the frames by module: `order_out` has frame_count entries, and those of module m are [begin_out[m], begin_out[m
+ * + 1]). Markers come last, like a module after all others. */
 static void order_by_module(const struct sbx_stall *stall, uint32_t *order_out, uint32_t *begin_out)
 {
     memset(begin_out, 0, ((size_t)stall->module_count + 2) * sizeof *begin_out);
@@ -222,7 +222,7 @@ static void order_by_module(const struct sbx_stall *stall, uint32_t *order_out, 
                 order_out[begin_out[module]++] = i;
             }
         }
-        if (pass == 0) { /* counts to begins */
+        if (pass == 0) { /* from counts to begins */
             for (uint32_t m = 1; m <= stall->module_count + 1; m++) {
                 begin_out[m] += begin_out[m - 1];
             }
@@ -238,7 +238,7 @@ static bool is_executable(const struct sbx_stall *stall, const struct sbx_stall_
            memcmp(module->build_id, stall->app_build_id, module->build_id_bytes) == 0;
 }
 
-/* Note the module, where symbols of it would help. `begin` and `end`: its frames in `order`. */
+/* Record the module if symbols of it would help. `begin` and `end`: its frames in `order`. */
 static int note_gap(struct naming *naming, uint32_t m, const uint32_t *order, uint32_t begin, uint32_t end,
                     const struct sbx_symbol_file *file, const char *path)
 {
@@ -305,7 +305,7 @@ static int name_modules(struct naming *naming, const uint32_t *order, const uint
     return result;
 }
 
-/* From the order of finding to the order of frames. */
+/* From the order in which they were found to the order of frames. */
 static int lay_out(struct naming *naming)
 {
     struct sbx_report *report = naming->report;
@@ -358,7 +358,7 @@ static int name_all(struct sbx_report *report, struct sbx_symbolizer *symbolizer
 
 /* ---- the whole ---- */
 
-/* What the watches are called, where that is known. */
+/* The names of the watches, if they are known. */
 static int name_watches(struct sbx_report *report, const struct sbx_symbolizer *symbolizer)
 {
     const struct sbx_stall *stall = report->stall;
@@ -373,7 +373,7 @@ static int name_watches(struct sbx_report *report, const struct sbx_symbolizer *
     return 0;
 }
 
-/* The same of message kinds; and of which kind the judged message is: the trigger tells, or its record. */
+/* The names of message kinds, and the kind of the judged message, from the trigger or from its record. */
 static int name_kinds(struct sbx_report *report, const struct sbx_symbolizer *symbolizer)
 {
     const struct sbx_stall *stall = report->stall;
@@ -423,8 +423,9 @@ void sbx_report_kind_text(const struct sbx_report *report, uint32_t kind, char t
     }
 }
 
-/* The number of the executable's name where a file told it: what the program itself would have told. A file of debug information
- * alone is mostly called as the program with an ending. Without one `name_out` is "". */
+/* The number of the executable's name, if a file tells the name: the same number that the program itself would have
+ * sent. A file with only debug information mostly has the name of the program with an extension. If no name is known,
+ * `name_out` is "". */
 static uint64_t program_of_file(const struct sbx_report *report, char name_out[64])
 {
     snprintf(name_out, 64, "%s", report->executable_name);
@@ -437,9 +438,9 @@ static uint64_t program_of_file(const struct sbx_report *report, char name_out[6
     return sbx_app_what(name_out);
 }
 
-/* What the application is called, and the number by which it is told from others: as it was told, else as its executable. A
- * name that was told and that nobody here knows is told apart by its number, because the executable may be python's; and so
- * is a program whose file was found under another name. */
+/* The name of the application, and the number that identifies it: those that the payload tells, else those of the
+ * executable. If the payload has a number whose name is not known here, the text includes the number, because the
+ * executable may be that of python. The same is done if the program's file was found under another name. */
 static void name_application(struct sbx_report *report, const struct sbx_symbolizer *symbolizer)
 {
     const struct sbx_stall *stall = report->stall;

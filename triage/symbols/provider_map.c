@@ -70,7 +70,7 @@ struct text {
     const char *at, *end;
 };
 
-/* The next column; `line` begins behind its tab then. */
+/* The next column; `line` then begins after its tab. */
 static struct text take_column(struct text *line)
 {
     const char *tab = memchr(line->at, '\t', (size_t)(line->end - line->at));
@@ -115,7 +115,7 @@ static bool read_decimal(struct text text, uint32_t *value_out)
     return value <= UINT32_MAX;
 }
 
-/* A copy in the arena, control characters replaced; NULL without memory. */
+/* A copy in the arena, with control characters replaced; NULL if memory runs out. */
 static const char *keep(struct sbx_provider_map *map, struct text text)
 {
     char copy[SBX_PROVIDER_LINE_BYTES_MAX + 1];
@@ -180,7 +180,7 @@ static struct text take_line(struct text *text)
     return line;
 }
 
-/* The number of the runtime that a file's first line names; 0: it is no such file. */
+/* The number of the runtime that a file's first line names; 0: it is not such a file. */
 static int add_name(struct sbx_provider_map *map, struct text line, uint64_t *provider_out)
 {
     struct text words = take_column(&line);
@@ -233,7 +233,7 @@ static int is_map(const struct dirent *entry)
 static int add_file(struct sbx_provider_map *map, int folder, const char *name)
 {
     struct stat status;
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe of that name must not hold us */
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe of that name must not block this */
     if (fd < 0) {
         return 0;
     }
@@ -279,8 +279,8 @@ static int by_id(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-/* For sorting. Two functions of one id differ in their files or names at most: the smallest line first, whatever order the
- * files came in. */
+/* For sorting. If a function has several entries, they differ at most in file or name. The smallest line comes first,
+ * so that the order of the files has no effect. */
 static int by_id_and_line(const void *left, const void *right)
 {
     const struct sbx_provider_function *a = left, *b = right;
@@ -333,7 +333,7 @@ uint32_t sbx_provider_line(const struct sbx_provider_function *function, uint32_
         return line != 0 ? line : function->line;
     }
     for (const char *at = function->lines; *at != '\0';) {
-        unsigned long numbers[4] = {0, 0, 0, 0}; /* from, to, written from, to */
+        unsigned long numbers[4] = {0, 0, 0, 0}; /* from, to, source from, source to */
         static const char between[] = "-:-";
         char *end = NULL;
         for (int i = 0; i < 4; i++) {

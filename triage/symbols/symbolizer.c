@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbolizer.c - which symbol files are open, and which are known not to exist.
+/* symbolizer.c - which symbol files are open, and which are known to be missing.
  *
- * A report asks for the same few modules again and again, a server for those of a few releases. What was not found, or
- * found without debug information, is looked for again after a while: a better file may have been added since. */
+ * A report asks for the same few modules again and again, a server for those of a few releases. A file that was not
+ * found, or that has no debug information, is searched again after a while: a better file may have been added since. */
 #include "symbolizer.h"
 
 #include <errno.h>
@@ -17,37 +17,37 @@
 
 enum {
     OPEN_MAX = 48,
-    CACHE_BYTES = 32 << 20, /* of chunks, for each image that is open; a large C++ program's code is half of it */
+    CACHE_BYTES = 32 << 20, /* of chunks, for each open image; half of a large C++ program's code fits */
     REMEMBER_S = 60
 };
 
 struct entry {
     uint8_t build_id[32];
     size_t bytes;
-    uint64_t owner;               /* whose own store was asked too; 0: none was */
-    struct sbx_symbol_file *file; /* NULL: there is none */
-    char *path;                   /* NULL: there is none */
+    uint64_t owner;               /* owner of the own store that was asked, too; 0: none was */
+    struct sbx_symbol_file *file; /* NULL: none */
+    char *path;                   /* NULL: none */
     time_t looked_s;
-    uint64_t used;     /* turn of the last use */
-    bool avoids_store; /* what that has is damaged, or it went away: files come first */
+    uint64_t used;     /* value of `turn` at the last use */
+    bool avoids_store; /* the store's image is damaged or not reachable: files come first */
 };
 
 struct sbx_symbolizer {
     struct sbx_elf_finder *finder;
-    struct sbx_elf_paths *paths; /* working space */
+    struct sbx_elf_paths *paths; /* working memory */
     struct sbx_watch_names *watch_names;
     struct entry entries[OPEN_MAX];
     size_t entry_count;
     uint64_t turn;
     struct sbx_provider_map *providers;
     struct sbx_symbol_store *store;          /* NULL: none */
-    struct sbx_symbol_store *own_store;      /* asked before it; NULL: none */
-    uint64_t owner;                          /* of that; 0: there is none */
+    struct sbx_symbol_store *own_store;      /* asked before `store`; NULL: none */
+    uint64_t owner;                          /* owner of own_store; 0: none */
     const struct sbx_debuginfod *debuginfod; /* NULL: none */
     time_t debuginfod_failed_s;              /* 0 never */
     time_t (*now_s)(void);
     bool debuginfod_has_trouble;
-    char debuginfod_why[400], debuginfod_said[400]; /* said: what was handed out last */
+    char debuginfod_why[400], debuginfod_said[400]; /* said: the text that was returned last */
 };
 
 static time_t monotonic_s(void)
@@ -75,7 +75,7 @@ struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir
     }
     for (size_t i = 0; i < dir_count; i++) {
         (void)sbx_provider_map_add_folder(symbolizer->providers,
-                                          dirs[i]); /* without memory names are missing, no more */
+                                          dirs[i]); /* if memory runs out, only names are missing */
     }
     return symbolizer;
 }
@@ -113,7 +113,7 @@ int sbx_symbolizer_add_index(struct sbx_symbolizer *symbolizer, const char *inde
     const char *slash = strrchr(index_path, '/');
     int bytes = snprintf(folder, sizeof folder, "%.*s", slash == NULL ? 1 : (int)(slash - index_path + 1),
                          slash == NULL ? "." : index_path);
-    if (bytes > 0 && (size_t)bytes < sizeof folder) { /* the names that recorded programs told lie beside it */
+    if (bytes > 0 && (size_t)bytes < sizeof folder) { /* next to it lie the names that recorded programs told */
         (void)sbx_provider_map_add_folder(symbolizer->providers, folder);
     }
     int result = sbx_watch_names_add_index(symbolizer->watch_names, index_path);
@@ -145,7 +145,7 @@ static bool is_of(const struct entry *entry, const uint8_t *build_id, size_t byt
     return entry->bytes == bytes && memcmp(entry->build_id, build_id, bytes) == 0;
 }
 
-/* The entry of a build-id, or a place for it: a free one, else the one not used for longest, emptied. */
+/* The entry of a build-id, or a slot for it: a free one, else the least recently used one, emptied. */
 static struct entry *entry_for(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes)
 {
     struct entry *oldest = &symbolizer->entries[0];
@@ -170,7 +170,7 @@ void sbx_symbolizer_forget(struct sbx_symbolizer *symbolizer, const uint8_t *bui
 {
     for (size_t i = 0; i < symbolizer->entry_count; i++) {
         if (is_of(&symbolizer->entries[i], build_id, bytes)) {
-            empty_entry(&symbolizer->entries[i]); /* of each owner */
+            empty_entry(&symbolizer->entries[i]); /* for every owner */
         }
     }
 }
@@ -187,7 +187,7 @@ void sbx_symbolizer_use_own_store(struct sbx_symbolizer *symbolizer, struct sbx_
     symbolizer->owner = store == NULL ? 0 : owner;
 }
 
-/* What one store has of the entry's build-id, and what that is called, where it is better than what is there. */
+/* Look in one store for the entry's build-id. Its image and name are used if they are better than the present ones. */
 static void look_in_one(struct sbx_symbol_store *store, struct entry *entry)
 {
     struct sbx_symbol_image *image;
@@ -195,10 +195,10 @@ static void look_in_one(struct sbx_symbol_store *store, struct entry *entry)
                                : sbx_symbol_store_find(store, entry->build_id, entry->bytes, (uint64_t)time(NULL),
                                                        CACHE_BYTES, &image);
     if (result != 0) {
-        if (result != -EIO) { /* a server of symbols that is away is gone without, until it is back */
+        if (result != -EIO) { /* a symbol server that does not answer is skipped until it answers again */
             sbx_shortage_note(result);
         }
-        return; /* a damaged image is as none: the files may still be there */
+        return; /* a damaged image counts as none: there may be files */
     }
     if (entry->file != NULL && sbx_symbol_image_facts(image)->best != SBX_SYMBOLS_DWARF) {
         sbx_symbol_image_close(image);
@@ -206,13 +206,13 @@ static void look_in_one(struct sbx_symbol_store *store, struct entry *entry)
     }
     const char *name = sbx_symbol_image_facts(image)->name;
     if (entry->path == NULL && name[0] != '\0') {
-        entry->path = strdup(name); /* without memory the module stays without a name */
+        entry->path = strdup(name); /* if memory runs out, the module has no name */
     }
     sbx_symbol_file_close(entry->file);
     entry->file = sbx_symbol_file_of_image(image);
 }
 
-/* What the stores have. */
+/* Look in the stores. */
 static void look_in_store(const struct sbx_symbolizer *symbolizer, struct entry *entry)
 {
     look_in_one(symbolizer->own_store, entry);
@@ -237,7 +237,7 @@ const char *sbx_symbolizer_debuginfod_trouble(struct sbx_symbolizer *symbolizer)
     return symbolizer->debuginfod_said;
 }
 
-/* What the debuginfod server has, where that is better. That it has nothing is nothing wrong. */
+/* Look in the debuginfod server. Its file is used if it is better. It is no error if the server has none. */
 static void look_in_debuginfod(struct sbx_symbolizer *symbolizer, struct entry *entry)
 {
     struct sbx_symbol_image *image;
@@ -252,7 +252,7 @@ static void look_in_debuginfod(struct sbx_symbolizer *symbolizer, struct entry *
     }
     if (result != 0) {
         bool is_of_file = result == -EBADMSG || result == -EFBIG || result == -ECHILD;
-        symbolizer->debuginfod_failed_s = is_of_file ? 0 : symbolizer->now_s(); /* another build-id may be better */
+        symbolizer->debuginfod_failed_s = is_of_file ? 0 : symbolizer->now_s(); /* another build-id may work */
         if (!symbolizer->debuginfod_has_trouble) {
             symbolizer->debuginfod_has_trouble = true;
             snprintf(symbolizer->debuginfod_why, sizeof symbolizer->debuginfod_why, "%.100s: %s",
@@ -270,7 +270,7 @@ static void look_in_debuginfod(struct sbx_symbolizer *symbolizer, struct entry *
     }
 }
 
-/* What the store has instead of what was found, if it has something. */
+/* Use the store's image instead of what was found, if the store has one. */
 static void take_from_store(const struct sbx_symbolizer *symbolizer, struct entry *entry)
 {
     struct sbx_symbol_file *found = entry->file;
@@ -287,7 +287,8 @@ static void take_from_store(const struct sbx_symbolizer *symbolizer, struct entr
     free(path);
 }
 
-/* The name of the module: by a file that was found (one of a debug folder or of a process says nothing), else as the index has it. */
+/* The name of the module: by the file that was found (files in a debug folder or of a process do not tell it), else by
+ * the index. */
 static void name_entry(const struct sbx_symbolizer *symbolizer, struct entry *entry)
 {
     const char *path = NULL;
@@ -296,7 +297,7 @@ static void name_entry(const struct sbx_symbolizer *symbolizer, struct entry *en
         path = strstr(found, "/.build-id/") == NULL && strncmp(found, "/proc/", 6) != 0 ? found : NULL;
     }
     path = path != NULL ? path : sbx_elf_finder_index_path(symbolizer->finder, entry->build_id, entry->bytes);
-    entry->path = path != NULL ? strdup(path) : NULL; /* without memory the module stays without a name */
+    entry->path = path != NULL ? strdup(path) : NULL; /* if memory runs out, the module has no name */
 }
 
 static void look_for(struct sbx_symbolizer *symbolizer, struct entry *entry, const char *name)
@@ -325,7 +326,7 @@ static void look_for(struct sbx_symbolizer *symbolizer, struct entry *entry, con
         }
     }
     if (entry->avoids_store && (entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file))) {
-        take_from_store(symbolizer, entry); /* part of it is better than nothing */
+        take_from_store(symbolizer, entry); /* a part of it is better than nothing */
     }
     if (symbolizer->debuginfod != NULL && (entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file))) {
         look_in_debuginfod(symbolizer, entry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_names.c - what watches and deadlines are called, where the machine that recorded them has told. */
+/* watch_names.c - the names of watches and deadlines, if the recording machine stored them. */
 #include "watch_names.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ int sbx_watch_names_add_index(struct sbx_watch_names *names, const char *index_p
         return -errno;
     }
     char line[NAME_BYTES + DIGITS + 4];
-    bool is_begin = true; /* of a line: a longer one comes in pieces */
+    bool is_begin = true; /* begin of a line; a longer line is read in pieces */
     while (fgets(line, sizeof line, index) != NULL) {
         size_t length = strcspn(line, "\n");
         bool is_end = line[length] == '\n';

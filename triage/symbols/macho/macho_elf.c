@@ -14,9 +14,9 @@
 #include "macho_image.h"
 #include "macho_symbols.h"
 
-#define DEBUG_BYTES_MAX UINT64_C(3221225472) /* of one image; the worker that reads it has 4 GiB */
+#define DEBUG_BYTES_MAX UINT64_C(3221225472) /* of one image; the worker has a limit of 4 GiB */
 
-/* The sections that names are read from, as ELF calls them behind ".debug_". */
+/* The sections that are read, by their ELF names without ".debug_". */
 static const char *const wanted[] = {"info", "types",       "abbrev", "line",     "line_str",
                                      "str",  "str_offsets", "ranges", "rnglists", "addr"};
 enum {
@@ -30,9 +30,10 @@ struct plan {
     Elf64_Shdr headers[SECTIONS_MAX];
     char names[SECTIONS_MAX * NAME_BYTES];
     size_t count, name_bytes;
-    uint64_t bytes;                                 /* of the file, as far as it is planned */
-    uint64_t from[SECTIONS_MAX];                    /* where the content lies in the Mach-O file; 0: not there */
-    uint16_t number_of[SBX_MACHO_SECTIONS_MAX + 1]; /* of a section of code, by its number in the image */
+    uint64_t bytes;                                 /* size of the planned part of the file */
+    uint64_t from[SECTIONS_MAX];                    /* offset of the content in the Mach-O file; 0: no content */
+    uint16_t number_of[SBX_MACHO_SECTIONS_MAX + 1]; /* of a section of code in the ELF file, by its number in the
+                                                     * image */
 };
 
 /* Plan a section of `bytes` bytes of content (SHT_NOBITS: none). Returns its header. */
@@ -50,8 +51,8 @@ static Elf64_Shdr *add_section(struct plan *plan, const char *name, uint32_t typ
     return header;
 }
 
-/* The ELF name of a section of debug information; false when it is none that is read. Mach-O cuts names at 16 characters;
- * "__zdebug_" is Go's, whose linker compresses. */
+/* The ELF name of a section of debug information. False if it is not read. Mach-O cuts names at 16 characters. Go's
+ * linker compresses sections and names them "__zdebug_". */
 static bool elf_name_of(const char *name, char out[NAME_BYTES])
 {
     static const char *const prefixes[][2] = {{"__debug_", ".debug_"}, {"__zdebug_", ".zdebug_"}};
@@ -81,7 +82,7 @@ static bool has_name(const struct plan *plan, const char *name)
     return false;
 }
 
-/* Whether it has more debug information than is read. A file of no contents may have claims beyond all sums. */
+/* Whether it has more debug information than the limit. An empty file may claim sizes whose sum overflows. */
 static bool has_too_much(const struct sbx_macho_image *image)
 {
     uint64_t left = DEBUG_BYTES_MAX;
@@ -110,7 +111,7 @@ static void plan_sections(struct plan *plan, const struct sbx_macho_image *image
             header->sh_flags = SHF_ALLOC | SHF_EXECINSTR;
             header->sh_addr = section->address;
         } else if (section->is_debug && section->bytes > 0 && has_debug && elf_name_of(section->name, name) &&
-                   !has_name(plan, name)) { /* of two the first counts */
+                   !has_name(plan, name)) { /* of two with one name, the first counts */
             plan->from[plan->count] = section->offset;
             add_section(plan, name, SHT_PROGBITS, section->bytes);
         }
@@ -128,7 +129,7 @@ static void write_symbols(const struct plan *plan, const struct sbx_macho_symbol
             .st_value = symbol->begin,
             .st_size = symbol->end - symbol->begin,
         };
-        memcpy(into + (i + 1) * sizeof entry, &entry, sizeof entry); /* [0] is of no symbol */
+        memcpy(into + (i + 1) * sizeof entry, &entry, sizeof entry); /* [0] is the null symbol */
     }
 }
 
@@ -182,7 +183,7 @@ static int make(int fd, const struct sbx_macho_image *image, const struct sbx_ma
     table->sh_link = (uint32_t)plan->count;
     table->sh_info = 1;
     add_section(plan, ".strtab", SHT_STRTAB, symbols->string_bytes + 1);
-    Elf64_Shdr *names = add_section(plan, ".shstrtab", SHT_STRTAB, 0); /* it has its own name in it */
+    Elf64_Shdr *names = add_section(plan, ".shstrtab", SHT_STRTAB, 0); /* it contains its own name */
     names->sh_size = plan->name_bytes;
     plan->bytes += (plan->name_bytes + 7) & ~UINT64_C(7);
     elf_out->count = plan->bytes + plan->count * sizeof(Elf64_Shdr);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* macho_format.h - Mach-O as it is in files of 64-bit Apple systems, so much of it as names need.
+/* macho_format.h - the parts of the Mach-O file format of 64-bit Apple systems that are needed for names.
  *
- * Numbers are little-endian, those of a universal file's header big-endian. */
+ * Numbers are little-endian; those in the header of a universal file are big-endian. */
 #ifndef SBX_MACHO_FORMAT_H
 #define SBX_MACHO_FORMAT_H
 
@@ -9,8 +9,8 @@
 
 #define SBX_MACHO_MAGIC            UINT32_C(0xfeedfacf)
 #define SBX_MACHO_MAGIC_32         UINT32_C(0xfeedface)
-#define SBX_MACHO_MAGIC_BIG_ENDIAN UINT32_C(0xcffaedfe) /* of PowerPC, as a little-endian machine reads it */
-#define SBX_MACHO_FAT_MAGIC        UINT32_C(0xcafebabe) /* also that of Java's class files */
+#define SBX_MACHO_MAGIC_BIG_ENDIAN UINT32_C(0xcffaedfe) /* for PowerPC, as a little-endian machine reads it */
+#define SBX_MACHO_FAT_MAGIC        UINT32_C(0xcafebabe) /* Java's class files begin with it, too */
 #define SBX_MACHO_FAT_MAGIC_64     UINT32_C(0xcafebabf)
 
 enum sbx_macho_cpu {
@@ -31,15 +31,15 @@ enum sbx_macho_command_kind {
     SBX_MACHO_FUNCTION_STARTS = 0x26
 };
 
-#define SBX_MACHO_SECTION_CODE UINT32_C(0x80000400) /* only instructions, or some */
+#define SBX_MACHO_SECTION_CODE UINT32_C(0x80000400) /* only instructions, or some instructions */
 
 enum {
-    SBX_MACHO_SYMBOL_STAB = 0xe0,     /* n_type: any of these bits: for debuggers */
-    SBX_MACHO_SYMBOL_TYPE = 0x0e,     /* n_type: these bits tell */
-    SBX_MACHO_SYMBOL_SECTION = 0x0e,  /* that it lies in a section */
+    SBX_MACHO_SYMBOL_STAB = 0xe0,     /* n_type: if any of these bits is set, it is for debuggers */
+    SBX_MACHO_SYMBOL_TYPE = 0x0e,     /* n_type: mask of the type */
+    SBX_MACHO_SYMBOL_SECTION = 0x0e,  /* type: it lies in a section */
     SBX_MACHO_SYMBOL_EXTERNAL = 0x01, /* n_type */
-    SBX_MACHO_SYMBOL_OBJECT = 0x66,   /* n_type: of an object file that has the debug information */
-    SBX_MACHO_SYMBOL_INNER = 0x0200   /* n_desc: another entry into what begins before it */
+    SBX_MACHO_SYMBOL_OBJECT = 0x66,   /* n_type: an object file with the debug information */
+    SBX_MACHO_SYMBOL_INNER = 0x0200   /* n_desc: another entry point of the function that begins before it */
 };
 
 struct sbx_macho_header {

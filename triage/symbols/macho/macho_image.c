@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* macho_image.c - a Mach-O program, library or dSYM: where in its file what is.
+/* macho_image.c - a Mach-O program, library or dSYM: the positions of its parts in the file.
  *
- * Each image is a header and a list of commands that say where the rest lies. Nothing is believed: what is said to lie
- * beyond the image's end is damage, and damage anywhere refuses the file, because what is cut short or patched together
- * is better sent anew than read in part. */
+ * Each image is a header and a list of commands that give the positions of the other parts. Nothing is trusted: a part
+ * beyond the image's end is damage, and any damage refuses the whole file. A file that is truncated or badly combined
+ * should be sent again, not read in part. */
 #include "macho_image.h"
 
 #include <endian.h>
@@ -16,8 +16,8 @@
 
 enum {
     STRING_BYTES_MAX = 1 << 30,
-    CODE_TIMES_MAX = 1000,      /* the size of a file; symbols of a program without debug information: 5 to 20 */
-    COMMAND_BYTES_MAX = 4 << 20 /* a program of 600 libraries has some 64 KB */
+    CODE_TIMES_MAX = 1000,      /* the size of the file; symbols of a program without debug information: 5 to 20 */
+    COMMAND_BYTES_MAX = 4 << 20 /* a program with 600 libraries has some 64 KB */
 };
 
 static bool read_at(int fd, void *into, size_t bytes, uint64_t at)
@@ -44,11 +44,12 @@ struct slices {
 
 static const char *const cut_short = "a Mach-O file that is cut short";
 
-/* Where the images of the file lie. Returns NULL, or why it cannot be told; *is_macho_out: it is a Mach-O file. */
+/* The positions of the images in the file. Returns NULL, or the reason why they cannot be read. *is_macho_out: it is a
+ * Mach-O file. */
 static const char *find_slices(int fd, struct slices *slices, bool *is_macho_out)
 {
     struct sbx_macho_fat_header header;
-    off_t end = lseek(fd, 0, SEEK_END); /* not fstat(), which libcs make of calls that the worker is denied */
+    off_t end = lseek(fd, 0, SEEK_END); /* not fstat(): libcs make it from calls that the filter forbids */
     *slices = (struct slices){.count = 0};
     *is_macho_out = false;
     if (end < 0 || !read_at(fd, &header, sizeof header, 0)) {
@@ -63,7 +64,7 @@ static const char *find_slices(int fd, struct slices *slices, bool *is_macho_out
         return NULL;
     }
     bool is_64 = fat_magic == SBX_MACHO_FAT_MAGIC_64;
-    /* A class file of Java has its version where a universal file has its count: 45 or more. */
+    /* A Java class file has its version at the place of a universal file's count: 45 or more. */
     if ((fat_magic != SBX_MACHO_FAT_MAGIC && !is_64) || count >= 45) {
         return "no Mach-O file";
     }
@@ -224,13 +225,13 @@ static const char *take_commands(struct reading *reading, const uint8_t *bytes, 
     return NULL;
 }
 
-/* What can only be said when all commands were read. */
+/* Checks that are possible only after all commands were read. */
 static const char *check_whole(const struct sbx_macho_image *image, const struct reading *reading)
 {
     if (!reading->has_base) {
-        return reading->has_uuid ? "a Mach-O file without a __TEXT segment" : NULL; /* without both: an object file */
+        return reading->has_uuid ? "a Mach-O file without a __TEXT segment" : NULL; /* neither: an object file */
     }
-    uint64_t begin = UINT64_MAX, end = 0; /* of code */
+    uint64_t begin = UINT64_MAX, end = 0; /* of the code */
     for (size_t i = 0; i < image->section_count; i++) {
         const struct sbx_macho_section *section = &image->sections[i];
         if (!section->is_code) {
@@ -246,13 +247,15 @@ static const char *check_whole(const struct sbx_macho_image *image, const struct
     if (end == 0) {
         return reading->has_uuid ? "a Mach-O file without code" : NULL;
     }
-    /* A dSYM does not have the code that it is of: a few bytes could claim gigabytes, which a store would write down. */
+    /* A dSYM describes code that it does not contain. So a few bytes could claim gigabytes of code, which a store would
+     * write out. */
     return (end - begin) / CODE_TIMES_MAX > reading->slice.bytes
                ? "a Mach-O file that claims a thousand times its size in code"
                : NULL;
 }
 
-/* Read the image at `slice`. Returns NULL, or why that cannot be; *kept_out: it is one that is read, with a UUID. */
+/* Read the image at `slice`. Returns NULL, or the reason why it cannot be read. *kept_out: it is of a kind that is
+ * used, with a UUID. */
 static const char *read_slice(int fd, struct slice slice, struct sbx_macho_image *image, bool *kept_out)
 {
     struct sbx_macho_header header;
@@ -291,7 +294,7 @@ static const char *read_slice(int fd, struct slice slice, struct sbx_macho_image
     return why;
 }
 
-/* ---- questions ---- */
+/* ---- lookups ---- */
 
 size_t sbx_macho_uuids_read(int fd, uint8_t uuids_out[SBX_MACHO_IMAGES_MAX][SBX_MACHO_UUID_BYTES], const char **why_out)
 {
@@ -302,7 +305,7 @@ size_t sbx_macho_uuids_read(int fd, uint8_t uuids_out[SBX_MACHO_IMAGES_MAX][SBX_
     if (why != NULL) {
         return 0;
     }
-    struct sbx_macho_image *image = malloc(sizeof *image); /* as large as a small stack */
+    struct sbx_macho_image *image = malloc(sizeof *image); /* not on the stack: it is as large as a small stack */
     size_t count = 0;
     why = image == NULL ? "a Mach-O file for which there is no memory" : NULL;
     for (size_t i = 0; i < slices.count && why == NULL; i++) {
@@ -339,7 +342,7 @@ int sbx_macho_image_read(int fd, const uint8_t uuid[SBX_MACHO_UUID_BYTES], struc
             return 0;
         }
     }
-    return -ENOENT; /* it changed meanwhile */
+    return -ENOENT; /* the file changed meanwhile */
 }
 
 int sbx_macho_bytes_read(int fd, void *into, uint64_t bytes, uint64_t at)

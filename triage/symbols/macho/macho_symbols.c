@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* macho_symbols.c - what the symbol table of a Mach-O image calls its code. */
+/* macho_symbols.c - the names of code in the symbol table of a Mach-O image. */
 #include "macho_symbols.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@ struct starts {
     size_t count;
 };
 
-/* The addresses where functions begin: each as its distance from the one before, the first from the base, in LEB128. A
- * distance of 0 ends the list, and so does what leads out of the image. */
+/* The addresses at which functions begin. The list has distances in LEB128: each from the function before, the first
+ * one from the base. A distance of 0 ends the list. An address outside of the image also ends it. */
 static int read_starts(int fd, const struct sbx_macho_image *image, struct starts *starts)
 {
     *starts = (struct starts){NULL, 0};
@@ -38,7 +38,7 @@ static int read_starts(int fd, const struct sbx_macho_image *image, struct start
     uint64_t reached = 0, distance = 0;
     unsigned shift = 0;
     for (size_t i = 0; i < bytes && result == 0; i++) {
-        if (shift > 28) { /* farther than an image reaches */
+        if (shift > 28) { /* a larger distance than an image can have */
             break;
         }
         distance |= (uint64_t)(list[i] & 0x7f) << shift;
@@ -64,13 +64,13 @@ static int read_starts(int fd, const struct sbx_macho_image *image, struct start
 
 /* ---- the symbol table ---- */
 
-/* What an assembler calls a place, where it needs to: "ltmp17". */
+/* Is it a name that an assembler makes, such as "ltmp17"? */
 static bool is_of_assembler(const char *name)
 {
     return strncmp(name, "ltmp", 4) == 0 && name[4] != '\0' && strspn(name + 4, "0123456789") == strlen(name + 4);
 }
 
-/* Take the symbol if it names code. */
+/* Keep the symbol if it names code. */
 static void take(const struct sbx_macho_image *image, const struct sbx_macho_nlist *entry,
                  struct sbx_macho_symbols *symbols)
 {
@@ -131,7 +131,7 @@ static int by_begin(const void *a, const void *b)
 
 /* ---- where functions end ---- */
 
-/* Whether there are functions that no symbol names. */
+/* Whether there are functions without a symbol. */
 static bool is_stripped(const struct sbx_macho_image *image, const struct sbx_macho_symbols *symbols,
                         const struct starts *starts)
 {
@@ -141,7 +141,7 @@ static bool is_stripped(const struct sbx_macho_image *image, const struct sbx_ma
     size_t named = 0, at = 0;
     for (size_t i = 0; i < symbols->count; i++) {
         if (!symbols->symbols[i].is_external) {
-            return false; /* what strips takes these first */
+            return false; /* strip removes these first */
         }
         while (at < starts->count && starts->addresses[at] < symbols->symbols[i].begin) {
             at++;
@@ -154,14 +154,14 @@ static bool is_stripped(const struct sbx_macho_image *image, const struct sbx_ma
     return starts->count == 0 || named < starts->count;
 }
 
-/* Let each symbol reach as far as its function. Where functions are missing and no list tells where they begin, how far
- * is not known. */
+/* Set the end of each symbol to the end of its function. If functions are missing and no list tells where they begin,
+ * the end is not known. */
 static void stretch(const struct sbx_macho_image *image, struct sbx_macho_symbols *symbols, const struct starts *starts)
 {
     if (symbols->is_stripped && starts->count == 0) {
         return;
     }
-    uint64_t next = UINT64_MAX; /* where the nearest symbol behind begins */
+    uint64_t next = UINT64_MAX; /* begin of the nearest symbol after this one */
     size_t start = starts->count;
     for (size_t i = symbols->count; i > 0; i--) {
         struct sbx_macho_symbol *symbol = &symbols->symbols[i - 1];
@@ -169,7 +169,7 @@ static void stretch(const struct sbx_macho_image *image, struct sbx_macho_symbol
             next = symbols->symbols[i].begin;
         }
         while (start > 0 && starts->addresses[start - 1] > symbol->begin) {
-            start--; /* the first that begins behind it */
+            start--; /* the first function that begins after it */
         }
         const struct sbx_macho_section *section = &image->sections[symbol->section - 1];
         uint64_t end = section->address + section->bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redis_cluster.c - slots, their owners, and commands that find them. */
+/* redis_cluster.c - slots, their owners, and commands that follow redirections. */
 #include "redis_cluster.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 #include <time.h>
 
 enum {
-    REDIRECTS_MAX = 16, /* of one command; a cluster that sends round in a circle is left */
-    REST_MS = 50,       /* between two tries */
+    REDIRECTS_MAX = 16, /* of one command; a cluster whose redirections make a circle is given up */
+    REST_MS = 50,       /* pause between two attempts */
     REST_MAX_MS = 400,
-    DOWN_MS = 3000, /* a node that nobody replaced is not asked by impatient ones for so long */
+    DOWN_MS = 3000, /* a node without a replacement gets no commands of impatient callers for this time */
     ALL_DOWN_MS = 10000,
     SETTLE_MS = 1000
 };
@@ -22,15 +22,15 @@ struct sbx_redis_cluster {
     struct sbx_redis_node *nodes[SBX_REDIS_NODES_MAX];
     size_t node_count;
     uint8_t is_master[SBX_REDIS_NODES_MAX];
-    uint16_t owners[SBX_REDIS_SLOTS]; /* index into nodes, and one; 0: nobody */
+    uint16_t owners[SBX_REDIS_SLOTS]; /* index into nodes, plus one; 0: no owner */
     bool has_map, wants_map;
-    uint64_t down_until_ms;        /* nobody answered: impatient ones do not ask before */
-    char why[SBX_REDIS_WHY_BYTES]; /* then */
+    uint64_t down_until_ms;        /* no node answered: impatient callers do not try before */
+    char why[SBX_REDIS_WHY_BYTES]; /* the reason for it */
 };
 
 /* ---- slots ---- */
 
-/* CRC-16/XMODEM: polynomial 0x1021, begins with 0, nothing reflected. */
+/* CRC-16/XMODEM: polynomial 0x1021, initial value 0, nothing reflected. */
 static uint16_t crc16(const char *bytes, size_t count)
 {
     uint16_t crc = 0;
@@ -59,7 +59,7 @@ static bool is_same(const struct sbx_redis_address *a, const struct sbx_redis_ad
     return a->port == b->port && strcmp(a->host, b->host) == 0;
 }
 
-/* HOST of `bytes` bytes and a port; an empty host is that of `asked`. */
+/* HOST of `bytes` bytes and a port. An empty host means the host of `asked`. */
 static bool set_address(struct sbx_redis_address *out, const char *host, size_t bytes, long long port,
                         const struct sbx_redis_address *asked)
 {
@@ -76,7 +76,7 @@ static bool set_address(struct sbx_redis_address *out, const char *host, size_t 
     return true;
 }
 
-/* The number in the map of the node that `reply`, [HOST, PORT, ...], says; -1 for none. */
+/* The number in the map of the node in `reply`, [HOST, PORT, ...]; -1: none. */
 static int node_of_map(struct sbx_redis_map *map, const redisReply *reply, const struct sbx_redis_address *asked)
 {
     struct sbx_redis_address address;
@@ -139,7 +139,7 @@ enum sbx_redis_redirect sbx_redis_redirect_read(const char *text, const struct s
         return kind;
     }
     const char *number = strchr(text, ' ') + 1, *space = strchr(number, ' ');
-    const char *colon = space == NULL ? NULL : strrchr(space, ':'); /* the last: an IPv6 address has more */
+    const char *colon = space == NULL ? NULL : strrchr(space, ':'); /* the last colon: an IPv6 address has more */
     size_t digits = strspn(number, "0123456789");
     if (colon == NULL || digits == 0 || digits > 5 || number + digits != space) {
         return SBX_REDIS_STAYS;
@@ -177,7 +177,7 @@ void sbx_redis_cluster_destroy(struct sbx_redis_cluster *cluster)
     free(cluster);
 }
 
-/* The node of an address, made when it is new; -1 without memory, or when there are too many. */
+/* The node of an address; a new one is added. -1: memory ran out, or there are too many. */
 static int node_at(struct sbx_redis_cluster *cluster, const struct sbx_redis_address *address)
 {
     for (size_t i = 0; i < cluster->node_count; i++) {
@@ -225,7 +225,7 @@ static void take_map(struct sbx_redis_cluster *cluster, const struct sbx_redis_m
     cluster->wants_map = false;
 }
 
-/* Ask one node for the map. */
+/* Request the map from one node. */
 static bool ask_map(struct sbx_redis_cluster *cluster, struct sbx_redis_node *node, char why[SBX_REDIS_WHY_BYTES])
 {
     struct sbx_redis_command command = {.count = 0};
@@ -252,7 +252,7 @@ static bool ask_map(struct sbx_redis_cluster *cluster, struct sbx_redis_node *no
     return got;
 }
 
-/* Ask for the map: the nodes that are connected, the others, those of the URL. */
+/* Request the map: from connected nodes first, then from the others, then from the nodes of the URL. */
 static bool find_map(struct sbx_redis_cluster *cluster, uint64_t until_ms, char why[SBX_REDIS_WHY_BYTES])
 {
     for (size_t i = 0; i < cluster->url->seed_count; i++) {
@@ -295,17 +295,17 @@ int sbx_redis_cluster_connect(struct sbx_redis_cluster *cluster)
 
 /* ---- commands ---- */
 
-/* One command on its way. */
+/* The state of one command. */
 struct trip {
     struct sbx_redis_command *command;
-    int node;      /* that was asked last, -1 none */
-    int ask;       /* the node to ask this once, -1: the owner */
-    unsigned slot; /* SBX_REDIS_SLOTS: a master is named */
+    int node;      /* the node that was asked last, -1 none */
+    int ask;       /* the node of an ASK redirection, for one try; -1: the owner */
+    unsigned slot; /* SBX_REDIS_SLOTS: the command names a master */
     int redirects;
     bool is_done;
 };
 
-/* The node that the command goes to; -1: nobody has its slot. */
+/* The node that the command goes to; -1: its slot has no owner. */
 static int node_for(const struct sbx_redis_cluster *cluster, const struct trip *trip)
 {
     if (trip->ask >= 0) {
@@ -329,7 +329,7 @@ static void end(struct trip *trip, int result)
     trip->command->result = result;
 }
 
-/* Put each command to its node. Nodes that cannot be reached make that the map is wanted. */
+/* Add each command to its node. If a node cannot be reached, a new map is wanted. */
 static void put_commands(struct sbx_redis_cluster *cluster, struct trip *trips, size_t count, bool is_patient,
                          char why[SBX_REDIS_WHY_BYTES])
 {
@@ -366,7 +366,7 @@ static void put_commands(struct sbx_redis_cluster *cluster, struct trip *trips, 
     }
 }
 
-/* What an error that may pass begins with. */
+/* The beginnings of errors that may be temporary. */
 static bool is_passing(const char *error)
 {
     static const char *const words[] = {"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY"};
@@ -378,7 +378,7 @@ static bool is_passing(const char *error)
     return false;
 }
 
-/* Look at the reply of one; returns whether it goes on at once. */
+/* Handle the reply to one command. Returns whether it continues at once. */
 static bool take_reply(struct sbx_redis_cluster *cluster, struct trip *trip, char why[SBX_REDIS_WHY_BYTES])
 {
     struct sbx_redis_node *node = cluster->nodes[trip->node];
@@ -414,14 +414,14 @@ static bool take_reply(struct sbx_redis_cluster *cluster, struct trip *trip, cha
         trip->ask = kind == SBX_REDIS_ASK ? other : -1;
         if (kind == SBX_REDIS_MOVED && other >= 0) {
             cluster->owners[slot] = (uint16_t)(other + 1);
-            cluster->wants_map = true; /* where one slot went others did too */
+            cluster->wants_map = true; /* if one slot moved, others probably did, too */
         }
     }
     sbx_redis_commands_finish(command, 1);
     return !passes;
 }
 
-/* One round: all that is not done is asked once. Returns whether what is left goes on at once. */
+/* One round: each command that is not done is sent once. Returns whether the remaining ones continue at once. */
 static bool go_round(struct sbx_redis_cluster *cluster, struct trip *trips, size_t count, uint64_t until_ms,
                      bool is_patient, char why[SBX_REDIS_WHY_BYTES])
 {
@@ -477,7 +477,7 @@ int sbx_redis_cluster_run(struct sbx_redis_cluster *cluster, struct sbx_redis_co
     }
     while (count_left(trips, count) > 0 && sbx_redis_now_ms() < until_ms) {
         bool has_map = !cluster->wants_map || find_map(cluster, until_ms, why);
-        if (!has_map && !is_patient) { /* nobody answers: it is not one node that died */
+        if (!has_map && !is_patient) { /* no node answers, so it is not one dead node */
             cluster->down_until_ms = sbx_redis_now_ms() + ALL_DOWN_MS;
             snprintf(cluster->why, sizeof cluster->why, "%s", why);
             break;
@@ -490,7 +490,7 @@ int sbx_redis_cluster_run(struct sbx_redis_cluster *cluster, struct sbx_redis_co
     }
     for (size_t i = 0; i < count; i++) {
         int node = trips[i].is_done ? -1 : node_for(cluster, &trips[i]);
-        if (node >= 0) { /* nobody took its place in time */
+        if (node >= 0) { /* no other node took over in time */
             cluster->nodes[node]->down_until_ms = sbx_redis_now_ms() + DOWN_MS;
         }
         result = result == 0 ? commands[i].result : result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redis_link.c - Redis, one server or a cluster, asked in batches. */
+/* redis_link.c - a connection to Redis, to one server or a cluster; commands are sent in batches. */
 #include "redis_link.h"
 
 #include <errno.h>
@@ -17,10 +17,10 @@ enum {
 };
 
 struct sbx_redis_link {
-    pthread_mutex_t mutex; /* all below */
+    pthread_mutex_t mutex; /* protects all fields below */
     struct sbx_redis_url url;
-    struct sbx_redis_node node;        /* one server */
-    struct sbx_redis_cluster *cluster; /* NULL: it is none */
+    struct sbx_redis_node node;        /* for one server */
+    struct sbx_redis_cluster *cluster; /* NULL: it is not a cluster */
 };
 
 struct sbx_redis_link *sbx_redis_link_create(const struct sbx_redis_url *url)
@@ -51,7 +51,7 @@ void sbx_redis_link_destroy(struct sbx_redis_link *link)
     free(link);
 }
 
-/* Ask the one server all that has no reply yet. Returns 0 or -errno. */
+/* Send the one server all commands that have no reply yet. Returns 0 or -errno. */
 static int ask_server(struct sbx_redis_link *link, struct sbx_redis_command *commands, size_t count, uint64_t until_ms)
 {
     struct sbx_redis_node *node = &link->node;
@@ -75,7 +75,7 @@ static int run_server(struct sbx_redis_link *link, struct sbx_redis_command *com
     if (sbx_redis_now_ms() >= node->down_until_ms) {
         result = ask_server(link, commands, count, until_ms);
         if (result != 0 && result != -EACCES && was_connected) {
-            result = ask_server(link, commands, count, until_ms); /* it may have been started anew */
+            result = ask_server(link, commands, count, until_ms); /* it may have been restarted */
         }
         node->down_until_ms = result == 0 ? 0 : sbx_redis_now_ms() + DOWN_MS;
     }
@@ -109,7 +109,7 @@ int sbx_redis_link_run(struct sbx_redis_link *link, struct sbx_redis_command *co
     int result = link->cluster != NULL ? sbx_redis_cluster_run(link->cluster, commands, count, until_ms, why)
                                        : run_server(link, commands, count, until_ms, why);
     pthread_mutex_unlock(&link->mutex);
-    for (char *c = why; *c != '\0'; c++) { /* a server's words do not speak to the terminal */
+    for (char *c = why; *c != '\0'; c++) { /* text from a server must not control the terminal */
         *c = (unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f ? '?' : *c;
     }
     return result;

@@ -17,7 +17,7 @@
 enum {
     CONNECT_MS = 1000,
     IDLE_MS = 3000,
-    ELEMENTS_MAX = 1 << 16, /* of an array: pages of SCAN and maps of slots have less */
+    ELEMENTS_MAX = 1 << 16, /* elements of an array: pages of SCAN and maps of slots have fewer */
     READ_BYTES = 1 << 16,
     NODES_MAX = 256
 };
@@ -83,10 +83,10 @@ void sbx_redis_node_finish(struct sbx_redis_node *node)
     node->out_room = node->asked_room = 0;
 }
 
-/* Close it, because of `why`. */
+/* Close the connection and store the reason `why`. */
 static int fail(struct sbx_redis_node *node, int result, const char *why)
 {
-    char copy[128]; /* it may lie in what is closed */
+    char copy[128]; /* `why` may lie in memory that is freed */
     snprintf(copy, sizeof copy, "%.127s", why);
     sbx_redis_node_close(node);
     snprintf(node->why, sizeof node->why, "%s", copy);
@@ -94,7 +94,7 @@ static int fail(struct sbx_redis_node *node, int result, const char *why)
     return result;
 }
 
-/* What a new connection is told first. Returns 0 or -errno. */
+/* Send the first commands of a new connection. Returns 0 or -errno. */
 static int log_in(struct sbx_redis_node *node, const struct sbx_redis_url *url)
 {
     struct sbx_redis_command hello[2] = {{.count = 0}, {.count = 0}};
@@ -154,7 +154,7 @@ int sbx_redis_node_connect(struct sbx_redis_node *node, const struct sbx_redis_u
     return log_in(node, url);
 }
 
-/* ---- asking ---- */
+/* ---- adding commands ---- */
 
 static int append(struct sbx_redis_node *node, const char *bytes, size_t count)
 {
@@ -234,7 +234,7 @@ static void send_some(struct sbx_redis_node *node)
     }
 }
 
-/* Give the replies that are whole to those who asked. */
+/* Give complete replies to their commands. */
 static void take_replies(struct sbx_redis_node *node)
 {
     while (node->answered < node->asked_count) {
@@ -259,7 +259,7 @@ static void take_replies(struct sbx_redis_node *node)
     }
 }
 
-/* Returns how many bytes came. */
+/* Returns the number of bytes received. */
 static size_t receive_some(struct sbx_redis_node *node)
 {
     char bytes[READ_BYTES];
@@ -280,7 +280,8 @@ static size_t receive_some(struct sbx_redis_node *node)
     return (size_t)got;
 }
 
-/* Wait for one of them to be ready, and go on with those that are. Returns how many bytes came or left; sets *busy_out. */
+/* Wait until one of the nodes is ready, and continue with those that are. Returns the number of bytes moved; sets
+ * *busy_out. */
 static size_t turn(struct sbx_redis_node *const *nodes, size_t count, uint64_t wait_ms, bool *busy_out)
 {
     struct pollfd waits[NODES_MAX];
@@ -328,7 +329,7 @@ void sbx_redis_nodes_exchange(struct sbx_redis_node *const *nodes, size_t count,
     for (size_t i = 0; i < count; i++) {
         nodes[i]->result = nodes[i]->context == NULL ? -ENOTCONN : 0;
         if (is_busy(nodes[i])) {
-            send_some(nodes[i]); /* most fits into the socket at once */
+            send_some(nodes[i]); /* most of it fits into the socket's buffer */
         }
     }
     while (busy) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redis_url.c - how an operator writes where Redis is. */
+/* redis_url.c - the form in which an operator writes the address of Redis. */
 #include "redis_url.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static bool read_address(const char *text, size_t bytes, struct sbx_redis_addres
            (*behind == ':' && read_number(behind + 1, (size_t)(end - behind - 1), 65535, &out->port) && out->port > 0);
 }
 
-/* What stands behind the scheme, of a server or cluster. Returns words for what is wrong, NULL when nothing is. */
+/* Read the part after the scheme, for a server or a cluster. Returns the error as text, or NULL. */
 static const char *read_servers(const char *text, size_t bytes, struct sbx_redis_url *url)
 {
     const char *at = memchr(text, '@', bytes), *end = text + bytes;

@@ -17,7 +17,7 @@
 #include "store_rules.h"
 
 enum {
-    DRAFT_KEEP_S = 86400, /* a writer that takes longer than a day is dead */
+    DRAFT_KEEP_S = 86400, /* a writer that takes longer than a day is taken to be dead */
     NAME_BYTES = 2 * SBX_IMAGE_BUILD_ID_BYTES_MAX + 5
 };
 static const char suffix[] = ".sym";
@@ -35,7 +35,7 @@ static const struct folder_store *own(const struct sbx_symbol_store *store)
 
 /* ---- folders ---- */
 
-/* Open folder `name` in `parent`, made when it may be. Returns a descriptor or -errno. */
+/* Open folder `name` in `parent`. It is made if that is allowed. Returns a descriptor or -errno. */
 static int open_folder(int parent, const char *name, bool may_create, bool is_ours)
 {
     if (may_create && mkdirat(parent, name, 0700) != 0 && errno != EEXIST) {
@@ -51,7 +51,7 @@ static int open_folder(int parent, const char *name, bool may_create, bool is_ou
         return result;
     }
     if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        close(fd); /* names would be whatever somebody else wants them to be */
+        close(fd); /* another user could change the names */
         return -EPERM;
     }
     return fd;
@@ -78,7 +78,7 @@ static int make_parents(const char *path)
 
 /* ---- files ---- */
 
-/* The file's name. Returns false when the build-id has none or too many bytes. */
+/* The name of the image's file. Returns false if the build-id has no bytes or too many. */
 static bool name_of(const uint8_t *build_id, size_t bytes, char name_out[NAME_BYTES])
 {
     if (!sbx_store_hex(build_id, bytes, name_out)) {
@@ -94,7 +94,7 @@ static int open_image(int folder, const char *name, size_t cache_bytes, struct s
     return fd < 0 ? -errno : sbx_symbol_image_open(fd, cache_bytes, image_out);
 }
 
-/* Note that `name` was asked for, unless that stands there of today. A store that may not be written to stays as it is. */
+/* Store that `name` was used, unless it was already used today. A store that may not be written to stays unchanged. */
 static void refresh(const struct sbx_symbol_store *store, const char *name, uint64_t now_s)
 {
     struct stat status;
@@ -126,7 +126,7 @@ static int folder_find(struct sbx_symbol_store *store, const uint8_t *build_id, 
 
 /* ---- writing ---- */
 
-/* Wait for the other writers. Returns a descriptor whose close ends it, or -errno. */
+/* Wait for the other writers and take the lock. Returns a descriptor (closing it releases the lock) or -errno. */
 static int lock(int folder)
 {
     int fd = openat(folder, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -168,7 +168,7 @@ static void folder_abandon(struct sbx_symbol_store *store, const struct sbx_stor
     (void)unlinkat(own(store)->folder, draft->name, 0);
 }
 
-/* What to do with `draft` where `name` is or is not; called with the lock held. */
+/* Decide what happens to `draft`, by the image `name` if it exists. Call it with the lock held. */
 static int decide(const struct sbx_symbol_store *store, const char *name, const struct sbx_image_facts *draft,
                   enum sbx_store_outcome *outcome, enum sbx_symbol_source *before)
 {
@@ -193,7 +193,7 @@ static int decide(const struct sbx_symbol_store *store, const char *name, const 
     return result;
 }
 
-/* Durably: the bytes, then the name. */
+/* Make it durable: first the bytes, then the name. */
 static int put_in_place(const struct sbx_symbol_store *store, const char *draft, const char *name)
 {
     int fd = openat(own(store)->folder, draft, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -216,7 +216,7 @@ static int folder_commit(struct sbx_symbol_store *store, const struct sbx_store_
     enum sbx_symbol_source before = SBX_SYMBOLS_NONE;
     int held = -1,
         result = name_of(build_id, bytes, name) ? open_image(own(store)->folder, draft->name, 0, &image) : -EINVAL;
-    if (result == 0) { /* whoever wrote it read a stranger's file: nothing of it is believed */
+    if (result == 0) { /* the writer read a stranger's file, so the image is checked completely */
         result = sbx_store_is_of(image, build_id, bytes) ? sbx_symbol_image_verify(image) : -EBADMSG;
     }
     if (result == 0) {
@@ -256,7 +256,7 @@ static int folder_remove(struct sbx_symbol_store *store, const uint8_t *build_id
 
 /* ---- the whole folder ---- */
 
-/* Whether `name` is that of an image: hex and the suffix. */
+/* Whether `name` is the name of an image: hex and the suffix. */
 static bool is_image_name(const char *name)
 {
     size_t bytes = strlen(name), suffix_bytes = strlen(suffix);
@@ -264,7 +264,7 @@ static bool is_image_name(const char *name)
            strcmp(name + bytes - suffix_bytes, suffix) == 0;
 }
 
-/* Call `each` for every name in `folder` until it fails; returns what it returned. */
+/* Call `each` for every name in `folder` until it fails. Returns its last result. */
 static int each_name(int folder, int (*each)(int folder, const char *name, void *context), void *context)
 {
     int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -289,7 +289,7 @@ static int add_to_list(int folder, const char *name, void *context)
 {
     struct stat status;
     if (!is_image_name(name) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        return 0; /* something else, or gone meanwhile */
+        return 0; /* another kind of file, or removed meanwhile */
     }
     struct sbx_store_entry *entry = sbx_store_entries_add(context);
     if (entry == NULL) {
@@ -324,7 +324,7 @@ static int folder_list(struct sbx_symbol_store *store, struct sbx_store_entry **
 struct sweep {
     uint64_t now_s;
     int removed;
-    struct stat own; /* the store's own folder, which is swept first */
+    struct stat own; /* the store's own folder, which is cleaned first */
 };
 
 static int sweep_one(int folder, const char *name, void *context)
@@ -353,7 +353,8 @@ static int sweep_folder(int folder, struct sweep *sweep)
     return result;
 }
 
-/* Another version's folder; a tenant's names are no reader's any more when that version went. What cannot be opened stays. */
+/* Clean the folder of another parser version: no other process does it once the programs of that version are gone. A
+ * folder that cannot be opened stays. */
 static int sweep_version(int tenant, const char *name, void *context)
 {
     struct sweep *sweep = context;
@@ -384,7 +385,8 @@ static int sweep_tenant(int top, const char *name, void *context)
     return 0;
 }
 
-/* Its own folder, FOLDER/TENANT/vN; then what else is in FOLDER, which may have no other who sweeps it. */
+/* Clean the store's own folder, FOLDER/TENANT/vN, then the others in FOLDER, because perhaps no other process does
+ * it. */
 static int folder_sweep(struct sbx_symbol_store *store, uint64_t now_s)
 {
     struct sweep sweep = {.now_s = now_s};
@@ -401,7 +403,7 @@ static int folder_sweep(struct sbx_symbol_store *store, uint64_t now_s)
     return sweep.removed;
 }
 
-/* What is wrong with a folder is said by the call that meets it. */
+/* Errors of a folder are reported by the call that fails, so there is nothing to tell here. */
 static enum sbx_store_trouble folder_trouble(struct sbx_symbol_store *store, char *words_out, size_t bytes)
 {
     (void)store;
@@ -436,7 +438,7 @@ static const struct sbx_store_backend folder_backend = {.find = folder_find,
                                                         .of_tenant = folder_of_tenant,
                                                         .close = folder_close};
 
-/* Open TENANT in `top`, which is taken; an error in its place is returned. */
+/* Open TENANT in `top`, which is taken. `top` may be a negative errno, which is then returned. */
 static int open_tenant(int top, const char *tenant, bool may_create, struct sbx_symbol_store **store_out)
 {
     char version[16];

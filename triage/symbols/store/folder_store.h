@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* folder_store.h - images by build-id, in one folder.
  *
- *   FOLDER/TENANT/v2/BUILD-ID.sym    v2: the parser's version; what another version made is not seen
+ *   FOLDER/TENANT/v2/BUILD-ID.sym    v2: the parser's version; images of other versions are not used
  *
- * An image is written beside its place and renamed into it, so that a reader sees all of it or nothing, whenever a writer
- * is killed. Writers take turns by a lock; readers need none. When an image was last asked for is its file's time. */
+ * An image is written to another name and then renamed, so that a reader sees a complete image or none, even if a
+ * writer is killed. Writers take a lock, one after the other; readers need none. The time of an image's file is the
+ * time of its last use. */
 #ifndef SBX_FOLDER_STORE_H
 #define SBX_FOLDER_STORE_H
 

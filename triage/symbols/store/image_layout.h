@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image_layout.h - the bytes of an image, for its writers and readers. */
+/* image_layout.h - the binary format of an image, for its writers and readers. */
 #ifndef SBX_IMAGE_LAYOUT_H
 #define SBX_IMAGE_LAYOUT_H
 
@@ -14,12 +14,12 @@
 
 #define SBX_IMAGE_MAGIC "sbxsymb1" /* 8 bytes */
 
-/* As it is in the file; numbers little-endian. */
+/* The header as it is in the file; numbers are little-endian. */
 struct sbx_image_header {
     char magic[8];
     uint32_t parser_version;
-    uint32_t header_bytes; /* of this */
-    uint32_t crc;          /* of header (with 0 here) and directory */
+    uint32_t header_bytes; /* size of this header */
+    uint32_t crc;          /* of the header (with this field 0) and the directory */
     uint32_t build_id_bytes;
     uint8_t build_id[SBX_IMAGE_BUILD_ID_BYTES_MAX];
     uint8_t digest[SBX_IMAGE_DIGEST_BYTES];
@@ -31,15 +31,15 @@ struct sbx_image_header {
 _Static_assert(sizeof(struct sbx_image_header) == 200, "the header has no holes");
 
 struct sbx_image_entry {
-    uint64_t number; /* of the chunk: address / SBX_CHUNK_CODE_BYTES */
-    uint64_t offset; /* in the file */
+    uint64_t number; /* number of the chunk: address / SBX_CHUNK_CODE_BYTES */
+    uint64_t offset; /* offset in the file */
     uint32_t bytes, raw_bytes;
-    uint32_t crc; /* of the compressed bytes */
+    uint32_t crc; /* CRC of the compressed bytes */
     uint32_t unused;
 };
 _Static_assert(sizeof(struct sbx_image_entry) == 32, "an entry has no holes");
 
-/* What a chunk holds, in 64 bits; chunks are made of whole words. */
+/* A hash of a chunk's content, in 64 bits. Chunks consist of whole words. */
 static inline uint64_t sbx_image_hash_chunk(const uint8_t *raw, size_t bytes)
 {
     uint64_t hash = bytes;
@@ -52,9 +52,9 @@ static inline uint64_t sbx_image_hash_chunk(const uint8_t *raw, size_t bytes)
     return hash;
 }
 
-/* Put what is in a chunk into the digest of all. Of all bytes themselves it would be a tenth of the time that parsing takes.
- * An attacker with two files whose chunks have equal hashes gains nothing: the first one stays, whether the second is the same or
- * differs. */
+/* Add a chunk to the digest of all chunks. Only the chunk's hash is added: hashing all bytes this way would take a
+ * tenth of the time of parsing. An attacker who makes two files with equal hashes gains nothing: the first one stays,
+ * whether the second is taken for equal or for different. */
 static inline void sbx_image_digest_chunk(mbedtls_sha256_context *digest, uint64_t number, const uint8_t *raw,
                                           size_t bytes)
 {

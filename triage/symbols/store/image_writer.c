@@ -16,7 +16,7 @@
 #include "symbol_image.h"
 
 enum {
-    ZSTD_LEVEL = 3 /* higher ones take several times as long for a few percent of chunks this small */
+    ZSTD_LEVEL = 3 /* higher levels take several times as long and save only a few percent for such small chunks */
 };
 
 static int write_at(int fd, const void *bytes, size_t count, uint64_t offset)
@@ -37,8 +37,8 @@ static int write_at(int fd, const void *bytes, size_t count, uint64_t offset)
     return 0;
 }
 
-/* The next chunk with names at or behind chunk `number`; *span_inout is the first span that may reach there. False when
- * there is none. */
+/* The next chunk that has names, from chunk `number` on. *span_inout is the first span that may lie in it. False: there
+ * is none. */
 static bool next_chunk(const struct sbx_span *spans, size_t count, size_t *span_inout, uint64_t *number_inout)
 {
     size_t at = *span_inout;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redis_image.c - an image in Redis, read, and kept from going. */
+/* redis_image.c - reads an image from Redis, and keeps it from expiring. */
 #include "redis_image.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 
 enum {
     BATCH = 512,           /* commands without large values in one round trip */
-    CHUNK_LONGER_S = 86400 /* a chunk stays a day longer than its head, so that a head has its chunks */
+    CHUNK_LONGER_S = 86400 /* a chunk stays one day longer than its head, so that a head always has its chunks */
 };
 
-/* ---- the place ---- */
+/* ---- the shared part of a store ---- */
 
 struct sbx_redis_place *sbx_redis_place_share(struct sbx_redis_place *place)
 {
@@ -69,11 +69,11 @@ struct redis_image {
     struct sbx_redis_place *place;
     struct sbx_redis_image_keys keys;
     uint64_t generation;
-    long long stays_s; /* as Redis said of the head that was read last; -1: for ever */
+    long long stays_s; /* time to live of the head that was read last, by Redis; -1: for ever */
     enum sbx_redis_patience patience;
-    bool tells;                     /* what is damaged: who replaces it does not */
-    uint64_t refreshed_s;           /* when it was last seen that it stays; 0 never */
-    struct sbx_symbol_image *image; /* whose source this is; NULL while it is opened */
+    bool tells;                     /* reports damaged images; a writer that replaces them does not */
+    uint64_t refreshed_s;           /* when the time to live was last checked; 0 never */
+    struct sbx_symbol_image *image; /* the image that uses this source; NULL while it is opened */
 };
 
 static uint64_t clock_s(void)
@@ -83,7 +83,7 @@ static uint64_t clock_s(void)
     return (uint64_t)now.tv_sec + 1;
 }
 
-/* Read the head, and how long it will stay. Returns 0, -ENOENT, -EBADMSG or -errno. */
+/* Read the head and its time to live. Returns 0, -ENOENT, -EBADMSG or -errno. */
 static int get_head(struct redis_image *own, uint8_t **head_out, size_t *count_out, uint64_t *generation_out,
                     long long *stays_s_out)
 {
@@ -123,7 +123,7 @@ static int get_head(struct redis_image *own, uint8_t **head_out, size_t *count_o
     return result;
 }
 
-/* It may not be allowed to write: what that leaves undone is not worth words. */
+/* Failures are not reported: the user may have no right to write. */
 int sbx_redis_chunks_each(struct sbx_redis_place *place, const struct sbx_redis_image_keys *keys, uint64_t generation,
                           const struct sbx_symbol_image *image, const char *name, const char *argument)
 {
@@ -153,7 +153,8 @@ int sbx_redis_chunks_each(struct sbx_redis_place *place, const struct sbx_redis_
     return result;
 }
 
-/* It was asked for: let all of it stay for its whole time again, unless that was done today. The chunks are first, so that whoever ends in the middle of this leaves a head that is refreshed again. */
+/* The image was used, so all of it gets its whole time to live again, unless this was done today. The chunks come
+ * first: if the process ends in the middle, the head is still old and is refreshed again later. */
 static void refresh(struct redis_image *own)
 {
     uint64_t keep_s = own->place->keep_s;
@@ -190,7 +191,7 @@ static int read_head(void *context, uint8_t **head_out, size_t *count_out, uint6
     return result;
 }
 
-/* A program may have an image open for months: what it fetches keeps it too. */
+/* A program may have an image open for months. Fetching chunks keeps the image, too. */
 static void refresh_daily(struct redis_image *own)
 {
     uint8_t *head = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redis_keys.c - what images are called in Redis, and the value of a head. */
+/* redis_keys.c - the keys of images in Redis, and the value of a head. */
 #include "redis_keys.h"
 
 #include <endian.h>
@@ -16,11 +16,11 @@ enum {
 };
 static const char magic[8] = {'s', 'b', 'x', 'h', 'e', 'a', 'd', '1'}, tail[] = "}:head";
 
-/* As it is in Redis; numbers little-endian. */
+/* The value as it is in Redis; numbers are little-endian. */
 struct head {
     char magic[8];
     uint64_t generation;
-    uint32_t crc; /* of the generation and of what is behind */
+    uint32_t crc; /* of the generation and of the bytes after this header */
     uint32_t unused;
 };
 _Static_assert(sizeof(struct head) == 24, "the head has no holes");

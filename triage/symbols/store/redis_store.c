@@ -17,9 +17,9 @@
 #include "store_backend.h"
 
 enum {
-    TRIES_MAX = 16,    /* against writers of the same build-id */
-    LIST_PAGE = 32,    /* heads of a list that are read at once */
-    LIST_MAX = 1 << 20 /* images of a list */
+    TRIES_MAX = 16,    /* attempts, because of other writers of the same build-id */
+    LIST_PAGE = 32,    /* heads of a list that are read in one batch */
+    LIST_MAX = 1 << 20 /* maximum number of images in a list */
 };
 
 struct redis_store {
@@ -44,7 +44,7 @@ static int redis_find(struct sbx_symbol_store *store, const uint8_t *build_id, s
                       size_t cache_bytes, struct sbx_symbol_image **image_out)
 {
     struct sbx_redis_image_keys keys;
-    (void)now_s; /* the server's clock counts */
+    (void)now_s; /* not used: the server's clock counts */
     if (!keys_of(store, build_id, bytes, &keys)) {
         return -ENOENT;
     }
@@ -62,7 +62,7 @@ static int redis_begin(struct sbx_symbol_store *store, struct sbx_store_draft *d
 {
     struct sbx_redis_command ping = {.key = 0};
     sbx_redis_command_add(&ping, "PING", 4);
-    int result = sbx_redis_place_run(own(store)->place, &ping, 1, SBX_REDIS_READ); /* before a large file is read */
+    int result = sbx_redis_place_run(own(store)->place, &ping, 1, SBX_REDIS_READ); /* before reading a large file */
     sbx_redis_commands_finish(&ping, 1);
     if (result != 0) {
         return result;
@@ -106,7 +106,7 @@ static int redis_commit(struct sbx_symbol_store *store, const struct sbx_store_d
         return result;
     }
     result = sbx_symbol_image_open(draft->file, 0, &upload.image); /* takes the file */
-    if (result == 0) { /* whoever wrote it read a stranger's file: nothing of it is believed */
+    if (result == 0) { /* the writer read a stranger's file, so the image is checked completely */
         result = sbx_store_is_of(upload.image, build_id, bytes) ? sbx_symbol_image_verify(upload.image) : -EBADMSG;
     }
     result = result != 0 ? result : sbx_symbol_image_read_head(upload.image, &head, &head_bytes);
@@ -139,7 +139,7 @@ static int redis_remove(struct sbx_symbol_store *store, const uint8_t *build_id,
         if (result == 0 && mark_bytes == 0) {
             return -ENOENT;
         }
-        if (result == 0) { /* a damaged one goes too; its chunks expire */
+        if (result == 0) { /* a damaged image is removed, too; its chunks expire */
             (void)sbx_redis_image_open(place, &keys, 0, false, &there);
             result = sbx_redis_exchange_head(place, &keys, mark, mark_bytes, NULL, 0);
         }
@@ -153,7 +153,7 @@ static int redis_remove(struct sbx_symbol_store *store, const uint8_t *build_id,
 
 /* ---- the whole ---- */
 
-/* Put the build-ids of a page of SCAN behind those that are there. Returns 0 or -errno; *cursor_inout is "0" at the end. */
+/* Append the build-ids of one page of SCAN. Returns 0 or -errno; *cursor_inout is "0" at the end. */
 static int scan_page(const struct redis_store *store, size_t master, char cursor_inout[32],
                      struct sbx_store_entries *list)
 {
@@ -192,7 +192,7 @@ static int scan_page(const struct redis_store *store, size_t master, char cursor
     return result;
 }
 
-/* SCAN may say a key twice. */
+/* Remove duplicates: SCAN may return a key twice. */
 static void drop_twins(struct sbx_store_entries *list)
 {
     size_t kept = 0;
@@ -205,7 +205,8 @@ static void drop_twins(struct sbx_store_entries *list)
     list->count = kept;
 }
 
-/* Facts of one image, from its head; damaged when there are none. Without a head it is gone meanwhile: no build-id. */
+/* Facts of one image, from its head. `damaged` if they cannot be read. If the head is gone meanwhile, the build-id
+ * becomes empty. */
 static void fill(struct sbx_store_entry *entry, const redisReply *value, const redisReply *ttl, uint64_t keep_s)
 {
     struct sbx_image_facts facts;
@@ -247,7 +248,7 @@ static int read_page(const struct redis_store *store, struct sbx_store_entry *en
     }
     char why[SBX_REDIS_WHY_BYTES];
     int result = sbx_redis_link_run(store->place->link, commands, 2 * count, SBX_REDIS_READ, why);
-    result = result == -EREMOTEIO ? 0 : result; /* a key of another type is a damaged image, not a failure */
+    result = result == -EREMOTEIO ? 0 : result; /* a key of another type counts as a damaged image, not as a failure */
     if (result != 0) {
         sbx_redis_place_tell_failure(store->place, result, why);
     }
@@ -296,7 +297,7 @@ static int redis_list(struct sbx_symbol_store *store, struct sbx_store_entry **e
     return 0;
 }
 
-/* What nobody asks for goes by itself. */
+/* Nothing to do: unused images expire. */
 static int redis_sweep(struct sbx_symbol_store *store, uint64_t now_s)
 {
     (void)store;

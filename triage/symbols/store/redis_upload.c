@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redis_upload.c - an image on its way into Redis: chunks first, head last. */
+/* redis_upload.c - writes an image into Redis: chunks first, head last. */
 #include "redis_upload.h"
 
 #include <errno.h>
@@ -9,14 +9,14 @@
 #include <string.h>
 
 enum {
-    WRITE_CHUNKS = 256,    /* that leave at once ... */
-    WRITE_BYTES = 4 << 20, /* ... if they are no more than this */
-    TRIES_MAX = 16         /* against writers of the same build-id */
+    WRITE_CHUNKS = 256,    /* chunks in one batch ... */
+    WRITE_BYTES = 4 << 20, /* ... if they have no more bytes than this */
+    TRIES_MAX = 16         /* attempts, because of other writers of the same build-id */
 };
-static const char replaced_keep_s[] = "3600"; /* for those who read it */
+static const char replaced_keep_s[] = "3600"; /* for current readers */
 
-/* Put the head ARGV[2] for ARGV[3] seconds, or remove it where ARGV[2] is empty, if the first bytes of what is there are
- * ARGV[1]: "" where nothing is. */
+/* Set the head to ARGV[2] for ARGV[3] seconds, or remove it if ARGV[2] is empty. Only done if the first bytes of the
+ * present value are ARGV[1]; "": there must be no value. */
 static const char exchange_script[] =
     "if redis.call('EXISTS', KEYS[1]) == 1 then "
     "  if redis.call('TYPE', KEYS[1]).ok == 'string' then "
@@ -26,7 +26,7 @@ static const char exchange_script[] =
     "if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end "
     "return 1";
 
-/* Put the `count` chunks from `first` on. */
+/* Write the `count` chunks from `first` on. */
 static int put_chunks(const struct sbx_redis_upload *upload, uint32_t first, size_t count,
                       struct sbx_redis_command *commands, char (*names)[SBX_REDIS_KEY_BYTES], uint8_t *bytes)
 {
@@ -52,7 +52,7 @@ static int put_chunks(const struct sbx_redis_upload *upload, uint32_t first, siz
     return result;
 }
 
-/* Put those chunks of the `count` from `first` on that are not there: a node that took them may have died since. */
+/* Write those of the `count` chunks from `first` on that are missing. A node that accepted them may have died since. */
 static int check_chunks(const struct sbx_redis_upload *upload, uint32_t first, size_t count,
                         struct sbx_redis_command *commands, char (*names)[SBX_REDIS_KEY_BYTES], bool *all_there_out)
 {
@@ -76,7 +76,7 @@ static int check_chunks(const struct sbx_redis_upload *upload, uint32_t first, s
     return result;
 }
 
-/* How many chunks from `first` on leave at once, and their bytes. */
+/* How many chunks from `first` on go into one batch, and their bytes. */
 static size_t batch_from(const struct sbx_symbol_image *image, uint64_t first, size_t *bytes_out)
 {
     uint64_t chunk_count = sbx_symbol_image_facts(image)->chunk_count, number;
@@ -93,7 +93,7 @@ static size_t batch_from(const struct sbx_symbol_image *image, uint64_t first, s
     return count;
 }
 
-/* Put all chunks, and see that all are there. */
+/* Write all chunks, and check that all exist. */
 static int upload_chunks(struct sbx_redis_upload *upload)
 {
     uint64_t chunk_count = sbx_symbol_image_facts(upload->image)->chunk_count;
@@ -178,7 +178,8 @@ int sbx_redis_exchange_head(struct sbx_redis_place *place, const struct sbx_redi
     return result;
 }
 
-/* What to do with the draft, given what is there, and the chunks of that in *old_out (0: not known). */
+/* Decide what happens to the draft, by the present image. *old_out: the present image, for its chunks (0: not
+ * known). */
 static int decide(const struct sbx_redis_upload *upload, enum sbx_store_outcome *outcome,
                   enum sbx_symbol_source *before, struct sbx_symbol_image **old_out)
 {
@@ -205,7 +206,7 @@ static int decide(const struct sbx_redis_upload *upload, enum sbx_store_outcome 
     return result;
 }
 
-/* One try: 1 when it is decided and done, 0 when another writer was faster. */
+/* One attempt. 1: decided and done. 0: another writer was faster. */
 static int try_commit(struct sbx_redis_upload *upload, enum sbx_store_outcome *outcome, enum sbx_symbol_source *before)
 {
     char mark[SBX_REDIS_MARK_BYTES];
@@ -213,7 +214,7 @@ static int try_commit(struct sbx_redis_upload *upload, enum sbx_store_outcome *o
     struct sbx_symbol_image *old = NULL;
     int result = sbx_redis_read_mark(upload->place, upload->keys, mark, &mark_bytes);
     if (result == 0 && mark_bytes == SBX_REDIS_MARK_BYTES && memcmp(mark, upload->head, mark_bytes) == 0) {
-        return 1; /* it is ours: the answer to the exchange was lost on its way */
+        return 1; /* it is our head: the reply to the exchange was lost */
     }
     *before = SBX_SYMBOLS_NONE;
     result = result != 0 ? result : decide(upload, outcome, before, &old);
@@ -248,7 +249,7 @@ int sbx_redis_upload_put(struct sbx_redis_upload *upload, enum sbx_store_outcome
     }
     bool is_put = result == 1 && (wanted == SBX_STORE_ADDED || wanted == SBX_STORE_REPLACED);
     bool is_known =
-        result >= 0 || !upload->is_offered; /* else a head that has these chunks may still come to be there */
+        result >= 0 || !upload->is_offered; /* else our head, which refers to these chunks, may still arrive */
     if (upload->is_begun && !is_put && is_known) {
         (void)sbx_redis_chunks_each(upload->place, upload->keys, upload->generation, upload->image, "UNLINK", NULL);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_backend.h - what a place where images are kept has to be able to do: a folder (folder_store.c) or Redis
- * (redis_store.c). The functions mean what those of symbol_store.h of the same names say. */
+/* store_backend.h - the functions of a store backend: a folder (folder_store.c) or Redis (redis_store.c). They mean the
+ * same as the functions of symbol_store.h with the same names. */
 #ifndef SBX_STORE_BACKEND_H
 #define SBX_STORE_BACKEND_H
 
@@ -23,7 +23,7 @@ struct sbx_store_backend {
     void (*close)(struct sbx_symbol_store *store);
 };
 
-/* The first member of each backend's own. */
+/* The first member of each backend's own structure. */
 struct sbx_symbol_store {
     const struct sbx_store_backend *backend;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_rules.c - what holds in every store. */
+/* store_rules.c - rules of every store. */
 #include "store_rules.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ bool sbx_store_is_of(const struct sbx_symbol_image *image, const uint8_t *build_
 
 enum sbx_store_outcome sbx_store_compare(const struct sbx_image_facts *there, const struct sbx_image_facts *draft)
 {
-    /* Sources count down: dwarf is 1, and none, which is worst, is 0. */
+    /* A smaller source number is better: dwarf is 1. The exception is none, which is 0 and the worst. */
     unsigned old_rank = there->best == SBX_SYMBOLS_NONE ? SBX_SYMBOLS_SOURCES : (unsigned)there->best;
     unsigned new_rank = draft->best == SBX_SYMBOLS_NONE ? SBX_SYMBOLS_SOURCES : (unsigned)draft->best;
     bool is_same = memcmp(there->digest, draft->digest, sizeof there->digest) == 0;

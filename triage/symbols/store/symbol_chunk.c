@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_chunk.c - names for 4 KiB of code, complete in themselves. */
+/* symbol_chunk.c - the names of 4 KiB of code, complete in itself. */
 #include "symbol_chunk.h"
 
 #include <endian.h>
@@ -11,16 +11,16 @@
 static const char magic[4] = {'s', 'b', 'c', '1'};
 
 enum {
-    HEADER_WORDS = 6, /* magic, then how many ranges, places, functions, bytes of texts; 0 */
+    HEADER_WORDS = 6, /* magic; number of ranges, places, functions; bytes of texts; 0 */
     RANGE_WORDS = 2,
     PLACE_WORDS = 4,
     FUNCTION_WORDS = 2,
     READABLE_BIT = 1 << 8
 };
 
-/* Numbers of the whole to numbers of the chunk. */
+/* From numbers of the whole to numbers within the chunk. */
 struct renumbering {
-    uint32_t *keys, *values; /* open addressing; key 0: free */
+    uint32_t *keys, *values; /* a hash table; key 0: free slot */
     size_t room, count;
 };
 
@@ -104,7 +104,7 @@ static size_t find_number(const struct renumbering *numbers, uint32_t key)
     return at;
 }
 
-/* Where the chunk's number of `key` is kept; *is_new_out when it has none yet. NULL without memory. */
+/* The slot for the chunk's number of `key`. *is_new_out: it has no number yet. NULL if memory runs out. */
 static uint32_t *number_of(struct renumbering *numbers, uint32_t key, bool *is_new_out)
 {
     if (2 * (numbers->count + 1) > numbers->room) {
@@ -190,7 +190,7 @@ static int add_function(struct sbx_chunk_writer *writer, uint32_t function, uint
     return result;
 }
 
-/* The chain of a place, the outermost first, so that each refers to one before. */
+/* Add the chain of a place, the outermost first, so that each place refers to an earlier one. */
 static int add_place(struct sbx_chunk_writer *writer, uint32_t place, uint32_t *number_out)
 {
     uint32_t chain[SBX_INLINES_MAX], into = 0;
@@ -226,7 +226,7 @@ static int add_range(struct sbx_chunk_writer *writer, uint64_t offset, uint32_t 
     return result == 0 ? add_words(&writer->ranges, words, RANGE_WORDS) : result;
 }
 
-/* Header and arrays behind one another. */
+/* Header and arrays, one after the other. */
 static int put_together(struct sbx_chunk_writer *writer)
 {
     uint32_t header[HEADER_WORDS] = {0};
@@ -276,7 +276,7 @@ int sbx_chunk_writer_encode(struct sbx_chunk_writer *writer, uint64_t begin, con
     if (result == 0) {
         writer->texts[writer->text_bytes++] = '\0';
     }
-    uint64_t at = 0; /* offset behind the last range */
+    uint64_t at = 0; /* offset after the last range */
     bool is_known = false;
     for (size_t i = 0; i < count && result == 0; i++) {
         if (spans[i].end <= begin || (spans[i].begin > begin && spans[i].begin - begin >= SBX_CHUNK_CODE_BYTES)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_image.c - the names of one program or library, read from a file or from wherever a source has them. */
+/* symbol_image.c - the names of one program or library, read from a file or from another source. */
 #include "symbol_image.h"
 
 #include <errno.h>
@@ -17,26 +17,26 @@
 #include "symbol_chunk.h"
 
 enum {
-    GROUP_CHUNKS = 128,    /* that a source is asked for at once ... */
-    GROUP_BYTES = 8 << 20, /* ... if they are no more than this */
+    GROUP_CHUNKS = 128,    /* chunks that are requested from a source in one batch ... */
+    GROUP_BYTES = 8 << 20, /* ... if they have no more bytes than this */
     NONE = UINT32_MAX
 };
 
-/* A decompressed chunk, in a list by last use. */
+/* A decompressed chunk, in a list ordered by last use. */
 struct kept {
     uint8_t *bytes; /* NULL: not kept */
     struct sbx_symbol_chunk chunk;
     uint32_t newer, older;
-    bool is_lost; /* missing or damaged where it comes from: not asked for again */
+    bool is_lost; /* missing or damaged in the source: not requested again */
 };
 
 struct sbx_symbol_image {
-    int fd; /* -1: there is a source */
+    int fd; /* -1: `source` is used */
     struct sbx_image_source source;
     uint64_t generation; /* of the source's head */
     struct sbx_image_facts facts;
     struct sbx_image_entry *entries; /* in this machine's byte order */
-    struct kept *kept;               /* one an entry */
+    struct kept *kept;               /* one per entry */
     uint32_t newest, oldest;
     size_t kept_bytes, cache_bytes;
     ZSTD_DCtx *decompression;
@@ -70,7 +70,7 @@ static int read_at(int fd, void *into, size_t count, uint64_t offset)
     return 0;
 }
 
-/* What the header says, without believing it yet. */
+/* Read the header. It is not checked yet. */
 static int read_facts(const struct sbx_image_header *header, struct sbx_image_facts *facts)
 {
     if (memcmp(header->magic, SBX_IMAGE_MAGIC, sizeof header->magic) != 0) {
@@ -99,7 +99,7 @@ static int read_facts(const struct sbx_image_header *header, struct sbx_image_fa
     return is_valid ? 0 : -EBADMSG;
 }
 
-/* Take header and directory out of `count` bytes, checked against their CRC and, of a file, its length. */
+/* Read header and directory from `count` bytes. Checks their CRC and, for a file, its length. */
 static int read_head(struct sbx_symbol_image *image, const uint8_t *bytes, size_t count, uint64_t file_bytes)
 {
     struct sbx_image_header header;
@@ -114,7 +114,7 @@ static int read_head(struct sbx_symbol_image *image, const uint8_t *bytes, size_
     }
     size_t chunks = (size_t)facts.chunk_count, directory_bytes = chunks * sizeof *image->entries;
     if (count - sizeof header < directory_bytes) {
-        return -EBADMSG; /* before memory is taken for it */
+        return -EBADMSG; /* checked before memory is allocated for it */
     }
     image->entries = malloc(directory_bytes + 1);
     image->kept = calloc(chunks + 1, sizeof *image->kept);
@@ -157,7 +157,7 @@ static int load_head(int fd, uint8_t **head_out, size_t *count_out, uint64_t *fi
         return -errno;
     }
     if (status.st_size < 0 || (uint64_t)status.st_size < count) {
-        return -EBADMSG; /* before memory is taken for it */
+        return -EBADMSG; /* checked before memory is allocated for it */
     }
     *head_out = malloc(count);
     result = *head_out == NULL ? -ENOMEM : read_at(fd, *head_out, count, 0);
@@ -166,7 +166,7 @@ static int load_head(int fd, uint8_t **head_out, size_t *count_out, uint64_t *fi
     return result;
 }
 
-/* Forget everything of the head, and the chunks. */
+/* Drop everything that the head gave, and the chunks. */
 static void forget(struct sbx_symbol_image *image)
 {
     while (image->oldest != NONE) {
@@ -289,7 +289,7 @@ static void link_newest(struct sbx_symbol_image *image, uint32_t index)
     image->newest = index;
 }
 
-/* Decompress chunk `index` into memory of its own, given in *bytes_out, and check it. */
+/* Decompress chunk `index` into new memory, given in *bytes_out, and check it. */
 static int decode(struct sbx_symbol_image *image, uint32_t index, const uint8_t *compressed, uint8_t **bytes_out,
                   struct sbx_symbol_chunk *chunk_out)
 {
@@ -312,7 +312,7 @@ static int decode(struct sbx_symbol_image *image, uint32_t index, const uint8_t 
     return 0;
 }
 
-/* The bytes of chunks as they are stored. Returns 0 also when some are missing, which is then said in each. */
+/* The bytes of chunks, as they are stored. Returns 0 also if some are missing; those are marked. */
 static int fetch(struct sbx_symbol_image *image, struct sbx_image_chunk *chunks, size_t count)
 {
     if (image->fd < 0) {
@@ -328,8 +328,8 @@ static int fetch(struct sbx_symbol_image *image, struct sbx_image_chunk *chunks,
     return 0;
 }
 
-/* Fetch `count` chunks (GROUP_CHUNKS at most), and call `each` for every one that can be believed, with its bytes, which it
- * takes; for the others with NULL. Returns what fetching returned. */
+/* Fetch `count` chunks (GROUP_CHUNKS at most). Call `each` for every chunk: with its bytes (taken) if they are valid,
+ * else with NULL. Returns the result of the fetch. */
 static int fetch_group(struct sbx_symbol_image *image, const uint32_t *indexes, size_t count,
                        void (*each)(struct sbx_symbol_image *image, uint32_t index, uint8_t *bytes,
                                     const struct sbx_symbol_chunk *chunk, void *context),
@@ -361,7 +361,7 @@ static int fetch_group(struct sbx_symbol_image *image, const uint32_t *indexes, 
     return result;
 }
 
-/* How many of `indexes` may be fetched at once. */
+/* How many of `indexes` may be fetched in one batch. */
 static size_t group_size(const struct sbx_symbol_image *image, const uint32_t *indexes, size_t count)
 {
     uint64_t bytes = 0;
@@ -399,8 +399,7 @@ static void keep(struct sbx_symbol_image *image, uint32_t index, uint8_t *bytes,
     }
 }
 
-/* Where chunks are lost the image may have been replaced meanwhile by another: then that one is taken instead. Returns
- * whether it was. */
+/* If chunks are lost, another image may have replaced this one. Then that image is read. Returns whether it was. */
 static bool was_replaced(struct sbx_symbol_image *image)
 {
     uint8_t *head = NULL;
@@ -422,7 +421,7 @@ static bool was_replaced(struct sbx_symbol_image *image)
     return is_other && result == 0;
 }
 
-/* The chunk of an address: an index, or NONE when no code of it has a name. */
+/* The chunk of an address: an index, or NONE if no code in it has a name. */
 static uint32_t index_of(const struct sbx_symbol_image *image, uint64_t address)
 {
     uint64_t number = address / SBX_CHUNK_CODE_BYTES;
@@ -438,8 +437,7 @@ static uint32_t index_of(const struct sbx_symbol_image *image, uint64_t address)
     return low == image->facts.chunk_count || image->entries[low].number != number ? NONE : (uint32_t)low;
 }
 
-/* Fetch those of the indexes that are not there, once. Returns 0, -ESTALE when the image is another one now, or
- * -errno. */
+/* Fetch those chunks that are not in the cache, each once. Returns 0, -ESTALE if the image was replaced, or -errno. */
 static int keep_all(struct sbx_symbol_image *image, const uint32_t *indexes, size_t count)
 {
     int result = 0;
@@ -466,8 +464,8 @@ static int by_number(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* The chunks of the addresses that have to be fetched, each once, into `indexes`; returns how many, no more than may be
- * kept at a time. */
+/* The chunks that must be fetched for the addresses, each once, into `indexes`. Returns their number, at most as many
+ * as the cache can keep. */
 static size_t wanted_chunks(const struct sbx_symbol_image *image, const uint64_t *addresses, size_t count,
                             uint32_t *indexes)
 {
@@ -498,7 +496,7 @@ static size_t wanted_chunks(const struct sbx_symbol_image *image, const uint64_t
 int sbx_symbol_image_prefetch(struct sbx_symbol_image *image, const uint64_t *addresses, size_t count)
 {
     if (image->fd >= 0 || count == 0) {
-        return 0; /* a file is read as it is asked */
+        return 0; /* a file is read on demand */
     }
     uint32_t *indexes = calloc(count, sizeof *indexes);
     int result = indexes == NULL ? -ENOMEM : -ESTALE;

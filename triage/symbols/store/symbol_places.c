@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_places.c - where code was written: texts, functions, and places that share what they have in common. */
+/* symbol_places.c - places in source code: texts, functions, and places that share equal parts. */
 #include "symbol_places.h"
 
 #include <stdlib.h>
@@ -10,15 +10,15 @@ enum {
     ENTRIES_MAX = 1 << 27
 };
 
-/* Numbers by a hash of what they stand for. */
+/* A hash set of numbers, by what they stand for. */
 struct set {
-    uint32_t *slots; /* 0: free */
+    uint32_t *slots; /* 0: free slot */
     size_t room;     /* a power of two, or 0 */
     size_t count;
 };
 
 struct sbx_places {
-    char *text_bytes; /* texts one behind the other, each with its NUL; a text's number is where it begins */
+    char *text_bytes; /* texts one after the other, each with its NUL; the number of a text is its offset */
     size_t text_count, text_room;
     struct sbx_function *functions; /* [0] is unused */
     size_t function_count, function_room;
@@ -70,7 +70,7 @@ static uint64_t hash_place(struct sbx_place place)
     return mix(mix(2, (uint64_t)place.function << 32 | place.file), (uint64_t)place.line << 32 | place.into);
 }
 
-/* The hash of what `number` stands for; which of the three sets it is in says what that is. */
+/* The hash of what `number` stands for. This depends on which of the three sets it is in. */
 static uint64_t hash_of(const struct sbx_places *places, const struct set *set, uint32_t number)
 {
     if (set == &places->text_set) {
@@ -80,7 +80,7 @@ static uint64_t hash_of(const struct sbx_places *places, const struct set *set, 
     return set == &places->function_set ? hash_function(places->functions[number]) : hash_place(places->places[number]);
 }
 
-/* Make room for one more, so that a third of the slots stays free. */
+/* Make room for one more. At least a third of the slots stays free. */
 static bool grow_set(struct sbx_places *places, struct set *set)
 {
     if (3 * (set->count + 1) <= 2 * set->room) {
@@ -106,7 +106,7 @@ static bool grow_set(struct sbx_places *places, struct set *set)
     return true;
 }
 
-/* Make room for `count` entries in a list. Returns false without memory or past `max`. */
+/* Make room for `count` entries in a list. Returns false if memory runs out or `max` is exceeded. */
 static bool grow_list(void **list, size_t *room, size_t count, size_t max, size_t entry_bytes)
 {
     if (count <= *room) {
@@ -129,7 +129,7 @@ static uint32_t fail(struct sbx_places *places)
     return 0;
 }
 
-/* ---- the three kinds ---- */
+/* ---- texts, functions, places ---- */
 
 struct sbx_places *sbx_places_create(void)
 {
@@ -274,7 +274,7 @@ size_t sbx_places_chain(const struct sbx_places *places, uint32_t place, struct 
 bool sbx_places_is_named(const struct sbx_places *places, uint32_t place)
 {
     struct sbx_place at = sbx_places_get(places, place);
-    while (at.into != 0) { /* numbers of callers are smaller: it ends */
+    while (at.into != 0) { /* this ends: the number of `into` is always smaller */
         at = sbx_places_get(places, at.into);
     }
     return at.function != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_spans.c - ranges of code, each of one place. */
+/* symbol_spans.c - ranges of code, each with one place. */
 #include "symbol_spans.h"
 
 #include <errno.h>

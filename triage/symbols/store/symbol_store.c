@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_store.c - images by build-id: which backend is asked. */
+/* symbol_store.c - images by build-id: calls the functions of the backend. */
 #include "symbol_store.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* debuginfod.c - debug files by build-id from a debuginfod server. */
+/* debuginfod.c - fetches debug files by build-id from a debuginfod server. */
 #include "debuginfod.h"
 
 #include <dlfcn.h>
@@ -27,8 +27,8 @@
 
 enum {
     MAX_S = 120,
-    IDLE_S = 20, /* with less than 100 KiB: what libdebuginfod calls its time-out */
-    LATE_S = 2   /* that it may take to notice its own limits */
+    IDLE_S = 20, /* for less than 100 KiB: libdebuginfod calls this its time-out */
+    LATE_S = 2   /* libdebuginfod may notice its limits this much later */
 };
 
 /* ---- the process that fetches ---- */
@@ -64,13 +64,13 @@ static bool load(struct library *library)
            library->find_executable != NULL && library->set_progress != NULL;
 }
 
-static uint64_t max_bytes; /* of the process that fetches */
+static uint64_t max_bytes; /* used in the process that fetches */
 static volatile sig_atomic_t was_large;
 
 static void note_large(int number)
 {
     (void)number;
-    was_large = 1; /* and the write fails */
+    was_large = 1; /* and the write fails with an error */
 }
 
 static int stop_when_large(void *client, long done, long total)
@@ -85,7 +85,7 @@ static unsigned idle_limit(unsigned max_s)
     return max_s < IDLE_S ? max_s : IDLE_S;
 }
 
-/* What the library reads from its environment, and nothing that the user's has. */
+/* Set the variables that the library reads from its environment. It must not see the user's variables. */
 static bool set_environment(const struct sbx_debuginfod *server, unsigned max_s)
 {
     static const char *const others[] = {"DEBUGINFOD_VERBOSE", "DEBUGINFOD_PROGRESS", "DEBUGINFOD_HEADERS_FILE",
@@ -103,7 +103,7 @@ static bool set_environment(const struct sbx_debuginfod *server, unsigned max_s)
            setenv("DEBUGINFOD_TIMEOUT", idle, 1) == 0 && setenv("DEBUGINFOD_RETRY_LIMIT", "1", 1) == 0;
 }
 
-/* A result, with a descriptor where there is one. */
+/* Send a result, with a descriptor if there is one. */
 static void send_result(int socket, int result, int fd)
 {
     union {
@@ -153,7 +153,7 @@ static int fetch_here(const struct sbx_debuginfod *server, const uint8_t *build_
     }
     library.end(client);
     *fd_out = fd;
-    if (fd == -ENOENT && now_ms() >= late_ms) { /* it calls some ends of a connection so, too */
+    if (fd == -ENOENT && now_ms() >= late_ms) { /* it returns this also for some time-outs */
         fd = -ETIME;
     }
     return fd >= 0 ? 0 : was_large ? -EFBIG : fd;
@@ -165,12 +165,12 @@ bool sbx_debuginfod_is_url(const char *url)
 {
     bool is_web = strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
     for (const char *c = url; *c != '\0'; c++) {
-        is_web = is_web && (unsigned char)*c > ' ' && (unsigned char)*c < 0x7f; /* a space begins another URL */
+        is_web = is_web && (unsigned char)*c > ' ' && (unsigned char)*c < 0x7f; /* a space would begin another URL */
     }
     return is_web && strlen(url) < 2000;
 }
 
-/* Wait for the result until `until_ms`. Returns it, or -ETIME; -ECHILD when the process ended without one. */
+/* Wait for the result until `until_ms`. Returns it, or -ETIME; -ECHILD if the process ended without a result. */
 static int receive_result(int socket, uint64_t until_ms, int *fd_out)
 {
     union {
@@ -202,7 +202,7 @@ static int receive_result(int socket, uint64_t until_ms, int *fd_out)
     return result == 0 && *fd_out < 0 ? -ECHILD : result;
 }
 
-/* The words for a result. */
+/* The text for a result. */
 static void explain(int result, char *why, size_t bytes)
 {
     snprintf(why, bytes, "%s",
@@ -230,7 +230,7 @@ int sbx_debuginfod_fetch(const struct sbx_debuginfod *server, const uint8_t *bui
         pid = fork();
         if (pid == 0) {
             int fd = -1;
-            /* The caller may have connections to servers that believe it. */
+            /* Close all other descriptors: the caller may have connections to servers that trust it. */
             int socket = dup2(sockets[1], STDERR_FILENO + 1);
             (void)close_range(STDERR_FILENO + 2, ~0U, 0);
             max_bytes = server->max_bytes == 0 ? MAX_BYTES : server->max_bytes;
@@ -246,19 +246,20 @@ int sbx_debuginfod_fetch(const struct sbx_debuginfod *server, const uint8_t *bui
     if (pid > 0) {
         uint64_t until_ms = now_ms() + (uint64_t)(max_s + LATE_S) * 1000;
         result = receive_result(sockets[0], until_ms, fd_out);
-        kill(pid, SIGKILL); /* it is our child and was not waited for: nobody else has its number */
+        kill(pid, SIGKILL); /* it is our child and not waited for yet, so its pid belongs to no other process */
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
         }
     }
     if (sockets[0] >= 0) {
         close(sockets[0]);
     }
-    result = result == -E2BIG ? -EFBIG : result; /* libdebuginfod's word for it */
+    result = result == -E2BIG ? -EFBIG : result; /* libdebuginfod uses this errno for it */
     explain(result, why, why_bytes);
     return result;
 }
 
-/* What dwz moved out of the file behind `fd`: the server has it by its own build-id. -1: nothing, or it has it not. */
+/* Fetch the file to which dwz moved parts of the file behind `fd`: the server has it by its own build-id. -1: not
+ * needed, or the server does not have it. */
 static int fetch_alternate(const struct sbx_debuginfod *server, int fd)
 {
     uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
@@ -269,7 +270,7 @@ static int fetch_alternate(const struct sbx_debuginfod *server, int fd)
                                                                                                         : -1;
 }
 
-/* Parse the file behind `fd` (taken), and what the server has besides, into `out`. */
+/* Parse the file behind `fd` (taken), and further files from the server, into `out`. */
 static int make_image(const struct sbx_debuginfod *server, int fd, const uint8_t *build_id, size_t bytes, int out,
                       char *why, size_t why_bytes)
 {
@@ -298,7 +299,7 @@ static int image_in_memory(const struct sbx_debuginfod *server, int fd, const ui
         close(out);
         return result;
     }
-    result = sbx_symbol_image_open(out, cache_bytes, image_out); /* takes it */
+    result = sbx_symbol_image_open(out, cache_bytes, image_out); /* takes `out` */
     if (result == 0 && (sbx_symbol_image_facts(*image_out)->build_id_bytes != bytes ||
                         memcmp(sbx_symbol_image_facts(*image_out)->build_id, build_id, bytes) != 0 ||
                         sbx_symbol_image_verify(*image_out) != 0)) {
@@ -311,7 +312,7 @@ static int image_in_memory(const struct sbx_debuginfod *server, int fd, const ui
     return result;
 }
 
-/* Where the store has something that says something else, that stays, and counts. */
+/* If the store has an image with different content, that image stays and is used. */
 static int image_in_store(const struct sbx_debuginfod *server, int fd, const uint8_t *build_id, size_t bytes,
                           size_t cache_bytes, struct sbx_symbol_store *store, const struct sbx_store_draft *draft,
                           int out, struct sbx_symbol_image **image_out, char *why, size_t why_bytes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fetch_helper.c - a process that asks a debuginfod server, and keeps nothing. */
+/* fetch_helper.c - a process that sends requests to a debuginfod server, and keeps nothing. */
 #include "fetch_helper.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ struct result {
 
 /* ---- the helper ---- */
 
-/* Make the folder, and remove what is in it; links are not followed. */
+/* Make the folder, and remove its content. Links are not followed. */
 static void clear_folder(char *folder)
 {
     char *const roots[] = {folder, NULL};
@@ -65,7 +65,7 @@ static void serve(int socket)
         clear_folder(question.folder);
         result.result = sbx_debuginfod_fetch(&server, question.build_id, question.build_id_bytes, &fd, result.why,
                                              sizeof result.why);
-        clear_folder(question.folder); /* it says "I do not have it" by a file, and would believe that for long */
+        clear_folder(question.folder); /* libdebuginfod keeps "not found" as a file, for a long time */
         bool is_heard = sbx_helper_answer(socket, &result, sizeof result, fd);
         if (fd >= 0) {
             close(fd);
@@ -76,7 +76,7 @@ static void serve(int socket)
     }
 }
 
-/* ---- its parent ---- */
+/* ---- the parent's side ---- */
 
 int sbx_fetch_helper_start(struct sbx_fetch_helper **helper_out)
 {
@@ -128,7 +128,7 @@ int sbx_fetch_helper_fetch(struct sbx_fetch_helper *helper, const struct sbx_deb
         if (!is_answered) {
             result.result = -EPIPE;
             snprintf(result.why, sizeof result.why, "the process that asks debuginfod is gone");
-        } else if (result.result == 0 && *fd_out < 0) { /* it had no descriptor left for it */
+        } else if (result.result == 0 && *fd_out < 0) { /* the helper had no free descriptor */
             result.result = -EMFILE;
             snprintf(result.why, sizeof result.why, "%s", strerror(EMFILE));
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* helper_process.c - a process that waits for questions, and its parent's side. */
+/* helper_process.c - a process that waits for requests, and the parent's side of it. */
 #include "helper_process.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 struct sbx_helper_process {
     pid_t pid;
     int socket;
-    pthread_mutex_t turn; /* of who asks */
+    pthread_mutex_t turn; /* used by callers */
 };
 
 union control {
@@ -78,12 +78,13 @@ bool sbx_helper_answer(int socket, const void *answer, size_t bytes, int file)
 
 /* ---- the helper ---- */
 
-/* Its work can wait: where memory ends, it ends before its parent, and where processors are short it stands back. */
+/* The helper's work can wait. If memory is short, it is killed before its parent, and it has a lower priority for
+ * processors. */
 static void stand_back(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
-        (void)!write(fd, "500", 3); /* more is always allowed */
+        (void)!write(fd, "500", 3); /* raising the value is always allowed */
         close(fd);
     }
     (void)!nice(10);
@@ -93,17 +94,17 @@ static void stand_back(void)
 static void run(int socket, const char *name, void (*serve)(int socket))
 {
     sigset_t none;
-    /* A terminal's signals are for its parent, which ends it. */
+    /* Signals from the terminal are for the parent, which ends the helper. */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    int own = fcntl(socket, F_DUPFD, 4); /* out of the way of the first four */
+    int own = fcntl(socket, F_DUPFD, 4); /* moved away from the first four descriptors */
     int nothing = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; fd++) {
-        dup2(nothing, fd); /* a pipe whose reader waits for its parent's end must not wait for this */
+        dup2(nothing, fd); /* a pipe whose reader waits until the parent closes it must not be held open here */
     }
     dup2(own, 3);
     (void)close_range(4, ~0u, 0);
@@ -114,7 +115,7 @@ static void run(int socket, const char *name, void (*serve)(int socket))
     _exit(0);
 }
 
-/* ---- its parent ---- */
+/* ---- the parent's side ---- */
 
 int sbx_helper_process_start(const char *name, void (*serve)(int socket), struct sbx_helper_process **helper_out)
 {
@@ -130,7 +131,7 @@ int sbx_helper_process_start(const char *name, void (*serve)(int socket), struct
     }
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* one that comes now is for the parent only */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* a signal that arrives now is only for the parent */
     helper->pid = fork();
     if (helper->pid == 0) {
         run(ends[1], name, serve);
@@ -152,8 +153,7 @@ int sbx_helper_process_start(const char *name, void (*serve)(int socket), struct
 void sbx_helper_process_cancel(struct sbx_helper_process *helper)
 {
     if (helper != NULL) {
-        kill(helper->pid,
-             SIGKILL); /* our child, not waited for yet: nobody else has its number. Its worker goes with it */
+        kill(helper->pid, SIGKILL); /* our child, not waited for: the pid is its own. Its worker ends with it */
     }
 }
 

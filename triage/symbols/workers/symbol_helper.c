@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_helper.c - a process that waits for files, and hands each to a worker. */
+/* symbol_helper.c - a process that waits for files, and gives each to a worker. */
 #include "symbol_helper.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "helper_process.h"
 #include "symbol_worker.h"
 
-/* What goes over the socket: both sides are one program, forked. */
+/* The messages on the socket. Both sides are one program, because the helper is forked from it. */
 struct question {
     uint8_t build_id[SBX_IMAGE_BUILD_ID_BYTES_MAX];
     uint32_t build_id_bytes;
@@ -30,7 +30,7 @@ static void serve(int socket)
 {
     struct question question;
     struct sbx_helper_files files;
-    /* What it is of, what dwz moved, what was split off, and where the image goes. */
+    /* The symbol files, the file to which dwz moved parts, the split debug information, and the file for the image. */
     while (sbx_helper_take(socket, &question, sizeof question, &files) &&
            files.count == question.in_count + question.has_alternate + question.has_parts + 1) {
         struct result result = {0};
@@ -46,7 +46,7 @@ static void serve(int socket)
                                           .name = question.name,
                                           .now_s = question.now_s,
                                           .out = out};
-        result.result = sbx_symbol_worker_make(&making, 0, result.why, sizeof result.why); /* closes the others */
+        result.result = sbx_symbol_worker_make(&making, 0, result.why, sizeof result.why); /* closes the other files */
         close(out);
         if (!sbx_helper_answer(socket, &result, sizeof result, -1)) {
             return;

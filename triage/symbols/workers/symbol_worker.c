@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_worker.c - sbx_symbol_make() in a process of its own. */
+/* symbol_worker.c - runs sbx_symbol_make() in a process of its own. */
 #include "symbol_worker.h"
 
 #include <errno.h>
@@ -21,15 +21,15 @@
 #include "split_parts.h"
 #include "worker_limits.h"
 
-#define MEMORY_BYTES UINT64_C(4294967296) /* beside the files themselves, which are mapped */
-#define OUT_BYTES    UINT64_C(1073741824) /* of an image: ten times that of a program of 100 MB of code */
+#define MEMORY_BYTES UINT64_C(4294967296) /* in addition to the files themselves, which are mapped */
+#define OUT_BYTES    UINT64_C(1073741824) /* of an image: ten times the image of a program with 100 MB of code */
 
 enum {
     CPU_BASE_S = 10,
-    FILE_BYTES_PER_S = 4 << 20 /* a tenth of the speed that was measured */
+    FILE_BYTES_PER_S = 4 << 20 /* assumes a tenth of the measured speed */
 };
 
-/* What the worker says, and is no longer than a pipe writes at once. */
+/* The worker's message. A pipe writes such a short message at once. */
 struct word {
     enum {
         WORD_PROGRESS,
@@ -89,7 +89,7 @@ static int by_number(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Close everything but what the work needs: the caller may have connections to servers that believe it. */
+/* Close all descriptors except those that the work needs: the caller may have connections to servers that trust it. */
 static bool close_others(const struct sbx_making *making, int pipe)
 {
     int needed[SBX_ELF_PATHS_MAX + SBX_SPLIT_PARTS_MAX + 4];
@@ -106,7 +106,7 @@ static bool close_others(const struct sbx_making *making, int pipe)
     needed[count++] = making->alternate;
     needed[count++] = making->out;
     needed[count++] = pipe;
-    needed[count++] = STDERR_FILENO; /* where a sanitizer says what it found */
+    needed[count++] = STDERR_FILENO; /* a sanitizer writes its reports there */
     qsort(needed, count, sizeof *needed, by_number);
     int from = 0;
     for (size_t i = 0; i < count; i++) {
@@ -128,9 +128,9 @@ static void work(const struct sbx_making *making, uint64_t memory_bytes, uint64_
     own.context = &teller;
     static const int deaths[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGXCPU, SIGTERM};
     for (size_t i = 0; sbx_worker_has_limits && i < sizeof deaths / sizeof deaths[0]; i++) {
-        signal(deaths[i], SIG_DFL); /* the caller's handlers would go on in the wrong process */
+        signal(deaths[i], SIG_DFL); /* the caller's handlers must not run in this process */
     }
-    signal(SIGXFSZ, SIG_IGN); /* then a write fails, and says so */
+    signal(SIGXFSZ, SIG_IGN); /* so that a write fails with an error */
     bool ready = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 &&
                  sbx_worker_limit(RLIMIT_CORE, 0) && close_others(making, pipe);
     if (sbx_worker_has_limits) {
@@ -156,7 +156,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Listen until the result, the worker's end, or `until_ms`. Returns whether there was a result. */
+/* Read until the result, the worker's end, or `until_ms`. Returns whether there was a result. */
 static bool listen_to(const struct sbx_making *making, int pipe, uint64_t until_ms, struct word *word)
 {
     for (;;) {
@@ -172,7 +172,7 @@ static bool listen_to(const struct sbx_making *making, int pipe, uint64_t until_
         if (ready <= 0) {
             return false;
         }
-        ssize_t got = read(pipe, word, sizeof *word); /* a word is written at once */
+        ssize_t got = read(pipe, word, sizeof *word); /* a message is written at once */
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -189,7 +189,7 @@ static bool listen_to(const struct sbx_making *making, int pipe, uint64_t until_
     }
 }
 
-/* Words for the end of a worker that left no result. */
+/* The text for a worker that ended without a result. */
 static int explain_end(int status, bool too_late, uint64_t memory_bytes, char *why, size_t why_bytes)
 {
     int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -233,11 +233,11 @@ int sbx_symbol_worker_make(const struct sbx_making *making, uint64_t memory_byte
         return result;
     }
     struct word word = {.kind = WORD_PROGRESS};
-    uint64_t until_ms = now_ms() + cpu_s * 10000; /* on a machine that gives it a tenth of a processor */
+    uint64_t until_ms = now_ms() + cpu_s * 10000; /* for a machine that gives the worker a tenth of a processor */
     bool answered = listen_to(making, pipes[0], until_ms, &word);
     bool too_late = !answered && now_ms() >= until_ms;
     if (!answered) {
-        kill(pid, SIGKILL); /* it is our child and was not waited for: nobody else has its number */
+        kill(pid, SIGKILL); /* it is our child and not waited for yet, so its pid belongs to no other process */
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

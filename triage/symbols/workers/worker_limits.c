@@ -59,7 +59,7 @@ int sbx_worker_close_doors(void)
 #endif
 }
 
-/* A sanitizer's runtime takes terabytes of addresses and opens files: there the limits are its own. */
+/* A sanitizer's runtime takes terabytes of address space and opens files, so the limits do not work with it. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 const bool sbx_worker_has_limits = false;
 #else
@@ -68,10 +68,10 @@ const bool sbx_worker_has_limits = true;
 
 bool sbx_worker_limit(int resource, uint64_t limit)
 {
-    const struct rlimit both = {limit, limit + (resource == RLIMIT_CPU)}; /* the first ends it, and says why */
+    const struct rlimit both = {limit, limit + (resource == RLIMIT_CPU)}; /* the first one ends it and reports that */
     struct rlimit now;
     if (getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max < limit) {
-        return true; /* it is narrower already */
+        return true; /* the limit is lower already */
     }
     return setrlimit((__rlimit_resource_t)resource, &both) == 0;
 }

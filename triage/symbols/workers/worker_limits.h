@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_limits.h - what a process may do that reads strangers' files: it is forked for that, and does nothing else. */
+/* worker_limits.h - the limits of a process that reads strangers' files. It is forked for that, and does nothing
+ * else. */
 #ifndef SBX_WORKER_LIMITS_H
 #define SBX_WORKER_LIMITS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A sanitizer's runtime takes terabytes of addresses and opens files: then this is false, and the limits are its own. */
+/* False with a sanitizer, whose runtime takes terabytes of address space and opens files. Then the limits are not
+ * set. */
 extern const bool sbx_worker_has_limits;
 
-/* Memory, the descriptors it has, and its end; whatever else it asks for is refused, so that libdw goes on without the
- * files it would open by names that stand in the file. Returns 0 or -errno. */
+/* Allows only memory, the present descriptors, and exit. All other system calls fail, so that libdw continues without
+ * the files that it would open by names in the symbol file. Returns 0 or -errno. */
 int sbx_worker_close_doors(void);
 
-/* Set RLIMIT_...; one that is narrower already stays. */
+/* Set RLIMIT_...; a limit that is lower already stays. */
 bool sbx_worker_limit(int resource, uint64_t limit);
 
 #endif
