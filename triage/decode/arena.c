@@ -13,12 +13,12 @@ enum {
 
 struct block {
     struct block *next;
-    size_t bytes, used; /* of what follows the header */
+    size_t bytes, used; /* bytes that follow the header */
 };
 
 struct sbx_arena {
-    struct block *blocks; /* newest first; the first is the one being filled */
-    size_t limit, taken;  /* bytes of all blocks */
+    struct block *blocks; /* newest first; the first block is being filled */
+    size_t limit, taken;  /* total bytes of all blocks */
     const char **texts;   /* open addressing; NULL: empty. A power of two of slots, at most half full */
     size_t text_slots, text_count;
 };
@@ -68,7 +68,7 @@ static uint8_t *block_start(struct block *block)
 void *sbx_arena_take(struct sbx_arena *arena, size_t bytes)
 {
     if (bytes > arena->limit) {
-        return NULL; /* also keeps the rounding below from wrapping */
+        return NULL; /* also prevents an overflow of the rounding below */
     }
     size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     rounded = rounded == 0 ? ALIGNMENT : rounded;
@@ -84,7 +84,7 @@ void *sbx_arena_take(struct sbx_arena *arena, size_t bytes)
         return NULL;
     }
     block->used = rounded;
-    if (wanted == rounded && arena->blocks != NULL) { /* a large piece: keep filling the block in use */
+    if (wanted == rounded && arena->blocks != NULL) { /* a large piece: continue to fill the block in use */
         block->next = arena->blocks->next;
         arena->blocks->next = block;
     } else {

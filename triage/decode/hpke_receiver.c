@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hpke_receiver.c - RFC 9180, sections 4.1, 5.1 and 5.2, over mbedTLS 2.28's X25519, HKDF and ChaCha20-Poly1305.
+/* hpke_receiver.c - RFC 9180, sections 4.1, 5.1 and 5.2, with mbedTLS 2.28's X25519, HKDF and ChaCha20-Poly1305.
  *
- * `enc` is a stranger's: it is checked before anything is computed with it, and the result is looked at once more. */
+ * `enc` comes from a stranger: it is checked before it is used in a computation, and the result is checked, too. */
 #include "hpke_receiver.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@
 
 enum {
     HASH_BYTES = 32,
-    INFO_BYTES_MAX = 128, /* ours has 17 */
+    INFO_BYTES_MAX = 128, /* ours has 17 bytes */
     TEXT_BYTES_MAX = 256, /* of one labeled input */
 };
 
-/* What every derivation's input begins with: a protocol, and the suite within it. */
+/* The prefix of every derivation's input: the protocol, and the suite within it. */
 struct suite {
     uint8_t id[10];
     size_t bytes;
@@ -29,7 +29,7 @@ struct suite {
 static const struct suite kem = {{'K', 'E', 'M', 0x00, 0x20}, 5};
 static const struct suite hpke = {{'H', 'P', 'K', 'E', 0x00, 0x20, 0x00, 0x01, 0x00, 0x03}, 10};
 
-/* Blinding of the multiplication: against who measures how long it takes. */
+/* Blinds the multiplication against timing attacks. */
 static int blinding_bytes(void *context, unsigned char *bytes, size_t count)
 {
     (void)context;
@@ -94,7 +94,7 @@ int sbx_unseal_key_init(const uint8_t secret[SBX_SEAL_KEY_BYTES], struct sbx_uns
     return 0;
 }
 
-/* Append to an input that has room: all lengths here are known. */
+/* Append to an input. There is always room, because all lengths here are known. */
 static uint8_t *append(uint8_t *at, const void *bytes, size_t count)
 {
     if (count != 0) {
@@ -152,7 +152,7 @@ int sbx_hpke_open_derive(const struct sbx_unseal_key *key, const uint8_t enc[SBX
                          size_t info_bytes, struct sbx_hpke_open *open_out)
 {
     uint8_t shared[HASH_BYTES], secret[HASH_BYTES];
-    uint8_t schedule[1 + 2 * HASH_BYTES] = {0}; /* base mode, hash of no pre-shared key's id, hash of info */
+    uint8_t schedule[1 + 2 * HASH_BYTES] = {0}; /* base mode, hash of an empty pre-shared key id, hash of info */
     int result = info_bytes > INFO_BYTES_MAX ? -EINVAL : decapsulate(key, enc, shared);
     if (result == 0) {
         result = labeled_extract(&hpke, NULL, "psk_id_hash", NULL, 0, schedule + 1);

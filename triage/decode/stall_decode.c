@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stall_decode.c - the bytes of an envelope to a stall.
  *
- * In four steps, each of which bounds the next: open the envelope, look the protobuf over, parse it with memory from an
- * arena of fixed size, check what the fields mean. */
+ * In four steps, and each bounds the next: open the envelope, scan the protobuf, parse it with memory from an arena of
+ * fixed size, check the meaning of the fields. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "stall_scan.h"
 #include "stall_tables.h"
 
-/* The parser's memory: the largest tables that pass the scan, as columns of 4 and 8 bytes, take some 30 MiB. */
+/* The parser's memory. The largest tables that pass the scan take some 30 MiB, as columns of 4 and 8 bytes. */
 #define PARSER_BYTES_MAX ((size_t)48 << 20)
 #define DURATION_US_MAX  (UINT64_C(1) << 52)
 
@@ -27,7 +27,7 @@ static void *take_parser_memory(void *arena, size_t bytes)
 
 static void keep_parser_memory(void *arena, void *memory)
 {
-    (void)arena; /* all of it goes with the arena */
+    (void)arena; /* all of it is freed with the arena */
     (void)memory;
 }
 
@@ -102,7 +102,7 @@ static uint32_t budget_ppm_of(const Stallbox__V1__Overhead *overhead)
     return permille * 1000 + tenths * 100;
 }
 
-/* What comes from outside must not count for more than any machine can have seen. */
+/* Values from outside must not be larger than any machine can produce. */
 static uint32_t in_weight_bounds(uint64_t weight)
 {
     return weight == 0 ? 1 : weight < SBX_WEIGHT_MAX ? (uint32_t)weight : SBX_WEIGHT_MAX;
@@ -154,7 +154,7 @@ static void take_circumstances(struct sbx_stall *stall, const Stallbox__V1__Payl
         stall->overhead.changes = overhead->changes;
         stall->overhead.cost_ms = overhead->cost_ms < 1000 ? overhead->cost_ms : 1000;
         if (overhead->interval_us > stall->policy.interval_us) {
-            stall->policy.interval_us = overhead->interval_us; /* samples are as far apart as that */
+            stall->policy.interval_us = overhead->interval_us; /* the interval of samples */
         }
     }
     const Stallbox__V1__Sampling *sampling = payload->sampling;
@@ -165,7 +165,7 @@ static void take_circumstances(struct sbx_stall *stall, const Stallbox__V1__Payl
     }
 }
 
-/* Of older recorders there are none. */
+/* Older recorders do not send them. */
 static int take_runtimes(struct sbx_stall *stall, const Stallbox__V1__Runtimes *columns, char *why, size_t why_bytes)
 {
     if (columns == NULL) {
@@ -231,7 +231,7 @@ static int take_trigger(struct sbx_stall *stall, const Stallbox__V1__Trigger *tr
     return 0;
 }
 
-/* Whose end it is; nobody else names another payload. */
+/* The id of the stall that ended. Only payloads of this kind refer to another payload. */
 static int take_completes(struct sbx_stall *stall, const Stallbox__V1__Payload *payload, char *why, size_t why_bytes)
 {
     bool is_end = stall->trigger.kind == SBX_TRIGGER_END;
@@ -363,7 +363,7 @@ size_t sbx_stall_frames(const struct sbx_stall *stall, uint32_t stack, uint32_t 
     if (stack > stall->callstack_count) {
         return 0;
     }
-    while (stack != 0 && count < max) { /* ends: a parent's id is always smaller */
+    while (stack != 0 && count < max) { /* this ends: a parent's id is always smaller */
         frames_out[count++] = stall->callstacks[stack].frame;
         stack = stall->callstacks[stack].parent;
     }

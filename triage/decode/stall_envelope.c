@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_envelope.c - the bytes around a payload, opened.
+/* stall_envelope.c - opens the envelope around a payload.
  *
- * The checksum catches a torn or rotten file; nothing here trusts it to mean more. Decompression is bounded in window
- * and output, whatever the frame claims about itself. */
+ * The checksum detects a truncated or damaged file, and is trusted for nothing else. Decompression is bounded in window
+ * and output, whatever size the frame claims. */
 #include "stall_envelope.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ int sbx_stall_envelope_check(const uint8_t *header, size_t bytes, uint8_t suite,
                  header[5] == SBX_ENVELOPE_SUITE_PLAIN ? "not sealed" : "sealed", header[5]);
         return -ENOTSUP;
     }
-    static const uint8_t zeros[10]; /* reserved, and the key id of a plain one */
+    static const uint8_t zeros[10]; /* reserved, and the key id of a plain envelope */
     if (memcmp(header + 6, zeros, suite == SBX_ENVELOPE_SUITE_PLAIN ? 10 : 2) != 0) {
         snprintf(why, why_bytes, "reserved bytes of the envelope are not zero");
         return -EPROTO;
@@ -61,12 +61,12 @@ int sbx_stall_envelope_check(const uint8_t *header, size_t bytes, uint8_t suite,
     return 0;
 }
 
-/* One byte over the limit tells a body of exactly the limit from a larger one. */
+/* One byte more than the limit, so that a larger body can be told from one of exactly the limit. */
 enum {
     ROOM_MAX = SBX_PAYLOAD_BYTES_MAX + 1
 };
 
-/* The output room to begin with: what the frame says, when that is believable. */
+/* The initial size of the output: the size that the frame claims, if that is plausible. */
 static size_t first_room(const void *compressed, size_t bytes)
 {
     unsigned long long said = ZSTD_getFrameContentSize(compressed, bytes);
@@ -76,7 +76,7 @@ static size_t first_room(const void *compressed, size_t bytes)
     return said >= ROOM_MAX ? ROOM_MAX : said == 0 ? 1 : (size_t)said;
 }
 
-/* Decompress one frame with `context`. On failure *body_out stays unset. */
+/* Decompress one frame with `context`. On failure *body_out is not set. */
 static int decompress(ZSTD_DCtx *context, const void *compressed, size_t bytes, uint8_t **body_out, size_t *bytes_out,
                       char *why, size_t why_bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_envelope.h - the bytes around a payload, opened (proto/envelope_format.h). */
+/* stall_envelope.h - opens the envelope around a payload (proto/envelope_format.h). */
 #ifndef SBX_STALL_ENVELOPE_H
 #define SBX_STALL_ENVELOPE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_scan.c - a look over a protobuf body before a parser allocates anything for it.
+/* stall_scan.c - checks a protobuf body before a parser allocates anything for it.
  *
- * protobuf-c allocates per field met and merges repeated sub-messages; both are attack surface that the agent's
- * payloads never use. The schema has two levels, so this has two functions and no recursion. */
+ * protobuf-c allocates for each field and merges repeated sub-messages. Both are attack surface that the agent's
+ * payloads never need. The schema has two levels, so this has two functions and no recursion. */
 #include "stall_scan.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct cursor {
     const uint8_t *at, *end;
 };
 
-/* One field as it lies on the wire. */
+/* One encoded field. */
 struct field {
     uint32_t number;
     uint32_t wire_type;
@@ -65,7 +65,7 @@ static bool skip_bytes(struct cursor *cursor, uint64_t count)
     return true;
 }
 
-/* Take the next field off `cursor`; false when the bytes are no field. */
+/* Read the next field from `cursor`; false if the bytes are not a field. */
 static bool take_field(struct cursor *cursor, struct field *field_out)
 {
     uint64_t tag, value;
@@ -92,12 +92,12 @@ static bool take_field(struct cursor *cursor, struct field *field_out)
         }
         field_out->content.end = cursor->at;
         return true;
-    default: /* groups, and numbers that mean nothing */
+    default: /* groups, and wire types without a meaning */
         return false;
     }
 }
 
-/* How many varints a packed column holds; SIZE_MAX when it does not end with one. */
+/* Number of varints in a packed column; SIZE_MAX if its end is not the end of one. */
 static size_t count_varints(struct cursor column)
 {
     size_t count = 0;
@@ -115,7 +115,7 @@ static size_t count_varints(struct cursor column)
     return length == 0 ? count : SIZE_MAX;
 }
 
-/* Rows that a column of `message` may have. */
+/* Maximum number of rows in a column of `message`. */
 static size_t rows_max(const ProtobufCMessageDescriptor *message)
 {
     static const struct {
@@ -138,7 +138,8 @@ static size_t rows_max(const ProtobufCMessageDescriptor *message)
     return 64; /* short lists: drops, app_version */
 }
 
-/* Check one field against its descriptor. `seen` has a bit for each field number met; `items` counts repeated bytes. */
+/* Check one field against its descriptor. `seen` has a bit for each field number that was found; `items` counts
+ * repeated bytes. */
 static int check_field(struct scan *scan, const ProtobufCMessageDescriptor *message, const struct field *field,
                        uint64_t *seen, size_t *items)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_scan.h - a look over a protobuf body before a parser allocates anything for it. */
+/* stall_scan.h - checks a protobuf body before a parser allocates anything for it. */
 #ifndef SBX_STALL_SCAN_H
 #define SBX_STALL_SCAN_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rows a table of a payload may have: what one snapshot of the largest recording can fill, with room to spare. */
+/* Maximum rows of a payload's tables: as many as one snapshot of the largest recording can have, and a reserve. */
 enum {
     SBX_STALL_MODULES_MAX = 2048,
     SBX_STALL_THREADS_MAX = 4096,
@@ -18,7 +18,7 @@ enum {
     SBX_STALL_UNKNOWN_MAX = 64, /* fields of a newer schema that are skipped */
 };
 
-/* Whether `body` has the shape of a Payload: every known field once, with its wire type, columns packed and within the
+/* Whether `body` has the form of a Payload: every known field once, with its wire type, columns packed and within the
  * limits above, no group, at most SBX_STALL_UNKNOWN_MAX unknown fields. Returns 0, or -EPROTO with the reason. */
 int sbx_stall_scan(const uint8_t *body, size_t bytes, char *why, size_t why_bytes);
 

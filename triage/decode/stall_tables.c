@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stall_tables.c - the columns of a payload, checked and turned into the rows of a stall.
  *
- * Behind these functions every index is in range, every parent has a smaller id than its child (so that no walk can go
- * in circles), every duration fits, and nobody has to check again. Deltas are added up without signed overflow. */
+ * After these functions, every index is in range, every parent has a smaller id than its child (so no walk can be a
+ * circle), and every duration fits. No later code has to check again. Deltas are added up without signed overflow. */
 #include "stall_tables.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "name_tables.h"
 
-/* Times beyond this are nonsense (142 years); below it microseconds times 1000 fit an int64_t. */
+/* Times beyond this are invalid (142 years). Below it, microseconds times 1000 fit an int64_t. */
 #define TIME_US_MAX (INT64_C(1) << 52)
 #define OFFSET_MAX  (UINT64_C(1) << 48)
 
@@ -25,7 +25,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(char *why, size_t why_by
     return -EPROTO;
 }
 
-/* Columns of one table must have one length. Lengths are the n_ fields of the message, listed by the caller. */
+/* The columns of one table must have equal lengths. The caller lists the message's n_ fields, which are the lengths. */
 static bool are_equal(const size_t *lengths, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -36,7 +36,7 @@ static bool are_equal(const size_t *lengths, size_t count)
     return true;
 }
 
-/* calloc() that gives something to point at for zero rows too. */
+/* calloc() that returns a valid pointer for zero rows, too. */
 static void *rows_of(size_t count, size_t row_bytes)
 {
     return calloc(count == 0 ? 1 : count, row_bytes);
@@ -78,7 +78,7 @@ int sbx_stall_take_modules(struct sbx_stall *stall, const Stallbox__V1__Modules 
     return 0;
 }
 
-/* A frame of a runtime: what its offset says. */
+/* Set the fields of a runtime's frame from its offset. */
 static int take_logical(struct sbx_stall_frame *frame, const Stallbox__V1__Functions *functions)
 {
     enum {
@@ -98,7 +98,7 @@ static int take_logical(struct sbx_stall_frame *frame, const Stallbox__V1__Funct
     return 0;
 }
 
-/* Where the function of `frame` begins. `before`: the row before it, NULL for the first. */
+/* The begin of the function of `frame`. `before`: the row before it, NULL for the first. */
 static int take_function(uint32_t told, const struct sbx_stall_frame *before, struct sbx_stall_frame *frame)
 {
     frame->function = 0;
@@ -212,7 +212,7 @@ static bool read_stack(const struct sbx_stall *stall, uint32_t value, uint32_t *
     return value <= stall->callstack_count + 1;
 }
 
-/* "ordinal + 1, 0 unknown" to "ordinal, -1 unknown". */
+/* From "ordinal + 1, 0 unknown" to "ordinal, -1 unknown". */
 static bool read_peer(const struct sbx_stall *stall, uint32_t value, int32_t *peer_out)
 {
     *peer_out = (int32_t)value - 1;
@@ -289,19 +289,19 @@ int sbx_stall_take_threads(struct sbx_stall *stall, const Stallbox__V1__Threads 
     return 0;
 }
 
-/* Running sums of the delta columns; they begin anew at each thread. */
+/* Running sums of the delta columns; they restart at each thread. */
 struct sums {
     uint64_t end_us, cpu_us, alloc_count, alloc_bytes, message;
     uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 };
 
-/* Whether a sum that is kept unsigned lies within +-TIME_US_MAX as a signed number. */
+/* Whether a sum, which is kept unsigned, is within +-TIME_US_MAX as a signed number. */
 static bool is_time(uint64_t sum)
 {
     return sum + (uint64_t)TIME_US_MAX <= 2 * (uint64_t)TIME_US_MAX;
 }
 
-/* The usage values of row `row`, which are the next of their lists. False when there are none left. */
+/* The usage values of row `row`: the next ones in their lists. False if none are left. */
 static bool take_usage(const Stallbox__V1__Records *columns, size_t *reading, struct sums *sums,
                        struct sbx_stall_record *record)
 {
@@ -379,7 +379,7 @@ static bool is_of_task(const struct sbx_stall_record *record)
     return record->kind == SBX_RECORD_HOP || record->kind == SBX_RECORD_TASK;
 }
 
-/* Records of one task side by side: HOP, then TASK. */
+/* Sort the records of one task next to each other: HOP, then TASK. */
 static int by_hop(const void *left, const void *right)
 {
     const struct sbx_stall_record *a = left, *b = right;
@@ -421,8 +421,8 @@ static struct sbx_stall_task task_of(const struct sbx_stall_record *hop, const s
     return task;
 }
 
-/* What tells of tasks is taken out of the records into `parts`, and joined. A half whose other half is not there is left out, but for a
- * task that has not begun. */
+/* Move the records of tasks from the records into `parts`, and join them. If one half of a task is missing, the other
+ * is left out, except for a task that has not begun. */
 static void join_tasks(struct sbx_stall *stall, struct sbx_stall_record *parts, size_t count)
 {
     qsort(parts, count, sizeof *parts, by_hop);
@@ -439,8 +439,8 @@ static void join_tasks(struct sbx_stall *stall, struct sbx_stall_record *parts, 
     qsort(stall->tasks, stall->task_count, sizeof *stall->tasks, by_runner);
 }
 
-/* Records of kind KERNEL tell of the machine, not of what the thread did, and those of tasks and of who awaits mostly of others: they get tables of their own, so that
- * nothing that goes from one record of a thread to the next meets them. */
+/* Records of kind KERNEL tell about the machine, and those of tasks and awaiting functions mostly about other threads,
+ * not about what the thread did. They get tables of their own, so that no walk over a thread's records finds them. */
 static int part_counts(struct sbx_stall *stall)
 {
     size_t kernel = 0, parts = 0, part = 0, awaits = 0;

@@ -7,13 +7,13 @@
 
 #include "stall.h"
 
-/* No callstack is deeper: twice what the walker keeps. */
+/* No callstack may be deeper: twice what the walker keeps. */
 enum {
     SBX_STALL_DEPTH_MAX = 1024
 };
 
-/* Each reads one table into `stall`, which owns the rows also after a failure. They are called in this order, because
- * each checks its indexes against the tables before it. Return 0, -ENOMEM, or -EPROTO with the reason. */
+/* Each reads one table into `stall`, which owns the rows also after a failure. They must be called in this order,
+ * because each checks its indexes against earlier tables. Return 0, -ENOMEM, or -EPROTO with the reason. */
 int sbx_stall_take_modules(struct sbx_stall *stall, const Stallbox__V1__Modules *columns, char *why, size_t why_bytes);
 int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *columns,
                           const Stallbox__V1__Functions *functions, char *why, size_t why_bytes);

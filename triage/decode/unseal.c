@@ -55,7 +55,7 @@ int sbx_sealed_look(const void *envelope, size_t bytes, struct sbx_sealed *seale
     return 0;
 }
 
-/* Open the body into `opened`, which is SBX_SEAL_OVERHEAD_BYTES - SBX_SEAL_LENGTH_BYTES shorter. */
+/* Open the body into `opened`, which is SBX_SEAL_OVERHEAD_BYTES - SBX_SEAL_LENGTH_BYTES shorter than the body. */
 static int open_body(const struct sbx_unseal_key *key, const uint8_t *header, size_t body_bytes, uint8_t *opened)
 {
     static const char info[] = SBX_SEAL_INFO; /* with its NUL */
@@ -70,7 +70,7 @@ static int open_body(const struct sbx_unseal_key *key, const uint8_t *header, si
     return result;
 }
 
-/* The length in front, and zeroes behind the frame. Returns the frame's length, or -1. */
+/* Check the length before the frame, and the zeroes after it. Returns the frame's length, or -1. */
 static int64_t frame_length(const uint8_t *opened, size_t bytes)
 {
     uint32_t length = read_u32(opened);
@@ -79,7 +79,7 @@ static int64_t frame_length(const uint8_t *opened, size_t bytes)
     }
     for (size_t i = SBX_SEAL_LENGTH_BYTES + length; i < bytes; i++) {
         if (opened[i] != 0) {
-            return -1; /* room for something that nobody checks */
+            return -1; /* room for bytes that are not checked */
         }
     }
     return length;
@@ -101,7 +101,7 @@ int sbx_sealed_open(const struct sbx_unseal_keys *keys, const void *envelope, si
         }
     }
     if (key == NULL) {
-        uint64_t number = 0; /* printed as the bytes stand */
+        uint64_t number = 0; /* printed in the order of the bytes */
         for (size_t i = 0; i < sizeof sealed.key_id; i++) {
             number = number << 8 | sealed.key_id[i];
         }
@@ -114,13 +114,13 @@ int sbx_sealed_open(const struct sbx_unseal_keys *keys, const void *envelope, si
     if (plain == NULL) {
         return -ENOMEM;
     }
-    /* Opened so that the frame behind the length lands where the plain envelope has it. */
+    /* Opened at such an address that the frame after the length is where the plain envelope has it. */
     uint8_t *opened = plain + SBX_ENVELOPE_HEADER_BYTES - SBX_SEAL_LENGTH_BYTES;
     result = open_body(key, header, body_bytes, opened);
     int64_t length = result == 0 ? frame_length(opened, opened_bytes) : -1;
     if (result == -ENOMEM) {
         snprintf(why, why_bytes, "out of memory");
-    } else if (length < 0) { /* one answer, whatever it was: nothing to try out */
+    } else if (length < 0) { /* one answer for all errors: an attacker learns nothing by trying */
         snprintf(why, why_bytes, "does not open: damaged, or not sealed to this key");
         result = -EPROTO;
     }

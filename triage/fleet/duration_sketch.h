@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* duration_sketch.h - how long stalls last, as counts by bucket. Pure.
  *
- * A bucket is all durations between G^(i-1) and G^i nanoseconds, G = 1.01 / 0.99: what it stands for is within 1 % of each of
- * them, and so is every quantile (DDSketch: Masson, Rim and Lee, 2019). Counts of a bucket add up and are taken back, in a table
- * of a store as in memory: sketches of days and versions are merged by adding, and erasure subtracts. */
+ * A bucket has all durations between G^(i-1) and G^i nanoseconds, G = 1.01 / 0.99. The value of a bucket is within 1 %
+ * of each of them, and so is every quantile (DDSketch: Masson, Rim and Lee, 2019). Counts of a bucket can be added and
+ * subtracted, in a table of a store as in memory: sketches of days and versions are merged by adding, and erasure
+ * subtracts. */
 #ifndef SBX_DURATION_SKETCH_H
 #define SBX_DURATION_SKETCH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of 0 and less, which has no logarithm, it is INT32_MIN: below all others. */
+/* INT32_MIN, the lowest bucket, for 0 and less, which have no logarithm. */
 int32_t sbx_duration_bucket(int64_t duration_ns);
-/* What stands for a bucket; 0 for the lowest one. */
+/* The value of a bucket; 0 for the lowest one. */
 int64_t sbx_duration_of_bucket(int32_t bucket);
 
 struct sbx_bucket_count {
@@ -20,7 +21,7 @@ struct sbx_bucket_count {
     int64_t count;  /* 0 or more */
 };
 
-/* The duration that `share` (0..1) of the counted ones do not exceed; 0 where nothing is counted. */
+/* The duration that `share` (0..1) of the counted ones do not exceed; 0 if nothing is counted. */
 int64_t sbx_duration_quantile(const struct sbx_bucket_count *counts, size_t count, double share);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grouping.c - the path to what is to blame, and its key. */
+/* grouping.c - the path to the function to blame, and the key of that path. */
 #include "grouping.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "names.h"
 
 enum {
-    PATH_MAX_STEPS = 64, /* of a deeper path the outermost do not count: recursion */
-    TRUSTED_PERCENT = 50 /* a holder that is less certain than that is not told apart */
+    PATH_MAX_STEPS = 64, /* of a deeper path the outermost steps are ignored: recursion */
+    TRUSTED_PERCENT = 50 /* a holder that is less certain is not part of the key */
 };
 
 struct path {
@@ -29,7 +29,8 @@ static void print_hex(const uint8_t *bytes, size_t count, char *out)
     out[2 * count] = '\0';
 }
 
-/* A function that nothing names is its build and where it begins; where even that is not known, the address itself. */
+/* A function without a name is identified by its build and its begin; if the begin is not known, by the address
+ * itself. */
 static void name_by_place(const struct sbx_report *report, const struct sbx_stall_frame *frame,
                           char out[SBX_STABLE_NAME_BYTES])
 {
@@ -52,7 +53,7 @@ static bool name_step(const struct sbx_report *report, uint32_t frame_index, con
 {
     const struct sbx_stall_frame *frame = &report->stall->frames[frame_index];
     bool has_place = frame->kind == SBX_FRAME_CODE || frame->kind == SBX_FRAME_LOGICAL;
-    if (location->named && location->logical) { /* "main" of one script is not that of another */
+    if (location->named && location->logical) { /* "main" of one script differs from that of another */
         snprintf(out, SBX_STABLE_NAME_BYTES, "%.60s:%.130s", base_name_of(location->file), location->function);
     } else if (location->named) {
         sbx_stable_name(location->function, out);
@@ -90,7 +91,7 @@ static void add_step(struct path *path, const char *step, bool is_named)
     }
 }
 
-/* Whose frames count: those by which what is to blame was found. */
+/* Which frames count: those of the filter that found the function to blame. */
 static enum sbx_blame_filter filter_of(const struct sbx_report *report, uint32_t frame,
                                        const struct sbx_location *location)
 {
@@ -141,9 +142,10 @@ static void keep_steps(const struct path *path, struct sbx_grouping *grouping)
     grouping->is_named = path->count > 0 && path->is_named;
 }
 
-/* ---- who was waited for ---- */
+/* ---- the holder that was waited for ---- */
 
-/* Only where a function is certain and has a name: else one bug would be two, depending on what was seen of it. */
+/* Only if the function is certain and has a name. Else one bug would be two issues, depending on what was seen of
+ * it. */
 static void name_holder(const struct sbx_verdict *verdict, char out[SBX_STABLE_NAME_BYTES])
 {
     bool is_wait = verdict->cause == SBX_CAUSE_LOCK || verdict->cause == SBX_CAUSE_DEADLOCK;
@@ -157,7 +159,8 @@ static void name_holder(const struct sbx_verdict *verdict, char out[SBX_STABLE_N
 
 /* ---- the key ---- */
 
-/* FNV-1a, 128 bits. Not a cryptographic hash: whoever could aim at a collision could as well send the very same stall. */
+/* FNV-1a, 128 bits. A cryptographic hash is not needed: an attacker who could make a collision could also send the same
+ * stall. */
 static unsigned __int128 hash_bytes(unsigned __int128 hash, const void *bytes, size_t count)
 {
     const unsigned __int128 prime = (unsigned __int128)1 << 88 | 0x13b;
@@ -206,13 +209,13 @@ void sbx_grouping_make(const struct sbx_report *report, struct sbx_grouping *gro
     struct path path = {.is_named = true};
     *grouping_out = (struct sbx_grouping){.is_crash = verdict->cause == SBX_CAUSE_CRASH ||
                                                       report->stall->trigger.kind == SBX_TRIGGER_CRASH};
-    /* A cause that is not known says nothing of a function, but the stack may. */
+    /* An unknown cause names no function, but the stack may. */
     const struct sbx_location *blamed =
         verdict->location.function[0] != '\0' ? &verdict->location : sbx_blame_leaf(report, verdict->stack);
     if (blamed != NULL) {
         walk_path(report, verdict->stack, blamed, &path);
     }
-    if (path.count == 0 && blamed != NULL) { /* it lies on no stack: a message's name */
+    if (path.count == 0 && blamed != NULL) { /* it is on no stack: the name of a message */
         char step[SBX_STABLE_NAME_BYTES];
         sbx_stable_name(blamed->function, step);
         add_step(&path, step, blamed->named);

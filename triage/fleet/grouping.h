@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grouping.h - which stalls are one issue: the path of the application's functions that leads to what is to blame. Pure.
+/* grouping.h - which stalls are one issue: the path of the application's functions that leads to the function to blame.
+ * Pure.
  *
- * docs/GROUPING.md has the rules and their reasons. The cause is no part of it: the same code is `cpu` on a quiet machine and
- * `cpu_contention` on a busy one. Nor are builds, lines, addresses and modules, where a function has a name. */
+ * docs/GROUPING.md has the rules and their reasons. The cause is not part of the key: the same code is `cpu` on a quiet
+ * machine and `cpu_contention` on a busy one. Builds, lines, addresses and modules are not part of it either, if a
+ * function has a name. */
 #ifndef SBX_GROUPING_H
 #define SBX_GROUPING_H
 
@@ -10,8 +12,8 @@
 #include "stable_name.h"
 
 enum {
-    SBX_GROUPING_RULES = 2, /* goes up with every change of what is one issue */
-    SBX_GROUPING_STEPS = 5, /* of a longer path the first is kept, and the last ones */
+    SBX_GROUPING_RULES = 2, /* increased with every change of the rules */
+    SBX_GROUPING_STEPS = 5, /* of a longer path, the first step and the last ones are kept */
     SBX_GROUPING_KEY_BYTES = 16,
     SBX_GROUPING_TEXT_BYTES = 1200,
 };
@@ -20,7 +22,7 @@ struct sbx_grouping {
     uint8_t key[SBX_GROUPING_KEY_BYTES];
     uint32_t step_count;
     char steps[SBX_GROUPING_STEPS][SBX_STABLE_NAME_BYTES]; /* from the loop inwards */
-    char holder[SBX_STABLE_NAME_BYTES]; /* what the thread did that was waited for; "" not known, or nobody */
+    char holder[SBX_STABLE_NAME_BYTES]; /* what the awaited thread did; "" not known, or no such thread */
     bool is_crash, is_named;            /* is_named: every step has a name */
     char text[SBX_GROUPING_TEXT_BYTES]; /* "open_inbox > db_query, held by flush_log" */
 };

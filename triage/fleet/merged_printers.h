@@ -11,12 +11,12 @@
 struct sbx_merged_view { /* strings borrowed, "" none */
     const char *title;   /* what a screen reader says */
     const char
-        *link; /* what boxes lead to: an address to whose end a node's path is put, in hex; "": boxes lead nowhere */
-    const char *find;          /* functions whose names have this are marked */
-    uint32_t at;               /* the node that is as wide as the picture; 0 all */
-    enum sbx_merged_side side; /* widths are the times of this one */
-    bool compares;             /* colours say on which side a box has the larger share; else they say the state */
-    bool keeps_shared_rows;    /* also the outermost functions that have all of the time are drawn one by one */
+        *link; /* target of the boxes' links: an address, to which a node's path is appended in hex; "": no links */
+    const char *find;          /* functions whose names contain this are marked */
+    uint32_t at;               /* the node that is as wide as the picture; 0: the whole tree */
+    enum sbx_merged_side side; /* widths are the times of this side */
+    bool compares;             /* colours tell on which side a box has the larger share; else they tell the state */
+    bool keeps_shared_rows;    /* draws the outermost functions that have all of the time one by one, too */
     bool is_of_callers;        /* the tree is of callers: it grows outwards */
 };
 

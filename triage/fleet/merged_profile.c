@@ -87,7 +87,7 @@ static int grow(struct sbx_merged_profile *profile)
     return 0;
 }
 
-/* The child of this name, made where there is none; the parent itself where there is no room. */
+/* The child of this name, made if it does not exist; the parent itself if there is no room. */
 static int step_down(struct sbx_merged_profile *profile, uint32_t parent, const char *name, size_t bytes,
                      uint32_t *node_out)
 {
@@ -169,7 +169,7 @@ static bool read_times(const char **at, const char *end, struct line *line)
     return true;
 }
 
-/* The line at *at, which ends before `end`; advances behind its end. */
+/* Read the line at *at, which ends before `end`; *at then is after its end. */
 static bool read_line(const char **at, const char *end, struct line *line)
 {
     double depth;
@@ -248,7 +248,7 @@ static int compare(const void *left, const void *right)
     return more > 0 ? 1 : more < 0 ? -1 : strcmp(a->name, b->name);
 }
 
-/* Longest first. Without memory they stay as they came. */
+/* Longest first. If memory runs out, the order is not changed. */
 static void sort_children(struct sbx_merged_profile *profile)
 {
     struct sbx_merged_node **children = malloc(profile->count * sizeof(struct sbx_merged_node *));
@@ -317,7 +317,7 @@ static void add_times(struct sbx_merged_node *to, const struct sbx_merged_node *
     }
 }
 
-/* A node's own time by state is what its children do not have. */
+/* A node's own time by state is its time minus that of its children. */
 static void add_states(const struct sbx_merged_profile *profile, uint32_t from, bool is_total,
                        struct sbx_merged_node *to)
 {

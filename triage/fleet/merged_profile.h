@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merged_profile.h - the profiles of many stalls (stall_profile.h) added up, and those of others to compare them with. Pure.
+/* merged_profile.h - the profiles of many stalls (stall_profile.h) added up, and those of other stalls to compare with.
+ * Pure.
  *
- * One tree: a node is a function in a chain of callers, with the time of all stalls on this side and on the other. Bounded:
- * a tree has at most SBX_MERGED_NODES_MAX nodes; what would be more is time of the innermost node that could still be had, and
- * `is_cut` says so.
+ * One tree: a node is a function in a chain of callers, with the time of all stalls on this side and on the other.
+ * Bounded: a tree has at most SBX_MERGED_NODES_MAX nodes. After that, time goes to the innermost node that exists, and
+ * `is_cut` is set.
  *
- * Nodes are named by their path in addresses of pages: the number stays the same when stalls come or go. */
+ * Addresses of pages identify a node by its path: the number stays the same when stalls are added or removed. */
 #ifndef SBX_MERGED_PROFILE_H
 #define SBX_MERGED_PROFILE_H
 
@@ -18,7 +19,7 @@
 enum {
     SBX_MERGED_NODES_MAX = 1 << 16,
     SBX_MERGED_DEPTH_MAX = 512,
-    SBX_MERGED_WEIGHT_MAX = 1 << 20, /* a stall that stands for more is taken for so many */
+    SBX_MERGED_WEIGHT_MAX = 1 << 20, /* a larger weight of a stall is reduced to this */
 };
 
 enum sbx_merged_side {
@@ -51,19 +52,21 @@ struct sbx_merged_profile {
 int sbx_merged_profile_init(struct sbx_merged_profile *profile);
 void sbx_merged_profile_finish(struct sbx_merged_profile *profile);
 
-/* Add one stall that stands for `weight`. Returns 0, -EPROTO when the text is none (then nothing of it was added), or -ENOMEM. */
+/* Add one stall that stands for `weight`. Returns 0, -EPROTO if the text is not valid (then nothing was added), or
+ * -ENOMEM. */
 int sbx_merged_profile_add(struct sbx_merged_profile *profile, const char *text, size_t bytes, uint32_t weight,
                            enum sbx_merged_side side);
 
-/* Sum up what was added, and put the longest children first. Afterwards nothing is added. */
+/* Compute the totals, and sort children by time, longest first. Nothing may be added after that. */
 void sbx_merged_profile_settle(struct sbx_merged_profile *profile);
 
 /* The node with this path; 0, which is the root, when there is none. */
 uint32_t sbx_merged_profile_find(const struct sbx_merged_profile *profile, uint64_t path);
 
-/* Where `function` is: every call of it with what it called, added up below one node (`callees`), and the chains of its callers, from
- * it outwards (`callers`). Of a call inside of itself the outermost counts. Both are initialized here and settled (finish them).
- * `profile` is settled. Returns how many chains it was found in, or -ENOMEM. */
+/* Find all calls of `function`. `callees` gets what these calls called, added up below one node. `callers` gets the
+ * chains of callers, from the function outwards. If a call lies inside another call of the function, the outermost
+ * counts. Both are initialized here and settled (finish them). `profile` must be settled. Returns the number of chains
+ * with the function, or -ENOMEM. */
 int sbx_merged_profile_around(const struct sbx_merged_profile *profile, const char *function,
                               struct sbx_merged_profile *callers_out, struct sbx_merged_profile *callees_out);
 
@@ -77,11 +80,12 @@ struct sbx_merged_function {
 size_t sbx_merged_profile_functions(const struct sbx_merged_profile *profile, struct sbx_merged_function *rows,
                                     size_t max);
 
-/* How much of the time on this side is in functions whose name has `text`, in upper or lower case: 0..1. A chain counts once. */
+/* The share of this side's time in functions whose name contains `text`, ignoring case: 0..1. A chain counts once. */
 double sbx_merged_profile_share_of(const struct sbx_merged_profile *profile, const char *text);
 bool sbx_merged_name_has(const char *name, const char *text);
 
-/* Go through the nodes below `from` in the order of drawing: the one behind `node`, or 0. `is_entered`: below `node` too. */
+/* Visit the nodes below `from` in the order of drawing: returns the node after `node`, or 0. `is_entered`: visit the
+ * nodes below `node`, too. */
 uint32_t sbx_merged_profile_next(const struct sbx_merged_profile *profile, uint32_t from, uint32_t node,
                                  bool is_entered);
 

@@ -25,9 +25,10 @@ enum {
     TITLE_BYTES = 1024,
 };
 static const double NARROWEST = 1;                      /* px */
-static const double ALL_OF_IT = 0.999;                  /* what has that much of its caller's time has all of it */
+static const double ALL_OF_IT = 0.999;                  /* a box with this share of its caller's time is taken to have
+                                                         * all of it */
 static const char MARKED[] = "#ffe066";                 /* boxes that were searched for; dark ink */
-static const double STEPS[] = {0.002, 0.01, 0.04, 0.1}; /* of a share's difference: the next colour */
+static const double STEPS[] = {0.002, 0.01, 0.04, 0.1}; /* step of the difference of shares for the next colour */
 static const char *const MORE[] = {"#e9ecf0", "#fbe3dc", "#f6bfb0", "#ef947f", "#e36f57"};
 static const char *const LESS[] = {"#e9ecf0", "#deeaf6", "#b5d2ec", "#86b6df", "#5d9bce"};
 
@@ -48,12 +49,12 @@ double sbx_merged_share(const struct sbx_merged_profile *profile, uint32_t node,
     return whole > 0 ? profile->nodes[node].total_us[side] / whole : 0;
 }
 
-/* The innermost node that has all of the time of `at`: where the picture begins to tell something. */
+/* The innermost node that has all of the time of `at`: the interesting part of the picture begins there. */
 static uint32_t shared_to(const struct sbx_merged_profile *profile, uint32_t at, enum sbx_merged_side side)
 {
     for (;;) {
         uint32_t child = profile->nodes[at].first_child, all = 0;
-        /* Time of which no stack is known is nobody's. */
+        /* Time without a known stack belongs to no node. */
         double whole = profile->nodes[at].total_us[side] - (at == 0 ? profile->nodes[at].self_us[side] : 0);
         for (; child != 0 && all == 0; child = profile->nodes[child].next_sibling) {
             all = whole > 0 && profile->nodes[child].total_us[side] >= ALL_OF_IT * whole ? child : 0;
@@ -169,7 +170,7 @@ static void draw_box(struct picture *picture, uint32_t node, double x, double y,
 
 /* ---- all of them ---- */
 
-/* The row of what all share: the innermost one and how many are joined. */
+/* The row of the functions that all stalls share: the innermost one, and how many are joined. */
 static void draw_shared(struct picture *picture, double y)
 {
     const struct sbx_merged_node *nodes = picture->profile->nodes;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double EFFECT_MIN = 1.25; /* what differs by less is not worth a look, however sure it is */
+static const double EFFECT_MIN = 1.25; /* a smaller difference is not worth a look, even if it is certain */
 static const double SMALLEST_TERM = 1e-14;
 
 /* ---- Fisher's test ---- */
@@ -21,8 +21,8 @@ static bool is_rate(struct sbx_rate rate)
     return rate.hit >= 0 && rate.hit <= rate.of && rate.of > 0;
 }
 
-/* `hit` of `all` are drawn from, `of` of them are drawn, without putting back: the chance that k are hit and `step` (1 or -1) further
- * away from what is most likely. */
+/* `of` are drawn without replacement from `all`, of which `hit` are marked: the probability that k marked ones are
+ * drawn, or a count further away from the most likely one in direction `step` (1 or -1). */
 static double tail_from(double k, double step, double all, double hit, double of)
 {
     double sum = 0, term = exp(log_choose(hit, k) + log_choose(all - hit, of - k) - log_choose(all, of));
@@ -51,7 +51,8 @@ double sbx_chance_of_less(struct sbx_rate here, struct sbx_rate base)
     return is_rate(here) && is_rate(base) ? sbx_chance_of_more(base, here) : 1;
 }
 
-/* What one side never met has no ratio: the half that is added to each count would make one up. The bound on the side that was met stands. */
+/* If one side never had the issue, there is no ratio: it would come from the half that is added to each count. The
+ * bound from the side that had it stays. */
 static struct sbx_rate_ratio ratio_of_met(struct sbx_rate_ratio ratio, int64_t here, int64_t base)
 {
     if (here > 0 && base == 0)
@@ -140,7 +141,8 @@ static double together_of(const struct sbx_told *told)
     return fmax(told->together, 1);
 }
 
-/* Machine-days as so many that are independent of one another; a part of one counts on the side of which fewer would be told. */
+/* Scale machine-days down to as many as are independent of each other. Fractions are rounded to the side that reports
+ * less. */
 static struct sbx_rate rate_of_told(const struct sbx_told *told, bool is_base)
 {
     double hit = (double)told->hit / together_of(told), active = (double)told->active / together_of(told);
@@ -160,7 +162,7 @@ static int degrees_of(const struct sbx_told *here, const struct sbx_told *base)
     return degrees < 1000 ? (int)degrees : 1000;
 }
 
-/* By how much days differ more than machines alone would make them. */
+/* How much more days differ than machines alone would make them differ. */
 static double excess_of(const struct sbx_told *here, const struct sbx_told *base)
 {
     return fmax((differ_of(here) + differ_of(base)) / degrees_of(here, base) - 1, 0);
@@ -207,7 +209,7 @@ bool sbx_told_is_enough(const struct sbx_told *here, const struct sbx_told *base
     return is_told(here) && is_told(base) && here->days + base->days >= SBX_TOLD_DAYS_MIN;
 }
 
-/* By how much days differ; 0 where there are too few of them to say. */
+/* How much days differ; 0 if there are too few of them to tell. */
 static double chance_by_days(const struct sbx_told *here, const struct sbx_told *base)
 {
     if (!sbx_told_is_enough(here, base)) {
@@ -294,7 +296,8 @@ static int compare_questions(const void *left, const void *right)
     return a->chance < b->chance ? -1 : a->chance > b->chance;
 }
 
-/* What both sides have together does not depend on which has more of it: leaving out what is few changes no chance. */
+/* The total of both sides does not depend on which side has more. So leaving out small totals does not change the
+ * probabilities. */
 static bool is_asked(struct sbx_rate here, struct sbx_rate base)
 {
     return is_rate(here) && is_rate(base) && here.hit + base.hit >= SBX_CHANGE_MACHINES_MIN;
@@ -344,7 +347,8 @@ static size_t ask(struct sbx_change_row *row, struct question *questions)
     row->measure = SBX_OF_STALLING;
     row->chance = 1;
     row->ratio = sbx_rate_compare(row->here, row->base);
-    /* Penetration is the better question: shares of the machines that stalled change with all other issues, and with the days. */
+    /* Penetration is the better measure. Shares of the machines that stalled change with all other issues, and with the
+     * days. */
     bool has_days = sbx_told_is_enough(&row->told_here, &row->told_base);
     size_t count = has_days ? ask_of_days(row, questions) : ask_of_machines(row, questions);
     for (int i = 0; i < SBX_CHANGE_THRESHOLDS; i++) {
@@ -372,7 +376,7 @@ void sbx_changes_judge(struct sbx_change_row *rows, size_t count, double alarms)
 {
     struct question *questions = calloc((QUESTIONS + SBX_CHANGE_THRESHOLDS) * count + 1, sizeof *questions);
     size_t asked = 0;
-    double reached = 0; /* Holm's chances never fall */
+    double reached = 0; /* Holm's probabilities never decrease */
     for (size_t i = 0; i < count && questions != NULL; i++) {
         asked += ask(&rows[i], questions + asked);
     }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* regression.h - which issues became more or fewer, and how sure that is. Pure; docs/REGRESSIONS.md has the reasons.
+/* regression.h - which issues became more or less frequent, and how sure that is. Pure; docs/REGRESSIONS.md has the
+ * reasons.
  *
- * What is counted are machines, each once a side: those that met the issue, of those that stalled at all. A machine that stalls a
- * hundred times a day says no more about the next machine than one that stalls once. Where machines tell their days (struct sbx_told), so
- * are these: machine-days with the issue, of all. Only that sees when everything became worse. */
+ * Machines are counted, each once per side: those that had the issue, of those that stalled at all. A machine that
+ * stalls a hundred times a day tells no more about the next machine than one that stalls once. If machines report their
+ * days (struct sbx_told), machine-days are counted as well: those with the issue, of all. Only these show if everything
+ * became worse. */
 #ifndef SBX_REGRESSION_H
 #define SBX_REGRESSION_H
 
@@ -15,8 +17,8 @@ struct sbx_rate {
     int64_t hit, of; /* 0 <= hit <= of */
 };
 
-/* The chance that at least (at most) so many are hit here, if both sides were alike: Fisher's exact test, one-sided. 1 where a side has
- * nobody. */
+/* The probability of at least (at most) so many hits here if both sides are alike: Fisher's exact test, one-sided. 1 if
+ * a side has no machines. */
 double sbx_chance_of_more(struct sbx_rate here, struct sbx_rate base);
 double sbx_chance_of_less(struct sbx_rate here, struct sbx_rate base);
 
@@ -27,8 +29,8 @@ struct sbx_rate_ratio {
 };
 struct sbx_rate_ratio sbx_rate_compare(struct sbx_rate here, struct sbx_rate base);
 
-/* The chance of so many today, after what each of the days before was like: of Fisher's test and of how much those days differ
- * among themselves (Student's t of the log rates), the larger one. 1 with fewer than three days. */
+/* The probability of so many today, given the days before: the larger one of Fisher's test, and of a test by how much
+ * those days differ among themselves (Student's t of the log rates). 1 with fewer than three days. */
 double sbx_chance_of_surge(struct sbx_rate today, const struct sbx_rate *days, size_t count);
 
 /* ---- penetration: machine-days, where machines tell those without a stall too ---- */
@@ -42,7 +44,7 @@ struct sbx_told {
     double together; /* as many of `hit` tell what one tells: a machine's days resemble each other. 1 or more; 0 is 1 */
 };
 
-/* Are there days enough of both sides to judge by? */
+/* Do both sides have enough days to be judged by them? */
 bool sbx_told_is_enough(const struct sbx_told *here, const struct sbx_told *base);
 
 /* The chance that penetration is so much more here (base: less) if both sides were alike: of machines, and of how much days differ, the larger
@@ -112,9 +114,10 @@ struct sbx_change_row {
  * Without memory nothing is told. */
 void sbx_changes_judge(struct sbx_change_row *rows, size_t count, double alarms);
 
-/* Whoever looks at a version again and again while its machines come in would see chance take every shape once. So it is looked at when
- * there are SBX_CHANGE_FIRST_LOOK machines, and each time that there are twice as many: the number of the look that is due, from 1; 0:
- * none yet. And each look may use up its part: all of them together SBX_CHANGE_ALARMS. */
+/* If a version is judged again and again while its machines report, chance alone will sometimes look like a change. So
+ * it is judged when there are SBX_CHANGE_FIRST_LOOK machines, and each time their number has doubled. Returns the
+ * number of the look that is due, from 1; 0: none yet. Each look may use a part of SBX_CHANGE_ALARMS, and all looks
+ * together use all of it. */
 enum {
     SBX_CHANGE_FIRST_LOOK = 20
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stable_name.c - a function's name as it stays the same from build to build. */
+/* stable_name.c - the form of a function's name that is the same in all builds. */
 #include "stable_name.h"
 
 #include <stdbool.h>
@@ -109,7 +109,7 @@ void sbx_stable_name(const char *function, char out[SBX_STABLE_NAME_BYTES])
         at += copied;
     }
     out[used] = '\0';
-    if (used == 0) { /* nothing that we understand: as it is */
+    if (used == 0) { /* not a known form: keep the name */
         size_t bytes = strlen(function);
         bytes = bytes < SBX_STABLE_NAME_BYTES - 1 ? bytes : SBX_STABLE_NAME_BYTES - 1;
         memcpy(out, function, bytes);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stable_name.h - a function's name as it stays the same from build to build. Pure. */
+/* stable_name.h - the form of a function's name that is the same in all builds. Pure. */
 #ifndef SBX_STABLE_NAME_H
 #define SBX_STABLE_NAME_H
 
 enum {
-    SBX_STABLE_NAME_BYTES = 200 /* what is longer is cut: its beginning tells it from others */
+    SBX_STABLE_NAME_BYTES = 200 /* longer names are cut; the beginning is enough to tell them apart */
 };
 
 /* Without what compilers append to copies (".constprop.0", ".part.1", " [clone .cold]", ".lto_priv.0"), Rust's hash, parameters,

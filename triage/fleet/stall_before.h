@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_before.h - what the judged thread did in the seconds before the judged interval: one row a function of the application. Pure.
+/* stall_before.h - what the judged thread did in the seconds before the judged interval: one row per function of the
+ * application. Pure.
  *
- * One stall tells little by it; over many it says what a stall comes after. */
+ * A single stall tells little by it. Over many stalls it shows what happens before a stall. */
 #ifndef SBX_STALL_BEFORE_H
 #define SBX_STALL_BEFORE_H
 
@@ -11,12 +12,13 @@
 enum {
     SBX_BEFORE_SECONDS = 5, /* how far back: a handler and what led to it, not the whole history */
     SBX_BEFORE_ROWS = 3,    /* those of the most time */
-    SBX_BEFORE_MIN_MS = 10, /* what took less is left out: a sample or two are chance */
+    SBX_BEFORE_MIN_MS = 10, /* shorter times are left out: a sample or two are chance */
 };
 
 struct sbx_stall_before {
     char function[SBX_STABLE_NAME_BYTES]; /* nearest the leaf in the application's own modules, by its name */
-    int64_t us; /* of its and of what it called, but for others of these; idle time is nobody's */
+    int64_t us; /* time of the function and what it called, except other functions of the application; idle time belongs
+                 * to none */
 };
 
 /* Of a report that sbx_attribute() has judged. Returns how many, the longest first; 0 without memory too. */

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_profile.h - where one stall's time went, small enough to be kept with its row and to be added up with others.
+/* stall_profile.h - where one stall's time went, small enough to be stored with its row and to be added up with others.
  *
- * The judged thread in the judged interval, as print_flame_svg.c draws it, by names that stay the same from build to build
- * (stable_name.h). What has less than a part in some of the time belongs to its caller, and functions that call themselves are one
- * step, so a stall has a few dozen lines whatever its stacks were. Nothing is lost: the times add up to those of the picture.
+ * The judged thread in the judged interval, as print_flame_svg.c draws it, with names that are the same in all builds
+ * (stable_name.h). Functions with a very small share of the time are added to their caller, and recursive functions are
+ * one step. So a stall has a few dozen lines, whatever its stacks were. No time is lost: the times add up to those of
+ * the picture.
  *
- * As text, one step a line, callers before callees:
+ * As text, one step per line, callers before callees:
  *
- *     DEPTH STATE:US[,STATE:US...] NAME        time in the step itself, "-" for none; STATE is enum sbx_span_state
+ *    DEPTH STATE:US[,STATE:US...] NAME        time in the step itself, "-" for none; STATE is enum sbx_span_state
  *
- * DEPTH of the first line is 0, of each other at most one more than that of the line before. It is read by merged_profile.h. */
+ * DEPTH of the first line is 0, and that of each other line is at most one more than that of the line before.
+ * merged_profile.h reads it. */
 #ifndef SBX_STALL_PROFILE_H
 #define SBX_STALL_PROFILE_H
 
