@@ -10,12 +10,13 @@
 
 #include "class_mapping.h"
 
-/* Add the methods of a class file; by the names and lines that people wrote, as far as `mapping` (NULL: none) has them. Returns 0, -EBADMSG for what is none or is damaged (methods before the damage are added), -ENOMEM. */
+/* Add the methods of a class file, with the names and lines of the original source as far as `mapping` (NULL: none) has
+ * them. Returns 0, -EBADMSG if it is not a class file or is damaged (methods before the damage are added), -ENOMEM. */
 int sbx_class_file_read(struct sbx_name_list *list, struct sbx_name_text bytes,
                         const struct sbx_class_mapping *mapping);
 
-/* Add those of the classes in an archive (jar, war), and of archives within it. Returns 0, or -errno as sbx_jar_read(); damaged classes are passed
- * over. */
+/* Add the methods of the classes in an archive (jar, war), and in archives within it. Returns 0, or -errno as
+ * sbx_jar_read(). Damaged classes are skipped. */
 int sbx_class_archive_read(struct sbx_name_list *list, struct sbx_name_text archive,
                            const struct sbx_class_mapping *mapping);
 

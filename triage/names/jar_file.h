@@ -21,8 +21,9 @@ struct sbx_jar_reading {
     uint64_t bytes_left; /* of all entries together, inflated; of jars within jars too */
 };
 
-/* Read an archive. Entries that are damaged, encrypted or packed by another method than deflate are passed over. Returns 0; -EBADMSG when it is no zip
- * archive; -E2BIG when there is more in it than may be; -ENOMEM; or what take() returned. */
+/* Read an archive. Entries that are damaged, encrypted, or compressed with another method than deflate are skipped.
+ * Returns 0; -EBADMSG if it is not a zip archive; -E2BIG if it has more than the limits allow; -ENOMEM; or the result
+ * of take(). */
 int sbx_jar_read(struct sbx_jar_reading *reading, struct sbx_name_text archive);
 
 #endif

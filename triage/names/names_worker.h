@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names_worker.h - sources read in a process of their own.
+/* names_worker.h - sources are read in a process of their own.
  *
- * Sources and archives are untrusted. They are read by a forked process behind a filter of system calls, with limits of memory and
- * time; when one ends it, that file is named and the others go on in another process. */
+ * Sources and archives are untrusted. A forked process reads them behind a filter of system calls, with limits of
+ * memory and time. If a file ends the process, the result names that file, and another process reads the next files. */
 #ifndef SBX_NAMES_WORKER_H
 #define SBX_NAMES_WORKER_H
 

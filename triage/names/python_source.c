@@ -170,7 +170,7 @@ static const char *name_of_comprehension(const struct source *source, char brack
     return "<setcomp>";
 }
 
-/* Brackets with a `for` at their own depth. The first sequence is made outside. */
+/* Brackets with a `for` at their own depth: a comprehension. Its first sequence is evaluated outside of it. */
 static void read_comprehension(struct source *source, const struct scope *scope, uint32_t open, uint32_t first_for)
 {
     const struct sbx_python_token *list = source->tokens.list;
@@ -182,7 +182,7 @@ static void read_comprehension(struct source *source, const struct scope *scope,
     }
     source->nested++;
     tell_function(source, scope, text_of(name), list[open].line, false, own);
-    if (list[open].mark != '(') { /* 3.12 on it is no function, and what lies in it lies in the scope */
+    if (list[open].mark != '(') { /* from 3.12 on it is not a function, so its content belongs to the scope around */
         memcpy(own->path[1], scope->path[1], sizeof own->path[1]);
         own->is_function[1] = scope->is_function[1];
     }
@@ -318,7 +318,7 @@ int sbx_python_source_read(struct sbx_name_list *list, struct sbx_name_text file
         return -ENOMEM;
     }
     tell(&source, text_of("<module>"), 1);
-    if (source.tokens.count > 0 && source.tokens.list[0].line != 1) { /* 3.9: where the first instruction is */
+    if (source.tokens.count > 0 && source.tokens.list[0].line != 1) { /* in 3.9: the line of the first instruction */
         tell(&source, text_of("<module>"), source.tokens.list[0].line);
     }
     for (uint32_t begin = 0, end; begin < source.tokens.count; begin = end + 1) {

@@ -162,7 +162,7 @@ static void tell(const struct source *source, const struct found *found)
         sbx_script_text(&source->script, found->place, found->place + SBX_SCRIPT_BEGIN, begin, sizeof begin);
     size_t name_bytes = print_name(source, found, name, SBX_NAME_FUNCTION_BYTES);
     const struct sbx_script_segment *at = NULL, *named = NULL;
-    /* All of a bundle was written nowhere. */
+    /* The function that is a whole bundle has no place in the original source. */
     if (source->map.segment_count != 0 && (found->place != 0 || source->map.source_count == 1)) {
         at = segment_at(source, found->place);
     }
@@ -266,7 +266,8 @@ static void read_arrow(const struct source *source, uint32_t i)
     tell_assigned(source, first, found_at(source, first, i + 1));
 }
 
-/* A class: V8 has what it makes of fields, and a constructor that nobody wrote, at its word. A constructor has the name of the class. */
+/* A class: V8 has functions for its fields, and a constructor at the word `class` if none is written. A constructor has
+ * the name of the class. */
 static void read_class(const struct source *source, uint32_t i)
 {
     const struct sbx_script_token *tokens = source->script.tokens;

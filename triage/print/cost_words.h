@@ -9,8 +9,9 @@ enum {
     SBX_COST_WORDS_BYTES = 240
 };
 
-/* "0.31 % of the application's CPU time, of a budget of 0.5 %". A share is told of a program that has run; of one that has
- * hardly run it would be of next to nothing, and the time is told instead. What is over the budget comes with its reason. */
+/* "0.31 % of the application's CPU time, of a budget of 0.5 %". The share is given if the program has run for some
+ * time. For a program that has hardly run, the share has no meaning, and the time is given instead. If the cost is over
+ * the budget, the reason is given. */
 void sbx_cost_words(const struct sbx_stall *stall, char words_out[SBX_COST_WORDS_BYTES]);
 
 #endif

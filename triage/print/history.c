@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Recorded after the trigger fired, while the snapshot was made: no longer before it. A stack that was taken because of
- * the trigger still counts. */
+/* Was the record made after the trigger fired, while the snapshot was taken? Then it is not shown as a step before it.
+ * A stack that was taken because of the trigger still counts. */
 static bool is_afterwards(const struct sbx_report *report, const struct sbx_stall_record *record)
 {
     int64_t end_ns = report->verdict.interval_end_ns;
@@ -42,7 +42,7 @@ size_t sbx_history_steps(const struct sbx_report *report, struct sbx_history_ste
     bool has_before = first > report->stall->threads[report->stall->trigger.thread].record_begin;
     const struct sbx_stall_record *cpu_before =
         has_before && records[first - 1].cpu_ns >= 0 ? &records[first - 1] : NULL;
-    /* Counters begin with the record before, or else with the first step's own. */
+    /* Counters begin with the record before the first step, or else with the first step's own record. */
     size_t before = has_before ? first - 1 : first;
     int64_t alloc_count = end > first ? records[before].alloc_count : 0;
     int64_t alloc_bytes = end > first ? records[before].alloc_bytes : 0;
@@ -105,7 +105,7 @@ uint32_t sbx_history_trigger_stack(const struct sbx_stall *stall, uint32_t threa
                                                              : thread->last_stack;
 }
 
-/* The stall had ended: its thread is shown where the time was spent. */
+/* The stall had ended, so the thread is shown where it spent the time. */
 static bool shows_interval(const struct sbx_report *report, uint32_t thread)
 {
     const struct sbx_stall *stall = report->stall;

@@ -12,16 +12,17 @@ struct sbx_history_step {
     int64_t alloc_count, alloc_bytes;
 };
 
-/* The judged thread's steps in the judged interval, oldest first; returns how many (<= max). When there are more, steps
- * are left out evenly, long waits last; what was measured in those is added to the next. */
+/* The judged thread's steps in the judged interval, oldest first. Returns their number (<= max). If there are more,
+ * steps are left out evenly, long waits last. What was measured in left-out steps is added to the next step. */
 size_t sbx_history_steps(const struct sbx_report *report, struct sbx_history_step *steps_out, size_t max);
 
 /* The callstack of a thread at the trigger: the one taken because of it, else that of the call it was in, else the
  * newest; 0 none. */
 uint32_t sbx_history_trigger_stack(const struct sbx_stall *stall, uint32_t thread);
 
-/* The callstack to show for a thread. Like sbx_history_trigger_stack(), but for the judged thread of a stall that had ended
- * when the trigger fired it is the stack the time was spent in: where the thread was a moment later tells nothing. */
+/* The callstack to show for a thread. Like sbx_history_trigger_stack(), with one exception: for the judged thread of a
+ * stall that had ended when the trigger fired, it is the stack in which it spent the time, because its place a moment
+ * later tells nothing. */
 uint32_t sbx_history_thread_stack(const struct sbx_report *report, uint32_t thread);
 
 /* How a thread's callstack came to be known. */
@@ -29,9 +30,9 @@ enum sbx_stack_source {
     SBX_STACK_FROM_NOTHING = 0, /* there is none */
     SBX_STACK_FROM_SIGNAL,      /* the running thread walked itself because the trigger fired */
     SBX_STACK_FROM_OUTSIDE,     /* it was blocked and was read from outside because the trigger fired */
-    SBX_STACK_FROM_CALL,        /* what it recorded of the call it was in, when it was looked at before */
+    SBX_STACK_FROM_CALL,        /* recorded by the thread for the call it was in, at an earlier look */
     SBX_STACK_FROM_RECORD,      /* its newest record of its own */
-    SBX_STACK_FROM_INTERVAL,    /* a stall that had ended: where its time was spent */
+    SBX_STACK_FROM_INTERVAL,    /* the stall had ended: where it spent the time */
 };
 
 struct sbx_stack_origin {

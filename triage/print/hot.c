@@ -51,9 +51,10 @@ static void add_sight(struct sights *sights, struct sbx_interval interval, struc
     sights->sights[sights->count++] = sight;
 }
 
-/* Samples that a thread takes of itself lie at its calls: one that reads the clock has that reading in all of them, and
- * left it again each time. Where it was looked at by the clock as well, those looks tell what it does, and a sample at
- * a call counts for the function of its stack that they found most: the caller it came back to, not the call. */
+/* Samples that a thread takes of itself lie at its calls. If a function reads the clock, that call is in all of its
+ * samples, although the thread left the call each time. If there are also looks by the clock, these tell what the
+ * thread does. Then a sample at a call counts for the function of its stack that the looks found most: the caller, not
+ * the call. */
 struct usual {
     const struct sbx_location *location;
     uint64_t looks;
@@ -199,9 +200,9 @@ static bool is_same_stay(const struct sight *a, const struct sight *b)
            a->location->function == b->location->function && a->location->module == b->location->module;
 }
 
-/* One entry a stay or wait; returns how many. `hot` has room for all sights. Where two overlap, which a thread of its
- * own accord does not do and a payload may say, the time is the first one's: the least of all adds up to no more than
- * there was. */
+/* One entry per stay or wait; returns their number. `hot` has room for all sights. If two overlap (a thread cannot do
+ * that, but a payload may claim it), the time belongs to the first one. So the sum of the minimums is never more than
+ * the interval. */
 static size_t measure(const struct sights *sights, struct sbx_interval interval, struct sbx_hot *hot)
 {
     size_t count = 0;
@@ -274,7 +275,8 @@ size_t sbx_report_hot(const struct sbx_report *report, uint32_t thread, struct s
         double interval_ms = (double)(interval.end_ns - interval.begin_ns) / 1e6;
         for (; given < count && given < max; given++) {
             out[given] = hot[given];
-            if (out[given].ms_max > interval_ms) { /* each stay may have taken the gap to its neighbour: not all may */
+            if (out[given].ms_max > interval_ms) { /* each stay may have used the gap to its neighbour, but not all can
+                                                    * have */
                 out[given].ms_max = interval_ms;
             }
         }

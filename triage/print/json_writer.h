@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_writer.h - JSON to a stream, well formed whatever it is given.
+/* json_writer.h - JSON to a stream, well formed whatever values it gets.
  *
- * Texts may be any bytes: what is no UTF-8 becomes U+FFFD. Numbers that JSON cannot express become null. Commas are its
- * business; keys in objects and none in arrays are the caller's. */
+ * Texts may be any bytes: bytes that are not UTF-8 become U+FFFD. Numbers that JSON cannot express become null. It
+ * writes the commas. The caller must write keys in objects, and none in arrays. */
 #ifndef SBX_JSON_WRITER_H
 #define SBX_JSON_WRITER_H
 

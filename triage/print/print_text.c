@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print_text.c - the report as the person on call reads it: what, why, since when, and the stacks.
+/* print_text.c - the report for a person on call: what happened, why, since when, and the stacks.
  *
- * Names come from symbol files and may hold anything, so nothing goes to the terminal as it is: the text is put
- * together in memory with marks for colour, and a last pass turns marks into escapes and every other control character
+ * Names come from symbol files and may contain anything, so no name goes to the terminal unchanged. The text is built
+ * in memory with marks for colour. A last pass turns marks into escape sequences, and every other control character
  * into '?'. */
 #include "print_text.h"
 
@@ -28,7 +28,7 @@ enum {
 
 /* ---- head ---- */
 
-/* What the trigger is about, when that is no message: whose promise of what, or how many frames. */
+/* What the trigger is about if it is not a message: a watch or deadline that was missed, or a number of frames. */
 static int put_promise(FILE *text, const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;
@@ -84,7 +84,7 @@ static void application_text(const struct sbx_report *report, char line[256])
     snprintf(line, 256, "%s%s%s", report->app_name, number, worker);
 }
 
-/* One lock may stop all workers at once: then this is one of many reports, and one stall. */
+/* One lock may stop all workers at once. Then there are many reports of one stall, and this is one of them. */
 static void put_siblings(FILE *text, const struct sbx_stall *stall)
 {
     char line[96];
@@ -109,7 +109,7 @@ static int put_identity(FILE *text, const struct sbx_report *report)
     return sbx_text_wrapped(text, "payload", line);
 }
 
-/* How it went on after the trigger, where that was told. */
+/* How the stall went on after the trigger, if that was reported. */
 static int put_end(FILE *text, const struct sbx_stall *stall)
 {
     char duration[SBX_DURATION_TEXT_BYTES], line[128];
@@ -216,7 +216,7 @@ static void put_share(FILE *text, const char *what, double ms, double wall_ms)
     fputs(PLAIN "\n", text);
 }
 
-/* What it waited for, where that is more than a hundredth of all waiting and there is more than one kind of it. */
+/* The causes of waiting that have more than a hundredth of all waiting, if there is more than one cause. */
 static void put_waiting_by_kind(FILE *text, const struct sbx_verdict *verdict)
 {
     double ms[SBX_CAUSE_COUNT + 1];
@@ -286,7 +286,7 @@ static void put_losses(FILE *text, const struct sbx_stall *stall)
     }
 }
 
-/* Only when it is more than nothing: what recording cost, and what was given up for that. */
+/* The cost of recording, and what was switched off because of it; only if there is some. */
 static void put_overhead(FILE *text, const struct sbx_stall *stall)
 {
     char words[SBX_COST_WORDS_BYTES], line[SBX_COST_WORDS_BYTES + 160];
@@ -334,7 +334,7 @@ enum {
     SCREEN_TAIL_LINES = 4  /* empty, the stack's heading, "... more", what there is to ask for */
 };
 
-/* Whether the sentence tells who else has part in it. */
+/* Whether the sentence names another thread that had a part. */
 static bool is_about_somebody(const char *kind)
 {
     static const char *const kinds[] = {"holder", "waker", "cycle", "rival", "external", "meanwhile", "signal"};
@@ -346,7 +346,8 @@ static bool is_about_somebody(const char *kind)
     return false;
 }
 
-/* What evidence fits `room` lines: who has part in it before what was counted, each in its place. Returns lines. */
+/* Write the evidence that fits into `room` lines. Other threads that had a part come before counts, each in its place.
+ * Returns the number of lines. */
 static int put_some_evidence(FILE *text, const struct sbx_verdict *verdict, int room)
 {
     bool chosen[sizeof verdict->evidence / sizeof verdict->evidence[0]] = {false};
@@ -397,8 +398,8 @@ static int put_time_line(FILE *text, const struct sbx_verdict *verdict)
     return used > 0 ? sbx_text_wrapped(text, "time", line) : 0;
 }
 
-/* As many frames of a stack as there is room for: from the leaf on, and where the blamed function is further out than that, as below a
- * runtime's own, the innermost ones, a gap, and then from that function on. */
+/* Write as many frames of a stack as there is room for, from the leaf on. If the blamed function is further out (as it
+ * is below a runtime's own functions): the innermost frames, a gap, and then the frames from that function on. */
 static void put_some_frames(FILE *text, const struct sbx_verdict *verdict, const struct sbx_location **locations,
                             size_t count, size_t room)
 {

@@ -19,7 +19,7 @@
 enum {
     STEPS_MAX = 4096,
     FOLDS_SHOWN = 24,
-    FOLD_KINDS = 4, /* more take turns in no way that a reader could follow */
+    FOLD_KINDS = 4, /* with more kinds a reader could not follow the pattern */
     PATH_FUNCTIONS = 5,
     PATH_NAME = 40 /* bytes of a function's name in a path */
 };
@@ -131,7 +131,7 @@ static bool is_same_kind(const struct stay *a, const struct stay *b)
            memcmp(a->functions, b->functions, sizeof a->functions) == 0;
 }
 
-/* The longest run at the begin of `stays` that has no more than `kinds_max` kinds. */
+/* The longest run at the begin of `stays` that has at most `kinds_max` kinds. */
 static void fold_run(const struct stay *stays, size_t count, size_t kinds_max, struct fold *fold)
 {
     *fold = (struct fold){0};
@@ -154,7 +154,7 @@ static void fold_run(const struct stay *stays, size_t count, size_t kinds_max, s
     }
 }
 
-/* A fold saves lines, and nothing that came only once goes under in it. */
+/* A fold must save lines, and no stay that came only once may be hidden in it. */
 static bool is_worth_folding(const struct fold *fold)
 {
     for (size_t kind = 0; kind < fold->kind_count; kind++) {
@@ -165,7 +165,7 @@ static bool is_worth_folding(const struct fold *fold)
     return fold->stays > fold->kind_count + 1 || fold->kind_count == 1;
 }
 
-/* The fold that begins here and says most in fewest lines; of one stay alone when nothing repeats. */
+/* The fold that begins here and tells most in the fewest lines; a fold of one stay if nothing repeats. */
 static void make_fold(const struct stay *stays, size_t count, struct fold *fold_out)
 {
     fold_run(stays, count > 0 ? 1 : 0, 1, fold_out);
@@ -215,7 +215,7 @@ static void put_stay_kind(FILE *text, const struct sbx_report *report, const str
     }
 }
 
-/* What a kind of a fold comes to in all: "386 samples", "nanosleep, 200 times, 1.90 s in all". */
+/* The sum of one kind of a fold: "386 samples", "nanosleep, 200 times, 1.90 s in all". */
 static void put_kind_sum(FILE *text, const struct stay *sum, size_t times)
 {
     char call[48], duration[SBX_DURATION_TEXT_BYTES];

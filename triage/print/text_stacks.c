@@ -54,8 +54,8 @@ static void put_stack(FILE *text, const struct sbx_report *report, uint32_t stac
     }
 }
 
-/* What the thread was doing at the trigger, in brackets; nothing when it was in no known call, or when the stack below
- * is not of that call: a stall that has ended is shown where it was, not where the loop waits for work again. */
+/* What the thread did at the trigger, in brackets. Nothing if it was in no known call, or if the stack below is not the
+ * stack of that call: a stall that has ended is shown where it was, not where the loop waits for work again. */
 static void put_state(FILE *text, const struct sbx_report *report, uint32_t index)
 {
     const struct sbx_stall_thread *thread = &report->stall->threads[index];
