@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print_json.c - the report as one line of JSON: DESIGN.md 3.2, a contract that scripts rely on.
+/* print_json.c - the report as one line of JSON: a contract that scripts rely on.
  *
  * Beyond it there are "headline", "attribution.stack" (functions, leaf first) and "history". */
 #include "print_json.h"

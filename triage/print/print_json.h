@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print_json.h - the report as one line of JSON (DESIGN.md 3.2), a contract with other programs. */
+/* print_json.h - the report as one line of JSON, a contract with other programs. */
 #ifndef SBX_PRINT_JSON_H
 #define SBX_PRINT_JSON_H
 
