@@ -97,6 +97,7 @@ struct sbx_attended *sbx_attended_create(const struct sbx_attended_options *opti
     }
     family->options = *options;
     family->own_namespace = own_pid_namespace();
+    sbx_memory_kills_look(&family->memory_kills, getpid()); /* most processes are in our control group */
     family->set = epoll_create1(EPOLL_CLOEXEC);
     if (family->set < 0) {
         free(family);

@@ -28,8 +28,10 @@ static bool take(struct sbx_memory_kills *kills, const char *path)
 {
     long count = read_count(path);
     if (count >= 0) {
+        bool is_same = strcmp(kills->path, path) == 0;
         snprintf(kills->path, sizeof kills->path, "%s", path);
-        kills->count = count;
+        kills->count = is_same ? kills->newest : count;
+        kills->newest = count;
     }
     return count >= 0;
 }
@@ -61,22 +63,44 @@ static bool take_group(struct sbx_memory_kills *kills, const char *line)
     return take(kills, path);
 }
 
+/* Has the process ended, or begun to? Version 1 then counts it to the root group. */
+static bool is_ending(pid_t pid)
+{
+    enum {
+        PF_EXITING = 4 /* include/linux/sched.h; proc(5) has the flags as the ninth field of stat */
+    };
+    char path[64], text[512], state;
+    unsigned flags;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    size_t bytes = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    text[bytes] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return name_end == NULL || sscanf(name_end + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2 ||
+           state == 'Z' || state == 'X' || (flags & PF_EXITING) != 0;
+}
+
 void sbx_memory_kills_look(struct sbx_memory_kills *kills, pid_t pid)
 {
     char path[64], line[PATH_MAX];
+    struct sbx_memory_kills now = *kills;
     bool is_taken = false;
     snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
     FILE *groups = fopen(path, "re");
-    if (groups == NULL) {
-        return; /* it has ended: the last count stays valid */
+    while (groups != NULL && !is_taken && fgets(line, sizeof line, groups) != NULL) {
+        is_taken = take_group(&now, line);
     }
-    kills->path[0] = '\0';
-    while (!is_taken && fgets(line, sizeof line, groups) != NULL) {
-        is_taken = take_group(kills, line);
+    if (groups != NULL) {
+        fclose(groups);
     }
-    fclose(groups);
-    if (!is_taken) {
-        (void)take(kills, of_the_machine); /* without it no kill is reported */
+    if (!is_taken && !take(&now, of_the_machine)) {
+        now.path[0] = '\0'; /* no kill is reported */
+    }
+    if (!is_ending(pid)) { /* else the counts of the looks before stay valid */
+        *kills = now;
     }
 }
 
