@@ -35,7 +35,11 @@ static pid_t (*real_fork)(void);
  * In a program with several threads of its own, the C library takes these locks without the agent as well. There the
  * program's handlers of pthread_atfork() may wait for another thread, which waits until this thread has handled its
  * signal. So nothing is held back there. */
-static bool hold_signals(uint64_t *mask_out)
+struct held_signals {
+    uint64_t before, during; /* the thread's signal mask */
+};
+
+static bool hold_signals(struct held_signals *held)
 {
     if (sbx_libc_saw_one_thread()) { /* before the recorder has begun */
         return false;
@@ -44,9 +48,17 @@ static bool hold_signals(uint64_t *mask_out)
     uint32_t all = sbx_raw_thread_count();
     bool is_of_one_thread = all != 0 && all <= own + 1;
     if (is_of_one_thread) {
-        *mask_out = sbx_raw_block_signals();
+        held->before = sbx_raw_block_signals();
+        held->during = sbx_raw_signal_mask();
     }
     return is_of_one_thread;
+}
+
+/* In the parent and in the child. What a handler of pthread_atfork() has unblocked stays so. */
+SBX_FORK_CODE static void let_signals(const struct held_signals *held)
+{
+    uint64_t unblocked = held->during & ~sbx_raw_signal_mask();
+    sbx_raw_set_signals(held->before & ~unblocked);
 }
 
 /* Records are made only while the group is on. The first call may begin the recorder. */
@@ -60,16 +72,16 @@ static pid_t hook_fork(void) SBX_FORK_CODE;
 static pid_t hook_fork(void)
 {
     struct sbx_blocking call;
-    uint64_t mask = 0;
+    struct held_signals held = {0, 0};
     SBX_SAVE_FRAME_POINTER();
     bool is_timed = is_wanted();
     if (is_timed) {
         sbx_blocking_begin(&call, SBX_GROUP_PROCESS, SBX_RECORD_PROCESS, SBX_OP_FORK, 0, 0);
     }
-    bool holds = hold_signals(&mask);
+    bool holds = hold_signals(&held);
     pid_t result = real_fork();
     if (holds) {
-        sbx_raw_set_signals(mask);
+        let_signals(&held);
     }
     if (is_timed) {
         sbx_blocking_end(&call, 0, result < 0, -1);

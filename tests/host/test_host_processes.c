@@ -428,6 +428,40 @@ static void forks_in_handlers_that_interrupt_forks(void)
     host_expect_snapshot();
 }
 
+static void unblock_a_signal(void)
+{
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+}
+
+static void forks_with_a_blocked_signal(void)
+{
+    sigset_t wanted, blocked;
+    host_loop(20, NULL);
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGUSR1);
+    sigaddset(&wanted, SIGUSR2);
+    sigprocmask(SIG_SETMASK, &wanted, NULL);
+    pthread_atfork(NULL, NULL, unblock_a_signal);
+    pid_t pid = fork();
+    sigprocmask(SIG_SETMASK, NULL, &blocked);
+    host_expect(sigismember(&blocked, SIGUSR2) == 1, "what was blocked stays blocked");
+    host_expect(sigismember(&blocked, SIGUSR1) == (pid != 0), "what a fork handler unblocks in the child is unblocked");
+    host_expect(sigismember(&blocked, SIGALRM) == 0, "and nothing else is blocked");
+    if (pid == 0) {
+        _exit(0);
+    }
+    expect_status(pid, 0, "the child finds its mask as well");
+}
+
+static void host_01_a_fork_leaves_the_signal_mask_as_it_would_be(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "forks_with_a_blocked_signal"});
+}
+
 static void host_01_a_handler_that_forks_while_fork_runs_does_not_hang(void **state)
 {
     (void)state;
@@ -820,6 +854,7 @@ int main(int argc, char **argv)
         HOST_BODY(computes_in_children),
         HOST_BODY(works_for_milliseconds_in_a_child),
         HOST_BODY(forks_in_handlers_that_interrupt_forks),
+        HOST_BODY(forks_with_a_blocked_signal),
         HOST_BODY(forks_where_another_thread_wants_an_answer),
         HOST_BODY(spawned),
         HOST_BODY(spawns_all_the_time),
@@ -836,6 +871,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_01_a_child_cannot_reach_its_parents_recording),
         HOST_TEST(host_01_a_child_is_recorded_from_its_first_milliseconds_of_work),
         HOST_TEST(host_01_a_handler_that_forks_while_fork_runs_does_not_hang),
+        HOST_TEST(host_01_a_fork_leaves_the_signal_mask_as_it_would_be),
         HOST_TEST(host_01_a_fork_handler_may_wait_for_a_thread_that_wants_an_answer_by_signal),
         HOST_TEST(host_01_children_that_compute_are_recorded_at_what_they_do_besides),
         HOST_TEST(host_01_workers_forked_beside_busy_threads_live),
