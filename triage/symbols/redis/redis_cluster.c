@@ -25,7 +25,7 @@ struct sbx_redis_cluster {
     uint16_t owners[SBX_REDIS_SLOTS]; /* index into nodes, plus one; 0: no owner */
     bool has_map, wants_map;
     uint64_t down_until_ms;        /* no node answered: impatient callers do not try before */
-    char why[SBX_REDIS_WHY_BYTES]; /* the reason for it */
+    char why[SBX_REDIS_WHY_BYTES]; /* the reason why no node answered */
 };
 
 /* ---- slots ---- */
@@ -76,7 +76,8 @@ static bool set_address(struct sbx_redis_address *out, const char *host, size_t 
     return true;
 }
 
-/* The number in the map of the node in `reply`, [HOST, PORT, ...]; -1: none. */
+/* The number that the node in `reply`, [HOST, PORT, ...], has in the map. A new node is added. -1: invalid, or there
+ * are too many. */
 static int node_of_map(struct sbx_redis_map *map, const redisReply *reply, const struct sbx_redis_address *asked)
 {
     struct sbx_redis_address address;
@@ -252,7 +253,7 @@ static bool ask_map(struct sbx_redis_cluster *cluster, struct sbx_redis_node *no
     return got;
 }
 
-/* Request the map: from connected nodes first, then from the others, then from the nodes of the URL. */
+/* Request the map: from connected nodes first, then from the others. The nodes of the URL are among them. */
 static bool find_map(struct sbx_redis_cluster *cluster, uint64_t until_ms, char why[SBX_REDIS_WHY_BYTES])
 {
     for (size_t i = 0; i < cluster->url->seed_count; i++) {

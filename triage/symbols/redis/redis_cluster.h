@@ -49,12 +49,13 @@ size_t sbx_redis_cluster_masters(struct sbx_redis_cluster *cluster, char why[SBX
 /* Connect to all masters. Returns 0, or -EHOSTUNREACH if one cannot be reached. */
 int sbx_redis_cluster_connect(struct sbx_redis_cluster *cluster);
 
-/* Run all commands, until `until_ms`. A command whose reply was lost may run twice. Returns 0 if each has a reply, else
- * the first error, with a text. */
+/* Run all commands, until `until_ms`. A command whose reply was lost may run twice. Returns 0 if each has a reply that
+ * is not an error, else the first error, with a text. */
 int sbx_redis_cluster_run(struct sbx_redis_cluster *cluster, struct sbx_redis_command *commands, size_t count,
                           uint64_t until_ms, char why[SBX_REDIS_WHY_BYTES]);
 
-/* Wait until a replica of each master that has one received all writes; a second at most. Then the writes survive the
+/* Wait until a replica of each master that has one received all writes. A master waits a second at most for its
+ * replica, and this function waits two seconds at most for the masters. If the writes were received, they survive the
  * death of a master. */
 void sbx_redis_cluster_settle(struct sbx_redis_cluster *cluster);
 

@@ -31,7 +31,7 @@ int sbx_redis_link_connect_once(struct sbx_redis_link *link);
 /* The number of servers whose keys must be listed. 0: none answered, with a text in `why`. */
 size_t sbx_redis_link_masters(struct sbx_redis_link *link, char why[SBX_REDIS_WHY_BYTES]);
 
-/* Wait a moment until replicas have the writes. */
+/* Wait until replicas have the writes, for two seconds at most. Only for a cluster; does nothing for one server. */
 void sbx_redis_link_settle(struct sbx_redis_link *link);
 
 #endif

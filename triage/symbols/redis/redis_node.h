@@ -45,7 +45,7 @@ struct sbx_redis_node {
     size_t asked_count, asked_room, answered;
     uint64_t down_until_ms; /* not used before this time; 0: no limit */
     bool has_replica;       /* of a cluster */
-    bool is_unsettled;      /* there were writes since the last wait for replicas */
+    bool is_unsettled;      /* there were commands, perhaps writes, since the last wait for replicas */
     int result;             /* result of the last exchange */
     char why[SBX_REDIS_WHY_BYTES];
 };
@@ -66,8 +66,8 @@ int sbx_redis_node_ask(struct sbx_redis_node *node, struct sbx_redis_command *co
 int sbx_redis_node_say(struct sbx_redis_node *node, const char *word);
 
 /* Send the commands of all nodes at the same time and read all replies. A node that fails is closed: node->result and
- * node->why have the reason, and its other commands get no reply. Ends if nothing was received for three seconds, and
- * at `until_ms` in any case. */
+ * node->why have the reason, and its other commands get no reply. Ends if nothing was sent or received for three
+ * seconds, and at `until_ms` in any case. */
 void sbx_redis_nodes_exchange(struct sbx_redis_node *const *nodes, size_t count, uint64_t until_ms);
 
 /* Reply functions that refuse arrays with more elements than any command here needs. `plain` gets the original

@@ -94,7 +94,8 @@ static int open_image(int folder, const char *name, size_t cache_bytes, struct s
     return fd < 0 ? -errno : sbx_symbol_image_open(fd, cache_bytes, image_out);
 }
 
-/* Store that `name` was used, unless it was already used today. A store that may not be written to stays unchanged. */
+/* Store that `name` was used, unless a use within the last day is stored already. A store that may not be written to
+ * stays unchanged. */
 static void refresh(const struct sbx_symbol_store *store, const char *name, uint64_t now_s)
 {
     struct stat status;
@@ -193,7 +194,7 @@ static int decide(const struct sbx_symbol_store *store, const char *name, const 
     return result;
 }
 
-/* Make it durable: first the bytes, then the name. */
+/* Give the draft its final name. Both are made durable: first the bytes, then the name. */
 static int put_in_place(const struct sbx_symbol_store *store, const char *draft, const char *name)
 {
     int fd = openat(own(store)->folder, draft, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -69,10 +69,10 @@ struct redis_image {
     struct sbx_redis_place *place;
     struct sbx_redis_image_keys keys;
     uint64_t generation;
-    long long stays_s; /* time to live of the head that was read last, by Redis; -1: for ever */
+    long long stays_s; /* time to live of the head that was read last, as told by Redis; -1: it does not expire */
     enum sbx_redis_patience patience;
     bool tells;                     /* reports damaged images; a writer that replaces them does not */
-    uint64_t refreshed_s;           /* when the time to live was last checked; 0 never */
+    uint64_t refreshed_s;           /* when the time to live was last checked; 0: never */
     struct sbx_symbol_image *image; /* the image that uses this source; NULL while it is opened */
 };
 
@@ -123,7 +123,7 @@ static int get_head(struct redis_image *own, uint8_t **head_out, size_t *count_o
     return result;
 }
 
-/* Failures are not reported: the user may have no right to write. */
+/* Failures are not stored in `place`, because the user may have no right to write. */
 int sbx_redis_chunks_each(struct sbx_redis_place *place, const struct sbx_redis_image_keys *keys, uint64_t generation,
                           const struct sbx_symbol_image *image, const char *name, const char *argument)
 {
@@ -153,8 +153,9 @@ int sbx_redis_chunks_each(struct sbx_redis_place *place, const struct sbx_redis_
     return result;
 }
 
-/* The image was used, so all of it gets its whole time to live again, unless this was done today. The chunks come
- * first: if the process ends in the middle, the head is still old and is refreshed again later. */
+/* The image was used, so all of it gets its whole time to live again, unless this was done within the last day (or
+ * within the last half of the time to live, if that is less than a day). The chunks come first: if the process ends in
+ * the middle, the head is still old and is refreshed again later. */
 static void refresh(struct redis_image *own)
 {
     uint64_t keep_s = own->place->keep_s;
@@ -191,7 +192,7 @@ static int read_head(void *context, uint8_t **head_out, size_t *count_out, uint6
     return result;
 }
 
-/* A program may have an image open for months. Fetching chunks keeps the image, too. */
+/* A program may have an image open for months. So fetching chunks also renews the image's time to live, once a day. */
 static void refresh_daily(struct redis_image *own)
 {
     uint8_t *head = NULL;

@@ -21,7 +21,7 @@ struct sbx_redis_place {
 
 struct sbx_redis_place *sbx_redis_place_share(struct sbx_redis_place *place);
 void sbx_redis_place_release(struct sbx_redis_place *place);
-/* Store an error, unless an error that is as bad is stored already. */
+/* Store an error, unless an error that is as bad or worse is stored already. */
 void sbx_redis_place_tell(struct sbx_redis_place *place, enum sbx_store_trouble trouble, const char *words);
 /* The same for commands that failed; `words` may be "". */
 void sbx_redis_place_tell_failure(struct sbx_redis_place *place, int result, const char *words);

@@ -17,7 +17,7 @@
 #include "store_backend.h"
 
 enum {
-    TRIES_MAX = 16,    /* attempts, because of other writers of the same build-id */
+    TRIES_MAX = 16,    /* number of attempts; an attempt fails if another writer of the same build-id was faster */
     LIST_PAGE = 32,    /* heads of a list that are read in one batch */
     LIST_MAX = 1 << 20 /* maximum number of images in a list */
 };
@@ -151,7 +151,7 @@ static int redis_remove(struct sbx_symbol_store *store, const uint8_t *build_id,
     return result == 0 ? -EBUSY : result == 1 ? 0 : result;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole store ---- */
 
 /* Append the build-ids of one page of SCAN. Returns 0 or -errno; *cursor_inout is "0" at the end. */
 static int scan_page(const struct redis_store *store, size_t master, char cursor_inout[32],
@@ -205,8 +205,8 @@ static void drop_twins(struct sbx_store_entries *list)
     list->count = kept;
 }
 
-/* Facts of one image, from its head. `damaged` if they cannot be read. If the head is gone meanwhile, the build-id
- * becomes empty. */
+/* Fill in the facts of one image, from its head. `is_damaged` is set if they cannot be read. If the head does not exist
+ * any more, the build-id becomes empty. */
 static void fill(struct sbx_store_entry *entry, const redisReply *value, const redisReply *ttl, uint64_t keep_s)
 {
     struct sbx_image_facts facts;

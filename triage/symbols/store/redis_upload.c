@@ -11,7 +11,7 @@
 enum {
     WRITE_CHUNKS = 256,    /* chunks in one batch ... */
     WRITE_BYTES = 4 << 20, /* ... if they have no more bytes than this */
-    TRIES_MAX = 16         /* attempts, because of other writers of the same build-id */
+    TRIES_MAX = 16         /* number of attempts; an attempt fails if another writer of the same build-id was faster */
 };
 static const char replaced_keep_s[] = "3600"; /* for current readers */
 
@@ -52,7 +52,8 @@ static int put_chunks(const struct sbx_redis_upload *upload, uint32_t first, siz
     return result;
 }
 
-/* Write those of the `count` chunks from `first` on that are missing. A node that accepted them may have died since. */
+/* Check the `count` chunks from `first` on: *all_there_out becomes false if one is missing or has another length. A
+ * node that accepted them may have died since. */
 static int check_chunks(const struct sbx_redis_upload *upload, uint32_t first, size_t count,
                         struct sbx_redis_command *commands, char (*names)[SBX_REDIS_KEY_BYTES], bool *all_there_out)
 {
@@ -93,7 +94,7 @@ static size_t batch_from(const struct sbx_symbol_image *image, uint64_t first, s
     return count;
 }
 
-/* Write all chunks, and check that all exist. */
+/* Write all chunks, and check that all exist; at most four times. */
 static int upload_chunks(struct sbx_redis_upload *upload)
 {
     uint64_t chunk_count = sbx_symbol_image_facts(upload->image)->chunk_count;
@@ -206,7 +207,7 @@ static int decide(const struct sbx_redis_upload *upload, enum sbx_store_outcome 
     return result;
 }
 
-/* One attempt. 1: decided and done. 0: another writer was faster. */
+/* One attempt. Returns 1 if the outcome is decided and done, 0 if another writer was faster, or -errno. */
 static int try_commit(struct sbx_redis_upload *upload, enum sbx_store_outcome *outcome, enum sbx_symbol_source *before)
 {
     char mark[SBX_REDIS_MARK_BYTES];

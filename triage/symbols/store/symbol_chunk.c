@@ -18,7 +18,7 @@ enum {
     READABLE_BIT = 1 << 8
 };
 
-/* From numbers of the whole to numbers within the chunk. */
+/* Translates numbers of the whole program to numbers within the chunk. */
 struct renumbering {
     uint32_t *keys, *values; /* a hash table; key 0: free slot */
     size_t room, count;

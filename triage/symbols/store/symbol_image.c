@@ -399,7 +399,8 @@ static void keep(struct sbx_symbol_image *image, uint32_t index, uint8_t *bytes,
     }
 }
 
-/* If chunks are lost, another image may have replaced this one. Then that image is read. Returns whether it was. */
+/* If chunks are lost, another image may have replaced this one. Then the head of that image is read. Returns whether it
+ * was replaced. */
 static bool was_replaced(struct sbx_symbol_image *image)
 {
     uint8_t *head = NULL;
@@ -437,7 +438,8 @@ static uint32_t index_of(const struct sbx_symbol_image *image, uint64_t address)
     return low == image->facts.chunk_count || image->entries[low].number != number ? NONE : (uint32_t)low;
 }
 
-/* Fetch those chunks that are not in the cache, each once. Returns 0, -ESTALE if the image was replaced, or -errno. */
+/* Fetch these chunks into the cache. None of them may be in it yet, and each may be given only once. Returns 0, -ESTALE
+ * if the image was replaced, or -errno. */
 static int keep_all(struct sbx_symbol_image *image, const uint32_t *indexes, size_t count)
 {
     int result = 0;
@@ -464,8 +466,8 @@ static int by_number(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* The chunks that must be fetched for the addresses, each once, into `indexes`. Returns their number, at most as many
- * as the cache can keep. */
+/* Find the chunks that must be fetched for the addresses, and write each once into `indexes`. Returns their number;
+ * there are at most as many as the cache can keep. */
 static size_t wanted_chunks(const struct sbx_symbol_image *image, const uint64_t *addresses, size_t count,
                             uint32_t *indexes)
 {

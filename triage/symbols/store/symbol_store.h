@@ -4,10 +4,10 @@
  * A reader sees a complete image or none, even if a writer is killed. An image is replaced only by a better one: code
  * with debug information replaces code with symbols only. It is never replaced by a different image of the same kind,
  * because then any user with the right to upload could change the names in other users' stacks. An image that was not
- * used for 45 days is removed; the time of use is stored at most once a day. A store may be used by several threads at
- * a time, an image by one thread; images may outlive their store. In Redis, callers of one store take turns. A writer
- * may take half a minute while a cluster replaces a master. So a server that must continue to answer opens a store of
- * its own for writing. */
+ * used for 45 days is removed (in Redis, the URL may give another time); the time of use is stored at most once a day.
+ * A store may be used by several threads at a time, an image by one thread; images may outlive their store. In Redis,
+ * callers of one store take turns. A writer may take half a minute while a cluster replaces a master. So a server that
+ * must continue to answer opens a store of its own for writing. */
 #ifndef SBX_SYMBOL_STORE_H
 #define SBX_SYMBOL_STORE_H
 
@@ -73,8 +73,8 @@ struct sbx_store_draft {
 };
 int sbx_symbol_store_begin(struct sbx_symbol_store *store, struct sbx_store_draft *draft, int *fd_out);
 /* Make the written file the image of `build_id`, if it is one, all of its chunks can be read, and the present image
- * allows it. *before_out (may be NULL): the source of the present image. Returns 0, -EBADMSG, or -errno. The draft is
- * gone in any case. */
+ * allows it. *before_out (may be NULL): the best source of names of the image that existed before, SBX_SYMBOLS_NONE if
+ * it is not known. Returns 0, -EBADMSG, or -errno. The draft is gone in any case. */
 int sbx_symbol_store_commit(struct sbx_symbol_store *store, const struct sbx_store_draft *draft,
                             const uint8_t *build_id, size_t bytes, enum sbx_store_outcome *outcome_out,
                             enum sbx_symbol_source *before_out);
@@ -94,7 +94,8 @@ struct sbx_store_entry {
 int sbx_symbol_store_list(struct sbx_symbol_store *store, struct sbx_store_entry **entries_out, size_t *count_out);
 
 /* Remove images that were not used since `now_s` - SBX_STORE_KEEP_S, and drafts of dead writers. It works on all
- * tenants and all parser versions. Returns the number of removed images, or -errno. */
+ * tenants and all parser versions. In Redis there is nothing to do, because images expire there. Returns the number of
+ * removed images, or -errno. */
 int sbx_symbol_store_sweep(struct sbx_symbol_store *store, uint64_t now_s);
 
 #endif

@@ -27,7 +27,7 @@
 
 enum {
     MAX_S = 120,
-    IDLE_S = 20, /* for less than 100 KiB: libdebuginfod calls this its time-out */
+    IDLE_S = 20, /* libdebuginfod gives up if it received less than 100 KiB in this time */
     LATE_S = 2   /* libdebuginfod may notice its limits this much later */
 };
 
@@ -153,7 +153,7 @@ static int fetch_here(const struct sbx_debuginfod *server, const uint8_t *build_
     }
     library.end(client);
     *fd_out = fd;
-    if (fd == -ENOENT && now_ms() >= late_ms) { /* it returns this also for some time-outs */
+    if (fd == -ENOENT && now_ms() >= late_ms) { /* libdebuginfod returns ENOENT for some time-outs, too */
         fd = -ETIME;
     }
     return fd >= 0 ? 0 : was_large ? -EFBIG : fd;
@@ -253,7 +253,7 @@ int sbx_debuginfod_fetch(const struct sbx_debuginfod *server, const uint8_t *bui
     if (sockets[0] >= 0) {
         close(sockets[0]);
     }
-    result = result == -E2BIG ? -EFBIG : result; /* libdebuginfod uses this errno for it */
+    result = result == -E2BIG ? -EFBIG : result; /* libdebuginfod uses E2BIG for a file that is too large */
     explain(result, why, why_bytes);
     return result;
 }

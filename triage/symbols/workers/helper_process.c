@@ -94,7 +94,7 @@ static void stand_back(void)
 static void run(int socket, const char *name, void (*serve)(int socket))
 {
     sigset_t none;
-    /* Signals from the terminal are for the parent, which ends the helper. */
+    /* Signals from the terminal are for the parent. The helper ends when its parent ends it. */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
@@ -153,7 +153,7 @@ int sbx_helper_process_start(const char *name, void (*serve)(int socket), struct
 void sbx_helper_process_cancel(struct sbx_helper_process *helper)
 {
     if (helper != NULL) {
-        kill(helper->pid, SIGKILL); /* our child, not waited for: the pid is its own. Its worker ends with it */
+        kill(helper->pid, SIGKILL); /* it is not waited for yet, so the pid is still its own; its worker ends, too */
     }
 }
 

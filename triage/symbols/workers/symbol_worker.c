@@ -156,7 +156,8 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Read until the result, the worker's end, or `until_ms`. Returns whether there was a result. */
+/* Read messages until there is a result, the worker has ended, or it is `until_ms`. Returns whether there was a
+ * result. */
 static bool listen_to(const struct sbx_making *making, int pipe, uint64_t until_ms, struct word *word)
 {
     for (;;) {

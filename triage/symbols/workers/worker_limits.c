@@ -68,7 +68,7 @@ const bool sbx_worker_has_limits = true;
 
 bool sbx_worker_limit(int resource, uint64_t limit)
 {
-    const struct rlimit both = {limit, limit + (resource == RLIMIT_CPU)}; /* the first one ends it and reports that */
+    const struct rlimit both = {limit, limit + (resource == RLIMIT_CPU)}; /* the soft one ends it, by a known signal */
     struct rlimit now;
     if (getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max < limit) {
         return true; /* the limit is lower already */

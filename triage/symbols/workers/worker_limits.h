@@ -11,8 +11,9 @@
  * set. */
 extern const bool sbx_worker_has_limits;
 
-/* Allows only memory, the present descriptors, and exit. All other system calls fail, so that libdw continues without
- * the files that it would open by names in the symbol file. Returns 0 or -errno. */
+/* Allows only system calls for memory, the present descriptors, the clock, random numbers, signals, threads' locks
+ * (futex), and exit. All other system calls fail with EPERM, so that libdw continues without the files that it would
+ * open by names in the symbol file. Returns 0 or -errno. */
 int sbx_worker_close_doors(void);
 
 /* Set RLIMIT_...; a limit that is lower already stays. */
