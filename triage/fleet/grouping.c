@@ -9,7 +9,7 @@
 #include "names.h"
 
 enum {
-    PATH_MAX_STEPS = 64, /* of a deeper path the outermost steps are ignored: recursion */
+    PATH_MAX_STEPS = 64, /* the outermost steps of a deeper path are ignored; it is recursion */
     TRUSTED_PERCENT = 50 /* a holder that is less certain is not part of the key */
 };
 
@@ -47,7 +47,7 @@ static const char *base_name_of(const char *path)
     return slash != NULL ? slash + 1 : path != NULL ? path : "";
 }
 
-/* Returns whether it has a name. */
+/* Returns whether the function has a name. */
 static bool name_step(const struct sbx_report *report, uint32_t frame_index, const struct sbx_location *location,
                       char out[SBX_STABLE_NAME_BYTES])
 {
@@ -167,7 +167,7 @@ static unsigned __int128 hash_bytes(unsigned __int128 hash, const void *bytes, s
     for (size_t i = 0; i < count; i++) {
         hash = (hash ^ ((const uint8_t *)bytes)[i]) * prime;
     }
-    return (hash ^ 0xff) * prime; /* a byte no UTF-8 text has: "ab","c" differs from "a","bc" */
+    return (hash ^ 0xff) * prime; /* this byte is in no UTF-8 text, so "ab","c" differs from "a","bc" */
 }
 
 static void make_key(const struct sbx_report *report, struct sbx_grouping *grouping)
@@ -184,7 +184,7 @@ static void make_key(const struct sbx_report *report, struct sbx_grouping *group
     for (uint32_t i = 0; i < grouping->step_count; i++) {
         hash = hash_bytes(hash, grouping->steps[i], strlen(grouping->steps[i]));
     }
-    hash = hash_bytes(hash, "", 0); /* "f > g" is not f, held by g */
+    hash = hash_bytes(hash, "", 0); /* so that "f > g" differs from f held by g */
     hash = hash_bytes(hash, grouping->holder, strlen(grouping->holder));
     for (size_t i = 0; i < SBX_GROUPING_KEY_BYTES; i++) {
         grouping->key[i] = (uint8_t)(hash >> (8 * (SBX_GROUPING_KEY_BYTES - 1 - i)));
@@ -215,7 +215,7 @@ void sbx_grouping_make(const struct sbx_report *report, struct sbx_grouping *gro
     if (blamed != NULL) {
         walk_path(report, verdict->stack, blamed, &path);
     }
-    if (path.count == 0 && blamed != NULL) { /* it is on no stack: the name of a message */
+    if (path.count == 0 && blamed != NULL) { /* it is the name of a message, which is on no stack */
         char step[SBX_STABLE_NAME_BYTES];
         sbx_stable_name(blamed->function, step);
         add_step(&path, step, blamed->named);

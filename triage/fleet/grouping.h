@@ -13,7 +13,7 @@
 
 enum {
     SBX_GROUPING_RULES = 2, /* increased with every change of the rules */
-    SBX_GROUPING_STEPS = 5, /* of a longer path, the first step and the last ones are kept */
+    SBX_GROUPING_STEPS = 5, /* a longer path keeps its first step and its last ones */
     SBX_GROUPING_KEY_BYTES = 16,
     SBX_GROUPING_TEXT_BYTES = 1200,
 };
@@ -22,12 +22,12 @@ struct sbx_grouping {
     uint8_t key[SBX_GROUPING_KEY_BYTES];
     uint32_t step_count;
     char steps[SBX_GROUPING_STEPS][SBX_STABLE_NAME_BYTES]; /* from the loop inwards */
-    char holder[SBX_STABLE_NAME_BYTES]; /* what the awaited thread did; "" not known, or no such thread */
+    char holder[SBX_STABLE_NAME_BYTES]; /* the awaited thread's function; "": not known, or no such thread */
     bool is_crash, is_named;            /* is_named: every step has a name */
     char text[SBX_GROUPING_TEXT_BYTES]; /* "open_inbox > db_query, held by flush_log" */
 };
 
-/* Of a report that sbx_attribute() has judged. */
+/* Make the grouping of a report that sbx_attribute() has judged. */
 void sbx_grouping_make(const struct sbx_report *report, struct sbx_grouping *grouping_out);
 
 #endif

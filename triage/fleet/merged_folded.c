@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merged_folded.c - a merged profile as lines of stacks, and as a document of speedscope's, which is the same in JSON. */
+/* merged_folded.c - a merged profile as lines of stacks, and as a document for speedscope, which has the same content
+ * in JSON. */
 #include "merged_printers.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ static long long own_us(const struct sbx_merged_profile *profile, uint32_t node)
     return us < 9e18 ? (long long)us : INT64_MAX;
 }
 
-/* From the root's child to `node`. Returns how many. */
+/* The nodes from the root's child to `node`. Returns their number. */
 static uint32_t chain_of(const struct sbx_merged_profile *profile, uint32_t node, uint32_t chain[SBX_MERGED_DEPTH_MAX])
 {
     uint32_t depth = profile->nodes[node].depth;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* merged_pprof.c - a merged profile as profile.proto, gzip: what pprof, Parca and Pyroscope read.
  *
- * Functions have names and no files or addresses: they are those of many builds. A location is a function. */
+ * Functions have names, but no files or addresses, because they come from many builds. A location is a function. */
 #include "merged_printers.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ static void put_type(struct writing *writing, const char *type, const char *unit
     sbx_proto_message_end(&writing->out, mark);
 }
 
-/* A function and the location that it is. */
+/* Write a function, and the location that stands for it. */
 static uint32_t function_of(struct writing *writing, const char *name)
 {
     bool is_new = false;
@@ -77,7 +77,7 @@ static uint32_t function_of(struct writing *writing, const char *name)
     return id;
 }
 
-/* The node's own time: running, and all else that is known. */
+/* The node's own time: on the CPU, and all other known time. */
 static void own_times(const struct sbx_merged_profile *profile, uint32_t node, uint64_t *on_out, uint64_t *off_out)
 {
     const struct sbx_merged_node *self = &profile->nodes[node];
@@ -123,7 +123,7 @@ int sbx_print_merged_pprof(const struct sbx_merged_profile *profile, const char 
     sbx_proto_writer_init(&writing.out);
     sbx_text_table_init(&writing.strings);
     sbx_text_table_init(&writing.functions);
-    string_of(&writing, ""); /* index 0 has to be the empty string */
+    string_of(&writing, ""); /* index 0 must be the empty string */
     put_type(&writing, "stalls", "count");
     put_type(&writing, "on_cpu", "microseconds");
     put_type(&writing, "off_cpu", "microseconds");

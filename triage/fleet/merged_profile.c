@@ -233,7 +233,7 @@ int sbx_merged_profile_add(struct sbx_merged_profile *profile, const char *text,
     return 0;
 }
 
-/* ---- what it comes to ---- */
+/* ---- totals ---- */
 
 static double most_of(const struct sbx_merged_node *node)
 {

@@ -30,12 +30,12 @@ enum sbx_merged_side {
 
 struct sbx_merged_node {
     const char *name;                           /* owned by the profile; "" of the root */
-    uint64_t path;                              /* a hash of the names from the root to it; never 0 but of the root */
+    uint64_t path;                              /* a hash of the names from the root to it; 0 only for the root */
     uint32_t parent, first_child, next_sibling; /* 0: none */
     uint32_t depth;                             /* root: 0 */
-    double self_us[SBX_MERGED_SIDES], total_us[SBX_MERGED_SIDES]; /* total: of it and all below; once settled */
+    double self_us[SBX_MERGED_SIDES], total_us[SBX_MERGED_SIDES]; /* total: with all nodes below; once settled */
     double by_state_us[SBX_STALL_PROFILE_STATES];                 /* the total of HERE, by enum sbx_span_state */
-    uint32_t stalls[SBX_MERGED_SIDES];                            /* that it was met in */
+    uint32_t stalls[SBX_MERGED_SIDES];                            /* number of stalls with this node */
 };
 
 struct sbx_merged_profile {
@@ -43,8 +43,8 @@ struct sbx_merged_profile {
     uint32_t count, capacity;
     uint32_t *slots; /* hash of (parent, name) -> node; 0 empty; a power of two of them */
     uint32_t slot_count;
-    uint32_t stalls[SBX_MERGED_SIDES]; /* that were added */
-    double weight[SBX_MERGED_SIDES];   /* how many they stand for */
+    uint32_t stalls[SBX_MERGED_SIDES]; /* number of stalls that were added */
+    double weight[SBX_MERGED_SIDES];   /* number of stalls that these stand for */
     bool is_cut;
 };
 
@@ -60,7 +60,7 @@ int sbx_merged_profile_add(struct sbx_merged_profile *profile, const char *text,
 /* Compute the totals, and sort children by time, longest first. Nothing may be added after that. */
 void sbx_merged_profile_settle(struct sbx_merged_profile *profile);
 
-/* The node with this path; 0, which is the root, when there is none. */
+/* The node with this path; 0, which is the root, if there is none. */
 uint32_t sbx_merged_profile_find(const struct sbx_merged_profile *profile, uint64_t path);
 
 /* Find all calls of `function`. `callees` gets what these calls called, added up below one node. `callers` gets the
@@ -70,13 +70,13 @@ uint32_t sbx_merged_profile_find(const struct sbx_merged_profile *profile, uint6
 int sbx_merged_profile_around(const struct sbx_merged_profile *profile, const char *function,
                               struct sbx_merged_profile *callers_out, struct sbx_merged_profile *callees_out);
 
-/* Functions that have time of their own, on both sides together, the most first: */
+/* Functions that have time of their own, sorted by it (both sides together), the longest first. */
 struct sbx_merged_function {
-    const char *name; /* the profile's */
+    const char *name; /* owned by the profile */
     double self_us[SBX_MERGED_SIDES],
         total_us[SBX_MERGED_SIDES]; /* total: a call inside of itself does not count twice */
 };
-/* Returns how many, `max` at most; 0 also without memory. `profile` is settled. */
+/* Returns the number of functions, `max` at most; 0 also if memory runs out. `profile` must be settled. */
 size_t sbx_merged_profile_functions(const struct sbx_merged_profile *profile, struct sbx_merged_function *rows,
                                     size_t max);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* merged_svg.c - a merged profile as a flame graph, root on top, whose boxes are links.
  *
- * Width is time. Colour is what threads were doing most of it, as in the picture of one stall; or, where two sides are compared,
- * on which one the box has the larger share. The outermost functions, which have all of the time, are one row. */
+ * The width of a box is its time. Its colour shows the state in which most of the time was spent, as in the picture of
+ * one stall. If two sides are compared, the colour shows on which side the box has the larger share. The outermost
+ * functions, which have all of the time, are one row. */
 #include "merged_printers.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ enum {
 static const double NARROWEST = 1;                      /* px */
 static const double ALL_OF_IT = 0.999;                  /* a box with this share of its caller's time is taken to have
                                                          * all of it */
-static const char MARKED[] = "#ffe066";                 /* boxes that were searched for; dark ink */
+static const char MARKED[] = "#ffe066";                 /* for boxes that match the search, with dark text */
 static const double STEPS[] = {0.002, 0.01, 0.04, 0.1}; /* step of the difference of shares for the next colour */
 static const char *const MORE[] = {"#e9ecf0", "#fbe3dc", "#f6bfb0", "#ef947f", "#e36f57"};
 static const char *const LESS[] = {"#e9ecf0", "#deeaf6", "#b5d2ec", "#86b6df", "#5d9bce"};
@@ -37,9 +38,9 @@ struct picture {
     const struct sbx_merged_view *view;
     FILE *out;
     double whole_us;
-    uint32_t shared; /* node whose row stands for all from `at` down to it */
-    uint32_t rows;   /* below the row of `shared` */
-    unsigned states; /* bits of those that appear */
+    uint32_t shared; /* the node whose row stands for all nodes from `at` down to it */
+    uint32_t rows;   /* number of rows below the row of `shared` */
+    unsigned states; /* one bit for each state that appears */
     bool is_too_deep;
 };
 
@@ -192,7 +193,7 @@ static void visit_nodes(struct picture *picture, bool draws)
 {
     const struct sbx_merged_node *nodes = picture->profile->nodes;
     const uint32_t from = picture->shared, base = nodes[from].depth;
-    double lefts[SBX_MERGED_DEPTH_MAX + 1]; /* by depth: where the next node of it begins */
+    double lefts[SBX_MERGED_DEPTH_MAX + 1]; /* by depth: where the next node of this depth begins */
     lefts[1] = LEFT;
     for (uint32_t at = nodes[from].first_child; at != 0;) {
         uint32_t row = nodes[at].depth - base;

@@ -162,7 +162,7 @@ static int degrees_of(const struct sbx_told *here, const struct sbx_told *base)
     return degrees < 1000 ? (int)degrees : 1000;
 }
 
-/* How much more days differ than machines alone would make them differ. */
+/* How much more the days differ than they would by the chance of machines alone. */
 static double excess_of(const struct sbx_told *here, const struct sbx_told *base)
 {
     return fmax((differ_of(here) + differ_of(base)) / degrees_of(here, base) - 1, 0);
@@ -173,15 +173,16 @@ static double log_penetration(const struct sbx_told *told)
     return log(((double)told->hit + 0.5) / ((double)told->active + 0.5));
 }
 
-/* The standard error of the difference of both logarithms. A machine that has its issue on many days and a day on which many have it both make
- * machine-days alike; what they add to the variance adds up. */
+/* The standard error of the difference of both logarithms. Machine-days are alike for two reasons: one machine has the
+ * issue on many days, and many machines have it on one day. Both add to the variance. */
 static double error_of(const struct sbx_told *here, const struct sbx_told *base, double excess)
 {
     return sqrt((together_of(here) + excess) / ((double)here->hit + 0.5) +
                 (together_of(base) + excess) / ((double)base->hit + 0.5));
 }
 
-/* Machine-days of one side by what makes them alike, and what they would be if both sides were alike. */
+/* The deviance of one side. Its machine-days are divided by `alike`, because they are not independent. They are
+ * compared with `share`, the penetration if both sides were alike. */
 static double deviance_of(const struct sbx_told *told, double alike, double share)
 {
     double hit = (double)told->hit / alike, others = (double)(told->active - told->hit) / alike, all = hit + others;
@@ -189,9 +190,10 @@ static double deviance_of(const struct sbx_told *told, double alike, double shar
     return of_hit + (others > 0 ? others * log(others / (all * (1 - share))) : 0);
 }
 
-/* The signed root of the deviance, to be judged by Student's t where how much days differ was estimated from them: the F test of a
- * quasi-likelihood with one degree of freedom (McCullagh and Nelder, Generalized Linear Models, chapters 4 and 9). The difference of the logarithms by its
- * standard error (error_of()) would see little where one side has met the issue never or hardly ever. */
+/* The signed root of the deviance. It is judged by Student's t, because the dispersion between days was estimated from
+ * the same days: this is the F test of a quasi-likelihood with one degree of freedom (McCullagh and Nelder, Generalized
+ * Linear Models, chapters 4 and 9). The difference of the logarithms divided by its standard error (error_of()) would
+ * show little if one side had the issue never or hardly ever. */
 static double signed_root(const struct sbx_told *here, const struct sbx_told *base, double excess)
 {
     double here_alike = together_of(here) + excess, base_alike = together_of(base) + excess;
@@ -209,7 +211,7 @@ bool sbx_told_is_enough(const struct sbx_told *here, const struct sbx_told *base
     return is_told(here) && is_told(base) && here->days + base->days >= SBX_TOLD_DAYS_MIN;
 }
 
-/* How much days differ; 0 if there are too few of them to tell. */
+/* The probability by how much days differ; 0, so that another test decides, if there are too few days. */
 static double chance_by_days(const struct sbx_told *here, const struct sbx_told *base)
 {
     if (!sbx_told_is_enough(here, base)) {
@@ -261,7 +263,7 @@ double sbx_chance_of_told_surge(struct sbx_told_day today, const struct sbx_told
             rates[used++] = (struct sbx_rate){days[i].hit + hidden, days[i].active};
         }
     }
-    if (used == 0 || today.hit > today.active) { /* who stalls tells no days */
+    if (used == 0 || today.hit > today.active) { /* no day counts, or machines stalled that did not report their day */
         return 1;
     }
     qsort(active, used, sizeof active[0], compare_numbers);
@@ -281,10 +283,10 @@ const char *sbx_change_name(enum sbx_change change)
     return (unsigned)change < SBX_CHANGES ? names[change] : "?";
 }
 
-/* One thing that is asked of one issue. */
+/* One test of one issue. */
 struct question {
     struct sbx_change_row *row;
-    enum sbx_change change; /* the answer, if it is not chance */
+    enum sbx_change change; /* the result, if it is not chance */
     enum sbx_measure measure;
     struct sbx_rate_ratio ratio;
     double chance;
@@ -296,8 +298,8 @@ static int compare_questions(const void *left, const void *right)
     return a->chance < b->chance ? -1 : a->chance > b->chance;
 }
 
-/* The total of both sides does not depend on which side has more. So leaving out small totals does not change the
- * probabilities. */
+/* Whether an issue is tested. The total of both sides does not depend on which side has more. So leaving out small
+ * totals does not change the probabilities. */
 static bool is_asked(struct sbx_rate here, struct sbx_rate base)
 {
     return is_rate(here) && is_rate(base) && here.hit + base.hit >= SBX_CHANGE_MACHINES_MIN;
@@ -369,7 +371,7 @@ static bool is_large(const struct question *question)
 }
 
 enum {
-    QUESTIONS = 2 /* of more, and of less */
+    QUESTIONS = 2 /* whether it became more, and whether it became less */
 };
 
 void sbx_changes_judge(struct sbx_change_row *rows, size_t count, double alarms)
@@ -387,7 +389,7 @@ void sbx_changes_judge(struct sbx_change_row *rows, size_t count, double alarms)
         struct sbx_change_row *row = questions[i].row;
         reached = fmax(reached, fmin(questions[i].chance * (double)(asked - i), 1));
         bool is_told = reached <= alarms && is_large(&questions[i]);
-        if (is_told && row->change == SBX_CHANGE_NONE) { /* of two answers the surer one */
+        if (is_told && row->change == SBX_CHANGE_NONE) { /* of two results, the more certain one */
             row->change = questions[i].change;
             row->measure = questions[i].measure;
             row->ratio = questions[i].ratio;

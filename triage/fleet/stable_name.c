@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* How many bytes of the name count: from the first of these on it tells of a copy, or of what lies inside of the function. */
+/* How many bytes of the name are kept: it ends before the first of these endings. They mark a copy of a function, or a
+ * part inside it. */
 static size_t length_that_counts(const char *function)
 {
     static const char *const endings[] = {".constprop.", ".isra.",    ".part.",    ".cold",      ".lto_priv.", ".llvm.",
@@ -22,7 +23,7 @@ static size_t length_that_counts(const char *function)
             length = (size_t)(found - function);
         }
     }
-    static const char hash[] = "::h0123456789abcdef"; /* Rust's older mangling ends so */
+    static const char hash[] = "::h0123456789abcdef"; /* the end of Rust's older mangled names */
     if (length > sizeof hash - 1 && strncmp(function + length - 19, "::h", 3) == 0 &&
         strspn(function + length - 16, "0123456789abcdef") >= 16) {
         length -= 19;
@@ -30,7 +31,7 @@ static size_t length_that_counts(const char *function)
     return length;
 }
 
-/* How many bytes at `at` are one word though they hold brackets; 0: none. */
+/* How many bytes at `at` are one word, although they contain brackets; 0: none. */
 static size_t word_with_brackets(const char *at, bool is_word_begin)
 {
     static const char *const words[] = {"operator()",
@@ -54,7 +55,7 @@ static size_t word_with_brackets(const char *at, bool is_word_begin)
     return 0;
 }
 
-/* Behind the bracket that closes the one at `at`, or `end`. */
+/* The place after the bracket that closes the one at `at`; `end` if there is none. */
 static const char *behind_bracket(const char *at, const char *end)
 {
     int depth = 0;
@@ -90,7 +91,7 @@ void sbx_stable_name(const char *function, char out[SBX_STABLE_NAME_BYTES])
             at = behind_bracket(at, end);
             continue;
         } else if (copied == 0 && *at == '(' &&
-                   used > 0) { /* parameters; behind them a scope, or " const" and the like */
+                   used > 0) { /* parameters; a scope, or " const" and the like, may follow */
             at = behind_bracket(at, end);
             if (at < end && *at != ':' && *at != '(') {
                 break;

@@ -7,9 +7,11 @@ enum {
     SBX_STABLE_NAME_BYTES = 200 /* longer names are cut; the beginning is enough to tell them apart */
 };
 
-/* Without what compilers append to copies (".constprop.0", ".part.1", " [clone .cold]", ".lto_priv.0"), Rust's hash, parameters,
- * return type and ABI tags; a lambda is the function that it was written in. Template arguments stay: they tell two handlers
- * from one another. "void app::Box<int>::open(int)::{lambda()#1}::operator()() const" is "app::Box<int>::open". */
+/* Removes the suffixes that compilers append to copies (".constprop.0", ".part.1", " [clone .cold]", ".lto_priv.0"),
+ * Rust's hash, parameters, return type and ABI tags. A lambda gets the name of the function that contains it. Template
+ * arguments stay, because two handlers may differ in them alone.
+ *
+ *     "void app::Box<int>::open(int)::{lambda()#1}::operator()() const" is "app::Box<int>::open" */
 void sbx_stable_name(const char *function, char out[SBX_STABLE_NAME_BYTES]);
 
 #endif

@@ -13,9 +13,9 @@
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_US INT64_C(1000)
 
-/* Functions by the order in which they are met. */
+/* Functions, in the order in which they were found. */
 struct found {
-    struct sbx_stall_before rows[64]; /* of more the time is nobody's */
+    struct sbx_stall_before rows[64]; /* the time of further functions is not counted */
     size_t count;
 };
 
@@ -39,7 +39,7 @@ static bool is_main(const struct sbx_location *location)
     return !location->logical && strcmp(location->function, "main") == 0;
 }
 
-/* What a node took itself belongs to the nearest function of the application at or above it. */
+/* A node's own time belongs to the nearest function of the application: the node itself or a caller. */
 static void add_nodes(const struct sbx_flame_tree *tree, struct found *found)
 {
     for (uint32_t node = 1; node < tree->count; node++) {

@@ -10,18 +10,19 @@
 #include "stable_name.h"
 
 enum {
-    SBX_BEFORE_SECONDS = 5, /* how far back: a handler and what led to it, not the whole history */
-    SBX_BEFORE_ROWS = 3,    /* those of the most time */
-    SBX_BEFORE_MIN_MS = 10, /* shorter times are left out: a sample or two are chance */
+    SBX_BEFORE_SECONDS = 5, /* how far to look back: a handler and what led to it, not the whole history */
+    SBX_BEFORE_ROWS = 3,    /* the functions with the most time */
+    SBX_BEFORE_MIN_MS = 10, /* shorter times are left out, because one or two samples may be chance */
 };
 
 struct sbx_stall_before {
-    char function[SBX_STABLE_NAME_BYTES]; /* nearest the leaf in the application's own modules, by its name */
+    char function[SBX_STABLE_NAME_BYTES]; /* the function nearest the leaf in the application's own modules */
     int64_t us; /* time of the function and what it called, except other functions of the application; idle time belongs
                  * to none */
 };
 
-/* Of a report that sbx_attribute() has judged. Returns how many, the longest first; 0 without memory too. */
+/* The rows of a report that sbx_attribute() has judged, the longest first. Returns their number; 0 also if memory runs
+ * out. */
 size_t sbx_stall_before(const struct sbx_report *report, struct sbx_stall_before rows_out[SBX_BEFORE_ROWS]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stall_facts.c - what is said of a stall in a few words each. */
+/* stall_facts.c - facts about a stall, in a few words each. */
 #include "stall_facts.h"
 
 #include <stdarg.h>
@@ -32,7 +32,7 @@ __attribute__((format(printf, 4, 5))) static void add(struct facts *facts, enum 
 
 /* ---- cause ---- */
 
-/* The call at the leaf, where it tells more than the cause does: "fsync". */
+/* The call at the leaf, if it tells more than the cause does: "fsync". */
 static bool name_call(const struct sbx_report *report, char out[SBX_STABLE_NAME_BYTES])
 {
     const struct sbx_verdict *verdict = &report->verdict;
@@ -79,7 +79,7 @@ static void add_causes(struct facts *facts, const struct sbx_report *report, dou
     add(facts, SBX_FACT_DETAIL, interval_ms, "%s", cause);
 }
 
-/* ---- who ---- */
+/* ---- functions and threads that had a part ---- */
 
 static void add_who(struct facts *facts, const struct sbx_verdict *verdict, double interval_ms)
 {

@@ -15,9 +15,9 @@
 static_assert((int)SBX_STALL_PROFILE_STATES == (int)SBX_SPAN_STATES, "states are numbers of the text");
 
 enum {
-    FINEST_SHARE = 200, /* a step has at least 1/200 of the time */
+    FINEST_SHARE = 200, /* a step has at least 1/200 of the time; if there are too many steps, up to 1/8 */
     COARSEST_SHARE = 8,
-    NAMES_BYTES_MAX = 24 << 10, /* of all steps: the rest of the text is numbers */
+    NAMES_BYTES_MAX = 24 << 10, /* names of all steps; the rest of the text is numbers */
     STEPS_MAX = 256,
     NS_PER_US = 1000,
 };
@@ -45,13 +45,13 @@ static void name_step(const struct sbx_flame_node *node, char out[SBX_STABLE_NAM
     } else {
         memcpy(out, label, sizeof label);
     }
-    for (char *at = out; *at != '\0'; at++) { /* a line is a step */
+    for (char *at = out; *at != '\0'; at++) { /* a name must not begin a new line */
         *at = (unsigned char)*at < ' ' ? ' ' : *at;
     }
 }
 
-/* The step of this name below `parent`, made where there is none; `parent` itself for a call of itself, and where there is no
- * room. */
+/* The step of this name below `parent`; it is made if it does not exist. Returns `parent` itself for a recursive call,
+ * and if there is no room. */
 static uint32_t step_below(struct steps *steps, uint32_t parent, const char *name)
 {
     if (*name == '\0' || (parent != 0 && strcmp(steps->steps[parent].name, name) == 0)) {
@@ -76,7 +76,8 @@ static uint32_t step_below(struct steps *steps, uint32_t parent, const char *nam
     return made;
 }
 
-/* What has less than 1/share of the time is its caller's. `step_of` has room for all nodes. */
+/* Make steps from nodes. A node with less than 1/share of the time is added to its caller. `step_of` has room for all
+ * nodes. */
 static void make_steps(const struct sbx_flame_tree *tree, int64_t share, uint32_t *step_of, struct steps *steps)
 {
     steps->count = 1;
@@ -93,7 +94,7 @@ static void make_steps(const struct sbx_flame_tree *tree, int64_t share, uint32_
                                 : step_below(steps, step_of[self->parent], name);
         }
         for (int state = 0; state < SBX_SPAN_STATES;
-             state++) { /* a child takes its part back from where its caller is */
+             state++) { /* a child's time is taken from the step of its caller */
             steps->steps[step_of[node]].self_ns[state] += self->by_state_ns[state];
             if (node != 0) {
                 steps->steps[step_of[self->parent]].self_ns[state] -= self->by_state_ns[state];

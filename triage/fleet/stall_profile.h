@@ -20,12 +20,13 @@
 #include "report.h"
 
 enum {
-    SBX_STALL_PROFILE_BYTES = 64 << 10, /* never more */
-    SBX_STALL_PROFILE_STEPS = 96,       /* seldom more: of a stack that is deeper than that */
+    SBX_STALL_PROFILE_BYTES = 64 << 10, /* the text is never larger */
+    SBX_STALL_PROFILE_STEPS = 96,       /* there are seldom more: only if a stack is deeper */
     SBX_STALL_PROFILE_STATES = 10,      /* SBX_SPAN_STATES */
 };
 
-/* Of a report that sbx_attribute() has judged; nothing where no time is known. Returns 0, -ENOMEM, or -errno of the stream. */
+/* Write the profile of a report that sbx_attribute() has judged. Writes nothing if no time is known. Returns 0,
+ * -ENOMEM, or -errno of the stream. */
 int sbx_print_stall_profile(const struct sbx_report *report, FILE *out);
 
 #endif
