@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 enum {
-    LITTLE_CPU_PPM = 50000, /* recording costs more only of a program that has hardly run */
+    LITTLE_CPU_PPM = 50000, /* recording costs a larger share only if the program has hardly run */
     TENTH_OF_PERCENT_PPM = 1000
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost_words.h - what recording cost the program, as a sentence's end, for the report and for the page. */
+/* cost_words.h - what recording cost the program, as the end of a sentence, for the report and for the page. */
 #ifndef SBX_COST_WORDS_H
 #define SBX_COST_WORDS_H
 

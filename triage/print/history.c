@@ -46,8 +46,8 @@ size_t sbx_history_steps(const struct sbx_report *report, struct sbx_history_ste
     size_t before = has_before ? first - 1 : first;
     int64_t alloc_count = end > first ? records[before].alloc_count : 0;
     int64_t alloc_bytes = end > first ? records[before].alloc_bytes : 0;
-    /* Every record earns `even`, a step costs all of them: even gaps. A quarter of the places is kept for long waits.
-     */
+    /* Each record adds `even` to the credit, and a step costs `left`, so the gaps are even. A quarter of the places is
+     * kept for long waits. */
     size_t even = left > max ? max - max / 4 : left, extra = max - even, credit = 0;
     for (size_t i = first; i < end && count < max; i++) {
         const struct sbx_stall_record *record = &records[i];
@@ -76,8 +76,8 @@ size_t sbx_history_steps(const struct sbx_report *report, struct sbx_history_ste
     return count;
 }
 
-/* The record whose callstack a thread is shown with at the trigger; NULL: none has one, or its entry's newest stack is
- * what there is. */
+/* The record whose callstack is shown for a thread at the trigger. NULL: no record has a stack, or the newest stack in
+ * the thread's entry is used. */
 static const struct sbx_stall_record *trigger_record(const struct sbx_stall *stall, uint32_t thread_index,
                                                      const struct sbx_stall_record **newest_out)
 {

@@ -16,8 +16,8 @@ struct sbx_history_step {
  * steps are left out evenly, long waits last. What was measured in left-out steps is added to the next step. */
 size_t sbx_history_steps(const struct sbx_report *report, struct sbx_history_step *steps_out, size_t max);
 
-/* The callstack of a thread at the trigger: the one taken because of it, else that of the call it was in, else the
- * newest; 0 none. */
+/* The callstack of a thread at the trigger: the stack that was taken because of the trigger, else that of the call in
+ * which the thread was, else the newest; 0: none. */
 uint32_t sbx_history_trigger_stack(const struct sbx_stall *stall, uint32_t thread);
 
 /* The callstack to show for a thread. Like sbx_history_trigger_stack(), with one exception: for the judged thread of a
@@ -29,10 +29,10 @@ uint32_t sbx_history_thread_stack(const struct sbx_report *report, uint32_t thre
 enum sbx_stack_source {
     SBX_STACK_FROM_NOTHING = 0, /* there is none */
     SBX_STACK_FROM_SIGNAL,      /* the running thread walked itself because the trigger fired */
-    SBX_STACK_FROM_OUTSIDE,     /* it was blocked and was read from outside because the trigger fired */
-    SBX_STACK_FROM_CALL,        /* recorded by the thread for the call it was in, at an earlier look */
-    SBX_STACK_FROM_RECORD,      /* its newest record of its own */
-    SBX_STACK_FROM_INTERVAL,    /* the stall had ended: where it spent the time */
+    SBX_STACK_FROM_OUTSIDE,     /* the thread was blocked, and was read from outside because the trigger fired */
+    SBX_STACK_FROM_CALL,        /* the thread recorded it earlier, for the call in which it still was */
+    SBX_STACK_FROM_RECORD,      /* the newest record that the thread made itself */
+    SBX_STACK_FROM_INTERVAL,    /* the stall had ended: the stack in which the thread spent the time */
 };
 
 struct sbx_stack_origin {
@@ -40,7 +40,7 @@ struct sbx_stack_origin {
     int64_t at_ns; /* relative to the trigger */
 };
 
-/* Of the callstack that sbx_history_thread_stack() shows. */
+/* The origin of the callstack that sbx_history_thread_stack() returns. */
 struct sbx_stack_origin sbx_history_stack_origin(const struct sbx_report *report, uint32_t thread);
 const char *sbx_stack_source_name(enum sbx_stack_source source); /* "signal", "outside", "call", ...; "none" */
 

@@ -2,10 +2,10 @@
 /* hot.c - the functions in which a thread spent the interval, with honest durations.
  *
  * A measured wait is exact. Samples of one function in a row, within one message and with nothing else between them,
- * are one stay: it lasted at least from the first to the last of them, and at most from what was seen before to what
- * was seen after. A run of equal samples is a stay from its first look to its last. The ends of messages and of the
- * interval cut. The function is the one a person should look at (blame.h), so that a wait and the samples taken in it are
- * under one name. */
+ * are one stay: it lasted at least from the first to the last of them. It lasted at most from the sight before the
+ * first to the sight after the last. A run of equal samples is a stay from its first look to its last. A stay is cut at
+ * the ends of messages and of the interval. The function is the one a person should look at (blame.h), so that a wait
+ * and the samples taken in it are under one name. */
 #include "hot.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "record_kinds.h"
 
 enum {
-    USUAL_MAX = 64, /* functions; beyond so many none of them has a share worth telling */
+    USUAL_MAX = 64, /* number of functions; with more, none of them has a share worth reporting */
 };
 
 /* Something seen in the thread's time, in order of its begin. */
@@ -23,7 +23,7 @@ struct sight {
     int64_t begin_ns, end_ns;
     const struct sbx_location *location; /* NULL: a cut, or a stack that tells nothing */
     uint64_t message;
-    bool exact; /* a measured wait, a cut: it lasted from begin to end and no longer */
+    bool exact; /* a measured wait, or a cut: it lasted exactly from begin to end */
 };
 
 struct sights {
@@ -64,7 +64,7 @@ struct places {
     const struct sbx_report *report;
     struct usual usual[USUAL_MAX]; /* functions that looks by the clock were blamed on */
     size_t usual_count;
-    bool unbiased;                    /* there are enough of them */
+    bool unbiased;                    /* there are enough looks by the clock */
     const struct sbx_location **memo; /* by callstack: where a sample at a call counts; valid with `is_known` */
     bool *is_known;
 };
@@ -206,7 +206,7 @@ static bool is_same_stay(const struct sight *a, const struct sight *b)
 static size_t measure(const struct sights *sights, struct sbx_interval interval, struct sbx_hot *hot)
 {
     size_t count = 0;
-    int64_t taken_ns = interval.begin_ns; /* up to here time is somebody's */
+    int64_t taken_ns = interval.begin_ns; /* the time up to here belongs to earlier entries */
     for (size_t first = 0, end; first < sights->count; first = end) {
         const struct sight *sight = &sights->sights[first];
         int64_t from_ns = sight->begin_ns > taken_ns ? sight->begin_ns : taken_ns;
@@ -275,8 +275,7 @@ size_t sbx_report_hot(const struct sbx_report *report, uint32_t thread, struct s
         double interval_ms = (double)(interval.end_ns - interval.begin_ns) / 1e6;
         for (; given < count && given < max; given++) {
             out[given] = hot[given];
-            if (out[given].ms_max > interval_ms) { /* each stay may have used the gap to its neighbour, but not all can
-                                                    * have */
+            if (out[given].ms_max > interval_ms) { /* two neighbours may both have used the gap between them */
                 out[given].ms_max = interval_ms;
             }
         }

@@ -7,7 +7,7 @@
 
 struct sbx_hot {
     const char *function, *module; /* live as long as the report */
-    double ms_min, ms_max;         /* at least, at most: samples do not tell more */
+    double ms_min, ms_max;         /* at least, at most; samples do not tell the exact time */
 };
 
 /* The functions in which `thread` spent the judged interval, most first. Returns how many were written (<= max). */

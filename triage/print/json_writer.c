@@ -52,7 +52,7 @@ void sbx_json_end_array(struct sbx_json *json)
     close_bracket(json, ']');
 }
 
-/* How many bytes the UTF-8 character at `text` has; 0 when there is none (RFC 3629: shortest form, no surrogates). */
+/* How many bytes the UTF-8 character at `text` has; 0 if it is not valid (RFC 3629: shortest form, no surrogates). */
 static size_t utf8_bytes(const unsigned char *text)
 {
     static const struct {

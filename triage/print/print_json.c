@@ -27,7 +27,7 @@ static const char *text_or_null(const char *text)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-/* What was promised. What leaves its machine of the name is a hash. */
+/* The watch or deadline that was missed. Only a hash of its name leaves the machine. */
 static void put_watch(struct sbx_json *json, const struct sbx_report *report, uint32_t index)
 {
     const struct sbx_stall_watch *watch = &report->stall->watches[index];
@@ -49,7 +49,7 @@ static void put_watch(struct sbx_json *json, const struct sbx_report *report, ui
     sbx_json_end_object(json);
 }
 
-/* How a stall ended that was told while it went on; other stalls have no such field. */
+/* How a stall ended that was reported before its end; other stalls have no such field. */
 static void put_end(struct sbx_json *json, const struct sbx_stall *stall)
 {
     if (stall->end.how == SBX_END_NONE) {
@@ -72,7 +72,7 @@ static void put_id(struct sbx_json *json, const char *key, const uint8_t id[16])
     sbx_json_put_text(json, key, text);
 }
 
-/* Of a process that was forked, or with which others stalled; other reports have no such field. */
+/* Only for a process that was forked, or that stalled together with others; other reports have no such field. */
 static void put_family(struct sbx_json *json, const struct sbx_stall *stall)
 {
     if (!stall->family.is_worker && stall->family.stalled_beside == 0) {
@@ -137,7 +137,7 @@ static void put_head(struct sbx_json *json, const struct sbx_report *report)
     } else {
         sbx_json_null(json);
     }
-    if (stall->trigger.signal != 0) { /* that ended the process; other triggers have no such field */
+    if (stall->trigger.signal != 0) { /* the signal that ended the process; other triggers have no such field */
         sbx_json_put_text(json, "signal", sbx_signal_name(stall->trigger.signal));
         sbx_json_put_text(json, "fault",
                           stall->trigger.fault != SBX_FAULT_UNKNOWN ? sbx_fault_text(stall->trigger.fault) : NULL);
@@ -150,7 +150,7 @@ static void put_head(struct sbx_json *json, const struct sbx_report *report)
     sbx_json_end_object(json);
 }
 
-/* What recording cost the program; and for how many stalls this one stands. */
+/* What recording cost the program, and how many stalls this one represents. */
 static void put_overhead(struct sbx_json *json, const struct sbx_stall *stall)
 {
     sbx_json_key(json, "overhead");
@@ -222,8 +222,8 @@ static void put_frames(struct sbx_json *json, const struct sbx_report *report, u
     sbx_json_end_array(json);
 }
 
-/* Of a thread of another process, which is known by its number here and, where it was recorded, by its session; other threads
- * have no such field. */
+/* Only for a thread of another process. The process is identified by its number here and, if it was recorded, by its
+ * session. Other threads have no such field. */
 static void put_process(struct sbx_json *json, const struct sbx_stall *stall, uint32_t thread)
 {
     uint32_t number = stall->threads[thread].process;
@@ -267,7 +267,7 @@ static void put_culprit(struct sbx_json *json, const struct sbx_report *report)
     sbx_json_end_object(json);
 }
 
-/* Where it is known; other reports have no such field. */
+/* Only if it is known; other reports have no such field. */
 static void put_queued_by(struct sbx_json *json, const struct sbx_queued_by *by)
 {
     if (!by->is_known) {
@@ -347,7 +347,7 @@ static void put_sums(struct sbx_json *json, const struct sbx_report *report)
     sbx_json_key(json, "loss");
     sbx_json_begin_object(json);
     for (uint32_t i = 0; i < SBX_DROP_COUNT; i++) {
-        if (sbx_drop_name(i) != sbx_drop_name(UINT32_MAX)) { /* numbers not given yet have no name */
+        if (sbx_drop_name(i) != sbx_drop_name(UINT32_MAX)) { /* numbers that are not in use have no name */
             sbx_json_put_unsigned(json, sbx_drop_name(i), report->stall->drops[i]);
         }
     }

@@ -70,7 +70,7 @@ static int put_promise(FILE *text, const struct sbx_report *report)
     return lines;
 }
 
-/* The application, with its version where it has told one, and which of its processes this is. */
+/* The application, its version if it has reported one, and which of its processes this is. */
 static void application_text(const struct sbx_report *report, char line[256])
 {
     const uint32_t *version = report->stall->app_version;
@@ -96,7 +96,7 @@ static void put_siblings(FILE *text, const struct sbx_stall *stall)
     }
 }
 
-/* Which stall this is: the id, and when the payload was packed, which a payload itself does not tell. */
+/* Which stall this is: its id, and when the payload was packed. The payload itself does not contain that time. */
 static int put_identity(FILE *text, const struct sbx_report *report)
 {
     char line[256], when[64] = "";
@@ -132,7 +132,7 @@ static int put_end(FILE *text, const struct sbx_stall *stall)
     return sbx_text_wrapped(text, "end", line);
 }
 
-/* What made the recorder look, and what it concludes. */
+/* What triggered the recorder, and the conclusion. */
 static int put_cause(FILE *text, const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;
@@ -329,12 +329,12 @@ static void put_more(FILE *text)
 enum {
     SCREEN_LINES = 24,
     SCREEN_FRAMES = 12,
-    SCREEN_LEAVES = 2,     /* of them when the blamed function is too far out */
-    SCREEN_FRAMES_MIN = 5, /* of the stack, whatever there is to say */
-    SCREEN_TAIL_LINES = 4  /* empty, the stack's heading, "... more", what there is to ask for */
+    SCREEN_LEAVES = 2,     /* innermost frames shown if the blamed function is too far out */
+    SCREEN_FRAMES_MIN = 5, /* the stack gets at least so many lines */
+    SCREEN_TAIL_LINES = 4  /* an empty line, the stack's heading, "... more", and how to get the rest */
 };
 
-/* Whether the sentence names another thread that had a part. */
+/* Whether evidence of this kind names another thread, process or signal that had a part. */
 static bool is_about_somebody(const char *kind)
 {
     static const char *const kinds[] = {"holder", "waker", "cycle", "rival", "external", "meanwhile", "signal"};
@@ -370,7 +370,7 @@ static int put_some_evidence(FILE *text, const struct sbx_verdict *verdict, int 
     return used;
 }
 
-/* "waiting 2000.0 ms (100 %), on CPU 0.3 ms (0 %)": what is a hundredth of the interval, the larger first. */
+/* "waiting 1960.0 ms (98 %), on CPU 40.3 ms (2 %)": parts of at least a hundredth of the interval, longest first. */
 static int put_time_line(FILE *text, const struct sbx_verdict *verdict)
 {
     struct {
@@ -398,8 +398,8 @@ static int put_time_line(FILE *text, const struct sbx_verdict *verdict)
     return used > 0 ? sbx_text_wrapped(text, "time", line) : 0;
 }
 
-/* Write as many frames of a stack as there is room for, from the leaf on. If the blamed function is further out (as it
- * is below a runtime's own functions): the innermost frames, a gap, and then the frames from that function on. */
+/* Write as many frames of a stack as there is room for, from the leaf on. If the blamed function is further out, as
+ * under a runtime's own functions, write the innermost frames, a gap, and then the frames from that function on. */
 static void put_some_frames(FILE *text, const struct sbx_verdict *verdict, const struct sbx_location **locations,
                             size_t count, size_t room)
 {

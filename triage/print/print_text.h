@@ -7,10 +7,11 @@
 
 #include "report.h"
 
-/* Everything. */
+/* The whole report. */
 int sbx_print_text(const struct sbx_report *report, FILE *out, bool colour);
 
-/* What fits 24 lines of 100 columns: verdict, evidence, where the time went, the blamed stack's innermost frames. */
+/* The part that fits into 24 lines of 100 columns: verdict, evidence, where the time went, the blamed stack's innermost
+ * frames. */
 int sbx_print_first_screen(const struct sbx_report *report, FILE *out, bool colour);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text_history.c - what the judged thread did before the trigger, in as few lines as tell it.
  *
- * A loop of two seconds leaves hundreds of steps that differ in nothing but their time. Neighbours that look alike are
- * one stay; then a run of stays of a few kinds, in whatever order they take turns, is one fold with a line a kind. */
+ * A loop of two seconds leaves hundreds of steps that differ only in their time. Neighbouring steps that look alike are
+ * joined into one stay. A run of stays of a few kinds, in any order, is joined into one fold, which has one line per
+ * kind. */
 #include "text_lines.h"
 
 #include <stdlib.h>
@@ -24,16 +25,16 @@ enum {
     PATH_NAME = 40 /* bytes of a function's name in a path */
 };
 
-/* Neighbouring steps that look alike to a person. Looks at a blocked thread from within a wait that was also measured
- * say nothing more and are left out. */
+/* Neighbouring steps that look alike to a person. If a wait was measured, looks at the blocked thread during that wait
+ * tell nothing new and are left out. */
 struct stay {
     const struct sbx_stall_record *first, *last;
     size_t steps;
-    int64_t ns;     /* of all of them */
+    int64_t ns;     /* of all steps together */
     uint64_t looks; /* samples: a run of equal ones is one step */
     double cpu_ms;  /* -1 not known */
     int64_t alloc_count, alloc_bytes;
-    const char *functions[PATH_FUNCTIONS]; /* named, not base library, leaf first; NULL ends */
+    const char *functions[PATH_FUNCTIONS]; /* functions with names, not of base libraries, leaf first; NULL ends */
     bool unnamed_leaf;
 };
 
@@ -63,8 +64,8 @@ static bool is_alike(const struct stay *stay, const struct stay *next)
            memcmp(stay->functions, next->functions, sizeof stay->functions) == 0;
 }
 
-/* Whether a measured wait among the later steps covers the moment of step `at`. Waits are recorded when they end, so it
- * is the next one if any. */
+/* Whether a measured wait among the later steps covers the moment of step `at`. Waits are recorded when they end, so
+ * only the next recorded wait can cover it. */
 static bool is_within_wait(const struct sbx_history_step *steps, size_t step_count, size_t at)
 {
     for (size_t i = at + 1; i < step_count; i++) {
@@ -115,14 +116,14 @@ static size_t make_stays(const struct sbx_report *report, const struct sbx_histo
 
 /* ---- folds ---- */
 
-/* Stays that take turns: each kind's sum, in the order of their first. */
+/* A run of stays of a few kinds: the sum of each kind, in the order of their first stays. */
 struct fold {
     size_t stays, kind_count;
     struct stay kinds[FOLD_KINDS];
     size_t times[FOLD_KINDS];
 };
 
-/* Alike but for the message that it was in and for how much was moved. */
+/* Whether two stays are alike, ignoring their message and how many bytes were moved. */
 static bool is_same_kind(const struct stay *a, const struct stay *b)
 {
     bool both_samples = sbx_kind_is_running_sample(a->first->kind) && sbx_kind_is_running_sample(b->first->kind);
@@ -131,7 +132,7 @@ static bool is_same_kind(const struct stay *a, const struct stay *b)
            memcmp(a->functions, b->functions, sizeof a->functions) == 0;
 }
 
-/* The longest run at the begin of `stays` that has at most `kinds_max` kinds. */
+/* The longest run from the beginning of `stays` that has at most `kinds_max` kinds. */
 static void fold_run(const struct stay *stays, size_t count, size_t kinds_max, struct fold *fold)
 {
     *fold = (struct fold){0};
@@ -165,7 +166,7 @@ static bool is_worth_folding(const struct fold *fold)
     return fold->stays > fold->kind_count + 1 || fold->kind_count == 1;
 }
 
-/* The fold that begins here and tells most in the fewest lines; a fold of one stay if nothing repeats. */
+/* The fold that begins here and shows the most stays in the fewest lines; a fold of one stay if nothing repeats. */
 static void make_fold(const struct stay *stays, size_t count, struct fold *fold_out)
 {
     fold_run(stays, count > 0 ? 1 : 0, 1, fold_out);
@@ -192,7 +193,7 @@ static void put_stay_kind(FILE *text, const struct sbx_report *report, const str
     const char *plural = stay->looks == 1 ? "" : "s";
     if (sbx_kind_is_running_sample(first->kind)) {
         fprintf(text, "%llu sample%s", (unsigned long long)stay->looks, plural);
-        /* A run that begins the stay adds its looks after its begin. */
+        /* If the first record of the stay is a run, all of its looks come after its begin: each has a gap before it. */
         uint64_t gaps = stay->looks - (first->repeats == 0);
         if (gaps > 0) {
             fprintf(text, ", every %.1f ms", (double)(stay->last->end_ns - first->begin_ns) / 1e6 / (double)gaps);

@@ -6,7 +6,7 @@
 
 enum {
     COLUMNS = 98,
-    KEY_COLUMNS = 15 /* of a key with the blanks around it */
+    KEY_COLUMNS = 15 /* width of a key with the blanks around it */
 };
 
 void sbx_text_heading(FILE *text, const char *heading)
@@ -70,7 +70,7 @@ void sbx_text_write(FILE *out, const char *text, size_t bytes, bool colour)
             c == 0xc2 && i + 1 < bytes && (unsigned char)text[i + 1] >= 0x80 && (unsigned char)text[i + 1] < 0xa0;
         if (c >= 1 && c <= 4) {
             fputs(colour ? escapes[c - 1] : "", out);
-        } else if (is_c1) { /* the same controls as ESC sequences, in UTF-8 */
+        } else if (is_c1) { /* a control character U+0080 to U+009F: some terminals take it as an ESC sequence */
             fputc('?', out);
             i++;
         } else {

@@ -17,38 +17,40 @@
 
 /* ---- lines (text_lines.c) ---- */
 
-/* An empty line, and a section's heading. */
+/* Write an empty line, and a section's heading. */
 void sbx_text_heading(FILE *text, const char *heading);
 
-/* "key", and a sentence wrapped to the page behind it. Returns how many lines that takes; `text` NULL: only that. */
+/* Write "key", and after it a sentence wrapped to the page. Returns the number of lines. If `text` is NULL, the lines
+ * are only counted. */
 int sbx_text_wrapped(FILE *text, const char *key, const char *sentence);
 
-/* The headline, wrapped to the page, and an empty line. Returns how many lines that takes. */
+/* Write the headline, wrapped to the page, and an empty line. Returns the number of lines. */
 int sbx_text_headline(FILE *text, const char *headline);
 
-/* Marks to escapes or nothing, other control characters to '?'. */
+/* Write `text` to the reader. Marks become escape sequences, or nothing without colour. Other control characters become
+ * '?'. */
 void sbx_text_write(FILE *out, const char *text, size_t bytes, bool colour);
 
 /* ---- stacks (text_stacks.c) ---- */
 
 enum {
-    SBX_TEXT_STACK_MAX = 1024 /* locations of a callstack that are looked at; `locations` below has room for so many */
+    SBX_TEXT_STACK_MAX = 1024 /* maximum number of locations of a callstack; `locations` below has room for so many */
 };
 
-/* One line of a stack. `is_narrow`: for the first screen, where the source file stands in the module's place. */
+/* Write one line of a stack. `is_narrow`: for the first screen, where the source file replaces the module. */
 void sbx_text_frame(FILE *text, size_t index, const struct sbx_location *location, bool is_narrow);
 
-/* How to get names for a program without symbols, said once: nothing when the stack has names. Returns how many lines
- * that takes; `text` NULL: only that. */
+/* Write once how to get names for a program without symbols. Writes nothing if the stack has names. Returns the number
+ * of lines. If `text` is NULL, the lines are only counted. */
 int sbx_text_names_wanted(FILE *text, const struct sbx_report *report, uint32_t stack);
 
-/* The stack that the time was spent in, and the threads' stacks at the trigger. `done`: false for each thread; true
- * afterwards where the thread was written. */
+/* Write the stack in which the time was spent, and the threads' stacks at the trigger. `done`: false for each thread;
+ * true afterwards where the thread was written. */
 void sbx_text_stacks(FILE *text, const struct sbx_report *report, const struct sbx_location **locations, bool *done);
 
 /* ---- history (text_history.c) ---- */
 
-/* "Before the trigger": returns 0, or -1 without memory. */
+/* Write the section "Before the trigger". Returns 0, or -1 if memory runs out. */
 int sbx_text_history(FILE *text, const struct sbx_report *report);
 
 #endif

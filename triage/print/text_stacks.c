@@ -70,7 +70,8 @@ static void put_state(FILE *text, const struct sbx_report *report, uint32_t inde
     }
 }
 
-/* How its stack was obtained, and when: what a thread did a second before is not what it did then. */
+/* How the thread's stack was obtained, and when: what it did a second before the trigger may differ from what it did at
+ * the trigger. */
 static void put_origin(FILE *text, const struct sbx_report *report, uint32_t thread)
 {
     struct sbx_stack_origin origin = sbx_history_stack_origin(report, thread);
@@ -167,7 +168,7 @@ int sbx_text_names_wanted(FILE *text, const struct sbx_report *report, uint32_t 
         uint32_t kind = stall->frames[frame].kind == SBX_FRAME_CODE ? stall->modules[stall->frames[frame].module].kind
                                                                     : SBX_MODULE_KIND_OTHER;
         if (kind == SBX_MODULE_KIND_OTHER || kind == SBX_MODULE_KIND_AGENT) {
-            continue; /* hidden, or ours: no symbol file would say more */
+            continue; /* hidden, or of the recorder: no symbol file would tell more */
         }
         frames++;
         unnamed += !location->named;
