@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* class_file.c - constant pool, methods, lines; text of Java's own UTF-8 as everybody's. */
+/* class_file.c - constant pool, methods, lines; converts Java's modified UTF-8 to UTF-8. */
 #include "class_file.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "jar_file.h"
 
 enum {
-    NAME_BYTES_MAX = 4096, /* that the provider reads of one name */
+    NAME_BYTES_MAX = 4096, /* the provider reads at most so many bytes of a name */
     TEXT_BYTES = 3 * NAME_BYTES_MAX,
     REPLACEMENT = 0xfffd,
     ACCESS_NATIVE = 0x100,
@@ -38,13 +38,13 @@ static int next_byte(struct bytes *bytes)
     return bytes->at < bytes->end ? *bytes->at++ : -1;
 }
 
-/* One unit of UTF-16, from one to three bytes. */
+/* Read one unit of UTF-16, which has one to three bytes. */
 static uint32_t next_unit(struct bytes *bytes, int first)
 {
     uint32_t more = first < 0x80 ? 0 : (first & 0xe0) == 0xc0 ? 1 : (first & 0xf0) == 0xe0 ? 2 : 3;
     uint32_t unit = more == 0 ? (uint32_t)first : (uint32_t)first & (more == 1 ? 0x1f : 0xf);
     if (more == 3) {
-        return REPLACEMENT; /* Java writes no longer ones */
+        return REPLACEMENT; /* modified UTF-8 has no longer sequences */
     }
     for (; more > 0; more--) {
         if (bytes->at >= bytes->end || (*bytes->at & 0xc0) != 0x80) {
@@ -55,7 +55,7 @@ static uint32_t next_unit(struct bytes *bytes, int first)
     return unit;
 }
 
-/* The next character, of one unit or two; -1 at the end. */
+/* Read the next character, which has one or two units; -1 at the end. */
 static int32_t next_character(struct bytes *bytes)
 {
     int first = next_byte(bytes);
@@ -70,7 +70,7 @@ static int32_t next_character(struct bytes *bytes)
     int second = unit < 0xdc00 ? next_byte(&ahead) : -1;
     uint32_t low = second < 0 ? 0 : next_unit(&ahead, second);
     if (low < 0xdc00 || low > 0xdfff) {
-        return REPLACEMENT; /* half a pair */
+        return REPLACEMENT; /* half of a surrogate pair */
     }
     *bytes = ahead;
     return (int32_t)(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
@@ -99,7 +99,7 @@ static uint64_t word_of(const char *text)
     return word;
 }
 
-/* Does the part that differs from run to run begin with `c`? */
+/* Whether the part of a class name that differs from run to run begins at `c`. */
 static bool is_made_up(uint64_t before, int32_t c, struct bytes rest)
 {
     bool is_digit = c >= '0' && c <= '9';
@@ -134,8 +134,8 @@ struct class
     uint32_t constant_count;
     const uint8_t **constants; /* where each begins, at its tag; NULL: none */
     struct text *file, *class_name, *method;
-    const struct sbx_class_mapping *mapping; /* NULL: it was not obfuscated */
-    const struct sbx_mapped_class *mapped;   /* NULL: it kept its name */
+    const struct sbx_class_mapping *mapping; /* NULL: there is no mapping */
+    const struct sbx_mapped_class *mapped;   /* NULL: the class kept its name */
 };
 
 static uint32_t take(struct class *class, unsigned bytes)
@@ -174,14 +174,14 @@ static void read_constants(struct class *class)
             (void)take_part(class, take(class, 2));
         } else if (tag < sizeof sizes && sizes[tag] != 0) {
             (void)take_part(class, sizes[tag]);
-            i += tag == 5 || tag == 6; /* long and double have two places */
+            i += tag == 5 || tag == 6; /* long and double take two indexes */
         } else {
             class->is_damaged = true;
         }
     }
 }
 
-/* The text of a constant; empty: it is none. Constants that were read lie within the file. */
+/* The text of a constant; empty if it is no text. Constants that were read lie within the file. */
 static struct bytes text_at(const struct class *class, uint32_t index)
 {
     const uint8_t *at = index < class->constant_count ? class->constants[index] : NULL;
@@ -198,7 +198,7 @@ static bool is_text(const struct class *class, uint32_t index, const char *wante
     return text.at != NULL && (size_t)(text.end - text.at) == length && memcmp(text.at, wanted, length) == 0;
 }
 
-/* The line of the first bytecode: of its pairs the first counts. `code` is the attribute. 0: none. */
+/* The line of the first bytecode; 0: none. If several pairs are for it, the first counts. `code` is the attribute. */
 static uint32_t line_of(struct class *class, struct bytes code)
 {
     struct class inner = *class;
@@ -229,7 +229,7 @@ static uint32_t line_of(struct class *class, struct bytes code)
 struct method {
     struct bytes name;
     uint32_t line;
-    bool runs; /* it has code, or is native */
+    bool runs; /* the method has code, or is native */
 };
 
 static void read_method(struct class *class, struct method *method_out)
@@ -261,17 +261,17 @@ static void pass_fields(struct class *class)
     }
 }
 
-/* What the class was called, and a method of it. */
+/* The original names of the class and of a method, as "CLASS.METHOD". */
 static struct sbx_name_text print_written(const struct class *class, struct sbx_name_text method, char *to, size_t room)
 {
     struct sbx_name_text owner = class->mapped->name;
-    bool has_owner = memchr(method.at, '.', method.bytes) != NULL; /* it came from another class */
+    bool has_owner = memchr(method.at, '.', method.bytes) != NULL; /* the method came from another class */
     int length = has_owner ? snprintf(to, room, "%.*s", (int)method.bytes, method.at)
                            : snprintf(to, room, "%.*s.%.*s", (int)owner.bytes, owner.at, (int)method.bytes, method.at);
     return (struct sbx_name_text){to, length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1};
 }
 
-/* The file that a class was written in, where nothing tells: "Pay.java" of com.shop.Pay$Inner. */
+/* The source file of a class, guessed from the class's name if nothing tells it: "Pay.java" for com.shop.Pay$Inner. */
 static struct sbx_name_text print_file(const struct class *class, char *to, size_t room)
 {
     struct sbx_name_text name = class->mapped->name;
@@ -284,7 +284,7 @@ static struct sbx_name_text print_file(const struct class *class, char *to, size
     return (struct sbx_name_text){to, length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1};
 }
 
-/* Which written line each line of the method is: the last column of a map of names. */
+/* The original line of each line of the method, for the last column of a map of names. */
 static struct sbx_name_text print_lines(const struct class *class, const struct sbx_mapped_method *method, char *to,
                                         size_t room)
 {
@@ -308,7 +308,8 @@ static struct sbx_name_text print_lines(const struct class *class, const struct 
     return (struct sbx_name_text){to, bytes};
 }
 
-/* An obfuscated method, by what it was. The id is that of what the machine sees. */
+/* Add an obfuscated method with its original name. The id is computed from the obfuscated name, because the Java
+ * machine knows only that one. */
 static void tell_mapped(struct sbx_name_list *list, const struct class *class, const struct method *method, uint64_t id,
                         struct sbx_name_text short_name)
 {
@@ -345,7 +346,8 @@ static void tell(struct sbx_name_list *list, const struct class *class, const st
     }
 }
 
-/* A lambda is handed over by a class that the machine makes, with the one method that its interface has: "App$$Lambda.run". */
+/* Add the lambdas of a class. The Java machine makes a class for a lambda, with the one method of the lambda's
+ * interface: "App$$Lambda.run". */
 static void tell_lambdas(struct sbx_name_list *list, struct class *class)
 {
     static const char lambda[] = "$$Lambda.";
@@ -379,7 +381,8 @@ static void tell_lambdas(struct sbx_name_list *list, struct class *class)
     }
 }
 
-/* Behind the constants: what it is called, its methods, and, last, its file: methods are told when that is known. */
+/* Read what follows the constants: the name of the class, its methods, and last its file. Methods are added when the
+ * file is known. */
 static int read_body(struct sbx_name_list *list, struct class *class)
 {
     (void)take(class, 2);
@@ -477,7 +480,7 @@ static bool is_wanted(struct sbx_name_text name)
 static int take_entry(void *context, struct sbx_name_text name, struct sbx_name_text bytes)
 {
     enum {
-        DEPTH_MAX = 3 /* an ear has wars that have jars */
+        DEPTH_MAX = 3 /* an ear contains wars, which contain jars */
     };
     struct archive *archive = context;
     if (!is_archive(name)) {

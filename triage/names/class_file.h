@@ -2,9 +2,9 @@
 /* class_file.h - the methods of a Java class file, as the provider will call them.
  *
  *     id          FNV-1a of "FILE:LINE:CLASS.METHOD"
- *     FILE        of the attribute SourceFile, "" without
- *     LINE        that of the method's first bytecode; 0 without a table of lines, and of native methods
- *     CLASS       with dots; numbers and addresses that differ from run to run are left out, as the provider does */
+ *     FILE        from the attribute SourceFile; "" if there is none
+ *     LINE        line of the method's first bytecode; 0 if there is no table of lines, and for native methods
+ *     CLASS       with dots; numbers and addresses that differ from run to run are removed, as the provider does */
 #ifndef SBX_CLASS_FILE_H
 #define SBX_CLASS_FILE_H
 

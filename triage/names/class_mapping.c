@@ -28,7 +28,8 @@ static struct sbx_name_text trim(struct sbx_name_text text)
     return text;
 }
 
-/* What is before `mark`; `text` is what is behind it then. False: it is not there. */
+/* Split `text` at the first `mark`: *before_out is the part before it, and `text` becomes the part after it. False if
+ * there is no `mark`. */
 static bool split(struct sbx_name_text *text, const char *mark, struct sbx_name_text *before_out)
 {
     size_t length = strlen(mark);
@@ -47,7 +48,7 @@ static bool is_equal(struct sbx_name_text a, struct sbx_name_text b)
     return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.at, b.at, a.bytes) == 0);
 }
 
-/* Digits at the begin, taken off; false: there are none. */
+/* Take a number of at most nine digits from the beginning of `text`. False if there is none. */
 static bool take_number(struct sbx_name_text *text, uint32_t *value_out)
 {
     uint64_t value = 0;
@@ -96,7 +97,7 @@ static int add_method(struct reader *reader, const struct sbx_mapped_method *met
     struct sbx_mapped_method *last = class->count > 0 ? &mapping->methods[mapping->method_count - 1] : NULL;
     if (last != NULL && method->from != 0 && last->from == method->from && last->to == method->to &&
         is_equal(last->short_name, method->short_name)) {
-        *last = *method; /* what stood there was inlined into this one */
+        *last = *method; /* the method of the line before was inlined into this one */
         return 0;
     }
     if (mapping->method_count == reader->method_room) {
@@ -137,7 +138,7 @@ static int read_member(struct reader *reader, struct sbx_name_text line)
         if (take_mark(&before, ':')) {
             (void)take_number(&before, &method.written_to);
         }
-    } else if (method.from != 0) { /* the lines stayed */
+    } else if (method.from != 0) { /* the lines are unchanged */
         method.written_from = method.from;
         method.written_to = method.to;
     }

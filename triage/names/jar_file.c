@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jar_file.c - the central directory at the end of a zip archive, and what its entries hold. */
+/* jar_file.c - the central directory at the end of a zip archive, and the content of its entries. */
 #include "jar_file.h"
 
 #include <errno.h>
@@ -9,12 +9,12 @@
 #include <zlib.h>
 
 enum {
-    END_BYTES = 22, /* the record behind the directory */
+    END_BYTES = 22, /* bytes of the record after the directory */
     END_COMMENT_MAX = 65535,
     END64_BYTES = 56,
     LOCATOR64_BYTES = 20,
-    ENTRY_BYTES = 46, /* of the directory */
-    LOCAL_BYTES = 30, /* in front of an entry's bytes */
+    ENTRY_BYTES = 46, /* bytes of an entry of the directory, without its texts */
+    LOCAL_BYTES = 30, /* bytes of the header before the content of an entry */
     METHOD_STORED = 0,
     METHOD_DEFLATED = 8,
     FLAG_ENCRYPTED = 1,
@@ -54,7 +54,7 @@ static bool find_directory(struct sbx_name_text archive, uint64_t *at_out, uint6
         *count_out = number_at(end + 10, 2);
         *at_out = number_at(end + 16, 4);
         const char *locator = end - LOCATOR64_BYTES;
-        if (i - 1 >= LOCATOR64_BYTES && has_mark(locator, "PK\6\7")) { /* of an archive with many entries */
+        if (i - 1 >= LOCATOR64_BYTES && has_mark(locator, "PK\6\7")) { /* a zip64 archive */
             uint64_t whole = long_at(locator + 8);
             if (whole > archive.bytes || archive.bytes - whole < END64_BYTES ||
                 !has_mark(archive.at + whole, "PK\6\6")) {
@@ -68,7 +68,7 @@ static bool find_directory(struct sbx_name_text archive, uint64_t *at_out, uint6
     return false;
 }
 
-/* Inflate; false: it is damaged. */
+/* Inflate an entry; false: it is damaged. */
 static bool inflate_into(const char *from, uint32_t from_bytes, char *to, uint32_t to_bytes)
 {
     z_stream stream = {
@@ -82,7 +82,7 @@ static bool inflate_into(const char *from, uint32_t from_bytes, char *to, uint32
     return is_whole;
 }
 
-/* One entry of the directory, which lies in the archive. */
+/* Read one entry. `entry` is its record in the directory, and lies within the archive. */
 static int read_entry(struct sbx_jar_reading *reading, struct sbx_name_text archive, const char *entry,
                       struct sbx_name_text name)
 {
@@ -129,7 +129,7 @@ int sbx_jar_read(struct sbx_jar_reading *reading, struct sbx_name_text archive)
     for (uint64_t i = 0; i < count; i++) {
         const char *entry = archive.at + at;
         if (archive.bytes - at < ENTRY_BYTES || !has_mark(entry, "PK\1\2")) {
-            return 0; /* what was read is right */
+            return 0; /* the entries before are valid */
         }
         struct sbx_name_text name = {entry + ENTRY_BYTES, number_at(entry + 28, 2)};
         uint64_t bytes = ENTRY_BYTES + name.bytes + number_at(entry + 30, 2) + number_at(entry + 32, 2);

@@ -9,16 +9,16 @@
 
 enum {
     SBX_JAR_ENTRIES_MAX = 1 << 19,
-    SBX_JAR_ENTRY_BYTES_MAX = 256 << 20, /* of one, as it is when it was inflated */
+    SBX_JAR_ENTRY_BYTES_MAX = 256 << 20, /* size of one entry when it is inflated */
 };
 
 struct sbx_jar_reading {
-    /* Is this entry wanted? Its name is borrowed. */
+    /* Whether this entry is wanted. Its name is borrowed. */
     bool (*wants)(struct sbx_name_text name);
-    /* One that is. Returns 0 to go on; anything else ends the reading. */
+    /* Gets a wanted entry; both texts are borrowed. Returns 0 to continue; any other result ends the reading. */
     int (*take)(void *context, struct sbx_name_text name, struct sbx_name_text bytes);
     void *context;
-    uint64_t bytes_left; /* of all entries together, inflated; of jars within jars too */
+    uint64_t bytes_left; /* for all entries together, inflated, with those of jars within jars */
 };
 
 /* Read an archive. Entries that are damaged, encrypted, or compressed with another method than deflate are skipped.

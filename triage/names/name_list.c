@@ -59,7 +59,7 @@ void sbx_name_list_add(struct sbx_name_list *list, uint64_t id, uint32_t line, s
 {
     enum {
         LINE_BYTES = 16 + 1 + 10 + 1 + SBX_NAME_FILE_BYTES + 1 + SBX_NAME_FUNCTION_BYTES + 1 + 1 + 1,
-        LINES_BYTES_MAX = 2048 /* of the last column: a reader takes lines of 4,096 */
+        LINES_BYTES_MAX = 2048 /* for the last column; readers take lines of at most 4,096 bytes */
     };
     if (id == 0 || function.bytes == 0) {
         return;

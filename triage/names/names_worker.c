@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names_worker.c - a process for some files, and another one behind a file that ended it. */
+/* names_worker.c - a process that reads files, and a new process after a file that ended it. */
 #include "names_worker.h"
 
 #include <errno.h>
@@ -19,12 +19,12 @@
 #include "script_source.h"
 #include "worker_limits.h"
 
-#define MEMORY_BYTES UINT64_C(4294967296) /* beside what is there already */
-#define OUT_BYTES    UINT64_C(268435456)  /* of lines */
+#define MEMORY_BYTES UINT64_C(4294967296) /* in addition to twice the size of the files */
+#define OUT_BYTES    UINT64_C(268435456)  /* of lines for one runtime */
 
 enum {
     CPU_BASE_S = 20,
-    TEXT_BYTES_PER_S = 1 << 20 /* a tenth of the speed that was measured */
+    TEXT_BYTES_PER_S = 1 << 20 /* a tenth of the measured speed */
 };
 
 const char *sbx_names_runtime_name(enum sbx_names_runtime runtime)
@@ -75,10 +75,10 @@ void sbx_names_reading_finish(struct sbx_names_reading *reading)
 
 /* ---- the process ---- */
 
-/* What both see. */
+/* Shared memory of the process and the caller. */
 struct board {
-    size_t begun;  /* files; the last of them may have ended the process */
-    int results[]; /* of the files that are done */
+    size_t begun;  /* number of files begun; the last of them may have ended the process */
+    int results[]; /* results of the files that are done */
 };
 
 static bool write_whole(int fd, const char *text, size_t bytes)
@@ -112,7 +112,7 @@ static void work(const struct sbx_names_job *jobs, size_t count, size_t first, c
     for (size_t i = 0; sbx_worker_has_limits && i < sizeof deaths / sizeof deaths[0]; i++) {
         signal(deaths[i], SIG_DFL);
     }
-    signal(SIGXFSZ, SIG_IGN); /* then a write fails, and says so */
+    signal(SIGXFSZ, SIG_IGN); /* so that a write fails with an error */
     close(STDIN_FILENO);
     close(STDOUT_FILENO);
     uint64_t bytes = bytes_of(jobs + first, count - first);
@@ -139,7 +139,7 @@ static void work(const struct sbx_names_job *jobs, size_t count, size_t first, c
 
 /* ---- the caller ---- */
 
-/* Take over what the processes wrote. */
+/* Add the lines that the processes wrote to `list`. */
 static int take_lines(int out, struct sbx_name_list *list)
 {
     struct stat status;
@@ -161,7 +161,8 @@ static int take_lines(int out, struct sbx_name_list *list)
     return got < 0 ? -errno : 0;
 }
 
-/* One process, for the files from `first` on. Returns how far it came, or -errno. */
+/* Run one process for the files from `first` on. *next_out is the first file that it did not begin. Returns 0 or
+ * -errno. */
 static int run_one(struct sbx_names_job *jobs, size_t count, size_t first, const int *outs, struct board *board,
                    size_t *next_out)
 {
@@ -179,7 +180,7 @@ static int run_one(struct sbx_names_job *jobs, size_t count, size_t first, const
     bool is_whole = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     size_t begun = __atomic_load_n(&board->begun, __ATOMIC_ACQUIRE);
     if (begun > count || (!is_whole && begun <= first)) {
-        return -EPERM; /* it could not close its doors */
+        return -EPERM; /* the process could not set its limits or its filter of system calls */
     }
     for (size_t i = first; i < begun; i++) {
         jobs[i].result = is_whole || i + 1 < begun ? board->results[i] : -ECHILD;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_source.c - from words to functions: definitions by their lines, lambdas and comprehensions within them. */
+/* python_source.c - finds functions in the tokens: definitions by lines, and lambdas and comprehensions within them. */
 #include "python_source.h"
 
 #include <errno.h>
@@ -10,19 +10,19 @@
 #include "python_tokens.h"
 
 enum {
-    NAME_BYTES = 192, /* the provider cuts names there, and so the id is that of the cut one */
+    NAME_BYTES = 192, /* the provider cuts names to this size, so the id is that of the cut name */
     PATH_BYTES = 1024,
     BLOCKS_MAX = 100, /* the interpreter's limit of indentation */
-    NESTED_MAX = 220, /* lambdas and comprehensions within each other */
+    NESTED_MAX = 220, /* maximum depth of nested lambdas and comprehensions */
     GLOBALS_MAX = 64,
-    WAYS = 2, /* comprehensions as functions of their own, and not */
+    WAYS = 2, /* [0]: comprehensions are functions of their own; [1]: they are not */
 };
 
-/* What definitions lie in. */
+/* A scope that contains definitions. */
 struct scope {
-    char path[WAYS][PATH_BYTES]; /* qualified name, "" of the module */
-    bool is_function[WAYS];      /* what lies in it is called "path.<locals>.name" */
-    uint32_t column;             /* of the line that began it */
+    char path[WAYS][PATH_BYTES]; /* qualified name; "" for the module */
+    bool is_function[WAYS];      /* names within it are "PATH.<locals>.NAME" */
+    uint32_t column;             /* column of the line that began it */
     struct sbx_name_text globals[GLOBALS_MAX];
     uint32_t global_count;
 };
@@ -58,7 +58,7 @@ static void tell(const struct source *source, struct sbx_name_text name, uint32_
     sbx_name_list_add(source->list, sbx_name_id(source->file, line, cut), line, source->file, cut, nothing);
 }
 
-/* The qualified name of `name` in a scope, one way. */
+/* The qualified name of `name` in a scope, in one of the ways. */
 static void make_path(const struct scope *scope, int way, struct sbx_name_text name, char path_out[PATH_BYTES])
 {
     for (uint32_t i = 0; i < scope->global_count; i++) {
@@ -75,7 +75,7 @@ static void make_path(const struct scope *scope, int way, struct sbx_name_text n
              (int)name.bytes, name.at);
 }
 
-/* Tell a function of `scope` by all its names; *inner_out is the scope that it is (may be NULL). */
+/* Add a function of `scope` with all its names. *inner_out (may be NULL) is the scope of the function itself. */
 static void tell_function(const struct source *source, const struct scope *scope, struct sbx_name_text name,
                           uint32_t line, bool is_function, struct scope *inner_out)
 {
@@ -98,7 +98,7 @@ static void tell_function(const struct source *source, const struct scope *scope
     }
 }
 
-/* The next token of the same depth. */
+/* The next token at the same depth. */
 static uint32_t next_of(const struct source *source, uint32_t i)
 {
     const struct sbx_python_token *token = &source->tokens.list[i];
@@ -107,7 +107,7 @@ static uint32_t next_of(const struct source *source, uint32_t i)
 
 static void read_expression(struct source *source, const struct scope *scope, uint32_t begin, uint32_t end);
 
-/* A lambda at `at`; returns what lies behind it. */
+/* Read the lambda at `at`. Returns the token after it. */
 static uint32_t read_lambda(struct source *source, const struct scope *scope, uint32_t at, uint32_t end)
 {
     const struct sbx_python_token *list = source->tokens.list;
@@ -143,7 +143,7 @@ static uint32_t read_lambda(struct source *source, const struct scope *scope, ui
     return after;
 }
 
-/* What is between `begin` and `end` at their depth: which `for` is the first? `end`: none. */
+/* The first `for` between `begin` and `end` at their depth; `end` if there is none. */
 static uint32_t find_for(const struct source *source, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = begin; i < end; i = next_of(source, i)) {
@@ -170,7 +170,7 @@ static const char *name_of_comprehension(const struct source *source, char brack
     return "<setcomp>";
 }
 
-/* Brackets with a `for` at their own depth: a comprehension. Its first sequence is evaluated outside of it. */
+/* Read a comprehension: brackets with a `for` at their own depth. Its first sequence is evaluated outside of it. */
 static void read_comprehension(struct source *source, const struct scope *scope, uint32_t open, uint32_t first_for)
 {
     const struct sbx_python_token *list = source->tokens.list;
@@ -182,7 +182,7 @@ static void read_comprehension(struct source *source, const struct scope *scope,
     }
     source->nested++;
     tell_function(source, scope, text_of(name), list[open].line, false, own);
-    if (list[open].mark != '(') { /* from 3.12 on it is not a function, so its content belongs to the scope around */
+    if (list[open].mark != '(') { /* from 3.12 on it is not a function, so its content belongs to the outer scope */
         memcpy(own->path[1], scope->path[1], sizeof own->path[1]);
         own->is_function[1] = scope->is_function[1];
     }
@@ -230,9 +230,9 @@ static void read_expression(struct source *source, const struct scope *scope, ui
 /* ---- statements ---- */
 
 struct blocks {
-    struct scope *scopes; /* the module's first */
+    struct scope *scopes; /* the first is the module's */
     uint32_t count;
-    uint32_t decorated_line; /* 0: no decorator before */
+    uint32_t decorated_line; /* line of the first decorator; 0: none */
 };
 
 static void note_globals(const struct source *source, struct scope *scope, uint32_t begin, uint32_t end)
@@ -252,7 +252,7 @@ static void note_globals(const struct source *source, struct scope *scope, uint3
     }
 }
 
-/* `def` or `class` at `keyword`, in a line [begin, end). */
+/* Read the `def` or `class` at `keyword`, in a line [begin, end). */
 static void read_definition(struct source *source, struct blocks *blocks, uint32_t begin, uint32_t keyword,
                             uint32_t end)
 {
@@ -318,7 +318,7 @@ int sbx_python_source_read(struct sbx_name_list *list, struct sbx_name_text file
         return -ENOMEM;
     }
     tell(&source, text_of("<module>"), 1);
-    if (source.tokens.count > 0 && source.tokens.list[0].line != 1) { /* in 3.9: the line of the first instruction */
+    if (source.tokens.count > 0 && source.tokens.list[0].line != 1) { /* 3.9 uses the line of the first instruction */
         tell(&source, text_of("<module>"), source.tokens.list[0].line);
     }
     for (uint32_t begin = 0, end; begin < source.tokens.count; begin = end + 1) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_tokens.c - words, strings, brackets, and where a logical line ends. */
+/* python_tokens.c - names, strings, brackets, and the ends of logical lines. */
 #include "python_tokens.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    DEPTH_MAX = 200, /* brackets, as the interpreter allows */
-    STRINGS_MAX = 8, /* f-strings within each other */
+    DEPTH_MAX = 200, /* maximum depth of brackets, as in the interpreter */
+    STRINGS_MAX = 8, /* maximum depth of nested f-strings */
     TEXT_MAX = 64 << 20,
 };
 
@@ -16,8 +16,8 @@ struct reader {
     const char *at, *end, *line_begin;
     struct sbx_python_tokens *tokens;
     uint32_t room, line, depth;
-    uint32_t open[DEPTH_MAX]; /* OPENs without their CLOSE */
-    uint32_t strings;         /* f-strings around */
+    uint32_t open[DEPTH_MAX]; /* OPENs whose CLOSE was not read yet */
+    uint32_t strings;         /* number of f-strings around `at` */
     bool is_fresh;            /* no token of the logical line yet */
     int result;
 };
@@ -57,7 +57,7 @@ static struct sbx_python_token *add(struct reader *reader, enum sbx_python_token
     return token;
 }
 
-/* An end of line of any sort is behind `at`: go there. */
+/* Pass the end of a line at `at`, of any sort. */
 static void pass_line_end(struct reader *reader)
 {
     reader->at += peek(reader, 0) == '\r' && peek(reader, 1) == '\n' ? 2 : 1;
@@ -81,7 +81,7 @@ static void open_bracket(struct reader *reader, char mark)
         return;
     }
     token->mark = mark;
-    token->match = UINT32_MAX; /* until it is known */
+    token->match = UINT32_MAX; /* until the CLOSE is known */
     if (reader->depth == DEPTH_MAX) {
         reader->at = reader->end; /* no Python */
         return;
@@ -96,7 +96,7 @@ static void close_bracket(struct reader *reader, bool is_field)
         reader->at++;
     }
     if (reader->depth == 0) {
-        return; /* no Python, or one that closes what nobody opened */
+        return; /* not valid Python: a bracket closes that was not opened */
     }
     reader->tokens->list[reader->open[--reader->depth]].match = reader->tokens->count;
     (void)add(reader, SBX_PYTHON_CLOSE, begin);
@@ -104,10 +104,10 @@ static void close_bracket(struct reader *reader, bool is_field)
 
 static void read_words(struct reader *reader, uint32_t until_depth);
 
-/* A field of an f-string, behind its '{'; ends behind its '}'. */
+/* Read a field of an f-string, from after its '{' to after its '}'. */
 static void read_field(struct reader *reader);
 
-/* The text between fields, up to the quotes that end the string; in a format also up to '}'. */
+/* Read the text between fields, up to the quotes that end the string; in a format also up to '}'. */
 static void read_parts(struct reader *reader, char quote, bool is_long, bool is_raw, bool is_format)
 {
     while (reader->at < reader->end) {
@@ -174,7 +174,7 @@ static void read_field(struct reader *reader)
     reader->strings--;
 }
 
-/* A string, `at` at its quotes. */
+/* Read a string; `at` is at its quotes. */
 static void read_string(struct reader *reader, const char *begin, bool is_raw, bool has_fields)
 {
     char quote = *reader->at;
@@ -192,7 +192,7 @@ static void read_string(struct reader *reader, const char *begin, bool is_raw, b
                 return;
             }
             pass_line_end(reader);
-        } else if (c == '\\' && reader->end - reader->at > 1) { /* of raw strings as well */
+        } else if (c == '\\' && reader->end - reader->at > 1) { /* in raw strings, too */
             reader->at++;
             if (is_line_end(peek(reader, 0))) {
                 pass_line_end(reader);
@@ -213,7 +213,7 @@ static bool is_name(int c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c >= 0x80;
 }
 
-/* A name, a number, or the letters before a string. */
+/* Read a name, a number, or a string with letters before its quotes. */
 static void read_name(struct reader *reader)
 {
     const char *begin = reader->at;
@@ -245,7 +245,7 @@ static void end_line(struct reader *reader)
     }
 }
 
-/* Words to the end; of a field (`until_depth` is not 0) to what ends its expression. */
+/* Read tokens up to the end of the file; in a field (`until_depth` is not 0), up to the end of its expression. */
 static void read_words(struct reader *reader, uint32_t until_depth)
 {
     while (reader->at < reader->end) {

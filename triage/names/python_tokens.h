@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_tokens.h - the text of a Python file as words: enough to find its functions, whatever else it says.
+/* python_tokens.h - the text of a Python file as tokens, only as exact as is needed to find its functions.
  *
- * Strings and comments are gone, but for the expressions within f-strings, which stand as brackets. A file that is no Python gives
- * words without sense and no harm. */
+ * The content of strings and comments is removed, except expressions within f-strings, which become brackets. A file
+ * that is not Python gives tokens without sense, but does no harm. */
 #ifndef SBX_PYTHON_TOKENS_H
 #define SBX_PYTHON_TOKENS_H
 
@@ -11,7 +11,7 @@
 enum sbx_python_token_kind {
     SBX_PYTHON_NAME,
     SBX_PYTHON_MARK, /* one character, or ":=" */
-    SBX_PYTHON_OPEN, /* "(", "[", "{"; of an f-string's expression "f" */
+    SBX_PYTHON_OPEN, /* "(", "[", "{"; `mark` is 'f' for an expression in an f-string */
     SBX_PYTHON_CLOSE,
     SBX_PYTHON_VALUE,   /* a number or a string */
     SBX_PYTHON_NEWLINE, /* the end of a logical line */
@@ -19,8 +19,8 @@ enum sbx_python_token_kind {
 
 struct sbx_python_token {
     struct sbx_name_text text;
-    uint32_t line, column; /* from 1; from 0, tabs to the next multiple of 8 */
-    uint32_t match;        /* of OPEN: its CLOSE, or the end of the list */
+    uint32_t line, column; /* line from 1; column from 0, with tabs to the next multiple of 8 */
+    uint32_t match;        /* for OPEN: its CLOSE, or the end of the list */
     uint8_t kind;
     char mark; /* the first character of MARK and OPEN */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* script_map.c - JSON as far as a source map needs it, and numbers in base 64. */
+/* script_map.c - reads the JSON of a source map, and numbers in base64. */
 #include "script_map.h"
 
 #include <errno.h>
@@ -9,14 +9,14 @@
 enum {
     JSON_BYTES_MAX = 256 << 20,
     SEGMENTS_MAX = 32 << 20,
-    LIST_MAX = 1 << 22, /* sources, names */
+    LIST_MAX = 1 << 22, /* maximum number of sources, and of names */
     DEPTH_MAX = 64,
 };
 
 struct reader {
     const char *at, *end;
     struct sbx_script_map *map;
-    size_t text_bytes; /* used of map->texts */
+    size_t text_bytes; /* bytes used in map->texts */
     int result;
 };
 
@@ -45,7 +45,7 @@ static bool take(struct reader *reader, char c)
     return true;
 }
 
-/* What stands between quotes, escapes as they are. */
+/* Take the text between quotes, with its escapes unchanged. */
 static struct sbx_name_text take_raw(struct reader *reader)
 {
     if (!take(reader, '"')) {
@@ -89,7 +89,7 @@ static uint32_t hex_at(const char *at, const char *end)
     return value;
 }
 
-/* A text without its escapes, in map->texts: never longer than in the JSON. */
+/* Take a text, and put it into map->texts with its escapes decoded. It is never longer than in the JSON. */
 static struct sbx_name_text take_text(struct reader *reader)
 {
     struct sbx_name_text raw = take_raw(reader);
@@ -150,7 +150,7 @@ static void pass_value(struct reader *reader, unsigned depth)
     }
 }
 
-/* A list of texts; null is an empty one. */
+/* Take a list of texts. Any other value in it, such as null, becomes an empty text. */
 static void take_list(struct reader *reader, struct sbx_name_text **list, uint32_t *count)
 {
     uint32_t room = 0;
@@ -192,7 +192,7 @@ int sbx_base64_digit(char c)
                                   : -1;
 }
 
-/* A signed number; false at the end of the segment. */
+/* Take a signed number; false at the end of the segment. */
 static bool take_number(const char **at, const char *end, int64_t *value_out)
 {
     uint64_t value = 0;
@@ -279,7 +279,7 @@ static int read_mappings(struct sbx_script_map *map, struct sbx_name_text text)
             return -EBADMSG;
         }
         if (count < 3 || fields[0] >= map->source_count) {
-            continue; /* what nobody wrote */
+            continue; /* generated code without an original */
         }
         if (fields[3] >= map->name_count) {
             segment.name = UINT32_MAX;
@@ -308,7 +308,7 @@ int sbx_script_map_read(struct sbx_script_map *map_out, struct sbx_name_text jso
     if (map_out->texts == NULL) {
         return -ENOMEM;
     }
-    if (json.bytes > 4 && memcmp(json.at, ")]}'", 4) == 0) { /* a guard that servers put in front */
+    if (json.bytes > 4 && memcmp(json.at, ")]}'", 4) == 0) { /* a prefix that servers add as a protection */
         const char *newline = memchr(json.at, '\n', json.bytes);
         reader.at = newline == NULL ? reader.end : newline;
     }
@@ -351,7 +351,7 @@ void sbx_script_map_finish(struct sbx_script_map *map)
 
 /* ---- finding ---- */
 
-/* How many segments lie before a place. */
+/* The number of segments before a place. */
 static uint32_t count_before(const struct sbx_script_map *map, uint32_t line, uint64_t column)
 {
     uint32_t low = 0, high = map->segment_count;

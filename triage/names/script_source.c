@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* script_source.c - from words to functions: `function`, arrows, methods, and what is around all of them. */
+/* script_source.c - finds functions in the tokens: `function`, arrows, methods, and the function that is the whole
+ * script. */
 #include "script_source.h"
 
 #include <errno.h>
@@ -15,8 +16,8 @@ struct source {
     struct sbx_name_list *list;
     struct sbx_name_text file;
     struct sbx_script script;
-    struct sbx_script_map map; /* empty without one */
-    uint32_t *line_begins;     /* units, by line */
+    struct sbx_script_map map; /* empty if there is no map */
+    uint32_t *line_begins;     /* unit where each line begins */
     uint32_t line_count;
 };
 
@@ -46,13 +47,13 @@ static bool is_name(const struct source *source, uint32_t i)
     return i < source->script.token_count && source->script.tokens[i].kind == SBX_SCRIPT_NAME;
 }
 
-/* ---- telling ---- */
+/* ---- adding ---- */
 
 /* A function that was found. */
 struct found {
-    uint32_t place, end;           /* units: where it begins for V8; where its body ends, or `place` */
-    uint32_t line;                 /* of the place, from 1 */
-    uint32_t name_begin, name_end; /* tokens; none: it is anonymous */
+    uint32_t place, end;           /* units: where V8 says it begins; where its body ends, `place` if not known */
+    uint32_t line;                 /* line of the place, from 1 */
+    uint32_t name_begin, name_end; /* tokens of the name; none: it is anonymous */
 };
 
 /* The line of a place, from 0. */
@@ -76,7 +77,7 @@ static const struct sbx_script_segment *segment_at(const struct source *source, 
     return sbx_script_map_find(&source->map, line, place - source->line_begins[line]);
 }
 
-/* What is in front of a written file's name and says nothing: "webpack://shop/./", "../". */
+/* Remove a meaningless prefix from the name of an original file: "webpack://shop/./", "../". */
 static struct sbx_name_text plain_path(struct sbx_name_text path)
 {
     const char *scheme = memmem(path.at, path.bytes, "://", 3), *end = path.at + path.bytes;
@@ -108,7 +109,7 @@ static size_t print_run(char *to, size_t room, const struct line_run *run)
     return length > 0 && (size_t)length < room ? (size_t)length : 0;
 }
 
-/* Which written line each line of the function is: the last column of a map of names. */
+/* The original line of each line of the function, for the last column of a map of names. */
 static size_t print_lines(const struct source *source, const struct found *found,
                           const struct sbx_script_segment *first, char *to, size_t room)
 {
@@ -135,7 +136,7 @@ static size_t print_lines(const struct source *source, const struct found *found
         }
     }
     bytes += put != 0 ? print_run(to + bytes, room - bytes, &run) : 0;
-    return bytes > 0 ? bytes - 1 : 0; /* less the last comma */
+    return bytes > 0 ? bytes - 1 : 0; /* without the last comma */
 }
 
 /* The name as it stands in the script. */
@@ -171,7 +172,7 @@ static void tell(const struct source *source, const struct found *found)
         named = segment_at(source, token->begin);
         bool is_there = named != NULL && named->name != UINT32_MAX &&
                         source->line_begins[named->line] + (uint64_t)named->column == token->begin;
-        if (is_there) { /* the last word of it was another */
+        if (is_there) { /* the last word of the name was another in the original source */
             uint32_t first = source->script.tokens[found->name_begin].begin;
             struct sbx_name_text word = source->map.names[named->name];
             name_bytes = sbx_script_text(&source->script, first, token->begin, name, SBX_NAME_FUNCTION_BYTES);
@@ -189,7 +190,7 @@ static void tell(const struct source *source, const struct found *found)
     sbx_name_list_add(source->list, id, line, file, (struct sbx_name_text){name, name_bytes}, tail);
 }
 
-/* Where the body behind the parameters `open` ends; `from` is the token behind them. */
+/* The end of a function's body. `from` is the token after the parameters. Returns `place` if there are no braces. */
 static uint32_t body_end(const struct source *source, uint32_t from, uint32_t place)
 {
     const struct sbx_script *script = &source->script;
@@ -208,7 +209,7 @@ static struct found found_at(const struct source *source, uint32_t first, uint32
 
 /* ---- finding ---- */
 
-/* A function expression begins at token `first`: tell it by what it is assigned to. */
+/* Add the function expression that begins at token `first`. Its name is that to which it is assigned. */
 static void tell_assigned(const struct source *source, uint32_t first, struct found found)
 {
     const struct sbx_script_token *tokens = source->script.tokens;
@@ -258,7 +259,7 @@ static void read_arrow(const struct source *source, uint32_t i)
         return;
     }
     if (first >= i) {
-        return; /* a bracket without its other one */
+        return; /* the bracket has no partner */
     }
     if (first > 0 && is_word(source, first - 1, "async")) {
         tell_assigned(source, first - 1, found_at(source, first - 1, i + 1));
@@ -307,7 +308,8 @@ static void read_class(const struct source *source, uint32_t i)
     }
 }
 
-/* NAME ( ... ) { in a class or an object; of blocks the word in front tells. */
+/* Add a method: NAME ( ... ) { in a class or an object. A word such as `if` before the bracket shows that it is a block
+ * instead. */
 static void read_method(const struct source *source, uint32_t open)
 {
     static const char *const others[] = {"if",     "for",   "while",  "switch",   "catch",       "with", "await",
@@ -326,13 +328,13 @@ static void read_method(const struct source *source, uint32_t open)
         }
         if (open > 1 && (is_word(source, open - 2, "function") ||
                          (is_mark(source, open - 2, '*') && open > 2 && is_word(source, open - 3, "function")))) {
-            return; /* told already */
+            return; /* added already */
         }
     } else if (before->kind != SBX_SCRIPT_VALUE && !(before->kind == SBX_SCRIPT_CLOSE && before->mark == ']')) {
         return;
     }
     struct found found = found_at(source, open, close + 1);
-    if (before->kind != SBX_SCRIPT_CLOSE) { /* else it is what an expression says */
+    if (before->kind != SBX_SCRIPT_CLOSE) { /* else the name is computed by an expression */
         bool is_accessor = open > 1 && (is_word(source, open - 2, "get") || is_word(source, open - 2, "set"));
         found.name_begin = open - 1 - is_accessor; /* "get total" */
         found.name_end = open;
@@ -340,7 +342,7 @@ static void read_method(const struct source *source, uint32_t open)
     tell(source, &found);
 }
 
-/* Where lines begin. Returns 0 or -ENOMEM. */
+/* Find where lines begin. Returns 0 or -ENOMEM. */
 static int find_lines(struct source *source)
 {
     const struct sbx_script *script = &source->script;
@@ -368,7 +370,7 @@ static int find_lines(struct source *source)
 static void find_functions(const struct source *source)
 {
     const struct sbx_script *script = &source->script;
-    tell(source, &(struct found){.end = script->unit_count, .line = 1}); /* the file itself */
+    tell(source, &(struct found){.end = script->unit_count, .line = 1}); /* the function that is the whole file */
     for (uint32_t i = 0; i < script->token_count; i++) {
         if (is_word(source, i, "function")) {
             read_function(source, i);

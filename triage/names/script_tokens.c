@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* script_tokens.c - units, words, brackets; which slash begins a regular expression. */
+/* script_tokens.c - units, names, brackets, and which slash begins a regular expression. */
 #include "script_tokens.h"
 
 #include <errno.h>
@@ -15,14 +15,15 @@ struct reader {
     struct sbx_script *script;
     uint32_t at;
     uint32_t token_room;
-    uint32_t *open; /* brackets without their other one */
+    uint32_t *open; /* brackets whose partner was not read yet */
     uint32_t open_count, open_room;
     int result;
 };
 
 /* ---- units ---- */
 
-/* The next character of UTF-8; what is none gives U+FFFD for each longest part of one, as decoders of the web do. */
+/* Read the next character of UTF-8. Invalid bytes give one U+FFFD for each longest part of a character, as in web
+ * browsers. */
 static uint32_t next_character(const uint8_t **at, const uint8_t *end)
 {
     uint8_t first = *(*at)++;
@@ -48,7 +49,7 @@ static uint32_t next_character(const uint8_t **at, const uint8_t *end)
 static int read_units(struct sbx_script *script, struct sbx_name_text text)
 {
     const uint8_t *at = (const uint8_t *)text.at, *end = at + text.bytes;
-    script->units = malloc((text.bytes + 1) * sizeof *script->units); /* a unit is a byte at least */
+    script->units = malloc((text.bytes + 1) * sizeof *script->units); /* each unit comes from at least one byte */
     if (script->units == NULL) {
         return -ENOMEM;
     }
@@ -159,7 +160,7 @@ static void add_open(struct reader *reader, uint32_t begin, char mark)
     }
 }
 
-/* Returns the mark of what was closed; 0: nothing. */
+/* Returns the mark of the bracket that was closed; 0: none. */
 static char add_close(struct reader *reader, uint32_t begin)
 {
     uint32_t own = reader->script->token_count;
@@ -197,7 +198,7 @@ static bool is_one_of(const struct sbx_script *script, const struct sbx_script_t
     return false;
 }
 
-/* Does a slash begin a regular expression here? It divides behind what is a value. */
+/* Whether a slash begins a regular expression here. After a value it is a division. */
 static bool begins_expression(const struct reader *reader)
 {
     static const char *const before[] = {"return", "typeof", "case",       "in",   "of",    "delete", "void", "throw",
@@ -274,7 +275,7 @@ static void read_string(struct reader *reader)
     (void)add(reader, SBX_SCRIPT_VALUE, begin);
 }
 
-/* The text of a template, to its end or to the next "${". `begin`: of the piece. */
+/* Read the text of a template, to its end or to the next "${". `begin`: where this piece begins. */
 static void read_template(struct reader *reader, uint32_t begin)
 {
     while (!is_end(reader)) {
@@ -364,7 +365,7 @@ static void read_token(struct reader *reader)
         reader->at++;
         (void)add(reader, SBX_SCRIPT_MARK, begin);
     } else {
-        reader->at++; /* white space of other alphabets */
+        reader->at++; /* other white space of Unicode */
     }
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* script_tokens.h - the text of a JavaScript file as words: enough to find its functions.
+/* script_tokens.h - the text of a JavaScript file as tokens, only as exact as is needed to find its functions.
  *
- * Places are counted in units of UTF-16, as V8 counts them. Strings, regular expressions and comments hide what they hold; what stands in "${}"
- * of a template does not. A file that is no JavaScript gives words without sense and no harm. */
+ * Places are counted in units of UTF-16, as in V8. The content of strings, regular expressions and comments gives no
+ * tokens, but that of "${}" in a template does. A file that is not JavaScript gives tokens without sense, but does no
+ * harm. */
 #ifndef SBX_SCRIPT_TOKENS_H
 #define SBX_SCRIPT_TOKENS_H
 
 #include "name_list.h"
 
 enum sbx_script_token_kind {
-    SBX_SCRIPT_NAME, /* words too, and "#private" */
+    SBX_SCRIPT_NAME, /* also keywords, and "#private" */
     SBX_SCRIPT_MARK, /* one character; "=>" is '>' with two units */
     SBX_SCRIPT_OPEN,
     SBX_SCRIPT_CLOSE,
@@ -18,14 +19,13 @@ enum sbx_script_token_kind {
 
 struct sbx_script_token {
     uint32_t begin, end; /* units */
-    uint32_t match;      /* of brackets: the other one; UINT32_MAX without */
+    uint32_t match;      /* for a bracket: its partner; UINT32_MAX: none */
     uint8_t kind;
-    char
-        mark; /* of MARK, OPEN, CLOSE: its character, '$' for that of a template; of VALUE: its first, 0 if it is no ASCII */
+    char mark; /* MARK, OPEN, CLOSE: the character, '$' in a template; VALUE: the first one, 0 if not ASCII */
 };
 
 struct sbx_script {
-    uint16_t *units; /* owned; a mark of byte order at the begin is not among them */
+    uint16_t *units; /* owned; without a byte order mark at the beginning */
     uint32_t unit_count;
     struct sbx_script_token *tokens; /* owned */
     uint32_t token_count;
@@ -35,7 +35,8 @@ struct sbx_script {
 int sbx_script_read(struct sbx_script *script_out, struct sbx_name_text text);
 void sbx_script_finish(struct sbx_script *script);
 
-/* Units as UTF-8, what has no place is left out; control characters are '?', as the provider has them. Returns the bytes. */
+/* Convert units to UTF-8. Characters for which there is no room are left out, and control characters become '?', as in
+ * the provider. Returns the number of bytes. */
 size_t sbx_script_text(const struct sbx_script *script, uint32_t begin, uint32_t end, char *to, size_t room);
 
 #endif
