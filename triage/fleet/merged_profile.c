@@ -50,7 +50,8 @@ static uint64_t path_of(uint64_t parent, const char *name, size_t bytes)
     return hash != 0 ? hash : 1;
 }
 
-/* The slot of this child, or the empty one where it belongs: at most half of them are in use. */
+/* The slot of this child, or the empty slot where it belongs. There is an empty slot, because at most half of them are
+ * in use. */
 static uint32_t *find_slot(const struct sbx_merged_profile *profile, uint32_t parent, uint64_t path, const char *name,
                            size_t bytes)
 {

@@ -24,7 +24,7 @@ enum {
 
 enum sbx_merged_side {
     SBX_MERGED_HERE = 0,
-    SBX_MERGED_BASE = 1, /* what it is compared with */
+    SBX_MERGED_BASE = 1, /* the stalls to compare with */
     SBX_MERGED_SIDES = 2,
 };
 

@@ -2,7 +2,7 @@
 /* stall_before.h - what the judged thread did in the seconds before the judged interval: one row per function of the
  * application. Pure.
  *
- * A single stall tells little by it. Over many stalls it shows what happens before a stall. */
+ * For a single stall this tells little. For many stalls together it shows what usually happens before a stall. */
 #ifndef SBX_STALL_BEFORE_H
 #define SBX_STALL_BEFORE_H
 

@@ -21,7 +21,7 @@ enum {
 /* Something seen in the thread's time, in order of its begin. */
 struct sight {
     int64_t begin_ns, end_ns;
-    const struct sbx_location *location; /* NULL: a cut, or a stack that tells nothing */
+    const struct sbx_location *location; /* NULL: a cut, or a stack without a function to blame */
     uint64_t message;
     bool exact; /* a measured wait, or a cut: it lasted exactly from begin to end */
 };

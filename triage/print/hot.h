@@ -10,7 +10,7 @@ struct sbx_hot {
     double ms_min, ms_max;         /* at least, at most; samples do not tell the exact time */
 };
 
-/* The functions in which `thread` spent the judged interval, most first. Returns how many were written (<= max). */
+/* The functions in which `thread` spent the judged interval, longest first. Returns their number, at most `max`. */
 size_t sbx_report_hot(const struct sbx_report *report, uint32_t thread, struct sbx_hot *out, size_t max);
 
 #endif

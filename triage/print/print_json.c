@@ -83,7 +83,7 @@ static void put_family(struct sbx_json *json, const struct sbx_stall *stall)
     sbx_json_put_text(json, "role", stall->family.is_worker ? "worker" : "main");
     if (stall->family.is_worker) {
         put_id(json, "id", stall->family.id);
-        static const uint8_t nobody[sizeof stall->family.parent]; /* a parent whose recorder had not begun */
+        static const uint8_t nobody[sizeof stall->family.parent]; /* all zero: the parent's recorder had not begun */
         if (memcmp(stall->family.parent, nobody, sizeof nobody) != 0) {
             put_id(json, "parent", stall->family.parent);
         }

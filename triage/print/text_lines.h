@@ -40,8 +40,8 @@ enum {
 /* Write one line of a stack. `is_narrow`: for the first screen, where the source file replaces the module. */
 void sbx_text_frame(FILE *text, size_t index, const struct sbx_location *location, bool is_narrow);
 
-/* Write once how to get names for a program without symbols. Writes nothing if the stack has names. Returns the number
- * of lines. If `text` is NULL, the lines are only counted. */
+/* Write once how to get names for a program without symbols. Writes nothing if fewer than a third of the stack's frames
+ * lack names. Returns the number of lines. If `text` is NULL, the lines are only counted. */
 int sbx_text_names_wanted(FILE *text, const struct sbx_report *report, uint32_t stack);
 
 /* Write the stack in which the time was spent, and the threads' stacks at the trigger. `done`: false for each thread;

@@ -37,7 +37,7 @@ struct sbx_symbol_chunk {
 
 struct sbx_chunk_writer;
 
-/* `places` is borrowed until destroy. NULL without memory. */
+/* `places` is borrowed until destroy. NULL if memory runs out. */
 struct sbx_chunk_writer *sbx_chunk_writer_create(const struct sbx_places *places);
 void sbx_chunk_writer_destroy(struct sbx_chunk_writer *writer);
 

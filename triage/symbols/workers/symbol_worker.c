@@ -234,7 +234,7 @@ int sbx_symbol_worker_make(const struct sbx_making *making, uint64_t memory_byte
         return result;
     }
     struct word word = {.kind = WORD_PROGRESS};
-    uint64_t until_ms = now_ms() + cpu_s * 10000; /* for a machine that gives the worker a tenth of a processor */
+    uint64_t until_ms = now_ms() + cpu_s * 10000; /* in case the worker gets only a tenth of a processor */
     bool answered = listen_to(making, pipes[0], until_ms, &word);
     bool too_late = !answered && now_ms() >= until_ms;
     if (!answered) {
