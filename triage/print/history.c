@@ -76,8 +76,8 @@ size_t sbx_history_steps(const struct sbx_report *report, struct sbx_history_ste
     return count;
 }
 
-/* The record whose callstack is shown for a thread at the trigger. NULL: no record has a stack, or the newest stack in
- * the thread's entry is used. */
+/* The newest record of a thread whose callstack was taken because of the trigger; NULL: none. *newest_out: in that
+ * case, the newest record with a callstack; NULL: none. */
 static const struct sbx_stall_record *trigger_record(const struct sbx_stall *stall, uint32_t thread_index,
                                                      const struct sbx_stall_record **newest_out)
 {
