@@ -331,14 +331,14 @@ static void expect_end(const struct sbx_snapshot *first, const struct sbx_snapsh
     assert_int_equal(end->record_count, 0);
 }
 
-/* Of the reported stalls of `kind`, `count` ended like this after at least that long, and each end was reported once.
- * On a machine that keeps the process from running there may be more stalls, all of them short. */
-static void expect_ends(unsigned count, enum sbx_trigger_kind kind, enum sbx_stall_end how, uint64_t at_least_ms)
+/* How many of the reported stalls of `kind` ended like this after at least that long. Each end was reported once. */
+static unsigned match_ends(enum sbx_trigger_kind kind, enum sbx_stall_end how, uint64_t at_least_ms,
+                           unsigned *found_out, char why[700])
 {
     struct sbx_snapshot *snapshots[4 * FORGOTTEN];
-    char raw[160], why[700] = "";
+    char raw[160];
     snprintf(raw, sizeof raw, "%s/raw", stalling_process_spool());
-    unsigned found = snapshot_folder_read_with_ends(raw, snapshots, SBX_COUNT_OF(snapshots), why, sizeof why);
+    unsigned found = snapshot_folder_read_with_ends(raw, snapshots, SBX_COUNT_OF(snapshots), why, 700);
     unsigned matched = 0;
     for (unsigned i = 0; i < found; i++) {
         const struct sbx_snapshot *end = NULL;
@@ -358,26 +358,55 @@ static void expect_ends(unsigned count, enum sbx_trigger_kind kind, enum sbx_sta
             matched++;
         }
     }
-    if (matched != count) {
-        fail_msg("of %u snapshots %u are such stalls instead of %u %s", found, matched, count, why);
-    }
     for (unsigned i = 0; i < found; i++) {
         sbx_snapshot_destroy(snapshots[i]);
     }
+    *found_out = found;
+    return matched;
+}
+
+/* On a machine that keeps the process from running there may be more stalls, all of them short. */
+static void expect_ends(unsigned count, enum sbx_trigger_kind kind, enum sbx_stall_end how, uint64_t at_least_ms)
+{
+    char why[700] = "";
+    unsigned found, matched = match_ends(kind, how, at_least_ms, &found, why);
+    if (matched != count) {
+        fail_msg("of %u snapshots %u are such stalls instead of %u %s", found, matched, count, why);
+    }
+}
+
+/* Run `body` first. Of each kind there is one snapshot a second: if a stall of the machine's came just before the expected
+ * one, that one was not reported, and the body runs again. */
+static void expect_ends_of(void (*body)(void), unsigned count, enum sbx_trigger_kind kind, enum sbx_stall_end how,
+                           uint64_t at_least_ms)
+{
+    enum {
+        TRIES = 4
+    };
+    for (int tries = 1;; tries++) {
+        char why[700] = "", command[200];
+        unsigned found;
+        stalling_process_run(body);
+        unsigned matched = match_ends(kind, how, at_least_ms, &found, why);
+        if (matched == count || found <= 2 * matched || tries == TRIES) {
+            break;
+        }
+        snprintf(command, sizeof command, "rm -f '%s'/raw/*", stalling_process_spool());
+        assert_int_equal(system(command), 0);
+    }
+    expect_ends(count, kind, how, at_least_ms);
 }
 
 static void test_a_stall_that_was_told_and_ends_is_told_with_its_whole_length(void **state)
 {
     (void)state;
-    stalling_process_run(child_hangs_and_goes_on);
-    expect_ends(1, SBX_TRIGGER_ANR, SBX_END_ANSWERED, HUNG_MS);
+    expect_ends_of(child_hangs_and_goes_on, 1, SBX_TRIGGER_ANR, SBX_END_ANSWERED, HUNG_MS);
 }
 
 static void test_two_stalls_have_an_end_each(void **state)
 {
     (void)state;
-    stalling_process_run(child_hangs_twice);
-    expect_ends(2, SBX_TRIGGER_ANR, SBX_END_ANSWERED, HUNG_MS);
+    expect_ends_of(child_hangs_twice, 2, SBX_TRIGGER_ANR, SBX_END_ANSWERED, HUNG_MS);
 }
 
 static void test_a_stall_that_was_told_and_is_killed_is_not_told_twice(void **state)
@@ -412,8 +441,7 @@ static void test_a_told_stall_that_another_thread_ends_with_the_process_died(voi
 static void test_of_a_stall_that_outlives_the_recording_that_is_told(void **state)
 {
     (void)state;
-    stalling_process_run(child_hangs_and_recording_stops);
-    expect_ends(1, SBX_TRIGGER_ANR, SBX_END_UNSEEN, HUNG_MS);
+    expect_ends_of(child_hangs_and_recording_stops, 1, SBX_TRIGGER_ANR, SBX_END_UNSEEN, HUNG_MS);
 }
 
 static void test_after_a_no_no_end_is_told(void **state)
@@ -429,29 +457,25 @@ static void test_after_a_no_no_end_is_told(void **state)
 static void test_a_silence_that_was_told_ends_with_the_first_beat(void **state)
 {
     (void)state;
-    stalling_process_run(child_is_silent_and_beats_again);
-    expect_ends(1, SBX_TRIGGER_WATCHDOG, SBX_END_ANSWERED, HUNG_MS);
+    expect_ends_of(child_is_silent_and_beats_again, 1, SBX_TRIGGER_WATCHDOG, SBX_END_ANSWERED, HUNG_MS);
 }
 
 static void test_a_deadline_that_was_missed_is_told_with_its_whole_length(void **state)
 {
     (void)state;
-    stalling_process_run(child_keeps_a_deadline_too_late);
-    expect_ends(1, SBX_TRIGGER_DEADLINE, SBX_END_ANSWERED, HUNG_MS);
+    expect_ends_of(child_keeps_a_deadline_too_late, 1, SBX_TRIGGER_DEADLINE, SBX_END_ANSWERED, HUNG_MS);
 }
 
 static void test_deadlines_that_nobody_ends_leave_room_for_other_stalls(void **state)
 {
     (void)state;
-    stalling_process_run(child_forgets_deadlines);
-    expect_ends(1, SBX_TRIGGER_ANR, SBX_END_ANSWERED, HUNG_MS);
+    expect_ends_of(child_forgets_deadlines, 1, SBX_TRIGGER_ANR, SBX_END_ANSWERED, HUNG_MS);
 }
 
 static void test_a_frame_that_was_told_is_told_with_its_whole_length(void **state)
 {
     (void)state;
-    stalling_process_run(child_shows_a_long_frame);
-    expect_ends(1, SBX_TRIGGER_SLOW_FRAME, SBX_END_ANSWERED, HUNG_MS);
+    expect_ends_of(child_shows_a_long_frame, 1, SBX_TRIGGER_SLOW_FRAME, SBX_END_ANSWERED, HUNG_MS);
 }
 
 static void test_while_a_told_stall_sleeps_the_recorder_sleeps(void **state)
