@@ -10,5 +10,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 # pkg-config knows the packages of this machine only.
 set(ENV{PKG_CONFIG_LIBDIR} /usr/aarch64-linux-gnu/lib/pkgconfig)
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64;-L;/usr/aarch64-linux-gnu)
+# qemu-user takes memory by GLib's slices. A forked child that another thread left in the middle of them hangs for ever;
+# malloc() is made for that.
+set(CMAKE_CROSSCOMPILING_EMULATOR env;G_SLICE=always-malloc;qemu-aarch64;-L;/usr/aarch64-linux-gnu)
 set(STALLBOX_STACKS_END_IN libc)
