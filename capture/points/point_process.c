@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "fork_path.h"
-#include "libc_symbols.h"
 #include "process_threads.h"
 #include "thread_timer.h"
 
@@ -41,10 +40,10 @@ struct held_signals {
 
 static bool hold_signals(struct held_signals *held)
 {
-    if (sbx_libc_saw_one_thread()) { /* before the recorder has begun */
+    uint32_t own = sbx_load_relaxed(&sbx_the_capture.own_threads); /* relaxed: one that ends just now counts or not */
+    if (own == 0) { /* not recorded yet, perhaps below a filter of its own, which may kill for a call of ours */
         return false;
     }
-    uint32_t own = sbx_load_relaxed(&sbx_the_capture.own_threads); /* relaxed: one that ends just now counts or not */
     uint32_t all = sbx_raw_thread_count();
     bool is_of_one_thread = all != 0 && all <= own + 1;
     if (is_of_one_thread) {

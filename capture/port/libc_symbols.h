@@ -34,13 +34,6 @@ static inline bool sbx_libc_is_ours(void)
     return gnu_get_libc_version != NULL;
 }
 
-/* Does libc believe that the process never had a second thread (sys/single_threaded.h)? Then fork() takes no locks. */
-extern char __libc_single_threaded __attribute__((weak)); /* from 2.32 on */
-static inline bool sbx_libc_saw_one_thread(void)
-{
-    return &__libc_single_threaded != NULL && __libc_single_threaded != 0;
-}
-
 /* The structure by which the loader tells debuggers about its modules; NULL: there is none. */
 static inline const struct r_debug *sbx_loader_debug(void)
 {
@@ -56,12 +49,6 @@ static inline int sbx_at_fork(void (*prepare)(void), void (*parent)(void), void 
 static inline bool sbx_libc_is_ours(void)
 {
     return true; /* glibc's loader does not load a library built with musl */
-}
-
-/* musl does not show this. */
-static inline bool sbx_libc_saw_one_thread(void)
-{
-    return false;
 }
 
 extern struct r_debug *_dl_debug_addr __attribute__((weak));

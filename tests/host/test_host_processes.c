@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -426,6 +430,36 @@ static void forks_in_handlers_that_interrupt_forks(void)
     sigprocmask(SIG_SETMASK, NULL, &blocked);
     host_expect(sigismember(&blocked, SIGALRM) == 0 && sigismember(&blocked, SIGUSR1) == 0, "no signal stays blocked");
     host_expect_snapshot();
+}
+
+/* A child that shuts itself in before it is recorded, and forks below its filter: no call of ours was judged there. */
+static void forks_below_a_filter_before_it_is_recorded(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_newfstatat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof code / sizeof code[0], code};
+    host_loop(20, NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        host_expect(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0,
+                    "a filter");
+        for (int i = 0; i < 5; i++) {
+            fork_and_wait();
+        }
+        _exit(5);
+    }
+    expect_status(pid, 5 << 8, "a child forks below its filter");
+}
+
+static void host_01_a_child_forks_below_a_filter_that_kills_before_it_is_recorded(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "forks_below_a_filter_before_it_is_recorded"});
 }
 
 static void unblock_a_signal(void)
@@ -861,6 +895,7 @@ int main(int argc, char **argv)
         HOST_BODY(works_for_milliseconds_in_a_child),
         HOST_BODY(forks_in_handlers_that_interrupt_forks),
         HOST_BODY(forks_with_a_blocked_signal),
+        HOST_BODY(forks_below_a_filter_before_it_is_recorded),
         HOST_BODY(forks_where_another_thread_wants_an_answer),
         HOST_BODY(spawned),
         HOST_BODY(spawns_all_the_time),
@@ -878,6 +913,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_01_a_child_is_recorded_from_its_first_milliseconds_of_work),
         HOST_TEST(host_01_a_handler_that_forks_while_fork_runs_does_not_hang),
         HOST_TEST(host_01_a_fork_leaves_the_signal_mask_as_it_would_be),
+        HOST_TEST(host_01_a_child_forks_below_a_filter_that_kills_before_it_is_recorded),
         HOST_TEST(host_01_a_fork_handler_may_wait_for_a_thread_that_wants_an_answer_by_signal),
         HOST_TEST(host_01_children_that_compute_are_recorded_at_what_they_do_besides),
         HOST_TEST(host_01_workers_forked_beside_busy_threads_live),
