@@ -134,6 +134,7 @@ bool sbx_module_thread_become(void)
 {
     sbx_thread_become(SBX_THREAD_GONE);
     bool has_own_descriptors = sbx_descriptors_become_own();
+    sbx_module_rows_share_a_file(has_own_descriptors);
     prctl(PR_SET_NAME, "sbx-modules");
     sbx_store_release(&sbx_the_agent.module_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
     return has_own_descriptors;
@@ -201,6 +202,7 @@ void sbx_module_thread_go_on(void)
         struct timespec pause = {pause_ms / 1000, (long)(pause_ms % 1000) * 1000000};
         sleep_until_called(bell, pause_ms != 0 ? &pause : NULL);
     }
+    sbx_module_rows_share_a_file(false);
     /* Stopping: the hooks are removed on the thread that installed them. */
     sbx_store_relaxed(&sbx_the_agent.wanted_points, 0);
     sbx_loader_visit_begin();

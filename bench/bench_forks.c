@@ -25,7 +25,8 @@
  * --starts N: how many starts the budget lends to the recorded family. 0: `lives` is a child whose start is put off,
  * and which ends before it is recorded. Without the option, the number is not limited, so that each child is recorded.
  *
- * It prints the median and p99 of each, and the ratio of each recorded child to the bare one of the same turn.
+ * It prints the median and p99 of each, and the ratio of each recorded child to the bare one of the same turn; for
+ * points in time also by how much it comes later than that one.
  * Why it matters: servers fork for each connection, and shells for each line. */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -242,9 +243,19 @@ static void print_row(const char *name, const char *what, double *values[2], dou
            p10, p90);
 }
 
+/* By how much the child of the recorded process is later than the bare one of the same turn. */
+static void print_delay(const char *name, const char *what, double *values[2], double *differences, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        differences[i] = values[1][i] - values[0][i];
+    }
+    double p10 = at(differences, count, 0.1), p90 = at(differences, count, 0.9), p50 = at(differences, count, 0.5);
+    printf("%-6s %-8s %44.0f (%.0f to %.0f) later\n", name, what, p50, p10, p90);
+}
+
 static void measure_costs(const struct forker forkers[2], size_t rounds)
 {
-    double *all = calloc(3 * NUMBERS * rounds, sizeof *all);
+    double *all = calloc((3 * NUMBERS + 1) * rounds, sizeof *all), *differences = all + 3 * NUMBERS * rounds;
     double *values[NUMBERS][2], *ratios[NUMBERS];
     for (int number = 0; number < NUMBERS; number++) {
         values[number][0] = all + (size_t)(3 * number) * rounds;
@@ -272,7 +283,10 @@ static void measure_costs(const struct forker forkers[2], size_t rounds)
                 nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL);
             }
         }
-        for (int number = 0; number < (way == 2 ? NUMBERS : FIRST); number++) {
+        for (int number = 0; number < (way == 2 ? NUMBERS : POLL); number++) {
+            if (number >= FIRST) {
+                print_delay(names[way], number_names[number], values[number], differences, count);
+            }
             print_row(names[way], number_names[number], values[number], ratios[number], count);
         }
     }

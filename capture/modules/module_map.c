@@ -11,7 +11,6 @@
 #include "clock.h"
 #include "frame_walker.h"
 #include "loader_visit.h"
-#include "pages.h"
 #include "parked_pages.h"
 #include "process_state.h"
 #include "the_capture.h"
@@ -336,7 +335,7 @@ bool sbx_module_map_publish(void)
         sbx_count_drop(SBX_DROP_NO_MODULE);
         return false;
     }
-    struct sbx_code_map *map = sbx_pages_map(map_bytes(count));
+    struct sbx_code_map *map = sbx_parked_pages_new(map_bytes(count));
     if (map == NULL) {
         return false;
     }
@@ -407,6 +406,7 @@ static void drop_departed_rows(void)
     size_t bytes;
     for (uint32_t i = first_departed(&bytes); bytes > DEPARTED_ROWS_BYTES; i = first_departed(&bytes)) {
         struct sbx_unwind_rows rows = sbx_modules[i].rows;
+        inherited = NULL; /* it may lead to these rows */
         sbx_modules[i].rows = (struct sbx_unwind_rows){0};
         sbx_modules[i].rows_state = SBX_ROWS_WANTED;
         sbx_modules[i].is_unsaved = false;
@@ -425,6 +425,7 @@ uint64_t sbx_module_map_loads(void)
 void sbx_module_map_inherit(void)
 {
     inherited = sbx_load_relaxed(&sbx_the_capture.map); /* relaxed: a child has only one thread at this moment */
+    sbx_parked_pages_inherit(inherited);
 }
 
 static bool refresh(void)

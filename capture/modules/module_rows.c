@@ -14,6 +14,7 @@
 #include "eh_frame_copy.h"
 #include "module_map.h"
 #include "rows_cache.h"
+#include "sealed_pages.h"
 
 enum {
     COPY_ATTEMPTS = 3, /* while a program unloads all the time, before the copy is made inside the loader */
@@ -185,6 +186,11 @@ static uint32_t next_wanted(void)
     return wanted;
 }
 
+void sbx_module_rows_share_a_file(bool has_own_descriptors)
+{
+    sbx_pages_seal_together(has_own_descriptors);
+}
+
 bool sbx_module_rows_are_wanted(void)
 {
     return next_wanted() != UINT32_MAX;
@@ -194,6 +200,7 @@ bool sbx_module_rows_get_next(void)
 {
     uint32_t wanted = next_wanted();
     if (wanted == UINT32_MAX) {
+        sbx_pages_seal_rest();
         sbx_module_map_publish_rest();
         if (rows_cache.folder[0] != 0 && save_some_rows()) {
             return true;

@@ -23,4 +23,8 @@ bool sbx_module_rows_are_wanted(void);
  * microseconds. */
 bool sbx_module_rows_get_next(void);
 
+/* Rows that are built from now on share a memory file, which stays open until all modules have theirs: this needs a
+ * thread with descriptors of its own. false: that file is sealed and closed. */
+void sbx_module_rows_share_a_file(bool has_own_descriptors);
+
 #endif

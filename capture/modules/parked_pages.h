@@ -16,6 +16,12 @@
 
 #include "marks.h"
 
+/* Zeroed memory for a map that will be parked; NULL when there is none. */
+void *sbx_parked_pages_new(size_t bytes);
+
+/* In a forked child: nothing is parked, and of its parent's maps it uses `kept` alone. */
+void sbx_parked_pages_inherit(const void *kept);
+
 /* Park memory to which the code map in force does not lead any more. True: the memory was taken. False: there is no
  * room, because for a very long time no moment without a walk was met. Also unmaps what was parked before, when there
  * is enough of it and no thread is inside. */

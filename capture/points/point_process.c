@@ -21,6 +21,8 @@
 #include "process_threads.h"
 #include "thread_timer.h"
 
+#define ASK_AGAIN_NS UINT64_C(100000000)
+
 #define MAKES(type, name, parameters, arguments, op, failed) \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_PROCESS, SBX_RECORD_PROCESS, op, 0, 0, failed, -1)
 
@@ -38,19 +40,30 @@ struct held_signals {
     uint64_t before, during; /* the thread's signal mask */
 };
 
+/* The answer is kept for a while, because the kernel is asked for it: 1.5 us with warm caches. A thread that the program
+ * makes ends that (point_thread.c). */
+static bool is_of_one_thread(uint32_t own)
+{
+    uint64_t now_ns = sbx_now_ns();
+    bool is_of_one = now_ns < sbx_load_relaxed(&sbx_the_capture.of_one_thread_until_ns); /* relaxed: a hint's age */
+    if (!is_of_one) {
+        uint32_t all = sbx_raw_thread_count();
+        is_of_one = all != 0 && all <= own + 1;
+        sbx_store_relaxed(&sbx_the_capture.of_one_thread_until_ns, is_of_one ? now_ns + ASK_AGAIN_NS : 0);
+    }
+    return is_of_one;
+}
+
 static bool hold_signals(struct held_signals *held)
 {
     uint32_t own = sbx_load_relaxed(&sbx_the_capture.own_threads); /* relaxed: one that ends just now counts or not */
-    if (own == 0) { /* not recorded yet, perhaps below a filter of its own, which may kill for a call of ours */
-        return false;
-    }
-    uint32_t all = sbx_raw_thread_count();
-    bool is_of_one_thread = all != 0 && all <= own + 1;
-    if (is_of_one_thread) {
+    /* 0: not recorded yet, perhaps below a filter of its own, which may kill for a call of ours */
+    bool holds = own != 0 && is_of_one_thread(own);
+    if (holds) {
         held->before = sbx_raw_block_signals();
-        held->during = sbx_raw_signal_mask();
+        held->during = held->before | SBX_BLOCKED_SIGNALS;
     }
-    return is_of_one_thread;
+    return holds;
 }
 
 /* In the parent and in the child. What a handler of pthread_atfork() has unblocked stays so. */

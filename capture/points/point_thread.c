@@ -98,8 +98,15 @@ static bool is_met(void)
     return sbx_capture_is_ours() && sbx_capture_is_open();
 }
 
+/* The hook of fork() asks again. */
+static void say_thread_is_made(void)
+{
+    sbx_store_relaxed(&sbx_the_capture.of_one_thread_until_ns, 0); /* relaxed: before the thread exists */
+}
+
 static int hook_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, pthread_body *body, void *argument)
 {
+    say_thread_is_made();
     struct seat *seat = is_met() && body != NULL ? take_seat() : NULL;
     if (seat == NULL) {
         return real_pthread_create(thread, attributes, body, argument);
@@ -115,6 +122,7 @@ static int hook_pthread_create(pthread_t *thread, const pthread_attr_t *attribut
 
 static int hook_thrd_create(thrd_t *thread, thrd_start_t body, void *argument)
 {
+    say_thread_is_made();
     struct seat *seat = is_met() && body != NULL ? take_seat() : NULL;
     if (seat == NULL) {
         return real_thrd_create(thread, body, argument);

@@ -102,12 +102,15 @@ SBX_SIGNAL_SAFE static inline uint64_t sbx_raw_signal_mask(void)
     return result == 0 ? mask : UINT64_MAX;
 }
 
-/* Block all signals of the calling thread except those of faults. Returns the mask from before. */
+/* Block all signals of the calling thread except those of faults, and those that cannot be blocked. Returns the mask
+ * from before. */
+#define SBX_SIGNAL_BIT(number) (UINT64_C(1) << ((number)-1))
+#define SBX_BLOCKED_SIGNALS                                                                                 \
+    (~(SBX_SIGNAL_BIT(SIGSEGV) | SBX_SIGNAL_BIT(SIGBUS) | SBX_SIGNAL_BIT(SIGILL) | SBX_SIGNAL_BIT(SIGFPE) | \
+       SBX_SIGNAL_BIT(SIGTRAP) | SBX_SIGNAL_BIT(SIGSYS) | SBX_SIGNAL_BIT(SIGKILL) | SBX_SIGNAL_BIT(SIGSTOP)))
 SBX_SIGNAL_SAFE static inline uint64_t sbx_raw_block_signals(void)
 {
-    const uint64_t faults = UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1) | UINT64_C(1) << (SIGILL - 1) |
-                            UINT64_C(1) << (SIGFPE - 1) | UINT64_C(1) << (SIGTRAP - 1) | UINT64_C(1) << (SIGSYS - 1);
-    const uint64_t others = ~faults;
+    const uint64_t others = SBX_BLOCKED_SIGNALS;
     uint64_t mask = 0;
     (void)sbx_raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others, (long)(uintptr_t)&mask, sizeof mask,
                           0, 0);

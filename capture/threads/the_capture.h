@@ -93,6 +93,7 @@ struct sbx_capture {
     void (*leave)(void);  /* ends the recorder: the program does what conflicts with it; NULL: none runs */
     uint32_t own_tid;     /* tid of one of our own threads; set before `leave` */
     uint32_t own_threads; /* number of our threads that live, or are about to start; 0 again in a forked child */
+    uint64_t of_one_thread_until_ns; /* until then the program is taken to have one thread; 0: the kernel is asked */
     /* 1: some thread has a seccomp filter that can kill. For this process the filter was compared with the system calls
      * that we make here. A forked child inherits the whole filter, and no list has the calls of a start. So no recorder
      * begins in a child. */

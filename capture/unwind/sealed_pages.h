@@ -11,10 +11,21 @@
 #ifndef SBX_SEALED_PAGES_H
 #define SBX_SEALED_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* `pages` are from sbx_pages_map(), and taken. Returns pages with the same `bytes` in them that a stray pointer cannot
  * change; given: munmap(). When no memory file can be made, these are `pages` themselves. Called on our own threads. */
 void *sbx_pages_seal(void *pages, size_t bytes);
+
+/* From now on sealed pages share a memory file and lie side by side, so that they are one mapping: a fork copies each
+ * mapping, which takes 0.7 us. The file stays open and unsealed until sbx_pages_seal_rest(); so this is only for a
+ * thread with a descriptor table of its own (own_descriptors.h), and only this thread may seal pages then. Does nothing
+ * if it has none. */
+void sbx_pages_seal_together(bool has_own_descriptors);
+
+/* All pages that were to be sealed are: seals and closes the file that they share. The next sbx_pages_seal() begins
+ * another one. */
+void sbx_pages_seal_rest(void);
 
 #endif

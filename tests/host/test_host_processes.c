@@ -538,6 +538,7 @@ static void forks_where_another_thread_wants_an_answer(void)
     host_loop(20, NULL);
     first_thread = pthread_self();
     signal(SIGUSR2, answer);
+    fork_and_wait(); /* what is known from this fork, of a program of one thread, holds no longer at the next ones */
     pthread_create(&other, NULL, compute, NULL);
     pthread_atfork(wait_for_the_stopper, NULL, NULL);
     for (int i = 0; i < 20; i++) {
