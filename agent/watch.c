@@ -96,7 +96,8 @@ static void call_for_hooks(void)
     bool shields =
         (points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0;
     uint64_t quiet = shields ? shed & SBX_POINTS_SHIELDING : 0;
-    sbx_store_relaxed(&sbx_the_capture.quiet_groups, quiet); /* relaxed: see sbx_blocking_begin() */
+    sbx_store_relaxed(&sbx_the_capture.quiet_groups, quiet); /* relaxed: see begin_unrecorded() of blocking_call.c */
+    sbx_capture_say_unusual(SBX_UNUSUAL_GROUPS, quiet != 0);
     sbx_service_pings_follow(watch.settings.enabled != 0 ? points : 0);
     uint64_t wanted = watch.settings.enabled != 0 ? points | quiet | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
     /* relaxed: only this thread writes `wanted`; what is applied was ordered before */

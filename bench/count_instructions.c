@@ -358,8 +358,7 @@ int main(void)
     sbx_the_capture.control->in_force.points = settings.points; /* as the watch thread does */
     become_threaded();
     pthread_key_create(&runtime_key, NULL);
-    sbx_store_relaxed(&sbx_the_capture.calls_are_safe,
-                      1); /* as the agent finds on kernels that delay the signals of timers */
+    sbx_capture_say_calls_are_safe(true); /* as the agent finds on kernels that delay the signals of timers */
     sbx_got_hook_resolve();
     CALLGRIND_START_INSTRUMENTATION;
     measure("empty", "nothing", nothing);

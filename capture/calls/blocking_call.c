@@ -130,8 +130,7 @@ SBX_NOINLINE static struct sbx_thread *begin_unrecorded(struct sbx_blocking *cal
 SBX_NOINLINE static void enter_otherwise(struct sbx_blocking *call, uint32_t what, uint64_t object, uint32_t peer,
                                          uint64_t pc, uint64_t sp)
 {
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.seats_are_short) != 0) && /* relaxed: a hint */
-        begins_without_seat(call, what, object, peer)) {
+    if (SBX_UNLIKELY(sbx_capture_is_short_of_seats()) && begins_without_seat(call, what, object, peer)) {
         return;
     }
     struct sbx_thread *thread = begin_unrecorded(call, what);
@@ -159,8 +158,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, ui
 {
     struct sbx_thread *thread = sbx_self;
     uint64_t pc = (uint64_t)__builtin_return_address(0), sp = (uint64_t)__builtin_dwarf_cfa(), begin_ns;
-    if (sbx_call_how_of(sbx_call_op_of(what)) != SBX_BLOCKING_ALWAYS &&
-        sbx_lone_call_may_begin(thread, what, &begin_ns)) {
+    if (sbx_call_how_of(sbx_call_op_of(what)) != SBX_BLOCKING_ALWAYS && sbx_lone_call_may_begin(thread, &begin_ns)) {
         sbx_lone_call_begin(thread, call, what, object, peer, begin_ns, pc, sp);
     } else {
         enter_otherwise(call, what, object, peer, pc, sp);

@@ -50,15 +50,12 @@ static inline uint32_t sbx_call_how_of(uint8_t op)
 
 /* May a call of the calling thread `thread` begin as a lone call, if SBX_BLOCKING_CALL is enough for it? If so,
  * *begin_ns_out is set to the time when the call begins. */
-__attribute__((always_inline)) static inline bool sbx_lone_call_may_begin(struct sbx_thread *thread, uint32_t what,
+__attribute__((always_inline)) static inline bool sbx_lone_call_may_begin(struct sbx_thread *thread,
                                                                           uint64_t *begin_ns_out)
 {
-    /* relaxed: hints, and see begin_unrecorded() and keep_signal_away() of blocking_call.c */
-    return SBX_LIKELY(sbx_thread_is_registered(thread) && sbx_capture_is_open() &&
-                      sbx_load_relaxed(&sbx_the_capture.seats_are_short) == 0 &&
-                      (sbx_load_relaxed(&sbx_the_capture.quiet_groups) >> sbx_call_group_of(what) & 1) == 0 &&
-                      sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0 && thread->inside == 0 &&
-                      thread->call_depth == 0 && sbx_thread_clock_wall_at_once(&thread->clock, begin_ns_out) &&
+    return SBX_LIKELY(sbx_thread_is_registered(thread) && sbx_capture_is_open() && sbx_capture_is_usual() &&
+                      (thread->inside | thread->call_depth) == 0 &&
+                      sbx_thread_clock_wall_at_once(&thread->clock, begin_ns_out) &&
                       !sbx_logical_note_is_due(thread, *begin_ns_out));
 }
 

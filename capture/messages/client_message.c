@@ -221,7 +221,7 @@ SBX_HOOK_SAFE SBX_NOINLINE struct sbx_thread_entry *sbx_client_begin(struct sbx_
     struct sbx_thread *thread = sbx_self;
     uint64_t pc = (uint64_t)__builtin_return_address(0), sp = (uint64_t)__builtin_dwarf_cfa(), begin_ns;
     bool is_light = false;
-    if (SBX_UNLIKELY(!sbx_lone_call_may_begin(thread, what, &begin_ns) || !follows_clients(thread) ||
+    if (SBX_UNLIKELY(!sbx_lone_call_may_begin(thread, &begin_ns) || !follows_clients(thread) ||
                      (!is_answer && sbx_own_entry->message_begin_ns != 0))) {
         begin_otherwise(call, what, fd, is_answer, pc, sp);
         return NULL;

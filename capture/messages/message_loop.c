@@ -223,8 +223,7 @@ SBX_HOOK_SAFE SBX_NOINLINE bool sbx_turn_begin(struct sbx_blocking *call, uint8_
     if (SBX_UNLIKELY(loop->site_pc != pc || loop->site_sp != sp || thread->tasks.turns ||
                      sbx_load_relaxed(&sbx_the_capture.has_runs) != 0 || message_begin_ns == 0 ||
                      sbx_load_acquire(&loop->anr_message) == entry->message ||
-                     !sbx_lone_call_may_begin(thread, what, &now_ns) ||
-                     now_ns - message_begin_ns >= SBX_SHORT_MESSAGE_NS ||
+                     !sbx_lone_call_may_begin(thread, &now_ns) || now_ns - message_begin_ns >= SBX_SHORT_MESSAGE_NS ||
                      !sbx_messages_may_merge(&loop->merged, 0, message_begin_ns, now_ns))) {
         return false;
     }

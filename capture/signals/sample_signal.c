@@ -362,7 +362,7 @@ static bool knows_place(uint64_t now_ns)
     place = place == SBX_SIGNAL_PLACE_UNKNOWN ? SBX_SIGNAL_PLACE_ANYWHERE : place;
     is_probed = true;
     sbx_the_capture.header->signal_place = place;
-    sbx_store_relaxed(&sbx_the_capture.calls_are_safe, place == SBX_SIGNAL_PLACE_OUTSIDE);
+    sbx_capture_say_calls_are_safe(place == SBX_SIGNAL_PLACE_OUTSIDE);
     return true;
 }
 

@@ -15,7 +15,7 @@
 /* The gate before the start is shut, so that a call of our public interface costs one branch. */
 static uint32_t shut_gate[2] SBX_FORK_DATA;
 
-struct sbx_capture sbx_the_capture SBX_FORK_DATA = {.gate = shut_gate};
+struct sbx_capture sbx_the_capture SBX_FORK_DATA = {.gate = shut_gate, .unusual = SBX_UNUSUAL_SIGNALS};
 
 SBX_FORK_CODE void sbx_capture_shut_gate(void)
 {
@@ -51,7 +51,7 @@ void sbx_capture_forget_parent(void)
     sbx_store_relaxed(&capture->map, NULL); /* in the new recording its modules have other numbers */
     capture->quiet_groups = 0;
     capture->signal_changes = 0;
-    capture->seats_are_short = 0;
+    capture->unusual &= SBX_UNUSUAL_SIGNALS;
     capture->follows_lightly = 0;
     capture->resting = SBX_AWAKE;
     capture->wake_ns = capture->rung_ns = 0;

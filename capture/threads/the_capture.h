@@ -39,6 +39,13 @@ enum sbx_settle {
     SBX_SETTLE_SANDBOX /* it forbids system calls to itself: no recorder begins any more */
 };
 
+/* What makes a call other than usual. They are bits of one word, because every call asks for all of them. */
+enum sbx_unusual {
+    SBX_UNUSUAL_GROUPS = 1, /* calls of some groups are only shielded: `quiet_groups` */
+    SBX_UNUSUAL_SEATS = 2,  /* few seats are free: a waiting thread gives its seat back (seat_turns.h). A hint */
+    SBX_UNUSUAL_SIGNALS = 4 /* timer signals may be made in calls, or it is not known yet: `calls_are_safe` is 0 */
+};
+
 struct sbx_capture {
     /* What every hooked call reads: one cache line. gate[0] 1: record. gate[1] 1: this is the process we were started
      * in. The gate is in a page that the kernel wipes on fork, so that a child finds zeroes, whatever call made it. */
@@ -46,11 +53,11 @@ struct sbx_capture {
     uint64_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, not recorded */
     uint64_t threshold_least_ns; /* least value of threshold_ns: most calls are shorter */
     uint32_t calls_are_safe;     /* 1: timer signals are made when a thread returns from the kernel, never in a call */
-    uint32_t seats_are_short; /* 1: few seats are free: a waiting thread gives its seat back (seat_turns.h). A hint */
-    uint32_t lets_polls_pass; /* 1: to `late_ask` a poll without waiting time is no wait for work: a forked child */
-    uint32_t provider_count;  /* see providers.h */
-    uint16_t has_awaits;      /* by provider: it tells who awaits what a thread runs */
-    uint16_t has_runs;        /* by provider: it tells which piece of its work a thread runs */
+    uint32_t unusual;            /* enum sbx_unusual. Any thread, by sbx_capture_say_unusual() */
+    uint32_t lets_polls_pass;    /* 1: to `late_ask` a poll without waiting time is no wait for work: a forked child */
+    uint32_t provider_count;     /* see providers.h */
+    uint16_t has_awaits;         /* by provider: it tells who awaits what a thread runs */
+    uint16_t has_runs;           /* by provider: it tells which piece of its work a thread runs */
     /* 1: the watch thread ticks, and recording costs too much: answers to clients are followed lightly
      * (calls/lone_call.h) */
     uint32_t follows_lightly;
@@ -134,6 +141,37 @@ void sbx_capture_hooks_are_in(uint64_t points);
 SBX_SIGNAL_SAFE static inline bool sbx_capture_is_open(void)
 {
     return sbx_load_relaxed(sbx_the_capture.gate) != 0; /* relaxed: a late look costs one record more or less */
+}
+
+/* May a call that begins be one of the usual kind? */
+SBX_HOOK_SAFE static inline bool sbx_capture_is_usual(void)
+{
+    return sbx_load_relaxed(&sbx_the_capture.unusual) == 0; /* relaxed: a change counts from the next call on */
+}
+
+SBX_HOOK_SAFE static inline bool sbx_capture_is_short_of_seats(void)
+{
+    return (sbx_load_relaxed(&sbx_the_capture.unusual) & SBX_UNUSUAL_SEATS) != 0; /* relaxed: a hint */
+}
+
+/* Not written when nothing changes, because every call reads this line. */
+SBX_HOOK_SAFE static inline void sbx_capture_say_unusual(enum sbx_unusual what, bool is_so)
+{
+    /* relaxed: the next change of the same bit repairs a late one */
+    if (((sbx_load_relaxed(&sbx_the_capture.unusual) & (uint32_t)what) != 0) != is_so) {
+        if (is_so) {
+            sbx_or_seq_cst(&sbx_the_capture.unusual, (uint32_t)what);
+        } else {
+            sbx_and_seq_cst(&sbx_the_capture.unusual, ~(uint32_t)what);
+        }
+    }
+}
+
+/* It is known now where the kernel makes timer signals. */
+static inline void sbx_capture_say_calls_are_safe(bool are_safe)
+{
+    sbx_store_relaxed(&sbx_the_capture.calls_are_safe, are_safe); /* relaxed: once it is 1 it stays 1 */
+    sbx_capture_say_unusual(SBX_UNUSUAL_SIGNALS, !are_safe);
 }
 
 /* A wait begins while nothing is recorded. */

@@ -158,12 +158,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_seat_of(uint32_t tid)
 static void count_taken(uint32_t change)
 {
     uint32_t now = sbx_add_relaxed(&taken, change) + change; /* relaxed: it is used for a hint only */
-    uint32_t is_short = now >= sbx_seats_most - sbx_seats_most / 8;
-    /* no write when unchanged, because every call reads this line */
-    if (sbx_load_relaxed(&sbx_the_capture.seats_are_short) != is_short) {
-        /* relaxed: the next thread that comes or goes repairs a late one */
-        sbx_store_relaxed(&sbx_the_capture.seats_are_short, is_short);
-    }
+    sbx_capture_say_unusual(SBX_UNUSUAL_SEATS, now >= sbx_seats_most - sbx_seats_most / 8);
 }
 
 SBX_HOOK_SAFE void sbx_seat_is_taken(struct sbx_thread *thread, uint32_t life)

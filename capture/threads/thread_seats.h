@@ -51,8 +51,8 @@ SBX_HOOK_SAFE void sbx_seat_is_taken(struct sbx_thread *thread, uint32_t life);
  * one thread and ends with it, so a life that was seen to be over cannot have come back. */
 SBX_HOOK_SAFE SBX_MUST_CHECK bool sbx_seat_is_left(struct sbx_thread *thread, uint32_t life);
 
-/* 1: seats are scarce. Updated by sbx_thread_registry_scan(). sbx_the_capture.seats_are_short says whether they are
- * short, because each call that may wait reads that word. */
+/* 1: seats are scarce. Updated by sbx_thread_registry_scan(). sbx_capture_is_short_of_seats() says whether they are
+ * short, by a word that each call that may wait reads anyway. */
 extern uint32_t sbx_seats_are_scarce;
 
 /* The recording has this many seats. To be called before any thread registers. */

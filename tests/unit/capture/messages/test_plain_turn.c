@@ -30,7 +30,7 @@ static struct sbx_thread *self;
 static int attach(void **state)
 {
     (void)state;
-    sbx_the_capture.calls_are_safe = 1; /* timer signals are made outside of calls, for this test */
+    sbx_capture_say_calls_are_safe(true); /* timer signals are made outside of calls, for this test */
     sbx_clock_start();
     for (int i = 0; i < 1000 && sbx_clock_calibrate() == SBX_CLOCK_KERNEL; i++) {
         const struct timespec moment = {0, 1000000};
@@ -146,14 +146,18 @@ static void test_a_message_that_has_a_name_is_not_plain(void **state)
     self->loop.kind = 0;
 }
 
-static void test_while_something_is_out_of_the_ordinary_no_turn_is_plain(void **state)
+static void test_while_something_is_unusual_no_turn_is_plain(void **state)
 {
     (void)state;
     SKIP_WITHOUT_A_COUNTER();
-    sbx_the_capture.seats_are_short = 1;
-    bool is_plain = poll_once(SET, SITE_PC);
-    sbx_the_capture.seats_are_short = 0;
-    assert_false(is_plain);
+    const enum sbx_unusual all[] = {SBX_UNUSUAL_SEATS, SBX_UNUSUAL_SIGNALS};
+    for (size_t i = 0; i < SBX_COUNT_OF(all); i++) {
+        begin_anew(NULL);
+        sbx_capture_say_unusual(all[i], true);
+        bool is_plain = poll_once(SET, SITE_PC);
+        sbx_capture_say_unusual(all[i], false);
+        assert_false(is_plain);
+    }
 }
 
 int main(void)
@@ -163,7 +167,7 @@ int main(void)
         CASE(test_each_turn_is_a_message_a_pass_and_part_of_what_is_merged),
         CASE(test_what_a_sample_or_a_rest_found_is_learned_when_the_place_is_met),
         CASE(test_a_message_that_has_a_name_is_not_plain),
-        CASE(test_while_something_is_out_of_the_ordinary_no_turn_is_plain),
+        CASE(test_while_something_is_unusual_no_turn_is_plain),
         CASE(test_a_poll_of_another_set_is_no_plain_turn_in_the_end),
     };
     return cmocka_run_group_tests(tests, attach, attached_recording_end);
