@@ -452,7 +452,7 @@ static void begin(uint64_t id, uint64_t here, bool is_turn)
         }
         if (has_room) {
             tasks->open[tasks->depth++] = (struct sbx_open_task){.id = id, .place = here, .is_turn = is_turn};
-            tasks->turns |= is_turn;
+            thread->has_turns |= is_turn;
         } else {
             sbx_count_drop(SBX_DROP_NO_TASK);
         }
@@ -472,7 +472,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin_turn(uint64_t id, uint64_t place)
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_tasks_end_turn(struct sbx_thread *thread, uint64_t place)
 {
     struct sbx_thread_tasks *tasks = &thread->tasks;
-    tasks->turns = false;
+    thread->has_turns = false;
     for (uint32_t i = 0; i < tasks->depth; i++) {
         if (!tasks->open[i].is_turn) {
             continue;
@@ -483,7 +483,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_tasks_end_turn(struct sbx_thread *thread, ui
             }
             break;
         }
-        tasks->turns = true; /* this turn lies around the one that ended */
+        thread->has_turns = true; /* this turn lies around the one that ended */
     }
 }
 

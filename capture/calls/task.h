@@ -58,7 +58,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_end(uint64_t id);
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin_turn(uint64_t id, uint64_t place);
 
 /* The loop of the calling thread turns at `place`. The task that began as such a turn there is over, and so are the
- * tasks that began inside it. Call it only when thread->tasks.turns says that there may be such a task. */
+ * tasks that began inside it. Call it only when thread->has_turns says that there may be such a task. */
 #define SBX_EVERY_TURN UINT64_C(0)
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_tasks_end_turn(struct sbx_thread *thread, uint64_t place);
 

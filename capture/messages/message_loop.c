@@ -97,7 +97,7 @@ SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, u
 static void end_turn(uint64_t pc, uint64_t sp)
 {
     struct sbx_thread *thread = sbx_self;
-    if (sbx_thread_is_registered(thread) && SBX_UNLIKELY(thread->tasks.turns) && !thread->has_loop &&
+    if (sbx_thread_is_registered(thread) && SBX_UNLIKELY(thread->has_turns) && !thread->has_loop &&
         thread->tasks.polled_sp == sp && thread->tasks.polled_pc == pc && !sbx_thread_is_inside(thread) &&
         sbx_capture_is_ours()) {
         sbx_tasks_end_turn(thread, SBX_EVERY_TURN);
@@ -155,7 +155,7 @@ SBX_FORK_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking
         sbx_message_tell_end(thread, call->begin_ns); /* the message belonged to a loop that has ended */
     }
     if (role != SBX_LOOP_CALL_NONE) {
-        if (SBX_UNLIKELY(thread->tasks.turns)) {
+        if (SBX_UNLIKELY(thread->has_turns)) {
             sbx_tasks_end_turn(thread, role == SBX_LOOP_CALL_NESTED ? sp : SBX_EVERY_TURN);
         }
         call->is_loop = true;
@@ -220,7 +220,7 @@ SBX_HOOK_SAFE SBX_NOINLINE bool sbx_turn_begin(struct sbx_blocking *call, uint8_
     uint64_t message_begin_ns = entry->message_begin_ns, now_ns;
     uint32_t what = SBX_CALL_WHAT(SBX_RECORD_IDLE, op, SBX_GROUP_POLL);
     /* relaxed: a hint. order: acquire loop.anr_message - the end of another message is not overwritten any more */
-    if (SBX_UNLIKELY(loop->site_pc != pc || loop->site_sp != sp || thread->tasks.turns ||
+    if (SBX_UNLIKELY(loop->site_pc != pc || loop->site_sp != sp || thread->has_turns ||
                      sbx_load_relaxed(&sbx_the_capture.has_runs) != 0 || message_begin_ns == 0 ||
                      sbx_load_acquire(&loop->anr_message) == entry->message ||
                      !sbx_lone_call_may_begin(thread, &now_ns) || now_ns - message_begin_ns >= SBX_SHORT_MESSAGE_NS ||

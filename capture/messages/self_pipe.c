@@ -269,7 +269,7 @@ static bool is_for_work(struct sbx_thread *thread, const struct sbx_blocking *ca
     if (!is_there && tasks->polled_pc != 0 && ++tasks->polled_elsewhere < ELSEWHERE_MOST) {
         return false;
     }
-    if (!is_there && tasks->turns) {
+    if (!is_there && thread->has_turns) {
         sbx_tasks_end_turn(thread, SBX_EVERY_TURN);
     }
     tasks->polled_pc = pc;
@@ -282,7 +282,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_look(const struct sbx_blocking *ca
                                                    uint32_t ready, uint64_t pc, uint64_t sp)
 {
     struct sbx_thread *thread = call->thread;
-    uint64_t filled = sbx_load_relaxed(&sbx_self_pipes_filled), met; /* relaxed: see sbx_self_pipe_polled() */
+    uint64_t filled = sbx_load_relaxed(&sbx_self_pipes_filled), met; /* relaxed: see sbx_self_pipe_is_awaited() */
     if (!sbx_thread_is_registered(thread) || thread != sbx_self) {
         return;
     }

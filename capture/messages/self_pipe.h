@@ -124,25 +124,23 @@ SBX_HOOK_SAFE static inline void sbx_self_pipe_read(int fd, size_t asked, int64_
 }
 
 /* A poll call of the calling thread, made from return address `pc` and stack pointer `sp`, has returned `ready`
- * descriptors. Called after sbx_poll_end(). Keeps errno. */
+ * descriptors. Called after the end of that call. Keeps errno. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_self_pipe_look(const struct sbx_blocking *call, const struct sbx_polled *polled,
                                                    uint32_t ready, uint64_t pc, uint64_t sp);
-SBX_HOOK_SAFE static inline void sbx_self_pipe_polled(const struct sbx_blocking *call, const struct sbx_polled *polled,
-                                                      int ready, uint64_t pc, uint64_t sp)
+/* Must it be called after a poll call of that form? */
+SBX_HOOK_SAFE static inline bool sbx_self_pipe_is_awaited(const struct sbx_blocking *call, uint8_t form)
 {
     if (call->thread == NULL) { /* in a forked child, to keep it from touching the words below */
-        return;
+        return false;
     }
     /* relaxed: a write is noted before it is made (SP1), and the kernel orders it before the poll call's return. A
      * self-pipe in an epoll set was met when it was put there, except in a set that a forked child has from its
      * parent. */
     uint64_t wanted = sbx_load_relaxed(&sbx_self_pipes_filled);
-    if (polled->form != SBX_POLLED_EPOLL) {
+    if (form != SBX_POLLED_EPOLL) {
         wanted |= sbx_load_relaxed(&sbx_self_pipes_used) ^ sbx_load_relaxed(&sbx_self_pipes_met);
     }
-    if (SBX_UNLIKELY(wanted != 0 && ready >= 0)) {
-        sbx_self_pipe_look(call, polled, (uint32_t)ready, pc, sp);
-    }
+    return SBX_UNLIKELY(wanted != 0);
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 
+#include "client_message.h"
 #include "fork_path.h"
 #include "message_loop.h"
 #include "self_pipe.h"
@@ -57,6 +58,12 @@ static struct timeval *time_left(const struct sbx_blocking *call, struct timeval
 #endif
 }
 
+/* -1: it is no epoll call. */
+static inline int epoll_set_of(struct sbx_polled polled)
+{
+    return polled.form == SBX_POLLED_EPOLL ? (int)polled.count : -1;
+}
+
 /* What is polled, from the parameters of each kind of call. A time-out in the program's memory is not read. */
 #define POLLED_FDS(is_timed)                                                                                      \
     (struct sbx_polled)                                                                                           \
@@ -76,31 +83,39 @@ static struct timeval *time_left(const struct sbx_blocking *call, struct timeval
 
 /* The return address and the frame of the call name the place of the loop. A call without a descriptor is a sleep.
  * `again` makes the call for the remaining time, for calls that the kernel continues after an interruption for which no
- * handler was called (sbx_call_was_cut()). epoll_wait() ends then, so it is not made again. */
-#define POLL_HOOK(name, parameters, arguments, op, what, fd, again)                                             \
-    static int(*real_##name) parameters;                                                                        \
-    SBX_FORK_CODE static int hook_##name parameters                                                             \
-    {                                                                                                           \
-        struct sbx_blocking call;                                                                               \
-        const struct sbx_polled polled = what;                                                                  \
-        SBX_SAVE_FRAME_POINTER();                                                                               \
-        bool is_turn =                                                                                          \
-            sbx_turn_begins(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa()); \
-        if (!is_turn) {                                                                                         \
-            sbx_poll_begin(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa(),   \
-                           &polled);                                                                            \
-        }                                                                                                       \
-        int result = real_##name arguments;                                                                     \
-        while (SBX_UNLIKELY(result < 0) && errno == EINTR && sbx_call_was_cut(&call)) {                         \
-            again                                                                                               \
-        }                                                                                                       \
-        if (!is_turn || result < 0 ||                                                                           \
-            !sbx_turn_end(&call, polled.form == SBX_POLLED_EPOLL ? (int)polled.count : -1)) {                   \
-            sbx_poll_end(&call, &polled, result < 0, result < 0 || call.is_loop ? -1 : (fd));                   \
-        }                                                                                                       \
-        sbx_self_pipe_polled(&call, &polled, result, (uint64_t)__builtin_return_address(0),                     \
-                             (uint64_t)__builtin_dwarf_cfa());                                                  \
-        return result;                                                                                          \
+ * handler was called (sbx_call_was_cut()). epoll_wait() ends then, so it is not made again.
+ *
+ * A plain turn needs nothing of `what` but the epoll set, so the rest is only built when it is needed. */
+#define POLL_HOOK(name, parameters, arguments, op, what, fd, again)                                     \
+    static int(*real_##name) parameters;                                                                \
+    SBX_FORK_CODE static int hook_##name parameters                                                     \
+    {                                                                                                   \
+        struct sbx_blocking call;                                                                       \
+        struct sbx_polled polled;                                                                       \
+        SBX_SAVE_FRAME_POINTER();                                                                       \
+        bool is_turn = sbx_turn_begins(&call, op, SBX_CALLED_FROM), has_ended = false;                  \
+        if (!is_turn) {                                                                                 \
+            polled = what;                                                                              \
+            sbx_poll_begin(&call, op, SBX_CALLED_FROM, &polled);                                        \
+        }                                                                                               \
+        int result = real_##name arguments;                                                             \
+        while (SBX_UNLIKELY(result < 0) && errno == EINTR && sbx_call_was_cut(&call)) {                 \
+            again                                                                                       \
+        }                                                                                               \
+        if (is_turn) {                                                                                  \
+            has_ended = SBX_LIKELY(result >= 0) && SBX_LIKELY(sbx_turn_end(&call, epoll_set_of(what))); \
+            if (SBX_LIKELY(has_ended && !sbx_self_pipe_is_awaited(&call, (what).form))) {               \
+                return result;                                                                          \
+            }                                                                                           \
+            polled = what;                                                                              \
+        }                                                                                               \
+        if (!has_ended) {                                                                               \
+            sbx_poll_end(&call, &polled, result < 0, result < 0 || call.is_loop ? -1 : (fd));           \
+        }                                                                                               \
+        if (SBX_UNLIKELY(result >= 0 && sbx_self_pipe_is_awaited(&call, (what).form))) {                \
+            sbx_self_pipe_look(&call, &polled, (uint32_t)result, SBX_CALLED_FROM);                      \
+        }                                                                                               \
+        return result;                                                                                  \
     }
 
 POLL_HOOK(poll, (struct pollfd * fds, nfds_t count, int timeout_ms), (fds, count, timeout_ms), SBX_OP_POLL,

@@ -110,14 +110,15 @@ static bool is_running(uint64_t id)
                                 sbx_task_word(sbx_task_hop_of_id(id), SBX_TASK_RUNNING);
 }
 
-SBX_HOOK_SAFE void sbx_former_resume_tasks(struct sbx_thread_tasks *tasks)
+SBX_HOOK_SAFE void sbx_former_resume_tasks(struct sbx_thread *thread)
 {
+    struct sbx_thread_tasks *tasks = &thread->tasks;
     const struct sbx_former_seat *former = &sbx_former_seat;
     for (uint32_t i = 0; i < SBX_TASKS_KEPT; i++) {
         /* The task may have ended while the thread had no seat. */
         if (tasks->depth < SBX_TASKS_KEPT && is_running(former->tasks[i].id)) {
             tasks->open[tasks->depth++] = former->tasks[i];
-            tasks->turns |= former->tasks[i].is_turn != 0;
+            thread->has_turns |= former->tasks[i].is_turn != 0;
         }
     }
     tasks->popped = former->popped;

@@ -38,7 +38,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_seat_resume(uint32_t tid);
 
 /* Remember the tasks that the calling thread runs, before it gives its seat back; and continue them on another seat. */
 SBX_HOOK_SAFE void sbx_former_note_tasks(const struct sbx_thread_tasks *tasks);
-SBX_HOOK_SAFE void sbx_former_resume_tasks(struct sbx_thread_tasks *tasks);
+SBX_HOOK_SAFE void sbx_former_resume_tasks(struct sbx_thread *thread);
 
 /* The calling thread ends without a seat. The seat it gave back becomes that of a dead thread, and the tasks that it
  * ran are over. */

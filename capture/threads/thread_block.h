@@ -193,7 +193,6 @@ struct sbx_open_task {
 struct sbx_thread_tasks {
     uint64_t follow_ns; /* the next task that it queues after this time is followed */
     uint32_t depth;
-    bool turns; /* one of the open tasks may be a turn's */
     /* for self-pipes (messages/self_pipe.h) */
     uint32_t looks;
     uint32_t polled_elsewhere;     /* how often in a row it polled at another place */
@@ -278,6 +277,7 @@ struct sbx_thread {
     } shared_wait;
     _Alignas(64) bool has_loop; /* true for the main thread */
     bool keeps_seat;            /* others know it by its index: it has opened a watch, or shown signs of life */
+    bool has_turns;             /* one of the open `tasks` may be a turn's */
     struct sbx_message_loop loop;
     _Alignas(64) struct sbx_client_work work;
     _Alignas(64) struct sbx_thread_tasks tasks;

@@ -369,7 +369,7 @@ static void sit_down(uint64_t mask)
     }
     sbx_thread_find_stack(
         thread); /* always: an adopted entry may be of an earlier thread that had the same number as this one */
-    sbx_former_resume_tasks(&thread->tasks);
+    sbx_former_resume_tasks(thread);
     sbx_former_seat.life = thread->generation;
     may_be_asked_again(thread, mask);
 }
