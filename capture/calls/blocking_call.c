@@ -151,18 +151,35 @@ SBX_NOINLINE static void enter_otherwise(struct sbx_blocking *call, uint32_t wha
     keep_signal_away(thread, sbx_call_how_of(sbx_call_op_of(what)));
 }
 
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter_always(struct sbx_blocking *call, uint32_t what, uint64_t object,
+                                                          uint32_t peer)
+{
+    enter_otherwise(call, what, object, peer, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
+}
+
 /* Most calls begin with no other call around them, on a registered thread with nothing unusual. That path calls no
  * function, so it saves no register. */
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, uint32_t what, uint64_t object,
-                                                   uint32_t peer)
+__attribute__((always_inline)) static inline void enter(struct sbx_blocking *call, uint32_t what, uint64_t object,
+                                                        uint32_t peer, uint64_t pc, uint64_t sp)
 {
     struct sbx_thread *thread = sbx_self;
-    uint64_t pc = (uint64_t)__builtin_return_address(0), sp = (uint64_t)__builtin_dwarf_cfa(), begin_ns;
-    if (sbx_call_how_of(sbx_call_op_of(what)) != SBX_BLOCKING_ALWAYS && sbx_lone_call_may_begin(thread, &begin_ns)) {
+    uint64_t begin_ns;
+    if (sbx_lone_call_may_begin(thread, &begin_ns)) {
         sbx_lone_call_begin(thread, call, what, object, peer, begin_ns, pc, sp);
     } else {
         enter_otherwise(call, what, object, peer, pc, sp);
     }
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, uint32_t what, uint64_t object)
+{
+    enter(call, what, object, 0, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter_with_peer(struct sbx_blocking *call, uint32_t what, uint64_t object,
+                                                             uint32_t peer)
+{
+    enter(call, what, object, peer, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
 }
 
 /* The main thread paused, or waited for a key or a connection. message_loop.h explains what that says about the
@@ -206,8 +223,7 @@ static void note_messages(struct sbx_thread *thread, const struct sbx_blocking *
 }
 
 /* Record a call that took long enough. */
-SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t amount,
-                                     bool failed, int fd)
+SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx_blocking *call, int64_t moved, int fd)
 {
     int saved_errno = errno;
     sbx_thread_enter(thread);
@@ -223,9 +239,9 @@ SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx
     record.object = call->object;
     record.peer = call->peer;
     record.wait = call->wait;
-    record.amount = amount;
+    record.amount = (uint64_t)(moved < 0 ? ~moved : moved);
     record.fd_class = sbx_classify_fd(fd);
-    record.flags = failed ? SBX_FLAG_FAILED : 0;
+    record.flags = moved < 0 ? SBX_FLAG_FAILED : 0;
     sbx_capture_read_usage(&record);
     sbx_capture_put(thread, &record);
     sbx_leaf_charge(thread, call->group);
@@ -256,7 +272,7 @@ SBX_NOINLINE static void end_moved(struct sbx_thread *thread, const struct sbx_b
 
 /* A call that began without a seat. If it lasted long enough and the thread has a seat now, the call is recorded like
  * any other. No other thread saw it while it lasted. */
-SBX_NOINLINE static void end_without_seat(const struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
+SBX_NOINLINE static void end_without_seat(const struct sbx_blocking *call, int64_t moved, int fd)
 {
     struct sbx_thread *thread = sbx_self;
     uint64_t end_ns = sbx_now_ns();
@@ -272,19 +288,20 @@ SBX_NOINLINE static void end_without_seat(const struct sbx_blocking *call, uint6
         sbx_count_drop(SBX_DROP_NO_THREAD);
     } else if (!sbx_thread_is_inside(thread)) {
         note_messages(thread, call, end_ns);
-        record_call(thread, call, amount, failed, fd);
+        record_call(thread, call, moved, fd);
     }
 }
 
 /* A call that was not recorded, lies inside another call, waited for another thread, or was left and resumed later. */
-SBX_FORK_CODE SBX_NOINLINE static void end_otherwise(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
+SBX_FORK_CODE SBX_NOINLINE static void end_otherwise(struct sbx_blocking *call, int64_t moved, int fd)
 {
     if (call->thread == NULL || SBX_UNLIKELY(!sbx_capture_is_ours())) { /* a child that was forked in the call */
-        if (SBX_UNLIKELY(call->shield == SBX_WITHOUT_SEAT)) {
-            end_without_seat(call, amount, failed, fd);
-            return;
+        struct sbx_thread *shield = call->thread == NULL ? call->shield : NULL;
+        if (SBX_UNLIKELY(shield == SBX_WITHOUT_SEAT)) {
+            end_without_seat(call, moved, fd);
+        } else {
+            sbx_shield_end(shield);
         }
-        sbx_shield_end(call->shield);
         return;
     }
     struct sbx_thread *thread = sbx_self;
@@ -304,31 +321,31 @@ SBX_FORK_CODE SBX_NOINLINE static void end_otherwise(struct sbx_blocking *call, 
     if (!is_told) {
         sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
     } else if (sbx_capture_is_open()) {
-        record_call(thread, call, amount, failed, fd);
+        record_call(thread, call, moved, fd);
     }
 }
 
 /* The only open call took long enough to be recorded. */
-SBX_NOINLINE static void end_alone(struct sbx_blocking *call, uint64_t amount, bool failed, int fd, uint64_t end_ns)
+SBX_NOINLINE static void end_alone(struct sbx_blocking *call, int64_t moved, int fd, uint64_t end_ns)
 {
     struct sbx_thread *thread = call->thread;
     note_messages(thread, call, end_ns);
     sbx_lone_call_end(thread);
     if (sbx_capture_is_open()) {
-        record_call(thread, call, amount, failed, fd);
+        record_call(thread, call, moved, fd);
     }
 }
 
 /* Most calls are shorter than their group's threshold. Those cost two clock reads and a few stores. errno stays as the
  * call left it: all code here that may change errno is in functions that save and restore it. */
-SBX_FORK_CODE SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
+SBX_FORK_CODE SBX_HOOK_SAFE void sbx_blocking_moved(struct sbx_blocking *call, int64_t moved, int fd)
 {
     struct sbx_thread *thread = sbx_call_thread(call);
     uint64_t end_ns;
     if (!sbx_lone_call_may_end(call, thread, &end_ns)) {
-        end_otherwise(call, amount, failed, fd);
+        end_otherwise(call, moved, fd);
     } else if (!sbx_call_was_short(call, end_ns)) {
-        end_alone(call, amount, failed, fd, end_ns);
+        end_alone(call, moved, fd, end_ns);
     } else {
         sbx_lone_call_end(thread);
         sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);

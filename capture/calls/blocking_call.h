@@ -9,20 +9,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lone_call.h"
 #include "marks.h"
 #include "open_calls.h"
 #include "thread_block.h"
 
 /* begin() makes the call visible to other threads. end() records the call when it took at least its group's threshold,
- * and otherwise counts it as a leaf. Both keep errno. `what` is a SBX_CALL_WHAT(). */
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, uint32_t what, uint64_t object,
-                                                   uint32_t peer);
+ * and otherwise counts it as a leaf. Both keep errno.
+ *
+ * begin() is one of three functions, which most hooks know when they are compiled: most calls have no peer, and
+ * _always() is for those that SBX_BLOCKING_ALWAYS is for (lone_call.h). `what` is a SBX_CALL_WHAT(). */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, uint32_t what, uint64_t object);
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter_with_peer(struct sbx_blocking *call, uint32_t what, uint64_t object,
+                                                             uint32_t peer);
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter_always(struct sbx_blocking *call, uint32_t what, uint64_t object,
+                                                          uint32_t peer);
 SBX_HOOK_SAFE static inline void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
                                                     uint64_t object, uint32_t peer)
 {
-    sbx_blocking_enter(call, SBX_CALL_WHAT(kind, op, group), object, peer);
+    uint32_t what = SBX_CALL_WHAT(kind, op, group);
+    if (sbx_call_how_of(op) == SBX_BLOCKING_ALWAYS) {
+        sbx_blocking_enter_always(call, what, object, peer);
+    } else if (__builtin_constant_p(peer) && peer == 0) {
+        sbx_blocking_enter(call, what, object);
+    } else {
+        sbx_blocking_enter_with_peer(call, what, object, peer);
+    }
 }
-SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd);
+
+/* `moved` is what read() and its kind return: how much was moved, or -1 for a call that has failed. A call that has
+ * failed after it moved something says the complement of how much. end() is for calls that say these two in other
+ * ways. */
+SBX_HOOK_SAFE void sbx_blocking_moved(struct sbx_blocking *call, int64_t moved, int fd);
+SBX_HOOK_SAFE static inline void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
+{
+    sbx_blocking_moved(call, failed ? ~(int64_t)amount : (int64_t)amount, fd);
+}
 
 /* Around a call that the kernel would not restart after a handler and that is not recorded otherwise. The sample signal
  * is held back, and the watch thread treats the thread like any other blocked thread. end() takes the value that

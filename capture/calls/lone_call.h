@@ -102,7 +102,6 @@ __attribute__((always_inline)) static inline void sbx_call_begin_at(struct sbx_t
                                                                     uint32_t depth, uint64_t pc, uint64_t sp)
 {
     call->thread = thread;
-    call->shield = NULL;
     call->begin_ns = begin_ns;
     call->object = object;
     call->peer = peer;

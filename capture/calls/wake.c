@@ -49,7 +49,7 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
             peer = sbx_provider_holder();
         }
     }
-    sbx_blocking_begin(call, group, kind, op, object, peer);
+    sbx_blocking_enter_with_peer(call, SBX_CALL_WHAT(kind, op, group), object, peer);
     struct sbx_thread *thread = call->thread;
     if (thread == NULL) {
         return;

@@ -111,7 +111,7 @@ SBX_NOINLINE static void read_ends_otherwise(struct sbx_blocking *call, int64_t 
     bool is_here = thread != NULL && thread == sbx_self && sbx_capture_is_ours() && sbx_call_entry(call) != NULL;
     bool is_judged = is_here && is_ours(call);
     uint64_t begin_ns = call->begin_ns, open_ns = call->open_ns;
-    sbx_blocking_end(call, result > 0 ? (uint64_t)result : 0, result < 0, fd);
+    sbx_blocking_moved(call, result, fd);
     if (!is_here || !sbx_capture_is_open()) {
         return;
     }
@@ -198,7 +198,7 @@ static inline void end_for_client(struct sbx_thread *thread, uint64_t now_ns)
 SBX_NOINLINE static void begin_otherwise(struct sbx_blocking *call, uint32_t what, int fd, bool is_answer, uint64_t pc,
                                          uint64_t sp)
 {
-    sbx_blocking_enter(call, what, (uint64_t)fd + 1, 0);
+    sbx_blocking_enter(call, what, (uint64_t)fd + 1);
     if (call->thread != NULL) { /* the hook is the caller of the caller */
         sbx_call_is_at(call->thread, pc, sp);
     }

@@ -54,7 +54,7 @@ SBX_HOOK_SAFE static inline void sbx_client_awaited(const struct sbx_blocking *c
 SBX_HOOK_SAFE SBX_NOINLINE struct sbx_thread_entry *sbx_client_begin(struct sbx_blocking *call, uint32_t what, int fd,
                                                                      bool is_answer);
 /* A read ends. Replaces sbx_blocking_end(). `result` is that of read(). An answer is ended by sbx_light_call_ends(), or
- * by sbx_blocking_end(). */
+ * by sbx_blocking_moved(). */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd);
 
 /* A client is about to be closed. Called after sbx_blocking_begin(). */
@@ -97,40 +97,40 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
 /* The rest of a hook whose call reads from `fd` (at most `asked` bytes) or writes to it. `known` is what known_fds.h
  * says about `fd`. If `fd` is not a client's, `begin` begins the call. Then the call is made and ended, and the hook
  * returns. */
-#define SBX_READ_BODY(type, fd, known, what, begin, asked, real)                \
-    struct sbx_blocking call;                                                   \
-    SBX_SAVE_FRAME_POINTER();                                                   \
-    if (((known)&SBX_FD_IS_CLIENT) != 0) {                                      \
-        (void)sbx_client_begin(&call, what, fd, false);                         \
-        type moved = real;                                                      \
-        sbx_client_read_end(&call, moved, fd);                                  \
-        return moved;                                                           \
-    }                                                                           \
-    begin;                                                                      \
-    type result = real;                                                         \
-    if (SBX_UNLIKELY(((known)&SBX_FD_IS_END) != 0)) {                           \
-        sbx_self_pipe_read(fd, asked, result);                                  \
-    }                                                                           \
-    sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd); \
+#define SBX_READ_BODY(type, fd, known, what, begin, asked, real) \
+    struct sbx_blocking call;                                    \
+    SBX_SAVE_FRAME_POINTER();                                    \
+    if (((known)&SBX_FD_IS_CLIENT) != 0) {                       \
+        (void)sbx_client_begin(&call, what, fd, false);          \
+        type moved = real;                                       \
+        sbx_client_read_end(&call, moved, fd);                   \
+        return moved;                                            \
+    }                                                            \
+    begin;                                                       \
+    type result = real;                                          \
+    if (SBX_UNLIKELY(((known)&SBX_FD_IS_END) != 0)) {            \
+        sbx_self_pipe_read(fd, asked, result);                   \
+    }                                                            \
+    sbx_blocking_moved(&call, result, fd);                       \
     return result
 
-#define SBX_WRITE_BODY(type, fd, known, what, real, seen)                            \
-    struct sbx_blocking call;                                                        \
-    SBX_SAVE_FRAME_POINTER();                                                        \
-    if (((known)&SBX_FD_IS_CLIENT) != 0) {                                           \
-        struct sbx_thread_entry *light = sbx_client_begin(&call, what, fd, true);    \
-        type moved = real;                                                           \
-        if (light == NULL || !sbx_light_call_ends(&call, light)) {                   \
-            sbx_blocking_end(&call, moved > 0 ? (uint64_t)moved : 0, moved < 0, fd); \
-        }                                                                            \
-        return moved;                                                                \
-    }                                                                                \
-    sbx_blocking_enter(&call, what, (uint64_t)(fd) + 1, 0);                          \
-    type result = real;                                                              \
-    sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd);      \
-    if (result > 0) {                                                                \
-        seen;                                                                        \
-    }                                                                                \
+#define SBX_WRITE_BODY(type, fd, known, what, real, seen)                         \
+    struct sbx_blocking call;                                                     \
+    SBX_SAVE_FRAME_POINTER();                                                     \
+    if (((known)&SBX_FD_IS_CLIENT) != 0) {                                        \
+        struct sbx_thread_entry *light = sbx_client_begin(&call, what, fd, true); \
+        type moved = real;                                                        \
+        if (light == NULL || !sbx_light_call_ends(&call, light)) {                \
+            sbx_blocking_moved(&call, moved, fd);                                 \
+        }                                                                         \
+        return moved;                                                             \
+    }                                                                             \
+    sbx_blocking_enter(&call, what, (uint64_t)(fd) + 1);                          \
+    type result = real;                                                           \
+    sbx_blocking_moved(&call, result, fd);                                        \
+    if (result > 0) {                                                             \
+        seen;                                                                     \
+    }                                                                             \
     return result
 
 #endif

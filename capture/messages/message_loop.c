@@ -129,9 +129,9 @@ SBX_FORK_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking
         return;
     }
     if (polled->form == SBX_POLLED_ACCEPT) {
-        sbx_blocking_begin(call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)polled->count + 1, 0);
+        sbx_blocking_enter(call, SBX_CALL_WHAT(SBX_RECORD_SOCKET, op, SBX_GROUP_SOCKET), (uint64_t)polled->count + 1);
     } else {
-        sbx_blocking_begin(call, SBX_GROUP_POLL, kind, op, 0, 0);
+        sbx_blocking_enter(call, SBX_CALL_WHAT(kind, op, SBX_GROUP_POLL), 0);
     }
     struct sbx_thread *thread = call->thread;
     if (thread != NULL && SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.has_runs) != 0) && /* relaxed: a hint */

@@ -73,31 +73,35 @@ extern const size_t sbx_point_list_count;
 /* A hook around a call that may block, and the pointer to its original: real_NAME and hook_NAME. The last five
  * arguments may use the parameters and `result`. There is one macro because thirty functions differ in nothing else. */
 #define SBX_BLOCKING_HOOK(type, name, parameters, arguments, group, kind, op, object, amount, failed, fd)             \
-    SBX_BLOCKING_BODY(type, real_##name, hook_##name, parameters, arguments, group, kind, op, object, amount, failed, \
-                      fd, false, (void)0;)
+    SBX_BLOCKING_BODY(type, real_##name, hook_##name, parameters, arguments, group, kind, op, object, false, (void)0; \
+                      , sbx_blocking_end(&call, (uint64_t)(amount), failed, fd))
+
+/* The same for a call that returns how much it moved, or -1. */
+#define SBX_MOVING_HOOK(type, name, parameters, arguments, group, kind, op, object, fd)                               \
+    SBX_BLOCKING_BODY(type, real_##name, hook_##name, parameters, arguments, group, kind, op, object, false, (void)0; \
+                      , sbx_blocking_moved(&call, result, fd))
 
 /* The same for a call that the kernel continues after an interruption for which no handler was called. If `is_cut`
  * holds, which may use `result`, and the sample signal cut the call short (open_calls.h), `again` makes the call once
  * more and sets the result anew. */
-#define SBX_BLOCKING_HOOK_AGAIN(type, name, parameters, arguments, group, kind, op, object, amount, failed, fd,       \
-                                is_cut, again)                                                                        \
-    SBX_BLOCKING_BODY(type, real_##name, hook_##name, parameters, arguments, group, kind, op, object, amount, failed, \
-                      fd, is_cut, again)
+#define SBX_BLOCKING_HOOK_AGAIN(type, name, parameters, arguments, group, kind, op, object, amount, failed, fd,      \
+                                is_cut, again)                                                                       \
+    SBX_BLOCKING_BODY(type, real_##name, hook_##name, parameters, arguments, group, kind, op, object, is_cut, again, \
+                      sbx_blocking_end(&call, (uint64_t)(amount), failed, fd))
 
-#define SBX_BLOCKING_BODY(type, real, hook, parameters, arguments, group, kind, op, object, amount, failed, fd, \
-                          is_cut, again)                                                                        \
-    static type(*real) parameters;                                                                              \
-    static type hook parameters                                                                                 \
-    {                                                                                                           \
-        struct sbx_blocking call;                                                                               \
-        SBX_SAVE_FRAME_POINTER();                                                                               \
-        sbx_blocking_begin(&call, group, kind, op, object, 0);                                                  \
-        type result = real arguments;                                                                           \
-        while (SBX_UNLIKELY(is_cut) && sbx_call_was_cut(&call)) {                                               \
-            again                                                                                               \
-        }                                                                                                       \
-        sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                                \
-        return result;                                                                                          \
+#define SBX_BLOCKING_BODY(type, real, hook, parameters, arguments, group, kind, op, object, is_cut, again, ends) \
+    static type(*real) parameters;                                                                               \
+    static type hook parameters                                                                                  \
+    {                                                                                                            \
+        struct sbx_blocking call;                                                                                \
+        SBX_SAVE_FRAME_POINTER();                                                                                \
+        sbx_blocking_begin(&call, group, kind, op, object, 0);                                                   \
+        type result = real arguments;                                                                            \
+        while (SBX_UNLIKELY(is_cut) && sbx_call_was_cut(&call)) {                                                \
+            again                                                                                                \
+        }                                                                                                        \
+        ends;                                                                                                    \
+        return result;                                                                                           \
     }
 
 /* The same around a wait that another thread ends. The waker can be recorded (wake.h). */

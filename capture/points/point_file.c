@@ -16,9 +16,8 @@
 #include "wide_names.h"
 
 /* A call on descriptor `fd` that returns how many bytes it moved. */
-#define MOVES(name, parameters, arguments, op)                                                                     \
-    SBX_BLOCKING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \
-                      result > 0 ? result : 0, result < 0, fd)
+#define MOVES(name, parameters, arguments, op) \
+    SBX_MOVING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, fd)
 /* The same for a descriptor that may be a client's. */
 #define READS(name, parameters, arguments, op, asked) SBX_READ_HOOK(name, parameters, arguments, FILE, op, asked)
 #define WRITES(name, parameters, arguments, op, first) \

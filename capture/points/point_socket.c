@@ -85,9 +85,8 @@ SBX_HOOK_SAFE static void look_at_message(int fd, const struct msghdr *message, 
 SENDS(sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), SBX_OP_SENDMSG,
       look_at_message(fd, message, (size_t)result))
 RECEIVES(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags), SBX_OP_RECVMSG, SIZE_MAX)
-#define MOVES(type, name, parameters, arguments, op)                                                                \
-    SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, \
-                      result > 0 ? result : 0, result < 0, fd)
+#define MOVES(type, name, parameters, arguments, op) \
+    SBX_MOVING_HOOK(type, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, fd)
 /* These two return a number of messages, not bytes, and so does the amount. */
 MOVES(int, sendmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags), (fd, messages, count, flags),
       SBX_OP_SENDMMSG)

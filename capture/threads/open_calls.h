@@ -62,7 +62,7 @@ struct sbx_open_call {
 /* The same call in the frame of its hook, for the end of the call. */
 struct sbx_blocking {
     struct sbx_thread *thread; /* compared with the caller, not followed; NULL: not recorded */
-    struct sbx_thread *shield; /* not NULL: not recorded, but shielded from our signal until it ends */
+    struct sbx_thread *shield; /* only when `thread` is NULL. Not NULL: shielded from our signal until it ends */
     uint64_t begin_ns;
     uint64_t object;
     uint64_t open_ns; /* for a read from a client: begin of the message set aside meanwhile; 0: none */
