@@ -89,6 +89,7 @@ SBX_HOOK_SAFE void sbx_client_asked(struct sbx_thread *thread)
     struct sbx_message_loop *loop = &thread->loop;
     if (loop->site_pc != 0 && loop->elsewhere_run == 0) {
         loop->places[loop->place].is_clients = true;
+        loop->leads_to_clients = loop->hits > 1;
         if (loop->hits == 1 && thread->entry->message_begin_ns == 0) {
             int saved_errno = errno;
             sbx_message_open(thread, sbx_thread_wall_ns(thread));

@@ -26,7 +26,7 @@ enum {
 
 enum sbx_known_fd {
     SBX_FD_IS_CLIENT = 1,   /* client_sockets.h */
-    SBX_FD_IS_PROMPT = 2,   /* the same */
+    SBX_FD_IS_PROMPT = 2,   /* the same; only together with SBX_FD_IS_CLIENT */
     SBX_FD_IS_END = 4,      /* self_pipe.h: an end of a self-pipe, now or earlier */
     SBX_FD_IS_QUICK = 8,    /* the same: a read from that end does not wait */
     SBX_FD_IS_COUNTER = 16, /* the same: an eventfd, where only a write that fills 64 bits waits */

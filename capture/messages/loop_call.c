@@ -380,7 +380,7 @@ SBX_HOOK_SAFE enum sbx_loop_call sbx_loop_call(struct sbx_thread *thread, uint64
     struct sbx_message_loop *loop = &thread->loop;
     enum sbx_loop_call role = SBX_LOOP_CALL_SITE;
     sbx_loop_count_turns(loop);
-    loop->is_plain = false;
+    loop->is_plain = loop->leads_to_clients = false;
     if (SBX_UNLIKELY(sbx_rest_is_loop(thread))) {
         return SBX_LOOP_CALL_NONE;
     }
@@ -466,8 +466,9 @@ SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct s
     place->ready = ready;
     place->accepts = polled->form == SBX_POLLED_ACCEPT;
     loop->has_accepted |= place->accepts;
-    loop->serves_many = thread->has_loop && !loop->has_accepted && loop->site_pc != 0 && loop->hits >= 2;
-    place->waited_ns += polled->waits && took_ns >= WAIT_NS ? took_ns : 0; /* a look may last on a busy machine */
+    loop->serves_many = thread->has_loop && !loop->has_accepted && loop->site_pc != 0 && loop->hits >= 2 &&
+                        sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0; /* relaxed: once it is 1 it stays 1 */
+    place->waited_ns += polled->waits && took_ns >= WAIT_NS ? took_ns : 0;      /* a look may last on a busy machine */
     place->passes += place->passes != UINT32_MAX;
     if (loop->hits >= 2 && polled->form == SBX_POLLED_EPOLL && place->always.epoll_fd == (int32_t)polled->count) {
         loop->plain_fd = place->always.epoll_fd;

@@ -23,22 +23,26 @@
 
 #include "capture_sample.h"
 #include "client_sockets.h"
-#include "left_code.h"
+#include "loop_call.h"
+#include "message.h"
 #include "the_capture.h"
 #include "thread_block.h"
 
 /* A prompt call on `fd` may have waited. If `fd` is not prompt, forget that it was. Make a sample due. Keeps errno. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_was_left(struct sbx_thread *thread, int fd, uint8_t group);
 
-/* May the call, on a descriptor that is prompt, be made as a prompt call? Returns the calling thread if so. NULL: the
- * call must be made like one that may block. */
+/* May calls of the calling thread `thread` be prompt, on descriptors that are? */
+SBX_HOOK_SAFE static inline bool sbx_makes_prompt_calls(const struct sbx_thread *thread)
+{
+    return sbx_thread_is_registered(thread) && thread->loop.serves_many;
+}
+
+/* May this call of such a thread be made as a prompt call, on a descriptor that is prompt? Returns the calling thread
+ * if so. NULL: the call must be made like one that may block. */
 SBX_HOOK_SAFE static inline struct sbx_thread *sbx_prompt_begin(void)
 {
     struct sbx_thread *thread = sbx_self;
-    if (!sbx_thread_is_registered(thread) || !sbx_capture_is_open() || sbx_thread_is_inside(thread) ||
-        thread->call_depth != 0 || !thread->loop.serves_many || thread->clock.rseq_offset == 0 ||
-        sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0 || /* relaxed: once it is 1 it stays 1 */
-        sbx_load_relaxed(&sbx_the_capture.quiet_groups) != 0) {   /* relaxed: it may be one call late */
+    if (SBX_UNLIKELY(!sbx_capture_is_open() || (thread->inside | thread->call_depth) != 0)) {
         return NULL;
     }
     return sbx_thread_clock_watch(&thread->clock) ? thread : NULL;
@@ -60,40 +64,28 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_answer(struct sbx_thread *thread);
 SBX_HOOK_SAFE static inline void sbx_prompt_read_end(struct sbx_thread *thread, int fd, ssize_t result, uint8_t op,
                                                      uint8_t group)
 {
-    if (result > 0 && thread->loop.question_in != thread->entry->message) {
-        sbx_prompt_question(thread);
+    struct sbx_message_loop *loop = &thread->loop;
+    if (result > 0 && loop->question_in != thread->entry->message) {
+        if (SBX_LIKELY(loop->leads_to_clients && sbx_loop_is_plain(loop))) {
+            sbx_store_relaxed(&loop->question_in, thread->entry->message); /* relaxed: as sbx_client_asked() */
+        } else {
+            sbx_prompt_question(thread);
+        }
     }
     sbx_prompt_end(thread, fd, op, group);
 }
 
 SBX_HOOK_SAFE static inline void sbx_prompt_write_begin(struct sbx_thread *thread)
 {
-    if (thread->loop.question_in == thread->entry->message && thread->entry->message_begin_ns != 0) {
-        sbx_prompt_answer(thread);
+    struct sbx_message_loop *loop = &thread->loop;
+    uint64_t begin_ns = thread->entry->message_begin_ns;
+    if (loop->question_in == thread->entry->message && begin_ns != 0) {
+        if (SBX_LIKELY(sbx_thread_clock_is_within(&thread->clock, begin_ns, SBX_SHORT_MESSAGE_NS))) {
+            sbx_store_relaxed(&loop->question_in, 0); /* no limit is that short. relaxed: as sbx_client_answered() */
+        } else {
+            sbx_prompt_answer(thread);
+        }
     }
 }
-
-/* First in a hook whose call reads from `fd` or writes to it. `known` is what known_fds.h says about `fd`. If the call
- * is prompt, it is made here and the hook returns. */
-#define SBX_PROMPT_READ(type, fd, known, real, op, group)                                        \
-    do {                                                                                         \
-        struct sbx_thread *prompt = ((known)&SBX_FD_IS_PROMPT) != 0 ? sbx_prompt_begin() : NULL; \
-        if (prompt != NULL) {                                                                    \
-            type moved = real;                                                                   \
-            sbx_prompt_read_end(prompt, fd, moved, op, group);                                   \
-            return moved;                                                                        \
-        }                                                                                        \
-    } while (0)
-
-#define SBX_PROMPT_WRITE(type, fd, known, real, op, group)                                       \
-    do {                                                                                         \
-        struct sbx_thread *prompt = ((known)&SBX_FD_IS_PROMPT) != 0 ? sbx_prompt_begin() : NULL; \
-        if (prompt != NULL) {                                                                    \
-            sbx_prompt_write_begin(prompt);                                                      \
-            type moved = real;                                                                   \
-            sbx_prompt_end(prompt, fd, op, group);                                               \
-            return moved;                                                                        \
-        }                                                                                        \
-    } while (0)
 
 #endif

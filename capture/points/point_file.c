@@ -20,15 +20,15 @@
     SBX_MOVING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, fd)
 /* The same for a descriptor that may be a client's. */
 #define READS(name, parameters, arguments, op, asked) SBX_READ_HOOK(name, parameters, arguments, FILE, op, asked)
-#define WRITES(name, parameters, arguments, op, first) \
-    SBX_WRITE_HOOK(name, parameters, arguments, FILE, op, first, (void)0)
+/* A write between two descriptors, which is not made as a prompt call. */
+#define WRITES(name, parameters, arguments, op) SBX_SLOW_WRITE_HOOK(name, parameters, arguments, FILE, op, (void)0)
 
 /* An eventfd reads and writes eight bytes, so a thread that writes eight bytes may end such a read. */
 enum {
     EVENT_BYTES = 8
 };
 
-/* This is a macro because other threads see the place of the call, which must be the hook. */
+/* These are macros for the same reason as those of descriptor_hooks.h. */
 #define BEGIN_READ(call, fd, bytes, known)                                                             \
     if ((bytes) == EVENT_BYTES && ((known)&SBX_FD_IS_QUICK) == 0) {                                    \
         sbx_wait_begin(call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)(fd) + 1, 0);     \
@@ -37,40 +37,34 @@ enum {
     }                                                                                                  \
     (void)0
 
-static ssize_t (*real_read)(int, void *, size_t);
-static ssize_t hook_read(int fd, void *buffer, size_t bytes)
-{
-    uint32_t known = sbx_fd_known(fd);
-    SBX_PROMPT_READ(ssize_t, fd, known, real_read(fd, buffer, bytes), SBX_OP_READ, SBX_GROUP_FILE);
-    if (SBX_UNLIKELY(sbx_read_is_count(known))) {
-        ssize_t moved = real_read(fd, buffer, bytes);
-        sbx_self_pipe_read(fd, bytes, moved);
-        sbx_leaf_here(SBX_RECORD_LEAF, SBX_OP_READ, SBX_GROUP_FILE);
-        return moved;
-    }
-    SBX_READ_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_FILE, SBX_OP_READ, SBX_GROUP_FILE),
-                  BEGIN_READ(&call, fd, bytes, known), bytes, real_read(fd, buffer, bytes));
-}
+#define READ_BODY                                                                                  \
+    if (SBX_UNLIKELY(sbx_read_is_count(known))) {                                                  \
+        ssize_t moved = real_read(fd, buffer, bytes);                                              \
+        sbx_self_pipe_read(fd, bytes, moved);                                                      \
+        sbx_leaf_here(SBX_RECORD_LEAF, SBX_OP_READ, SBX_GROUP_FILE);                               \
+        return moved;                                                                              \
+    }                                                                                              \
+    SBX_READ_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_FILE, SBX_OP_READ, SBX_GROUP_FILE), \
+                  BEGIN_READ(&call, fd, bytes, known), bytes, real_read(fd, buffer, bytes))
 
-static ssize_t (*real_write)(int, const void *, size_t);
-static ssize_t hook_write(int fd, const void *buffer, size_t bytes)
-{
-    uint32_t known = sbx_fd_known(fd);
-    SBX_PROMPT_WRITE(ssize_t, fd, known, real_write(fd, buffer, bytes), SBX_OP_WRITE, SBX_GROUP_FILE);
-    if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {
-        sbx_self_pipe_write(fd, SBX_OP_WRITE);
-    }
-    if (bytes == EVENT_BYTES) {
-        sbx_wake_check((uint64_t)fd + 1, SBX_OP_EVENTFD_WRITE, SBX_WAKE_ALL);
-        if (sbx_write_is_count(known)) {
-            ssize_t moved = real_write(fd, buffer, bytes);
-            sbx_leaf_here(SBX_RECORD_LEAF, SBX_OP_WRITE, SBX_GROUP_FILE);
-            return moved;
-        }
-    }
-    SBX_WRITE_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_FILE, SBX_OP_WRITE, SBX_GROUP_FILE),
-                   real_write(fd, buffer, bytes), sbx_notify_sent(fd, NULL, 0, buffer, (size_t)result));
-}
+#define WRITE_BODY                                                                                   \
+    if (SBX_UNLIKELY((known & SBX_FD_IS_END) != 0)) {                                                \
+        sbx_self_pipe_write(fd, SBX_OP_WRITE);                                                       \
+    }                                                                                                \
+    if (bytes == EVENT_BYTES) {                                                                      \
+        sbx_wake_check((uint64_t)fd + 1, SBX_OP_EVENTFD_WRITE, SBX_WAKE_ALL);                        \
+        if (sbx_write_is_count(known)) {                                                             \
+            ssize_t moved = real_write(fd, buffer, bytes);                                           \
+            sbx_leaf_here(SBX_RECORD_LEAF, SBX_OP_WRITE, SBX_GROUP_FILE);                            \
+            return moved;                                                                            \
+        }                                                                                            \
+    }                                                                                                \
+    SBX_WRITE_BODY(ssize_t, fd, known, SBX_CALL_WHAT(SBX_RECORD_FILE, SBX_OP_WRITE, SBX_GROUP_FILE), \
+                   real_write(fd, buffer, bytes), sbx_notify_sent(fd, NULL, 0, buffer, (size_t)result))
+
+SBX_PROMPT_READ_HOOK(read, (int fd, void *buffer, size_t bytes), (fd, buffer, bytes), FILE, SBX_OP_READ, READ_BODY)
+SBX_PROMPT_WRITE_HOOK(write, (int fd, const void *buffer, size_t bytes), (fd, buffer, bytes), FILE, SBX_OP_WRITE,
+                      WRITE_BODY)
 
 READS(read_chk, (int fd, void *buffer, size_t bytes, size_t room), (fd, buffer, bytes, room), SBX_OP_READ, bytes)
 MOVES(pread, (int fd, void *buffer, size_t bytes, off_t at), (fd, buffer, bytes, at), SBX_OP_PREAD)
@@ -82,8 +76,7 @@ MOVES(pread64_chk, (int fd, void *buffer, size_t bytes, off64_t at, size_t room)
 MOVES(pwrite, (int fd, const void *buffer, size_t bytes, off_t at), (fd, buffer, bytes, at), SBX_OP_PWRITE)
 MOVES(pwrite64, (int fd, const void *buffer, size_t bytes, off64_t at), (fd, buffer, bytes, at), SBX_OP_PWRITE)
 READS(readv, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_READV, SIZE_MAX)
-WRITES(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_WRITEV,
-       SBX_PROMPT_WRITE(ssize_t, fd, known, real_writev(fd, parts, count), SBX_OP_WRITEV, SBX_GROUP_FILE))
+SBX_WRITE_HOOK(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), FILE, SBX_OP_WRITEV, (void)0)
 MOVES(preadv, (int fd, const struct iovec *parts, int count, off_t at), (fd, parts, count, at), SBX_OP_PREADV)
 MOVES(preadv64, (int fd, const struct iovec *parts, int count, off64_t at), (fd, parts, count, at), SBX_OP_PREADV)
 MOVES(preadv2, (int fd, const struct iovec *parts, int count, off_t at, int flags), (fd, parts, count, at, flags),
@@ -97,12 +90,12 @@ MOVES(pwritev2, (int fd, const struct iovec *parts, int count, off_t at, int fla
 MOVES(pwritev64v2, (int fd, const struct iovec *parts, int count, off64_t at, int flags), (fd, parts, count, at, flags),
       SBX_OP_PWRITEV)
 /* Of the two descriptors, the record names the one that is written to, because that is the one that fills up. */
-WRITES(sendfile, (int fd, int from, off_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE, (void)0)
-WRITES(sendfile64, (int fd, int from, off64_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE, (void)0)
+WRITES(sendfile, (int fd, int from, off_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE)
+WRITES(sendfile64, (int fd, int from, off64_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE)
 MOVES(copy_file_range, (int from, off64_t *from_at, int fd, off64_t *at, size_t bytes, unsigned flags),
       (from, from_at, fd, at, bytes, flags), SBX_OP_COPY_FILE_RANGE)
 WRITES(splice, (int from, off64_t *from_at, int fd, off64_t *at, size_t bytes, unsigned flags),
-       (from, from_at, fd, at, bytes, flags), SBX_OP_SPLICE, (void)0)
+       (from, from_at, fd, at, bytes, flags), SBX_OP_SPLICE)
 
 #define SHAPES(name, parameters, arguments, op, fd)                                          \
     SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, \

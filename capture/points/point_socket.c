@@ -12,9 +12,7 @@
 /* A call on descriptor `fd` that receives `result` bytes. */
 #define RECEIVES(name, parameters, arguments, op, asked) SBX_READ_HOOK(name, parameters, arguments, SOCKET, op, asked)
 /* A call that sends. `seen` checks whether it went to the service manager's socket. */
-#define SENDS(name, parameters, arguments, op, seen)        \
-    SBX_WRITE_HOOK(name, parameters, arguments, SOCKET, op, \
-                   SBX_PROMPT_WRITE(ssize_t, fd, known, real_##name arguments, op, SBX_GROUP_SOCKET), seen)
+#define SENDS(name, parameters, arguments, op, seen) SBX_WRITE_HOOK(name, parameters, arguments, SOCKET, op, seen)
 
 /* The descriptor that accept() returns is a client's. A connected one is not. */
 #define ACCEPTS(name, parameters, arguments, is_prompt)                                                         \

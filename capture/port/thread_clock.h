@@ -144,6 +144,16 @@ SBX_SIGNAL_SAFE static inline uint64_t sbx_thread_clock_wall_ns(struct sbx_threa
     return SBX_LIKELY(sbx_thread_clock_wall_at_once(clock, &wall_ns)) ? wall_ns : sbx_thread_clock_wall_slow(clock);
 }
 
+/* Is it less than `limit_ns` since `since_ns`, a time of this clock? The answer is a hint: it is false when no line
+ * tells, and it may be wrong when a handler draws a line meanwhile. So nothing may be recorded by it. It moves no
+ * floor. */
+SBX_SIGNAL_SAFE static inline bool sbx_thread_clock_is_within(const struct sbx_thread_clock *clock, uint64_t since_ns,
+                                                              uint64_t limit_ns)
+{
+    return SBX_LIKELY(clock->wall_base != 0) && /* I4 */
+           sbx_cycles_scaled(sbx_cycle_counter(), clock->multiplier) + clock->wall_offset - since_ns < limit_ns;
+}
+
 /* The last wall time that this clock returned, for callers that have just read it. */
 SBX_SIGNAL_SAFE static inline uint64_t sbx_thread_clock_last_ns(const struct sbx_thread_clock *clock)
 {
@@ -160,12 +170,16 @@ SBX_SIGNAL_SAFE static inline void sbx_thread_clock_disarm(struct sbx_thread_clo
     }
 }
 
-/* Arm the word, to see afterwards whether the thread was switched out since. False: another user has it, or this thread
- * has no rseq area. From here on there is no CPU line, except one that a signal handler draws, because a line that was
+/* Arm the word, to see afterwards whether the thread was switched out since. False: another user has it, or the clock
+ * does not use it. From here on there is no CPU line, except one that a signal handler draws, because a line that was
  * drawn before the word was armed must not be trusted. */
 SBX_SIGNAL_SAFE static inline bool sbx_thread_clock_watch(struct sbx_thread_clock *clock)
 {
-    struct sbx_rseq_area *area = sbx_rseq_area(clock->rseq_offset);
+    int32_t rseq_offset = clock->rseq_offset;
+    if (SBX_UNLIKELY(rseq_offset == 0)) {
+        return false;
+    }
+    struct sbx_rseq_area *area = sbx_rseq_area(rseq_offset);
     uint64_t word = sbx_load_relaxed(&area->rseq_cs), ours = (uint64_t)(uintptr_t)&sbx_clock_rseq_cs;
     if (SBX_LIKELY(word == ours)) {
         return true;

@@ -96,8 +96,13 @@ struct sbx_message_loop {
     uint32_t plain_turns;      /* passes that `places` does not count yet: sbx_loop_count_turns() */
     int32_t plain_fd;  /* the epoll set that the loop polls, when nothing is to be learned of it; -1: not known */
     bool has_accepted; /* a blocking accept() has accepted, at any place so far */
-    bool serves_many;  /* the loop waits in another way than by a blocking accept(): see messages/prompt_call.h */
-    uint64_t idle_ns;  /* end of the last record of idle time */
+    /* The loop waits in another way than by a blocking accept(), and the sample signal cuts no call short: see
+     * messages/prompt_call.h. */
+    bool serves_many;
+    /* Since the last turn that was not plain, a question of a client was noted: sbx_client_asked() has nothing to learn
+     * from the next one. */
+    bool leads_to_clients;
+    uint64_t idle_ns; /* end of the last record of idle time */
     struct sbx_merged_messages merged;
     /* used less often */
     uint64_t other_pc; /* another place in the same activation that polls; 0: none seen */

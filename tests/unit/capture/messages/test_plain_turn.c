@@ -14,12 +14,14 @@
 #include "attached_recording.h"
 #include "loop_call.h"
 #include "message_loop.h"
+#include "prompt_call.h"
 #include "the_capture.h"
 #include "thread_clock.h"
 #include "thread_end.h"
 
 enum {
     TURNS = 300,
+    TRIES = 50,
     SET = 7,
 };
 #define SITE_PC UINT64_C(0x1000)
@@ -146,18 +148,88 @@ static void test_a_message_that_has_a_name_is_not_plain(void **state)
     self->loop.kind = 0;
 }
 
+static bool poll_while(enum sbx_unusual what)
+{
+    sbx_capture_say_unusual(what, true);
+    bool is_plain = poll_once(SET, SITE_PC);
+    sbx_capture_say_unusual(what, false);
+    return is_plain;
+}
+
 static void test_while_something_is_unusual_no_turn_is_plain(void **state)
 {
     (void)state;
     SKIP_WITHOUT_A_COUNTER();
-    const enum sbx_unusual all[] = {SBX_UNUSUAL_SEATS, SBX_UNUSUAL_SIGNALS};
-    for (size_t i = 0; i < SBX_COUNT_OF(all); i++) {
-        begin_anew(NULL);
-        sbx_capture_say_unusual(all[i], true);
-        bool is_plain = poll_once(SET, SITE_PC);
-        sbx_capture_say_unusual(all[i], false);
-        assert_false(is_plain);
+    assert_false(poll_while(SBX_UNUSUAL_SEATS));
+    begin_anew(NULL);
+    assert_false(poll_while(SBX_UNUSUAL_SIGNALS));
+}
+
+/* By a prompt call; of no descriptor that this process has. */
+static void read_from_client(void)
+{
+    sbx_prompt_read_end(self, 1023, 1, SBX_OP_READ, SBX_GROUP_FILE);
+}
+
+/* Reads from a client in a turn that is not plain, and in the next one. Returns whether that one was plain. */
+static bool read_in_two_turns(void)
+{
+    struct sbx_poll_place *place = &self->loop.places[self->loop.place];
+    poll_while(SBX_UNUSUAL_SEATS);
+    assert_false(self->loop.leads_to_clients);
+    place->is_clients = false;
+    read_from_client();
+    assert_int_equal(self->loop.question_in, self->entry->message);
+    assert_true(place->is_clients);
+    place->is_clients = false;
+    bool is_plain = poll_once(SET, SITE_PC);
+    assert_int_not_equal(self->loop.question_in, self->entry->message);
+    read_from_client();
+    assert_int_equal(self->loop.question_in, self->entry->message);
+    assert_true(place->is_clients != is_plain); /* in a plain turn the read has nothing to learn */
+    return is_plain;
+}
+
+static void test_a_question_is_noted_and_only_the_first_one_teaches_where_the_loop_leads(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_A_COUNTER();
+    int plain = 0;
+    for (int i = 0; i < TRIES && plain < 2; i++) { /* a turn in which the test was paused is not */
+        plain += read_in_two_turns();
     }
+    assert_int_equal(plain, 2);
+}
+
+static void test_an_answer_within_a_millisecond_is_in_time_and_a_later_one_is_judged(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_A_COUNTER();
+    struct sbx_capture_settings *settings = &sbx_the_capture.control->in_force;
+    uint32_t limit_ms = settings->slow_message_ms;
+    const struct {
+        uint64_t since_ns;
+        uint32_t limit_ms;
+        bool is_in_time;
+    } cases[] = {
+        {100000, 0, true}, /* 0: with no limit only the first millisecond is in time */
+        {2000000, 0, false},
+        {2000000, 10, true},
+        {20000000, 10, false},
+    };
+    for (size_t i = 0; i < SBX_COUNT_OF(cases); i++) {
+        bool is_in_time = false;
+        settings->slow_message_ms = cases[i].limit_ms;
+        for (int tries = 0; tries < TRIES && !is_in_time; tries++) {
+            poll_once(SET, SITE_PC);
+            read_from_client();
+            self->entry->message_begin_ns = sbx_now_ns() - cases[i].since_ns;
+            sbx_prompt_write_begin(self);
+            is_in_time = self->loop.question_in == 0;
+        }
+        assert_int_equal(is_in_time, cases[i].is_in_time);
+    }
+    settings->slow_message_ms = limit_ms;
 }
 
 int main(void)
@@ -168,6 +240,8 @@ int main(void)
         CASE(test_what_a_sample_or_a_rest_found_is_learned_when_the_place_is_met),
         CASE(test_a_message_that_has_a_name_is_not_plain),
         CASE(test_while_something_is_unusual_no_turn_is_plain),
+        CASE(test_a_question_is_noted_and_only_the_first_one_teaches_where_the_loop_leads),
+        CASE(test_an_answer_within_a_millisecond_is_in_time_and_a_later_one_is_judged),
         CASE(test_a_poll_of_another_set_is_no_plain_turn_in_the_end),
     };
     return cmocka_run_group_tests(tests, attach, attached_recording_end);

@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -195,6 +196,16 @@ static void use_sockets(void)
     pthread_join(thread, NULL);
 }
 
+static void wait_in_vain_for_a_message(void)
+{
+    int pair[2];
+    char byte;
+    const struct timeval limit = {.tv_usec = LATE_MS * 1000};
+    child_expect(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0, "two sockets");
+    child_expect(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0, "a time limit");
+    child_expect(recvfrom(pair[0], &byte, 1, 0, NULL, NULL) == -1, "recvfrom gives up");
+}
+
 static void *poll_elsewhere(void *unused)
 {
     struct pollfd watched = {.fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN};
@@ -249,6 +260,7 @@ static void child_is_slow_everywhere(void)
     open_a_fifo();
     wait_for_file_locks();
     use_sockets();
+    wait_in_vain_for_a_message();
     pthread_create(&thread, NULL, poll_elsewhere, NULL);
     pthread_join(thread, NULL);
     usleep(LATE_MS * 1000);
@@ -276,6 +288,7 @@ static void test_what_is_slow_is_recorded_with_what_made_it_slow(void **state)
         {SBX_RECORD_FILE, SBX_OP_FLOCK, SBX_FD_REGULAR, AT_LEAST_MS * 1000, 0},
         {SBX_RECORD_FILE, SBX_OP_FCNTL_LOCK, SBX_FD_REGULAR, AT_LEAST_MS * 1000, 0},
         {SBX_RECORD_SOCKET, SBX_OP_RECV, SBX_FD_UNIX, AT_LEAST_MS * 1000, 5},
+        {SBX_RECORD_SOCKET, SBX_OP_RECVFROM, SBX_FD_UNIX, AT_LEAST_MS * 1000, 0},
         {SBX_RECORD_SOCKET, SBX_OP_ACCEPT, SBX_FD_UNIX, AT_LEAST_MS * 1000, 0},
         {SBX_RECORD_SOCKET, SBX_OP_CONNECT, SBX_FD_UNIX, AT_LEAST_MS * 1000, 0},
         {SBX_RECORD_SLEEP, SBX_OP_POLL, SBX_FD_UNKNOWN, AT_LEAST_MS * 1000, 0},
@@ -294,12 +307,13 @@ static void test_what_is_slow_is_recorded_with_what_made_it_slow(void **state)
     assert_int_equal(recorded_process_run(child_is_slow_everywhere), 0);
     struct sbx_snapshot *snapshot = recorded_process_snapshot();
     for (size_t e = 0; e < sizeof expected / sizeof expected[0]; e++) {
-        bool is_there = false;
+        bool is_there = false, has_failed = expected[e].op == SBX_OP_RECVFROM;
         for (size_t i = 0; i < snapshot->record_count; i++) {
             const struct sbx_record *record = &snapshot->records[i];
             is_there |= record->kind == expected[e].kind && record->op == expected[e].op &&
                         record->fd_class == expected[e].fd_class && record->stack != 0 &&
-                        record->amount == expected[e].amount && (record->flags & SBX_FLAG_FAILED) == 0 &&
+                        record->amount == expected[e].amount &&
+                        ((record->flags & SBX_FLAG_FAILED) != 0) == has_failed &&
                         record->end_ns - record->begin_ns >= expected[e].least_us * UINT64_C(1000);
         }
         if (!is_there) {

@@ -421,6 +421,19 @@ static void test_a_line_that_ran_ahead_is_held_not_taken_back(void **state)
     assert_true(sbx_thread_clock_read(&clock).wall_ns > held.wall_ns);
 }
 
+static void test_a_look_whether_a_time_is_over_needs_a_line_and_moves_no_floor(void **state)
+{
+    (void)state;
+    need(SBX_CLOCK_CYCLES);
+    struct sbx_thread_clock clock = {0};
+    assert_false(sbx_thread_clock_is_within(&clock, sbx_now_ns(), UINT64_MAX)); /* there is no line yet */
+    uint64_t now_ns = sbx_thread_clock_wall_ns(&clock);
+    assert_true(sbx_thread_clock_is_within(&clock, now_ns, 1000 * MS));
+    assert_false(sbx_thread_clock_is_within(&clock, now_ns - 1000 * MS, 1000 * MS));
+    assert_false(sbx_thread_clock_is_within(&clock, now_ns + 2000 * MS, 1000 * MS)); /* it is yet to come */
+    assert_int_equal(clock.wall_floor, now_ns);
+}
+
 static void test_a_counter_that_went_back_is_not_believed(void **state)
 {
     (void)state;
@@ -548,6 +561,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_a_reading_that_a_handler_overtook_is_done_again, lift_limit),
         cmocka_unit_test_teardown(test_no_reading_of_a_thread_is_before_its_last, lift_limit),
         cmocka_unit_test_teardown(test_a_line_that_ran_ahead_is_held_not_taken_back, lift_limit),
+        cmocka_unit_test_teardown(test_a_look_whether_a_time_is_over_needs_a_line_and_moves_no_floor, lift_limit),
         cmocka_unit_test_teardown(test_a_counter_that_went_back_is_not_believed, lift_limit),
         cmocka_unit_test_teardown(test_calibrating_on_keeps_the_source_and_moves_the_rate_little, lift_limit),
         cmocka_unit_test(test_sources_have_names),
