@@ -48,12 +48,17 @@ SBX_HOOK_SAFE static inline struct sbx_thread *sbx_prompt_begin(void)
     return sbx_thread_clock_watch(&thread->clock) ? thread : NULL;
 }
 
+/* As sbx_leaf_ask(): the count has run out with a prompt call. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_ask(struct sbx_thread *thread, uint8_t op, uint8_t group);
+
 SBX_HOOK_SAFE static inline void sbx_prompt_end(struct sbx_thread *thread, int fd, uint8_t op, uint8_t group)
 {
     if (SBX_UNLIKELY(!sbx_clock_word_is_ours(thread->clock.rseq_offset))) {
         sbx_prompt_was_left(thread, fd, group);
     }
-    sbx_leaf(thread, SBX_RECORD_LEAF, op, group);
+    if (SBX_UNLIKELY(--thread->entry->countdown < 0)) {
+        sbx_prompt_ask(thread, op, group);
+    }
 }
 
 /* For the first time in this message, data was read from a client (question). A client is about to be answered

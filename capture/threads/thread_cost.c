@@ -10,12 +10,8 @@
 
 /* The cost of a short path without its clock reads. Those differ between machines and are measured (clock_price.h). The
  * numbers come from bench_points (docs/PERFORMANCE.md) on 2 shared processors of some 2.5 GHz, where a clock read takes
- * 9.7 ns. With its points in, a pair of malloc and free takes 2.2 ns longer, a pread of one byte 40 ns, a turn of a
- * loop 67 ns. The last two read the clock twice.
- *
- * Since then the poll call of a turn needs some 300 instructions instead of some 650 (bench_instructions), 44 of them
- * for the clock reads. The rest is charged in proportion, with 20 ns. For its cold cache lines a turn is charged as
- * before, though it has 81 of them now instead of 133. A countdown that ends costs sbx_leaf_ask() without a sample: one
+ * 9.7 ns. With its points in, a pair of malloc and free takes 2.2 ns longer, a pread of one byte 35 ns, a turn of a
+ * loop 40 ns, a read by a prompt call 8 ns. The second and the third read the clock twice. A countdown that ends costs sbx_leaf_ask() without a sample: one
  * clock read. A signal to a running thread costs the kernel some 3 us, for entering the handler and leaving it again.
  *
  * These are constants, because a call that is let through cannot be timed for less than it costs. On a processor of
@@ -24,8 +20,9 @@
  * branches are predicted less well there. */
 enum {
     LEAF_PASS_PS = 3200,
-    BLOCKING_REST_PS = 20600,
-    TURN_REST_PS = 20000,
+    BLOCKING_REST_PS = 15500,
+    PROMPT_PS = 8000,
+    TURN_REST_PS = 20500,
     ASK_REST_PS = 10300,
     SIGNAL_NS = 3000,
     LOOKS_OF_A_PASS = 2,
@@ -33,15 +30,17 @@ enum {
 };
 
 /* Cold caches. After a program has done other work for a while, the lines of our code and data are not in the cache any
- * more: some 65 lines for a turn of a loop, some 33 for a call that may block. The calls right after it find most of
+ * more: some 60 lines for a turn of a loop, some 30 for a call that may block. The calls right after it find most of
  * them in the cache again. So calls come in bursts, and a burst pays for its lines once.
  *
  * A turn of a loop is one burst, with the calls that its thread makes in it. Many calls in a turn count as some more
- * bursts. On a thread without a loop each call is one burst, or each wait if there are more waits. The cost of a burst
+ * bursts. A turn or a prompt call costs less than the burst of another: by a profiler, redis's turns, some 130 us
+ * apart, take 0.15 us, and a prompt call some 25 ns. On a thread without a loop each call is one burst, or each wait if there are more waits. The cost of a burst
  * grows with the CPU time since the last burst, up to the full cost. Fitted to what a profiler finds in eleven programs
  * (docs/PERFORMANCE.md): servers whose bursts are 300 us apart, and a Java machine, where they are some 10 us apart. */
 enum {
     COLD_BURST_PS = 500000,
+    COLD_TURN_PS = 200000,
     COLD_AFTER_NS = 20000,
     CALLS_OF_A_TURN = 8,
 };
@@ -52,7 +51,7 @@ static struct {
     uint64_t free_count;
     uint32_t generation, hits, sequence;
     struct {
-        uint32_t passes, captures;
+        uint32_t passes, prompt, captures;
     } group[SBX_POINT_GROUPS_MAX];
 } seen[SBX_THREADS_MAX];
 static uint64_t all_timed[SBX_COST_KINDS], all_timed_ns[SBX_COST_KINDS]; /* of the last round */
@@ -70,6 +69,11 @@ static bool is_leaf(uint32_t group)
 uint32_t sbx_cost_of_pass_ps(uint32_t group, const struct sbx_clock_price *price)
 {
     return is_leaf(group) ? LEAF_PASS_PS : BLOCKING_REST_PS + LOOKS_OF_A_PASS * price->wall_ps;
+}
+
+uint32_t sbx_cost_of_prompt_ps(void)
+{
+    return PROMPT_PS;
 }
 
 uint32_t sbx_cost_of_turn_ps(const struct sbx_clock_price *price)
@@ -142,7 +146,8 @@ static uint64_t mean_ns(const struct sbx_thread_cost *cost, unsigned kind)
 /* In picoseconds, because the amounts added are nanoseconds or less. */
 struct growth {
     uint64_t pass_ps[SBX_POINT_GROUPS_MAX];
-    uint64_t passes[SBX_POINT_GROUPS_MAX];   /* of calls that may block */
+    uint64_t passes[SBX_POINT_GROUPS_MAX]; /* of calls that may block, without prompt ones */
+    uint64_t prompt[SBX_POINT_GROUPS_MAX];
     uint64_t ask_ps, readings, turns, parts; /* parts of bursts: CALLS_OF_A_TURN parts are one burst */
 };
 
@@ -161,9 +166,13 @@ static void collect_thread(const struct sbx_thread *thread, uint32_t index, cons
     }
     for (unsigned group = 0; group < SBX_GROUP_COUNT; group++) {
         uint64_t passes = grown(&cost->group[group].passes, &seen[index].group[group].passes);
-        growth->pass_ps[group] += passes * sbx_cost_of_pass_ps(group, price);
-        growth->passes[group] += is_leaf(group) ? 0 : passes;
-        calls += is_leaf(group) ? 0 : passes;
+        /* The two words move one after the other, so one of them may be seen late: by the next round it is right. */
+        uint64_t prompt = grown(&cost->group[group].prompt, &seen[index].group[group].prompt);
+        uint64_t others = passes > prompt ? passes - prompt : 0;
+        growth->pass_ps[group] += others * sbx_cost_of_pass_ps(group, price) + prompt * PROMPT_PS;
+        growth->passes[group] += is_leaf(group) ? 0 : others;
+        growth->prompt[group] += prompt;
+        calls += is_leaf(group) ? 0 : others + prompt;
         sums->captures[group] += grown(&cost->group[group].captures, &seen[index].group[group].captures);
     }
     uint64_t turns = turns_since(thread, index);
@@ -173,22 +182,30 @@ static void collect_thread(const struct sbx_thread *thread, uint32_t index, cons
     growth->pass_ps[SBX_GROUP_FREE] += frees_since(thread, index) * sbx_cost_of_pass_ps(SBX_GROUP_FREE, price);
 }
 
+/* How much of a burst's price, or of a part of it, a turn or a prompt call costs. */
+static uint64_t of_turn_ps(uint64_t burst_ps)
+{
+    return burst_ps * COLD_TURN_PS / COLD_BURST_PS;
+}
+
 /* Add the cost of cold caches. A turn that has waited is also a wait, visible as a new clock read. Bursts other than
  * turns are charged to the groups in proportion to their calls. */
 static void add_cold(struct growth *growth, uint64_t cpu_ns)
 {
     uint64_t passes = 0;
     for (unsigned group = 0; group < SBX_GROUP_COUNT; group++) {
-        passes += growth->passes[group];
+        passes += growth->passes[group] + growth->prompt[group];
     }
     uint64_t waits = growth->readings > growth->turns ? growth->readings - growth->turns : 0;
     uint64_t others = growth->parts / CALLS_OF_A_TURN > waits ? growth->parts / CALLS_OF_A_TURN : waits;
     uint64_t bursts = growth->turns + (passes != 0 ? others : 0);
     uint64_t each_ps = bursts != 0 ? sbx_cost_of_cold_ps(bursts, cpu_ns) / bursts : 0;
-    growth->pass_ps[SBX_GROUP_POLL] += growth->turns * each_ps;
+    growth->pass_ps[SBX_GROUP_POLL] += growth->turns * of_turn_ps(each_ps);
     uint64_t calls_ps = (bursts - growth->turns) * each_ps;
     for (unsigned group = 0; group < SBX_GROUP_COUNT && passes != 0; group++) {
-        growth->pass_ps[group] += calls_ps / passes * growth->passes[group];
+        uint64_t each_call_ps = calls_ps / passes;
+        growth->pass_ps[group] +=
+            each_call_ps * growth->passes[group] + of_turn_ps(each_call_ps) * growth->prompt[group];
     }
 }
 

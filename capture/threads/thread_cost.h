@@ -44,6 +44,7 @@ struct sbx_thread_cost {
     uint64_t timed_ns[SBX_COST_KINDS];
     struct {
         uint32_t passes; /* calls let through, charged by the rule above */
+        uint32_t prompt; /* of these, prompt calls, which read no clock (messages/prompt_call.h) */
         uint32_t captures;
     } group[SBX_POINT_GROUPS_MAX];
 };
@@ -76,6 +77,15 @@ SBX_SIGNAL_SAFE static inline void sbx_cost_passes(struct sbx_thread_cost *cost,
     }
 }
 
+/* The same when the call that ended it is a prompt call. */
+SBX_SIGNAL_SAFE static inline void sbx_cost_prompt_passes(struct sbx_thread_cost *cost, uint8_t group, int64_t passes)
+{
+    sbx_cost_passes(cost, group, passes);
+    if (passes > 0) {
+        sbx_store_relaxed(&cost->group[group].prompt, cost->group[group].prompt + (uint32_t)passes);
+    }
+}
+
 /* The costs of all threads so far, in nanoseconds; they only grow. */
 struct sbx_cost_sums {
     uint64_t capture_ns[SBX_COST_KINDS];     /* captures x mean of the timed ones, and clocks read anew (CALL) */
@@ -91,8 +101,10 @@ void sbx_cost_collect(struct sbx_cost_sums *sums, const struct sbx_clock_price *
 /* What cold caches add to this many bursts of calls in this much CPU time, in picoseconds (thread_cost.c). Pure. */
 uint64_t sbx_cost_of_cold_ps(uint64_t bursts, uint64_t cpu_ns);
 
-/* The cost with warm caches of a call let through at a point of `group`, and of a turn of a loop, in picoseconds. */
+/* The cost with warm caches of a call let through at a point of `group`, of a prompt call, and of a turn of a loop, in
+ * picoseconds. */
 uint32_t sbx_cost_of_pass_ps(uint32_t group, const struct sbx_clock_price *price);
+uint32_t sbx_cost_of_prompt_ps(void);
 uint32_t sbx_cost_of_turn_ps(const struct sbx_clock_price *price);
 
 #endif

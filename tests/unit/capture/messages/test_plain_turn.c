@@ -201,6 +201,27 @@ static void test_a_question_is_noted_and_only_the_first_one_teaches_where_the_lo
     assert_int_equal(plain, 2);
 }
 
+static void test_calls_that_cannot_wait_are_counted_as_such(void **state)
+{
+    (void)state;
+    SKIP_WITHOUT_A_COUNTER();
+    const struct sbx_thread_cost *cost = &self->cost;
+    self->entry->countdown = self->counted_from = 0; /* the next call ends the count, and so all before are charged */
+    sbx_leaf(self, SBX_RECORD_LEAF, SBX_OP_READ, SBX_GROUP_FILE);
+    uint32_t passes = cost->group[SBX_GROUP_FILE].passes, prompt = cost->group[SBX_GROUP_FILE].prompt;
+    self->entry->countdown = self->counted_from = 9;
+    for (int i = 0; i < 10; i++) {
+        (void)sbx_thread_clock_watch(&self->clock); /* as before the call; without rseq each one may have waited */
+        sbx_prompt_end(self, 1023, SBX_OP_READ, SBX_GROUP_FILE);
+    }
+    assert_int_equal(cost->group[SBX_GROUP_FILE].passes - passes, 10);
+    assert_int_equal(cost->group[SBX_GROUP_FILE].prompt - prompt, 10);
+    self->entry->countdown = self->counted_from = 0;
+    sbx_leaf(self, SBX_RECORD_LEAF, SBX_OP_READ, SBX_GROUP_FILE);
+    assert_int_equal(cost->group[SBX_GROUP_FILE].prompt - prompt, 10);
+    assert_int_equal(cost->group[SBX_GROUP_FILE].passes - passes, 11);
+}
+
 static void test_an_answer_within_a_millisecond_is_in_time_and_a_later_one_is_judged(void **state)
 {
     (void)state;
@@ -241,6 +262,7 @@ int main(void)
         CASE(test_a_message_that_has_a_name_is_not_plain),
         CASE(test_while_something_is_unusual_no_turn_is_plain),
         CASE(test_a_question_is_noted_and_only_the_first_one_teaches_where_the_loop_leads),
+        CASE(test_calls_that_cannot_wait_are_counted_as_such),
         CASE(test_an_answer_within_a_millisecond_is_in_time_and_a_later_one_is_judged),
         CASE(test_a_poll_of_another_set_is_no_plain_turn_in_the_end),
     };

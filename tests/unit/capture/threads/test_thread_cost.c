@@ -77,6 +77,26 @@ static void test_a_call_that_may_block_costs_two_looks_at_the_clock_and_what_is_
     assert_int_equal(new_pass_ns(SBX_GROUP_FILE) - cheap_ns, CALLS * 2 * 300);
 }
 
+/* Symptom: a server's reads and writes, which read no clock, were charged like those that may wait. */
+static void test_a_prompt_call_is_charged_without_a_clock_and_less_for_cold_caches(void **state)
+{
+    (void)state;
+    sbx_cost_passes(&the_thread->cost, SBX_GROUP_FILE, CALLS);
+    sbx_cost_prompt_passes(&the_thread->cost, SBX_GROUP_FILE, CALLS);
+    price.wall_ps += 300000;
+    uint64_t warm_ns = CALLS * (uint64_t)(sbx_cost_of_pass_ps(SBX_GROUP_FILE, &price) + sbx_cost_of_prompt_ps()) / 1000;
+    assert_int_equal(new_pass_ns(SBX_GROUP_FILE), warm_ns);
+    sbx_cost_prompt_passes(&the_thread->cost, SBX_GROUP_FILE, CALLS);
+    process_ns += CALLS * UINT64_C(300000);
+    uint64_t prompt_ns = new_pass_ns(SBX_GROUP_FILE) - CALLS * (uint64_t)sbx_cost_of_prompt_ps() / 1000;
+    sbx_cost_passes(&the_thread->cost, SBX_GROUP_FILE, CALLS);
+    process_ns += CALLS * UINT64_C(300000);
+    uint64_t others_ns =
+        new_pass_ns(SBX_GROUP_FILE) - CALLS * (uint64_t)sbx_cost_of_pass_ps(SBX_GROUP_FILE, &price) / 1000;
+    assert_true(prompt_ns > 0 && prompt_ns < others_ns);
+    assert_int_equal(new_pass_ns(SBX_GROUP_FILE), 0);
+}
+
 static void test_an_allocation_costs_no_look_at_the_clock(void **state)
 {
     (void)state;
@@ -221,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_a_call_that_may_block_costs_two_looks_at_the_clock_and_what_is_around_them,
                                begin_anew),
+        cmocka_unit_test_setup(test_a_prompt_call_is_charged_without_a_clock_and_less_for_cold_caches, begin_anew),
         cmocka_unit_test_setup(test_an_allocation_costs_no_look_at_the_clock, begin_anew),
         cmocka_unit_test_setup(test_turns_of_a_loop_are_charged_to_its_polls, begin_anew),
         cmocka_unit_test_setup(test_a_loop_that_is_found_elsewhere_counts_its_turns_anew, begin_anew),
