@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "alloc_place.h"
 #include "attendance.h"
 #include "clock.h"
 #include "consent.h"
@@ -48,7 +49,8 @@ enum {
 #define WORKED_NS    UINT64_C(5000000) /* of CPU time: counts as being old enough */
 
 /* Waits, reads and writes of files, and loads of modules: none of these is called while an allocator's lock is held.
- * Locks, clocks, mappings and streams may be. */
+ * Locks, clocks, mappings and streams may be. Allocations count on conditions of their own (has_worked(),
+ * may_make_thread()). */
 #define SIGNS_OF_LIFE                                                                          \
     (SBX_WAITS_THAT_ASK | SBX_POINT_BIT(SBX_GROUP_FILE) | SBX_POINT_BIT(SBX_GROUP_FILE_LOCK) | \
      SBX_POINT_BIT(SBX_GROUP_SYNC) | SBX_POINT_BIT(SBX_GROUP_BARRIER) | SBX_POINT_BIT(SBX_GROUP_LOADER))
@@ -332,10 +334,11 @@ static bool waits_for_work(uint8_t group, uint8_t op)
 
 /* pthread_create() may allocate, so it is not called in a signal handler, which may have interrupted an allocation. A
  * child that was forked in a handler stays in that handler, as some processes of postgres do. Such a child may create a
- * thread when it has made allocations of its own. */
-static bool may_make_thread(uint64_t now_ns)
+ * thread when it has made allocations of its own, but not in one of these: it may be served without the lock. */
+static bool may_make_thread(uint64_t now_ns, uint8_t group)
 {
-    bool may = sbx_handler_find_above(child.handler_at) == SBX_HANDLER_NONE;
+    bool may = sbx_handler_find_above(child.handler_at) == SBX_HANDLER_NONE &&
+               (group != SBX_GROUP_ALLOC || child.handler_at == 0);
     if (!may) {
         child.ask_again_ns = now_ns + ASK_AGAIN_NS; /* the check is not cheap */
     }
@@ -353,8 +356,9 @@ SBX_FORK_CODE static bool shut_out(struct sbx_recording_header *header, size_t b
  * another thread of its parent held at the fork stays locked in the child. When it waits for work it is counted, and
  * its parent's recording is unmapped. The gate, which every kind of fork wipes, distinguishes it from a child of
  * vfork() and from a process that was switched off. */
-SBX_HOOK_SAFE static void ask_unfollowed(uint8_t group, uint8_t op)
+SBX_HOOK_SAFE static void ask_unfollowed(uint8_t group, uint8_t op, const void *caller)
 {
+    (void)caller;
     if (sbx_capture_is_ours() || !waits_for_work(group, op) || is_callers()) {
         return;
     }
@@ -375,16 +379,38 @@ static void come_back(void)
 {
     if (sbx_self == SBX_THREAD_GONE && (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) == child.pid) {
         sbx_thread_become(NULL);
+        sbx_store_relaxed(&sbx_entry_of_nobody.countdown, INT64_MAX); /* relaxed: scratch */
         sbx_store_relaxed(&sbx_the_capture.late_ask, ask_unfollowed); /* relaxed: asking twice is harmless */
     }
 }
 
 /* Children that call exec or end at once do so before that age. */
+static bool has_worked(uint64_t now_ns)
+{
+    return now_ns - child.forked_ns >= WORKED_NS && sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= WORKED_NS;
+}
+
 static bool is_old_enough(uint64_t now_ns)
 {
-    uint64_t age_ns = now_ns - child.forked_ns;
-    return age_ns >= SBX_OLD_ENOUGH_NS ||
-           (age_ns >= WORKED_NS && sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= WORKED_NS);
+    return now_ns - child.forked_ns >= SBX_OLD_ENOUGH_NS || has_worked(now_ns);
+}
+
+/* May the recorder begin in this allocation? If not, one of the next eight is looked at, chosen by a hash: any regular
+ * choice could meet the same place of a loop each time. */
+static bool lets_begin(uint8_t op, const void *caller)
+{
+    bool lets = sbx_alloc_lets_threads_begin(op, caller);
+    if (!lets) {
+        sbx_entry_of_nobody.countdown = (uint32_t)sbx_entry_of_nobody.alloc_count * UINT32_C(2654435761) >> 29;
+    }
+    return lets;
+}
+
+/* A call of this kind shows that the child will live. Every child allocates, so allocations show it by what the child
+ * has computed, and not by its age: on a busy machine a child that calls exec at once may be old. */
+static bool is_sign(uint8_t group, uint8_t op, uint64_t now_ns)
+{
+    return waits_for_work(group, op) || (group == SBX_GROUP_ALLOC ? has_worked(now_ns) : is_old_enough(now_ns));
 }
 
 /* When the child is to start: now, or later if its family makes many short-lived children and has used up what it may
@@ -397,9 +423,9 @@ static uint64_t due_ns(uint64_t now_ns, uint8_t op)
 
 /* A sleeping thread starts the child at that time. Without such a thread, the first sign of life after that time
  * does. */
-static void put_off(uint64_t now_ns, uint64_t begin_ns)
+static void put_off(uint64_t now_ns, uint64_t begin_ns, uint8_t group)
 {
-    if (sbx_family_lend_sleeper(now_ns) && may_make_thread(now_ns)) {
+    if (sbx_family_lend_sleeper(now_ns) && may_make_thread(now_ns, group)) {
         begin_later(now_ns, begin_ns);
     } else {
         sbx_attendance_put_off_child();
@@ -407,34 +433,36 @@ static void put_off(uint64_t now_ns, uint64_t begin_ns)
     }
 }
 
-/* A thread of the program waits, works with files, or loads a module. errno is saved only after the clock is read.
- * Reading the clock does not change errno, and finding the address of errno through libc would touch one page more in
+/* A thread of the program waits, works with files, loads a module or allocates. errno is saved only after the clock is
+ * read. Reading the clock does not change errno, and finding the address of errno through libc would touch one page more in
  * each child that only polls once. */
-SBX_FORK_CODE SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
+SBX_FORK_CODE SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op, const void *caller)
 {
     uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
-    if ((SBX_POINT_BIT(group) & SIGNS_OF_LIFE) == 0 || state == STARTING || state >= PUT_OFF) {
+    if ((SBX_POINT_BIT(group) & (SIGNS_OF_LIFE | SBX_POINT_BIT(SBX_GROUP_ALLOC))) == 0 || state == STARTING ||
+        state >= PUT_OFF) {
         return;
     }
     uint64_t now_ns = sbx_now_ns();
     bool is_too_early = state == PENDING && (now_ns < child.ask_again_ns ||
                                              (!waits_for_work(group, op) && now_ns - child.forked_ns < WORKED_NS));
-    if (is_too_early || !is_callers()) { /* the usual case, which makes no system call */
+    if (is_too_early || (state == PENDING && group == SBX_GROUP_ALLOC && !lets_begin(op, caller)) ||
+        !is_callers()) { /* the usual case, which makes no system call */
         return;
     }
     int saved_errno = errno;
     if (state == DONE) {
         come_back();
     } else if (state == OFF) {
-        if (waits_for_work(group, op) || is_old_enough(now_ns)) {
+        if (is_sign(group, op, now_ns)) {
             sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: about once in each child */
             sbx_attendance_unrecorded_child();
         }
-    } else if (waits_for_work(group, op) || is_old_enough(now_ns)) {
+    } else if (is_sign(group, op, now_ns)) {
         uint64_t begin_ns = due_ns(now_ns, op);
         if (begin_ns > now_ns) {
-            put_off(now_ns, begin_ns);
-        } else if (may_make_thread(now_ns) && begin(now_ns, false)) {
+            put_off(now_ns, begin_ns, group);
+        } else if (may_make_thread(now_ns, group) && begin(now_ns, false)) {
             come_back();
         }
     }
@@ -480,7 +508,7 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
             sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: not one more call of ours */
             sbx_store_relaxed(&sbx_the_capture.lets_polls_pass, 0);
         }
-    } else if (what == SBX_SETTLE_RIGHTS && (state != PENDING || may_make_thread(sbx_now_ns())) &&
+    } else if (what == SBX_SETTLE_RIGHTS && (state != PENDING || may_make_thread(sbx_now_ns(), SBX_GROUP_LOADER)) &&
                begin_at_last(sbx_now_ns())) {
         come_back();
     }
@@ -632,6 +660,7 @@ SBX_FORK_CODE static void begin_pending(void)
                 sbx_load_relaxed(&sbx_the_capture.bars_children) == 0; /* relaxed: a child has one thread */
     child.is_untouched = may_begin ? child.is_untouched : NULL;
     sbx_store_relaxed(&child.state, may_begin ? PENDING : OFF); /* relaxed: a child has one thread */
+    sbx_entry_of_nobody.countdown = may_begin ? SBX_NOBODYS_STRIDE : INT64_MAX;
     sbx_store_relaxed(&sbx_the_capture.leave, NULL);
     sbx_store_relaxed(&sbx_the_capture.own_threads, 0);
     sbx_the_capture.settle = may_begin ? settle : NULL;

@@ -95,9 +95,10 @@ static void *start(void *unused)
 }
 
 /* Called when a wait begins, or when a module is about to be loaded. */
-SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
+SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op, const void *caller)
 {
     (void)op;
+    (void)caller; /* its hooks are those of waits */
     uint32_t expected = ARMED;
     bool is_load = group == SBX_GROUP_LOADER;
     if (sbx_load_relaxed(&late.state) != ARMED || /* relaxed: decided by the exchange below */

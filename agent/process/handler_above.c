@@ -17,9 +17,12 @@
 #include "raw_syscall.h"
 
 enum {
-    WORDS = 512, /* copied at a time: a page, because a page is mapped as a whole or not at all */
-    PAGE_BYTES = WORDS * 8,
-    PAGES_MAX = 4096, /* 16 MiB: a deeper stack is not searched to its end, and the answer is "perhaps" */
+    /* Copied at a time, onto a stack that may be a small one. A page is mapped as a whole or not at all, and has a
+     * whole number of these pieces. */
+    WORDS = 128,
+    PIECE_BYTES = WORDS * 8,
+    PIECES_MAX = 16384, /* 16 MiB: a deeper stack is not searched to its end, and the answer is "perhaps" */
+    VDSO_CODE_BYTES = 8192,
 };
 
 #if defined(__x86_64__)
@@ -110,7 +113,7 @@ static void find_restorers(struct search *search)
     const ElfW(Ehdr) *vdso = (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR);
     if (vdso != NULL) {
         search->vdso_begin = (uint64_t)(uintptr_t)vdso;
-        search->vdso_end = search->vdso_begin + 2 * PAGE_BYTES; /* its code is a page or two */
+        search->vdso_end = search->vdso_begin + VDSO_CODE_BYTES; /* its code is a page or two */
     }
 #endif
 }
@@ -150,9 +153,9 @@ SBX_HOOK_SAFE uint64_t sbx_handler_find_above(uint64_t until)
     if (search.is_full) {
         return SBX_HANDLER_PERHAPS;
     }
-    for (unsigned pages = 0; pages < PAGES_MAX; pages++) {
-        /* Up to the end of the page, because the stack ends at a page boundary. */
-        size_t bytes = PAGE_BYTES - at % PAGE_BYTES;
+    for (unsigned pieces = 0; pieces < PIECES_MAX; pieces++) {
+        /* Not beyond the end of the page, because the stack ends at a page boundary. */
+        size_t bytes = PIECE_BYTES - at % PIECE_BYTES;
         long got = copy_from(at, words, bytes);
         if (got == -EFAULT) {
             return SBX_HANDLER_NONE; /* the end of the stack */

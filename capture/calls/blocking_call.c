@@ -110,7 +110,7 @@ SBX_NOINLINE static struct sbx_thread *begin_unrecorded(struct sbx_blocking *cal
     }
     if (!sbx_thread_is_registered(thread) || !sbx_capture_is_open()) {
         call->thread = NULL;
-        sbx_capture_ask_late(sbx_call_group_of(what), sbx_call_op_of(what));
+        sbx_capture_ask_late(sbx_call_group_of(what), sbx_call_op_of(what), NULL);
         return NULL;
     }
     /* The call is not recorded either when a signal handler of the program has interrupted the agent's own code.

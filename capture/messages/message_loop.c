@@ -125,7 +125,7 @@ SBX_FORK_CODE SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.lets_polls_pass) != 0) && /* relaxed: this thread's own */
         !sbx_capture_is_ours() && !polled->waits) {
         *call = (struct sbx_blocking){.thread = NULL};
-        sbx_capture_ask_late(SBX_GROUP_POLL, SBX_OP_NONE);
+        sbx_capture_ask_late(SBX_GROUP_POLL, SBX_OP_NONE, NULL);
         return;
     }
     if (polled->form == SBX_POLLED_ACCEPT) {

@@ -10,8 +10,10 @@
  *
  * strdup, getline, reallocarray, operator new and delete call these functions through slots of libc and libstdc++, as
  * any program does, because a program may bring its own allocator. They are counted there, once, and are not points. */
+#include "alloc_place.h"
 #include "point.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 static void *(*real_malloc)(size_t);
@@ -24,10 +26,28 @@ static void *(*real_valloc)(size_t);
 static void *(*real_pvalloc)(size_t);
 static void (*real_free)(void *);
 
-/* The count has run out: either a sample may be due, or the thread has no block yet and gets one here. */
-SBX_HOOK_SAFE SBX_NOINLINE static void count_is_out(size_t bytes, uint8_t op)
+/* ---- a thread may be made ---- */
+
+/* pthread_create() needs one function of the allocator, calloc(), and locks of the C library's own. */
+SBX_HOOK_SAFE bool sbx_alloc_lets_threads_begin(uint8_t op, const void *caller)
+{
+    bool is_known = sbx_is_of_c_library((const void *)(uintptr_t)pthread_create);
+    return is_known && !sbx_is_of_c_library(caller) &&
+           (op == SBX_OP_CALLOC || sbx_is_of_c_library((const void *)(uintptr_t)real_calloc));
+}
+
+/* ---- the hooks ---- */
+
+/* The count has run out. A sample may be due, or the thread has no block yet and gets one here, or it is the thread of a
+ * forked child whose recorder has not begun. */
+SBX_HOOK_SAFE SBX_NOINLINE static void count_is_out(size_t bytes, uint8_t op, const void *caller)
 {
     bool is_stranger = sbx_self == NULL;
+    if (SBX_UNLIKELY(sbx_self == SBX_THREAD_GONE)) {
+        sbx_entry_of_nobody.countdown = SBX_NOBODYS_STRIDE;
+        sbx_capture_ask_late(SBX_GROUP_ALLOC, op, caller);
+        return;
+    }
     sbx_leaf_of_anybody(SBX_RECORD_ALLOC, op, SBX_GROUP_ALLOC);
     if (is_stranger) {
         sbx_own_entry->alloc_count++; /* the caller counted in the entry of strangers */
@@ -35,15 +55,17 @@ SBX_HOOK_SAFE SBX_NOINLINE static void count_is_out(size_t bytes, uint8_t op)
     }
 }
 
-SBX_HOOK_SAFE static inline void count(size_t bytes, uint8_t op)
+SBX_HOOK_SAFE static inline void count(size_t bytes, uint8_t op, const void *caller)
 {
     struct sbx_thread_entry *entry = sbx_own_entry;
     entry->alloc_count++;
     entry->alloc_bytes += bytes;
     if (SBX_UNLIKELY(--entry->countdown < 0)) {
-        count_is_out(bytes, op);
+        count_is_out(bytes, op, caller);
     }
 }
+
+#define CALLER __builtin_return_address(0)
 
 /* This is a separate function so that the usual path saves no register. */
 SBX_HOOK_SAFE SBX_NOINLINE static void free_of_stranger(void *memory)
@@ -68,49 +90,50 @@ static void hook_free(void *memory)
 
 static void *hook_malloc(size_t bytes)
 {
-    count(bytes, SBX_OP_MALLOC);
+    count(bytes, SBX_OP_MALLOC, CALLER);
     return real_malloc(bytes);
 }
 
 static void *hook_calloc(size_t elements, size_t bytes)
 {
-    count(elements * bytes, SBX_OP_CALLOC); /* if the product overflows, the original fails and the count is wrong */
+    /* if the product overflows, the original fails and the count is wrong */
+    count(elements * bytes, SBX_OP_CALLOC, CALLER);
     return real_calloc(elements, bytes);
 }
 
 static void *hook_realloc(void *old, size_t bytes)
 {
-    count(bytes, SBX_OP_REALLOC);
+    count(bytes, SBX_OP_REALLOC, CALLER);
     return real_realloc(old, bytes);
 }
 
 static void *hook_aligned_alloc(size_t alignment, size_t bytes)
 {
-    count(bytes, SBX_OP_ALIGNED_ALLOC);
+    count(bytes, SBX_OP_ALIGNED_ALLOC, CALLER);
     return real_aligned_alloc(alignment, bytes);
 }
 
 static void *hook_memalign(size_t alignment, size_t bytes)
 {
-    count(bytes, SBX_OP_ALIGNED_ALLOC);
+    count(bytes, SBX_OP_ALIGNED_ALLOC, CALLER);
     return real_memalign(alignment, bytes);
 }
 
 static int hook_posix_memalign(void **out, size_t alignment, size_t bytes)
 {
-    count(bytes, SBX_OP_ALIGNED_ALLOC);
+    count(bytes, SBX_OP_ALIGNED_ALLOC, CALLER);
     return real_posix_memalign(out, alignment, bytes);
 }
 
 static void *hook_valloc(size_t bytes)
 {
-    count(bytes, SBX_OP_ALIGNED_ALLOC);
+    count(bytes, SBX_OP_ALIGNED_ALLOC, CALLER);
     return real_valloc(bytes);
 }
 
 static void *hook_pvalloc(size_t bytes)
 {
-    count(bytes, SBX_OP_ALIGNED_ALLOC);
+    count(bytes, SBX_OP_ALIGNED_ALLOC, CALLER);
     return real_pvalloc(bytes);
 }
 

@@ -39,7 +39,7 @@ static void leave_word(void)
     if (sbx_capture_is_open()) {
         sbx_capture_ring_bell();
     } else {
-        sbx_capture_ask_late(SBX_GROUP_LOADER, 0);
+        sbx_capture_ask_late(SBX_GROUP_LOADER, 0, NULL);
     }
 }
 

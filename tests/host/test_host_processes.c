@@ -462,6 +462,48 @@ static void host_01_a_child_forks_below_a_filter_that_kills_before_it_is_recorde
     host_run_well(&(struct host_order){.body = "forks_below_a_filter_before_it_is_recorded"});
 }
 
+/* A child that computes is recorded from an allocation on, and a thread is made there. It must not be one that an allocator makes
+ * while it holds its lock. */
+static void *volatile allocated;
+
+static void allocate_until(uint64_t end_ms)
+{
+    while (host_now_ms() < end_ms) {
+        allocated = malloc(16);
+    }
+}
+
+static void allocate_within(void)
+{
+    allocate_until(host_now_ms() + 1500); /* it is asked each second */
+}
+
+static void computes_within_an_allocator(void)
+{
+    void (*call_within_allocator)(void (*)(void)) =
+        (void (*)(void (*)(void)))dlsym(RTLD_DEFAULT, "call_within_allocator");
+    host_expect(call_within_allocator != NULL, "the allocator is the one with a lock");
+    host_loop(20, NULL);
+    alarm(60); /* a child that hangs there has all signals blocked */
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        call_within_allocator(allocate_within);
+        host_expect(host_thread_count() == 1, "no recorder begins within the allocator");
+        for (int i = 0; !host_api().is_running(); i++) {
+            allocated = i % 100 == 0 ? calloc(1, 16) : malloc(16);
+        }
+        _exit(5);
+    }
+    expect_status(pid, 5 << 8, "it begins in an allocation of the kind that a thread needs");
+}
+
+static void host_01_no_recorder_begins_in_a_child_within_an_allocator(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "computes_within_an_allocator", .preload_too = HOST_LOCK_ALLOCATOR});
+}
+
 static void unblock_a_signal(void)
 {
     sigset_t one;
@@ -897,6 +939,7 @@ int main(int argc, char **argv)
         HOST_BODY(forks_in_handlers_that_interrupt_forks),
         HOST_BODY(forks_with_a_blocked_signal),
         HOST_BODY(forks_below_a_filter_before_it_is_recorded),
+        HOST_BODY(computes_within_an_allocator),
         HOST_BODY(forks_where_another_thread_wants_an_answer),
         HOST_BODY(spawned),
         HOST_BODY(spawns_all_the_time),
@@ -915,6 +958,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_01_a_handler_that_forks_while_fork_runs_does_not_hang),
         HOST_TEST(host_01_a_fork_leaves_the_signal_mask_as_it_would_be),
         HOST_TEST(host_01_a_child_forks_below_a_filter_that_kills_before_it_is_recorded),
+        HOST_TEST(host_01_no_recorder_begins_in_a_child_within_an_allocator),
         HOST_TEST(host_01_a_fork_handler_may_wait_for_a_thread_that_wants_an_answer_by_signal),
         HOST_TEST(host_01_children_that_compute_are_recorded_at_what_they_do_besides),
         HOST_TEST(host_01_workers_forked_beside_busy_threads_live),

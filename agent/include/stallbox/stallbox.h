@@ -119,8 +119,8 @@ struct stallbox_options {
                                    (docs/GOVERNOR.md) */
     uint32_t recording_kib;    /* size of the recording's ring; 1024..65536, default 4096 */
     uint32_t leave_forks;      /* 1: children of fork() are not recorded. By default a child that calls no exec is
-                                   recorded, in a recording of its own, from its first wait on, or from the moment
-                                   when it drops privileges */
+                                   recorded, in a recording of its own, from its first wait or its first 5 ms of work
+                                   on, or from the moment when it drops privileges */
     const char *app_name;      /* name of the application, the same in all its versions: up to 47 bytes without
                                    control characters; borrowed until return. A payload has a number instead, 40 bits of
                                    its hash; the name stays on this machine. Default: the executable's file name. The
