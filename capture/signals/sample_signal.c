@@ -53,6 +53,7 @@ enum {
 #define ASK_PAUSE_MOST_NS  UINT64_C(10000000000)
 #define PROBE_MOST_NS      UINT64_C(30000000) /* for one probe: the watch thread does nothing else meanwhile */
 #define PROBE_PAUSE_NS     UINT64_C(20000000)
+#define GUESS_NS           UINT64_C(30000000000) /* a guess costs each call something, and a probe up to PROBE_MOST_NS */
 #define TICK_AHEAD_NS \
     UINT64_C(300000) /* a prober wakes up this long before the expected tick, because a sleep ends some 100 us late */
 #define TICK_BEHIND_NS UINT64_C(200000) /* and waits this long after it: the signal comes some 100 us after the tick */
@@ -68,7 +69,9 @@ static unsigned probe_hits;      /* ticks right behind a call, in all probes: ra
 static uint64_t tick_place_ns;   /* where in their round ticks come, as far as known */
 static bool ticks_are_elsewhere; /* the last tick did not come there */
 static unsigned probes;          /* probes without result */
-static bool is_probed;           /* it is known where signals are made */
+static bool is_probed;           /* it is known where signals are made, or guessed: */
+static bool is_guessed;          /* the probes told nothing, so the worse case is assumed */
+static uint64_t guess_again_ns;  /* when the next probe may correct that guess */
 static bool fires_anywhere;      /* a test has requested signals in the middle of calls */
 static uint32_t timers_most;     /* limit for this process */
 static uint32_t timers_out;      /* active in this step: found or armed; without those of standing questions */
@@ -338,9 +341,39 @@ static void leave_in_peace(uint64_t now_ns)
     silent_until_ns = now_ns + PAUSE_NS;
 }
 
+static void set_place(enum sbx_signal_place place)
+{
+    is_probed = true;
+    sbx_the_capture.header->signal_place = place;
+    sbx_capture_say_calls_are_safe(place == SBX_SIGNAL_PLACE_OUTSIDE);
+}
+
+void sbx_sample_guess_place(uint64_t now_ns)
+{
+    is_guessed = true;
+    guess_again_ns = now_ns + GUESS_NS;
+    probes = 0; /* so that the next ones wait asleep */
+    set_place(SBX_SIGNAL_PLACE_ANYWHERE);
+}
+
+/* A busy machine may have kept the ticks away from all probes, and it may be quiet by now. */
+static void correct_guess(uint64_t now_ns)
+{
+    bool has_no_timer;
+    guess_again_ns = now_ns + GUESS_NS;
+    enum sbx_signal_place place = probe(&has_no_timer);
+    if (place != SBX_SIGNAL_PLACE_UNKNOWN) {
+        is_guessed = false;
+        set_place(place);
+    }
+}
+
 static bool knows_place(uint64_t now_ns)
 {
     if (is_probed) {
+        if (SBX_UNLIKELY(is_guessed) && now_ns >= guess_again_ns) {
+            correct_guess(now_ns);
+        }
         return true;
     }
     if (now_ns - started_ns < YOUNG_NS) { /* it costs two ticks, too much for a process that lives for milliseconds */
@@ -359,10 +392,11 @@ static bool knows_place(uint64_t now_ns)
         silent_until_ns = now_ns + PROBE_PAUSE_NS;
         return false;
     }
-    place = place == SBX_SIGNAL_PLACE_UNKNOWN ? SBX_SIGNAL_PLACE_ANYWHERE : place;
-    is_probed = true;
-    sbx_the_capture.header->signal_place = place;
-    sbx_capture_say_calls_are_safe(place == SBX_SIGNAL_PLACE_OUTSIDE);
+    if (place == SBX_SIGNAL_PLACE_UNKNOWN) {
+        sbx_sample_guess_place(now_ns);
+    } else {
+        set_place(place);
+    }
     return true;
 }
 

@@ -30,6 +30,10 @@ int sbx_sample_signal_start(void);
  * that, in any kernel. */
 void sbx_sample_fire_anywhere(void);
 
+/* The probes told nothing about where signals are made: assume that they are made in calls, and probe once more each
+ * half a minute. Watch thread; and tests. */
+void sbx_sample_guess_place(uint64_t now_ns);
+
 /* When seats are scarce, threads will give them back for the time of a wait. Then let the handler see a frame of this
  * kernel, if it has not seen one yet (handler_frames.h). Watch thread, after each scan of the threads. */
 void sbx_sample_show_frame(void);

@@ -410,6 +410,31 @@ static void test_whoever_keeps_a_timer_gives_it_up_where_others_find_none(void *
     }
 }
 
+/* Symptom: on a machine that was busy at the start of nginx, all its calls took the slow way for as long as it lived. */
+static void test_a_guess_where_signals_are_made_is_corrected_once_a_probe_tells(void **state)
+{
+    (void)state;
+    SKIP_WHERE_SIGNALS_ARE_MADE_IN_CALLS();
+    uint64_t now_ns = begin_tick();
+    sbx_sample_guess_place(now_ns);
+    assert_int_equal(attached_recording->header->signal_place, SBX_SIGNAL_PLACE_ANYWHERE);
+    assert_false(sbx_capture_is_usual());
+    for (int i = 0; i < 200 && sbx_the_capture.calls_are_safe == 0; i++) {
+        uint64_t again_ns = now_ns + UINT64_C(29) * 1000000000;
+        sbx_sample_begin_step();
+        ask(self, again_ns);
+        sbx_sample_take_back(self);
+        assert_int_equal(sbx_the_capture.calls_are_safe, 0); /* it is not time yet */
+        now_ns += UINT64_C(31) * 1000000000;
+        sbx_sample_begin_step();
+        ask(self, now_ns);
+        sbx_sample_take_back(self);
+    }
+    assert_int_equal(sbx_the_capture.calls_are_safe, 1);
+    assert_true(sbx_capture_is_usual());
+    assert_int_equal(attached_recording->header->signal_place, SBX_SIGNAL_PLACE_OUTSIDE);
+}
+
 static void test_no_question_stands_where_signals_are_made_in_calls(void **state)
 {
     (void)state;
@@ -673,6 +698,7 @@ int main(void)
         CASE(test_a_timer_is_kept_for_a_second_and_not_while_everybody_rests),
         CASE(test_a_timer_that_is_kept_is_taken_back_as_any_other),
         CASE(test_whoever_keeps_a_timer_gives_it_up_where_others_find_none),
+        CASE(test_a_guess_where_signals_are_made_is_corrected_once_a_probe_tells),
         CASE(test_no_question_stands_where_signals_are_made_in_calls),
         CASE(test_who_is_in_a_wait_that_no_signal_may_reach_is_not_asked_ahead),
         CASE(test_where_more_threads_want_one_those_that_had_their_turn_give_way_and_the_loop_does_not),
