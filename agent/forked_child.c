@@ -49,11 +49,14 @@ enum {
 #define WORKED_NS    UINT64_C(5000000) /* of CPU time: counts as being old enough */
 
 /* Waits, reads and writes of files, and loads of modules: none of these is called while an allocator's lock is held.
- * Locks, clocks, mappings and streams may be. Allocations count on conditions of their own (has_worked(),
- * may_make_thread()). */
+ * Locks, clocks, mappings and streams may be. */
 #define SIGNS_OF_LIFE                                                                          \
     (SBX_WAITS_THAT_ASK | SBX_POINT_BIT(SBX_GROUP_FILE) | SBX_POINT_BIT(SBX_GROUP_FILE_LOCK) | \
      SBX_POINT_BIT(SBX_GROUP_SYNC) | SBX_POINT_BIT(SBX_GROUP_BARRIER) | SBX_POINT_BIT(SBX_GROUP_LOADER))
+
+/* What a child does that computes: allocations, clock reads, output to a buffer. Leaf points, which ask when their count
+ * runs out. Some of these calls are made with an allocator's lock held (alloc_place.h). */
+#define SIGNS_OF_WORK (SBX_POINT_BIT(SBX_GROUP_ALLOC) | SBX_POINT_BIT(SBX_GROUP_CLOCK) | SBX_POINT_BIT(SBX_GROUP_STDIO))
 
 enum state {
     OFF = 0,
@@ -332,13 +335,19 @@ static bool waits_for_work(uint8_t group, uint8_t op)
            op == SBX_OP_SIGSUSPEND;
 }
 
+static bool is_of_work(uint8_t group)
+{
+    return (SBX_POINT_BIT(group) & SIGNS_OF_WORK) != 0;
+}
+
 /* pthread_create() may allocate, so it is not called in a signal handler, which may have interrupted an allocation. A
  * child that was forked in a handler stays in that handler, as some processes of postgres do. Such a child may create a
- * thread when it has made allocations of its own, but not in one of these: it may be served without the lock. */
+ * thread when it has made allocations of its own, but not in one of these, which may be served without the lock, nor
+ * in another leaf call. */
 static bool may_make_thread(uint64_t now_ns, uint8_t group)
 {
-    bool may = sbx_handler_find_above(child.handler_at) == SBX_HANDLER_NONE &&
-               (group != SBX_GROUP_ALLOC || child.handler_at == 0);
+    bool may =
+        sbx_handler_find_above(child.handler_at) == SBX_HANDLER_NONE && (!is_of_work(group) || child.handler_at == 0);
     if (!may) {
         child.ask_again_ns = now_ns + ASK_AGAIN_NS; /* the check is not cheap */
     }
@@ -395,22 +404,22 @@ static bool is_old_enough(uint64_t now_ns)
     return now_ns - child.forked_ns >= SBX_OLD_ENOUGH_NS || has_worked(now_ns);
 }
 
-/* May the recorder begin in this allocation? If not, one of the next eight is looked at, chosen by a hash: any regular
+/* May the recorder begin in this leaf call? If not, one of the next eight is looked at, chosen by a hash: any regular
  * choice could meet the same place of a loop each time. */
-static bool lets_begin(uint8_t op, const void *caller)
+static bool lets_begin(uint8_t group, uint8_t op, const void *caller)
 {
-    bool lets = sbx_alloc_lets_threads_begin(op, caller);
+    bool lets = sbx_alloc_lets_threads_begin(group, op, caller);
     if (!lets) {
         sbx_entry_of_nobody.countdown = (uint32_t)sbx_entry_of_nobody.alloc_count * UINT32_C(2654435761) >> 29;
     }
     return lets;
 }
 
-/* A call of this kind shows that the child will live. Every child allocates, so allocations show it by what the child
- * has computed, and not by its age: on a busy machine a child that calls exec at once may be old. */
+/* A call of this kind shows that the child will live. Every child allocates, so leaf calls show it by what the child has
+ * computed, and not by its age: on a busy machine a child that calls exec at once may be old. */
 static bool is_sign(uint8_t group, uint8_t op, uint64_t now_ns)
 {
-    return waits_for_work(group, op) || (group == SBX_GROUP_ALLOC ? has_worked(now_ns) : is_old_enough(now_ns));
+    return waits_for_work(group, op) || (is_of_work(group) ? has_worked(now_ns) : is_old_enough(now_ns));
 }
 
 /* When the child is to start: now, or later if its family makes many short-lived children and has used up what it may
@@ -433,20 +442,19 @@ static void put_off(uint64_t now_ns, uint64_t begin_ns, uint8_t group)
     }
 }
 
-/* A thread of the program waits, works with files, loads a module or allocates. errno is saved only after the clock is
+/* A thread of the program waits, works with files, loads a module or computes. errno is saved only after the clock is
  * read. Reading the clock does not change errno, and finding the address of errno through libc would touch one page more in
  * each child that only polls once. */
 SBX_FORK_CODE SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op, const void *caller)
 {
     uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
-    if ((SBX_POINT_BIT(group) & (SIGNS_OF_LIFE | SBX_POINT_BIT(SBX_GROUP_ALLOC))) == 0 || state == STARTING ||
-        state >= PUT_OFF) {
+    if ((SBX_POINT_BIT(group) & (SIGNS_OF_LIFE | SIGNS_OF_WORK)) == 0 || state == STARTING || state >= PUT_OFF) {
         return;
     }
     uint64_t now_ns = sbx_now_ns();
     bool is_too_early = state == PENDING && (now_ns < child.ask_again_ns ||
                                              (!waits_for_work(group, op) && now_ns - child.forked_ns < WORKED_NS));
-    if (is_too_early || (state == PENDING && group == SBX_GROUP_ALLOC && !lets_begin(op, caller)) ||
+    if (is_too_early || (state == PENDING && is_of_work(group) && !lets_begin(group, op, caller)) ||
         !is_callers()) { /* the usual case, which makes no system call */
         return;
     }

@@ -9,7 +9,7 @@
  *   - at its first call of the poll family that has time to wait, accept() or pause(): it waits for work;
  *   - at another wait, a read or write of a file, or a load of a module, once it is 20 ms old or has used 5 ms of
  *     processor time;
- *   - when its code asks for memory, once it has used 5 ms of processor time: it computes;
+ *   - when its code asks for memory, reads a clock or prints, once it has used 5 ms of processor time: it computes;
  *   - before it drops privileges or changes its root, because it could create no recording afterwards.
  *
  *   RECORDED (or PENDING) --fork--> PENDING --a sign of life, and a seat--> STARTING --> DONE: RECORDED

@@ -98,7 +98,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t 
     errno = saved_errno;
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, uint8_t group)
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, uint8_t group, const void *caller)
 {
     struct sbx_thread *thread = sbx_self;
     if (SBX_LIKELY(sbx_thread_is_registered(thread))) {
@@ -107,5 +107,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, ui
         if (sbx_thread_register_self() == NULL && sbx_is_seatless(sbx_own_entry)) {
             sbx_own_entry->countdown = SBX_SEATLESS_STRIDE;
         }
+    } else if (thread == SBX_THREAD_GONE) { /* of a forked child whose recorder has not begun */
+        sbx_entry_of_nobody.countdown = SBX_NOBODYS_STRIDE;
+        sbx_capture_ask_late(group, op, caller);
     }
 }

@@ -22,8 +22,9 @@ SBX_HOOK_SAFE static inline void sbx_leaf(struct sbx_thread *thread, uint8_t kin
     }
 }
 
-/* The same for a point that does nothing else and does not look up its thread (sbx_own_entry). */
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, uint8_t group);
+/* The same for a point that does nothing else and does not look up its thread (sbx_own_entry). `caller`: where the
+ * hooked call returns to. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, uint8_t group, const void *caller);
 
 /* Count one call down. True: the count has run out, and the caller must call sbx_leaf_of_anybody(). */
 SBX_HOOK_SAFE static inline bool sbx_leaf_is_out(void)
@@ -31,10 +32,11 @@ SBX_HOOK_SAFE static inline bool sbx_leaf_is_out(void)
     return --sbx_own_entry->countdown < 0;
 }
 
-SBX_HOOK_SAFE static inline void sbx_leaf_here(uint8_t kind, uint8_t op, uint8_t group)
+/* In a hook itself, so that its return address is the caller's. */
+__attribute__((always_inline)) SBX_HOOK_SAFE static inline void sbx_leaf_here(uint8_t kind, uint8_t op, uint8_t group)
 {
     if (SBX_UNLIKELY(sbx_leaf_is_out())) {
-        sbx_leaf_of_anybody(kind, op, group);
+        sbx_leaf_of_anybody(kind, op, group, __builtin_return_address(0));
     }
 }
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alloc_place.h - may a thread be made at the beginning of this allocation?
+/* alloc_place.h - may a thread be made at the beginning of this call?
  *
- * pthread_create() calls calloc(), which is the program's allocator. If the program is about to call calloc() itself,
- * the same function runs a moment later in the same thread and finds everything as pthread_create() does: no lock of
- * the allocator, or of code below it, can be in the way of one and not of the other. If calloc() is the C library's,
- * any allocation will do, because the C library's allocator calls nothing while it holds a lock. For another allocator
- * it will not: it may call code of others with its lock held, and let the same thread pass in one function only.
+ * pthread_create() calls calloc(), which is the program's allocator.
  *
- * Where the C library itself allocates, it may hold one of its own locks. A handler of a signal may have interrupted an
+ *   - If calloc() is the C library's, the thread may be made in any call that code outside of the C library makes: that
+ *     allocator calls nothing while it holds a lock.
+ *   - Another allocator may read clocks and lock mutexes with its lock held. It may also call code of others, and let
+ *     the same thread pass in one function only. There only a call of calloc() will do: the same function runs a moment
+ *     later in the same thread and finds everything as pthread_create() does.
+ *
+ * Where the C library itself calls, it may hold one of its own locks. A handler of a signal may have interrupted an
  * allocator; the caller looks for that (handler_above.h). */
 #ifndef SBX_ALLOC_PLACE_H
 #define SBX_ALLOC_PLACE_H
@@ -17,8 +19,8 @@
 
 #include "marks.h"
 
-/* `op`: the function (SBX_OP_MALLOC and so on); `caller`: where it returns to. False as well when it is not known which
- * code is the C library's (own_bindings.h). */
-SBX_HOOK_SAFE bool sbx_alloc_lets_threads_begin(uint8_t op, const void *caller);
+/* `group` and `op` say which function is called; `caller` is where it returns to. False as well when that is NULL, or when
+ * it is not known which code is the C library's (own_bindings.h). */
+SBX_HOOK_SAFE bool sbx_alloc_lets_threads_begin(uint8_t group, uint8_t op, const void *caller);
 
 #endif

@@ -29,11 +29,14 @@ static void (*real_free)(void *);
 /* ---- a thread may be made ---- */
 
 /* pthread_create() needs one function of the allocator, calloc(), and locks of the C library's own. */
-SBX_HOOK_SAFE bool sbx_alloc_lets_threads_begin(uint8_t op, const void *caller)
+SBX_HOOK_SAFE bool sbx_alloc_lets_threads_begin(uint8_t group, uint8_t op, const void *caller)
 {
-    bool is_known = sbx_is_of_c_library((const void *)(uintptr_t)pthread_create);
+    uint64_t place = (uint64_t)(uintptr_t)caller, begin = sbx_the_capture.agent_begin, end = sbx_the_capture.agent_end;
+    bool is_known = sbx_is_of_c_library((const void *)(uintptr_t)pthread_create) && caller != NULL &&
+                    place - begin >= end - begin; /* a hook whose caller could not be told */
     return is_known && !sbx_is_of_c_library(caller) &&
-           (op == SBX_OP_CALLOC || sbx_is_of_c_library((const void *)(uintptr_t)real_calloc));
+           ((group == SBX_GROUP_ALLOC && op == SBX_OP_CALLOC) ||
+            sbx_is_of_c_library((const void *)(uintptr_t)real_calloc));
 }
 
 /* ---- the hooks ---- */
@@ -43,12 +46,7 @@ SBX_HOOK_SAFE bool sbx_alloc_lets_threads_begin(uint8_t op, const void *caller)
 SBX_HOOK_SAFE SBX_NOINLINE static void count_is_out(size_t bytes, uint8_t op, const void *caller)
 {
     bool is_stranger = sbx_self == NULL;
-    if (SBX_UNLIKELY(sbx_self == SBX_THREAD_GONE)) {
-        sbx_entry_of_nobody.countdown = SBX_NOBODYS_STRIDE;
-        sbx_capture_ask_late(SBX_GROUP_ALLOC, op, caller);
-        return;
-    }
-    sbx_leaf_of_anybody(SBX_RECORD_ALLOC, op, SBX_GROUP_ALLOC);
+    sbx_leaf_of_anybody(SBX_RECORD_ALLOC, op, SBX_GROUP_ALLOC, caller);
     if (is_stranger) {
         sbx_own_entry->alloc_count++; /* the caller counted in the entry of strangers */
         sbx_own_entry->alloc_bytes += bytes;

@@ -15,11 +15,14 @@ static int (*real_clock_gettime)(clockid_t, struct timespec *);
 static int (*real_gettimeofday)(struct timeval *, void *);
 static time_t (*real_time)(time_t *);
 
+/* These functions are left by the hook as tail calls, so their return address is its caller's. */
+#define CALLER __builtin_return_address(0)
+
 /* A runtime's clock read may also show queued work (calls/runtime_queue.h). */
 SBX_NOINLINE static int read_by_runtime(clockid_t clock, struct timespec *out)
 {
     if (sbx_leaf_is_out()) {
-        sbx_leaf_of_anybody(SBX_RECORD_LEAF, SBX_OP_CLOCK_GETTIME, SBX_GROUP_CLOCK);
+        sbx_leaf_of_anybody(SBX_RECORD_LEAF, SBX_OP_CLOCK_GETTIME, SBX_GROUP_CLOCK, CALLER);
     }
     sbx_runtime_queue_look();
     return real_clock_gettime(clock, out);
@@ -29,7 +32,7 @@ SBX_NOINLINE static int read_by_runtime(clockid_t clock, struct timespec *out)
 #define CLOCK_HOOK(type, name, parameters, arguments, op)                                         \
     SBX_NOINLINE static type ask_in_##name parameters                                             \
     {                                                                                             \
-        sbx_leaf_of_anybody(SBX_RECORD_LEAF, op, SBX_GROUP_CLOCK);                                \
+        sbx_leaf_of_anybody(SBX_RECORD_LEAF, op, SBX_GROUP_CLOCK, CALLER);                        \
         return real_##name arguments;                                                             \
     }                                                                                             \
     static type hook_##name parameters                                                            \
@@ -39,7 +42,7 @@ SBX_NOINLINE static int read_by_runtime(clockid_t clock, struct timespec *out)
 
 SBX_NOINLINE static int ask_in_clock_gettime(clockid_t clock, struct timespec *out)
 {
-    sbx_leaf_of_anybody(SBX_RECORD_LEAF, SBX_OP_CLOCK_GETTIME, SBX_GROUP_CLOCK);
+    sbx_leaf_of_anybody(SBX_RECORD_LEAF, SBX_OP_CLOCK_GETTIME, SBX_GROUP_CLOCK, CALLER);
     return real_clock_gettime(clock, out);
 }
 

@@ -105,8 +105,8 @@ struct sbx_capture {
      * that we make here. A forked child inherits the whole filter, and no list has the calls of a start. So no recorder
      * begins in a child. */
     uint32_t bars_children;
-    /* A wait begins in a program whose recorder has not begun yet (agent/late_start.h, agent/forked_child.h), or memory
-     * is asked for by `caller`; NULL: no recorder is expected */
+    /* A wait begins in a program whose recorder has not begun yet (agent/late_start.h, agent/forked_child.h), or a leaf
+     * call by `caller`; NULL: no recorder is expected */
     void (*late_ask)(uint8_t group, uint8_t op, const void *caller);
     /* tells a start that is under way, or to come, what the program is about to do; NULL: there is no such start */
     void (*settle)(enum sbx_settle what);
@@ -174,8 +174,8 @@ static inline void sbx_capture_say_calls_are_safe(bool are_safe)
     sbx_capture_say_unusual(SBX_UNUSUAL_SIGNALS, !are_safe);
 }
 
-/* A wait begins, or memory is asked for, while nothing is recorded. `caller`: the return address of an allocation; NULL
- * for a wait. */
+/* A wait begins, or a leaf call, while nothing is recorded. `caller`: the return address of a leaf call; NULL for a
+ * wait. */
 SBX_HOOK_SAFE static inline void sbx_capture_ask_late(uint8_t group, uint8_t op, const void *caller)
 {
     void (*ask)(uint8_t, uint8_t, const void *) =

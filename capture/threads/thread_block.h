@@ -429,9 +429,9 @@ extern __thread struct sbx_thread *sbx_self;
 /* The entry whose counters the calling thread moves. It is never NULL, so that an allocation is counted without a check
  * of the thread first. A thread without a block moves sbx_entry_of_strangers. Its countdown is always at its end, and
  * the code for a due sample then finds out which thread this is. A thread that is GONE moves sbx_entry_of_nobody. Its
- * countdown never ends, except in a forked child whose recorder has not begun: there each allocation at its end asks
+ * countdown never ends, except in a forked child whose recorder has not begun: there the call at its end asks
  * whether the recorder is to begin. Both are scratch, and only the second's number of allocations is read. */
-#define SBX_NOBODYS_STRIDE 31 /* a clock read for as many allocations. Odd, because allocations come in pairs */
+#define SBX_NOBODYS_STRIDE 31 /* a clock read for as many leaf calls. Odd, because calls come in pairs */
 extern __thread struct sbx_thread_entry *sbx_own_entry;
 extern struct sbx_thread_entry sbx_entry_of_strangers, sbx_entry_of_nobody;
 
