@@ -95,23 +95,11 @@ SBX_SIGNAL_SAFE bool sbx_waiter_is_in(uint32_t index)
     return sbx_load_relaxed(&seats[index].wait) != 0; /* relaxed: own */
 }
 
-/* A search through the waits for an object: each step returns one of them that began before `before_ns`, and `seen`
- * counts all of them. */
-struct look {
-    uint64_t object, bits, before_ns;
-    uint32_t bucket, part, parts, looked, seen;
-};
-
-static bool copy_seat(struct look *look, uint32_t index, struct sbx_waiter *waiter_out)
+static bool copy_seat(uint32_t index, uint64_t object, struct sbx_waiter *waiter_out)
 {
     const struct seat *seat = &seats[index];
-    uint64_t object = look->object;
     uint32_t wait = sbx_load_acquire(&seat->wait); /* order: acquire seat.wait */
     if (wait == 0 || sbx_load_relaxed(&seat->object) != object) {
-        return false;
-    }
-    look->seen++;
-    if (sbx_load_relaxed(&seat->begin_ns) >= look->before_ns) { /* relaxed: if it is of the next wait, that is later */
         return false;
     }
     *waiter_out = (struct sbx_waiter){.object = object,
@@ -124,14 +112,17 @@ static bool copy_seat(struct look *look, uint32_t index, struct sbx_waiter *wait
     return sbx_load_relaxed(&seat->wait) == wait;
 }
 
+/* A search through the waits for an object: each step returns one of them. */
+struct look {
+    uint64_t object, bits;
+    uint32_t bucket, part, parts, looked;
+};
+
 static struct look begin_look(uint64_t object)
 {
     uint32_t bucket = sbx_waiter_bucket(object);
     /* relaxed: a hint, like the caller's look before */
-    return (struct look){.object = object,
-                         .before_ns = UINT64_MAX,
-                         .bucket = bucket,
-                         .parts = sbx_load_relaxed(&sbx_waiter_occupied[bucket])};
+    return (struct look){.object = object, .bucket = bucket, .parts = sbx_load_relaxed(&sbx_waiter_occupied[bucket])};
 }
 
 static bool step(struct look *look, struct sbx_waiter *waiter_out)
@@ -153,51 +144,35 @@ static bool step(struct look *look, struct sbx_waiter *waiter_out)
         uint32_t index = look->part * SBX_WAITER_GROUP_SEATS + (uint32_t)__builtin_ctzll(look->bits);
         look->bits &= look->bits - 1;
         look->looked++;
-        if (copy_seat(look, index, waiter_out)) {
+        if (copy_seat(index, look->object, waiter_out)) {
             return true;
         }
     }
     return false;
 }
 
-/* Which of the `count` waits began last? */
-static uint32_t last_of(const struct sbx_waiter *waiters, uint32_t count)
-{
-    uint32_t last = 0;
-    for (uint32_t i = 1; i < count; i++) {
-        last = waiters[i].begin_ns > waiters[last].begin_ns ? i : last;
-    }
-    return last;
-}
-
-static void sort(struct sbx_waiter *waiters, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        struct sbx_waiter waiter = waiters[i];
-        uint32_t place = i;
-        for (; place > 0 && waiters[place - 1].begin_ns > waiter.begin_ns; place--) {
-            waiters[place] = waiters[place - 1];
-        }
-        waiters[place] = waiter;
-    }
-}
-
-/* A wait takes the place of the one among those that are kept that began last. With many waiters, as in an idle pool,
- * most began later than all that are kept, and are not even copied. */
 SBX_SIGNAL_SAFE uint32_t sbx_waiter_find(uint64_t object, struct sbx_waiter *waiters_out, uint32_t most,
                                          uint32_t *seen_out)
 {
     struct look look = begin_look(object);
     struct sbx_waiter waiter;
-    uint32_t count = 0, place = 0;
+    uint32_t count = 0, seen = 0;
     while (step(&look, &waiter)) {
-        waiters_out[place] = waiter;
+        seen++;
+        uint32_t place = count;
+        while (place > 0 && waiters_out[place - 1].begin_ns > waiter.begin_ns) {
+            place--; /* insertion keeps them in order: few are kept */
+        }
+        if (place == most) {
+            continue;
+        }
         count += count < most;
-        place = count < most ? count : last_of(waiters_out, count);
-        look.before_ns = count < most ? UINT64_MAX : waiters_out[place].begin_ns;
+        for (uint32_t i = count - 1; i > place; i--) {
+            waiters_out[i] = waiters_out[i - 1];
+        }
+        waiters_out[place] = waiter;
     }
-    sort(waiters_out, count);
-    *seen_out = look.seen;
+    *seen_out = seen;
     return count;
 }
 
