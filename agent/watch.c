@@ -351,7 +351,6 @@ static void rest(uint32_t bell)
     sbx_crash_signals_learn();
     sbx_store_seq_cst(&sbx_the_capture.resting, SBX_RESTS); /* order: seq_cst resting - Dekker with message_begin_ns */
     bool may_rest = sbx_process_barrier_between();          /* else a message might begin without seeing that we rest */
-    sbx_sampler_lay_down();
     if (!may_rest) {
         pause_for_a_tick(bell);
     }
@@ -398,7 +397,6 @@ static void stand_by(uint32_t bell)
     /* order: seq_cst resting - Dekker with message_begin_ns */
     sbx_store_seq_cst(&sbx_the_capture.resting, SBX_STANDS_BY);
     bool may_rest = sbx_process_barrier_between();
-    sbx_sampler_lay_down();
     if (!may_rest || !sbx_watchdog_stands_by()) {
         sbx_store_seq_cst(&sbx_the_capture.resting, SBX_AWAKE);
         pause_for_a_tick(bell);
@@ -425,8 +423,6 @@ static void sit_out(uint32_t bell)
 {
     uint64_t lay_down_ns = sbx_now_ns(), due_ns = sbx_worker_seat_due_ns();
     sbx_sampler_lies_down();
-    (void)sbx_process_barrier();
-    sbx_sampler_lay_down();
     sleep_until(bell, due_ns);
     uint64_t now_ns = sbx_now_ns();
     sbx_gaps_look(&watch.gaps, watch.asleep_ns, due_ns, now_ns, true);

@@ -15,13 +15,13 @@
 #include <unistd.h>
 
 #include "call_number.h"
+#include "client_sockets.h"
 #include "clock.h"
 #include "fd_class.h"
 #include "frame_walker.h"
 #include "kernel_counts.h"
 #include "logical_points.h"
 #include "look_turns.h"
-#include "process_barrier.h"
 #include "pages.h"
 #include "sample_run.h"
 #include "sample_signal.h"
@@ -331,6 +331,32 @@ static void note_key(struct sbx_thread *thread, const struct sbx_where *where)
     }
 }
 
+/* The operation of a call that writes to a client, of which the hook has seen no more than the begin (client_message.h).
+ * SBX_OP_NONE: it is none. */
+static uint8_t op_of_answer(const struct sbx_where *where)
+{
+    uint8_t op = where->call == SYS_write     ? SBX_OP_WRITE
+                 : where->call == SYS_writev  ? SBX_OP_WRITEV
+                 : where->call == SYS_sendto  ? SBX_OP_SEND
+                 : where->call == SYS_sendmsg ? SBX_OP_SENDMSG
+                                              : SBX_OP_NONE;
+    return op != SBX_OP_NONE && sbx_is_client((int)where->arguments[0]) ? op : SBX_OP_NONE;
+}
+
+/* Fill in the call that the thread is in according to the kernel, and that no point has described. NULL: not known. */
+static void describe_unseen_call(const struct sbx_where *where, struct sbx_record *record)
+{
+    record->op = SBX_OP_SYSCALL;
+    if (where != NULL && where->call < 0) {
+        record->op = SBX_OP_PAGE_FAULT;
+    } else if (where != NULL && op_of_answer(where) != SBX_OP_NONE) {
+        record->op = op_of_answer(where);
+        record->object = where->arguments[0] + 1;
+    } else if (where != NULL) {
+        record->amount = sbx_recorded_call_number((uint64_t)where->call);
+    }
+}
+
 /* Look at one thread that seems to be blocked. Returns false when it runs. */
 static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
 {
@@ -349,8 +375,7 @@ static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
     if (call_kind != SBX_RECORD_NONE) {
         describe_call(thread, &record);
     } else {
-        record.op = is_told && where.call < 0 ? SBX_OP_PAGE_FAULT : SBX_OP_SYSCALL;
-        record.amount = is_told && where.call >= 0 ? sbx_recorded_call_number((uint64_t)where.call) : 0;
+        describe_unseen_call(is_told ? &where : NULL, &record);
         if (is_told) {
             note_key(thread, &where);
         }
@@ -367,16 +392,16 @@ static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
     return true;
 }
 
-/* Is a look at this call due? Each call gets one look. It gets another one every `blocked_refresh_ms` while the
- * thread's message is open, because that may become a stall. */
+/* Is a look at this call due? Each call gets one look. It gets another one every `blocked_refresh_ms` if its length
+ * matters (`is_lasting`): while the thread's message is open, because that may become a stall, and while an answer to a
+ * client may hang of which only the begin was followed. */
 static bool wants_look(const struct sbx_thread *thread, uint64_t key, const struct sbx_capture_settings *settings,
-                       uint64_t now_ns)
+                       bool is_lasting, uint64_t now_ns)
 {
     if (key != thread->seen_call_begin_ns) {
         return true;
     }
-    uint64_t message_begin_ns = sbx_load_relaxed(&thread->entry->message_begin_ns);
-    return message_begin_ns != 0 && now_ns - thread->seen_ns >= (uint64_t)settings->blocked_refresh_ms * 750000u;
+    return is_lasting && now_ns - thread->seen_ns >= (uint64_t)settings->blocked_refresh_ms * 750000u;
 }
 
 /* Has the thread's message been open for so long that it may be judged? */
@@ -389,40 +414,18 @@ static bool is_long_at_it(const struct sbx_thread *thread, uint64_t now_ns)
     return begin_ns != 0 && now_ns > begin_ns && now_ns - begin_ns >= LONG_NS;
 }
 
-/* The thread is in a call: if that call is followed lightly, its end looks at the clock from here on. */
-static void end_by_clock(struct sbx_thread *thread)
-{
-    if (sbx_load_relaxed(&thread->ends_by_clock) == 0) { /* relaxed: the line is seldom written from here */
-        sbx_store_relaxed(&thread->ends_by_clock, 1);
-    }
-}
-
 /* May answers to clients be followed lightly until the next tick? */
 static bool may_follow_lightly(const struct sbx_capture_settings *settings)
 {
     enum {
         WIDE_US = 32000 /* an interval that only the governor sets, when calls cost too much */
     };
-    return sbx_budget_of(settings) != 0 && settings->interval_us >= WIDE_US &&
-           sbx_load_relaxed(&sbx_has_process_barrier) != 0; /* relaxed: checked again before it is used */
+    return sbx_budget_of(settings) != 0 && settings->interval_us >= WIDE_US;
 }
 
 void sbx_sampler_lies_down(void)
 {
-    sbx_store_seq_cst(&sbx_the_capture.follows_lightly,
-                      0); /* order: seq_cst follows_lightly - Dekker with entry.call */
-}
-
-void sbx_sampler_lay_down(void)
-{
-    uint32_t count = sbx_thread_count();
-    for (uint32_t i = 0; i < count; i++) {
-        struct sbx_thread *thread = sbx_thread_at(i);
-        if (thread != NULL &&
-            sbx_load_acquire(&thread->entry->call_kind) != SBX_RECORD_NONE) { /* order: acquire entry.call */
-            end_by_clock(thread);
-        }
-    }
+    sbx_store_relaxed(&sbx_the_capture.follows_lightly, 0); /* relaxed: late by a call or two */
 }
 
 /* Look at one thread. Returns the CPU time that it has used since the last look, if known. */
@@ -431,9 +434,6 @@ static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_
 {
     uint32_t call_kind = sbx_load_acquire(&thread->entry->call_kind);             /* order: acquire entry.call */
     bool is_in_message = sbx_load_relaxed(&thread->entry->message_begin_ns) != 0; /* relaxed: wrong by one look */
-    if (call_kind != SBX_RECORD_NONE) {
-        end_by_clock(thread);
-    }
     sbx_sample_review(thread, now_ns);
     if (is_far && (thread->has_loop || is_in_message)) {
         sbx_sample_ask_ahead(thread, now_ns);
@@ -453,7 +453,8 @@ static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_
     }
     if (call_kind != SBX_RECORD_NONE) {
         uint64_t begin_ns = sbx_load_relaxed(&thread->entry->call_begin_ns);
-        if (now_ns > begin_ns && now_ns - begin_ns >= sleep_ns && wants_look(thread, begin_ns, settings, now_ns)) {
+        if (now_ns > begin_ns && now_ns - begin_ns >= sleep_ns &&
+            wants_look(thread, begin_ns, settings, is_in_message, now_ns)) {
             if (!is_in_message && !sbx_look_turns_take_sleeper(&look_turns, thread->index)) {
                 return 0;
             }
@@ -474,6 +475,8 @@ static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_
     }
     uint64_t cpu_ns = sbx_thread_cpu_ns(thread->tid);
     uint64_t ran_ns = cpu_ns - thread->seen_cpu_ns;
+    bool is_early = sbx_is_of_pool(thread) && !is_long && settings->interval_us > settings->gap_us &&
+                    cpu_ns - sbx_load_relaxed(&thread->sampled_cpu_ns) < (uint64_t)settings->interval_us * 1000u;
     if (ran_ns > CPU_NOISE_NS && cpu_ns > thread->seen_cpu_ns) {
         thread->seen_cpu_ns = cpu_ns;
         sbx_kernel_counts_look(thread, now_ns);
@@ -481,7 +484,7 @@ static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_
         uint64_t last_ns = sbx_load_relaxed(&thread->entry->last_record_ns);
         bool is_due = (now_ns > last_ns && now_ns - last_ns >= gap_ns) ||
                       now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= unbiased_ns;
-        if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && is_due && look_turns.looks > 0) {
+        if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && is_due && !is_early && look_turns.looks > 0) {
             struct sbx_where where;
             /* Where signals are made in calls: the thread may sleep in a call without a point, which the kernel would
              * not restart. So look first. */
@@ -493,8 +496,12 @@ static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_
         }
         return ran_ns;
     }
-    /* No CPU time, and not in a hooked call: asleep in another call, or starved. */
-    if (now_ns - thread->stirred_ns >= sleep_ns && wants_look(thread, cpu_ns | 1, settings, now_ns) &&
+    /* No CPU time, and not in a hooked call: asleep in another call, or starved. The call may be an answer that was
+     * handed on, of which nobody else will tell how long it hung. */
+    bool may_answer = sbx_load_relaxed(&sbx_the_capture.follows_lightly) != 0 && sbx_is_of_pool(thread);
+    bool is_lasting = is_in_message || may_answer;
+    if (now_ns - thread->stirred_ns >= (is_lasting ? gap_ns : sleep_ns) &&
+        wants_look(thread, cpu_ns | 1, settings, is_lasting, now_ns) &&
         (is_in_message || sbx_look_turns_take_sleeper(&look_turns, thread->index))) {
         thread->seen_call_begin_ns = cpu_ns | 1; /* the CPU time identifies the sleep */
         thread->seen_ns = now_ns;

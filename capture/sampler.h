@@ -21,11 +21,8 @@ int sbx_sampler_start(void);
  * threads have used since the last look at them: only of threads that were in no call. */
 uint64_t sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t tick_ns, uint64_t now_ns);
 
-/* No tick comes for a while: calls that begin from here on are not followed lightly (calls/lone_call.h). The second
- * function is called when every thread has seen that (process_barrier.h): calls that are followed lightly now end by
- * the clock. */
+/* No tick comes for a while: answers that begin from here on are followed to their end (messages/client_message.h). */
 void sbx_sampler_lies_down(void);
-void sbx_sampler_lay_down(void);
 
 /* Is there a thread that computes, but had no processor since it was last seen to run or recorded itself, as on a busy
  * machine? To be asked before the looks stop, because such a thread passes no point, and would never be looked at

@@ -43,6 +43,30 @@ static bool take_turn(struct sbx_thread *thread, const struct sbx_blocking *call
     return is_noted;
 }
 
+/* The stack of a note is also the thread's sample of this interval, at the point of the call. If the thread has taken
+ * that sample already, its next one waits for an interval from here on, so that the next note comes first. A quarter of
+ * the interval is for the distance from the time when a note is due to the call. */
+static void put_sample(struct sbx_thread *thread, const struct sbx_blocking *call, uint32_t stack)
+{
+    uint64_t interval_ns = sbx_load_relaxed(&sbx_the_capture.leaf_interval_ns[call->group]);
+    if (thread->logical.not_now) {
+        return;
+    }
+    if (call->begin_ns < thread->sampled_ns + interval_ns * 3 / 4) {
+        thread->sampled_ns = call->begin_ns > thread->sampled_ns ? call->begin_ns : thread->sampled_ns;
+        return;
+    }
+    struct sbx_times now = sbx_thread_times(thread);
+    struct sbx_record record = {.kind = SBX_RECORD_LEAF,
+                                .op = call->op,
+                                .begin_ns = now.wall_ns,
+                                .end_ns = now.wall_ns,
+                                .cpu_ns = now.cpu_ns,
+                                .stack = stack};
+    sbx_capture_put(thread, &record);
+    sbx_thread_clock_disarm(&thread->clock); /* the call is about to be made */
+}
+
 SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct sbx_blocking *call)
 {
     struct sbx_logical *logical = &thread->logical;
@@ -62,6 +86,7 @@ SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct
     if (stack != SBX_STACK_NONE && stack != SBX_STACK_OVERFLOW && logical->stack == stack) {
         sbx_store_release(&logical->noted_ns, call->begin_ns); /* order: release logical.noted_ns - the walk is whole */
     }
+    put_sample(thread, call, stack);
     uint32_t *captures = &thread->cost.group[call->group].captures;
     sbx_store_relaxed(captures, *captures + 1);
     sbx_cost_end(thread, SBX_COST_CALL, begin_ns);

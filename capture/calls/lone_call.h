@@ -4,17 +4,7 @@
  * (blocking_call.c, client_message.c of messages/). They are cheap because they store each word once, in few cache
  * lines.
  *
- * For all other calls, sbx_blocking_enter() and sbx_blocking_end() find out which case it is.
- *
- * A call that is followed lightly does not read the clock at its end if the call was over before a tick of the watch
- * thread met the thread in it. The kernel leaves the caches cold, so less work after the call is a real gain. A wait
- * that is longer than a tick is recorded like any other, with its begin and its end; of shorter waits some are
- * recorded. Calls are followed lightly when they are part of no message and the governor has nothing else left to give
- * up (docs/GOVERNOR.md).
- *
- * After such a call has become visible, its thread looks once more whether the watch thread ticks. The watch thread
- * looks at all calls before it stops ticking. So either this thread sees that the watch thread has stopped, or the
- * watch thread sees the call (Dekker's pattern, as with `resting`). */
+ * For all other calls, sbx_blocking_enter() and sbx_blocking_end() find out which case it is. */
 #ifndef SBX_LONE_CALL_H
 #define SBX_LONE_CALL_H
 
@@ -48,13 +38,19 @@ static inline uint32_t sbx_call_how_of(uint8_t op)
                                                                                        : SBX_BLOCKING_CALL;
 }
 
+/* Is there nothing unusual about the calling thread `thread`, and no call in progress? */
+__attribute__((always_inline)) static inline bool sbx_call_may_be_alone(const struct sbx_thread *thread)
+{
+    return SBX_LIKELY(sbx_thread_is_registered(thread) && sbx_capture_is_open() && sbx_capture_is_usual() &&
+                      (thread->inside | thread->call_depth) == 0);
+}
+
 /* May a call of the calling thread `thread` begin as a lone call, if SBX_BLOCKING_CALL is enough for it? If so,
  * *begin_ns_out is set to the time when the call begins. */
 __attribute__((always_inline)) static inline bool sbx_lone_call_may_begin(struct sbx_thread *thread,
                                                                           uint64_t *begin_ns_out)
 {
-    return SBX_LIKELY(sbx_thread_is_registered(thread) && sbx_capture_is_open() && sbx_capture_is_usual() &&
-                      (thread->inside | thread->call_depth) == 0 &&
+    return SBX_LIKELY(sbx_call_may_be_alone(thread) &&
                       sbx_thread_clock_wall_at_once(&thread->clock, begin_ns_out) &&
                       !sbx_logical_note_is_due(thread, *begin_ns_out));
 }
@@ -172,43 +168,6 @@ __attribute__((always_inline)) static inline void sbx_lone_call_end(struct sbx_t
     thread->call_depth = 0;
     sbx_store_relaxed(&thread->blocking, 0);                       /* relaxed: a late look only spares us one signal */
     sbx_store_release(&sbx_own_entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
-}
-
-/* A lone call is about to begin: may it be followed lightly? If so, its sample is taken now, if one is due. */
-__attribute__((always_inline)) static inline bool sbx_light_call_may_begin(struct sbx_thread *thread, uint32_t what)
-{
-    if (sbx_load_relaxed(&sbx_the_capture.follows_lightly) == 0) { /* relaxed: checked again below */
-        return false;
-    }
-    sbx_leaf(thread, SBX_RECORD_LEAF, sbx_call_op_of(what), sbx_call_group_of(what));
-    sbx_store_relaxed(&thread->ends_by_clock, 0); /* relaxed: the release of entry.call follows */
-    return true;
-}
-
-/* The call that is followed lightly has begun. */
-__attribute__((always_inline)) static inline void sbx_light_call_began(struct sbx_thread *thread)
-{
-    sbx_order_with_handler();
-    /* order: barrier entry.call - Dekker with follows_lightly: either this thread sees that no tick comes, or the watch
-     * thread sees the call */
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.follows_lightly) == 0)) {
-        sbx_store_relaxed(&thread->ends_by_clock, 1); /* relaxed: this thread's own */
-    }
-}
-
-/* Is the call, which is followed lightly, over with nothing to record? `entry` is that of its thread. True only when no
- * other call has begun inside it and it is in the list (K2). Otherwise sbx_blocking_end() must end it. */
-__attribute__((always_inline)) static inline bool sbx_light_call_ends(const struct sbx_blocking *call,
-                                                                      struct sbx_thread_entry *entry)
-{
-    struct sbx_thread *thread = sbx_call_thread(call);
-    if (SBX_UNLIKELY(thread == NULL || thread->call_serial != call->serial || thread->call_depth != 1 ||
-                     sbx_load_relaxed(&thread->ends_by_clock) != 0)) { /* relaxed: stored a tick ago, or not at all */
-        return false;
-    }
-    thread->call_depth = 0;
-    sbx_store_release(&entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
-    return true;
 }
 
 #endif

@@ -105,12 +105,28 @@ SBX_SIGNAL_SAFE static bool is_on_known_stack(const struct sbx_thread *thread)
     return here >= sbx_load_relaxed(&thread->signal_stack_low) && here < sbx_load_relaxed(&thread->signal_stack_high);
 }
 
-SBX_SIGNAL_SAFE static void record_sample(struct sbx_thread *thread, const ucontext_t *interrupted)
+/* Is the answer to a standing question not worth its record? Such a question comes with each 30 ms of the thread's CPU
+ * time, so that a message that computes for 60 ms has a look in it. The messages of a server's pool are shorter, and
+ * one look says as much about them as twenty. So while a message is young, or none is open, looks are at least an
+ * interval of CPU time apart, like the thread's samples of itself. A message that lasts meets the next question when it
+ * is old enough. Other threads are always looked at. The short messages of a loop may be a stall together. */
+SBX_SIGNAL_SAFE static bool is_too_early(const struct sbx_thread *thread, const struct sbx_times *now)
+{
+    enum {
+        YOUNG_NS = 10000000
+    };
+    uint64_t begin_ns = sbx_load_relaxed(&thread->entry->message_begin_ns); /* relaxed, all: this thread's own */
+    bool is_young = begin_ns == 0 || now->wall_ns - begin_ns < YOUNG_NS;
+    return (sbx_load_relaxed(&thread->question) & SBX_QUESTION_AHEAD) != 0 && sbx_is_of_pool(thread) && is_young &&
+           now->cpu_ns - sbx_load_relaxed(&thread->sampled_cpu_ns) < sbx_load_relaxed(&sbx_the_capture.interval_ns);
+}
+
+SBX_SIGNAL_SAFE static void record_sample(struct sbx_thread *thread, const ucontext_t *interrupted,
+                                          struct sbx_times now)
 {
     struct sbx_walk_registers registers;
     sbx_registers_interrupted(&registers, interrupted);
     struct sbx_record record = {.kind = SBX_RECORD_ASYNC, .flags = (uint8_t)sbx_load_relaxed(&thread->signal_flags)};
-    struct sbx_times now = sbx_thread_times(thread);
     record.begin_ns = record.end_ns = now.wall_ns;
     record.cpu_ns = now.cpu_ns;
     /* amount is 0: the delay of a timer is the wait for the tick plus the wait for its thread, and the two cannot be
@@ -143,10 +159,13 @@ SBX_SIGNAL_SAFE static void sample(struct sbx_thread *thread, const ucontext_t *
         sbx_count_drop(SBX_DROP_NESTED);
     } else {
         sbx_thread_enter(thread);
-        if (SBX_LIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) == 0) || /* relaxed: a hint */
-            !sbx_logical_defer(thread, SBX_RECORD_ASYNC, SBX_OP_NONE,
-                               (uint8_t)sbx_load_relaxed(&thread->signal_flags))) {
-            record_sample(thread, interrupted);
+        struct sbx_times now = sbx_thread_times(thread);
+        if (is_too_early(thread, &now)) {
+            sbx_store_relaxed(&thread->cost.declined, thread->cost.declined + 1);        /* relaxed: statistics */
+        } else if (SBX_LIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) == 0) || /* relaxed: a hint */
+                   !sbx_logical_defer(thread, SBX_RECORD_ASYNC, SBX_OP_NONE,
+                                      (uint8_t)sbx_load_relaxed(&thread->signal_flags))) {
+            record_sample(thread, interrupted, now);
         }
         sbx_thread_leave(thread);
     }

@@ -216,28 +216,42 @@ SBX_NOINLINE static void begin_otherwise(struct sbx_blocking *call, uint32_t wha
 }
 
 /* One function for reads and writes, so that after either of them the code of both is in the caches. */
-SBX_HOOK_SAFE SBX_NOINLINE struct sbx_thread_entry *sbx_client_begin(struct sbx_blocking *call, uint32_t what, int fd,
-                                                                     bool is_answer)
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_begin(struct sbx_blocking *call, uint32_t what, int fd, bool is_answer)
 {
     struct sbx_thread *thread = sbx_self;
     uint64_t pc = (uint64_t)__builtin_return_address(0), sp = (uint64_t)__builtin_dwarf_cfa(), begin_ns;
-    bool is_light = false;
     if (SBX_UNLIKELY(!sbx_lone_call_may_begin(thread, &begin_ns) || !follows_clients(thread) ||
                      (!is_answer && sbx_own_entry->message_begin_ns != 0))) {
         begin_otherwise(call, what, fd, is_answer, pc, sp);
-        return NULL;
+        return;
     }
     if (is_answer) {
-        is_light = sbx_light_call_may_begin(thread, what);
         end_for_client(thread, begin_ns);
     }
     call->open_ns = 0;
     sbx_lone_call_begin(thread, call, what, (uint64_t)fd + 1, 0, begin_ns, pc, sp);
-    if (is_light) {
-        sbx_light_call_began(thread);
-        return sbx_own_entry;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_client_hands_on(uint32_t what)
+{
+    struct sbx_thread *thread = sbx_self;
+    const struct sbx_thread_entry *entry = sbx_own_entry;
+    uint64_t now_ns;
+    if (sbx_load_relaxed(&sbx_the_capture.follows_lightly) == 0 || /* relaxed: late by a call or two */
+        SBX_UNLIKELY(!sbx_call_may_be_alone(thread) || !follows_clients(thread))) {
+        return false;
     }
-    return NULL;
+    if (entry->message_begin_ns == 0) { /* the rest of an answer: nothing needs the time */
+        sbx_leaf(thread, SBX_RECORD_LEAF, sbx_call_op_of(what), sbx_call_group_of(what));
+        return true;
+    }
+    if (SBX_UNLIKELY(!sbx_thread_clock_wall_at_once(&thread->clock, &now_ns) ||
+                     sbx_logical_note_is_due(thread, now_ns))) {
+        return false;
+    }
+    sbx_leaf(thread, SBX_RECORD_LEAF, sbx_call_op_of(what), sbx_call_group_of(what));
+    end_for_client(thread, now_ns);
+    return true;
 }
 
 /* Does the epoll set that the thread polls lead to work? Not if the thread knows a set that does, and polls another set

@@ -49,13 +49,18 @@ SBX_HOOK_SAFE static inline void sbx_client_awaited(const struct sbx_blocking *c
 }
 
 /* A call reads from the client `fd`, or is about to write to it (`is_answer`). Replaces sbx_blocking_begin(). `what` is
- * a SBX_CALL_WHAT(). Returns the thread's entry if the call is followed lightly (lone_call.h), else NULL. Only an
- * answer is followed lightly. */
-SBX_HOOK_SAFE SBX_NOINLINE struct sbx_thread_entry *sbx_client_begin(struct sbx_blocking *call, uint32_t what, int fd,
-                                                                     bool is_answer);
-/* A read ends. Replaces sbx_blocking_end(). `result` is that of read(). An answer is ended by sbx_light_call_ends(), or
- * by sbx_blocking_moved(). */
+ * a SBX_CALL_WHAT(). */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_begin(struct sbx_blocking *call, uint32_t what, int fd, bool is_answer);
+/* A read ends. Replaces sbx_blocking_moved(). `result` is that of read(). An answer is ended by sbx_blocking_moved(). */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd);
+
+/* The answer to a client is about to be written. Is nothing but its begin to be followed? Then the message has ended
+ * now, a sample was taken if one was due, and the hook hands the call on: it makes the call as the last thing that it
+ * does. So nothing of ours is needed after the call, where the kernel has left the caches cold.
+ *
+ * This is so while the governor has nothing else left to give up (docs/GOVERNOR.md). The call belongs to no message, so
+ * it cannot be a stall. If it lasts, the watch thread sees the thread as in any call that is not a point. */
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_client_hands_on(uint32_t what);
 
 /* A client is about to be closed. Called after sbx_blocking_begin(). */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *call);
@@ -101,7 +106,7 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
     struct sbx_blocking call;                                    \
     SBX_SAVE_FRAME_POINTER();                                    \
     if (((known)&SBX_FD_IS_CLIENT) != 0) {                       \
-        (void)sbx_client_begin(&call, what, fd, false);          \
+        sbx_client_begin(&call, what, fd, false);                \
         type moved = real;                                       \
         sbx_client_read_end(&call, moved, fd);                   \
         return moved;                                            \
@@ -114,23 +119,24 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
     sbx_blocking_moved(&call, result, fd);                       \
     return result
 
-#define SBX_WRITE_BODY(type, fd, known, what, real, seen)                         \
-    struct sbx_blocking call;                                                     \
-    SBX_SAVE_FRAME_POINTER();                                                     \
-    if (((known)&SBX_FD_IS_CLIENT) != 0) {                                        \
-        struct sbx_thread_entry *light = sbx_client_begin(&call, what, fd, true); \
-        type moved = real;                                                        \
-        if (light == NULL || !sbx_light_call_ends(&call, light)) {                \
-            sbx_blocking_moved(&call, moved, fd);                                 \
-        }                                                                         \
-        return moved;                                                             \
-    }                                                                             \
-    sbx_blocking_enter(&call, what, (uint64_t)(fd) + 1);                          \
-    type result = real;                                                           \
-    sbx_blocking_moved(&call, result, fd);                                        \
-    if (result > 0) {                                                             \
-        seen;                                                                     \
-    }                                                                             \
+#define SBX_WRITE_BODY(type, fd, known, what, real, seen)               \
+    SBX_SAVE_FRAME_POINTER();                                           \
+    if (((known)&SBX_FD_IS_CLIENT) != 0 && sbx_client_hands_on(what)) { \
+        return real;                                                    \
+    }                                                                   \
+    struct sbx_blocking call;                                           \
+    if (((known)&SBX_FD_IS_CLIENT) != 0) {                              \
+        sbx_client_begin(&call, what, fd, true);                        \
+        type moved = real;                                              \
+        sbx_blocking_moved(&call, moved, fd);                           \
+        return moved;                                                   \
+    }                                                                   \
+    sbx_blocking_enter(&call, what, (uint64_t)(fd) + 1);                \
+    type result = real;                                                 \
+    sbx_blocking_moved(&call, result, fd);                              \
+    if (result > 0) {                                                   \
+        seen;                                                           \
+    }                                                                   \
     return result
 
 #endif

@@ -58,8 +58,8 @@ struct sbx_capture {
     uint32_t provider_count;     /* see providers.h */
     uint16_t has_awaits;         /* by provider: it tells who awaits what a thread runs */
     uint16_t has_runs;           /* by provider: it tells which piece of its work a thread runs */
-    /* 1: the watch thread ticks, and recording costs too much: answers to clients are followed lightly
-     * (calls/lone_call.h) */
+    /* 1: the watch thread ticks, and recording costs too much: only the begin of an answer to a client is followed
+     * (messages/client_message.h) */
     uint32_t follows_lightly;
     const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
     uint64_t interval_ns;           /* a thread records one leaf sample per this time at most */

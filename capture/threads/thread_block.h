@@ -248,9 +248,6 @@ struct sbx_thread {
     uint32_t call_depth;  /* blocking calls in progress, one inside the other (in a signal handler): see `calls` */
     uint32_t wait_depth;  /* 1 + the depth of the call that has the thread's seat among the waiters; 0: none */
     uint32_t call_serial; /* serial of the newest blocking call; the next owner of the block continues it (K2) */
-    /* 0: a call that is followed lightly (calls/lone_call.h) ends without a look at the clock. 1: the watch thread
-     * found the thread in that call. */
-    uint32_t ends_by_clock;
     struct sbx_open_call calls[SBX_CALLS_NESTED]; /* `call_depth` of them, innermost last (open_calls.h) */
     uint32_t generation, tid;
     int32_t counted_from;   /* start value of the running countdown */
@@ -385,6 +382,12 @@ SBX_SIGNAL_SAFE static inline void sbx_thread_leave(struct sbx_thread *thread)
 SBX_SIGNAL_SAFE static inline bool sbx_thread_is_on_own_stack(const struct sbx_thread *thread, uint64_t place)
 {
     return place >= thread->stack_low && place < thread->stack_high;
+}
+
+/* Has the thread served clients that another place than a loop led to? Watch thread, or its own. */
+SBX_SIGNAL_SAFE static inline bool sbx_is_of_pool(const struct sbx_thread *thread)
+{
+    return !thread->has_loop && sbx_load_relaxed(&thread->work.learned) != 0; /* relaxed: a hint */
 }
 
 /* Wall and CPU time of the calling thread, whose block this is. */

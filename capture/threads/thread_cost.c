@@ -47,7 +47,7 @@ enum {
 
 /* The totals of the last time, to find what was added since. 32-bit words wrap around. */
 static struct {
-    uint32_t asks, captures[SBX_COST_KINDS];
+    uint32_t asks, declined, captures[SBX_COST_KINDS];
     uint64_t free_count;
     uint32_t generation, hits, sequence;
     struct {
@@ -159,6 +159,7 @@ static void collect_thread(const struct sbx_thread *thread, uint32_t index, cons
     begin_anew(thread, index);
     growth->ask_ps += (uint64_t)grown(&cost->asks, &seen[index].asks) * (ASK_REST_PS + price->wall_ps);
     growth->readings += readings_since(thread, index);
+    sums->capture_ns[SBX_COST_SIGNAL] += (uint64_t)grown(&cost->declined, &seen[index].declined) * SIGNAL_NS;
     for (unsigned kind = 0; kind < SBX_COST_KINDS; kind++) {
         uint64_t count = grown(&cost->captures[kind], &seen[index].captures[kind]);
         uint64_t each_ns = mean_ns(cost, kind) + (kind == SBX_COST_SIGNAL ? SIGNAL_NS : 0);

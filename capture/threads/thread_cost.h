@@ -38,7 +38,8 @@ enum {
 }; /* power of two; reading the clock costs a fifth of the shortest capture */
 
 struct sbx_thread_cost {
-    uint32_t asks; /* countdowns that ended: clock reads to check whether a sample is due */
+    uint32_t asks;     /* countdowns that ended: clock reads to check whether a sample is due */
+    uint32_t declined; /* sample signals that came too early to be recorded (sample_handler.c) */
     uint32_t captures[SBX_COST_KINDS];
     uint32_t timed[SBX_COST_KINDS]; /* captures that were timed */
     uint64_t timed_ns[SBX_COST_KINDS];

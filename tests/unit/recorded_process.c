@@ -345,6 +345,13 @@ void child_set_interval(uint32_t interval_us)
     end_order(control);
 }
 
+void child_set_wait_min(uint32_t wait_min_us)
+{
+    struct sbx_control_page *control = begin_order();
+    control->wanted.wait_min_us = wait_min_us;
+    end_order(control);
+}
+
 void child_follow_lightly(void)
 {
     enum {

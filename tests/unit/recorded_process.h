@@ -94,8 +94,10 @@ struct sbx_thread_entry *child_entry(void);
 void child_set_gap(uint32_t gap_us);
 /* The same for the time between two samples at points. */
 void child_set_interval(uint32_t interval_us);
+/* From now on a wait is recorded when it took that long. */
+void child_set_wait_min(uint32_t wait_min_us);
 /* Record as the governor does in a program that costs too much: samples far apart, and answers to clients followed
- * lightly (calls/lone_call.h). Returns when ticks have applied it. On a machine where the recorder cannot follow
+ * lightly (messages/client_message.h). Returns when ticks have applied it. On a machine where the recorder cannot follow
  * lightly, nothing is followed lightly. Any other order ends it. */
 void child_follow_lightly(void);
 /* The cost that captures at points and by signal have been charged with so far, as the governor reports it after two

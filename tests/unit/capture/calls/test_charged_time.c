@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "recorded_process.h"
 #include "stallbox/stallbox.h"
@@ -115,6 +117,68 @@ static void test_the_note_of_a_call_that_may_wait_costs_no_time_without_a_proces
     sbx_snapshot_destroy(run_recorded(child_waits));
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t walks;
+
+static size_t count_walk(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max)
+{
+    (void)context;
+    if (first == 0 && max > 0) {
+        walks++;
+        functions[0] = lines[0] = 1;
+    }
+    return 1;
+}
+
+static void read_for_ms(int file, uint64_t ms)
+{
+    uint64_t end_ns = now_ns() + ms * 1000000;
+    char byte;
+    while (now_ns() < end_ns) {
+        for (int i = 0; i < 100; i++) {
+            child_expect(pread(file, &byte, 1, 0) == 1, "a byte");
+        }
+    }
+}
+
+/* The signal is left out, because its samples have an interval of their own. The first notes come all at once. */
+static void child_reads_a_file(void)
+{
+    enum {
+        INTERVAL_MS = 10,
+        FIRST_MS = 300,
+        READ_MS = 500,
+    };
+    const struct stallbox_provider_options options = {
+        .sizeof_options = sizeof options, .name = "test", .walk = count_walk};
+    child_expect(stallbox_provider_register(&options, &provider) == STALLBOX_OK, "it is registered");
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    child_set_points(SBX_POINTS_DEFAULT & ~SBX_POINT_BIT(SBX_GROUP_ASYNC));
+    child_set_interval(INTERVAL_MS * 1000);
+    child_set_wait_min(1000000); /* calls in which the thread loses its processor are not recorded */
+    void *former = stallbox_provider_enter(provider, &runtime);
+    read_for_ms(file, FIRST_MS);
+    uint64_t begin_ns = now_ns(), before = walks;
+    read_for_ms(file, READ_MS);
+    uint64_t intervals = (now_ns() - begin_ns) / (INTERVAL_MS * 1000000);
+    stallbox_provider_leave(provider, former);
+    close(file);
+    child_expect(walks - before <= intervals * 3 / 2, "one walk an interval");
+}
+
+/* Symptom: a thread of a runtime was captured twice an interval, once for its sample and once for the note. */
+static void test_the_note_of_a_call_is_the_threads_sample_of_that_interval(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run_recorded(child_reads_a_file));
+}
+
 static void child_puts_work_off(void)
 {
     expect_cheap(read_the_clock);
@@ -131,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_task_that_is_followed_costs_no_time_without_a_processor),
         cmocka_unit_test(test_the_note_of_a_call_that_may_wait_costs_no_time_without_a_processor),
+        cmocka_unit_test(test_the_note_of_a_call_is_the_threads_sample_of_that_interval),
         cmocka_unit_test(test_a_look_at_what_a_runtime_queues_costs_no_time_without_a_processor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,6 +106,52 @@ static void test_a_question_that_stands_is_answered_each_time_and_stays_out(void
     the_thread->question &= SBX_QUESTION_AHEAD - 1;
 }
 
+/* A message of that age is open, and the thread was sampled by a signal just now. Returns how many samples the answer to
+ * a standing question adds. */
+static uint64_t answered_in_message(uint64_t age_ns)
+{
+    struct sbx_times now = sbx_thread_times(the_thread);
+    uint64_t before = attached_recording->header->captures_async;
+    the_thread->entry->message_begin_ns = age_ns != 0 ? now.wall_ns - age_ns : 0;
+    the_thread->sampled_cpu_ns = now.cpu_ns;
+    ask(the_thread->index);
+    the_thread->entry->message_begin_ns = 0;
+    return attached_recording->header->captures_async - before;
+}
+
+/* Symptom: a Java server's threads, whose messages take 30 us, were looked at 33 times in each second of CPU time,
+ * however long the governor had made the interval. */
+static void test_short_messages_of_a_pool_are_sampled_by_signal_once_an_interval(void **state)
+{
+    const uint64_t second_ns = 1000000000, interval_ns = sbx_the_capture.interval_ns;
+    bool had_loop = the_thread->has_loop;
+    uint32_t answers = the_thread->answers, declined = the_thread->cost.declined;
+    (void)state;
+    the_thread->has_loop = false;
+    the_thread->work.learned = 1;
+    the_thread->question = (the_thread->question + 1) | SBX_QUESTION_AHEAD;
+    sbx_store_seq_cst(&the_thread->sample_timer, TIMER + 1);
+    sbx_the_capture.interval_ns = 100 * second_ns;
+    assert_int_equal(answered_in_message(1000), 0);
+    assert_int_equal(answered_in_message(0), 0);
+    assert_int_equal(answered_in_message(20000000), 1); /* it may become a stall */
+    assert_int_equal(the_thread->answers, answers + 3);
+    assert_int_equal(the_thread->cost.declined, declined + 2);
+    sbx_the_capture.interval_ns = 0; /* one is due */
+    assert_int_equal(answered_in_message(1000), 1);
+    sbx_the_capture.interval_ns = 100 * second_ns;
+    the_thread->work.learned = 0; /* it has answered no client */
+    assert_int_equal(answered_in_message(1000), 1);
+    the_thread->work.learned = 1;
+    the_thread->has_loop = true;
+    assert_int_equal(answered_in_message(1000), 1);
+    the_thread->has_loop = had_loop;
+    the_thread->work.learned = 0;
+    sbx_the_capture.interval_ns = interval_ns;
+    sbx_store_seq_cst(&the_thread->sample_timer, 0);
+    the_thread->question &= SBX_QUESTION_AHEAD - 1;
+}
+
 static void test_our_own_code_is_not_sampled_but_answers(void **state)
 {
     (void)state;
@@ -246,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_a_registered_thread_records_itself),
         CASE(test_a_question_that_stands_is_answered_each_time_and_stays_out),
+        CASE(test_short_messages_of_a_pool_are_sampled_by_signal_once_an_interval),
         CASE(test_our_own_code_is_not_sampled_but_answers),
         CASE(test_a_signal_of_a_timer_that_was_taken_back_records_nothing),
         CASE(test_a_thread_that_is_ending_is_left_alone),
