@@ -82,12 +82,15 @@ uint32_t sbx_governor_rank(uint32_t group)
     return group < SBX_GROUP_COUNT && ranks[group] != 0 ? ranks[group] : NOT_LISTED;
 }
 
-/* The group to shed, of those that may be shed. Among the groups that save a sixteenth of the excess it is the one of
- * the lowest rank, and of equal ranks the dearest. If no group saves that much, it is the dearest of all.
- * SBX_GROUP_COUNT: no group costs anything, or all together save less than a sixteenth of the excess: then the watch
- * thread's ticks cause the cost, and shedding would lose evidence for nothing. */
+/* The group to shed, of those that may be shed: the one of the lowest rank, and of equal ranks the dearest. A group that
+ * saves less than a sixteenth of the excess goes only when all others are gone. SBX_GROUP_COUNT: no group costs
+ * anything, or all together save less than a sixteenth of the excess: then the watch thread's ticks cause the cost, and
+ * shedding would lose evidence for nothing. */
 static uint32_t least_telling(const struct sbx_governor *governor, const struct sbx_cost_view *view, uint64_t excess_ns)
 {
+    enum {
+        SAVES_LITTLE = 256 /* more than any rank */
+    };
     uint32_t found = SBX_GROUP_COUNT, found_rank = UINT32_MAX;
     uint64_t found_ns = 0, all_ns = 0;
     for (uint32_t group = 0; group < SBX_GROUP_COUNT; group++) {
@@ -97,7 +100,7 @@ static uint32_t least_telling(const struct sbx_governor *governor, const struct 
             continue;
         }
         all_ns += pass_ns;
-        uint32_t rank = pass_ns >= excess_ns / SHARE_THAT_MATTERS ? sbx_governor_rank(group) : UINT32_MAX;
+        uint32_t rank = sbx_governor_rank(group) + (pass_ns >= excess_ns / SHARE_THAT_MATTERS ? 0 : SAVES_LITTLE);
         if (rank < found_rank || (rank == found_rank && pass_ns > found_ns)) {
             found = group;
             found_rank = rank;
