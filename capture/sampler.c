@@ -498,7 +498,8 @@ static uint64_t step_thread(struct sbx_thread *thread, const struct sbx_capture_
     }
     /* No CPU time, and not in a hooked call: asleep in another call, or starved. The call may be an answer that was
      * handed on, of which nobody else will tell how long it hung. */
-    bool may_answer = sbx_load_relaxed(&sbx_the_capture.follows_lightly) != 0 && sbx_is_of_pool(thread);
+    bool may_answer = sbx_load_relaxed(&sbx_the_capture.follows_lightly) != 0 && sbx_is_of_pool(thread) &&
+                      !sbx_load_relaxed(&thread->loop.has_waited); /* relaxed: hints, all */
     bool is_lasting = is_in_message || may_answer;
     if (now_ns - thread->stirred_ns >= (is_lasting ? gap_ns : sleep_ns) &&
         wants_look(thread, cpu_ns | 1, settings, is_lasting, now_ns) &&

@@ -50,8 +50,7 @@ __attribute__((always_inline)) static inline bool sbx_call_may_be_alone(const st
 __attribute__((always_inline)) static inline bool sbx_lone_call_may_begin(struct sbx_thread *thread,
                                                                           uint64_t *begin_ns_out)
 {
-    return SBX_LIKELY(sbx_call_may_be_alone(thread) &&
-                      sbx_thread_clock_wall_at_once(&thread->clock, begin_ns_out) &&
+    return SBX_LIKELY(sbx_call_may_be_alone(thread) && sbx_thread_clock_wall_at_once(&thread->clock, begin_ns_out) &&
                       !sbx_logical_note_is_due(thread, *begin_ns_out));
 }
 

@@ -70,7 +70,7 @@ __attribute__((always_inline)) static inline void begin_for_client(struct sbx_th
                                                                    uint64_t now_ns)
 {
     if (thread->loop.has_waited) {
-        thread->loop.has_waited = false;
+        sbx_store_relaxed(&thread->loop.has_waited, false); /* relaxed: the watch thread only looks, here and below */
         learn_place(&thread->work);
     }
     if (serves) {
@@ -232,13 +232,12 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_begin(struct sbx_blocking *call, uint
     sbx_lone_call_begin(thread, call, what, (uint64_t)fd + 1, 0, begin_ns, pc, sp);
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE bool sbx_client_hands_on(uint32_t what)
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_client_may_hand_on(uint32_t what)
 {
     struct sbx_thread *thread = sbx_self;
     const struct sbx_thread_entry *entry = sbx_own_entry;
     uint64_t now_ns;
-    if (sbx_load_relaxed(&sbx_the_capture.follows_lightly) == 0 || /* relaxed: late by a call or two */
-        SBX_UNLIKELY(!sbx_call_may_be_alone(thread) || !follows_clients(thread))) {
+    if (SBX_UNLIKELY(!sbx_call_may_be_alone(thread) || !follows_clients(thread))) {
         return false;
     }
     if (entry->message_begin_ns == 0) { /* the rest of an answer: nothing needs the time */
@@ -298,7 +297,7 @@ SBX_HOOK_SAFE void sbx_client_poll(struct sbx_thread *thread, const struct sbx_b
         errno = saved_errno;
     }
     if (is_boundary) {
-        thread->loop.has_waited = true;
+        sbx_store_relaxed(&thread->loop.has_waited, true);
         work->last = here;
     }
 }
@@ -318,8 +317,30 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_wait_at(struct sbx_thread *thread, ui
     if (thread->loop.entered == 0 && is_known(&thread->work, &here)) {
         int saved_errno = errno;
         sbx_message_close(thread, begin_ns, false);
-        thread->loop.has_waited = true;
+        sbx_store_relaxed(&thread->loop.has_waited, true);
         thread->work.last = here;
         errno = saved_errno;
     }
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_client_wait_may_hand_on(uint8_t op, uint64_t pc, uint64_t sp)
+{
+    struct sbx_thread *thread = sbx_self;
+    const struct sbx_work_place here = {.pc = pc, .sp = sp, .epoll_fd = -1};
+    uint64_t now_ns;
+    if (!sbx_call_may_be_alone(thread) || !follows_clients(thread) || sbx_own_entry->message_begin_ns != 0 ||
+        !sbx_thread_clock_wall_at_once(&thread->clock, &now_ns)) {
+        return false;
+    }
+    struct sbx_client_work *work = &thread->work;
+    uint32_t since = SBX_WAITED_AT(now_ns) - work->waited_at;
+    work->waited_at = SBX_WAITED_AT(now_ns);
+    if (since >= SBX_WAITED_AT(sbx_load_relaxed(&sbx_the_capture.threshold_ns[SBX_GROUP_COND])) ||
+        thread->loop.has_waited || !is_same(&work->last, &here) || sbx_logical_note_is_due(thread, now_ns)) {
+        return false;
+    }
+    sbx_store_relaxed(&thread->loop.has_waited, true);
+    sbx_leaf(thread, SBX_RECORD_LEAF, op, SBX_GROUP_COND);
+    sbx_thread_clock_disarm(&thread->clock);
+    return true;
 }

@@ -60,7 +60,12 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, i
  *
  * This is so while the governor has nothing else left to give up (docs/GOVERNOR.md). The call belongs to no message, so
  * it cannot be a stall. If it lasts, the watch thread sees the thread as in any call that is not a point. */
-SBX_HOOK_SAFE SBX_NOINLINE bool sbx_client_hands_on(uint32_t what);
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_client_may_hand_on(uint32_t what);
+SBX_HOOK_SAFE static inline bool sbx_client_hands_on(uint32_t what)
+{
+    /* relaxed: late by a call or two */
+    return sbx_load_relaxed(&sbx_the_capture.follows_lightly) != 0 && sbx_client_may_hand_on(what);
+}
 
 /* A client is about to be closed. Called after sbx_blocking_begin(). */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *call);
@@ -91,10 +96,19 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
     if (SBX_UNLIKELY(thread->entry->message_begin_ns != 0)) {
         sbx_client_wait_at(thread, call->begin_ns, pc, sp);
     } else {
-        thread->loop.has_waited = true;
+        sbx_store_relaxed(&thread->loop.has_waited, true); /* relaxed: the watch thread only looks */
         thread->work.last = (struct sbx_work_place){.pc = pc, .sp = sp, .epoll_fd = -1};
     }
 }
+
+/* A thread is about to wait for a condition, from return address `pc` and stack pointer `sp`, with the function `op`. Is
+ * the wait not to be followed at all? Then the hook hands the call on, as with an answer.
+ *
+ * This is so only for a thread that is in no message, and whose last wait was at the same place and was followed by a
+ * read from a client. The wait that comes is short, as far as is known: from the begin of its last wait until now it took less time than a wait
+ * takes that is recorded. So where a queue is empty for longer, as in a server that has little to do, only the first of
+ * these waits is missed, with the thread that queued the next work. */
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_client_wait_may_hand_on(uint8_t op, uint64_t pc, uint64_t sp);
 
 /* Return address and stack pointer of a hook's call. They name the place of a wait. */
 #define SBX_CALLED_FROM (uint64_t) __builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa()

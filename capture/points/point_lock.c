@@ -139,11 +139,15 @@ SBX_RELEASE_HOOK(cnd_broadcast, cnd_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
     static int(*real_##name) parameters;                                                      \
     static int hook_##name parameters                                                         \
     {                                                                                         \
-        struct sbx_blocking call;                                                             \
         bool is_shared = is_between_processes(condition);                                     \
-        uint32_t turns = SBX_UNLIKELY(is_shared) ? sbx_shared_turns((uint64_t)condition) : 0; \
         SBX_SAVE_FRAME_POINTER();                                                             \
         sbx_wake_check((uint64_t)mutex, op, SBX_WAKE_ONE);                                    \
+        if (sbx_load_relaxed(&sbx_the_capture.follows_lightly) != 0 && !is_shared &&          \
+            sbx_client_wait_may_hand_on(op, SBX_CALLED_FROM)) { /* relaxed: late by a call */ \
+            return real_##name arguments;                                                     \
+        }                                                                                     \
+        struct sbx_blocking call;                                                             \
+        uint32_t turns = SBX_UNLIKELY(is_shared) ? sbx_shared_turns((uint64_t)condition) : 0; \
         sbx_wait_begin(&call, SBX_GROUP_COND, SBX_RECORD_COND, op, (uint64_t)condition, 0);   \
         sbx_client_wait(&call, SBX_CALLED_FROM);                                              \
         sbx_rest_begin(&call);                                                                \

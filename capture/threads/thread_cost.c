@@ -6,6 +6,7 @@
 #include "thread_cost.h"
 
 #include "process_state.h"
+#include "the_capture.h"
 #include "thread_block.h"
 
 /* The cost of a short path without its clock reads. Those differ between machines and are measured (clock_price.h). The
@@ -37,12 +38,17 @@ enum {
  * bursts. A turn or a prompt call costs less than the burst of another: by a profiler, redis's turns, some 130 us
  * apart, take 0.15 us, and a prompt call some 25 ns. On a thread without a loop each call is one burst, or each wait if there are more waits. The cost of a burst
  * grows with the CPU time since the last burst, up to the full cost. Fitted to what a profiler finds in eleven programs
- * (docs/PERFORMANCE.md): servers whose bursts are 300 us apart, and a Java machine, where they are some 10 us apart. */
+ * (docs/PERFORMANCE.md): servers whose bursts are 300 us apart, and a Java machine, where they are some 10 us apart.
+ *
+ * While such threads are followed lightly, most of their calls are handed on: nothing is done behind the system call,
+ * and the clock is read once or not at all. Then their calls are bursts as those of a loop are, and cost half. Fitted
+ * to the same Java machine. */
 enum {
     COLD_BURST_PS = 500000,
     COLD_TURN_PS = 200000,
     COLD_AFTER_NS = 20000,
     CALLS_OF_A_TURN = 8,
+    LIGHT_SHARE = 2,
 };
 
 /* The totals of the last time, to find what was added since. 32-bit words wrap around. */
@@ -156,6 +162,7 @@ static void collect_thread(const struct sbx_thread *thread, uint32_t index, cons
 {
     const struct sbx_thread_cost *cost = &thread->cost;
     uint64_t calls = 0;
+    bool is_light = !thread->has_loop && sbx_load_relaxed(&sbx_the_capture.follows_lightly) != 0; /* relaxed: a hint */
     begin_anew(thread, index);
     growth->ask_ps += (uint64_t)grown(&cost->asks, &seen[index].asks) * (ASK_REST_PS + price->wall_ps);
     growth->readings += readings_since(thread, index);
@@ -170,7 +177,9 @@ static void collect_thread(const struct sbx_thread *thread, uint32_t index, cons
         /* The two words move one after the other, so one of them may be seen late: by the next round it is right. */
         uint64_t prompt = grown(&cost->group[group].prompt, &seen[index].group[group].prompt);
         uint64_t others = passes > prompt ? passes - prompt : 0;
-        growth->pass_ps[group] += others * sbx_cost_of_pass_ps(group, price) + prompt * PROMPT_PS;
+        growth->pass_ps[group] +=
+            others * sbx_cost_of_pass_ps(group, price) / (is_light && !is_leaf(group) ? LIGHT_SHARE : 1) +
+            prompt * PROMPT_PS;
         growth->passes[group] += is_leaf(group) ? 0 : others;
         growth->prompt[group] += prompt;
         calls += is_leaf(group) ? 0 : others + prompt;
@@ -178,7 +187,7 @@ static void collect_thread(const struct sbx_thread *thread, uint32_t index, cons
     }
     uint64_t turns = turns_since(thread, index);
     growth->turns += turns;
-    growth->parts += calls * (turns != 0 ? 1 : CALLS_OF_A_TURN);
+    growth->parts += calls * (turns != 0 || is_light ? 1 : CALLS_OF_A_TURN);
     growth->pass_ps[SBX_GROUP_POLL] += turns * sbx_cost_of_turn_ps(price);
     growth->pass_ps[SBX_GROUP_FREE] += frees_since(thread, index) * sbx_cost_of_pass_ps(SBX_GROUP_FREE, price);
 }

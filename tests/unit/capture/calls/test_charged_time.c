@@ -151,9 +151,9 @@ static void read_for_ms(int file, uint64_t ms)
 static void child_reads_a_file(void)
 {
     enum {
-        INTERVAL_MS = 10,
+        INTERVAL_MS = 5,
         FIRST_MS = 300,
-        READ_MS = 500,
+        READ_MS = 1000,
     };
     const struct stallbox_provider_options options = {
         .sizeof_options = sizeof options, .name = "test", .walk = count_walk};

@@ -496,6 +496,62 @@ test_a_wait_for_the_rest_of_a_question_is_told_and_is_no_stall_though_its_thread
     expect_long(child_waits_for_the_rest_of_a_question, SBX_OP_RECV, 400000000, (void *)read_the_rest);
 }
 
+/* Takes connections from the queue and answers one question of each. */
+static void *answer_what_is_queued(void *unused)
+{
+    for (;;) {
+        char question;
+        int client = take();
+        if (recv(client, &question, 1, 0) == 1) {
+            answer(client, 0);
+        }
+        close(client);
+    }
+    return unused;
+}
+
+enum {
+    RARE_CLIENTS = 6,
+    APART_MS = 60,
+};
+
+static void child_has_little_to_do(void)
+{
+    pthread_t thread;
+    start_lightly(60000, 60000, accept_all);
+    child_expect(pthread_create(&thread, NULL, answer_what_is_queued, NULL) == 0, "a thread");
+    child_ask_later(RARE_CLIENTS, APART_MS, 0);
+    child_await_clients();
+    child_pause_ms(50);
+    child_finish();
+}
+
+/* Is there a record of who ended that wait? */
+static bool has_waker(const struct sbx_snapshot *snapshot, uint32_t wait)
+{
+    bool has_one = false;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        has_one |= snapshot->records[i].kind == SBX_RECORD_WAKE && snapshot->records[i].wait == wait;
+    }
+    return has_one;
+}
+
+/* Waits for the next connection are handed on only where they are short. */
+static void test_who_queued_work_for_a_pool_that_had_none_is_known_though_its_threads_are_followed_lightly(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_has_little_to_do), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    int known = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        known += record->kind == SBX_RECORD_COND && record->wait != 0 && has_waker(snapshot, record->wait) &&
+                 passes_through(snapshot, record, (void *)take);
+    }
+    sbx_snapshot_destroy(snapshot);
+    assert_true(known >= RARE_CLIENTS / 2);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, recorded_process_set_up, recorded_process_tear_down)
 
 int main(void)
@@ -513,6 +569,7 @@ int main(void)
         CASE(test_a_late_answer_of_a_thread_that_is_followed_lightly_is_a_slow_message),
         CASE(test_a_client_that_gets_no_answer_of_a_thread_that_is_followed_lightly_is_told_while_it_waits),
         CASE(test_an_answer_that_hangs_is_told_with_its_length_though_it_is_followed_lightly),
+        CASE(test_who_queued_work_for_a_pool_that_had_none_is_known_though_its_threads_are_followed_lightly),
         CASE(test_a_wait_for_the_rest_of_a_question_is_told_and_is_no_stall_though_its_thread_is_followed_lightly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

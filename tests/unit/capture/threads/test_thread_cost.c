@@ -210,6 +210,26 @@ static void test_a_wait_is_a_burst_of_its_own_and_a_turn_that_waited_is_one(void
     assert_int_equal(new_pass_ns(SBX_GROUP_COND), calls_ns + CALLS * 500); /* each call; waits are among them */
 }
 
+/* Symptom: calls of a Java server that were handed on were charged as those that are followed, five times what a
+ * profiler found. */
+static void test_calls_of_threads_that_are_followed_lightly_cost_half_and_are_bursts_as_those_of_a_loop(void **state)
+{
+    bool had_loop = the_thread->has_loop;
+    (void)state;
+    the_thread->has_loop = false;
+    sbx_store_relaxed(&sbx_the_capture.follows_lightly, 1);
+    process_ns += CALLS * UINT64_C(300000);
+    sbx_cost_passes(&the_thread->cost, SBX_GROUP_FILE, CALLS);
+    uint64_t calls_ns = CALLS * sbx_cost_of_pass_ps(SBX_GROUP_FILE, &price) / 1000;
+    assert_int_equal(new_pass_ns(SBX_GROUP_FILE), calls_ns / 2 + CALLS / 8 * 500);
+    the_thread->has_loop = true; /* no other thread is followed so */
+    process_ns += CALLS * UINT64_C(300000);
+    sbx_cost_passes(&the_thread->cost, SBX_GROUP_FILE, CALLS);
+    assert_int_equal(new_pass_ns(SBX_GROUP_FILE), calls_ns + CALLS * 500);
+    sbx_store_relaxed(&sbx_the_capture.follows_lightly, 0);
+    the_thread->has_loop = had_loop;
+}
+
 static void test_a_thread_that_has_the_seat_of_one_before_begins_with_nothing(void **state)
 {
     (void)state;
@@ -249,6 +269,8 @@ int main(void)
         cmocka_unit_test_setup(test_turns_that_are_rare_are_charged_for_cold_caches_up_to_a_bound, begin_anew),
         cmocka_unit_test_setup(test_cold_caches_are_charged_to_the_groups_whose_calls_found_them_so, begin_anew),
         cmocka_unit_test_setup(test_a_wait_is_a_burst_of_its_own_and_a_turn_that_waited_is_one, begin_anew),
+        cmocka_unit_test_setup(
+            test_calls_of_threads_that_are_followed_lightly_cost_half_and_are_bursts_as_those_of_a_loop, begin_anew),
         cmocka_unit_test_setup(test_a_thread_that_has_the_seat_of_one_before_begins_with_nothing, begin_anew),
         cmocka_unit_test_setup(test_a_reading_moves_the_sequence_by_as_much_as_is_counted_for_one, begin_anew),
         cmocka_unit_test_setup(test_a_price_is_measured_and_leaves_no_clock_armed, begin_anew),
