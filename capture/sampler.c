@@ -414,13 +414,19 @@ static bool is_long_at_it(const struct sbx_thread *thread, uint64_t now_ns)
     return begin_ns != 0 && now_ns > begin_ns && now_ns - begin_ns >= LONG_NS;
 }
 
-/* May answers to clients be followed lightly until the next tick? */
+/* May answers to clients be followed lightly until the next tick? musl has no rows: of an answer that hangs, and that its
+ * hook has handed on, no stack could be walked there. */
 static bool may_follow_lightly(const struct sbx_capture_settings *settings)
 {
     enum {
         WIDE_US = 32000 /* an interval that only the governor sets, when calls cost too much */
     };
-    return sbx_budget_of(settings) != 0 && settings->interval_us >= WIDE_US;
+#ifdef __GLIBC__
+    const bool has_rows = true;
+#else
+    const bool has_rows = false;
+#endif
+    return has_rows && sbx_budget_of(settings) != 0 && settings->interval_us >= WIDE_US;
 }
 
 void sbx_sampler_lies_down(void)

@@ -53,19 +53,16 @@ SBX_HOOK_SAFE SBX_NOINLINE static void count_is_out(size_t bytes, uint8_t op, co
     }
 }
 
-SBX_HOOK_SAFE static inline void count(size_t bytes, uint8_t op, const void *caller)
+/* Count an allocation. Returns whether the count has not run out. */
+SBX_HOOK_SAFE static inline bool is_counted(size_t bytes)
 {
     struct sbx_thread_entry *entry = sbx_own_entry;
     entry->alloc_count++;
     entry->alloc_bytes += bytes;
-    if (SBX_UNLIKELY(--entry->countdown < 0)) {
-        count_is_out(bytes, op, caller);
-    }
+    return SBX_LIKELY(--entry->countdown >= 0);
 }
 
-#define CALLER __builtin_return_address(0)
-
-/* This is a separate function so that the usual path saves no register. */
+/* This and NAME_otherwise are separate functions so that the usual path saves no register. */
 SBX_HOOK_SAFE SBX_NOINLINE static void free_of_stranger(void *memory)
 {
     if (sbx_capture_is_open()) {
@@ -86,54 +83,28 @@ static void hook_free(void *memory)
     real_free(memory);
 }
 
-static void *hook_malloc(size_t bytes)
-{
-    count(bytes, SBX_OP_MALLOC, CALLER);
-    return real_malloc(bytes);
-}
+/* The hook jumps to NAME_otherwise(), whose return address is the caller's. If the product of calloc() overflows, the
+ * original fails and the count is wrong. */
+#define ALLOCATES(type, name, parameters, arguments, bytes, op)                        \
+    SBX_NOINLINE static type name##_otherwise parameters                               \
+    {                                                                                  \
+        count_is_out(bytes, op, __builtin_return_address(0));                          \
+        return real_##name arguments;                                                  \
+    }                                                                                  \
+    static type hook_##name parameters                                                 \
+    {                                                                                  \
+        return is_counted(bytes) ? real_##name arguments : name##_otherwise arguments; \
+    }
 
-static void *hook_calloc(size_t elements, size_t bytes)
-{
-    /* if the product overflows, the original fails and the count is wrong */
-    count(elements * bytes, SBX_OP_CALLOC, CALLER);
-    return real_calloc(elements, bytes);
-}
-
-static void *hook_realloc(void *old, size_t bytes)
-{
-    count(bytes, SBX_OP_REALLOC, CALLER);
-    return real_realloc(old, bytes);
-}
-
-static void *hook_aligned_alloc(size_t alignment, size_t bytes)
-{
-    count(bytes, SBX_OP_ALIGNED_ALLOC, CALLER);
-    return real_aligned_alloc(alignment, bytes);
-}
-
-static void *hook_memalign(size_t alignment, size_t bytes)
-{
-    count(bytes, SBX_OP_ALIGNED_ALLOC, CALLER);
-    return real_memalign(alignment, bytes);
-}
-
-static int hook_posix_memalign(void **out, size_t alignment, size_t bytes)
-{
-    count(bytes, SBX_OP_ALIGNED_ALLOC, CALLER);
-    return real_posix_memalign(out, alignment, bytes);
-}
-
-static void *hook_valloc(size_t bytes)
-{
-    count(bytes, SBX_OP_ALIGNED_ALLOC, CALLER);
-    return real_valloc(bytes);
-}
-
-static void *hook_pvalloc(size_t bytes)
-{
-    count(bytes, SBX_OP_ALIGNED_ALLOC, CALLER);
-    return real_pvalloc(bytes);
-}
+ALLOCATES(void *, malloc, (size_t bytes), (bytes), bytes, SBX_OP_MALLOC)
+ALLOCATES(void *, calloc, (size_t elements, size_t bytes), (elements, bytes), elements *bytes, SBX_OP_CALLOC)
+ALLOCATES(void *, realloc, (void *old, size_t bytes), (old, bytes), bytes, SBX_OP_REALLOC)
+ALLOCATES(void *, aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes), bytes, SBX_OP_ALIGNED_ALLOC)
+ALLOCATES(void *, memalign, (size_t alignment, size_t bytes), (alignment, bytes), bytes, SBX_OP_ALIGNED_ALLOC)
+ALLOCATES(int, posix_memalign, (void **out, size_t alignment, size_t bytes), (out, alignment, bytes), bytes,
+          SBX_OP_ALIGNED_ALLOC)
+ALLOCATES(void *, valloc, (size_t bytes), (bytes), bytes, SBX_OP_ALIGNED_ALLOC)
+ALLOCATES(void *, pvalloc, (size_t bytes), (bytes), bytes, SBX_OP_ALIGNED_ALLOC)
 
 static const struct sbx_point points[] = {
     SBX_POINT("malloc", hook_malloc, real_malloc, SBX_GROUP_ALLOC),

@@ -63,24 +63,28 @@ static inline size_t product(size_t size, size_t count)
     return __builtin_mul_overflow(size, count, &bytes) ? SIZE_MAX : bytes;
 }
 
-#define STDIO_HOOK(type, name, parameters, arguments, is_copy, op, amount, failed, fd) \
-    static type(*real_##name) parameters;                                              \
-    SBX_NOINLINE static type timed_##name parameters                                   \
-    {                                                                                  \
-        struct sbx_blocking call;                                                      \
-        SBX_SAVE_FRAME_POINTER();                                                      \
-        sbx_blocking_begin(&call, SBX_GROUP_STDIO, SBX_RECORD_FILE, op, 0, 0);         \
-        type result = real_##name arguments;                                           \
-        sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                       \
-        return result;                                                                 \
-    }                                                                                  \
-    static type hook_##name parameters                                                 \
-    {                                                                                  \
-        if (SBX_LIKELY(is_copy)) {                                                     \
-            sbx_leaf_here(SBX_RECORD_LEAF, op, SBX_GROUP_STDIO);                       \
-            return real_##name arguments;                                              \
-        }                                                                              \
-        return timed_##name arguments;                                                 \
+#define STDIO_HOOK(type, name, parameters, arguments, is_copy, op, amount, failed, fd)              \
+    static type(*real_##name) parameters;                                                           \
+    SBX_NOINLINE static type timed_##name parameters                                                \
+    {                                                                                               \
+        struct sbx_blocking call;                                                                   \
+        SBX_SAVE_FRAME_POINTER();                                                                   \
+        sbx_blocking_begin(&call, SBX_GROUP_STDIO, SBX_RECORD_FILE, op, 0, 0);                      \
+        type result = real_##name arguments;                                                        \
+        sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                    \
+        return result;                                                                              \
+    }                                                                                               \
+    SBX_NOINLINE static type leaf_##name parameters                                                 \
+    {                                                                                               \
+        sbx_leaf_of_anybody(SBX_RECORD_LEAF, op, SBX_GROUP_STDIO, __builtin_return_address(0));     \
+        return real_##name arguments;                                                               \
+    }                                                                                               \
+    static type hook_##name parameters                                                              \
+    {                                                                                               \
+        if (SBX_LIKELY(is_copy)) {                                                                  \
+            return SBX_UNLIKELY(sbx_leaf_is_out()) ? leaf_##name arguments : real_##name arguments; \
+        }                                                                                           \
+        return timed_##name arguments;                                                              \
     }
 
 /* ---- streams ---- */
