@@ -54,8 +54,8 @@ enum {
     (SBX_WAITS_THAT_ASK | SBX_POINT_BIT(SBX_GROUP_FILE) | SBX_POINT_BIT(SBX_GROUP_FILE_LOCK) | \
      SBX_POINT_BIT(SBX_GROUP_SYNC) | SBX_POINT_BIT(SBX_GROUP_BARRIER) | SBX_POINT_BIT(SBX_GROUP_LOADER))
 
-/* What a child does that computes: allocations, clock reads, output to a buffer. Leaf points, which ask when their count
- * runs out. Some of these calls are made with an allocator's lock held (alloc_place.h). */
+/* What a child does that computes: allocations, clock reads, output to a buffer. These are leaf points, which ask when
+ * their count runs out. Some of these calls are made with an allocator's lock held (alloc_place.h). */
 #define SIGNS_OF_WORK (SBX_POINT_BIT(SBX_GROUP_ALLOC) | SBX_POINT_BIT(SBX_GROUP_CLOCK) | SBX_POINT_BIT(SBX_GROUP_STDIO))
 
 enum state {
@@ -415,8 +415,8 @@ static bool lets_begin(uint8_t group, uint8_t op, const void *caller)
     return lets;
 }
 
-/* A call of this kind shows that the child will live. Every child allocates, so leaf calls show it by what the child has
- * computed, and not by its age: on a busy machine a child that calls exec at once may be old. */
+/* A call of this kind shows that the child will live. Every child allocates, so leaf calls show it by what the child
+ * has computed, and not by its age: on a busy machine a child that calls exec at once may be old. */
 static bool is_sign(uint8_t group, uint8_t op, uint64_t now_ns)
 {
     return waits_for_work(group, op) || (is_of_work(group) ? has_worked(now_ns) : is_old_enough(now_ns));
@@ -443,8 +443,8 @@ static void put_off(uint64_t now_ns, uint64_t begin_ns, uint8_t group)
 }
 
 /* A thread of the program waits, works with files, loads a module or computes. errno is saved only after the clock is
- * read. Reading the clock does not change errno, and finding the address of errno through libc would touch one page more in
- * each child that only polls once. */
+ * read. Reading the clock does not change errno, and finding the address of errno through libc would touch one page
+ * more in each child that only polls once. */
 SBX_FORK_CODE SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op, const void *caller)
 {
     uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */

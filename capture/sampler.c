@@ -346,11 +346,12 @@ static uint8_t op_of_answer(const struct sbx_where *where)
 /* Fill in the call that the thread is in according to the kernel, and that no point has described. NULL: not known. */
 static void describe_unseen_call(const struct sbx_where *where, struct sbx_record *record)
 {
+    uint8_t answer = where != NULL ? op_of_answer(where) : SBX_OP_NONE;
     record->op = SBX_OP_SYSCALL;
     if (where != NULL && where->call < 0) {
         record->op = SBX_OP_PAGE_FAULT;
-    } else if (where != NULL && op_of_answer(where) != SBX_OP_NONE) {
-        record->op = op_of_answer(where);
+    } else if (answer != SBX_OP_NONE) {
+        record->op = answer;
         record->object = where->arguments[0] + 1;
     } else if (where != NULL) {
         record->amount = sbx_recorded_call_number((uint64_t)where->call);

@@ -105,9 +105,9 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
  * the wait not to be followed at all? Then the hook hands the call on, as with an answer.
  *
  * This is so only for a thread that is in no message, and whose last wait was at the same place and was followed by a
- * read from a client. The wait that comes is short, as far as is known: from the begin of its last wait until now it took less time than a wait
- * takes that is recorded. So where a queue is empty for longer, as in a server that has little to do, only the first of
- * these waits is missed, with the thread that queued the next work. */
+ * read from a client. The coming wait is taken to be short if the last one was: if since the begin of that one less
+ * time has passed than a wait must take to be recorded. So where a queue is empty for longer, as in a server that has
+ * little to do, only the first of these waits is missed, with the thread that queued the next work. */
 SBX_HOOK_SAFE SBX_NOINLINE bool sbx_client_wait_may_hand_on(uint8_t op, uint64_t pc, uint64_t sp);
 
 /* Return address and stack pointer of a hook's call. They name the place of a wait. */

@@ -156,9 +156,8 @@ struct sbx_work_place {
 /* A thread without a loop: its places of waits for work (messages/client_message.h). */
 struct sbx_client_work {
     struct sbx_work_place last; /* its last wait outside of a message */
-    uint32_t
-        waited_at;    /* when its last wait for a condition began, in SBX_WAITED_AT() units; may have wrapped around */
-    uint32_t learned; /* number of places learned; a new one overwrites the oldest */
+    uint32_t waited_at;         /* begin of its last wait for a condition, as SBX_WAITED_AT(); wraps around */
+    uint32_t learned;           /* number of places learned; a new one overwrites the oldest */
     struct sbx_work_place places[SBX_WORK_PLACES]; /* waits that a read from a client followed */
 };
 #define SBX_WAITED_AT(ns) ((uint32_t)((ns) >> 10))

@@ -12,8 +12,9 @@
 /* The cost of a short path without its clock reads. Those differ between machines and are measured (clock_price.h). The
  * numbers come from bench_points (docs/PERFORMANCE.md) on 2 shared processors of some 2.5 GHz, where a clock read takes
  * 9.7 ns. With its points in, a pair of malloc and free takes 2.2 ns longer, a pread of one byte 35 ns, a turn of a
- * loop 40 ns, a read by a prompt call 8 ns. The second and the third read the clock twice. A countdown that ends costs sbx_leaf_ask() without a sample: one
- * clock read. A signal to a running thread costs the kernel some 3 us, for entering the handler and leaving it again.
+ * loop 40 ns, a read by a prompt call 8 ns. The second and the third read the clock twice. A countdown that ends costs
+ * sbx_leaf_ask() without a sample: one clock read. A signal to a running thread costs the kernel some 3 us, for
+ * entering the handler and leaving it again.
  *
  * These are constants, because a call that is let through cannot be timed for less than it costs. On a processor of
  * twice the speed they are twice too large, and the governor sheds a little early. An allocation or a clock read costs
@@ -35,9 +36,9 @@ enum {
  * them in the cache again. So calls come in bursts, and a burst pays for its lines once.
  *
  * A turn of a loop is one burst, with the calls that its thread makes in it. Many calls in a turn count as some more
- * bursts. A turn or a prompt call costs less than the burst of another: by a profiler, redis's turns, some 130 us
- * apart, take 0.15 us, and a prompt call some 25 ns. On a thread without a loop each call is one burst, or each wait if there are more waits. The cost of a burst
- * grows with the CPU time since the last burst, up to the full cost. Fitted to what a profiler finds in eleven programs
+ * bursts. A turn or a prompt call costs less than the burst of another call: by a profiler, redis's turns, some 130 us
+ * apart, take 0.15 us, and a prompt call some 25 ns. On a thread without a loop each call is one burst, or each wait if
+ * there are more waits. The cost of a burst grows with the CPU time since the last burst, up to the full cost. Fitted to what a profiler finds in eleven programs
  * (docs/PERFORMANCE.md): servers whose bursts are 300 us apart, and a Java machine, where they are some 10 us apart.
  *
  * While such threads are followed lightly, most of their calls are handed on: nothing is done behind the system call,
@@ -211,9 +212,8 @@ static void add_cold(struct growth *growth, uint64_t cpu_ns)
     uint64_t bursts = growth->turns + (passes != 0 ? others : 0);
     uint64_t each_ps = bursts != 0 ? sbx_cost_of_cold_ps(bursts, cpu_ns) / bursts : 0;
     growth->pass_ps[SBX_GROUP_POLL] += growth->turns * of_turn_ps(each_ps);
-    uint64_t calls_ps = (bursts - growth->turns) * each_ps;
-    for (unsigned group = 0; group < SBX_GROUP_COUNT && passes != 0; group++) {
-        uint64_t each_call_ps = calls_ps / passes;
+    uint64_t each_call_ps = passes != 0 ? (bursts - growth->turns) * each_ps / passes : 0;
+    for (unsigned group = 0; group < SBX_GROUP_COUNT; group++) {
         growth->pass_ps[group] +=
             each_call_ps * growth->passes[group] + of_turn_ps(each_call_ps) * growth->prompt[group];
     }
